@@ -44,5 +44,6 @@ let package = Package(
       name: "CampanileRPC",
       dependencies: ["CampanileCodec", log, .product(name: "NIOSSL", package: "swift-nio-ssl")] + nio,
       swiftSettings: settings),
+    .testTarget(name: "CampanileRPCTests", dependencies: ["CampanileRPC", "CampanileCodec"] + nio, swiftSettings: settings),
   ]
 )

@@ -1,7 +1,7 @@
 import NIOCore
 
 /// Something that must happen at a deadline unless it is removed first. Kept by a `DeadlineWheel`, on one event loop.
-class DeadlineEntry {
+public class DeadlineEntry {
   fileprivate var next: DeadlineEntry?
   fileprivate unowned(unsafe) var previous: DeadlineEntry?
   fileprivate var slot = -1

@@ -32,6 +32,8 @@ struct EnvelopeFault: Error {
   var message: String
   /// The id, where it could be read before the fault.
   var id: CallID?
+  /// Whether the value at fault was read to its end.
+  var isWhole = true
 
   var rpcError: RPCError {
     switch kind {
@@ -60,7 +62,12 @@ struct EnvelopeScanner {
   /// Scans a whole frame that is one object.
   static func scan(_ bytes: UnsafeRawBufferPointer) throws(EnvelopeFault) -> Envelope {
     var scanner = JSONScanner(bytes)
-    let envelope = try scanObject(&scanner, bytes, depthMax: depthMax)
+    let envelope: Envelope
+    do throws(EnvelopeFault) { envelope = try scanObject(&scanner, bytes, depthMax: depthMax) } catch {
+      // That the frame is no JSON counts more than what its first value lacks.
+      if error.kind == .invalid, error.isWhole { try finish(&scanner) }
+      throw error
+    }
     try finish(&scanner)
     return envelope
   }
@@ -122,7 +129,8 @@ struct EnvelopeScanner {
       }
     // Too deep is well-formed JSON that the wire refuses, as an invalid request.
     return EnvelopeFault(
-      kind: fault.kind == .depth ? .invalid : .notJSON, message: "\(what) at byte \(fault.byteOffset)", id: nil)
+      kind: fault.kind == .depth ? .invalid : .notJSON, message: "\(what) at byte \(fault.byteOffset)", id: nil,
+      isWhole: false)
   }
 
   /// Scans one object as an envelope.

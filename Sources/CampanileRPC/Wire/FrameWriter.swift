@@ -175,12 +175,16 @@ extension ByteBuffer {
   /// A response whose error object is passed on as it came.
   mutating func writeErrorFrame(id: CallID, rawError: UnsafeRawBufferPointer) {
     let frame = beginFrame()
+    writeError(id: id, rawError: rawError)
+    endFrame(frame)
+  }
+
+  mutating func writeError(id: CallID, rawError: UnsafeRawBufferPointer) {
     writeStaticString("{\"jsonrpc\":\"2.0\",\"id\":")
     writeID(id)
     writeStaticString(",\"error\":")
     writeBytes(rawError)
     writeInteger(UInt8(ascii: "}"))
-    endFrame(frame)
   }
 
   /// `rpc.message`: one message of a stream. Answers the length of the frame's JSON.
