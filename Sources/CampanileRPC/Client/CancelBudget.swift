@@ -1,0 +1,48 @@
+internal import NIOCore
+
+/// Keeps a client's cancels below the rate at which a server closes the connection as flooded (200 in 30 s).
+///
+/// Cancels beyond it are sent in the next window. The wait does no harm: the caller was answered already.
+struct CancelBudget {
+  static let windowMs: Int64 = 30_000
+  private let countMax: Int
+  private let deferredMax: Int
+  private var windowStart: NIODeadline
+  private var count = 0
+  private(set) var deferred: [UInt64] = []
+
+  /// `trusted`: the link was opened with the internal token, which carries the cancels of many callers.
+  init(trusted: Bool, now: NIODeadline) {
+    countMax = trusted ? 15_000 : 150
+    deferredMax = 10_000
+    windowStart = now
+  }
+
+  /// Whether the cancel of `id` may be sent now; else it is kept for later.
+  mutating func admit(_ id: UInt64, now: NIODeadline) -> Bool {
+    turn(now)
+    if count < countMax {
+      count += 1
+      return true
+    }
+    // What is dropped ends by the server's deadline, or with the connection.
+    if deferred.count < deferredMax { deferred.append(id) }
+    return false
+  }
+
+  /// The kept cancels that may be sent now.
+  mutating func due(now: NIODeadline) -> [UInt64] {
+    guard !deferred.isEmpty else { return [] }
+    turn(now)
+    let taken = Array(deferred.prefix(countMax - count))
+    deferred.removeFirst(taken.count)
+    count += taken.count
+    return taken
+  }
+
+  private mutating func turn(_ now: NIODeadline) {
+    guard now - windowStart >= .milliseconds(Self.windowMs) else { return }
+    windowStart = now
+    count = 0
+  }
+}
