@@ -16,13 +16,20 @@ let nio: [Target.Dependency] = [
 ]
 let log: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
-let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
+let grdb: [Target.Dependency] = [
+  .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"),
+]
 let subprocess: Target.Dependency = .product(name: "Subprocess", package: "swift-subprocess")
 let protobuf: Target.Dependency = .product(name: "SwiftProtobuf", package: "swift-protobuf")
 
 let package = Package(
   name: "campanile",
   platforms: [.macOS(.v26)],
+  products: [
+    .library(name: "CampanileCodec", targets: ["CampanileCodec"]),
+    .library(name: "CampanileRPC", targets: ["CampanileRPC"]),
+    .library(name: "CampanileStore", targets: ["CampanileStore"]),
+  ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
@@ -45,5 +52,11 @@ let package = Package(
       dependencies: ["CampanileCodec", log, .product(name: "NIOSSL", package: "swift-nio-ssl")] + nio,
       swiftSettings: settings),
     .testTarget(name: "CampanileRPCTests", dependencies: ["CampanileRPC", "CampanileCodec"] + nio, swiftSettings: settings),
+    .target(name: "CampanileStore", dependencies: grdb, swiftSettings: settings),
+    .executableTarget(
+      name: "store-crasher", dependencies: ["CampanileStore"], path: "Tests/Support/store-crasher",
+      swiftSettings: settings),
+    .testTarget(
+      name: "CampanileStoreTests", dependencies: ["CampanileStore", "store-crasher"], swiftSettings: settings),
   ]
 )
