@@ -6,15 +6,13 @@ internal import NIOCore
 struct CancelBudget {
   static let windowMs: Int64 = 30_000
   private let countMax: Int
-  private let deferredMax: Int
+  private static let deferredMax = 10_000
   private var windowStart: NIODeadline
   private var count = 0
   private(set) var deferred: [UInt64] = []
 
-  /// `trusted`: the link was opened with the internal token, which carries the cancels of many callers.
-  init(trusted: Bool, now: NIODeadline) {
-    countMax = trusted ? 15_000 : 150
-    deferredMax = 10_000
+  init(countMax: Int, now: NIODeadline) {
+    self.countMax = countMax
     windowStart = now
   }
 
@@ -26,7 +24,7 @@ struct CancelBudget {
       return true
     }
     // What is dropped ends by the server's deadline, or with the connection.
-    if deferred.count < deferredMax { deferred.append(id) }
+    if deferred.count < Self.deferredMax { deferred.append(id) }
     return false
   }
 

@@ -35,7 +35,7 @@ final class ClientConnection: ChannelInboundHandler {
     state = ClientConnectionState(openCallsMax: configuration.openCallsMax, hasToken: hasToken)
     decoder = FrameDecoder(frameBytesMax: configuration.frameBytesMax)
     keepAlive = KeepAlive(configuration.keepAlive, now: now)
-    cancels = CancelBudget(trusted: hasToken, now: now)
+    cancels = CancelBudget(countMax: configuration.cancelsMax, now: now)
   }
 
   @inline(__always) var hasRoom: Bool { state.hasRoom }

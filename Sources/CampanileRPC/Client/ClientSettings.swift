@@ -4,7 +4,7 @@ internal import NIOSSL
 final class ClientSettings: Sendable {
   let configuration: ClientConfiguration
   let sslContext: NIOSSLContext?
-  let contexts = LoopContexts()
+  let contexts = LoopLocal { LoopContext($0) }
   /// 0 up to 1, for jitter.
   let random: @Sendable () -> Double
 

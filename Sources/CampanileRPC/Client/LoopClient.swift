@@ -7,7 +7,7 @@ internal import NIOCore
 final class LoopClient: @unchecked Sendable {
   let loop: any EventLoop
   let settings: ClientSettings
-  private(set) lazy var context = settings.contexts.context(of: loop)
+  private(set) lazy var context = settings.contexts.value(on: loop)
   private lazy var links = (0..<settings.configuration.connectionsPerLoop).map { ClientLink(owner: self, index: $0) }
   private var waiting = WaitingQueue()
   private var drainingConnections: [ClientConnection] = []

@@ -18,7 +18,7 @@ extension RPCClient {
   ) async throws(RPCError) -> [UInt8] {
     try Reply.checkObject(paramsJSON)
     return try await callUnary(method, allowsRepeat: idempotency.allowsRepeat, options) { writer in
-      paramsJSON.withUnsafeBytes { writer.append($0) }
+      paramsJSON.withUnsafeBytes { writer.append(raw: $0) }
     }
   }
 
