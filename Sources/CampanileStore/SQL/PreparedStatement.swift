@@ -15,6 +15,8 @@ final class PreparedStatement {
   /// while PostgreSQL takes the digits: the digits win.
   private let argumentIndexes: [Int]
   private let argumentCount: Int
+  /// Whether it changes nothing.
+  let isReadOnly: Bool
   /// Set while a cursor stands on the statement, so that a nested use compiles its own.
   var isInUse = false
 
@@ -22,6 +24,7 @@ final class PreparedStatement {
   init(_ statement: Statement) throws(StoreError) {
     self.statement = statement
     handle = statement.sqliteStatement
+    isReadOnly = statement.isReadonly
     var indexes: [Int] = []
     let count = sqlite3_bind_parameter_count(handle)
     var named = 0

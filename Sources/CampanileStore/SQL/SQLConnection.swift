@@ -49,10 +49,13 @@ final class SQLConnection: @unchecked Sendable {
       statement.isInUse = false
     }
     if let arguments { try statement.bind(arguments) }
+    var isWanted = true
     while true {
       switch sqlite3_step(statement.handle) {
       case SQLITE_ROW:
-        guard try body(SQLRow(statement: statement.handle)) else { return }
+        if isWanted { isWanted = try body(SQLRow(statement: statement.handle)) }
+        // A change with RETURNING runs to its end, whoever reads the rows.
+        if !isWanted, statement.isReadOnly { return }
       case SQLITE_DONE:
         return
       default:
