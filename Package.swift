@@ -43,5 +43,27 @@ let package = Package(
       name: "CampanileRPC",
       dependencies: ["CampanileCodec", log, .product(name: "NIOSSL", package: "swift-nio-ssl")] + nio,
       swiftSettings: settings),
+    .target(
+      name: "CampanileRuntime",
+      dependencies: [
+        log,
+        .product(name: "Configuration", package: "swift-configuration"),
+        .product(name: "CoreMetrics", package: "swift-metrics"),
+        .product(name: "Hummingbird", package: "hummingbird"),
+        .product(name: "Metrics", package: "swift-metrics"),
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+        .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+      ] + nio,
+      swiftSettings: settings),
+    .testTarget(
+      name: "CampanileRuntimeTests",
+      dependencies: [
+        "CampanileRuntime", log,
+        .product(name: "Configuration", package: "swift-configuration"),
+        .product(name: "CoreMetrics", package: "swift-metrics"),
+        .product(name: "Metrics", package: "swift-metrics"),
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+      ] + nio,
+      swiftSettings: settings),
   ]
 )
