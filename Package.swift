@@ -53,10 +53,27 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(name: "CampanileRPCTests", dependencies: ["CampanileRPC", "CampanileCodec"] + nio, swiftSettings: settings),
     .target(name: "CampanileStore", dependencies: grdb, swiftSettings: settings),
-    .executableTarget(
-      name: "store-crasher", dependencies: ["CampanileStore"], path: "Tests/Support/store-crasher",
+    .target(
+      name: "CampanileRuntime",
+      dependencies: [
+        log,
+        .product(name: "Configuration", package: "swift-configuration"),
+        .product(name: "CoreMetrics", package: "swift-metrics"),
+        .product(name: "Hummingbird", package: "hummingbird"),
+        .product(name: "Metrics", package: "swift-metrics"),
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+        .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+      ] + nio,
       swiftSettings: settings),
     .testTarget(
-      name: "CampanileStoreTests", dependencies: ["CampanileStore", "store-crasher"], swiftSettings: settings),
+      name: "CampanileRuntimeTests",
+      dependencies: [
+        "CampanileRuntime", log,
+        .product(name: "Configuration", package: "swift-configuration"),
+        .product(name: "CoreMetrics", package: "swift-metrics"),
+        .product(name: "Metrics", package: "swift-metrics"),
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+      ] + nio,
+      swiftSettings: settings),
   ]
 )
