@@ -63,6 +63,7 @@ let package = Package(
       name: "APIOracleTests", dependencies: ["CampanileCodec", "CampanileAPI", "TestMessages", protobuf],
       swiftSettings: settings),
     .testTarget(name: "CampanileRPCTests", dependencies: ["CampanileRPC", "CampanileCodec"] + nio, swiftSettings: settings),
+    .target(name: "Echo", dependencies: ["CampanileAPI", "CampanileCodec", "CampanileRPC"], swiftSettings: settings),
     .target(name: "CampanileStore", dependencies: grdb, swiftSettings: settings),
     .target(
       name: "CampanileRuntime",
