@@ -27,6 +27,7 @@ let package = Package(
   name: "campanile",
   platforms: [.macOS(.v26)],
   products: [
+    .library(name: "CampanileAPI", targets: ["CampanileAPI"]),
     .library(name: "CampanileCodec", targets: ["CampanileCodec"]),
     .library(name: "CampanileAPI", targets: ["CampanileAPI"]),
     .library(name: "CampanileRPC", targets: ["CampanileRPC"]),
