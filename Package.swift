@@ -53,6 +53,6 @@ let package = Package(
       name: "store-crasher", dependencies: ["CampanileStore"], path: "Tests/Support/store-crasher",
       swiftSettings: settings),
     .testTarget(
-      name: "CampanileStoreTests", dependencies: ["CampanileStore", "store-crasher"], swiftSettings: settings),
+      name: "CampanileStoreTests", dependencies: ["CampanileStore", "store-crasher"] + grdb, swiftSettings: settings),
   ]
 )
