@@ -79,6 +79,11 @@ let package = Package(
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),
       ] + nio,
       swiftSettings: settings),
+    .executableTarget(
+      name: "store-crasher", dependencies: ["CampanileStore"], path: "Tests/Support/store-crasher",
+      swiftSettings: settings),
+    .testTarget(
+      name: "CampanileStoreTests", dependencies: ["CampanileStore", "store-crasher"] + grdb, swiftSettings: settings),
     .testTarget(
       name: "CampanileRuntimeTests",
       dependencies: [
