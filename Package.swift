@@ -60,8 +60,6 @@ let package = Package(
     .target(
       name: "TestMessages", dependencies: ["CampanileCodec"], path: "Tests/TestMessages", swiftSettings: settings),
     .testTarget(
-      name: "CampanileCodecTests", dependencies: ["CampanileCodec", "TestMessages"], swiftSettings: settings),
-    .testTarget(
       name: "APIOracleTests", dependencies: ["CampanileCodec", "CampanileAPI", "TestMessages", protobuf],
       swiftSettings: settings),
     .testTarget(name: "CampanileRPCTests", dependencies: ["CampanileRPC", "CampanileCodec"] + nio, swiftSettings: settings),
