@@ -1,4 +1,6 @@
 public import ArgumentParser
+internal import CampanileAPI
+internal import CampanileCodec
 internal import CampanileRPC
 internal import Foundation
 
@@ -9,8 +11,6 @@ public struct KeysCommand: AsyncParsableCommand {
     subcommands: [Create.self, List.self, Revoke.self])
 
   public init() {}
-
-  static let service = "campanile.gateway.v1.AccessService/"
 
   struct Create: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -36,21 +36,17 @@ public struct KeysCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-      struct Request: Encodable {
-        var principal: String
-        var scopes: [String]
-        var description: String
-        var expireTime: Date?
+      var request = CreateApiKeyRequest()
+      request.principal = principal
+      request.scopes = scope
+      request.description = description
+      if let expires {
+        let end = Date().timeIntervalSince1970 + Double(expires.milliseconds) / 1000
+        request.expireTime = ProtoTimestamp(seconds: Int64(end), nanos: 0)
       }
-      struct Reply: Decodable { var secret: String }
-      let request = Request(
-        principal: principal, scopes: scope, description: description,
-        expireTime: expires.map { Date(timeIntervalSinceNow: Double($0.milliseconds) / 1000) })
-      let encoder = JSONEncoder()
-      encoder.dateEncodingStrategy = .iso8601
-      let reply = try await KeysCommand.call("CreateApiKey", try encoder.encode(request), connection)
+      let reply = try await KeysCommand.call(AccessServiceMethods.createApiKey, request, connection)
       guard secretOnly else { return try Console.writeLine(output.formatter.format(reply)) }
-      try Console.writeLine(try JSONDecoder().decode(Reply.self, from: Data(reply)).secret)
+      try Console.writeLine(try KeysCommand.decode(CreateApiKeyResponse.self, reply).secret)
     }
   }
 
@@ -65,19 +61,14 @@ public struct KeysCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-      struct Request: Encodable {
-        var pageSize = 1000
-        var pageToken: String
-        var includeRevoked: Bool
-      }
-      struct Reply: Decodable { var nextPageToken: String? }
-      var token = ""
+      var request = ListApiKeysRequest()
+      request.pageSize = 1000
+      request.includeRevoked = all
       repeat {
-        let request = Request(pageToken: token, includeRevoked: all)
-        let reply = try await KeysCommand.call("ListApiKeys", try JSONEncoder().encode(request), connection)
+        let reply = try await KeysCommand.call(AccessServiceMethods.listApiKeys, request, connection)
         try Console.writeLine(output.formatter.format(reply))
-        token = try JSONDecoder().decode(Reply.self, from: Data(reply)).nextPageToken ?? ""
-      } while !token.isEmpty
+        request.pageToken = try KeysCommand.decode(ListApiKeysResponse.self, reply).nextPageToken
+      } while !request.pageToken.isEmpty
     }
   }
 
@@ -91,15 +82,28 @@ public struct KeysCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-      let reply = try await KeysCommand.call(
-        "RevokeApiKey", try JSONEncoder().encode(["keyId": keyID]), connection)
+      var request = RevokeApiKeyRequest()
+      request.keyId = keyID
+      let reply = try await KeysCommand.call(AccessServiceMethods.revokeApiKey, request, connection)
       try Console.writeLine(output.formatter.format(reply))
     }
   }
 
-  private static func call(_ name: String, _ request: Data, _ connection: ConnectionOptions) async throws -> [UInt8] {
+  /// The answer's JSON as it came.
+  private static func call(
+    _ method: MethodDescriptor, _ request: some ProtoMessage, _ connection: ConnectionOptions
+  ) async throws -> [UInt8] {
     let server = try ServiceConnection(try connection.destination())
     return try await server.client.rawUnary(
-      method: service + name, paramsJSON: Array(request), options: connection.callOptions())
+      method: method.path, paramsJSON: request.jsonUTF8Bytes(), idempotency: method.idempotency,
+      options: connection.callOptions())
+  }
+
+  private static func decode<R: ProtoMessage>(_ type: R.Type, _ json: [UInt8]) throws(RPCError) -> R {
+    do throws(ProtoJSONError) {
+      return try R(jsonUTF8: json, options: JSONDecodingOptions(ignoreUnknownFields: true))
+    } catch {
+      throw RPCError(.internalError, "the response is no \(R.protoFullName): \(error.message)", reason: "REPLY_INVALID")
+    }
   }
 }
