@@ -58,6 +58,7 @@ final class ServerConnection: ChannelInboundHandler {
       startDrain()
     }
     context.fireChannelActive()
+    readIfWritable(context)
   }
 
   func channelInactive(context: ChannelHandlerContext) {
