@@ -16,13 +16,20 @@ let nio: [Target.Dependency] = [
 ]
 let log: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
-let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
+let grdb: [Target.Dependency] = [
+  .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"),
+]
 let subprocess: Target.Dependency = .product(name: "Subprocess", package: "swift-subprocess")
 let protobuf: Target.Dependency = .product(name: "SwiftProtobuf", package: "swift-protobuf")
 
 let package = Package(
   name: "campanile",
   platforms: [.macOS(.v26)],
+  products: [
+    .library(name: "CampanileCodec", targets: ["CampanileCodec"]),
+    .library(name: "CampanileRPC", targets: ["CampanileRPC"]),
+    .library(name: "CampanileStore", targets: ["CampanileStore"]),
+  ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
@@ -44,11 +51,43 @@ let package = Package(
       name: "CampanileRPC",
       dependencies: ["CampanileCodec", log, .product(name: "NIOSSL", package: "swift-nio-ssl")] + nio,
       swiftSettings: settings),
+    .testTarget(name: "CampanileRPCTests", dependencies: ["CampanileRPC", "CampanileCodec"] + nio, swiftSettings: settings),
+    .target(name: "CampanileStore", dependencies: grdb, swiftSettings: settings),
+    .target(
+      name: "CampanileRuntime",
+      dependencies: [
+        log,
+        .product(name: "Configuration", package: "swift-configuration"),
+        .product(name: "CoreMetrics", package: "swift-metrics"),
+        .product(name: "Hummingbird", package: "hummingbird"),
+        .product(name: "Metrics", package: "swift-metrics"),
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+        .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+      ] + nio,
+      swiftSettings: settings),
+    .testTarget(
+      name: "CampanileRuntimeTests",
+      dependencies: [
+        "CampanileRuntime", log,
+        .product(name: "Configuration", package: "swift-configuration"),
+        .product(name: "CoreMetrics", package: "swift-metrics"),
+        .product(name: "Metrics", package: "swift-metrics"),
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+      ] + nio,
+      swiftSettings: settings),
     .systemLibrary(
       name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
     .target(name: "CampanileCrypto", dependencies: ["COpenSSL"], swiftSettings: settings),
     .testTarget(name: "CampanileCryptoTests", dependencies: ["CampanileCrypto"], swiftSettings: settings),
+    .target(
+      name: "Gateway",
+      dependencies: [
+        "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileStore", log,
+      ] + nio,
+      swiftSettings: settings),
     .testTarget(
-      name: "CampanileRPCTests", dependencies: ["CampanileRPC", "CampanileCodec"] + nio, swiftSettings: settings),
+      name: "GatewayTests",
+      dependencies: ["Gateway", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileStore", log] + nio,
+      swiftSettings: settings),
   ]
 )

@@ -1,3 +1,5 @@
+import CampanileCodec
+
 /// One JSON-RPC 2.0 object, found by scanning: what it says itself, and where its values lie in the frame.
 struct Envelope {
   enum Identifier {
@@ -287,8 +289,9 @@ extension EnvelopeScanner {
   @inline(__always)
   static func equals(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>, _ text: StaticString) -> Bool {
     guard range.count == text.utf8CodeUnitCount else { return false }
-    for offset in 0..<range.count where bytes[range.lowerBound + offset] != text.utf8Start[offset] { return false }
-    return true
+    guard let base = bytes.baseAddress else { return range.isEmpty }
+    let start = base.assumingMemoryBound(to: UInt8.self) + range.lowerBound
+    return JSONBytes.equal(start, text.utf8Start, count: text.utf8CodeUnitCount)
   }
 
   private static func contains(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>, _ byte: UInt8) -> Bool {

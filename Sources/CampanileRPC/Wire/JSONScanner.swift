@@ -1,3 +1,5 @@
+import CampanileCodec
+
 /// Checks the structure of JSON text and tells where its values lie, without building anything.
 ///
 /// It accepts exactly RFC 8259: UTF-8 (RFC 3629, no surrogates, no overlong forms), no bytes after the value, control
@@ -57,14 +59,8 @@ struct JSONScanner {
     index += 1
     var hasEscapes = false
     while true {
-      // Sixteen bytes at a time as long as nothing needs a closer look.
-      while index + 16 <= end {
-        let chunk = base.loadUnaligned(fromByteOffset: index, as: SIMD16<UInt8>.self)
-        let special =
-          (chunk .== 0x22) .| (chunk .== 0x5C) .| (chunk .< 0x20) .| (chunk .>= 0x80)
-        if any(special) { break }
-        index += 16
-      }
+      let first = base.assumingMemoryBound(to: UInt8.self)
+      index = JSONBytes.firstSpecial(first + index, first + end) - first
       while true {
         guard index < end else { throw fault("a closing quote") }
         let b = byte(index)

@@ -1,0 +1,104 @@
+/// The command line, checked against the declared settings.
+///
+/// swift-configuration's own command-line provider ignores unknown flags and stray words and splits every value at
+/// commas, so that `--prot 80` would pass unnoticed; this parser refuses what it does not know.
+struct Flags: Sendable, Hashable {
+  /// What was asked for besides settings.
+  var wantsHelp = false
+  var wantsVersion = false
+  var wantsPrintConfig = false
+  /// Value by key, as written.
+  var values: [String: String] = [:]
+
+  /// Parses `--key value`, `--key=value` and, for switches, `--key`.
+  ///
+  /// - Parameter arguments: without the program's name.
+  /// - Throws: `ConfigurationError`: `unknownSetting`, `unexpectedArgument`, `missingValue`, `conflictingSettings` (a
+  ///   flag given twice) or `secretOnCommandLine`. No message repeats a value, because it may be a misplaced secret.
+  init(_ arguments: [String], settings: [String: Setting]) throws(ConfigurationError) {
+    var index = 0
+    while index < arguments.count {
+      let argument = arguments[index]
+      index += 1
+      switch argument {
+      case "--help", "-h": wantsHelp = true
+      case "--version": wantsVersion = true
+      case "--print-config": wantsPrintConfig = true
+      default:
+        let (key, inlineValue) = try Self.split(argument, position: index)
+        let setting = try Self.setting(key, in: settings)
+        guard values[key] == nil else {
+          throw ConfigurationError(
+            code: .conflictingSettings, key: key, message: "--\(key) is given more than once")
+        }
+        if let inlineValue {
+          values[key] = inlineValue
+        } else if setting.kind == .bool, index >= arguments.count || arguments[index].hasPrefix("--") {
+          values[key] = "true"
+        } else if index < arguments.count, !arguments[index].hasPrefix("--") {
+          values[key] = arguments[index]
+          index += 1
+        } else {
+          throw ConfigurationError(
+            code: .missingValue, key: key, message: "--\(key) needs a value: \(setting.kind.allowed)")
+        }
+      }
+    }
+  }
+
+  private static func split(
+    _ argument: String, position: Int
+  ) throws(ConfigurationError) -> (key: String, value: String?) {
+    guard argument.hasPrefix("--"), argument.count > 2 else {
+      throw ConfigurationError(
+        code: .unexpectedArgument, key: "",
+        message: "unexpected argument at position \(position): settings are given as --key value; see --help")
+    }
+    let body = argument.dropFirst(2)
+    guard let equals = body.firstIndex(of: "=") else { return (String(body), nil) }
+    return (String(body[..<equals]), String(body[body.index(after: equals)...]))
+  }
+
+  private static func setting(_ key: String, in settings: [String: Setting]) throws(ConfigurationError) -> Setting {
+    guard let setting = settings[key] else {
+      throw ConfigurationError(
+        code: .unknownSetting, key: key,
+        message: "unknown flag --\(key)" + Suggestion.text(for: key, among: settings.keys) + "; see --help")
+    }
+    guard !setting.isSecret else {
+      throw ConfigurationError(
+        code: .secretOnCommandLine, key: key,
+        message: "--\(key) would show a secret in the process list: "
+          + "use --\(key)-file FILE (mode 0600) or \(setting.environmentName)")
+    }
+    return setting
+  }
+}
+
+/// "Did you mean" for misspelt keys.
+enum Suggestion {
+  /// Answers `, did you mean X?` for the nearest key within an edit distance of 2, and otherwise nothing.
+  static func text(for word: String, among keys: some Sequence<String>) -> String {
+    guard word.count <= 64 else { return "" }
+    let nearest = keys.map { (distance(word, $0), $0) }.min { $0 < $1 }
+    guard let nearest, nearest.0 <= 2 else { return "" }
+    return ", did you mean \(nearest.1)?"
+  }
+
+  /// The Levenshtein distance.
+  private static func distance(_ left: String, _ right: String) -> Int {
+    let left = Array(left.utf8)
+    let right = Array(right.utf8)
+    var row = Array(0...right.count)
+    for (i, byte) in left.enumerated() {
+      var diagonal = row[0]
+      row[0] = i + 1
+      for (j, other) in right.enumerated() {
+        let substituted = diagonal + (byte == other ? 0 : 1)
+        diagonal = row[j + 1]
+        row[j + 1] = min(substituted, row[j] + 1, row[j + 1] + 1)
+      }
+    }
+    return row[right.count]
+  }
+}

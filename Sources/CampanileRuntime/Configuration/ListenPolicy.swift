@@ -1,0 +1,32 @@
+/// When a server may listen beyond loopback.
+public enum ListenPolicy: Sendable, Hashable {
+  /// Only with one of these settings given: without a credential anyone on the network could act as anyone.
+  case credentialRequired(anyOf: [String])
+  /// Always: the service authenticates each caller itself, as the gateway does.
+  case serviceAuthenticates
+
+  /// The rule of the suite's services: the internal token, or mutual TLS.
+  public static let standard = ListenPolicy.credentialRequired(
+    anyOf: [CommonSettings.internalToken, CommonSettings.tlsClientCAFile])
+
+  /// Checks the configured host. Throws `ConfigurationError` with the code `credentialMissing` and how to set one.
+  public func check(_ settings: Settings) throws(ConfigurationError) {
+    let host = try settings.string(CommonSettings.host)
+    guard case .credentialRequired(let keys) = self, !Self.isLoopback(host) else { return }
+    guard !keys.contains(where: settings.isSet) else { return }
+    let ways = keys.map { key in
+      settings.entries[key]?.setting.isSecret == true ? "--\(key)-file FILE" : "--\(key) …"
+    }
+    throw ConfigurationError(
+      code: .credentialMissing, key: CommonSettings.host,
+      message: "refusing to listen on \(host.singleLine) without a credential: give \(ways.joined(separator: " or ")), "
+        + "or listen on 127.0.0.1")
+  }
+
+  /// Whether `host` can be reached from this machine only: 127.0.0.0/8, ::1 or `localhost`.
+  static func isLoopback(_ host: String) -> Bool {
+    if host == "localhost" || host == "::1" || host == "[::1]" { return true }
+    let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+    return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
+  }
+}

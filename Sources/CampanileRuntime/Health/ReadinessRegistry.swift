@@ -1,0 +1,73 @@
+import Synchronization
+
+/// One named condition of being ready to take calls, for example `store` or `backend notifications`.
+public struct ReadinessCheck: Sendable {
+  public var name: String
+  /// Answers nil when the condition holds, and otherwise one line that says what is missing.
+  public var check: @Sendable () async -> String?
+
+  public init(_ name: String, check: @escaping @Sendable () async -> String?) {
+    self.name = name
+    self.check = check
+  }
+}
+
+/// The set of readiness checks that `/readyz` answers from. Safe to use from any thread.
+public final class ReadinessRegistry: Sendable {
+  /// What the checks found.
+  public struct Report: Sendable, Hashable {
+    public var isReady: Bool
+    /// By check: nil when it holds, and otherwise what is missing.
+    public var problems: [String: String?]
+  }
+
+  /// A check that takes longer counts as failed.
+  public let timeoutMs: Int64
+  private let checks = Mutex<[ReadinessCheck]>([])
+  private let isServing: @Sendable () -> Bool
+
+  /// - Parameters:
+  ///   - timeoutMs: how long one report may take.
+  ///   - isServing: whether the server has started and is not draining.
+  public init(timeoutMs: Int64 = 2000, isServing: @escaping @Sendable () -> Bool) {
+    self.timeoutMs = timeoutMs
+    self.isServing = isServing
+  }
+
+  /// Adds a check; one of the same name is replaced.
+  public func add(_ check: ReadinessCheck) {
+    checks.withLock { checks in
+      checks.removeAll { $0.name == check.name }
+      checks.append(check)
+    }
+  }
+
+  /// Runs all checks at once. Those that do not answer in time count as failed and are cancelled.
+  public func report() async -> Report {
+    var problems: [String: String?] = ["server": isServing() ? nil : "not serving"]
+    let checks = checks.withLock { $0 }
+    for check in checks { problems[check.name] = "no answer within \(timeoutMs) ms" }
+    let (answers, continuation) = AsyncStream.makeStream(
+      of: (name: String, problem: String?)?.self, bufferingPolicy: .bufferingOldest(checks.count + 1))
+    // Unstructured, because a task group would wait for a check that ignores its cancellation.
+    let tasks = checks.map { check in
+      Task { continuation.yield((check.name, await check.check())) }
+    }
+    let timer = Task { [timeoutMs] in
+      try await Task.sleep(for: .milliseconds(timeoutMs))
+      continuation.yield(nil)
+    }
+    var pending = checks.count
+    if pending > 0 {
+      for await answer in answers {
+        guard let answer else { break }
+        problems[answer.name] = .some(answer.problem)
+        pending -= 1
+        if pending == 0 { break }
+      }
+    }
+    timer.cancel()
+    for task in tasks { task.cancel() }
+    return Report(isReady: problems.values.allSatisfy { $0 == nil }, problems: problems)
+  }
+}

@@ -1,0 +1,51 @@
+/// A minimal writer of JSON text for log lines and the admin endpoints.
+///
+/// RFC 8259 section 7: quotes, backslashes and everything below U+0020 are escaped. DEL and the C1 controls are too, so
+/// that a log line cannot carry terminal escapes, and U+2028/U+2029, so that no reader takes them for line ends.
+struct JSONText {
+  private(set) var bytes: [UInt8] = []
+
+  init() {
+    bytes.reserveCapacity(256)
+  }
+
+  /// Appends text as it is.
+  mutating func raw(_ text: StaticString) {
+    text.withUTF8Buffer { bytes.append(contentsOf: $0) }
+  }
+
+  /// Appends a whole number.
+  mutating func number(_ value: Int) {
+    bytes.append(contentsOf: String(value).utf8)
+  }
+
+  /// Appends a string in quotes, cut off with `…` when it is longer than `maximumBytes` of UTF-8.
+  mutating func string(_ text: String, maximumBytes: Int = .max) {
+    bytes.append(UInt8(ascii: "\""))
+    var budget = maximumBytes
+    for scalar in text.unicodeScalars {
+      budget -= UTF8.width(scalar)
+      guard budget >= 0 else {
+        bytes.append(contentsOf: "…".utf8)
+        break
+      }
+      switch scalar {
+      case "\"": raw("\\\"")
+      case "\\": raw("\\\\")
+      case "\n": raw("\\n")
+      case "\r": raw("\\r")
+      case "\t": raw("\\t")
+      case "\u{0}"..."\u{1f}", "\u{7f}"..."\u{9f}", "\u{2028}", "\u{2029}": escape(scalar)
+      default: bytes.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
+      }
+    }
+    bytes.append(UInt8(ascii: "\""))
+  }
+
+  private mutating func escape(_ scalar: Unicode.Scalar) {
+    let digits = String(scalar.value, radix: 16)
+    raw("\\u")
+    bytes.append(contentsOf: String(repeating: "0", count: 4 - digits.count).utf8)
+    bytes.append(contentsOf: digits.utf8)
+  }
+}

@@ -1,0 +1,33 @@
+/// Decides which metadata values must not be written.
+public struct LogRedactor: Sendable, Hashable {
+  /// Keys that always are secret, in lower case with `-` for `_`.
+  public static let standardKeys: Set<String> = [
+    "authorization", "api-key", "apikey", "access-token", "admin-key", "campanile-internal-token", "cookie",
+    "device-token", "internal-token", "password", "private-key", "push-token", "secret", "session-token", "set-cookie",
+    "token",
+  ]
+
+  private let keys: Set<String>
+
+  /// - Parameter additionalKeys: further secret keys, in any case, with `-` or `_`.
+  public init(additionalKeys: some Sequence<String> = []) {
+    keys = Self.standardKeys.union(additionalKeys.map(Self.normalized))
+  }
+
+  /// Whether the value under `key` is redacted. Case is ignored, `_` equals `-`, and so does camel case.
+  public func isSecret(_ key: String) -> Bool {
+    keys.contains(Self.normalized(key))
+  }
+
+  private static func normalized(_ key: String) -> String {
+    var result = ""
+    var previousIsLower = false
+    for scalar in key.unicodeScalars {
+      let isUpper = scalar.properties.isUppercase
+      if isUpper && previousIsLower { result += "-" }
+      result += scalar == "_" ? "-" : String(scalar).lowercased()
+      previousIsLower = scalar.properties.isLowercase
+    }
+    return result
+  }
+}
