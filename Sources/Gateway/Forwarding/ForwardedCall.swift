@@ -1,4 +1,5 @@
 import CampanileRPC
+import Logging
 import NIOCore
 
 /// One call on its way through the gateway: the server side of it and the client side, and what passes between them.
