@@ -20,6 +20,7 @@ let grdb: [Target.Dependency] = [
   .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"),
 ]
 let subprocess: Target.Dependency = .product(name: "Subprocess", package: "swift-subprocess")
+let protobufPlugin: Target.Dependency = .product(name: "SwiftProtobufPluginLibrary", package: "swift-protobuf")
 let protobuf: Target.Dependency = .product(name: "SwiftProtobuf", package: "swift-protobuf")
 
 let package = Package(
@@ -50,6 +51,16 @@ let package = Package(
     .target(
       name: "CampanileRPC",
       dependencies: ["CampanileCodec", log, .product(name: "NIOSSL", package: "swift-nio-ssl")] + nio,
+      swiftSettings: settings),
+    .target(name: "CampanileAPI", dependencies: ["CampanileCodec", "CampanileRPC"], swiftSettings: settings),
+    .executableTarget(
+      name: "protoc-gen-campanile", dependencies: [protobuf, protobufPlugin], swiftSettings: settings),
+    .target(
+      name: "TestMessages", dependencies: ["CampanileCodec"], path: "Tests/TestMessages", swiftSettings: settings),
+    .testTarget(
+      name: "CampanileCodecTests", dependencies: ["CampanileCodec", "TestMessages"], swiftSettings: settings),
+    .testTarget(
+      name: "APIOracleTests", dependencies: ["CampanileCodec", "CampanileAPI", "TestMessages", protobuf],
       swiftSettings: settings),
     .testTarget(name: "CampanileRPCTests", dependencies: ["CampanileRPC", "CampanileCodec"] + nio, swiftSettings: settings),
     .target(name: "CampanileStore", dependencies: grdb, swiftSettings: settings),

@@ -73,3 +73,11 @@ public enum Base64 {
     }
   }
 }
+
+extension Base64 {
+  /// The bytes that `text` says; nil if it is not base64. See `decode(_:)` over bytes.
+  public static func decode(_ text: String) -> [UInt8]? {
+    var copy = text
+    return copy.withUTF8 { decode($0) }
+  }
+}
