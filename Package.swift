@@ -62,7 +62,8 @@ let package = Package(
     .testTarget(
       name: "APIOracleTests", dependencies: ["CampanileCodec", "CampanileAPI", "TestMessages", protobuf],
       swiftSettings: settings),
-    .testTarget(name: "CampanileRPCTests", dependencies: ["CampanileRPC", "CampanileCodec"] + nio, swiftSettings: settings),
+    .testTarget(
+      name: "CampanileRPCTests", dependencies: ["CampanileRPC", "CampanileCodec"] + nio, swiftSettings: settings),
     .target(name: "CampanileStore", dependencies: grdb, swiftSettings: settings),
     .target(
       name: "CampanileRuntime",
@@ -93,12 +94,14 @@ let package = Package(
     .target(
       name: "Gateway",
       dependencies: [
-        "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileStore", log,
+        "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileStore", log,
       ] + nio,
       swiftSettings: settings),
     .testTarget(
       name: "GatewayTests",
-      dependencies: ["Gateway", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileStore", log] + nio,
+      dependencies: [
+        "Gateway", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileStore", log,
+      ] + nio,
       swiftSettings: settings),
   ]
 )

@@ -1,4 +1,4 @@
-import CampanileCodec
+import CampanileAPI
 public import CampanileRPC
 public import CampanileStore
 public import Logging
@@ -35,7 +35,9 @@ public final class Gateway: Sendable {
     var clients: [[RPCClient]] = []
     for backend in configuration.backends {
       var ofBackend: [RPCClient] = []
-      for address in backend.addresses { ofBackend.append(try RPCClient(configuration.client(for: address), group: group)) }
+      for address in backend.addresses {
+        ofBackend.append(try RPCClient(configuration.client(for: address), group: group))
+      }
       clients.append(ofBackend)
     }
     self.clients = clients

@@ -16,7 +16,7 @@ struct ApiKeyRepository: Sendable {
   }
 
   /// Hands every key to `body`, in no order.
-  func forEach(_ body: (ApiKey) -> Void) throws {
+  func forEach(_ body: (StoredApiKey) -> Void) throws {
     try store.readSingle { transaction in
       try transaction.forEach("SELECT \(Self.columns) FROM api_keys") { row in
         body(try Self.key(row))
@@ -25,12 +25,12 @@ struct ApiKeyRepository: Sendable {
     }
   }
 
-  func find(_ id: String) throws -> ApiKey? {
+  func find(_ id: String) throws -> StoredApiKey? {
     try store.readSingle { try Self.find(id, in: $0) }
   }
 
   /// Keeps a new key. Throws RESOURCE_EXHAUSTED `KEY_LIMIT` when there are too many.
-  func insert(_ key: ApiKey, keysMax: Int = ApiKeyLimits.keysMax) async throws {
+  func insert(_ key: StoredApiKey, keysMax: Int = ApiKeyLimits.keysMax) async throws {
     try await store.write { transaction in
       let count = try transaction.queryOne("SELECT count(*) FROM api_keys") { try $0.integer(0) } ?? 0
       guard count < keysMax else {
@@ -49,7 +49,7 @@ struct ApiKeyRepository: Sendable {
   }
 
   /// Up to `count` keys behind `cursor`, newest first.
-  func list(after cursor: Cursor?, count: Int, includingRevoked: Bool) throws -> [ApiKey] {
+  func list(after cursor: Cursor?, count: Int, includingRevoked: Bool) throws -> [StoredApiKey] {
     let filter = includingRevoked ? "" : " AND revoked_at_ms IS NULL"
     let sql =
       "SELECT \(Self.columns) FROM api_keys WHERE (created_at_ms, id) < ($1, $2)\(filter)"
@@ -61,7 +61,7 @@ struct ApiKeyRepository: Sendable {
   }
 
   /// Revokes a key and answers it; one that is revoked keeps its time. `nil` when there is none.
-  func revoke(_ id: String, nowMs: Int64) async throws -> ApiKey? {
+  func revoke(_ id: String, nowMs: Int64) async throws -> StoredApiKey? {
     try await store.write { transaction in
       try transaction.execute(
         "UPDATE api_keys SET revoked_at_ms = $2 WHERE id = $1 AND revoked_at_ms IS NULL", [.text(id), .integer(nowMs)])
@@ -95,19 +95,20 @@ struct ApiKeyRepository: Sendable {
     }
   }
 
-  private static func find(_ id: String, in transaction: ReadTransaction) throws -> ApiKey? {
+  private static func find(_ id: String, in transaction: ReadTransaction) throws -> StoredApiKey? {
     try transaction.queryOne("SELECT \(columns) FROM api_keys WHERE id = $1", [.text(id)], key)
   }
 
-  private static func key(_ row: borrowing SQLRow) throws -> ApiKey {
+  private static func key(_ row: borrowing SQLRow) throws -> StoredApiKey {
     let scopes = try row.text(3).split(separator: " ").map(String.init)
     guard let digest = SHA256Digest(bytes: try row.bytes(1)), let principal = Principal(try row.text(2), scopes: scopes)
     else { throw StoreError(.corrupt, "an API key in the database cannot be read", path: nil) }
-    return ApiKey(
+    return StoredApiKey(
       id: try row.text(0), digest: digest, principal: principal,
       // A scope that this program does not know grants nothing; dropping all of them must not grant everything.
       scopes: scopes.compactMap { Scope($0) ?? Scope("unknown") }, description: try row.text(4),
-      createdAtMs: try row.integer(5), expiresAtMs: try row.integerIfPresent(6), revokedAtMs: try row.integerIfPresent(7),
+      createdAtMs: try row.integer(5), expiresAtMs: try row.integerIfPresent(6),
+      revokedAtMs: try row.integerIfPresent(7),
       lastUsedAtMs: try row.integerIfPresent(8))
   }
 }

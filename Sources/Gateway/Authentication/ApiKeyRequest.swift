@@ -68,7 +68,7 @@ enum ApiKeyRequest {
 
 /// Where a page of keys begins, as the opaque text that a caller hands back. It holds for the filter that it was made with.
 enum ApiKeyPageToken {
-  static func encode(_ key: ApiKey, includingRevoked: Bool) -> String {
+  static func encode(_ key: StoredApiKey, includingRevoked: Bool) -> String {
     Base64URL.encode(Array("1:\(includingRevoked ? "a" : "c"):\(key.createdAtMs):\(key.id)".utf8))
   }
 

@@ -20,7 +20,8 @@ struct BootstrapKey {
         _ = try await create(in: keys, secret)
         return logger.notice("the admin key of the file was added", metadata: ["file": "\(path)"])
       case .failure(let error):
-        logger.warning("the admin key of the file is replaced", metadata: ["file": "\(path)", "reason": "\(error.reason)"])
+        logger.warning(
+          "the admin key of the file is replaced", metadata: ["file": "\(path)", "reason": "\(error.reason)"])
       }
     }
     let secret = try ApiKeySecret.random()
@@ -30,7 +31,7 @@ struct BootstrapKey {
     logger.notice("an admin key was made", metadata: ["file": "\(path)", "key": "\(key.id)"])
   }
 
-  private func create(in keys: KeyStore, _ secret: ApiKeySecret) async throws -> ApiKey {
+  private func create(in keys: KeyStore, _ secret: ApiKeySecret) async throws -> StoredApiKey {
     try await keys.create(
       principal: Self.principal, scopes: [Scope("admin")].compactMap { $0 }, description: "bootstrap", expiresAtMs: nil,
       secret: secret
@@ -49,7 +50,9 @@ struct BootstrapKey {
     guard descriptor >= 0 else { throw failed("cannot be read: \(String(cString: strerror(errno)))") }
     let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
     var status = stat()
-    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { throw failed("is no regular file") }
+    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+      throw failed("is no regular file")
+    }
     guard status.st_mode & 0o077 == 0 else { throw failed("can be read by others; run: chmod 600 '\(path)'") }
     let bytes = try file.read(upToCount: 1024) ?? Data()
     let text = String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)

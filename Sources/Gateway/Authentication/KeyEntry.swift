@@ -15,7 +15,7 @@ final class KeyEntry: Sendable {
   private let revoked: Atomic<Bool>
   private let used = Atomic<Bool>(false)
 
-  init(_ key: ApiKey, services: [String]) {
+  init(_ key: StoredApiKey, services: [String]) {
     id = key.id
     principal = key.principal
     rights = AccessRights(key.scopes, services: services)

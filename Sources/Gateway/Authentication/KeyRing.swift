@@ -25,7 +25,7 @@ final class KeyRing: Sendable {
 
   var count: Int { state.withLock { $0.byID.count } }
 
-  func add(_ key: ApiKey) {
+  func add(_ key: StoredApiKey) {
     let entry = KeyEntry(key, services: services)
     state.withLock { state in
       state.byID[key.id] = entry

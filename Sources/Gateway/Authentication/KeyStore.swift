@@ -21,9 +21,9 @@ final class KeyStore: Sendable {
   /// Makes a key and answers it with its secret, which is kept nowhere.
   func create(
     principal: Principal, scopes: [Scope], description: String, expiresAtMs: Int64?, secret: ApiKeySecret? = nil
-  ) async throws -> (key: ApiKey, secret: ApiKeySecret) {
+  ) async throws -> (key: StoredApiKey, secret: ApiKeySecret) {
     let secret = try secret ?? ApiKeySecret.random()
-    let key = ApiKey(
+    let key = StoredApiKey(
       id: try ApiKeySecret.randomKeyID(), digest: secret.digest, principal: principal, scopes: scopes,
       description: description, createdAtMs: ring.nowMs(), expiresAtMs: expiresAtMs)
     try await repository.insert(key)
@@ -32,7 +32,7 @@ final class KeyStore: Sendable {
   }
 
   /// Ends a key at once: in memory first, so that no call that begins after this one's does is accepted with it.
-  func revoke(_ id: String) async throws -> ApiKey? {
+  func revoke(_ id: String) async throws -> StoredApiKey? {
     guard try repository.find(id) != nil else { return nil }
     ring.revoke(id)
     onRevoke()

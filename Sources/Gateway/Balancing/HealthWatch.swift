@@ -1,3 +1,5 @@
+import CampanileAPI
+import CampanileCodec
 import CampanileRPC
 import NIOCore
 

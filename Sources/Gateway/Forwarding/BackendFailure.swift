@@ -11,7 +11,8 @@ enum BackendFailure {
         processed: error.processed)
     case .resourceExhausted where error.reason == "FRAME_TOO_LARGE":
       return RPCError(
-        .resourceExhausted, "the message is longer than \(service) takes", reason: "FRAME_TOO_LARGE", processed: error.processed)
+        .resourceExhausted, "the message is longer than \(service) takes", reason: "FRAME_TOO_LARGE",
+        processed: error.processed)
     case .resourceExhausted where error.reason == "STREAM_OVERRUN":
       return RPCError(
         .internalError, "\(service) sent more messages than it was granted", reason: "BACKEND_PROTOCOL_VIOLATION")

@@ -108,7 +108,8 @@ final class Forwarder: CallDispatcher {
     guard metadata.sizeBytes + addedBytes <= Metadata.sizeBytesMax, metadata.entries.count + 3 <= Metadata.entryCountMax
     else {
       var error = RPCError.invalidField(
-        "metadata", "the gateway needs \(addedBytes) of the \(Metadata.sizeBytesMax) bytes", reason: "METADATA_TOO_LARGE")
+        "metadata", "the gateway needs \(addedBytes) of the \(Metadata.sizeBytesMax) bytes",
+        reason: "METADATA_TOO_LARGE")
       error.processed = false
       throw error
     }
@@ -117,10 +118,13 @@ final class Forwarder: CallDispatcher {
 
   /// A trusted link may speak for someone; else it speaks for the operator.
   private func trustedMembers(_ metadata: Metadata) -> [UInt8] {
-    guard let principal = metadata[Principal.metadataKey].flatMap({ Principal($0) }) else { return Self.operatorMembers }
+    guard let principal = metadata[Principal.metadataKey].flatMap({ Principal($0) }) else {
+      return Self.operatorMembers
+    }
     let scopes = (metadata[Principal.scopesMetadataKey] ?? "").split(separator: " ").compactMap { Scope(String($0)) }
     return PrincipalMetadata.members(
-      principal: principal.name, scopes: scopes.prefix(ApiKeyLimits.scopesMax).map(\.description).joined(separator: " "))
+      principal: principal.name, scopes: scopes.prefix(ApiKeyLimits.scopesMax).map(\.description).joined(separator: " ")
+    )
   }
 
   private static let operatorMembers = PrincipalMetadata.members(principal: "service/operator", scopes: "admin")

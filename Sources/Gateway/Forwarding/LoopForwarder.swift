@@ -26,7 +26,8 @@ final class LoopForwarder: @unchecked Sendable {
         pair.0, clients: pair.1, loop: loop, outliers: outliers,
         onChange: { [unowned self] in board.set(backend: index, loop: loopIndex, isServing: pools[index].isServing) },
         onEjection: { address in
-          logger.warning("a backend's address is left out", metadata: ["backend": "\(pair.0.name)", "address": "\(address)"])
+          logger.warning(
+            "a backend's address is left out", metadata: ["backend": "\(pair.0.name)", "address": "\(address)"])
         })
     }
   }

@@ -55,7 +55,8 @@ struct RoutingTable: Sendable {
   ///   - local: the methods that the gateway serves itself; those of `openServices` need no credential, others `admin`.
   ///   - methods: what the generated tables know of the backends' methods; those that no prefix fits are left out.
   init(
-    backends: [BackendConfiguration], local: [MethodDescriptor], methods: [MethodDescriptor], observer: any ServerObserver
+    backends: [BackendConfiguration], local: [MethodDescriptor], methods: [MethodDescriptor],
+    observer: any ServerObserver
   ) {
     serviceNames = backends.map(\.name)
     prefixes = backends.enumerated().map { Prefix(bytes: Array($1.servicePrefix.utf8), backend: $0) }

@@ -2,7 +2,7 @@ import CampanileCrypto
 import CampanileRPC
 
 /// An API key as it is stored. Times are milliseconds since 1970.
-struct ApiKey: Sendable, Hashable {
+struct StoredApiKey: Sendable, Hashable {
   /// `k_` and 12 characters; public.
   var id: String
   var digest: SHA256Digest
