@@ -92,5 +92,21 @@ let package = Package(
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
       ] + nio,
       swiftSettings: settings),
+    .systemLibrary(
+      name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
+    .target(name: "CampanileCrypto", dependencies: ["COpenSSL"], swiftSettings: settings),
+    .testTarget(name: "CampanileCryptoTests", dependencies: ["CampanileCrypto"], swiftSettings: settings),
+    .target(
+      name: "Gateway",
+      dependencies: [
+        "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileStore", log,
+      ] + nio,
+      swiftSettings: settings),
+    .testTarget(
+      name: "GatewayTests",
+      dependencies: [
+        "Gateway", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileStore", "Echo", log,
+      ] + nio,
+      swiftSettings: settings),
   ]
 )
