@@ -16,17 +16,26 @@ let nio: [Target.Dependency] = [
 ]
 let log: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
-let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
+let grdb: [Target.Dependency] = [
+  .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"),
+]
 let subprocess: Target.Dependency = .product(name: "Subprocess", package: "swift-subprocess")
+let protobufPlugin: Target.Dependency = .product(name: "SwiftProtobufPluginLibrary", package: "swift-protobuf")
 let protobuf: Target.Dependency = .product(name: "SwiftProtobuf", package: "swift-protobuf")
 
 let package = Package(
   name: "campanile",
   platforms: [.macOS(.v26)],
+  products: [
+    .library(name: "CampanileCodec", targets: ["CampanileCodec"]),
+    .library(name: "CampanileRPC", targets: ["CampanileRPC"]),
+    .library(name: "CampanileStore", targets: ["CampanileStore"]),
+  ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
-    .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: [.defaults, "CommandLineArguments"]),
+    .package(
+      url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: [.defaults, "CommandLineArguments"]),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
@@ -43,6 +52,19 @@ let package = Package(
       name: "CampanileRPC",
       dependencies: ["CampanileCodec", log, .product(name: "NIOSSL", package: "swift-nio-ssl")] + nio,
       swiftSettings: settings),
+    .target(name: "CampanileAPI", dependencies: ["CampanileCodec", "CampanileRPC"], swiftSettings: settings),
+    .executableTarget(
+      name: "protoc-gen-campanile", dependencies: [protobuf, protobufPlugin], swiftSettings: settings),
+    .target(
+      name: "TestMessages", dependencies: ["CampanileCodec"], path: "Tests/TestMessages", swiftSettings: settings),
+    .testTarget(
+      name: "CampanileCodecTests", dependencies: ["CampanileCodec", "TestMessages"], swiftSettings: settings),
+    .testTarget(
+      name: "APIOracleTests", dependencies: ["CampanileCodec", "CampanileAPI", "TestMessages", protobuf],
+      swiftSettings: settings),
+    .testTarget(name: "CampanileRPCTests", dependencies: ["CampanileRPC", "CampanileCodec"] + nio, swiftSettings: settings),
+    .target(name: "Echo", dependencies: ["CampanileAPI", "CampanileCodec", "CampanileRPC"], swiftSettings: settings),
+    .target(name: "CampanileStore", dependencies: grdb, swiftSettings: settings),
     .target(
       name: "CampanileRuntime",
       dependencies: [

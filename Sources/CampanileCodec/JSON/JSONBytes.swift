@@ -1,0 +1,92 @@
+/// Searches in the bytes of JSON strings, 16 at a time.
+///
+/// The pointers are raw on purpose: callers own the memory, and `start <= end` bounds every access.
+public enum JSONBytes {
+  @usableFromInline static let highBits: UInt64 = 0x8080_8080_8080_8080
+
+  /// The first byte that a JSON string in plain ASCII cannot contain: a quote, a backslash, a control or a non-ASCII byte.
+  ///
+  /// Returns `end` if there is none.
+  @inlinable
+  @inline(__always)
+  public static func firstSpecial(_ start: UnsafePointer<UInt8>, _ end: UnsafePointer<UInt8>) -> UnsafePointer<UInt8> {
+    scan(start, end, nonASCII: highBits)
+  }
+
+  /// The first quote, backslash or control byte; bytes above 0x7F pass. Returns `end` if there is none.
+  @inlinable
+  @inline(__always)
+  public static func firstDelimiter(_ start: UnsafePointer<UInt8>, _ end: UnsafePointer<UInt8>) -> UnsafePointer<UInt8>
+  {
+    scan(start, end, nonASCII: 0)
+  }
+
+  @inlinable
+  @inline(__always)
+  static func scan(
+    _ start: UnsafePointer<UInt8>, _ end: UnsafePointer<UInt8>, nonASCII: UInt64
+  ) -> UnsafePointer<UInt8> {
+    var next = start
+    while end - next >= 16 {
+      let found = flags16(UnsafeRawPointer(next), nonASCII: nonASCII)
+      if found.low != 0 { return next + (found.low.trailingZeroBitCount &>> 3) }
+      if found.high != 0 { return next + 8 + (found.high.trailingZeroBitCount &>> 3) }
+      next += 16
+    }
+    return scanTail(next, end, nonASCII: nonASCII)
+  }
+
+  /// The same for the fewer than 16 bytes at the end of a text.
+  @inlinable
+  static func scanTail(
+    _ start: UnsafePointer<UInt8>, _ end: UnsafePointer<UInt8>, nonASCII: UInt64
+  ) -> UnsafePointer<UInt8> {
+    var next = start
+    while next < end {
+      let byte = next.pointee
+      if byte < 0x20 || byte == 0x22 || byte == 0x5C || (byte >= 0x80 && nonASCII != 0) { return next }
+      next += 1
+    }
+    return next
+  }
+
+  /// A set high bit in each of 16 bytes that is a quote, a backslash, a control byte or, as `nonASCII` says, above 0x7F.
+  @inlinable
+  @inline(__always)
+  static func flags16(_ source: UnsafeRawPointer, nonASCII: UInt64) -> (low: UInt64, high: UInt64) {
+    // Comparing vectors with vectors: the forms that take a scalar compile to a loop over the lanes.
+    let bytes = source.loadUnaligned(as: SIMD16<UInt8>.self)
+    let mask =
+      (bytes .== SIMD16<UInt8>(repeating: 0x22)) .| (bytes .== SIMD16<UInt8>(repeating: 0x5C))
+      .| (bytes .< SIMD16<UInt8>(repeating: 0x20))
+    let words = unsafeBitCast(mask, to: SIMD2<UInt64>.self)
+    let raw = unsafeBitCast(bytes, to: SIMD2<UInt64>.self)
+    return (
+      UInt64(littleEndian: words[0] | (raw[0] & nonASCII)) & highBits,
+      UInt64(littleEndian: words[1] | (raw[1] & nonASCII)) & highBits
+    )
+  }
+
+  /// Whether `count` bytes at both places are equal. Folds to a few compares where `count` is known to the compiler.
+  @inlinable
+  @inline(__always)
+  public static func equal(_ left: UnsafePointer<UInt8>, _ right: UnsafePointer<UInt8>, count: Int) -> Bool {
+    let a = UnsafeRawPointer(left)
+    let b = UnsafeRawPointer(right)
+    if count >= 8 {
+      var offset = 0
+      while offset <= count &- 8 {
+        if load64(a + offset) != load64(b + offset) { return false }
+        offset &+= 8
+      }
+      return load64(a + (count &- 8)) == load64(b + (count &- 8))
+    }
+    if count >= 4 { return load32(a) == load32(b) && load32(a + (count &- 4)) == load32(b + (count &- 4)) }
+    if count >= 2 { return load16(a) == load16(b) && load16(a + (count &- 2)) == load16(b + (count &- 2)) }
+    return count == 0 || left.pointee == right.pointee
+  }
+
+  @inlinable @inline(__always) static func load64(_ p: UnsafeRawPointer) -> UInt64 { p.loadUnaligned(as: UInt64.self) }
+  @inlinable @inline(__always) static func load32(_ p: UnsafeRawPointer) -> UInt32 { p.loadUnaligned(as: UInt32.self) }
+  @inlinable @inline(__always) static func load16(_ p: UnsafeRawPointer) -> UInt16 { p.loadUnaligned(as: UInt16.self) }
+}

@@ -1,0 +1,103 @@
+extension JSONReader {
+  /// Reads an enum: one of its names, or a number (any, since enums are open).
+  ///
+  /// Returns nil for an unknown name if the reader ignores unknown fields.
+  /// - Throws: `UNKNOWN_ENUM_VALUE` for an unknown name otherwise.
+  @inlinable
+  public mutating func enumeration<E: ProtoEnum>(_ type: E.Type) throws(ProtoJSONError) -> E? {
+    guard peek() == UInt8(ascii: "\"") else { return E(rawValue: try int32()) }
+    let name = try enumName()
+    if let number = E.number(named: name) { return E(rawValue: number) }
+    if ignoresUnknownFields { return nil }
+    throw numberFailure(.unknownEnumValue, "the enum has no such value")
+  }
+
+  @inlinable
+  mutating func enumName() throws(ProtoJSONError) -> JSONName {
+    numberStart = position
+    let first = position + 1
+    let stop = JSONBytes.firstSpecial(first, end)
+    if stop < end, stop.pointee == UInt8(ascii: "\"") {
+      position = stop + 1
+      return JSONName(start: first, count: stop - first)
+    }
+    return try keyWithEscapes()
+  }
+
+  /// Reads `bytes`: base64 or base64url (RFC 4648), with or without padding.
+  public mutating func bytes() throws(ProtoJSONError) -> [UInt8] {
+    guard peek() == UInt8(ascii: "\"") else { throw wrongType("a string") }
+    let place = position
+    let name = try enumName()
+    guard let value = Base64.decode(UnsafeBufferPointer(start: name.start, count: name.count)) else {
+      throw failure(.invalidFormat, "the string is not base64", at: place)
+    }
+    return value
+  }
+
+  /// Consumes a string and hands its bytes, without escapes, to `parse`; nil from it is `INVALID_FORMAT`.
+  mutating func parsedString<T>(
+    _ expected: String, _ parse: (UnsafeBufferPointer<UInt8>) -> T?
+  ) throws(ProtoJSONError) -> T {
+    guard peek() == UInt8(ascii: "\"") else { throw wrongType(expected) }
+    let place = position
+    let name = try enumName()
+    guard let value = parse(UnsafeBufferPointer(start: name.start, count: name.count)) else {
+      throw failure(.invalidFormat, "expected \(expected)", at: place)
+    }
+    return value
+  }
+
+  /// Consumes one value of any type and returns its text as it stands, checked: grammar, UTF-8, depth, and no key twice
+  /// in one object.
+  public mutating func rawValue() throws(ProtoJSONError) -> String {
+    _ = peek()
+    let first = position
+    try skip(uniqueKeys: true)
+    return String(decoding: UnsafeBufferPointer(start: first, count: position - first), as: UTF8.self)
+  }
+
+  /// Consumes one value of any type, checked like `rawValue()` but for keys that are there twice.
+  public mutating func skipValue() throws(ProtoJSONError) {
+    try skip(uniqueKeys: false)
+  }
+
+  private mutating func skip(uniqueKeys: Bool) throws(ProtoJSONError) {
+    switch peek() {
+    case UInt8(ascii: "{"): try skipObject(uniqueKeys: uniqueKeys)
+    case UInt8(ascii: "["):
+      var more = try beginArray()
+      while more {
+        try skip(uniqueKeys: uniqueKeys)
+        more = try nextElement()
+      }
+    case UInt8(ascii: "\""): try skipString()
+    case UInt8(ascii: "t"): try literal("true")
+    case UInt8(ascii: "f"): try literal("false")
+    case UInt8(ascii: "n"): try literal("null")
+    default:
+      numberStart = position
+      _ = try numberText("a value")
+    }
+  }
+
+  // Recursion is bounded by `depthLeft`.
+  private mutating func skipObject(uniqueKeys: Bool) throws(ProtoJSONError) {
+    var keys: Set<String> = []
+    var more = try beginObject()
+    while more {
+      if uniqueKeys {
+        if !keys.insert(try stringKey()).inserted { throw keyFailure(.duplicateField, "the object has this key twice") }
+      } else {
+        _ = try key()
+      }
+      try skip(uniqueKeys: uniqueKeys)
+      more = try nextMember()
+    }
+  }
+
+  private mutating func skipString() throws(ProtoJSONError) {
+    let (raw, escaped) = try rawString()
+    if escaped { try unescape(raw) }
+  }
+}

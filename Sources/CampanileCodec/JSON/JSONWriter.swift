@@ -1,0 +1,179 @@
+/// Writes JSON into one growable buffer, which is kept for the next text.
+///
+/// Objects and arrays are closed with the place where they were opened: `let object = writer.beginObject()`, then members, each
+/// with a name that begins with a comma (`writer.name(",\"id\":")`), then `writer.endObject(object)`. The first comma becomes
+/// the opening brace, so that no member needs to know whether it is the first.
+public struct JSONWriter: ~Copyable {
+  @usableFromInline var base: UnsafeMutablePointer<UInt8>
+  @usableFromInline var capacity: Int
+  /// How many bytes are written.
+  public internal(set) var count: Int {
+    @inlinable @inline(__always) get { length }
+    @inlinable @inline(__always) set { length = newValue }
+  }
+  @usableFromInline var length: Int
+
+  /// An empty writer with room for `capacity` bytes.
+  public init(capacity: Int = 512) {
+    self.capacity = max(64, capacity)
+    base = UnsafeMutablePointer<UInt8>.allocate(capacity: self.capacity)
+    length = 0
+  }
+
+  deinit {
+    base.deallocate()
+  }
+
+  /// Forgets what is written. With `keepingCapacity` false, a buffer above 64 KiB is given back.
+  public mutating func removeAll(keepingCapacity: Bool = true) {
+    length = 0
+    if !keepingCapacity, capacity > 65536 {
+      base.deallocate()
+      capacity = 512
+      base = UnsafeMutablePointer<UInt8>.allocate(capacity: capacity)
+    }
+  }
+
+  /// Gives `body` the bytes written. They are valid only inside of it.
+  @inlinable
+  public borrowing func withUnsafeBytes<R, Failure: Error>(
+    _ body: (UnsafeRawBufferPointer) throws(Failure) -> R
+  ) throws(Failure) -> R {
+    try body(UnsafeRawBufferPointer(start: base, count: length))
+  }
+
+  /// Makes room for `extra` bytes more.
+  @inlinable
+  @inline(__always)
+  public mutating func reserve(_ extra: Int) {
+    if capacity &- length < extra { grow(extra) }
+  }
+
+  @usableFromInline
+  @inline(never)
+  mutating func grow(_ extra: Int) {
+    let larger = max(capacity * 2, length + extra)
+    let next = UnsafeMutablePointer<UInt8>.allocate(capacity: larger)
+    next.update(from: base, count: length)
+    base.deallocate()
+    base = next
+    capacity = larger
+  }
+
+  /// Appends bytes as they are: the caller vouches that they are JSON in their place.
+  @inlinable
+  public mutating func append(raw bytes: UnsafeRawBufferPointer) {
+    guard let source = bytes.baseAddress else { return }
+    reserve(bytes.count)
+    UnsafeMutableRawPointer(base + length).copyMemory(from: source, byteCount: bytes.count)
+    length &+= bytes.count
+  }
+
+  /// Appends a text as it is.
+  @inlinable
+  @inline(__always)
+  public mutating func append(raw text: StaticString) {
+    let size = text.utf8CodeUnitCount
+    reserve(size)
+    UnsafeMutableRawPointer(base + length).copyMemory(from: text.utf8Start, byteCount: size)
+    length &+= size
+  }
+
+  /// Appends a text as it is.
+  public mutating func append(raw text: String) {
+    var copy = text
+    copy.withUTF8 { append(raw: UnsafeRawBufferPointer($0)) }
+  }
+
+  /// Appends one byte as it is.
+  @inlinable
+  @inline(__always)
+  public mutating func append(_ byte: UInt8) {
+    reserve(1)
+    base[length] = byte
+    length &+= 1
+  }
+
+  mutating func append(_ a: UInt8, _ b: UInt8, _ c: UInt8, _ d: UInt8) {
+    reserve(4)
+    base[length] = a
+    base[length &+ 1] = b
+    base[length &+ 2] = c
+    base[length &+ 3] = d
+    length &+= 4
+  }
+
+  /// Appends four bytes to be set by `patch(at:bigEndian:)` later, such as a frame's length, and returns their offset.
+  public mutating func reservePatch() -> Int {
+    append(0, 0, 0, 0)
+    return length - 4
+  }
+
+  /// Sets the four bytes at `offset`, which are written already, to `value` in network order. Other offsets do nothing.
+  public mutating func patch(at offset: Int, bigEndian value: UInt32) {
+    guard offset >= 0, offset <= length - 4 else { return }
+    UnsafeMutableRawPointer(base + offset).storeBytes(of: value.bigEndian, as: UInt32.self)
+  }
+}
+
+// MARK: - Structure
+
+extension JSONWriter {
+  /// Begins an object. Returns what `endObject` needs.
+  @inlinable
+  @inline(__always)
+  public func beginObject() -> Int { length }
+
+  /// Ends the object begun at `start`.
+  @inlinable
+  @inline(__always)
+  public mutating func endObject(_ start: Int) {
+    close(start, UInt8(ascii: "{"), UInt8(ascii: "}"))
+  }
+
+  /// Begins an array; each element must follow `nextElement()`. Returns what `endArray` needs.
+  @inlinable
+  @inline(__always)
+  public func beginArray() -> Int { length }
+
+  /// Writes the comma before an element.
+  @inlinable
+  @inline(__always)
+  public mutating func nextElement() { append(UInt8(ascii: ",")) }
+
+  /// Ends the array begun at `start`.
+  @inlinable
+  @inline(__always)
+  public mutating func endArray(_ start: Int) {
+    close(start, UInt8(ascii: "["), UInt8(ascii: "]"))
+  }
+
+  @inlinable
+  @inline(__always)
+  mutating func close(_ start: Int, _ opening: UInt8, _ closing: UInt8) {
+    reserve(2)
+    if start == length { length &+= 1 }
+    base[start] = opening
+    base[length] = closing
+    length &+= 1
+  }
+
+  /// Writes a comma, a member's name and a colon, given as they stand: `,"id":`.
+  @inlinable
+  @inline(__always)
+  public mutating func name(_ text: StaticString) { append(raw: text) }
+
+  /// Writes a comma, a map's key in quotes, and a colon.
+  public mutating func key(_ value: String) {
+    append(UInt8(ascii: ","))
+    string(value)
+    append(UInt8(ascii: ":"))
+  }
+
+  /// Writes a comma, a map's integer or boolean key in quotes, and a colon.
+  public mutating func key(_ value: some LosslessStringConvertible) {
+    append(raw: ",\"")
+    append(raw: value.description)
+    append(raw: "\":")
+  }
+}

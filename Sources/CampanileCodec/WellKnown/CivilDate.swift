@@ -1,0 +1,54 @@
+/// A day of the proleptic Gregorian calendar.
+///
+/// Years are counted from March, so that the leap day is their last: every 400 years have the same 146,097 days, and a
+/// month's first day in its year is a line through (153 m + 2) / 5.
+struct CivilDate {
+  var year: Int
+  var month: Int
+  var day: Int
+
+  private static let daysFromYear0To1970 = 719_468
+  private static let daysPerEra = 146_097
+
+  /// Nil if there is no such day in the years 1...9999.
+  init?(year: Int, month: Int, day: Int) {
+    guard (1...9999).contains(year), (1...12).contains(month), day >= 1, day <= Self.days(in: month, of: year) else {
+      return nil
+    }
+    self.year = year
+    self.month = month
+    self.day = day
+  }
+
+  /// `days` is in the years 1...9999.
+  init(daysSince1970 days: Int) {
+    let shifted = days + Self.daysFromYear0To1970
+    let era = shifted / Self.daysPerEra
+    let dayOfEra = shifted % Self.daysPerEra
+    let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+    let monthFromMarch = (5 * dayOfYear + 2) / 153
+    day = dayOfYear - (153 * monthFromMarch + 2) / 5 + 1
+    month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
+    year = era * 400 + yearOfEra + (month <= 2 ? 1 : 0)
+  }
+
+  /// The days since 1970-01-01, negative before it.
+  var daysSince1970: Int {
+    let shiftedYear = month <= 2 ? year - 1 : year
+    let era = shiftedYear / 400
+    let yearOfEra = shiftedYear % 400
+    let monthFromMarch = month > 2 ? month - 3 : month + 9
+    let dayOfYear = (153 * monthFromMarch + 2) / 5 + day - 1
+    let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+    return era * Self.daysPerEra + dayOfEra - Self.daysFromYear0To1970
+  }
+
+  private static func days(in month: Int, of year: Int) -> Int {
+    switch month {
+    case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
+    case 4, 6, 9, 11: 30
+    default: 31
+    }
+  }
+}

@@ -1,0 +1,65 @@
+/// A connection's open calls by their ids, which only grow.
+///
+/// Direct-mapped: a call lies at its id modulo the table's size, and an id whose place a long call still holds is passed over.
+/// So ids stay in the order of the frames, as `rpc.drain` needs, and nothing is hashed.
+struct CallTable<Call> {
+  struct Slot {
+    var id: UInt64 = 0
+    var call: Call?
+    /// Messages that may be sent before the server grants more.
+    var sendCredit: Int32 = 0
+    /// Messages that the server may send before it is granted more.
+    var receiveCredit: Int32 = 0
+  }
+
+  private var slots = [Slot](repeating: Slot(), count: 64)
+  private(set) var count = 0
+  /// The id given last, 0 before the first.
+  private(set) var lastID: UInt64 = 0
+
+  /// Keeps a call and answers its id.
+  mutating func insert(_ call: Call, sendCredit: Int32, receiveCredit: Int32) -> UInt64 {
+    // At most half full, so that a free place is near. 2^53 ids last for centuries.
+    if count * 2 >= slots.count { grow() }
+    var id = lastID + 1
+    while slots[place(id)].call != nil { id += 1 }
+    slots[place(id)] = Slot(id: id, call: call, sendCredit: sendCredit, receiveCredit: receiveCredit)
+    lastID = id
+    count += 1
+    return id
+  }
+
+  mutating func remove(_ id: UInt64) -> Call? {
+    let place = place(id)
+    guard slots[place].id == id, let call = slots[place].call else { return nil }
+    slots[place].call = nil
+    count -= 1
+    return call
+  }
+
+  /// Changes what is kept about a call; `nil` when it is not open.
+  mutating func withSlot<R>(_ id: UInt64, _ body: (inout Slot, Call) -> R) -> R? {
+    let place = place(id)
+    guard slots[place].id == id, let call = slots[place].call else { return nil }
+    return body(&slots[place], call)
+  }
+
+  func sendCredit(_ id: UInt64) -> Int {
+    let slot = slots[place(id)]
+    return slot.id == id && slot.call != nil ? Int(slot.sendCredit) : 0
+  }
+
+  /// Every open call with its id, in the order of the ids.
+  var all: [(id: UInt64, call: Call)] {
+    slots.compactMap { slot in slot.call.map { (slot.id, $0) } }.sorted { $0.id < $1.id }
+  }
+
+  private func place(_ id: UInt64) -> Int { Int(truncatingIfNeeded: id) & (slots.count - 1) }
+
+  private mutating func grow() {
+    // Ids that differ modulo n differ modulo 2n, so nothing collides.
+    let former = slots
+    slots = [Slot](repeating: Slot(), count: former.count * 2)
+    for slot in former where slot.call != nil { slots[place(slot.id)] = slot }
+  }
+}

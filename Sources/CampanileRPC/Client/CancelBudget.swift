@@ -1,0 +1,46 @@
+internal import NIOCore
+
+/// Keeps a client's cancels below the rate at which a server closes the connection as flooded (200 in 30 s).
+///
+/// Cancels beyond it are sent in the next window. The wait does no harm: the caller was answered already.
+struct CancelBudget {
+  static let windowMs: Int64 = 30_000
+  private let countMax: Int
+  private static let deferredMax = 10_000
+  private var windowStart: NIODeadline
+  private var count = 0
+  private(set) var deferred: [UInt64] = []
+
+  init(countMax: Int, now: NIODeadline) {
+    self.countMax = countMax
+    windowStart = now
+  }
+
+  /// Whether the cancel of `id` may be sent now; else it is kept for later.
+  mutating func admit(_ id: UInt64, now: NIODeadline) -> Bool {
+    turn(now)
+    if count < countMax {
+      count += 1
+      return true
+    }
+    // What is dropped ends by the server's deadline, or with the connection.
+    if deferred.count < Self.deferredMax { deferred.append(id) }
+    return false
+  }
+
+  /// The kept cancels that may be sent now.
+  mutating func due(now: NIODeadline) -> [UInt64] {
+    guard !deferred.isEmpty else { return [] }
+    turn(now)
+    let taken = Array(deferred.prefix(countMax - count))
+    deferred.removeFirst(taken.count)
+    count += taken.count
+    return taken
+  }
+
+  private mutating func turn(_ now: NIODeadline) {
+    guard now - windowStart >= .milliseconds(Self.windowMs) else { return }
+    windowStart = now
+    count = 0
+  }
+}

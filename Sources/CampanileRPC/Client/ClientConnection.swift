@@ -1,0 +1,305 @@
+internal import NIOCore
+
+/// One connection to a server: cuts frames out of what is read, and gathers what is written.
+///
+/// Frames of one turn of the event loop go into one buffer and one write. At most one write is with the socket at a time, so
+/// that after a loss it is known which requests nobody can have seen.
+final class ClientConnection: ChannelInboundHandler {
+  typealias InboundIn = ByteBuffer
+  typealias OutboundOut = ByteBuffer
+
+  private let owner: LoopClient
+  /// Hears what becomes of the connection; `nil` once it has heard the end.
+  private var link: ClientLink?
+  private let configuration: ClientConfiguration
+  private var state: ClientConnectionState<OpenClientCall>
+  private var decoder: FrameDecoder
+  private var keepAlive: KeepAlive
+  private var cancels: CancelBudget
+  private var context: ChannelHandlerContext?
+  private var out = ByteBuffer()
+  private var writingBytes = 0
+  private var isWriting = false
+  private var isReading = false
+  private var isFlushScheduled = false
+  private var isFull = false
+  private var keepAliveTimer: Scheduled<Void>?
+  private var closeCause: RPCError?
+
+  init(link: ClientLink, owner: LoopClient) {
+    self.link = link
+    self.owner = owner
+    configuration = owner.settings.configuration
+    let now = NIODeadline.now()
+    let hasToken = configuration.token != nil
+    state = ClientConnectionState(openCallsMax: configuration.openCallsMax, hasToken: hasToken)
+    decoder = FrameDecoder(frameBytesMax: configuration.frameBytesMax)
+    keepAlive = KeepAlive(configuration.keepAlive, now: now)
+    cancels = CancelBudget(countMax: configuration.cancelsMax, now: now)
+  }
+
+  @inline(__always) var hasRoom: Bool { state.hasRoom }
+  var openCount: Int { state.openCount }
+  private var bufferedBytes: Int { writingBytes + out.readableBytes }
+
+  // MARK: - calls
+
+  /// Sends a call's request. Answers why it cannot be sent, in which case nothing was.
+  @inline(__always)
+  func open(
+    _ call: OpenClientCall, method: String, params: UnsafeRawBufferPointer, metadata: Metadata,
+    rawMetadata: UnsafeRawBufferPointer, now: NIODeadline
+  ) -> RPCError? {
+    var timeoutMs: Int64?
+    if let deadline = call.deadline {
+      let remaining = deadline.remainingMs(now: now)
+      guard remaining > 0 else { return LocalFailure.deadlineExceeded(processed: false) }
+      timeoutMs = remaining
+    }
+    guard bufferedBytes + params.count <= configuration.bufferedBytesMax else {
+      return LocalFailure.full("the server has \(bufferedBytes) bytes of requests to read")
+    }
+    guard let id = state.open(call, kind: call.kind) else {
+      return RPCError(.unavailable, "the connection takes no calls", reason: "CONNECTION_LOST", processed: false)
+    }
+    let before = out.writerIndex
+    let sizeBytes = out.writeCallFrame(
+      id: id, method: method, params: params, timeoutMs: timeoutMs, metadata: metadata, rawMetadata: rawMetadata)
+    guard sizeBytes <= state.hello.frameBytesMax else {
+      out.moveWriterIndex(to: before)
+      _ = state.forget(id)
+      return LocalFailure.frameTooLarge(sizeBytes, state.hello.frameBytesMax)
+    }
+    call.opened(self, id: id)
+    flushSoon()
+    return nil
+  }
+
+  func sendCredit(_ id: UInt64) -> Int { isFull ? 0 : state.sendCredit(id) }
+  func wasHandedOver(_ id: UInt64) -> Bool { state.wasHandedOver(id) }
+
+  func send(_ message: UnsafeRawBufferPointer, id: UInt64, of call: OpenClientCall) -> Bool {
+    guard bufferedBytes + message.count <= configuration.bufferedBytesMax else {
+      isFull = true
+      return false
+    }
+    // The envelope around the message is below 128 bytes.
+    guard message.count + 128 <= state.hello.frameBytesMax else {
+      call.abort(LocalFailure.frameTooLarge(message.count + 128, state.hello.frameBytesMax))
+      return false
+    }
+    guard state.takeSendCredit(id) else { return false }
+    out.writeMessageFrame(id: .number(id), message: message)
+    flushSoon()
+    return true
+  }
+
+  func halfClose(_ id: UInt64) {
+    out.writeCallControlFrame("rpc.end", id: .number(id))
+    flushSoon()
+  }
+
+  func grantCredit(_ messages: Int, id: UInt64) {
+    guard state.grant(id, messages) else { return }
+    out.writeCreditFrame(id: .number(id), messages: messages)
+    flushSoon()
+  }
+
+  /// The call has ended on this side.
+  func leave(_ id: UInt64, tellingServer: Bool) {
+    guard state.forget(id) else { return }
+    if tellingServer, cancels.admit(id, now: .now()) {
+      out.writeCallControlFrame("rpc.cancel", id: .number(id))
+      flushSoon()
+    }
+    callEnded()
+  }
+
+  @inline(__always)
+  private func callEnded() {
+    if state.isDrained { close(LocalFailure.connectionLost("drained", processed: false)) }
+    owner.callEnded()
+  }
+
+  // MARK: - writing
+
+  @inline(__always)
+  private func flushSoon() {
+    guard !isReading, !isFlushScheduled, !isWriting, let context else { return }
+    isFlushScheduled = true
+    // Behind the work that is queued already, whose frames join this write.
+    context.eventLoop.assumeIsolated().execute {
+      self.isFlushScheduled = false
+      self.flush()
+    }
+  }
+
+  private func flush() {
+    guard out.readableBytes > 0, !isWriting, state.phase != .closed, let context else { return }
+    let bytes = out
+    out.moveReaderIndex(to: out.writerIndex)
+    isWriting = true
+    writingBytes = bytes.readableBytes
+    state.handedOver()
+    let written = context.eventLoop.makePromise(of: Void.self)
+    written.futureResult.assumeIsolated().whenComplete { _ in self.wrote() }
+    context.writeAndFlush(wrapOutboundOut(bytes), promise: written)
+    recycle()
+  }
+
+  /// Uses the buffer's memory again, unless it grew beyond what is usual.
+  private func recycle() {
+    guard out.readableBytes == 0 else { return }
+    if out.capacity > 256 * 1024 { out = ByteBuffer() } else if !isWriting { out.clear() }
+  }
+
+  private func wrote() {
+    isWriting = false
+    writingBytes = 0
+    if isFull, bufferedBytes < configuration.bufferedBytesMax / 2 {
+      isFull = false
+      for call in state.openCalls where call.kind.streamsRequests { call.credited(0) }
+    }
+    flush()
+  }
+
+  // MARK: - reading
+
+  func handlerAdded(context: ChannelHandlerContext) {
+    self.context = context
+    if context.channel.isActive { greet() }
+  }
+
+  func channelActive(context: ChannelHandlerContext) { greet() }
+
+  private func greet() {
+    guard out.readableBytes == 0, keepAliveTimer == nil else { return }
+    out.writeHelloFrame(agent: configuration.agent, token: configuration.token)
+    flush()
+    watch(at: .now() + .milliseconds(configuration.keepAlive.intervalMs))
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    isReading = true
+    guard state.phase != .closed else { return }
+    do throws(FrameDecoder.Fault) {
+      try decoder.feed(unwrapInboundIn(data)) { frame in
+        take(frame)
+        return state.phase != .closed
+      }
+    } catch {
+      let what =
+        switch error {
+        case .empty: "an empty frame"
+        case .tooLarge(let sizeBytes): "a frame of \(sizeBytes) bytes"
+        }
+      close(LocalFailure.peerMalformed(what))
+    }
+  }
+
+  func channelReadComplete(context: ChannelHandlerContext) {
+    isReading = false
+    keepAlive.received(now: .now())
+    flush()
+  }
+
+  @inline(__always)
+  private func take(_ frame: UnsafeRawBufferPointer) {
+    func part(_ range: Range<Int>) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: frame[range]) }
+    switch state.receive(frame) {
+    case .ignore: break
+    case .finish(let call, let range):
+      call.finish(part(range))
+      callEnded()
+    case .fail(let call, let range):
+      call.fail(RPCError(errorObject: frame, range), raw: part(range))
+      callEnded()
+    case .deliver(let call, let range): call.received(part(range))
+    case .credit(let call, let messages): call.credited(messages)
+    case .abort(let call, let id, let error):
+      if cancels.admit(id, now: .now()) { out.writeCallControlFrame("rpc.cancel", id: .number(id)) }
+      call.fail(error, raw: nil)
+      callEnded()
+    case .ready: link?.connected(self)
+    case .pong(let id): out.writeResultFrame(id: id, result: UnsafeRawBufferPointer(start: nil, count: 0))
+    case .refuse(let id):
+      let error = RPCError(
+        .unimplemented, "a client has no methods", reason: "METHOD_UNKNOWN", processed: false,
+        protocolFailure: .unknownMethod)
+      out.writeErrorFrame(id: id, error)
+    case .drain(let unseen): drain(unseen)
+    case .close(let error): close(error)
+    }
+    // A server that only asks and never reads would let this buffer grow.
+    if bufferedBytes > configuration.bufferedBytesMax + configuration.frameBytesMax {
+      close(LocalFailure.peerMalformed("it does not read"))
+    }
+  }
+
+  private func drain(_ unseen: [OpenClientCall]) {
+    link?.draining(self)
+    let error = RPCError(.unavailable, "the server takes no new calls here", reason: "DRAINING", processed: false)
+    for call in unseen { call.fail(error, raw: nil) }
+    if state.isDrained { close(LocalFailure.connectionLost("drained", processed: false)) }
+  }
+
+  // MARK: - the end
+
+  private func watch(at due: NIODeadline) {
+    guard state.phase != .closed, let context else { return }
+    keepAliveTimer = context.eventLoop.assumeIsolated().scheduleTask(deadline: due) { self.checkLiveness() }
+  }
+
+  private func checkLiveness() {
+    let now = NIODeadline.now()
+    for id in cancels.due(now: now) { out.writeCallControlFrame("rpc.cancel", id: .number(id)) }
+    switch keepAlive.check(now: now, hasCalls: state.openCount > 0) {
+    case .wait(let until): watch(at: until)
+    case .ping(let until):
+      out.writePingFrame()
+      watch(at: until)
+    case .dead:
+      close(LocalFailure.connectionLost("the server answers no ping", processed: true))
+    }
+    flushSoon()
+  }
+
+  /// Ends the connection and its calls.
+  func close(_ cause: RPCError) {
+    guard state.phase != .closed else { return }
+    closeCause = closeCause ?? cause
+    let context = context
+    ended()
+    context?.close(promise: nil)
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    close(LocalFailure.connectionLost("\(error)", processed: true))
+  }
+
+  func channelInactive(context: ChannelHandlerContext) { ended() }
+
+  func handlerRemoved(context: ChannelHandlerContext) {
+    ended()
+    self.context = nil
+  }
+
+  private func ended() {
+    guard state.phase != .closed else { return }
+    let cause = closeCause ?? LocalFailure.connectionLost("the server closed it", processed: true)
+    let calls = state.close()
+    keepAliveTimer?.cancel()
+    keepAliveTimer = nil
+    let link = link
+    self.link = nil
+    // First the link, so that calls which are made again find it without this connection.
+    link?.lost(self, cause)
+    owner.lost(self)
+    for (call, handedOver) in calls {
+      var error = cause
+      if error.code != .unavailable { error = LocalFailure.connectionLost(cause.description, processed: true) }
+      error.processed = handedOver
+      call.fail(error, raw: nil)
+    }
+  }
+}

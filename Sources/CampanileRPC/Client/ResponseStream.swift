@@ -1,0 +1,76 @@
+public import CampanileCodec
+
+/// The responses of a streaming call, in order. Read by one task, once.
+///
+/// Throws `RPCError`. The server is let send 32 messages ahead of the reader, and more as they are read. Cancelling the task
+/// that reads, or letting go of the stream and its iterator, cancels the call.
+public struct ResponseStream<R: ProtoMessage>: AsyncSequence, Sendable {
+  public typealias Element = R
+  public typealias Failure = RPCError
+
+  let raw: RawResponseStream
+
+  public func makeAsyncIterator() -> Iterator { Iterator(raw: raw.makeAsyncIterator()) }
+
+  public struct Iterator: AsyncIteratorProtocol {
+    var raw: RawResponseStream.Iterator
+
+    public mutating func next() async throws(RPCError) -> R? { try await next(isolation: #isolation) }
+
+    public mutating func next(isolation actor: isolated (any Actor)?) async throws(RPCError) -> R? {
+      guard let bytes = try await raw.next(isolation: actor) else { return nil }
+      do throws(RPCError) { return try Reply.decode(bytes) } catch {
+        raw.cancel(error)
+        throw error
+      }
+    }
+  }
+}
+
+/// The same with each response's JSON as it came.
+public struct RawResponseStream: AsyncSequence, Sendable {
+  public typealias Element = [UInt8]
+  public typealias Failure = RPCError
+
+  let owner: StreamOwner
+
+  init(_ call: StreamCall) { owner = StreamOwner(call) }
+
+  public func makeAsyncIterator() -> Iterator { Iterator(owner: owner) }
+
+  public struct Iterator: AsyncIteratorProtocol {
+    let owner: StreamOwner
+    private var hasEnded = false
+
+    init(owner: StreamOwner) { self.owner = owner }
+
+    public mutating func next() async throws(RPCError) -> [UInt8]? { try await next(isolation: #isolation) }
+
+    public mutating func next(isolation actor: isolated (any Actor)?) async throws(RPCError) -> [UInt8]? {
+      guard !hasEnded else { return nil }
+      switch await owner.call.next() {
+      case .message(let bytes): return bytes
+      case .finished:
+        hasEnded = true
+        return nil
+      case .failed(let error):
+        hasEnded = true
+        throw error
+      }
+    }
+
+    mutating func cancel(_ error: RPCError) {
+      hasEnded = true
+      owner.call.cancel(error)
+    }
+  }
+}
+
+/// Cancels a call when nobody reads its responses any more.
+final class StreamOwner: Sendable {
+  let call: StreamCall
+
+  init(_ call: StreamCall) { self.call = call }
+
+  deinit { call.cancel() }
+}

@@ -1,0 +1,93 @@
+internal import NIOCore
+
+/// What a server says of itself in the answer to `rpc.hello`.
+struct ServerHello: Equatable {
+  static let requestID = "hello"
+  /// The version of the wire that this client speaks.
+  static let protocolVersion = "1"
+
+  /// The longest frame that the server takes.
+  var frameBytesMax = 4 * 1024 * 1024
+  /// How many calls it executes at once for this connection.
+  var openCallsMax = 100
+
+  init() {}
+
+  init(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) {
+    guard var members = JSONObjectReader(bytes, range) else { return }
+    while let member = members.next() {
+      guard let value = JSONObjectReader.integer(bytes, member.value) else { continue }
+      switch member.name {
+      case "maxFrameBytes": frameBytesMax = Int(min(max(value, 64), 1 << 30))
+      case "maxConcurrentCalls": openCallsMax = Int(min(max(value, 1), 1_000_000))
+      default: break
+      }
+    }
+  }
+}
+
+/// The params of `rpc.drain`.
+enum DrainParams {
+  /// The last id that the server accepted, 0 for none (`null`); `nil` when it cannot be read.
+  static func lastID(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) -> UInt64? {
+    guard var members = JSONObjectReader(bytes, range) else { return nil }
+    while let member = members.next() {
+      guard member.name == "lastId" else { continue }
+      if EnvelopeScanner.equals(bytes, member.value, "null") { return 0 }
+      return JSONObjectReader.integer(bytes, member.value).flatMap { UInt64(exactly: $0) }
+    }
+    return nil
+  }
+}
+
+extension ByteBuffer {
+  mutating func writeHelloFrame(agent: String, token: String?) {
+    let frame = beginFrame()
+    writeRequestHead(id: .string(ServerHello.requestID), method: "rpc.hello", timeoutMs: nil, metadata: [:])
+    writeStaticString(",\"params\":{\"protocol\":")
+    writeJSONString(ServerHello.protocolVersion)
+    writeStaticString(",\"agent\":")
+    writeJSONString(agent)
+    if let token {
+      writeStaticString(",\"token\":")
+      writeJSONString(token)
+    }
+    writeStaticString("}}")
+    endFrame(frame)
+  }
+
+  mutating func writePingFrame() {
+    writeRequestFrame(
+      id: .string("ping"), method: "rpc.ping", params: UnsafeRawBufferPointer(start: nil, count: 0), timeoutMs: nil,
+      metadata: [:])
+  }
+
+  /// A call's request. `rawMetadata` are members of the metadata object, written as they are after those of `metadata`.
+  /// Answers the length of the frame's JSON.
+  @inline(__always)
+  mutating func writeCallFrame(
+    id: UInt64, method: String, params: UnsafeRawBufferPointer, timeoutMs: Int64?, metadata: Metadata,
+    rawMetadata: UnsafeRawBufferPointer
+  ) -> Int {
+    let frame = beginFrame()
+    writeRequestHead(
+      id: .number(id), method: method, timeoutMs: timeoutMs, metadata: rawMetadata.isEmpty ? metadata : [:])
+    if !rawMetadata.isEmpty {
+      writeStaticString(",\"metadata\":")
+      writeMetadata(metadata)
+      if !metadata.isEmpty {
+        setInteger(UInt8(ascii: ","), at: writerIndex - 1)
+      } else {
+        moveWriterIndex(to: writerIndex - 1)
+      }
+      writeBytes(rawMetadata)
+      writeInteger(UInt8(ascii: "}"))
+    }
+    if !params.isEmpty {
+      writeStaticString(",\"params\":")
+      writeBytes(params)
+    }
+    writeInteger(UInt8(ascii: "}"))
+    return endFrame(frame)
+  }
+}

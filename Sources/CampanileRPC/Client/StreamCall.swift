@@ -1,0 +1,271 @@
+internal import NIOCore
+internal import Synchronization
+
+/// A streaming call between its connection and the tasks that send and receive.
+///
+/// `@unchecked Sendable`: what is received is behind a lock; the other variables are touched on the loop of `owner` only.
+final class StreamCall: ClientCallHandler, @unchecked Sendable {
+  enum Event {
+    case message([UInt8])
+    case finished([UInt8])
+    case failed(RPCError)
+  }
+
+  private struct Received {
+    var messages: [[UInt8]] = []
+    var head = 0
+    /// Set once, and read after the messages before it.
+    var end: Event?
+    var retryAfterMs: Int64?
+    var reader: UnsafeContinuation<Void, Never>?
+    var hasReceived = false
+    var consumedCount = 0
+
+    var isWorthReading: Bool { head < messages.count || end != nil || retryAfterMs != nil }
+
+    mutating func takeReader() -> UnsafeContinuation<Void, Never>? {
+      defer { reader = nil }
+      return reader
+    }
+  }
+
+  private enum Step {
+    case event(Event)
+    case retry(Int64)
+    case wait
+  }
+
+  private struct Sender {
+    var message: [UInt8]
+    var continuation: UnsafeContinuation<RPCError?, Never>
+  }
+
+  /// Credit is granted back in such portions.
+  private static let grantCount = 16
+  /// Tasks that may wait to send on one call.
+  private static let sendersMax = 1024
+
+  private let owner: LoopClient
+  private let head: CallHead
+  private let params: [UInt8]
+  private let options: CallOptions
+  private let allowsRepeat: Bool
+  private let received = Mutex(Received())
+  // On the loop only:
+  private var attempt = 0
+  private var call: OpenClientCall?
+  private var senders: [Sender] = []
+  private var requests: Task<Void, Never>?
+  private var endError: RPCError?
+
+  init(owner: LoopClient, head: CallHead, params: [UInt8], options: CallOptions, allowsRepeat: Bool) {
+    self.owner = owner
+    self.head = head
+    self.params = params
+    self.options = options
+    self.allowsRepeat = allowsRepeat
+  }
+
+  @inline(__always)
+  private func onLoop(_ body: @escaping @Sendable () -> Void) {
+    if owner.loop.inEventLoop { body() } else { owner.loop.execute(body) }
+  }
+
+  // MARK: - starting and ending
+
+  func start() { onLoop { self.startOnLoop() } }
+
+  /// Starts the call and the task that makes its requests.
+  func start(requests: @escaping @Sendable () async throws -> Void) {
+    onLoop {
+      self.startOnLoop()
+      guard self.endError == nil else { return }
+      self.requests = Task {
+        do {
+          try await requests()
+          self.halfClose()
+        } catch {
+          self.cancel(
+            error as? RPCError ?? RPCError(.cancelled, "the requests failed: \(error)", reason: "REQUESTS_FAILED"))
+        }
+      }
+    }
+  }
+
+  private func startOnLoop() {
+    guard endError == nil else { return }
+    attempt += 1
+    call = params.withUnsafeBytes {
+      owner.startCall(
+        head, params: $0, rawMetadata: UnsafeRawBufferPointer(start: nil, count: 0), handler: self)
+    }
+  }
+
+  /// From any thread; does nothing when the call has ended.
+  func cancel(_ error: RPCError = LocalFailure.cancelled()) {
+    let reader = received.withLock { received -> UnsafeContinuation<Void, Never>? in
+      guard received.end == nil else { return nil }
+      received.end = .failed(error)
+      received.retryAfterMs = nil
+      received.messages = []
+      received.head = 0
+      return received.takeReader()
+    }
+    reader?.resume()
+    onLoop {
+      self.call?.cancel()
+      self.endSending(error)
+    }
+  }
+
+  private func end(_ event: Event, _ sendError: RPCError) {
+    let reader = received.withLock { received in
+      if received.end == nil { received.end = event }
+      return received.takeReader()
+    }
+    reader?.resume()
+    endSending(sendError)
+  }
+
+  private func endSending(_ error: RPCError) {
+    call = nil
+    guard endError == nil else { return }
+    endError = error
+    requests?.cancel()
+    requests = nil
+    let waiting = senders
+    senders = []
+    for sender in waiting { sender.continuation.resume(returning: error) }
+  }
+
+  // MARK: - receiving
+
+  /// The next message or the end, which is told as often as asked for.
+  func next() async -> Event {
+    while true {
+      switch step() {
+      case .event(let event): return event
+      case .retry(let delayMs):
+        if delayMs > 0 { try? await Task.sleep(for: .milliseconds(delayMs)) }
+        if Task.isCancelled { cancel() } else { start() }
+      case .wait:
+        guard await wait() else {
+          return .failed(
+            RPCError(.failedPrecondition, "the stream is read by another task", reason: "STREAM_READ_TWICE"))
+        }
+      }
+    }
+  }
+
+  private func step() -> Step {
+    let (step, grants) = received.withLock { received -> (Step, Bool) in
+      if received.head < received.messages.count {
+        let message = received.messages[received.head]
+        received.head += 1
+        if received.head == received.messages.count {
+          received.messages.removeAll(keepingCapacity: true)
+          received.head = 0
+        }
+        received.consumedCount += 1
+        guard received.consumedCount == Self.grantCount else { return (.event(.message(message)), false) }
+        received.consumedCount = 0
+        return (.event(.message(message)), received.end == nil)
+      }
+      if let end = received.end { return (.event(end), false) }
+      if let delayMs = received.retryAfterMs {
+        received.retryAfterMs = nil
+        return (.retry(delayMs), false)
+      }
+      return (.wait, false)
+    }
+    if grants { onLoop { self.call?.grantCredit(Self.grantCount) } }
+    return step
+  }
+
+  /// False when another task waits already.
+  private func wait() async -> Bool {
+    let isAlone = received.withLock { $0.reader == nil }
+    guard isAlone else { return false }
+    await withTaskCancellationHandler {
+      await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
+        let loser = received.withLock { received -> UnsafeContinuation<Void, Never>? in
+          guard !received.isWorthReading, received.reader == nil else { return continuation }
+          received.reader = continuation
+          return nil
+        }
+        loser?.resume()
+      }
+    } onCancel: {
+      cancel()
+    }
+    return true
+  }
+
+  func callReceived(message: UnsafeRawBufferPointer) {
+    let copy = [UInt8](message)
+    // Bounded by the credit, which the connection enforces.
+    let reader = received.withLock { received -> UnsafeContinuation<Void, Never>? in
+      guard received.end == nil else { return nil }
+      received.hasReceived = true
+      received.messages.append(copy)
+      return received.takeReader()
+    }
+    reader?.resume()
+  }
+
+  func callFinished(result: UnsafeRawBufferPointer) {
+    owner.callSucceeded()
+    let ended = RPCError(.cancelled, "the server has ended the call", reason: "CALL_ENDED")
+    end(.finished([UInt8](result)), ended)
+  }
+
+  func callFailed(error: RPCError, rawError: UnsafeRawBufferPointer?) {
+    call = nil
+    let isUntouched = received.withLock { !$0.hasReceived && $0.end == nil }
+    // Requests of a stream cannot be repeated: what made them has gone on.
+    guard isUntouched, head.kind == .serverStreaming,
+      let delayMs = owner.retryDelayMs(
+        after: error, attempt: attempt, attemptsMax: options.attemptsMax, allowsRepeat: allowsRepeat,
+        deadline: head.deadline)
+    else { return end(.failed(error), error) }
+    let reader = received.withLock { received in
+      received.retryAfterMs = delayMs
+      return received.takeReader()
+    }
+    reader?.resume()
+  }
+
+  // MARK: - sending
+
+  /// Sends one request when there is credit for it. Answers why it was not sent.
+  func send(_ message: [UInt8]) async -> RPCError? {
+    await withTaskCancellationHandler {
+      await withUnsafeContinuation { continuation in
+        onLoop { self.send(Sender(message: message, continuation: continuation)) }
+      }
+    } onCancel: {
+      cancel()
+    }
+  }
+
+  private func send(_ sender: Sender) {
+    if let endError { return sender.continuation.resume(returning: endError) }
+    if senders.isEmpty, sendNow(sender.message) { return sender.continuation.resume(returning: nil) }
+    if let endError { return sender.continuation.resume(returning: endError) }
+    guard senders.count < Self.sendersMax else {
+      return sender.continuation.resume(returning: LocalFailure.full("\(senders.count) tasks wait to send on one call"))
+    }
+    senders.append(sender)
+  }
+
+  private func sendNow(_ message: [UInt8]) -> Bool { message.withUnsafeBytes { call?.send(message: $0) ?? false } }
+
+  func callCredit(messages: Int) {
+    while let sender = senders.first, sendNow(sender.message) {
+      senders.removeFirst()
+      sender.continuation.resume(returning: nil)
+    }
+  }
+
+  private func halfClose() { onLoop { self.call?.halfClose() } }
+}

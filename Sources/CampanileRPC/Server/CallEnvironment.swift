@@ -1,0 +1,120 @@
+public import CampanileCodec
+import Logging
+import NIOCore
+
+/// What starting a typed handler needs beside the call: the loop's executor and where to log.
+struct CallEnvironment: Sendable {
+  let executor: LoopExecutor
+  let logger: Logger
+
+  /// Decodes the request, or answers the call with what is wrong with it.
+  @inline(__always)
+  func decode<Q: ProtoMessage>(_ type: Q.Type, _ params: UnsafeRawBufferPointer, of call: ServerCall) -> Q? {
+    if params.isEmpty { return Q() }
+    do throws(RPCError) { return try Self.decodeMessage(params) } catch {
+      var error = error
+      error.processed = false
+      error.protocolFailure = .invalidParams
+      call.fail(error)
+      call.handlerEnded()
+      return nil
+    }
+  }
+
+  static func decodeMessage<Q: ProtoMessage>(_ bytes: UnsafeRawBufferPointer) throws(RPCError) -> Q {
+    do throws(ProtoJSONError) { return try Q(jsonUTF8: bytes) } catch { throw RPCError(error) }
+  }
+
+  /// A call whose requests are a stream opens without params.
+  func checkNoParams(_ params: UnsafeRawBufferPointer, of call: ServerCall) -> Bool {
+    if params.isEmpty { return true }
+    if var members = JSONObjectReader(params, 0..<params.count), members.next() == nil { return true }
+    var error = RPCError.invalidField(
+      "params", "a call that streams its requests opens without params", reason: "PARAMS_UNEXPECTED")
+    error.processed = false
+    error.protocolFailure = .invalidParams
+    call.fail(error)
+    call.handlerEnded()
+    return false
+  }
+
+  func context(of call: ServerCall, method: MethodDescriptor) -> CallContext {
+    CallContext(
+      method: method, metadata: call.metadata,
+      principal: call.isTrusted ? Principal(trusted: call.metadata) : call.connectionPrincipal, deadline: call.deadline,
+      remoteAddress: call.remoteAddress)
+  }
+
+  /// Runs a handler at once on this thread until it first suspends, and from then on by the loop's executor.
+  @inline(__always)
+  func run(
+    _ call: ServerCall, stream: (any TaskOwner)? = nil, _ body: @escaping @Sendable () async throws -> Void
+  ) {
+    let environment = self
+    let task = Task.immediate(executorPreference: executor) {
+      do { try await body() } catch { environment.fail(call, error) }
+      environment.onLoop(call) { $0.handlerEnded() }
+    }
+    guard !call.isAnswered else { return }
+    if let stream { stream.task = task } else { call.handler = UnaryHandler(call, task) }
+  }
+
+  /// Most continuations of a handler are on its loop already; one that some library left elsewhere hops.
+  @inline(__always)
+  func onLoop(_ call: ServerCall, _ body: @escaping @Sendable (ServerCall) -> Void) {
+    if call.eventLoop.inEventLoop { body(call) } else { call.eventLoop.execute { body(call) } }
+  }
+
+  private func fail(_ call: ServerCall, _ error: any Error) {
+    let answer: RPCError
+    switch error {
+    case let error as RPCError: answer = error
+    case is CancellationError: answer = RPCError(.cancelled, "the call was cancelled", reason: "CANCELLED")
+    case let error as any RPCErrorConvertible: answer = error.rpcError
+    default:
+      logger.error("a handler failed", metadata: ["error": "\(error)"])
+      answer = RPCError(.internalError, "the server failed; its log says why", reason: "INTERNAL")
+    }
+    onLoop(call) { $0.fail(answer) }
+  }
+}
+
+/// An error that knows its answer on the wire.
+public protocol RPCErrorConvertible: Error {
+  var rpcError: RPCError { get }
+}
+
+/// Holds the task of a handler, to cancel it. Used on the call's event loop.
+protocol TaskOwner: AnyObject {
+  var task: Task<Void, Never>? { get set }
+}
+
+/// Cancels the task of a unary call that is waiting for something.
+final class UnaryHandler: ServerCallHandler {
+  private let task: Task<Void, Never>
+  private unowned let call: ServerCall
+
+  init(_ call: ServerCall, _ task: Task<Void, Never>) {
+    self.call = call
+    self.task = task
+  }
+
+  func receive(message: UnsafeRawBufferPointer) {
+    call.end(
+      RPCError(.invalidArgument, "the method takes one request, which are its params", reason: "STREAM_UNEXPECTED"))
+  }
+  func halfClosed() {}
+  func cancelled(_ error: RPCError) { task.cancel() }
+  func canSend() {}
+}
+
+extension RPCError {
+  /// The answer to a message that could not be decoded.
+  public init(_ error: ProtoJSONError) {
+    self.init(
+      .invalidArgument, error.fieldPath.isEmpty ? error.message : "\(error.fieldPath): \(error.message)",
+      reason: error.reason,
+      errorMetadata: ["byteOffset": String(error.byteOffset)],
+      fieldViolations: [FieldViolation(field: error.fieldPath, description: error.message, reason: error.reason)])
+  }
+}

@@ -1,0 +1,32 @@
+/// Judges the token that a peer presents in `rpc.hello`.
+public protocol HelloAuthenticator: Sendable {
+  /// Called on an event loop; must not block.
+  func authenticate(token: String) -> HelloDecision
+}
+
+/// What a token in `rpc.hello` gives its connection.
+public enum HelloDecision: Sendable {
+  /// The suite's internal token: principals in metadata are believed.
+  case trusted
+  /// A credential of one caller, for every call of the connection that brings none of its own.
+  case principal(Principal)
+  /// The error answered before the connection closes.
+  case refused(RPCError)
+}
+
+/// Trusts whoever knows the internal token, compared in constant time. Without a token configured nobody is trusted.
+public struct InternalTokenAuthenticator: HelloAuthenticator {
+  private let token: [UInt8]
+
+  public init(token: String?) { self.token = Array((token ?? "").utf8) }
+
+  public func authenticate(token presented: String) -> HelloDecision {
+    let presented = Array(presented.utf8)
+    var difference: UInt8 = presented.count == token.count && !token.isEmpty ? 0 : 1
+    for index in token.indices { difference |= token[index] ^ (index < presented.count ? presented[index] : 0) }
+    return difference == 0
+      ? .trusted
+      : .refused(
+        RPCError(.unauthenticated, "the token is not this server's", reason: "TOKEN_INVALID", processed: false))
+  }
+}

@@ -1,0 +1,127 @@
+public import NIOCore
+import Logging
+import NIOPosix
+import NIOSSL
+import Synchronization
+
+/// What all connections of a server share.
+final class ServerCore: Sendable {
+  let configuration: ServerConfiguration
+  let dispatcher: any CallDispatcher
+  let authenticator: any HelloAuthenticator
+  let observer: any ServerObserver
+  let connectionCount = Atomic<Int>(0)
+  /// How often a loop looks for connections that take too long.
+  let sweepIntervalMs: Int64
+
+  var limits: WireLimits { configuration.limits }
+  var logger: Logger { configuration.logger }
+
+  init(
+    _ configuration: ServerConfiguration, dispatcher: any CallDispatcher, authenticator: any HelloAuthenticator,
+    observer: any ServerObserver
+  ) {
+    self.configuration = configuration
+    self.dispatcher = dispatcher
+    self.authenticator = authenticator
+    self.observer = observer
+    let shortest = min(
+      configuration.limits.frameTimeoutMs, configuration.limits.idlePingMs, configuration.limits.unresponsiveMs)
+    sweepIntervalMs = max(10, min(1000, shortest / 4))
+  }
+}
+
+/// Listens for connections and serves their calls.
+///
+/// Start it once, then `drain` it (open calls finish, new ones are refused as not processed) and `shutdown` it.
+public final class RPCServer: Sendable {
+  private let core: ServerCore
+  private let group: any EventLoopGroup
+  private let contexts: LoopLocal<LoopContext>
+  private let registries: LoopLocal<ConnectionRegistry>
+  private let listener = Mutex<(any Channel)?>(nil)
+
+  public init(
+    _ configuration: ServerConfiguration, dispatcher: any CallDispatcher,
+    authenticator: any HelloAuthenticator = InternalTokenAuthenticator(token: nil),
+    observer: any ServerObserver = SilentServerObserver(), group: any EventLoopGroup
+  ) {
+    let core = ServerCore(configuration, dispatcher: dispatcher, authenticator: authenticator, observer: observer)
+    self.core = core
+    self.group = group
+    contexts = LoopLocal { LoopContext($0) }
+    registries = LoopLocal { ConnectionRegistry(loop: $0, core: core) }
+  }
+
+  /// How many connections are open.
+  public var connectionCount: Int { core.connectionCount.load(ordering: .relaxed) }
+
+  /// Listens. Answers the address, with the port that the system picked where 0 was asked for. Throws when the address cannot
+  /// be listened on or a certificate cannot be read.
+  public func start() async throws -> SocketAddress {
+    let tls = try core.configuration.tls.map { try $0.makeContext() }
+    let channel = try await ServerBootstrap(group: group)
+      .serverChannelOption(.backlog, value: 4096)
+      .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+      .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+      .childChannelOption(.autoRead, value: false)
+      .childChannelOption(.maxMessagesPerRead, value: 4)
+      .childChannelOption(.allowRemoteHalfClosure, value: true)
+      .childChannelOption(.writeBufferWaterMark, value: .init(low: 64 * 1024, high: 512 * 1024))
+      .childChannelInitializer { [core, contexts, registries] channel in
+        channel.eventLoop.makeCompletedFuture {
+          let connection = ServerConnection(
+            core: core, context: contexts.value(on: channel.eventLoop),
+            registry: registries.value(on: channel.eventLoop))
+          if let tls { try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls)) }
+          try channel.pipeline.syncOperations.addHandler(connection)
+        }
+      }
+      .bind(host: core.configuration.host, port: core.configuration.port).get()
+    listener.withLock { $0 = channel }
+    guard let address = channel.localAddress else { throw ChannelError.unknownLocalAddress }
+    return address
+  }
+
+  /// Takes no new connections and calls, and returns when the open calls are answered, or after `timeoutMs`.
+  public func drain(timeoutMs: Int64) async {
+    let channel = listener.withLock { listener in
+      defer { listener = nil }
+      return listener
+    }
+    try? await channel?.close()
+    onEveryLoop { $0.drain() }
+    let deadline = Deadline.after(timeoutMs: timeoutMs)
+    while connectionCount > 0, deadline.remainingMs() > 0, !Task.isCancelled {
+      try? await Task.sleep(for: .milliseconds(10))
+    }
+  }
+
+  private func onEveryLoop(_ body: @escaping @Sendable (ConnectionRegistry) -> Void) {
+    for loop in group.makeIterator() {
+      loop.execute { [registries] in body(registries.value(on: loop)) }
+    }
+  }
+
+  /// Closes what is open. Calls that are not answered end for their callers as UNAVAILABLE.
+  public func shutdown() async {
+    await drain(timeoutMs: 0)
+    onEveryLoop { $0.closeAll() }
+    let deadline = Deadline.after(timeoutMs: 1000)
+    while connectionCount > 0, deadline.remainingMs() > 0 { try? await Task.sleep(for: .milliseconds(2)) }
+  }
+}
+
+extension ServerTLS {
+  func makeContext() throws -> NIOSSLContext {
+    let chain = try NIOSSLCertificate.fromPEMFile(certificateChainFile).map { NIOSSLCertificateSource.certificate($0) }
+    let key = try NIOSSLPrivateKey(file: privateKeyFile, format: .pem)
+    var configuration = TLSConfiguration.makeServerConfiguration(certificateChain: chain, privateKey: .privateKey(key))
+    configuration.minimumTLSVersion = .tlsv12
+    if let file = clientCertificateAuthoritiesFile {
+      configuration.trustRoots = .file(file)
+      configuration.certificateVerification = .noHostnameVerification
+    }
+    return try NIOSSLContext(configuration: configuration)
+  }
+}

@@ -1,0 +1,170 @@
+public import NIOCore
+import CampanileCodec
+
+/// One call that a server serves, from its request to its answer.
+///
+/// Confined to its connection's event loop: every member is used there only. It is marked Sendable so that a handler's task
+/// may hold it; the task prefers the loop's executor and the typed layer hops to the loop before it touches the call.
+public final class ServerCall: DeadlineEntry, @unchecked Sendable {
+  let connection: ServerConnection
+  let id: CallID?
+  let batch: BatchReply?
+  public let metadata: Metadata
+  /// `nil` until one is set, and for streams without one.
+  public private(set) var deadline: Deadline?
+  public let isTrusted: Bool
+  let startedAt: NIODeadline
+
+  /// Who is told of messages and of the end. Set by the dispatcher, and let go with the answer.
+  public var handler: (any ServerCallHandler)?
+  /// How many messages may still be sent to the caller.
+  public private(set) var outboundCredit = WireLimits.streamCredit
+  private var inboundCredit = WireLimits.streamCredit
+  private var isHalfClosed = false
+  public private(set) var isAnswered = false
+  private var hasHandlerEnded = false
+  var hasStreamed = false
+  var recorder: (any MethodRecorder)?
+
+  init(
+    connection: ServerConnection, id: CallID?, batch: BatchReply?, metadata: Metadata, isTrusted: Bool,
+    startedAt: NIODeadline
+  ) {
+    self.connection = connection
+    self.id = id
+    self.batch = batch
+    self.metadata = metadata
+    self.isTrusted = isTrusted
+    self.startedAt = startedAt
+  }
+
+  public var eventLoop: any EventLoop { connection.context.loop }
+  public var remoteAddress: String { connection.remoteAddress }
+  /// The principal that the connection's own credential stands for, if it was opened with one.
+  public var connectionPrincipal: Principal? { connection.principal }
+
+  /// Whether a message may be sent now: the caller granted it and the connection takes it.
+  public var canSend: Bool { !isAnswered && outboundCredit > 0 && connection.isWritable }
+
+  /// Ends the call with DEADLINE_EXCEEDED after `timeoutMs` from its arrival, at most the wire's cap. A deadline that is set
+  /// stays.
+  public func setDeadline(timeoutMs: Int64) {
+    guard deadline == nil, !isAnswered else { return }
+    let clamped = min(max(timeoutMs, 0), connection.core.limits.timeoutMsMax)
+    let deadline = Deadline.after(timeoutMs: clamped, now: startedAt)
+    self.deadline = deadline
+    connection.context.add(self, at: deadline)
+  }
+
+  // MARK: answering
+
+  /// Answers with a result: the bytes of an object, or none for an empty one.
+  public func succeed(_ result: UnsafeRawBufferPointer) {
+    guard answer(code: nil) else { return }
+    guard let id else { return }
+    connection.reply(id: id, batch: batch, result: result)
+  }
+
+  /// Answers with a message, encoded into the connection's own scratch space.
+  func succeed(_ message: some ProtoMessage) {
+    guard answer(code: nil) else { return }
+    guard let id else { return }
+    connection.reply(id: id, batch: batch, message: message)
+  }
+
+  /// Answers with an error.
+  public func fail(_ error: RPCError) {
+    guard answer(code: error.code) else { return }
+    connection.reply(id: id, batch: batch, error: error)
+  }
+
+  /// Answers with an error object as another server sent it.
+  public func fail(rawError: UnsafeRawBufferPointer, code: RPCError.Code) {
+    guard answer(code: code) else { return }
+    guard let id else { return }
+    connection.reply(id: id, batch: batch, rawError: rawError)
+  }
+
+  private func answer(code: RPCError.Code?) -> Bool {
+    guard !isAnswered else { return false }
+    isAnswered = true
+    if deadline != nil { connection.context.remove(self) }
+    handler = nil
+    recorder?.callFinished(code: code, durationNs: (NIODeadline.now() - startedAt).nanoseconds)
+    connection.callAnswered(self)
+    return true
+  }
+
+  /// Tells that no code runs for this call any more. Called once a call, after or before the answer.
+  public func handlerEnded() {
+    guard !hasHandlerEnded else { return }
+    hasHandlerEnded = true
+    connection.handlerEnded()
+  }
+
+  // MARK: streaming
+
+  /// Sends one message of the server's stream. The caller of this checks `canSend` first; without credit it does nothing
+  /// and answers false.
+  @discardableResult
+  public func send(message: UnsafeRawBufferPointer) -> Bool {
+    guard !isAnswered, outboundCredit > 0, let id, batch == nil else { return false }
+    outboundCredit -= 1
+    hasStreamed = true
+    connection.send(id: id, message: message)
+    return true
+  }
+
+  func send(_ message: some ProtoMessage) -> Bool {
+    guard !isAnswered, outboundCredit > 0, let id, batch == nil else { return false }
+    outboundCredit -= 1
+    hasStreamed = true
+    connection.send(id: id, message: message)
+    return true
+  }
+
+  /// Lets the caller send `messages` more.
+  public func grantCredit(_ messages: Int) {
+    guard !isAnswered, let id, batch == nil, messages > 0 else { return }
+    inboundCredit += messages
+    connection.grantCredit(id: id, messages: messages)
+  }
+
+  // MARK: from the connection
+
+  func received(message: UnsafeRawBufferPointer) {
+    hasStreamed = true
+    guard inboundCredit > 0 else {
+      return end(
+        RPCError(.resourceExhausted, "a message was sent beyond the credit granted", reason: "CREDIT_EXCEEDED"))
+    }
+    guard !isHalfClosed else {
+      return end(RPCError(.invalidArgument, "a message was sent after rpc.end", reason: "STREAM_HALF_CLOSED"))
+    }
+    inboundCredit -= 1
+    handler?.receive(message: message)
+  }
+
+  func receivedHalfClose() {
+    hasStreamed = true
+    guard !isHalfClosed else { return }
+    isHalfClosed = true
+    handler?.halfClosed()
+  }
+
+  func received(credit messages: Int) {
+    outboundCredit = min(outboundCredit + messages, 1 << 31)
+    handler?.canSend()
+  }
+
+  /// Answers and tells the handler, in this order, so that whatever the handler does comes too late to be sent.
+  func end(_ error: RPCError) {
+    let told = handler
+    fail(error)
+    told?.cancelled(error)
+  }
+
+  override func deadlinePassed() {
+    end(RPCError(.deadlineExceeded, "the deadline passed before the call was answered", reason: "DEADLINE_EXCEEDED"))
+  }
+}

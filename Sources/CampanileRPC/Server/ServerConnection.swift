@@ -1,0 +1,270 @@
+import CampanileCodec
+import Logging
+import NIOCore
+import Synchronization
+
+/// One connection of a server: bytes in, calls out to the dispatcher, answers back, coalesced into one write a read batch.
+///
+/// Confined to its event loop.
+final class ServerConnection: ChannelInboundHandler {
+  typealias InboundIn = ByteBuffer
+  typealias OutboundOut = ByteBuffer
+
+  let context: LoopContext
+  let core: ServerCore
+  let registry: ConnectionRegistry
+  var state: ServerConnectionState<ServerCall>
+  var decoder: FrameDecoder
+  var channelContext: ChannelHandlerContext?
+  var outgoing: ByteBuffer
+  var scratch = JSONWriter()
+  var isReadingBatch = false
+  var isFlushScheduled = false
+  var isClosing = false
+  var isInputClosed = false
+  private(set) var isWritable = true
+  private(set) var remoteAddress = ""
+  private(set) var principal: Principal?
+  var timing: ConnectionTiming
+  private var batchTime = NIODeadline.now()
+
+  init(core: ServerCore, context: LoopContext, registry: ConnectionRegistry) {
+    self.core = core
+    self.context = context
+    self.registry = registry
+    state = ServerConnectionState(limits: core.limits)
+    decoder = FrameDecoder(frameBytesMax: core.limits.frameBytesMax)
+    outgoing = ByteBuffer()
+    timing = ConnectionTiming(limits: core.limits, now: .now())
+  }
+
+  // MARK: channel events
+
+  func handlerAdded(context: ChannelHandlerContext) {
+    channelContext = context
+    remoteAddress = context.remoteAddress?.description ?? ""
+  }
+
+  func channelActive(context: ChannelHandlerContext) {
+    registry.add(self)
+    core.observer.connectionOpened()
+    if core.connectionCount.add(1, ordering: .relaxed).newValue > core.configuration.connectionsMax {
+      close(
+        RPCError(
+          .resourceExhausted, "the server has its limit of \(core.configuration.connectionsMax) connections",
+          reason: "TOO_MANY_CONNECTIONS",
+          retryAfterMs: 1000, processed: false))
+    } else if registry.isDraining {
+      startDrain()
+    }
+    context.fireChannelActive()
+    readIfWritable(context)
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    isClosing = true
+    registry.remove(self)
+    core.connectionCount.subtract(1, ordering: .relaxed)
+    core.observer.connectionClosed()
+    let gone = RPCError(.cancelled, "the connection is gone", reason: "CONNECTION_CLOSED")
+    for call in state.openCalls.all { call.end(gone) }
+    channelContext = nil
+    context.fireChannelInactive()
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    core.logger.debug("connection failed", metadata: ["peer": "\(remoteAddress)", "error": "\(error)"])
+    context.close(promise: nil)
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    guard !isClosing else { return }
+    isReadingBatch = true
+    batchTime = .now()
+    timing.received(now: batchTime)
+    var completed = false
+    do throws(FrameDecoder.Fault) {
+      try decoder.feed(unwrapInboundIn(data)) { frame in
+        completed = true
+        receive(frame: frame)
+        return !isClosing
+      }
+      timing.frameInProgress(decoder.isInsideFrame, completedFrame: completed, now: batchTime)
+    } catch {
+      let message =
+        switch error {
+        case .empty: "a frame must not be empty"
+        case .tooLarge(let length):
+          "a frame of \(length) bytes is longer than the limit of \(core.limits.frameBytesMax)"
+        }
+      let reason = error == .empty ? "FRAME_EMPTY" : "FRAME_TOO_LARGE"
+      close(
+        RPCError(error == .empty ? .invalidArgument : .resourceExhausted, message, reason: reason, processed: false))
+    }
+  }
+
+  func channelReadComplete(context: ChannelHandlerContext) {
+    isReadingBatch = false
+    flush(context: context)
+    context.fireChannelReadComplete()
+    readIfWritable(context)
+  }
+
+  func channelWritabilityChanged(context: ChannelHandlerContext) {
+    isWritable = context.channel.isWritable
+    timing.writable(isWritable, now: .now())
+    if isWritable {
+      for call in state.openCalls.all where call.outboundCredit > 0 { call.handler?.canSend() }
+      readIfWritable(context)
+    }
+    context.fireChannelWritabilityChanged()
+  }
+
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    if case ChannelEvent.inputClosed? = event as? ChannelEvent {
+      // The peer sends nothing more, so nobody could read an answer with certainty: the connection ends with the answers under way.
+      inputClosed()
+    }
+    context.fireUserInboundEventTriggered(event)
+  }
+
+  /// Reading is asked for by hand: a peer that does not read its answers is not read from either.
+  private func readIfWritable(_ context: ChannelHandlerContext) {
+    if isWritable, !isClosing { context.read() }
+  }
+
+  // MARK: frames
+
+  private func receive(frame: UnsafeRawBufferPointer) {
+    if EnvelopeScanner.isBatch(frame) { return receiveBatch(frame) }
+    let envelope: Envelope
+    do throws(EnvelopeFault) { envelope = try EnvelopeScanner.scan(frame) } catch {
+      return act(on: state.malformed(error), frame, nil, batch: nil)
+    }
+    receive(envelope, frame, batch: nil)
+  }
+
+  private func receiveBatch(_ frame: UnsafeRawBufferPointer) {
+    let entries: [Range<Int>]
+    do throws(EnvelopeFault) {
+      entries = try EnvelopeScanner.batchEntries(frame, countMax: core.limits.batchEntriesMax)
+    } catch {
+      return act(on: state.malformed(error), frame, nil, batch: nil)
+    }
+    let batch = BatchReply()
+    for range in entries where !isClosing {
+      let entry = UnsafeRawBufferPointer(rebasing: frame[range])
+      do throws(EnvelopeFault) { receive(try EnvelopeScanner.scan(entry), entry, batch: batch) } catch {
+        act(on: state.malformed(error), entry, nil, batch: batch)
+      }
+    }
+    finishOne(of: batch)
+  }
+
+  @inline(__always)
+  private func receive(_ envelope: Envelope, _ frame: UnsafeRawBufferPointer, batch: BatchReply?) {
+    // An answer to a ping: that it came is all there is to it.
+    guard envelope.hasMethod else { return }
+    let nowMs = Int64(batchTime.uptimeNanoseconds / 1_000_000)
+    if envelope.methodHasEscapes {
+      // Names never need escapes; resolving them keeps every reader's view of the name the same.
+      guard var name = EnvelopeScanner.resolve(frame, envelope.method) else {
+        return act(
+          on: state.malformed("method is not Unicode text", id: envelope.callID), frame, envelope, batch: batch)
+      }
+      name.withUTF8 { utf8 in
+        let method = UnsafeRawBufferPointer(utf8)
+        let rpc = RPCMethod(method, 0..<method.count)
+        act(
+          on: state.receive(envelope, rpcMethod: rpc, frame, nowMs: nowMs), frame, envelope, method: method,
+          batch: batch)
+      }
+      return
+    }
+    let method = UnsafeRawBufferPointer(rebasing: frame[envelope.method])
+    let rpc = RPCMethod(frame, envelope.method)
+    act(on: state.receive(envelope, rpcMethod: rpc, frame, nowMs: nowMs), frame, envelope, method: method, batch: batch)
+  }
+
+  @inline(__always)
+  private func act(
+    on action: ServerConnectionState<ServerCall>.Action, _ frame: UnsafeRawBufferPointer, _ envelope: Envelope?,
+    method: UnsafeRawBufferPointer = .init(start: nil, count: 0), batch: BatchReply?
+  ) {
+    switch action {
+    case .startCall(let id):
+      if let envelope { startCall(id, envelope, method: method, frame, batch: batch) }
+    case .deliver(let call, let range): call.received(message: UnsafeRawBufferPointer(rebasing: frame[range]))
+    case .halfClose(let call): call.receivedHalfClose()
+    case .cancel(let call): call.end(RPCError(.cancelled, "the caller cancelled the call", reason: "CANCELLED"))
+    case .credit(let call, let messages): call.received(credit: messages)
+    case .ignore: break
+    case .pong(let id):
+      batch?.add()
+      reply(id: id, batch: batch, result: .init(start: nil, count: 0))
+    case .hello(let id, let params): hello(id, params, frame, batch: batch)
+    case .refuse(let id, let error):
+      // A notification is never answered; a request whose id could not be read is answered with null.
+      if id == nil, let envelope, case .absent = envelope.id { return }
+      batch?.add()
+      reply(id: id, batch: batch, error: error)
+    case .close(let error): close(error)
+    }
+  }
+
+  private func startCall(
+    _ id: CallID?, _ envelope: Envelope, method: UnsafeRawBufferPointer, _ frame: UnsafeRawBufferPointer,
+    batch: BatchReply?
+  ) {
+    var metadata = Metadata()
+    var refusal: RPCError?
+    if let range = envelope.metadata {
+      do throws(RPCError) { metadata = try Metadata(object: frame, range) } catch { refusal = error }
+      if !state.isTrusted { metadata.removeReserved() }
+    }
+    let requested = envelope.timeoutMs
+    let call = ServerCall(
+      connection: self, id: id, batch: batch, metadata: metadata, isTrusted: state.isTrusted, startedAt: batchTime)
+    if let inUse = state.open(call, id: id) {
+      batch?.add()
+      return reply(id: id, batch: batch, error: inUse)
+    }
+    if id != nil { batch?.add() }
+    if let requested, requested <= 0 {
+      refusal = RPCError(
+        .deadlineExceeded, "the deadline passed before the call arrived", reason: "DEADLINE_EXCEEDED", processed: false)
+    }
+    if let refusal {
+      call.fail(refusal)
+      call.handlerEnded()
+      return
+    }
+    if let requested { call.setDeadline(timeoutMs: requested) }
+    let params = envelope.params.map { UnsafeRawBufferPointer(rebasing: frame[$0]) } ?? .init(start: nil, count: 0)
+    core.dispatcher.startCall(call, method: method, params: params)
+  }
+
+  private func hello(_ id: CallID?, _ range: Range<Int>?, _ frame: UnsafeRawBufferPointer, batch: BatchReply?) {
+    let hello = HelloParams(frame, range)
+    if let wanted = hello.protocolVersion, wanted != HelloParams.version {
+      return close(
+        RPCError(
+          .failedPrecondition, "this server speaks protocol \(HelloParams.version) only",
+          reason: "PROTOCOL_UNSUPPORTED", processed: false))
+    }
+    if let token = hello.token {
+      switch core.authenticator.authenticate(token: token) {
+      case .trusted: state.trust()
+      case .principal(let presented): principal = presented
+      case .refused(let error): return close(error, id: id)
+      }
+    }
+    guard let id else { return }
+    let limits = core.limits
+    let result =
+      "{\"protocol\":\"\(HelloParams.version)\",\"agent\":\"\(core.configuration.agent)\",\"maxFrameBytes\":\(limits.frameBytesMax),"
+      + "\"maxConcurrentCalls\":\(state.executingMax)}"
+    batch?.add()
+    Array(result.utf8).withUnsafeBytes { reply(id: id, batch: batch, result: $0) }
+  }
+}

@@ -1,0 +1,24 @@
+/// Is told what a server does, to count it. Every method is called on an event loop and must not block.
+public protocol ServerObserver: Sendable {
+  func connectionOpened()
+  func connectionClosed()
+  /// What records the calls of one method; asked for once a method. `nil` stands for all unknown ones.
+  func recorder(for method: MethodDescriptor?) -> any MethodRecorder
+}
+
+/// Counts the calls of one method.
+public protocol MethodRecorder: Sendable {
+  func callStarted()
+  /// `code` is `nil` for success.
+  func callFinished(code: RPCError.Code?, durationNs: Int64)
+}
+
+/// Counts nothing.
+public struct SilentServerObserver: ServerObserver, MethodRecorder {
+  public init() {}
+  public func connectionOpened() {}
+  public func connectionClosed() {}
+  public func recorder(for method: MethodDescriptor?) -> any MethodRecorder { self }
+  public func callStarted() {}
+  public func callFinished(code: RPCError.Code?, durationNs: Int64) {}
+}

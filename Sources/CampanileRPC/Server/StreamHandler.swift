@@ -1,0 +1,180 @@
+public import CampanileCodec
+import NIOCore
+
+/// Joins a streaming call's event loop with its handler's task: messages in, credit out, and who waits for what.
+///
+/// Confined to the call's event loop, which every public way in goes to first; therefore it may be marked Sendable.
+final class StreamHandler<Element: Sendable>: ServerCallHandler, TaskOwner, @unchecked Sendable {
+  let call: ServerCall
+  var task: Task<Void, Never>? {
+    didSet { if ended != nil { task?.cancel() } }
+  }
+  private let decode: ((UnsafeRawBufferPointer) throws(RPCError) -> Element)?
+  /// At most as many as the caller has credit for.
+  private var messages: [Element] = []
+  private var isHalfClosed = false
+  private var ended: RPCError?
+  private var consumedCount = 0
+  private var reader: CheckedContinuation<Element?, any Error>?
+  private var writers: [CheckedContinuation<Void, any Error>] = []
+
+  init(_ call: ServerCall, decode: ((UnsafeRawBufferPointer) throws(RPCError) -> Element)?) {
+    self.call = call
+    self.decode = decode
+  }
+
+  var loop: any EventLoop { call.eventLoop }
+
+  // MARK: from the connection
+
+  func receive(message: UnsafeRawBufferPointer) {
+    guard let decode else {
+      return call.end(
+        RPCError(.invalidArgument, "the method takes one request, which are its params", reason: "STREAM_UNEXPECTED"))
+    }
+    do throws(RPCError) {
+      let element = try decode(message)
+      if let reader {
+        self.reader = nil
+        consumed()
+        reader.resume(returning: element)
+      } else {
+        messages.append(element)
+      }
+    } catch { call.end(error) }
+  }
+
+  func halfClosed() {
+    isHalfClosed = true
+    reader?.resume(returning: nil)
+    reader = nil
+  }
+
+  func cancelled(_ error: RPCError) {
+    ended = error
+    task?.cancel()
+    reader?.resume(throwing: error)
+    reader = nil
+    for writer in writers { writer.resume(throwing: error) }
+    writers = []
+  }
+
+  func canSend() {
+    guard call.canSend else { return }
+    let waiting = writers
+    writers = []
+    for writer in waiting { writer.resume() }
+  }
+
+  private func consumed() {
+    consumedCount += 1
+    guard consumedCount >= WireLimits.streamCredit / 2 else { return }
+    call.grantCredit(consumedCount)
+    consumedCount = 0
+  }
+
+  // MARK: from the handler, on the loop
+
+  func read(_ continuation: CheckedContinuation<Element?, any Error>) {
+    if !messages.isEmpty {
+      consumed()
+      continuation.resume(returning: messages.removeFirst())
+    } else if let ended {
+      continuation.resume(throwing: ended)
+    } else if isHalfClosed {
+      continuation.resume(returning: nil)
+    } else if reader != nil {
+      continuation.resume(
+        throwing: RPCError(.internalError, "a request stream has one reader", reason: "STREAM_HAS_READER"))
+    } else {
+      reader = continuation
+    }
+  }
+
+  func cancelRead() {
+    reader?.resume(throwing: CancellationError())
+    reader = nil
+  }
+
+  func waitToSend(_ continuation: CheckedContinuation<Void, any Error>) {
+    if let ended {
+      continuation.resume(throwing: ended)
+    } else if call.isAnswered {
+      continuation.resume(throwing: RPCError(.cancelled, "the call was answered already", reason: "CALL_ENDED"))
+    } else if call.canSend {
+      continuation.resume()
+    } else {
+      writers.append(continuation)
+    }
+  }
+
+  func cancelWaiting() {
+    for writer in writers { writer.resume(throwing: CancellationError()) }
+    writers = []
+  }
+}
+
+/// The messages that a caller streams, in order. Ends when the caller half-closes; throws what ended the call otherwise.
+///
+/// It has one reader. The caller is granted more as messages are taken, so at most 32 wait here.
+public struct RequestStream<Message: ProtoMessage>: AsyncSequence, Sendable {
+  public typealias Element = Message
+  private let stream: StreamHandler<Message>
+
+  init(_ stream: StreamHandler<Message>) { self.stream = stream }
+
+  public struct AsyncIterator: AsyncIteratorProtocol {
+    fileprivate let stream: StreamHandler<Message>
+
+    public func next() async throws -> Message? {
+      let stream = stream
+      return try await withTaskCancellationHandler {
+        try await withCheckedThrowingContinuation { continuation in
+          if stream.loop.inEventLoop {
+            stream.read(continuation)
+          } else {
+            stream.loop.execute { stream.read(continuation) }
+          }
+        }
+      } onCancel: {
+        stream.loop.execute { stream.cancelRead() }
+      }
+    }
+  }
+
+  public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(stream: stream) }
+}
+
+/// Sends the messages of a server's stream.
+public struct ResponseSink<Message: ProtoMessage>: Sendable {
+  private let attempt: @Sendable (Message) -> Bool
+  private let wait: @Sendable () async throws -> Void
+  private let loop: any EventLoop
+
+  init<Element>(_ stream: StreamHandler<Element>) {
+    loop = stream.loop
+    attempt = { message in stream.call.canSend && stream.call.send(message) }
+    wait = {
+      try await withTaskCancellationHandler {
+        try await withCheckedThrowingContinuation { continuation in
+          if stream.loop.inEventLoop {
+            stream.waitToSend(continuation)
+          } else {
+            stream.loop.execute { stream.waitToSend(continuation) }
+          }
+        }
+      } onCancel: {
+        stream.loop.execute { stream.cancelWaiting() }
+      }
+    }
+  }
+
+  /// Sends one message, waiting until the caller has granted it and the connection takes it. Throws what ended the call.
+  public func send(_ message: Message) async throws {
+    while true {
+      let isSent = loop.inEventLoop ? attempt(message) : try await loop.submit { attempt(message) }.get()
+      if isSent { return }
+      try await wait()
+    }
+  }
+}

@@ -1,0 +1,53 @@
+/// One commit, as told to `StoreConfiguration.observer`.
+public struct CommitObservation: Sendable, Hashable {
+  /// Writes that the commit carried, failed ones excluded.
+  public var writes: Int
+  /// From BEGIN to the end of COMMIT.
+  public var transactionNs: Int64
+  /// COMMIT alone: the wait for the disk.
+  public var commitNs: Int64
+  /// Writes that were waiting when it ended.
+  public var pendingWrites: Int
+  /// Why nothing was kept, when the commit failed.
+  public var failure: StoreError?
+}
+
+/// A store's counters since it was opened, and its sizes now.
+public struct StoreMetrics: Sendable, Hashable {
+  public var commits: Int64 = 0
+  public var failedCommits: Int64 = 0
+  /// Writes acknowledged.
+  public var writes: Int64 = 0
+  /// Writes whose own body or statement failed.
+  public var failedWrites: Int64 = 0
+  /// Writes refused because the queue was full.
+  public var overloadedWrites: Int64 = 0
+  /// Writes cancelled before they started.
+  public var cancelledWrites: Int64 = 0
+  public var commitNsTotal: Int64 = 0
+  public var commitNsMax: Int64 = 0
+  public var batchWritesLargest: Int = 0
+  /// Times that the writer's connection was replaced after a failure of the disk.
+  public var reopens: Int64 = 0
+  public var pendingWrites: Int = 0
+  /// Reads that found no free connection and waited.
+  public var readerWaits: Int64 = 0
+  public var readersOpen: Int = 0
+  public var databaseBytes: Int64 = 0
+  public var walBytes: Int64 = 0
+}
+
+extension StoreMetrics {
+  mutating func record(_ commit: CommitObservation, failedWrites: Int) {
+    self.failedWrites += Int64(failedWrites)
+    if commit.failure != nil {
+      failedCommits += 1
+      return
+    }
+    commits += 1
+    writes += Int64(commit.writes)
+    commitNsTotal += commit.commitNs
+    commitNsMax = max(commitNsMax, commit.commitNs)
+    batchWritesLargest = max(batchWritesLargest, commit.writes)
+  }
+}

@@ -1,0 +1,62 @@
+import GRDBSQLite
+import Synchronization
+
+/// What the check at start found. A damaged file is no outcome: it throws.
+public enum StartupCheckOutcome: Sendable, Hashable {
+  case skipped
+  case passed
+  /// The time limit came first; nothing wrong was found until then.
+  case timedOut
+}
+
+/// SQLite's own checks of a file, bounded in time.
+enum IntegrityCheck {
+  /// Throws `corrupt`, naming the first faults, when the file is damaged.
+  static func run(
+    _ check: StoreConfiguration.StartupCheck, on connection: SQLConnection
+  ) throws(StoreError) -> StartupCheckOutcome {
+    switch check {
+    case .none: return .skipped
+    case .complete: return try run("PRAGMA integrity_check(5)", on: connection, timeLimitMs: nil)
+    case .quick(let timeLimitMs): return try run("PRAGMA quick_check(5)", on: connection, timeLimitMs: timeLimitMs)
+    }
+  }
+
+  private static func run(
+    _ sql: String, on connection: SQLConnection, timeLimitMs: Int?
+  ) throws(StoreError) -> StartupCheckOutcome {
+    let limit = TimeLimit(timeLimitMs)
+    sqlite3_progress_handler(
+      connection.handle, 10_000,
+      { context in
+        guard let context else { return 0 }
+        return Unmanaged<TimeLimit>.fromOpaque(context).takeUnretainedValue().isOver ? 1 : 0
+      }, Unmanaged.passUnretained(limit).toOpaque())
+    defer {
+      sqlite3_progress_handler(connection.handle, 0, nil, nil)
+      withExtendedLifetime(limit) {}
+    }
+    var faults: [String] = []
+    do {
+      try connection.forEachRow(sql, []) { row in
+        faults.append(try row.text(0))
+        return true
+      }
+    } catch {
+      let error = StoreError.from(error, path: connection.path)
+      if error.code == .interrupted { return .timedOut }
+      throw error
+    }
+    guard faults == ["ok"] else {
+      throw StoreError(
+        .corrupt, "the database file is damaged: \(faults.joined(separator: "; "))", path: connection.path)
+    }
+    return .passed
+  }
+
+  private final class TimeLimit {
+    private let end: ContinuousClock.Instant?
+    init(_ limitMs: Int?) { end = limitMs.map { ContinuousClock.now + .milliseconds($0) } }
+    var isOver: Bool { end.map { ContinuousClock.now >= $0 } ?? false }
+  }
+}

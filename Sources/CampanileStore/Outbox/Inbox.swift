@@ -1,0 +1,28 @@
+extension WriteTransaction {
+  /// Notes a message as seen; false when it was seen before, and the receiver must change nothing.
+  ///
+  /// Call it in the transaction of the message's effect: both are kept or neither, which with a sender that repeats
+  /// makes the effect happen once.
+  public func acceptOnce(source: String, messageID: String, nowMs: Int64) throws -> Bool {
+    let count = try execute(
+      """
+      INSERT INTO store_inbox (source, message_id, seen_at_ms) VALUES ($1, $2, $3)
+      ON CONFLICT (source, message_id) DO NOTHING
+      """, [.text(source), .text(messageID), .integer(nowMs)])
+    return count > 0
+  }
+}
+
+extension Store {
+  /// Forgets messages seen before a time, in bounded batches. Keep them longer than any sender goes on trying.
+  @discardableResult
+  public func purgeInbox(seenBeforeMs: Int64, batchRows: Int = 500, batchesMax: Int = 100) async throws -> Int {
+    try await purge(batchRows: batchRows, batchesMax: batchesMax) { transaction in
+      try transaction.execute(
+        """
+        DELETE FROM store_inbox WHERE (source, message_id) IN (
+          SELECT source, message_id FROM store_inbox WHERE seen_at_ms < $1 ORDER BY seen_at_ms LIMIT $2)
+        """, [.integer(seenBeforeMs), .int(batchRows)])
+    }
+  }
+}

@@ -1,0 +1,198 @@
+/// What became of one delivery.
+public enum OutboxDelivery: Sendable, Hashable {
+  case delivered
+  /// Try again later.
+  case retry(reason: String)
+  /// The receiver will never take it: a dead letter at once.
+  case reject(reason: String)
+}
+
+/// Time and chance as the relay sees them, so that tests own both.
+public struct RelayEnvironment: Sendable {
+  public var nowMs: @Sendable () -> Int64
+  /// In 0..<1.
+  public var random: @Sendable () -> Double
+  /// Waits, or throws `CancellationError`.
+  public var sleepMs: @Sendable (Int64) async throws -> Void
+
+  public init(
+    nowMs: @escaping @Sendable () -> Int64,
+    random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) },
+    sleepMs: @escaping @Sendable (Int64) async throws -> Void = { try await Task.sleep(for: .milliseconds($0)) }
+  ) {
+    self.nowMs = nowMs
+    self.random = random
+    self.sleepMs = sleepMs
+  }
+}
+
+/// Delivers a store's outbox: at least once, in order within a key, bounded in every direction.
+///
+/// One relay a store: two would break the order. `deliver` is given one message at a time per key and must end by
+/// itself (its call has a deadline). What it throws counts as `retry`, except a cancellation, which counts as nothing.
+public struct OutboxRelay: Sendable {
+  public struct Limits: Sendable {
+    /// Messages taken in one round.
+    public var batchMessagesMax = 64
+    /// Keys delivered to at the same time.
+    public var parallelKeysMax = 8
+    /// Failures after which a message is a dead letter.
+    public var attemptsMax = 12
+    /// Longest wait between two looks into the outbox when nobody calls `wake`.
+    public var pollMs: Int64 = 1_000
+    public var backoff = Backoff()
+
+    public init() {}
+  }
+
+  /// One round in numbers.
+  public struct Round: Sendable, Hashable {
+    public var delivered = 0
+    public var retried = 0
+    public var deadLetters = 0
+    /// Messages that wait behind a failed one of their key.
+    public var heldBack = 0
+    public var taken: Int { delivered + retried + deadLetters + heldBack }
+
+    public init() {}
+  }
+
+  private let store: Store
+  private let limits: Limits
+  private let environment: RelayEnvironment
+  private let deliver: @Sendable (OutboxMessage) async throws -> OutboxDelivery
+  private let bell = RelayBell()
+
+  public init(
+    store: Store, limits: Limits = Limits(), environment: RelayEnvironment,
+    deliver: @escaping @Sendable (OutboxMessage) async throws -> OutboxDelivery
+  ) {
+    self.store = store
+    self.limits = limits
+    self.environment = environment
+    self.deliver = deliver
+  }
+
+  /// Says that messages were committed, so that they need not wait for the next look. Cheap; from any thread.
+  public func wake() { bell.ring() }
+
+  /// Delivers until the task is cancelled. A round that the store refuses is repeated after `pollMs`.
+  public func run() async {
+    while !Task.isCancelled {
+      do {
+        let round = try await deliverDue()
+        if round.delivered + round.deadLetters > 0 { continue }
+        try await rest(pauseMs())
+      } catch is CancellationError {
+        return
+      } catch {
+        do { try await environment.sleepMs(limits.pollMs) } catch { return }
+      }
+    }
+  }
+
+  /// One round: takes due messages, delivers them and notes each outcome.
+  ///
+  /// Throws what the store throws, `CancellationError` when cancelled between two messages.
+  public func deliverDue() async throws -> Round {
+    let nowMs = environment.nowMs()
+    let messages = try store.readSingle {
+      try $0.dueMessages(nowMs: nowMs, rowsMax: max(1, limits.batchMessagesMax))
+    }
+    let groups = Dictionary(grouping: messages) { LaneKey(topic: $0.topic, key: $0.key) }
+    let lanes = groups.values.sorted { ($0.first?.sequence ?? 0) < ($1.first?.sequence ?? 0) }
+    var total = Round()
+    try await withThrowingTaskGroup(of: Round.self) { group in
+      var next = lanes.makeIterator()
+      for _ in 0..<max(1, limits.parallelKeysMax) {
+        guard let lane = next.next() else { break }
+        group.addTask { try await self.deliver(inOrder: lane) }
+      }
+      while let round = try await group.next() {
+        total.add(round)
+        if let lane = next.next() { group.addTask { try await self.deliver(inOrder: lane) } }
+      }
+    }
+    return total
+  }
+
+  private struct LaneKey: Hashable {
+    let topic: String
+    let key: String
+  }
+
+  /// The messages of one key. The first that must be tried again ends the lane; a dead letter does not.
+  private func deliver(inOrder lane: [OutboxMessage]) async throws -> Round {
+    var round = Round()
+    for (index, message) in lane.enumerated() {
+      try Task.checkCancellation()
+      let sequence = message.sequence
+      switch try await attempt(message) {
+      case .delivered:
+        try await store.write { try $0.settleDelivered(sequence) }
+        round.delivered += 1
+      case .reject(let reason):
+        try await settle(message, isFinal: true, reason)
+        round.deadLetters += 1
+      case .retry(let reason):
+        let isFinal = message.attempts + 1 >= limits.attemptsMax
+        try await settle(message, isFinal: isFinal, reason)
+        if isFinal {
+          round.deadLetters += 1
+          continue
+        }
+        round.retried += 1
+        round.heldBack += lane.count - index - 1
+        return round
+      }
+    }
+    return round
+  }
+
+  private func attempt(_ message: OutboxMessage) async throws -> OutboxDelivery {
+    do {
+      return try await deliver(message)
+    } catch let error as CancellationError {
+      throw error
+    } catch {
+      return .retry(reason: String(describing: error))
+    }
+  }
+
+  private func settle(_ message: OutboxMessage, isFinal: Bool, _ reason: String) async throws {
+    let attempts = message.attempts + 1
+    let delayMs = limits.backoff.delayMs(attempts: attempts, random: environment.random())
+    let next = isFinal ? nil : environment.nowMs().addingClamped(delayMs)
+    let sequence = message.sequence
+    try await store.write {
+      try $0.settleFailed(sequence, attempts: attempts, nextAttemptAtMs: next, reason: reason)
+    }
+  }
+
+  /// Until the next message is due, `pollMs` at most.
+  private func pauseMs() throws -> Int64 {
+    guard let next = try store.readSingle({ try $0.nextAttemptMs() }) else { return limits.pollMs }
+    // A message that is due but held back by its key has a time in the past: look again after a pause, not at once.
+    let wait = next &- environment.nowMs()
+    return wait > 0 ? min(wait, limits.pollMs) : limits.pollMs
+  }
+
+  private func rest(_ pauseMs: Int64) async throws {
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { try await environment.sleepMs(pauseMs) }
+      group.addTask { await bell.wait() }
+      defer { group.cancelAll() }
+      try await group.next()
+    }
+    try Task.checkCancellation()
+  }
+}
+
+extension OutboxRelay.Round {
+  mutating func add(_ other: Self) {
+    delivered += other.delivered
+    retried += other.retried
+    deadLetters += other.deadLetters
+    heldBack += other.heldBack
+  }
+}

@@ -1,0 +1,160 @@
+import Dispatch
+import Synchronization
+
+/// Read-only connections lent to one caller each. No thread is changed: the caller's own thread runs its query.
+final class ReaderPool: Sendable {
+  /// A caller that found no connection. Its semaphore is signalled once, with the connection (or the end) in place.
+  private final class Waiter: Sendable {
+    let arrived = DispatchSemaphore(value: 0)
+    let outcome = Mutex<Result<SQLConnection, StoreError>?>(nil)
+  }
+
+  private struct State {
+    var idle: [SQLConnection] = []
+    var waiters: [Waiter] = []
+    var openCount = 0
+    var waits: Int64 = 0
+    var isClosed = false
+  }
+
+  private let factory: ConnectionFactory
+  private let state = Mutex(State())
+
+  init(factory: ConnectionFactory) { self.factory = factory }
+
+  var counts: (waits: Int64, open: Int) { state.withLock { ($0.waits, $0.openCount) } }
+
+  /// Runs `body` with a connection that no one else uses meanwhile.
+  ///
+  /// Throws `overloaded` when none came free in time, `closed` after `close`.
+  func withConnection<T>(_ body: (SQLConnection) throws -> T) throws -> T {
+    let connection = try checkOut()
+    do {
+      let value = try body(connection)
+      checkIn(connection)
+      return value
+    } catch {
+      if let failure = error as? StoreError, failure.discredits {
+        discard(connection)
+      } else {
+        checkIn(connection)
+      }
+      throw error
+    }
+  }
+
+  /// Closes idle connections now and lent ones when they come back.
+  func close() {
+    let (idle, waiters) = state.withLock { state in
+      state.isClosed = true
+      defer {
+        state.openCount -= state.idle.count
+        state.idle = []
+        state.waiters = []
+      }
+      return (state.idle, state.waiters)
+    }
+    for connection in idle { try? connection.close() }
+    for waiter in waiters { resolve(waiter, .failure(closedError)) }
+  }
+
+  private enum CheckOut {
+    case connection(SQLConnection)
+    case open
+    case wait(Waiter)
+    case closed
+  }
+
+  private func checkOut() throws(StoreError) -> SQLConnection {
+    let readersMax = factory.configuration.readersMax
+    let step: CheckOut = state.withLock { state in
+      if state.isClosed { return .closed }
+      if let connection = state.idle.popLast() { return .connection(connection) }
+      if state.openCount < readersMax {
+        state.openCount += 1
+        return .open
+      }
+      let waiter = Waiter()
+      state.waits += 1
+      state.waiters.append(waiter)
+      return .wait(waiter)
+    }
+    switch step {
+    case .connection(let connection): return connection
+    case .open: return try openOne()
+    case .wait(let waiter): return try wait(waiter)
+    case .closed: throw closedError
+    }
+  }
+
+  private func openOne() throws(StoreError) -> SQLConnection {
+    do {
+      return try factory.reader()
+    } catch {
+      state.withLock { $0.openCount -= 1 }
+      throw error
+    }
+  }
+
+  private func wait(_ waiter: Waiter) throws(StoreError) -> SQLConnection {
+    let limit = DispatchTime.now() + .milliseconds(factory.configuration.readerWaitMs)
+    if waiter.arrived.wait(timeout: limit) == .timedOut {
+      let wasWaiting = state.withLock { state in
+        let count = state.waiters.count
+        state.waiters.removeAll { $0 === waiter }
+        return state.waiters.count < count
+      }
+      guard !wasWaiting else {
+        throw StoreError(.overloaded, "no read connection came free in time", path: factory.path)
+      }
+      // Someone took the waiter off the list a moment ago: its outcome is on the way.
+      waiter.arrived.wait()
+    }
+    switch waiter.outcome.withLock({ $0 }) {
+    case .success(let connection): return connection
+    case .failure(let error): throw error
+    case nil: throw StoreError(.overloaded, "no read connection came free in time", path: factory.path)
+    }
+  }
+
+  private func checkIn(_ connection: SQLConnection) {
+    let (waiter, mustClose): (Waiter?, Bool) = state.withLock { state in
+      if state.isClosed {
+        state.openCount -= 1
+        return (nil, true)
+      }
+      if state.waiters.isEmpty {
+        state.idle.append(connection)
+        return (nil, false)
+      }
+      return (state.waiters.removeFirst(), false)
+    }
+    if mustClose { try? connection.close() }
+    if let waiter { resolve(waiter, .success(connection)) }
+  }
+
+  /// Drops a connection that met a failure of the disk; a caller that waits gets a new one instead.
+  private func discard(_ connection: SQLConnection) {
+    try? connection.close()
+    let waiter: Waiter? = state.withLock { state in
+      guard !state.isClosed, !state.waiters.isEmpty else {
+        state.openCount -= 1
+        return nil
+      }
+      return state.waiters.removeFirst()
+    }
+    guard let waiter else { return }
+    do throws(StoreError) {
+      resolve(waiter, .success(try openOne()))
+    } catch {
+      resolve(waiter, .failure(error))
+    }
+  }
+
+  private func resolve(_ waiter: Waiter, _ outcome: Result<SQLConnection, StoreError>) {
+    waiter.outcome.withLock { $0 = outcome }
+    waiter.arrived.signal()
+  }
+
+  private var closedError: StoreError { StoreError(.closed, "the store is closed", path: factory.path) }
+}

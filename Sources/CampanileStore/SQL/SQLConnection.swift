@@ -1,0 +1,108 @@
+import GRDB
+import GRDBSQLite
+
+/// One connection to a database file: GRDB opens, configures and closes it and compiles its statements.
+///
+/// `@unchecked Sendable`: whoever holds the connection uses it alone. The writer's thread owns one for good; the
+/// reader pool hands one to a single caller at a time, and its mutex orders the hand-overs.
+final class SQLConnection: @unchecked Sendable {
+  /// Compiled statements kept. Services use a few dozen; a text built at run time would otherwise pile up here.
+  static let cachedStatementsMax = 512
+
+  let path: String
+  let queue: DatabaseQueue
+  let handle: OpaquePointer
+  private var statements: [String: PreparedStatement] = [:]
+
+  init(path: String, configuration: Configuration) throws(StoreError) {
+    self.path = path
+    do {
+      queue = try DatabaseQueue(path: path, configuration: configuration)
+      guard let handle = queue.unsafeReentrantRead({ $0.sqliteConnection }) else {
+        throw StoreError(.unavailable, "the connection has no handle", path: path)
+      }
+      self.handle = handle
+    } catch {
+      throw .from(error, path: path)
+    }
+    sqlite3_extended_result_codes(handle, 1)
+    // GRDB's hooks feed its transaction observers, of which there are none, and trap outside its own queue.
+    _ = sqlite3_commit_hook(handle, nil, nil)
+    _ = sqlite3_rollback_hook(handle, nil, nil)
+  }
+
+  /// Whether no transaction is open: also when SQLite rolled one back on its own after an I/O error.
+  var isAutocommit: Bool { sqlite3_get_autocommit(handle) != 0 }
+
+  /// Rows changed by the last INSERT, UPDATE or DELETE.
+  var changes: Int { Int(sqlite3_changes64(handle)) }
+
+  /// Runs one statement and hands each row to `body` until it returns false.
+  /// Without arguments its parameters stay NULL: for explaining it.
+  func forEachRow(
+    _ sql: String, _ arguments: [SQLValue]?, _ body: (borrowing SQLRow) throws -> Bool
+  ) throws {
+    let statement = try statement(sql)
+    statement.isInUse = true
+    defer {
+      statement.reset()
+      statement.isInUse = false
+    }
+    if let arguments { try statement.bind(arguments) }
+    var isWanted = true
+    while true {
+      switch sqlite3_step(statement.handle) {
+      case SQLITE_ROW:
+        if isWanted { isWanted = try body(SQLRow(statement: statement.handle)) }
+        // A change with RETURNING runs to its end, whoever reads the rows.
+        if !isWanted, statement.isReadOnly { return }
+      case SQLITE_DONE:
+        return
+      default:
+        throw StoreError.last(of: handle, path: path)
+      }
+    }
+  }
+
+  /// Runs one statement to its end. Rows it returns are dropped.
+  func run(_ sql: String, _ arguments: [SQLValue] = []) throws(StoreError) {
+    do {
+      try forEachRow(sql, arguments) { _ in true }
+    } catch {
+      throw .from(error, path: path)
+    }
+  }
+
+  /// The first column of the first row as an integer.
+  func integer(_ sql: String, _ arguments: [SQLValue] = []) throws -> Int64? {
+    var found: Int64?
+    try forEachRow(sql, arguments) { row in
+      found = try row.integerIfPresent(0)
+      return false
+    }
+    return found
+  }
+
+  /// Closes the file. The statements go first: SQLite refuses to close a connection that still has some.
+  func close() throws(StoreError) {
+    statements.removeAll()
+    do {
+      try queue.close()
+    } catch {
+      throw .from(error, path: path)
+    }
+  }
+
+  private func statement(_ sql: String) throws -> PreparedStatement {
+    if let cached = statements[sql], !cached.isInUse { return cached }
+    let compiled: PreparedStatement
+    do {
+      compiled = try PreparedStatement(queue.unsafeReentrantRead { try $0.makeStatement(sql: sql) })
+    } catch {
+      throw StoreError.from(error, path: path)
+    }
+    if statements.count >= Self.cachedStatementsMax { statements.removeAll(keepingCapacity: true) }
+    if statements[sql] == nil { statements[sql] = compiled }
+    return compiled
+  }
+}

@@ -1,0 +1,66 @@
+/// A failure of the store: what kind, a text for the operator, and the file it concerns.
+public struct StoreError: Error, Sendable, Hashable {
+  /// The kind of failure. New kinds may be added: switch with a default.
+  public struct Code: Sendable, Hashable, CustomStringConvertible {
+    private enum Kind: String, Sendable, Hashable {
+      case invalidArgument, constraint, overloaded, diskFull, unavailable, corrupt, foreignFile, inUse
+      case busy, migration, closed, interrupted, requestIDReused, alreadyExists
+    }
+    private let kind: Kind
+    private init(_ kind: Kind) { self.kind = kind }
+
+    public var description: String { kind.rawValue }
+
+    /// The SQL, its arguments or a mapped column do not fit: a programming error of the caller.
+    public static let invalidArgument = Self(.invalidArgument)
+    /// A UNIQUE, FOREIGN KEY, NOT NULL or CHECK constraint refused the change.
+    public static let constraint = Self(.constraint)
+    /// A queue of the store is full or a wait reached its limit; nothing was done.
+    public static let overloaded = Self(.overloaded)
+    /// No space for the change; nothing of it was kept.
+    public static let diskFull = Self(.diskFull)
+    /// The file could not be read, written or synced. The change was not acknowledged; after a power loss it may
+    /// be found applied as a whole, so repeat it with its request id.
+    public static let unavailable = Self(.unavailable)
+    /// The file is damaged or no database at all.
+    public static let corrupt = Self(.corrupt)
+    /// The file is a database of another application.
+    public static let foreignFile = Self(.foreignFile)
+    /// Another process owns the file.
+    public static let inUse = Self(.inUse)
+    /// Another connection holds a lock for longer than the configured wait.
+    public static let busy = Self(.busy)
+    /// The schema in the file and the migrations of this program do not fit together.
+    public static let migration = Self(.migration)
+    /// The store was closed.
+    public static let closed = Self(.closed)
+    /// The statement ran longer than allowed and was stopped.
+    public static let interrupted = Self(.interrupted)
+    /// The request id was used before for a different request.
+    public static let requestIDReused = Self(.requestIDReused)
+    /// The target exists already and is not overwritten.
+    public static let alreadyExists = Self(.alreadyExists)
+  }
+
+  public var code: Code
+  /// What happened, in words; holds no values of rows.
+  public var message: String
+  /// The database file, when one is concerned.
+  public var path: String?
+  /// SQLite's extended result code, when SQLite reported the failure.
+  public var sqliteCode: Int32?
+
+  public init(_ code: Code, _ message: String, path: String? = nil, sqliteCode: Int32? = nil) {
+    self.code = code
+    self.message = message
+    self.path = path
+    self.sqliteCode = sqliteCode
+  }
+}
+
+extension StoreError: CustomStringConvertible {
+  public var description: String {
+    let place = path.map { " (\($0))" } ?? ""
+    return "\(code): \(message)\(place)"
+  }
+}

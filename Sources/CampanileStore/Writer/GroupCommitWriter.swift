@@ -1,0 +1,154 @@
+import Foundation
+import Synchronization
+
+/// The one writer of a database: a thread that gathers waiting writes into transactions and commits them.
+///
+/// A write is acknowledged after the COMMIT that carries it. While one commit waits for the disk, the next writes
+/// gather, so the number of commits follows the disk and the number of writes follows the callers.
+final class GroupCommitWriter: Sendable {
+  private let factory: ConnectionFactory
+  private let queue: WriteQueue
+  private let metrics = Mutex(StoreMetrics())
+  /// Run on the writer's thread after the last commit, with the connection if there is one.
+  private let onEnd: @Sendable (SQLConnection?) -> Void
+
+  init(factory: ConnectionFactory, onEnd: @escaping @Sendable (SQLConnection?) -> Void) {
+    self.factory = factory
+    self.onEnd = onEnd
+    queue = WriteQueue(path: factory.path, itemsMax: factory.configuration.pendingWritesMax)
+  }
+
+  /// Starts the thread, which owns the connection from here on.
+  func start(_ connection: SQLConnection) {
+    let thread = Thread { self.loop(connection) }
+    thread.name = "store-writer"
+    thread.stackSize = 1 << 20
+    thread.start()
+  }
+
+  /// Queues a body and waits for the commit that carries it.
+  func write<T: Sendable>(_ body: @escaping @Sendable (WriteTransaction) throws -> T) async throws -> T {
+    let item = TypedWrite(body)
+    return try await withTaskCancellationHandler {
+      try await withUnsafeThrowingContinuation { continuation in
+        item.continuation = continuation
+        if let failure = queue.append(item) { item.finish(failure) }
+      }
+    } onCancel: {
+      if queue.cancel(item) { item.finish(CancellationError()) }
+    }
+  }
+
+  /// Takes no further writes; the thread ends after those that wait.
+  func close() { queue.close() }
+
+  func snapshot() -> StoreMetrics {
+    var snapshot = metrics.withLock { $0 }
+    (snapshot.overloadedWrites, snapshot.cancelledWrites) = queue.refusals
+    snapshot.pendingWrites = queue.count
+    return snapshot
+  }
+
+  private func loop(_ first: SQLConnection) {
+    var connection: SQLConnection? = first
+    let batchMax = max(1, factory.configuration.batchWritesMax)
+    while let items = queue.take(batchMax) {
+      process(items, &connection)
+    }
+    onEnd(connection)
+  }
+
+  /// Runs the items in as many transactions as failures demand: each pass settles at least one of them.
+  private func process(_ items: [PendingWrite], _ connection: inout SQLConnection?) {
+    var rest = items[...]
+    while !rest.isEmpty {
+      do throws(StoreError) {
+        let current: SQLConnection
+        if let connection { current = connection } else { current = try reopen() }
+        connection = current
+        if let failure = runTransaction(&rest, current), failure.discredits {
+          discard(&connection)
+        }
+      } catch {
+        for item in rest { item.finish(error) }
+        return
+      }
+    }
+  }
+
+  /// One transaction: takes items off the front, and more that arrive meanwhile once these are done.
+  /// Returns why it was lost, if it was.
+  private func runTransaction(_ rest: inout ArraySlice<PendingWrite>, _ connection: SQLConnection) -> StoreError? {
+    let begun = ContinuousClock.now
+    var transaction: BatchTransaction
+    do throws(StoreError) {
+      transaction = try BatchTransaction(connection)
+    } catch {
+      for item in rest { item.finish(error) }
+      rest = []
+      return error
+    }
+    var committing = begun
+    var current: PendingWrite?
+    do throws(StoreError) {
+      var hasTakenMore = false
+      while true {
+        if rest.isEmpty, !hasTakenMore {
+          hasTakenMore = true
+          let room = factory.configuration.batchWritesMax - transaction.joined.count
+          if room > 0 { rest = queue.takeMore(room)[...] }
+        }
+        guard let item = rest.popFirst() else { break }
+        current = item
+        try transaction.add(item)
+        current = nil
+      }
+      committing = ContinuousClock.now
+      try transaction.commit()
+    } catch {
+      transaction.rollBack()
+      current?.finish(error)
+      for item in transaction.joined { item.finish(error) }
+      observe(transaction, begun, committing, error)
+      return error
+    }
+    observe(transaction, begun, committing, nil)
+    for item in transaction.joined { item.finish(nil) }
+    return nil
+  }
+
+  private func observe(
+    _ transaction: BatchTransaction, _ begun: ContinuousClock.Instant, _ committing: ContinuousClock.Instant,
+    _ failure: StoreError?
+  ) {
+    for (item, error) in transaction.failed { item.finish(error) }
+    let now = ContinuousClock.now
+    let commit = CommitObservation(
+      writes: failure == nil ? transaction.joined.count : 0, transactionNs: (now - begun).nanoseconds,
+      commitNs: (now - committing).nanoseconds, pendingWrites: queue.count, failure: failure)
+    metrics.withLock { $0.record(commit, failedWrites: transaction.failed.count) }
+    factory.configuration.observer?(commit)
+  }
+
+  /// After a failed write or sync the kernel may have dropped dirty pages and would report the next sync as done:
+  /// nothing learned through this connection is trusted again.
+  private func discard(_ connection: inout SQLConnection?) {
+    try? connection?.close()
+    connection = nil
+  }
+
+  private func reopen() throws(StoreError) -> SQLConnection {
+    let connection = try factory.writer()
+    metrics.withLock { $0.reopens += 1 }
+    // Frames of the failed commit may stand behind the valid log; an emptied log cannot bring them back after a crash.
+    try? connection.run("PRAGMA wal_checkpoint(TRUNCATE)")
+    return connection
+  }
+}
+
+extension Duration {
+  var nanoseconds: Int64 {
+    let (seconds, attoseconds) = components
+    return seconds &* 1_000_000_000 &+ attoseconds / 1_000_000_000
+  }
+}

@@ -1,0 +1,52 @@
+import Synchronization
+
+/// A write on its way: created, queued, then run by the writer or cancelled by its caller, whichever comes first.
+class PendingWrite: @unchecked Sendable {
+  // `@unchecked`: subclasses keep their result between the run and the end of the commit, both on the writer's thread;
+  // everything else that several threads touch is the atomic stage.
+
+  enum Stage: UInt8, AtomicRepresentable {
+    case created, queued, running, cancelled
+  }
+
+  private let stage = Atomic(Stage.created)
+
+  /// Takes one step of the life above; false when another step was taken before.
+  final func advance(from: Stage, to next: Stage) -> Bool {
+    stage.compareExchange(expected: from, desired: next, ordering: .acquiringAndReleasing).exchanged
+  }
+
+  final var isCancelled: Bool { stage.load(ordering: .acquiring) == .cancelled }
+
+  /// Runs the body and keeps its result for `finish`. Throws what the body threw.
+  func run(in transaction: WriteTransaction) throws {}
+
+  /// Tells the caller: the result of `run`, or `failure`.
+  func finish(_ failure: (any Error)?) {}
+}
+
+/// A write with the type of its result.
+final class TypedWrite<Value: Sendable>: PendingWrite, @unchecked Sendable {
+  private let body: @Sendable (WriteTransaction) throws -> Value
+  private var value: Value?
+  /// Set before the write is queued, used once, after it has left the queue.
+  var continuation: UnsafeContinuation<Value, any Error>?
+
+  init(_ body: @escaping @Sendable (WriteTransaction) throws -> Value) { self.body = body }
+
+  override func run(in transaction: WriteTransaction) throws {
+    value = try body(transaction)
+  }
+
+  override func finish(_ failure: (any Error)?) {
+    guard let continuation else { return }
+    self.continuation = nil
+    if let failure {
+      continuation.resume(throwing: failure)
+    } else if let value {
+      continuation.resume(returning: value)
+    } else {
+      continuation.resume(throwing: StoreError(.unavailable, "the write did not run"))
+    }
+  }
+}

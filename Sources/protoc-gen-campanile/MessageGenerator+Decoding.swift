@@ -1,0 +1,87 @@
+import SwiftProtobuf
+import SwiftProtobufPluginLibrary
+
+extension MessageGenerator {
+  func decoder(_ source: inout SourceText) {
+    source.block("\(access)init(from reader: inout JSONReader) throws(ProtoJSONError)") { source in
+      for word in 0..<((fields.count + 63) / 64) { source.line("var seen\(word): UInt64 = 0") }
+      source.line("var more = try reader.beginObject()")
+      source.block("while more") { source in
+        if fields.isEmpty {
+          source.line("_ = try reader.key()", "try reader.unknownField()")
+        } else {
+          source.line("switch Self.fieldIndex(try reader.key()) {")
+          for (index, field) in fields.enumerated() {
+            source.line("case \(index):")
+            source.indented { source in
+              source.line("try reader.accept(\(index % 64), &seen\(index / 64))")
+              read(field, &source)
+            }
+          }
+          source.line("default: try reader.unknownField()", "}")
+        }
+        source.line("more = try reader.nextMember()")
+      }
+    }
+    guard !fields.isEmpty else { return }
+    source.line("")
+    source.block("private static func fieldIndex(_ name: JSONName) -> Int") { source in
+      let entries = fields.enumerated().flatMap { index, field in
+        field.jsonNames.map { (name: $0, result: "\(index)") }
+      }
+      lookup(entries, otherwise: "-1", &source)
+    }
+  }
+
+  private func read(_ field: FieldModel, _ source: inout SourceText) {
+    let value = field.value
+    var takesNull = value.takesNull
+    switch field.shape {
+    case .repeated, .map: takesNull = false
+    default: break
+    }
+    if !takesNull { source.line("if try reader.null() { break }") }
+    switch field.shape {
+    case .plain, .optional(boxed: false):
+      assign(value, &source) { "\(field.property) = \($0)" }
+    case .optional(boxed: true):
+      source.line("self.\(field.boxName) = .init(\(value.read))")
+    case .oneof(let property, _):
+      source.line("if self.\(property) != nil { throw reader.oneofConflict() }")
+      assign(value, &source) { "self.\(property) = .\(field.name)(\($0))" }
+    case .repeated:
+      source.line("var moreElements = try reader.beginArray()")
+      source.block("while moreElements") { source in
+        assign(value, &source) { "\(field.property).append(\($0))" }
+        source.line("moreElements = try reader.nextElement()")
+      }
+    case .map(_, let keyField):
+      source.line("var moreEntries = try reader.beginObject()")
+      source.block("while moreEntries") { source in
+        source.line("let key = try reader.\(Self.keyFunction(keyField))()")
+        source.line("if \(field.property)[key] != nil { throw reader.duplicateKey() }")
+        assign(value, &source) { "\(field.property)[key] = \($0)" }
+        source.line("moreEntries = try reader.nextMember()")
+      }
+    }
+  }
+
+  private func assign(_ value: ValueModel, _ source: inout SourceText, _ statement: (String) -> String) {
+    if value.readsOptional {
+      source.line("if let value = \(value.read) { \(statement("value")) }")
+    } else {
+      source.line(statement(value.read))
+    }
+  }
+
+  private static func keyFunction(_ key: FieldDescriptor) -> String {
+    switch key.type {
+    case .string: "stringKey"
+    case .bool: "boolKey"
+    case .int32, .sint32, .sfixed32: "int32Key"
+    case .uint32, .fixed32: "uint32Key"
+    case .uint64, .fixed64: "uint64Key"
+    default: "int64Key"
+    }
+  }
+}

@@ -1,0 +1,88 @@
+import SwiftProtobufPluginLibrary
+
+/// Generates a message: a struct with its nested types, its reader and its writer.
+struct MessageGenerator {
+  let message: Descriptor
+  let options: Options
+  let names: Names
+  let recursion: Recursion
+  let fields: [FieldModel]
+  var access: String { options.access }
+
+  init(_ message: Descriptor, options: Options, names: Names, recursion: Recursion) throws {
+    self.message = message
+    self.options = options
+    self.names = names
+    self.recursion = recursion
+    fields = try message.fields.map { try FieldModel($0, names, recursion: recursion) }
+  }
+
+  func generate(_ source: inout SourceText) throws {
+    let name = names.declared(message.name, nestedIn: message.containingType, package: message.file.package)
+    source.comment(message)
+    try source.block("\(access)struct \(name): ProtoMessage") { source in
+      source.line("\(access)static var protoFullName: String { \(literal(message.fullName)) }", "")
+      properties(&source)
+      source.line("\(access)init() {}", "")
+      decoder(&source)
+      source.line("")
+      encoder(&source)
+      try nestedTypes(&source)
+    }
+  }
+
+  private func nestedTypes(_ source: inout SourceText) throws {
+    for oneof in message.realOneofs {
+      source.line("")
+      source.comment(oneof)
+      source.block("\(access)enum \(names.type(oneof)): Sendable, Hashable") { source in
+        for field in fields where field.field.realContainingOneof === oneof {
+          source.comment(field.field)
+          var boxed = false
+          if case .oneof(_, let recursive) = field.shape { boxed = recursive }
+          source.line("\(boxed ? "indirect " : "")case \(field.name)(\(field.value.type))")
+        }
+      }
+    }
+    for enumeration in message.enums {
+      source.line("")
+      try EnumGenerator(enumeration, options: options, names: names).generate(&source)
+    }
+    for inner in message.messages where !inner.isMapEntry {
+      source.line("")
+      try MessageGenerator(inner, options: options, names: names, recursion: recursion).generate(&source)
+    }
+  }
+
+  private func properties(_ source: inout SourceText) {
+    var oneofs: Set<String> = []
+    for field in fields {
+      let type = field.value.type
+      switch field.shape {
+      case .plain:
+        source.comment(field.field)
+        source.line("\(access)var \(field.name): \(type) = \(field.value.initial)")
+      case .optional(boxed: false):
+        source.comment(field.field)
+        source.line("\(access)var \(field.name): \(type)?")
+      case .optional(boxed: true):
+        source.comment(field.field)
+        source.block("\(access)var \(field.name): \(type)?") { source in
+          source.line("get { \(field.boxName)?.value }", "set { \(field.boxName) = newValue.map { .init($0) } }")
+        }
+        source.line("private var \(field.boxName): Indirect<\(type)>?")
+      case .repeated:
+        source.comment(field.field)
+        source.line("\(access)var \(field.name): [\(type)] = []")
+      case .map(let key, _):
+        source.comment(field.field)
+        source.line("\(access)var \(field.name): [\(key.type): \(type)] = [:]")
+      case .oneof(let property, _):
+        guard let oneof = field.field.realContainingOneof, oneofs.insert(oneof.name).inserted else { continue }
+        source.comment(oneof)
+        source.line("\(access)var \(property): \(names.type(oneof))?")
+      }
+    }
+    if !fields.isEmpty { source.line("") }
+  }
+}

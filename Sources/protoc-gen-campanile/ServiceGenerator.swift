@@ -1,0 +1,137 @@
+import SwiftProtobuf
+import SwiftProtobufPluginLibrary
+
+/// Generates a service: its method table, the protocol that a server implements, and the client.
+struct ServiceGenerator {
+  private let service: ServiceDescriptor
+  private let names: Names
+  private let name: String
+  private let access: String
+
+  init(_ service: ServiceDescriptor, options: Options, names: Names) throws {
+    self.service = service
+    self.names = names
+    access = options.access
+    name = names.type(service)
+  }
+
+  func generate(_ source: inout SourceText) throws {
+    try methodTable(&source)
+    source.line("")
+    serverProtocol(&source)
+    source.line("")
+    registration(&source)
+    source.line("")
+    client(&source)
+  }
+
+  private func methodTable(_ source: inout SourceText) throws {
+    source.line("/// The methods of `\(service.fullName)`.")
+    try source.block("\(access)enum \(name)Methods") { source in
+      source.line("/// The full proto name of the service.", "\(access)static let serviceName = \(literal(service.fullName))", "")
+      for method in service.methods {
+        source.comment(method)
+        source.line("\(access)static let \(names.function(method)) = MethodDescriptor(")
+        try source.indented { source in
+          source.line("path: \(literal("\(service.fullName)/\(method.name)")),")
+          source.line("kind: .\(kind(method)), idempotency: .\(try idempotency(method)),")
+          source.line("requestType: \(literal(method.inputType.fullName)),")
+          source.line("responseType: \(literal(method.outputType.fullName)),", "httpRules: [")
+          for rule in try HTTPAnnotation.all(of: method) {
+            source.line("  HTTPRule(verb: \(literal(rule.verb)), template: \(literal(rule.template)), body: \(literal(rule.body))),")
+          }
+          source.line("])")
+        }
+      }
+      let all = service.methods.map(names.function).joined(separator: ", ")
+      source.line("", "/// All methods in the order of the proto.", "\(access)static let all: [MethodDescriptor] = [\(all)]")
+    }
+  }
+
+  private func kind(_ method: MethodDescriptor) -> String {
+    switch (method.clientStreaming, method.serverStreaming) {
+    case (false, false): "unary"
+    case (false, true): "serverStreaming"
+    case (true, false): "clientStreaming"
+    case (true, true): "bidirectional"
+    }
+  }
+
+  private func idempotency(_ method: MethodDescriptor) throws -> String {
+    switch method.options.idempotencyLevel {
+    case .idempotencyUnknown: return "unknown"
+    case .noSideEffects: return "noSideEffects"
+    case .idempotent: return "idempotent"
+    }
+  }
+
+  private func types(_ method: MethodDescriptor) -> (request: String, response: String) {
+    (names.type(method.inputType), names.type(method.outputType))
+  }
+
+  private func serverProtocol(_ source: inout SourceText) {
+    source.comment(service)
+    source.block("\(access)protocol \(name)Protocol: RPCService") { source in
+      for method in service.methods {
+        let (request, response) = types(method)
+        source.comment(method)
+        let first = method.clientStreaming ? "_ requests: RequestStream<\(request)>" : "_ request: \(request)"
+        let function = "func \(names.function(method))(\(first), context: CallContext"
+        if method.serverStreaming {
+          source.line("\(function), responses: ResponseSink<\(response)>) async throws")
+        } else {
+          source.line("\(function)) async throws -> \(response)")
+        }
+      }
+    }
+  }
+
+  private func registration(_ source: inout SourceText) {
+    source.block("extension \(name)Protocol") { source in
+      source.line("/// Registers every method of the service with its handler.")
+      source.block("\(access)func register(in registry: inout MethodRegistry)") { source in
+        for method in service.methods {
+          let function = names.function(method)
+          let (first, last) = (method.clientStreaming ? "requests" : "request", method.serverStreaming ? ", responses" : "")
+          let head = "registry.\(kind(method))(\(name)Methods.\(function)) { \(first), context\(last) in"
+          let tail = method.serverStreaming ? ", responses: responses" : ""
+          source.line(head, "  try await self.\(function)(\(first), context: context\(tail))", "}")
+        }
+      }
+    }
+  }
+
+  private func client(_ source: inout SourceText) {
+    source.line("/// Calls `\(service.fullName)`.")
+    source.block("\(access)struct \(name)Client: Sendable") { source in
+      source.line("private let caller: any RPCCaller", "")
+      source.line("/// A client that makes its calls through `caller`.", "\(access)init(_ caller: any RPCCaller) { self.caller = caller }")
+      for method in service.methods {
+        source.line("")
+        source.comment(method)
+        clientFunction(method, &source)
+      }
+    }
+  }
+
+  private func clientFunction(_ method: MethodDescriptor, _ source: inout SourceText) {
+    let (request, response) = types(method)
+    let function = names.function(method)
+    let descriptor = "\(name)Methods.\(function)"
+    let (effects, result, mark) =
+      method.serverStreaming ? ("", "ResponseStream<\(response)>", "") : (" async throws", response, "try await ")
+    if method.clientStreaming {
+      source.line("\(access)func \(function)(")
+      source.line("  options: CallOptions = .init(),")
+      source.line("  requests: @escaping @Sendable (RequestSink<\(request)>) async throws -> Void")
+      source.block(")\(effects) -> \(result)") { source in
+        source.line("\(mark)caller.\(kind(method))(\(descriptor), options: options, requests: requests)")
+      }
+    } else {
+      let head = "\(access)func \(function)(_ request: \(request), options: CallOptions = .init())\(effects) -> \(result)"
+      source.block(head) { source in
+        source.line("\(mark)caller.\(kind(method))(\(descriptor), request, options: options)")
+      }
+    }
+  }
+}

@@ -1,0 +1,91 @@
+import NIOCore
+import Testing
+
+@testable import CampanileRPC
+
+@Suite struct FrameDecoderTests {
+  private func frame(_ text: String) -> [UInt8] {
+    withUnsafeBytes(of: UInt32(text.utf8.count).bigEndian) { Array($0) } + Array(text.utf8)
+  }
+
+  private func feed(_ decoder: inout FrameDecoder, _ bytes: [UInt8]) throws -> [String] {
+    var frames: [String] = []
+    try decoder.feed(ByteBuffer(bytes: bytes)) {
+      frames.append(String(decoding: $0, as: UTF8.self))
+      return true
+    }
+    return frames
+  }
+
+  @Test(arguments: 1...12) func cutsFramesWhateverTheReads(_ size: Int) throws {
+    let texts = ["a", "bcdef", String(repeating: "x", count: 100), "é"]
+    let stream = texts.flatMap(frame)
+    var decoder = FrameDecoder(frameBytesMax: 100)
+    var seen: [String] = []
+    for start in stride(from: 0, to: stream.count, by: size) {
+      seen += try feed(&decoder, Array(stream[start..<min(start + size, stream.count)]))
+    }
+    #expect(seen == texts)
+    #expect(!decoder.isInsideFrame)
+  }
+
+  @Test func refusesLengthsBeforeItBuffers() throws {
+    var decoder = FrameDecoder(frameBytesMax: 8)
+    #expect(throws: FrameDecoder.Fault.empty) { try feed(&decoder, [0, 0, 0, 0]) }
+    decoder = FrameDecoder(frameBytesMax: 8)
+    #expect(throws: FrameDecoder.Fault.tooLarge(9)) { try feed(&decoder, [0, 0, 0, 9]) }
+    decoder = FrameDecoder(frameBytesMax: 8)
+    #expect(throws: FrameDecoder.Fault.tooLarge(.max)) { try feed(&decoder, [255, 255, 255, 255]) }
+    decoder = FrameDecoder(frameBytesMax: 8)
+    #expect(try feed(&decoder, frame("12345678")) == ["12345678"])
+  }
+
+  @Test func stopsWhenToldTo() throws {
+    var decoder = FrameDecoder(frameBytesMax: 8)
+    var count = 0
+    try decoder.feed(ByteBuffer(bytes: frame("a") + frame("b"))) { _ in
+      count += 1
+      return false
+    }
+    #expect(count == 1)
+  }
+}
+
+@Suite struct DeadlineWheelTests {
+  private final class Entry: DeadlineEntry {}
+
+  @Test func firesNeverEarlyAndAtMostATickLate() {
+    let origin = NIODeadline.uptimeNanoseconds(5_000_000_000)
+    var wheel = DeadlineWheel(now: origin)
+    var due: [ObjectIdentifier: Int64] = [:]
+    var entries: [Entry] = []
+    for ms in [0, 1, 3, 4, 5, 100, 4095, 4096, 4097, 20_000] as [Int64] {
+      let entry = Entry()
+      entries.append(entry)
+      due[ObjectIdentifier(entry)] = ms
+      wheel.add(entry, at: Deadline(origin + .milliseconds(ms)))
+    }
+    for now in stride(from: Int64(0), through: 20_100, by: 1) {
+      for entry in wheel.advance(to: origin + .milliseconds(now)) {
+        let asked = due.removeValue(forKey: ObjectIdentifier(entry)) ?? -1
+        #expect(now >= asked)
+        #expect(now <= asked + 2 * DeadlineWheel.tickMs)
+      }
+    }
+    #expect(due.isEmpty)
+    #expect(wheel.count == 0)
+  }
+
+  @Test func removesAndMovesEntries() {
+    let origin = NIODeadline.uptimeNanoseconds(1)
+    var wheel = DeadlineWheel(now: origin)
+    let entries = (0..<100).map { _ in Entry() }
+    for entry in entries { wheel.add(entry, at: Deadline(origin + .milliseconds(10))) }
+    for entry in entries[..<50] { wheel.remove(entry) }
+    wheel.add(entries[99], at: Deadline(origin + .milliseconds(5000)))
+    wheel.remove(entries[0])
+    #expect(wheel.advance(to: origin + .milliseconds(100)).count == 49)
+    #expect(wheel.advance(to: origin + .seconds(60)).count == 1)
+    #expect(wheel.advance(to: origin + .seconds(120)).isEmpty)
+  }
+}

@@ -1,0 +1,290 @@
+"""Hostile and broken peers against a real server: it answers as documented, stays up, and keeps its memory."""
+
+import json
+import os
+import random
+import signal
+import socket
+import struct
+import threading
+import time
+
+import pytest
+
+from campanile_wire import Peer, reason
+from conftest import Process
+
+ECHO = "campanile.rpc.v1.EchoService/Echo"
+EXPAND = "campanile.rpc.v1.EchoService/Expand"
+COLLECT = "campanile.rpc.v1.EchoService/Collect"
+
+
+@pytest.fixture(autouse=True)
+def stays_up_and_small(echo):
+    before = echo.rss_bytes()
+    yield
+    assert echo.is_running()
+    with Peer(echo.port) as peer:
+        assert peer.call(ECHO, {"payload": "still here"})["result"] == {"payload": "still here"}
+    assert echo.rss_bytes() - before < 96 * 1024 * 1024
+
+
+def test_zero_length(echo):
+    with Peer(echo.port) as peer:
+        peer.send_bytes(b"\0\0\0\0")
+        answer = peer.receive()
+        assert answer["id"] is None and reason(answer) == "FRAME_EMPTY"
+        assert peer.receive() is None
+
+
+def test_largest_frame_is_served_and_one_byte_more_is_not(echo):
+    limit = 4 * 1024 * 1024
+    head = '{"jsonrpc":"2.0","id":1,"method":"' + ECHO + '","params":{"payload":"'
+    tail = '"}}'
+    with Peer(echo.port) as peer:
+        # The answer to a frame of the full size would be too long itself, so the payload is ignored by an unknown member.
+        peer.send('{"jsonrpc":"2.0","id":1,"method":"' + ECHO + '","ignored":"' + "x" * (limit - 83) + '"}')
+        answer = peer.receive()
+        assert answer["result"] == {}, answer
+        payload = "x" * (limit - 1024)
+        peer.send(head + payload + tail)
+        assert peer.receive()["result"]["payload"] == payload
+    with Peer(echo.port) as peer:
+        peer.send_bytes(struct.pack(">I", limit + 1) + b"{")
+        assert reason(peer.receive()) == "FRAME_TOO_LARGE"
+        assert peer.receive() is None
+
+
+def test_four_gigabytes_announced(echo):
+    with Peer(echo.port) as peer:
+        peer.send_bytes(b"\xff\xff\xff\xff" + b"x" * 100)
+        assert reason(peer.receive()) == "FRAME_TOO_LARGE"
+        assert peer.receive() is None
+
+
+def test_a_frame_byte_by_byte(echo):
+    with Peer(echo.port) as peer:
+        for byte in Peer.frame({"jsonrpc": "2.0", "id": 1, "method": ECHO, "params": {"payload": "slow"}}):
+            peer.send_bytes(bytes([byte]))
+            time.sleep(0.001)
+        assert peer.receive()["result"] == {"payload": "slow"}
+
+
+def test_a_hundred_thousand_small_frames_in_one_write(echo):
+    count = 100_000
+    frames = b"".join(
+        Peer.frame('{"jsonrpc":"2.0","id":%d,"method":"%s","params":{"payload":"p"}}' % (i, ECHO)) for i in range(count))
+    with Peer(echo.port, timeout_s=120) as peer:
+        writer = threading.Thread(target=peer.send_bytes, args=(frames,))
+        writer.start()
+        seen = set()
+        for _ in range(count):
+            answer = peer.receive()
+            assert answer["result"] == {"payload": "p"}, answer
+            seen.add(answer["id"])
+        writer.join()
+        assert len(seen) == count
+
+
+@pytest.mark.parametrize("depth", [64, 10_000, 1_000_000])
+def test_deep_nesting(echo, depth):
+    with Peer(echo.port) as peer:
+        peer.send('{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":' + "[" * depth + "]" * depth + "}}")
+        assert reason(peer.receive()) == "ENVELOPE_INVALID"
+        peer.send("[" * depth)
+        assert peer.receive()["error"]["code"] in (-32700, -32600)
+        assert peer.call(ECHO)["result"] == {}
+
+
+@pytest.mark.parametrize("text", [
+    '{"jsonrpc":"2.0","id":1,"id":2,"method":"m"}', '{"jsonrpc":"2.0","id":1,"method":"a","method":"b"}',
+    '{"jsonrpc":"2.0","id":1,"method":"a","\\u006d\\u0065thod":"b"}', '{"jsonrpc":"2.0","id":1,"method":"a","params":{},"params":{}}',
+    '{"jsonrpc":"2.0","id":1,"method":"a","timeoutMs":1,"timeoutM\\u0073":2}',
+])
+def test_duplicate_members(echo, text):
+    with Peer(echo.port) as peer:
+        peer.send(text)
+        assert reason(peer.receive()) == "ENVELOPE_INVALID"
+
+
+def test_malformed_requests_are_limited(echo):
+    with Peer(echo.port) as peer:
+        for _ in range(200):
+            peer.send("nonsense")
+            assert peer.receive()["error"]["code"] == -32700
+        peer.send("nonsense")
+        assert reason(peer.receive()) == "MALFORMED_FLOOD"
+        assert peer.receive() is None
+
+
+def test_a_slow_frame_is_cut_off(tmp_path):
+    process = Process("campanile-echo", tmp_path)
+    try:
+        with Peer(process.port) as peer:
+            started = time.monotonic()
+            peer.send_bytes(struct.pack(">I", 100) + b"{")
+            assert reason(peer.receive()) == "FRAME_TOO_SLOW"
+            assert time.monotonic() - started < 15
+            assert peer.receive() is None
+    finally:
+        assert process.stop() == 0
+
+
+def test_trickled_bytes_do_not_extend_a_frames_time(tmp_path):
+    process = Process("campanile-echo", tmp_path)
+    try:
+        with Peer(process.port) as peer:
+            peer.send_bytes(struct.pack(">I", 1000))
+            deadline = time.monotonic() + 16
+            peer.socket.settimeout(0.5)
+            while time.monotonic() < deadline:
+                try:
+                    peer.send_bytes(b"x")
+                    answer = peer.receive()
+                    assert answer is None or reason(answer) == "FRAME_TOO_SLOW"
+                    break
+                except (socket.timeout, BrokenPipeError, ConnectionResetError) as error:
+                    if not isinstance(error, socket.timeout):
+                        break
+            else:
+                pytest.fail("the connection was not closed")
+    finally:
+        assert process.stop() == 0
+
+
+def test_calling_and_cancelling_in_a_loop(echo):
+    with Peer(echo.port) as peer:
+        closed = False
+        try:
+            for i in range(1000):
+                peer.send({"jsonrpc": "2.0", "id": i, "method": ECHO, "params": {"payload": "x", "delayMs": 60000}})
+                peer.send({"jsonrpc": "2.0", "method": "rpc.cancel", "params": {"id": i}})
+        except (BrokenPipeError, ConnectionResetError):
+            closed = True
+        reasons = []
+        while (answer := peer.receive()) is not None:
+            reasons.append(reason(answer))
+        assert closed or reasons[-1] == "CONTROL_FLOOD" or len(reasons) >= 200
+        assert reasons.count("CANCELLED") <= 200
+
+
+def test_executing_calls_are_limited(echo):
+    with Peer(echo.port) as peer:
+        for i in range(150):
+            peer.send({"jsonrpc": "2.0", "id": i, "method": ECHO, "params": {"payload": "x", "delayMs": 500}})
+        answers = [peer.receive() for _ in range(150)]
+        refused = [a for a in answers if "error" in a]
+        assert len(refused) == 50
+        assert all(reason(a) == "TOO_MANY_CALLS" and a["error"]["data"]["processed"] is False for a in refused)
+
+
+def test_half_open_peers(echo):
+    peers = [Peer(echo.port) for _ in range(50)]
+    for peer in peers:
+        peer.send({"jsonrpc": "2.0", "id": 1, "method": ECHO, "params": {"payload": "x", "delayMs": 100}})
+        peer.socket.shutdown(socket.SHUT_WR)
+    for peer in peers:
+        assert peer.receive()["result"] == {"payload": "x"}
+        assert peer.receive() is None
+        peer.close()
+
+
+def test_resets_in_the_middle(echo):
+    for i in range(200):
+        peer = Peer(echo.port)
+        peer.send({"jsonrpc": "2.0", "id": 1, "method": EXPAND, "params": {"payload": "x" * 1000, "count": 100000}})
+        peer.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        peer.close()
+
+
+def test_a_client_that_never_reads(echo):
+    """Sends until nothing is taken any more: the server stops reading, and its memory stays bounded."""
+    peer = Peer(echo.port, timeout_s=3)
+    frame = Peer.frame({"jsonrpc": "2.0", "id": 1, "method": ECHO, "params": {"payload": "x" * 50_000}})
+    sent = 0
+    before = echo.rss_bytes()
+    try:
+        for i in range(20_000):
+            peer.send_bytes(Peer.frame('{"jsonrpc":"2.0","id":%d,"method":"%s","params":{"payload":"%s"}}' % (i, ECHO, "x" * 50_000)))
+            sent += 1
+    except (socket.timeout, ConnectionResetError, BrokenPipeError):
+        pass
+    assert sent < 20_000
+    assert echo.rss_bytes() - before < 64 * 1024 * 1024
+    peer.close()
+    del frame
+
+
+def test_a_stream_waits_for_credit(echo):
+    with Peer(echo.port) as peer:
+        peer.send({"jsonrpc": "2.0", "id": 1, "method": EXPAND, "params": {"payload": "x", "count": 100}})
+        for index in range(32):
+            assert peer.receive()["params"]["message"].get("index", 0) == index
+        peer.socket.settimeout(0.3)
+        with pytest.raises(socket.timeout):
+            peer.receive()
+        peer.socket.settimeout(20)
+        peer.send({"jsonrpc": "2.0", "method": "rpc.credit", "params": {"id": 1, "messages": 68}})
+        for index in range(32, 100):
+            assert peer.receive()["params"]["message"]["index"] == index
+        assert peer.receive()["result"] == {}
+
+
+def test_messages_beyond_the_credit(echo):
+    with Peer(echo.port) as peer:
+        peer.send({"jsonrpc": "2.0", "id": 1, "method": "campanile.rpc.v1.EchoService/Chat"})
+        # The replies take the server's own credit; without ours it stops reading its requests.
+        for _ in range(200):
+            peer.send({"jsonrpc": "2.0", "method": "rpc.message", "params": {"id": 1, "message": {"payload": "x"}}})
+        while "error" not in (answer := peer.receive()):
+            pass
+        assert reason(answer) == "CREDIT_EXCEEDED"
+
+
+def test_forged_principals_are_ignored(echo):
+    with Peer(echo.port) as peer:
+        answer = peer.call(ECHO, {"payload": "x"}, metadata={"campanile-principal": "user/root", "campanile-scopes": "admin"})
+        assert answer["result"] == {"payload": "x"}
+
+
+@pytest.mark.parametrize("metadata", [
+    {"Upper": "x"}, {"a b": "x"}, {"k": 1}, {"k": None}, {"k": ["a", 1]}, {"k": "x" * 9000}, {"": "x"},
+    {f"k{i}": "v" for i in range(200)},
+])
+def test_bad_metadata(echo, metadata):
+    with Peer(echo.port) as peer:
+        answer = peer.call(ECHO, {"payload": "x"}, metadata=metadata)
+        assert answer["error"]["data"]["status"] == "INVALID_ARGUMENT"
+        assert answer["error"]["data"]["details"][1]["fieldViolations"][0]["field"] == "metadata"
+
+
+def test_random_bytes(echo):
+    seed = int(os.environ.get("CAMPANILE_SEED", time.time_ns() & 0xFFFFFFFF))
+    print(f"CAMPANILE_SEED={seed}")
+    source = random.Random(seed)
+    base = json.dumps({"jsonrpc": "2.0", "id": 1, "method": ECHO, "params": {"payload": "é😀", "delayMs": 0}, "metadata": {"k": ["a"]}}).encode()
+    for _ in range(400):
+        body = bytearray(base)
+        for _ in range(source.randint(1, 6)):
+            body[source.randrange(len(body))] = source.randrange(256)
+        with Peer(echo.port) as peer:
+            peer.send(bytes(body))
+            peer.send({"jsonrpc": "2.0", "id": "end", "method": "rpc.ping"})
+            while (answer := peer.receive()) is not None and answer.get("id") != "end":
+                pass
+            assert answer is not None, body
+
+
+def test_a_stopped_server_finishes_its_calls(tmp_path):
+    process = Process("campanile-echo", tmp_path)
+    with Peer(process.port) as peer:
+        peer.send({"jsonrpc": "2.0", "id": 1, "method": ECHO, "params": {"payload": "x", "delayMs": 1000}})
+        time.sleep(0.2)
+        process.process.send_signal(signal.SIGTERM)
+        assert peer.receive() == {"jsonrpc": "2.0", "method": "rpc.drain", "params": {"lastId": 1}}
+        peer.send({"jsonrpc": "2.0", "id": 2, "method": ECHO})
+        refused = peer.receive()
+        assert refused["id"] == 2 and refused["error"]["data"] ["processed"] is False
+        assert peer.receive()["result"] == {"payload": "x"}
+        assert peer.receive() is None
+    assert process.process.wait(15) == 0

@@ -1,0 +1,43 @@
+"""Plays every transcript of docs/wire-protocol.md against a running server."""
+
+import json
+import re
+
+import pytest
+
+from campanile_wire import Peer
+from conftest import ROOT
+
+BLOCK = re.compile(r"```transcript ([^\n]+)\n(.*?)```", re.S)
+TRANSCRIPTS = BLOCK.findall((ROOT / "docs" / "wire-protocol.md").read_text())
+
+
+def matches(expected, actual):
+    """Equality in which the string … stands for any value."""
+    if expected == "…":
+        return True
+    if isinstance(expected, dict):
+        return isinstance(actual, dict) and expected.keys() == actual.keys() and all(matches(expected[k], actual[k]) for k in expected)
+    if isinstance(expected, list):
+        return isinstance(actual, list) and len(expected) == len(actual) and all(map(matches, expected, actual))
+    return type(expected) is type(actual) and expected == actual
+
+
+def test_there_are_transcripts():
+    assert len(TRANSCRIPTS) >= 15
+
+
+@pytest.mark.parametrize("name,text", TRANSCRIPTS, ids=[name for name, _ in TRANSCRIPTS])
+def test_transcript(echo, name, text):
+    with Peer(echo.port) as peer:
+        for line in text.strip().splitlines():
+            if line.startswith(">x "):
+                peer.send_bytes(bytes.fromhex(line[3:]))
+            elif line.startswith("> "):
+                peer.send(line[2:])
+            elif line == "< closed":
+                assert peer.receive() is None
+            else:
+                assert line.startswith("< "), line
+                actual = peer.receive()
+                assert matches(json.loads(line[2:]), actual), f"expected {line[2:]}, got {json.dumps(actual)}"
