@@ -27,7 +27,6 @@ let package = Package(
   name: "campanile",
   platforms: [.macOS(.v26)],
   products: [
-    .library(name: "CampanileAPI", targets: ["CampanileAPI"]),
     .library(name: "CampanileCodec", targets: ["CampanileCodec"]),
     .library(name: "CampanileAPI", targets: ["CampanileAPI"]),
     .library(name: "CampanileRPC", targets: ["CampanileRPC"]),
@@ -64,7 +63,10 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(name: "CampanileRPCTests", dependencies: ["CampanileRPC", "CampanileCodec"] + nio, swiftSettings: settings),
     .target(name: "Echo", dependencies: ["CampanileAPI", "CampanileCodec", "CampanileRPC"], swiftSettings: settings),
-    .target(name: "CampanileStore", dependencies: grdb, swiftSettings: settings),
+    .target(
+      name: "Notifications",
+      dependencies: ["CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileStore"], swiftSettings: settings),
+    .target(name: "CampanileStore", dependencies: grdb + ["CampanileRPC"], swiftSettings: settings),
     .target(
       name: "CampanileRuntime",
       dependencies: [
