@@ -66,6 +66,10 @@ let package = Package(
     .target(
       name: "Notifications",
       dependencies: ["CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileStore"], swiftSettings: settings),
+    .testTarget(
+      name: "NotificationsTests",
+      dependencies: ["Notifications", "CampanileAPI", "CampanileCodec", "CampanileRPC", "CampanileStore"],
+      swiftSettings: settings),
     .target(name: "CampanileStore", dependencies: grdb + ["CampanileRPC"], swiftSettings: settings),
     .target(
       name: "CampanileRuntime",
