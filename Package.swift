@@ -27,7 +27,9 @@ let package = Package(
   name: "campanile",
   platforms: [.macOS(.v26)],
   products: [
+    .library(name: "CampanileAPI", targets: ["CampanileAPI"]),
     .library(name: "CampanileCodec", targets: ["CampanileCodec"]),
+    .library(name: "CampanileAPI", targets: ["CampanileAPI"]),
     .library(name: "CampanileRPC", targets: ["CampanileRPC"]),
     .library(name: "CampanileStore", targets: ["CampanileStore"]),
   ],
@@ -58,8 +60,6 @@ let package = Package(
     .target(
       name: "TestMessages", dependencies: ["CampanileCodec"], path: "Tests/TestMessages", swiftSettings: settings),
     .testTarget(
-      name: "CampanileCodecTests", dependencies: ["CampanileCodec", "TestMessages"], swiftSettings: settings),
-    .testTarget(
       name: "APIOracleTests", dependencies: ["CampanileCodec", "CampanileAPI", "TestMessages", protobuf],
       swiftSettings: settings),
     .testTarget(name: "CampanileRPCTests", dependencies: ["CampanileRPC", "CampanileCodec"] + nio, swiftSettings: settings),
@@ -77,6 +77,11 @@ let package = Package(
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),
       ] + nio,
       swiftSettings: settings),
+    .executableTarget(
+      name: "store-crasher", dependencies: ["CampanileStore"], path: "Tests/Support/store-crasher",
+      swiftSettings: settings),
+    .testTarget(
+      name: "CampanileStoreTests", dependencies: ["CampanileStore", "store-crasher"] + grdb, swiftSettings: settings),
     .testTarget(
       name: "CampanileRuntimeTests",
       dependencies: [
