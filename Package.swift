@@ -27,7 +27,9 @@ let package = Package(
   name: "campanile",
   platforms: [.macOS(.v26)],
   products: [
+    .library(name: "CampanileAPI", targets: ["CampanileAPI"]),
     .library(name: "CampanileCodec", targets: ["CampanileCodec"]),
+    .library(name: "CampanileAPI", targets: ["CampanileAPI"]),
     .library(name: "CampanileRPC", targets: ["CampanileRPC"]),
     .library(name: "CampanileStore", targets: ["CampanileStore"]),
   ],
@@ -58,8 +60,6 @@ let package = Package(
     .target(
       name: "TestMessages", dependencies: ["CampanileCodec"], path: "Tests/TestMessages", swiftSettings: settings),
     .testTarget(
-      name: "CampanileCodecTests", dependencies: ["CampanileCodec", "TestMessages"], swiftSettings: settings),
-    .testTarget(
       name: "APIOracleTests", dependencies: ["CampanileCodec", "CampanileAPI", "TestMessages", protobuf],
       swiftSettings: settings),
     .testTarget(name: "CampanileRPCTests", dependencies: ["CampanileRPC", "CampanileCodec"] + nio, swiftSettings: settings),
@@ -77,6 +77,11 @@ let package = Package(
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),
       ] + nio,
       swiftSettings: settings),
+    .executableTarget(
+      name: "store-crasher", dependencies: ["CampanileStore"], path: "Tests/Support/store-crasher",
+      swiftSettings: settings),
+    .testTarget(
+      name: "CampanileStoreTests", dependencies: ["CampanileStore", "store-crasher"] + grdb, swiftSettings: settings),
     .testTarget(
       name: "CampanileRuntimeTests",
       dependencies: [
@@ -84,6 +89,22 @@ let package = Package(
         .product(name: "CoreMetrics", package: "swift-metrics"),
         .product(name: "Metrics", package: "swift-metrics"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+      ] + nio,
+      swiftSettings: settings),
+    .systemLibrary(
+      name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
+    .target(name: "CampanileCrypto", dependencies: ["COpenSSL"], swiftSettings: settings),
+    .testTarget(name: "CampanileCryptoTests", dependencies: ["CampanileCrypto"], swiftSettings: settings),
+    .target(
+      name: "Gateway",
+      dependencies: [
+        "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileStore", log,
+      ] + nio,
+      swiftSettings: settings),
+    .testTarget(
+      name: "GatewayTests",
+      dependencies: [
+        "Gateway", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileStore", "Echo", log,
       ] + nio,
       swiftSettings: settings),
   ]

@@ -29,6 +29,12 @@ let package = Package(
   targets: [
     .executableTarget(name: "FrameLoad", cSettings: [.unsafeFlags(["-O2"])]),
     .executableTarget(name: "FrameEchoC", cSettings: [.unsafeFlags(["-O2"])]),
+    .executableTarget(
+      name: "EchoLoad",
+      dependencies: [
+        .product(name: "CampanileAPI", package: "campanile"), .product(name: "CampanileRPC", package: "campanile"),
+      ] + nio,
+      swiftSettings: settings),
     .executableTarget(name: "FrameEchoNIO", dependencies: nio, swiftSettings: settings),
     .executableTarget(
       name: "GRPCEcho",

@@ -31,7 +31,9 @@ struct DescriptorSetGenerator {
     return source.text
   }
 
-  private func collect(_ file: FileDescriptor, _ set: inout Google_Protobuf_FileDescriptorSet, _ seen: inout Set<String>) {
+  private func collect(
+    _ file: FileDescriptor, _ set: inout Google_Protobuf_FileDescriptorSet, _ seen: inout Set<String>
+  ) {
     guard seen.insert(file.name).inserted else { return }
     var withComments = ExtractProtoOptions()
     withComments.includeSourceCodeInfo = true

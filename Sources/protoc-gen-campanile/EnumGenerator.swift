@@ -29,12 +29,16 @@ struct EnumGenerator {
         source.comment(value)
         source.line("case \(name)")
       }
-      source.line("/// A number that the contract does not name; made by `init(rawValue:)` only.", "case unrecognized(Int32)")
+      source.line(
+        "/// A number that the contract does not name; made by `init(rawValue:)` only.", "case unrecognized(Int32)")
       for (name, first, value) in aliases {
         source.comment(value)
         source.line("\(access)static var \(name): Self { .\(first) }")
       }
-      source.line("", "\(access)init() { self = \(values.first { $0.value.number == 0 }.map { "." + $0.name } ?? ".unrecognized(0)") }", "")
+      source.line(
+        "",
+        "\(access)init() { self = \(values.first { $0.value.number == 0 }.map { "." + $0.name } ?? ".unrecognized(0)") }",
+        "")
       conversions(&source)
     }
   }

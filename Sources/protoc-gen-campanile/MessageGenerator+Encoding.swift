@@ -55,7 +55,8 @@ extension MessageGenerator {
       source.block("if !\(field.property).isEmpty") { source in
         source.line(start(field), "let entries = writer.beginObject()")
         // In the order of the keys, so that equal messages have equal texts.
-        source.block("for key in \(keyField.type == .bool ? "[false, true]" : "\(field.property).keys.sorted()")") { source in
+        source.block("for key in \(keyField.type == .bool ? "[false, true]" : "\(field.property).keys.sorted()")") {
+          source in
           source.line("guard let value = \(field.property)[key] else { continue }")
           source.line("writer.key(key)", value.write("value"))
         }

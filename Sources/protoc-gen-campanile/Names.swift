@@ -7,8 +7,10 @@ struct Names {
 
   /// Types of Swift and of the runtime that generated code mentions: a message of that name gets a suffix.
   private static let takenTypes: Set<String> = [
-    "Any", "Array", "Bool", "Dictionary", "Double", "Error", "Float", "Hashable", "Hasher", "Indirect", "Int32", "Int64",
-    "JSONName", "JSONReader", "JSONWriter", "Optional", "Protocol", "ProtoEnum", "ProtoJSONError", "ProtoMessage", "Self",
+    "Any", "Array", "Bool", "Dictionary", "Double", "Error", "Float", "Hashable", "Hasher", "Indirect", "Int32",
+    "Int64",
+    "JSONName", "JSONReader", "JSONWriter", "Optional", "Protocol", "ProtoEnum", "ProtoJSONError", "ProtoMessage",
+    "Self",
     "Sendable", "StaticString", "String", "Type", "UInt32", "UInt64", "UInt8",
   ]
   private static let takenMembers: Set<String> = [
@@ -18,10 +20,13 @@ struct Names {
     "hash", "hashValue", "init", "none", "number", "protoName", "rawValue", "self", "some", "unrecognized",
   ]
   private static let keywords: Set<String> = [
-    "as", "associatedtype", "async", "await", "break", "case", "catch", "class", "continue", "default", "defer", "deinit",
-    "do", "else", "enum", "extension", "fallthrough", "false", "fileprivate", "for", "func", "guard", "if", "import", "in",
+    "as", "associatedtype", "async", "await", "break", "case", "catch", "class", "continue", "default", "defer",
+    "deinit",
+    "do", "else", "enum", "extension", "fallthrough", "false", "fileprivate", "for", "func", "guard", "if", "import",
+    "in",
     "inout", "internal", "is", "let", "nil", "operator", "precedencegroup", "private", "protocol", "public", "repeat",
-    "rethrows", "return", "static", "struct", "subscript", "super", "switch", "throw", "throws", "true", "try", "typealias",
+    "rethrows", "return", "static", "struct", "subscript", "super", "switch", "throw", "throws", "true", "try",
+    "typealias",
     "var", "where", "while", "Type", "Protocol",
   ]
   private static let wellKnown: Set<String> = [
@@ -67,7 +72,8 @@ struct Names {
 
   private func wellKnownType(_ fullName: String) -> String? {
     let parts = fullName.split(separator: ".")
-    guard parts.count == 3, parts[0] == "google", parts[1] == "protobuf", Self.wellKnown.contains(String(parts[2])) else {
+    guard parts.count == 3, parts[0] == "google", parts[1] == "protobuf", Self.wellKnown.contains(String(parts[2]))
+    else {
       return nil
     }
     return "Proto" + parts[2]

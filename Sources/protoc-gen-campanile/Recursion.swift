@@ -7,7 +7,9 @@ final class Recursion {
 
   /// Whether the message of this singular field holds, directly or through others, the field's own message.
   func isRecursive(_ field: FieldDescriptor) -> Bool {
-    guard field.type == .message, let message = field.messageType, let owner = field.containingType else { return false }
+    guard field.type == .message, let message = field.messageType, let owner = field.containingType else {
+      return false
+    }
     return message.fullName == owner.fullName || reach(message).contains(owner.fullName)
   }
 

@@ -28,7 +28,8 @@ struct ServiceGenerator {
   private func methodTable(_ source: inout SourceText) throws {
     source.line("/// The methods of `\(service.fullName)`.")
     try source.block("\(access)enum \(name)Methods") { source in
-      source.line("/// The full proto name of the service.", "\(access)static let serviceName = \(literal(service.fullName))", "")
+      source.line(
+        "/// The full proto name of the service.", "\(access)static let serviceName = \(literal(service.fullName))", "")
       for method in service.methods {
         source.comment(method)
         source.line("\(access)static let \(names.function(method)) = MethodDescriptor(")
@@ -38,13 +39,16 @@ struct ServiceGenerator {
           source.line("requestType: \(literal(method.inputType.fullName)),")
           source.line("responseType: \(literal(method.outputType.fullName)),", "httpRules: [")
           for rule in try HTTPAnnotation.all(of: method) {
-            source.line("  HTTPRule(verb: \(literal(rule.verb)), template: \(literal(rule.template)), body: \(literal(rule.body))),")
+            source.line(
+              "  HTTPRule(verb: \(literal(rule.verb)), template: \(literal(rule.template)), body: \(literal(rule.body))),"
+            )
           }
           source.line("])")
         }
       }
       let all = service.methods.map(names.function).joined(separator: ", ")
-      source.line("", "/// All methods in the order of the proto.", "\(access)static let all: [MethodDescriptor] = [\(all)]")
+      source.line(
+        "", "/// All methods in the order of the proto.", "\(access)static let all: [MethodDescriptor] = [\(all)]")
     }
   }
 
@@ -92,7 +96,9 @@ struct ServiceGenerator {
       source.block("\(access)func register(in registry: inout MethodRegistry)") { source in
         for method in service.methods {
           let function = names.function(method)
-          let (first, last) = (method.clientStreaming ? "requests" : "request", method.serverStreaming ? ", responses" : "")
+          let (first, last) = (
+            method.clientStreaming ? "requests" : "request", method.serverStreaming ? ", responses" : ""
+          )
           let head = "registry.\(kind(method))(\(name)Methods.\(function)) { \(first), context\(last) in"
           let tail = method.serverStreaming ? ", responses: responses" : ""
           source.line(head, "  try await self.\(function)(\(first), context: context\(tail))", "}")
@@ -105,7 +111,9 @@ struct ServiceGenerator {
     source.line("/// Calls `\(service.fullName)`.")
     source.block("\(access)struct \(name)Client: Sendable") { source in
       source.line("private let caller: any RPCCaller", "")
-      source.line("/// A client that makes its calls through `caller`.", "\(access)init(_ caller: any RPCCaller) { self.caller = caller }")
+      source.line(
+        "/// A client that makes its calls through `caller`.",
+        "\(access)init(_ caller: any RPCCaller) { self.caller = caller }")
       for method in service.methods {
         source.line("")
         source.comment(method)
@@ -128,7 +136,8 @@ struct ServiceGenerator {
         source.line("\(mark)caller.\(kind(method))(\(descriptor), options: options, requests: requests)")
       }
     } else {
-      let head = "\(access)func \(function)(_ request: \(request), options: CallOptions = .init())\(effects) -> \(result)"
+      let head =
+        "\(access)func \(function)(_ request: \(request), options: CallOptions = .init())\(effects) -> \(result)"
       source.block(head) { source in
         source.line("\(mark)caller.\(kind(method))(\(descriptor), request, options: options)")
       }

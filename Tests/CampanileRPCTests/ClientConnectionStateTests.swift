@@ -161,7 +161,8 @@ import Testing
     #"{"jsonrpc":"2.0","method":"rpc.message","params":{"id":1}}"#,
     #"{"jsonrpc":"2.0","method":"rpc.message","params":{"id":1,"id":1,"message":{}}}"#,
     #"{"jsonrpc":"2.0","method":"rpc.credit","params":{"id":1}}"#,
-    #"{"jsonrpc":"2.0","method":"rpc.credit","params":{"id":1,"messages":-4}}"#, #"{"jsonrpc":"2.0","id":1,"result":{}} x"#,
+    #"{"jsonrpc":"2.0","method":"rpc.credit","params":{"id":1,"messages":-4}}"#,
+    #"{"jsonrpc":"2.0","id":1,"result":{}} x"#,
   ])
   func malformedFramesCloseTheConnection(frame: String) {
     var state = ready()

@@ -77,7 +77,9 @@ private func method(_ kind: CallKind, _ idempotency: Idempotency = .unknown) -> 
 
   @Test func cancellingTheReaderCancelsTheCall() async throws {
     let frames = ClientLog<String>()
-    try await withClient { _, frame, _ in frames.add(frame) } _: { client, _ in
+    try await withClient { _, frame, _ in
+      frames.add(frame)
+    } _: { client, _ in
       let stream: ResponseStream<Note> = client.serverStreaming(method(.serverStreaming), Note())
       let reader = Task { for try await _ in stream {} }
       try await frames.wait(for: 1)
@@ -176,10 +178,13 @@ private func method(_ kind: CallKind, _ idempotency: Idempotency = .unknown) -> 
 
   @Test func requestsThatFailCancelTheCall() async throws {
     let frames = ClientLog<String>()
-    try await withClient { _, frame, _ in frames.add(frame) } _: { client, _ in
+    try await withClient { _, frame, _ in
+      frames.add(frame)
+    } _: { client, _ in
       let error = await failure {
         try await client.clientStreaming(method(.clientStreaming)) { (sink: RequestSink<Note>) in
           try await sink.send(Note("a"))
+          try await frames.wait(for: 2)
           throw RPCError(.dataLoss, "the file is torn")
         } as Note
       }
@@ -190,10 +195,13 @@ private func method(_ kind: CallKind, _ idempotency: Idempotency = .unknown) -> 
   }
 
   @Test func aSilentPeerEndsSendersAndReaders() async throws {
-    try await withClient({ peer, _, _ in peer.freeze() }, configure: {
-      $0.keepAlive.intervalMs = 50
-      $0.keepAlive.timeoutMs = 50
-    }) { client, _ in
+    try await withClient(
+      { peer, _, _ in peer.freeze() },
+      configure: {
+        $0.keepAlive.intervalMs = 50
+        $0.keepAlive.timeoutMs = 50
+      }
+    ) { client, _ in
       let sent = ClientLog<RPCError?>()
       let stream: ResponseStream<Note> = client.bidirectional(method(.bidirectional)) { (sink: RequestSink<Note>) in
         sent.add(await failure { while true { try await sink.send(Note(String(repeating: "x", count: 60_000))) } })

@@ -117,31 +117,39 @@ func failure<R>(_ body: () async throws -> R) async -> RPCError? {
   }
 
   @Test func aFrozenServerIsFoundByKeepAlive() async throws {
-    try await withClient({ peer, _, _ in peer.freeze() }, configure: {
-      $0.keepAlive.intervalMs = 50
-      $0.keepAlive.timeoutMs = 50
-      $0.retry.attemptsMax = 1
-    }) { client, _ in
+    try await withClient(
+      { peer, _, _ in peer.freeze() },
+      configure: {
+        $0.keepAlive.intervalMs = 50
+        $0.keepAlive.timeoutMs = 50
+        $0.retry.attemptsMax = 1
+      }
+    ) { client, _ in
       let error = await failure { try await client.unary(clientEcho, Note()) as Note }
       #expect(error?.code == .unavailable && error?.processed == true)
     }
   }
 
   @Test func pongsKeepASlowServerAlive() async throws {
-    try await withClient({ peer, frame, id in
-      if frame.contains("rpc.ping") { return peer.send(#"{"jsonrpc":"2.0","id":"ping","result":{}}"#) }
-      peer.channel.eventLoop.scheduleTask(in: .milliseconds(400)) { peer.result(id, #"{"text":"slow"}"#) }
-    }, configure: {
-      $0.keepAlive.intervalMs = 30
-      $0.keepAlive.timeoutMs = 150
-    }) { client, _ in
+    try await withClient(
+      { peer, frame, id in
+        if frame.contains("rpc.ping") { return peer.send(#"{"jsonrpc":"2.0","id":"ping","result":{}}"#) }
+        peer.channel.eventLoop.scheduleTask(in: .milliseconds(400)) { peer.result(id, #"{"text":"slow"}"#) }
+      },
+      configure: {
+        $0.keepAlive.intervalMs = 30
+        $0.keepAlive.timeoutMs = 150
+      }
+    ) { client, _ in
       let note: Note = try await client.unary(clientEcho, Note())
       #expect(note.text == "slow")
     }
   }
 
   @Test func aClosedConnectionFailsItsCallsAsProcessed() async throws {
-    try await withClient { peer, _, _ in peer.close() } _: { client, server in
+    try await withClient { peer, _, _ in
+      peer.close()
+    } _: { client, server in
       let error = await failure { try await client.unary(clientEcho, Note()) as Note }
       #expect(error?.code == .unavailable && error?.processed == true)
       #expect(server.connectionCount == 1)
@@ -195,9 +203,10 @@ func failure<R>(_ body: () async throws -> R) async -> RPCError? {
     }
   }
 
-  @Test(arguments: [
-    [0, 0, 0, 0], [0xFF, 0xFF, 0xFF, 0xFF], [0, 0, 0, 3, 0x7B, 0x7B, 0x7B], [0, 0, 0, 2, 0xFF, 0xFE],
-  ] as [[UInt8]])
+  @Test(
+    arguments: [
+      [0, 0, 0, 0], [0xFF, 0xFF, 0xFF, 0xFF], [0, 0, 0, 3, 0x7B, 0x7B, 0x7B], [0, 0, 0, 2, 0xFF, 0xFE],
+    ] as [[UInt8]])
   func badFramesEndTheCallsOfTheirConnection(bytes: [UInt8]) async throws {
     try await withClient { peer, _, id in
       if peer.index == 0 { peer.sendRaw(bytes) } else { peer.result(id) }
@@ -219,7 +228,9 @@ func failure<R>(_ body: () async throws -> R) async -> RPCError? {
   }
 
   @Test func aReplyOfTheWrongTypeIsAnError() async throws {
-    try await withClient { peer, _, id in peer.result(id, #"{"count":"many"}"#) } _: { client, _ in
+    try await withClient { peer, _, id in
+      peer.result(id, #"{"count":"many"}"#)
+    } _: { client, _ in
       let error = await failure { try await client.unary(clientEcho, Note()) as Note }
       #expect(error?.code == .internalError && error?.reason == "REPLY_INVALID")
     }
@@ -227,7 +238,9 @@ func failure<R>(_ body: () async throws -> R) async -> RPCError? {
 
   @Test func cancellingTheTaskCancelsTheCall() async throws {
     let frames = ClientLog<String>()
-    try await withClient { _, frame, _ in frames.add(frame) } _: { client, _ in
+    try await withClient { _, frame, _ in
+      frames.add(frame)
+    } _: { client, _ in
       let task = Task { try await client.unary(clientEcho, Note()) as Note }
       try await frames.wait(for: 1)
       task.cancel()
@@ -245,7 +258,9 @@ func failure<R>(_ body: () async throws -> R) async -> RPCError? {
 
   @Test func callsBeyondTheServersLimitWait() async throws {
     let held = ClientLog<(ClientFakeServer.Peer, Int?)>()
-    try await withClient { peer, _, id in held.add((peer, id)) } _: { client, _ in
+    try await withClient { peer, _, id in
+      held.add((peer, id))
+    } _: { client, _ in
       let calls = (0..<101).map { _ in Task { try await client.unary(clientEcho, Note()) as Note } }
       try await held.wait(for: 100)
       try await Task.sleep(for: .milliseconds(20))
@@ -272,7 +287,9 @@ func failure<R>(_ body: () async throws -> R) async -> RPCError? {
   }
 
   @Test func aMessageBeyondTheServersFrameIsRefusedHere() async throws {
-    try await withClient { peer, _, id in peer.result(id) } _: { client, _ in
+    try await withClient { peer, _, id in
+      peer.result(id)
+    } _: { client, _ in
       let note = Note(String(repeating: "x", count: 70_000))
       let error = await failure { try await client.unary(clientEcho, note) as Note }
       #expect(error?.reason == "FRAME_TOO_LARGE" && error?.processed == false)
@@ -298,13 +315,18 @@ func failure<R>(_ body: () async throws -> R) async -> RPCError? {
   @Test func theNextAddressIsTried() async throws {
     let gone = try await ClientFakeServer { _, _, _ in }
     await gone.stop()
-    try await withClient({ peer, _, id in peer.result(id) }, configure: {
-      $0.addresses.insert(.init(host: "127.0.0.1", port: gone.port), at: 0)
-    }) { client, _ in _ = try await client.unary(clientEcho, Note()) as Note }
+    try await withClient(
+      { peer, _, id in peer.result(id) },
+      configure: {
+        $0.addresses.insert(.init(host: "127.0.0.1", port: gone.port), at: 0)
+      }
+    ) { client, _ in _ = try await client.unary(clientEcho, Note()) as Note }
   }
 
   @Test func rawJSONIsCheckedBeforeItIsSent() async throws {
-    try await withClient { peer, _, id in peer.result(id, #"{"raw": true}"#) } _: { client, _ in
+    try await withClient { peer, _, id in
+      peer.result(id, #"{"raw": true}"#)
+    } _: { client, _ in
       let reply = try await client.rawUnary(method: "a/b", paramsJSON: Array(#"{"x":1}"#.utf8))
       #expect(String(decoding: reply, as: UTF8.self) == #"{"raw": true}"#)
       for bad in ["{", "[]", "1", "{}{}", #"{},"id":2"#, String(repeating: #"{"a":"#, count: 100)] {
