@@ -74,7 +74,7 @@ let package = Package(
     .target(
       name: "CampanileRuntime",
       dependencies: [
-        log,
+        "CampanileAPI", "CampanileCodec", "CampanileRPC", log,
         .product(name: "Configuration", package: "swift-configuration"),
         .product(name: "CoreMetrics", package: "swift-metrics"),
         .product(name: "Hummingbird", package: "hummingbird"),
@@ -91,8 +91,7 @@ let package = Package(
     .testTarget(
       name: "CampanileRuntimeTests",
       dependencies: [
-        "CampanileRuntime", log,
-        .product(name: "Configuration", package: "swift-configuration"),
+        "CampanileAPI", "CampanileCodec", "CampanileRPC", "CampanileRuntime", "Echo", log,
         .product(name: "CoreMetrics", package: "swift-metrics"),
         .product(name: "Metrics", package: "swift-metrics"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
