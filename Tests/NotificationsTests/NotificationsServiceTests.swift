@@ -99,7 +99,7 @@ import Testing
       #expect(fields == ["notification.attachments[0].url"], "\(url)")
     }
     for (type, value) in [
-      (Action.ActionType.backgroundCall, "POST"), (.backgroundCall, "FETCH::https://x.org"), (.backgroundCall, "GET::file:///x"),
+      (Action.TypeMessage.backgroundCall, "POST"), (.backgroundCall, "FETCH::https://x.org"), (.backgroundCall, "GET::file:///x"),
       (.snooze, "soon"), (.snooze, "0"), (.postpone, "999999999"), (.navigate, ""), (.webhook, ""),
     ] {
       let fields = await refused {
