@@ -23,7 +23,8 @@ private let hang = method("Hang", .unary)
     var registry = MethodRegistry()
     registry.unary(clientEcho) { (note: Note, _: CallContext) async throws -> Note in note }
     registry.unary(hang) { (_: Note, _: CallContext) async throws -> Note in
-      do { try await Task.sleep(for: .seconds(60)) } catch { ended.add("hang") }
+      ended.add("began")
+      do { try await Task.sleep(for: .seconds(600)) } catch { ended.add("ended") }
       throw RPCError(.cancelled, "cancelled")
     }
     registry.serverStreaming(count) { (note: Note, _: CallContext, sink: ResponseSink<Note>) async throws in
@@ -113,19 +114,23 @@ private let hang = method("Hang", .unary)
   @Test func cancellingEndsTheHandler() async throws {
     try await withServer { client, _, ended in
       let call = Task { try await client.unary(hang, Note()) as Note }
-      try await Task.sleep(for: .milliseconds(50))
+      try await ended.wait(for: 1)
       call.cancel()
       #expect(await failure { try await call.value }?.code == .cancelled)
-      try await ended.wait(for: 1)
+      try await ended.wait(for: 2)
+      #expect(ended.all == ["began", "ended"])
     }
   }
 
   @Test func aDeadlineEndsTheHandlerToo() async throws {
     try await withServer { client, _, ended in
-      let options = CallOptions(timeoutMs: 50)
+      // The connection is there first, so that the call reaches the server before its time is up. Each loop has its own.
+      for _ in 0..<64 { _ = try await client.unary(clientEcho, Note()) as Note }
+      let options = CallOptions(timeoutMs: 100)
       let error = await failure { try await client.unary(hang, Note(), options: options) as Note }
       #expect(error?.code == .deadlineExceeded)
-      try await ended.wait(for: 1)
+      try await ended.wait(for: 2)
+      #expect(ended.all == ["began", "ended"])
     }
   }
 
