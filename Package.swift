@@ -66,6 +66,12 @@ let package = Package(
     .target(
       name: "Notifications",
       dependencies: ["CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileStore"], swiftSettings: settings),
+    .executableTarget(
+      name: "campanile-echo", dependencies: ["CampanileRuntime", "Echo"], path: "Sources/Executables/campanile-echo",
+      swiftSettings: settings),
+    .executableTarget(
+      name: "campanile-notifications", dependencies: ["CampanileRuntime", "CampanileStore", "Notifications"],
+      path: "Sources/Executables/campanile-notifications", swiftSettings: settings),
     .testTarget(
       name: "NotificationsTests",
       dependencies: ["Notifications", "CampanileAPI", "CampanileCodec", "CampanileRPC", "CampanileStore"],
