@@ -25,6 +25,7 @@ let package = Package(
         .product(name: "CampanileStore", package: "campanile"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "GRDB", package: "GRDB.swift"),
+        .product(name: "Subprocess", package: "swift-subprocess"),
       ],
       swiftSettings: settings)
   ]
