@@ -203,7 +203,7 @@ public struct HealthListResponse: ProtoMessage {
     if !self.statuses.isEmpty {
       writer.name(",\"statuses\":")
       let entries = writer.beginObject()
-      for key in self.statuses.keys.sorted() {
+      for key in self.statuses.keysByUTF8 {
         guard let value = self.statuses[key] else { continue }
         writer.key(key)
         value.encode(to: &writer)

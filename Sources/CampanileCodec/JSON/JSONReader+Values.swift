@@ -87,11 +87,14 @@ extension JSONReader {
 
   // Recursion is bounded by `depthLeft`.
   private mutating func skipObject(strict: Bool) throws(ProtoJSONError) {
-    var keys: Set<String> = []
+    // Bytes, since strings that differ only in their Unicode normalization are equal in Swift and not in JSON.
+    var keys: Set<[UInt8]> = []
     var more = try beginObject()
     while more {
       if strict {
-        if !keys.insert(try stringKey()).inserted { throw keyFailure(.duplicateField, "the object has this key twice") }
+        let name = try key()
+        let bytes = Array(UnsafeBufferPointer(start: name.start, count: name.count))
+        if !keys.insert(bytes).inserted { throw keyFailure(.duplicateField, "the object has this key twice") }
       } else {
         _ = try key()
       }
