@@ -46,6 +46,7 @@ let package = Package(
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
     .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
   ],
   targets: [
@@ -91,6 +92,22 @@ let package = Package(
         .product(name: "SystemPackage", package: "swift-system"),
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),
       ] + nio,
+      swiftSettings: settings),
+    .target(name: "CParentBound"),
+    .target(
+      name: "CampanileCLI",
+      dependencies: [
+        "CampanileAPI", "CampanileCodec", "CampanileRPC", "CampanileStore", "CParentBound", argumentParser, protobuf,
+        subprocess, .product(name: "SystemPackage", package: "swift-system"),
+        .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+      ],
+      exclude: ["Resources/make_sample.py"], resources: [.copy("Resources/sample.json")], swiftSettings: settings),
+    .executableTarget(
+      name: "campanile", dependencies: ["CampanileCLI"], path: "Sources/Executables/campanile",
+      swiftSettings: settings),
+    .testTarget(
+      name: "CampanileCLITests",
+      dependencies: ["CampanileCLI", "CampanileAPI", "CampanileCodec", "CampanileRPC", argumentParser, protobuf],
       swiftSettings: settings),
     .executableTarget(
       name: "store-crasher", dependencies: ["CampanileStore"], path: "Tests/Support/store-crasher",
