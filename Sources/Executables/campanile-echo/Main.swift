@@ -5,7 +5,7 @@ import Echo
 @main
 enum Main {
   static func main() async {
-    await ServiceMain("campanile-echo", defaultPort: 7499).run { _ in
+    await ServiceMain.main(ServiceSpecification(name: "campanile-echo", defaultPort: 7499)) { _ in
       ServiceComponents(rpcServices: [EchoService()])
     }
   }

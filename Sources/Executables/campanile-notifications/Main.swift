@@ -2,14 +2,6 @@ import CampanileRuntime
 import CampanileStore
 import Notifications
 
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
-
 /// `campanile-notifications`: buckets, notifications and unread state.
 @main
 enum Main {
@@ -23,29 +15,28 @@ enum Main {
       .int(changeAgeHours, default: 168, in: 1...8760, help: "how long changes are kept for watches"),
       .int(bucketsMax, default: 1000, in: 1...100_000, help: "buckets a user may have"),
     ]
-    await ServiceMain("campanile-notifications", defaultPort: 7401, settings: settings).run { environment in
-      let settings = environment.settings
-      var limits = NotificationsLimits()
-      limits.changesMax = try settings.int(changesMax)
-      limits.changeAgeMsMax = Int64(try settings.int(changeAgeHours)) * 3_600_000
-      limits.bucketsPerUserMax = try settings.int(bucketsMax)
-      var store = StoreConfiguration(path: "\(try settings.string(CommonSettings.dataDir))/notifications.sqlite")
-      store.durability = try settings.string(CommonSettings.durability) == "normal" ? .normal : .full
-      let nowMs: @Sendable () -> Int64 = {
-        var now = timespec()
-        clock_gettime(CLOCK_REALTIME, &now)
-        return Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000
+    let specification = ServiceSpecification(name: "campanile-notifications", defaultPort: 7401, settings: settings)
+    await ServiceMain.main(specification) { context in try await open(context) }
+  }
+
+  private static func open(_ context: ServiceContext) async throws -> ServiceComponents {
+    let settings = context.settings
+    var limits = NotificationsLimits()
+    limits.changesMax = try settings.int(changesMax)
+    limits.changeAgeMsMax = Int64(try settings.int(changeAgeHours)) * 3_600_000
+    limits.bucketsPerUserMax = try settings.int(bucketsMax)
+    var store = StoreConfiguration(path: "\(try settings.string(CommonSettings.dataDir))/notifications.sqlite")
+    store.durability = try settings.string(CommonSettings.durability) == "normal" ? .normal : .full
+    let component = try await NotificationsComponent(
+      store: store, limits: limits, nowMs: { WallClock.nowMs() }, random: { UInt64.random(in: .min ... .max) })
+    var components = ServiceComponents(rpcServices: [component.service])
+    components.backgroundServices = [
+      PeriodicService("maintenance", intervalMs: 60_000, logger: context.logger) {
+        try await component.maintain(nowMs: WallClock.nowMs())
       }
-      let component = try await NotificationsComponent(
-        store: store, limits: limits, nowMs: nowMs, random: { UInt64.random(in: .min ... .max) })
-      return ServiceComponents(
-        rpcServices: [component.service],
-        backgroundServices: [
-          PeriodicService("maintenance", intervalMs: 60_000, logger: environment.logger) {
-            try await component.maintain(nowMs: nowMs())
-          }
-        ],
-        beginDrain: { component.endWatches() }, close: { await component.close() })
-    }
+    ]
+    components.beginDrain = { component.endWatches() }
+    components.close = { await component.close() }
+    return components
   }
 }
