@@ -45,7 +45,6 @@ let package = Package(
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
-    .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
     .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
   ],
   targets: [
@@ -60,13 +59,23 @@ let package = Package(
     .target(
       name: "TestMessages", dependencies: ["CampanileCodec"], path: "Tests/TestMessages", swiftSettings: settings),
     .testTarget(
+      name: "CampanileCodecTests", dependencies: ["CampanileCodec", "TestMessages"], swiftSettings: settings),
+    .testTarget(
       name: "APIOracleTests", dependencies: ["CampanileCodec", "CampanileAPI", "TestMessages", protobuf],
       swiftSettings: settings),
-    .testTarget(name: "CampanileRPCTests", dependencies: ["CampanileRPC", "CampanileCodec"] + nio, swiftSettings: settings),
+    .testTarget(
+      name: "CampanileRPCTests", dependencies: ["CampanileRPC", "CampanileCodec"] + nio, swiftSettings: settings),
     .target(name: "Echo", dependencies: ["CampanileAPI", "CampanileCodec", "CampanileRPC"], swiftSettings: settings),
     .target(
       name: "Notifications",
-      dependencies: ["CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileStore"], swiftSettings: settings),
+      dependencies: ["CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileStore"],
+      swiftSettings: settings),
+    .executableTarget(
+      name: "campanile-echo", dependencies: ["CampanileRuntime", "Echo"], path: "Sources/Executables/campanile-echo",
+      swiftSettings: settings),
+    .executableTarget(
+      name: "campanile-notifications", dependencies: ["CampanileRuntime", "CampanileStore", "Notifications"],
+      path: "Sources/Executables/campanile-notifications", swiftSettings: settings),
     .testTarget(
       name: "NotificationsTests",
       dependencies: ["Notifications", "CampanileAPI", "CampanileCodec", "CampanileRPC", "CampanileStore"],
