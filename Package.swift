@@ -61,11 +61,13 @@ let package = Package(
     .testTarget(
       name: "APIOracleTests", dependencies: ["CampanileCodec", "CampanileAPI", "TestMessages", protobuf],
       swiftSettings: settings),
-    .testTarget(name: "CampanileRPCTests", dependencies: ["CampanileRPC", "CampanileCodec"] + nio, swiftSettings: settings),
+    .testTarget(
+      name: "CampanileRPCTests", dependencies: ["CampanileRPC", "CampanileCodec"] + nio, swiftSettings: settings),
     .target(name: "Echo", dependencies: ["CampanileAPI", "CampanileCodec", "CampanileRPC"], swiftSettings: settings),
     .target(
       name: "Notifications",
-      dependencies: ["CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileStore"], swiftSettings: settings),
+      dependencies: ["CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileStore"],
+      swiftSettings: settings),
     .testTarget(
       name: "NotificationsTests",
       dependencies: ["Notifications", "CampanileAPI", "CampanileCodec", "CampanileRPC", "CampanileStore"],
@@ -107,6 +109,13 @@ let package = Package(
         "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileStore", log,
       ] + nio,
       swiftSettings: settings),
+    .executableTarget(
+      name: "campanile-gateway",
+      dependencies: [
+        "CampanileRPC", "CampanileRuntime", "CampanileStore", "Gateway", log,
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+      ],
+      path: "Sources/Executables/campanile-gateway", swiftSettings: settings),
     .testTarget(
       name: "GatewayTests",
       dependencies: [
