@@ -10,7 +10,8 @@ import Testing
   /// Random operations of two users against the service: lists and counts equal those of a model, and the log of changes,
   /// replayed, gives the same. A seed is printed with every failure; set CAMPANILE_SEED to repeat one.
   @Test func countsAndLogEqualARecount() async throws {
-    let seed = ProcessInfo.processInfo.environment["CAMPANILE_SEED"].flatMap(UInt64.init) ?? UInt64.random(in: 0 ... .max)
+    let seed =
+      ProcessInfo.processInfo.environment["CAMPANILE_SEED"].flatMap(UInt64.init) ?? UInt64.random(in: 0 ... .max)
     var source = SplitMix(state: seed)
     let fixture = try Fixture()
     var component = try await fixture.open()
@@ -22,7 +23,9 @@ import Testing
       let context = user(name)
       let service = component.service
       let known = Array(unread[name, default: [:]].keys).sorted()
-      func some() -> [String] { known.isEmpty ? [] : (0..<3).map { _ in known[Int(source.next() % UInt64(known.count))] } }
+      func some() -> [String] {
+        known.isEmpty ? [] : (0..<3).map { _ in known[Int(source.next() % UInt64(known.count))] }
+      }
       switch source.next() % 10 {
       case 0: buckets[name]?.append(try await service.makeBucket("bucket \(step)", context).id)
       case 1...5:
@@ -72,7 +75,8 @@ import Testing
   }
 
   private func check(
-    _ component: NotificationsComponent, _ name: String, _ model: [String: Bool], _ bucketOf: [String: String], _ note: String
+    _ component: NotificationsComponent, _ name: String, _ model: [String: Bool], _ bucketOf: [String: String],
+    _ note: String
   ) async throws {
     let context = user(name)
     let listed = try await component.service.all(context)

@@ -26,7 +26,9 @@ import Testing
     request.notification?.actions = [action]
     request.notification?.tapAction = action
     let made = try #require(try await service.createNotification(request, context: user("anna")).notification)
-    #expect(made.priority == .critical && made.attachments == [attachment] && made.actions == [action] && made.tapAction == action)
+    #expect(
+      made.priority == .critical && made.attachments == [attachment] && made.actions == [action]
+        && made.tapAction == action)
     var get = GetNotificationRequest()
     get.notificationId = made.id
     #expect(try await service.getNotification(get, context: user("anna")).notification == made)
@@ -79,7 +81,8 @@ import Testing
     func refused(_ change: (inout Notification) -> Void) async -> [String] {
       var request = notification("fine", in: box.id)
       change(&request.notification!)
-      return await failure { try await service.createNotification(request, context: context) }?.fieldViolations.map(\.field) ?? []
+      return await failure { try await service.createNotification(request, context: context) }?.fieldViolations.map(
+        \.field) ?? []
     }
     #expect(await refused { $0.title = "" } == ["notification.title"])
     #expect(await refused { $0.title = String(repeating: "é", count: 257) } == ["notification.title"])
@@ -88,7 +91,8 @@ import Testing
     #expect(await refused { $0.priority = .unrecognized(77) } == ["notification.priority"])
     #expect(await refused { $0.bucketId = "" } == ["notification.bucket_id"])
     #expect(await refused { $0.attachments = [Attachment()] } == ["notification.attachments[0].media_type"])
-    #expect(await refused { $0.attachments = Array(repeating: Attachment(), count: 17) }.contains("notification.attachments"))
+    #expect(
+      await refused { $0.attachments = Array(repeating: Attachment(), count: 17) }.contains("notification.attachments"))
     for url in ["ftp://x", "javascript:alert(1)", "https://", "https:///x", "http://a b", "x"] {
       let fields = await refused {
         var attachment = Attachment()
@@ -99,7 +103,8 @@ import Testing
       #expect(fields == ["notification.attachments[0].url"], "\(url)")
     }
     for (type, value) in [
-      (Action.TypeMessage.backgroundCall, "POST"), (.backgroundCall, "FETCH::https://x.org"), (.backgroundCall, "GET::file:///x"),
+      (Action.TypeMessage.backgroundCall, "POST"), (.backgroundCall, "FETCH::https://x.org"),
+      (.backgroundCall, "GET::file:///x"),
       (.snooze, "soon"), (.snooze, "0"), (.postpone, "999999999"), (.navigate, ""), (.webhook, ""),
     ] {
       let fields = await refused {
@@ -110,7 +115,10 @@ import Testing
       }
       #expect(fields == ["notification.tap_action.value"], "\(type) \(value)")
     }
-    #expect(await refused { $0.title = ""; $0.actions = [Action()] } == ["notification.title", "notification.actions[0].type"])
+    #expect(
+      await refused {
+        $0.title = ""; $0.actions = [Action()]
+      } == ["notification.title", "notification.actions[0].type"])
     #expect(try await service.all(context).isEmpty)
   }
 
@@ -129,7 +137,8 @@ import Testing
     #expect(other?.code == .failedPrecondition && other?.reason == "REQUEST_ID_REUSED")
     #expect(try await service.all(context).count == 1)
     let foreign = try await service.makeBucket("b", user("bruno"))
-    _ = try await service.createNotification(notification("once", in: foreign.id, requestID: "r1"), context: user("bruno"))
+    _ = try await service.createNotification(
+      notification("once", in: foreign.id, requestID: "r1"), context: user("bruno"))
   }
 
   @Test func batchAnswersEachEntry() async throws {
@@ -139,7 +148,8 @@ import Testing
     let box = try await service.makeBucket("b", context)
     var request = BatchCreateNotificationsRequest()
     request.requests = [
-      notification("a", in: box.id), notification("", in: box.id), notification("c", in: "b_unknown"), notification("d", in: box.id),
+      notification("a", in: box.id), notification("", in: box.id), notification("c", in: "b_unknown"),
+      notification("d", in: box.id),
     ]
     let results = try await service.batchCreateNotifications(request, context: context).results
     #expect(results.count == 4)
@@ -151,9 +161,11 @@ import Testing
     #expect(c.reason == "BUCKET_NOT_FOUND" && c.code == 5)
     #expect(try await service.all(context).map(\.title) == ["d", "a"])
     request.requests = []
-    #expect(await failure { try await service.batchCreateNotifications(request, context: context) }?.code == .invalidArgument)
+    #expect(
+      await failure { try await service.batchCreateNotifications(request, context: context) }?.code == .invalidArgument)
     request.requests = Array(repeating: notification("x", in: box.id), count: 1001)
-    #expect(await failure { try await service.batchCreateNotifications(request, context: context) }?.code == .invalidArgument)
+    #expect(
+      await failure { try await service.batchCreateNotifications(request, context: context) }?.code == .invalidArgument)
   }
 
   @Test func whatBelongsToOthersLooksMissing() async throws {
@@ -191,7 +203,10 @@ import Testing
     for (foreign, missing) in zip(errors[0], errors[1]) {
       #expect(foreign?.code == .notFound && foreign?.reason == missing?.reason && missing?.code == .notFound)
     }
-    #expect(await failure { try await service.getUnreadCounts(GetUnreadCountsRequest(), context: CallContext(method: anyMethod)) }?.code == .unauthenticated)
+    #expect(
+      await failure {
+        try await service.getUnreadCounts(GetUnreadCountsRequest(), context: CallContext(method: anyMethod))
+      }?.code == .unauthenticated)
   }
 
   @Test func updatesByMaskAndETag() async throws {

@@ -78,7 +78,9 @@ extension NotificationsService {
     try #require(try await createNotification(notification(title, in: bucketID), context: context).notification)
   }
 
-  func all(_ context: CallContext, pageSize: Int32 = 7, _ change: (inout ListNotificationsRequest) -> Void = { _ in }) async throws -> [Notification] {
+  func all(_ context: CallContext, pageSize: Int32 = 7, _ change: (inout ListNotificationsRequest) -> Void = { _ in })
+    async throws -> [Notification]
+  {
     var request = ListNotificationsRequest()
     request.pageSize = pageSize
     change(&request)

@@ -6,6 +6,7 @@
   import Darwin
 #endif
 import Hummingbird
+import HummingbirdCore
 import Logging
 import NIOCore
 import ServiceLifecycle

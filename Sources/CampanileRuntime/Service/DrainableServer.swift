@@ -1,5 +1,6 @@
 import CampanileRPC
 import NIOCore
+import NIOPosix
 
 /// What the service main needs of a server; `RPCServer` in executables, a fake in tests.
 protocol DrainableServer: Sendable {
