@@ -132,6 +132,13 @@ let package = Package(
         "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileStore", log,
       ] + nio,
       swiftSettings: settings),
+    .executableTarget(
+      name: "campanile-gateway",
+      dependencies: [
+        "CampanileRPC", "CampanileRuntime", "CampanileStore", "Gateway", log,
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+      ],
+      path: "Sources/Executables/campanile-gateway", swiftSettings: settings),
     .testTarget(
       name: "GatewayTests",
       dependencies: [
