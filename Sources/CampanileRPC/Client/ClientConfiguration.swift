@@ -67,7 +67,9 @@ public struct ClientConfiguration: Sendable {
     guard (1...64).contains(connectionsPerLoop) else { throw fail("connectionsPerLoop must be 1 to 64") }
     guard connectTimeoutMs > 0, timeoutMsDefault > 0, waitMsMax > 0 else { throw fail("timeouts must be positive") }
     guard keepAlive.intervalMs > 0, keepAlive.timeoutMs > 0 else { throw fail("keepAlive must be positive") }
-    guard openCallsMax > 0, waitingCallsMax >= 0, bufferedBytesMax > 0, cancelsMax > 0, (64...1 << 30).contains(frameBytesMax) else {
+    guard openCallsMax > 0, waitingCallsMax >= 0, bufferedBytesMax > 0, cancelsMax > 0,
+      (64...1 << 30).contains(frameBytesMax)
+    else {
       throw fail("limits must be positive and frameBytesMax at most 1 GiB")
     }
   }

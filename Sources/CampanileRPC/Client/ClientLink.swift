@@ -156,7 +156,7 @@ final class ClientLink {
     switch phase {
     case .connecting(let current) where current === connection:
       var failure = cause
-      if cause.reason != LocalFailure.connectFailed, cause.code == .unavailable {
+      if cause.reason != LocalFailure.connectFailed, !LocalFailure.isRefusal(cause) {
         failure = connectFailed(cause.message)
       }
       failure.processed = false

@@ -5,6 +5,11 @@ enum LocalFailure {
   static let clientClosed = "CLIENT_CLOSED"
   static let queueFull = "QUEUE_FULL"
 
+  /// Whether a server that answers `rpc.hello` with this will do so again, so that waiting would only hide it.
+  static func isRefusal(_ error: RPCError) -> Bool {
+    error.code == .unauthenticated || error.code == .permissionDenied || error.code == .failedPrecondition
+  }
+
   static func cancelled(processed: Bool = true) -> RPCError {
     RPCError(.cancelled, "the caller cancelled the call", reason: "CANCELLED", processed: processed)
   }

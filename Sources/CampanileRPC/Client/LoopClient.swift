@@ -97,7 +97,10 @@ final class LoopClient: @unchecked Sendable {
     var error =
       links.lazy.compactMap(\.lastFailure).first
       ?? RPCError(.unavailable, "there is no connection", reason: LocalFailure.connectFailed, processed: false)
-    if error.code == .unavailable { error.reason = LocalFailure.connectFailed }
+    if !LocalFailure.isRefusal(error) {
+      error.code = .unavailable
+      error.reason = LocalFailure.connectFailed
+    }
     error.processed = false
     return error
   }
@@ -114,10 +117,13 @@ final class LoopClient: @unchecked Sendable {
   func leftQueue(_ call: OpenClientCall) { _ = waiting.remove(call) }
 
   func waitedTooLong(hasDeadline: Bool) -> RPCError {
-    let doing = links.lazy.compactMap(\.lastFailure).first.map { "waiting for a connection (\($0.message))" }
-    if hasDeadline { return LocalFailure.deadlineExceeded(processed: false, while: doing ?? "waiting to be sent") }
+    let why = links.lazy.compactMap(\.lastFailure).first.map { " (\($0.message))" } ?? ""
+    if hasDeadline {
+      let doing = isReady ? "waiting to be sent" : "waiting for a connection\(why)"
+      return LocalFailure.deadlineExceeded(processed: false, while: doing)
+    }
     return RPCError(
-      .unavailable, "no connection within \(configuration.waitMsMax) ms" + (doing.map { " of \($0)" } ?? ""),
+      .unavailable, "no connection within \(configuration.waitMsMax) ms\(why)",
       reason: LocalFailure.connectTimeout, processed: false)
   }
 
@@ -155,8 +161,7 @@ final class LoopClient: @unchecked Sendable {
 
   /// Every address has failed once.
   func connectFailed(_ error: RPCError) {
-    // A server that refuses the client as such will do so again; waiting would only hide it.
-    let isFinal = error.code != .unavailable && error.code != .deadlineExceeded
+    let isFinal = LocalFailure.isRefusal(error)
     guard isFinal || !links.contains(where: \.isPromising) else { return }
     for call in waiting.removeAll(where: { isFinal || !$0.waitForReady }) { call.fail(error, raw: nil) }
   }
@@ -173,6 +178,8 @@ final class LoopClient: @unchecked Sendable {
     guard !isClosed else { return }
     isClosed = true
     for link in links { link.close() }
+    // Links know their owner; this lets go of both.
+    links = []
     for connection in drainingConnections { connection.close(LocalFailure.closed(processed: true)) }
     for call in waiting.removeAll(where: { _ in true }) { call.fail(LocalFailure.closed(processed: false), raw: nil) }
   }

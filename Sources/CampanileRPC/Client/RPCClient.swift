@@ -9,7 +9,7 @@ internal import Synchronization
 /// that asks for nothing else), or with UNAVAILABLE when the connection is lost, silent for longer than `KeepAlivePolicy`
 /// allows, or cannot be made. What was not seen by the server is sent again; see `RetryPolicy`.
 ///
-/// A task that runs on one of the group's loops is served there, without a change of threads.
+/// A task that runs on one of the group's loops is served there, without a change of threads. Letting go of the client closes it.
 public final class RPCClient: RPCCaller {
   let settings: ClientSettings
   private let loops: [LoopClient]
@@ -28,6 +28,10 @@ public final class RPCClient: RPCCaller {
     let settings = try ClientSettings(configuration, random: random)
     self.settings = settings
     loops = group.makeIterator().map { LoopClient($0, settings) }
+  }
+
+  deinit {
+    for target in loops { target.loop.execute { target.close() } }
   }
 
   public var configuration: ClientConfiguration { settings.configuration }

@@ -1,0 +1,61 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// Benchmarks and the peers they compare with: a package of its own, so that who uses Campanile never builds them.
+let settings: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+]
+
+let nio: [Target.Dependency] = [
+  .product(name: "NIOCore", package: "swift-nio"),
+  .product(name: "NIOPosix", package: "swift-nio"),
+]
+
+let package = Package(
+  name: "campanile-benchmarks",
+  platforms: [.macOS(.v26)],
+  dependencies: [
+    .package(name: "campanile", path: ".."),
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+    .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0"),
+    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+    .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
+    .package(url: "https://github.com/grpc/grpc-swift-2", from: "2.4.3"),
+    .package(url: "https://github.com/grpc/grpc-swift-nio-transport", from: "2.9.2"),
+    .package(url: "https://github.com/grpc/grpc-swift-protobuf", from: "2.4.1"),
+  ],
+  targets: [
+    .executableTarget(
+      name: "StoreBench",
+      dependencies: [
+        .product(name: "CampanileStore", package: "campanile"),
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "GRDB", package: "GRDB.swift"),
+        .product(name: "Subprocess", package: "swift-subprocess"),
+      ],
+      swiftSettings: settings),
+    .executableTarget(name: "FrameLoad", cSettings: [.unsafeFlags(["-O2"])]),
+    .executableTarget(name: "FrameEchoC", cSettings: [.unsafeFlags(["-O2"])]),
+    .executableTarget(
+      name: "EchoLoad",
+      dependencies: [
+        .product(name: "CampanileAPI", package: "campanile"), .product(name: "CampanileRPC", package: "campanile"),
+      ] + nio,
+      swiftSettings: settings),
+    .executableTarget(name: "FrameEchoNIO", dependencies: nio, swiftSettings: settings),
+    .executableTarget(
+      name: "GRPCEcho",
+      dependencies: [
+        .product(name: "GRPCCore", package: "grpc-swift-2"),
+        .product(name: "GRPCNIOTransportHTTP2", package: "grpc-swift-nio-transport"),
+        .product(name: "GRPCProtobuf", package: "grpc-swift-protobuf"),
+        .product(name: "SwiftProtobuf", package: "swift-protobuf"),
+      ],
+      swiftSettings: settings),
+  ]
+)

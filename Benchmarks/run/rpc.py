@@ -1,0 +1,125 @@
+"""The wire's speed and memory, beside a C echo, a SwiftNIO echo and grpc-swift-2 in the same run. See scripts/bench."""
+
+import argparse
+import json
+import pathlib
+import socket
+import subprocess
+import tempfile
+import time
+
+from bench import ONE_CORE, PEERS, Rows, cpu_s, hello, load, median, peer, rss_mb, service
+
+ECHO = {"jsonrpc": "2.0", "id": "@ID@", "method": "campanile.rpc.v1.EchoService/Echo", "params": {"payload": "x" * 100}}
+TOKEN = "bench-internal-token"
+LOOP = ["--event-loop-threads", "1"]
+
+
+def cpu_a_call(process, run):
+    """Runs a load; answers its rate and the server's CPU microseconds a call."""
+    before, started = cpu_s(process.pid), time.monotonic()
+    rate, _, _ = run()
+    # The warm-up's calls count on both sides: the generator's rate is that of its measured part.
+    seconds = time.monotonic() - started
+    return rate, (cpu_s(process.pid) - before) * 1e6 / (rate * seconds)
+
+
+def baselines():
+    with peer("FrameEchoC") as (_, port):
+        c_rate = median(lambda: load(port, ECHO)[0])
+    with peer("FrameEchoNIO") as (_, port):
+        nio_rate = median(lambda: load(port, ECHO)[0])
+        nio_p50 = median(lambda: load(port, ECHO, in_flight=1)[1])
+    return c_rate, nio_rate, nio_p50
+
+
+def grpc():
+    def run(in_flight, calls):
+        with peer("GRPCEcho", "serve") as (_, port):
+            out = subprocess.run([*ONE_CORE, str(PEERS / "GRPCEcho"), "load", str(port), str(in_flight), str(calls), "100"],
+                                 check=True, stdout=subprocess.PIPE, text=True).stdout
+        result = json.loads(out)
+        return result["callsPerSecond"], result["p50Us"]
+    return median(lambda: run(64, 12_800))[0], median(lambda: run(1, 1_000))[1]
+
+
+def swift_client(port, in_flight, calls):
+    out = subprocess.run([*ONE_CORE, str(PEERS / "EchoLoad"), str(port), str(in_flight), str(calls), "100"], check=True,
+                         stdout=subprocess.PIPE, text=True).stdout
+    result = json.loads(out)
+    return result["callsPerSecond"], result["p50Us"]
+
+
+def echo_rows(rows, nio_rate, nio_p50, grpc_rate, grpc_p50):
+    with service("campanile-echo", *LOOP) as (process, ports, _):
+        port = ports["rpc"]
+        rate, cpu = median(lambda: cpu_a_call(process, lambda: load(port, ECHO)))
+        rows.add("unary echo, C load generator, 1 x 64, S (baseline: NIO echo)", rate, "calls/s", nio_rate, at_least=400_000)
+        rows.add("  server CPU a call", cpu, "us", at_most=2.0)
+        timed = dict(ECHO, timeoutMs=5000)
+        with_deadline = median(lambda: load(port, timed)[0])
+        rows.add("  with a deadline on every call (baseline: without)", with_deadline, "calls/s", rate, ratio_at_least=0.9)
+        p50 = median(lambda: load(port, ECHO, in_flight=1)[1])
+        rows.add("  sequential p50 (baseline: NIO echo)", p50, "us", nio_p50, ratio_at_most=1.4)
+        swift_rate = median(lambda: swift_client(port, 64, 400_000)[0])
+        rows.add("Swift client and server, 1 x 64, S (baseline: grpc-swift-2)", swift_rate, "calls/s", grpc_rate,
+                 at_least=250_000, ratio_at_least=30)
+        swift_p50 = median(lambda: swift_client(port, 1, 30_000)[1])
+        rows.add("  sequential p50 (baseline: grpc-swift-2)", swift_p50, "us", grpc_p50)
+    return p50
+
+
+def gateway_rows(rows, direct_p50):
+    with tempfile.TemporaryDirectory() as home, service("campanile-echo", "--internal-token", TOKEN, *LOOP) as (_, ports, _):
+        arguments = ["--data-dir", home, "--internal-token", TOKEN, "--backend", f"campanile.rpc.v1=127.0.0.1:{ports['rpc']}", *LOOP]
+        with service("campanile-gateway", *arguments) as (process, own, _):
+            run = lambda **more: load(own["rpc"], ECHO, hello=hello(TOKEN), **more)
+            rate, cpu = median(lambda: cpu_a_call(process, run))
+            rows.add("the same echo through the gateway, 1 x 64, S", rate, "calls/s", at_least=150_000)
+            rows.add("  gateway CPU a call", cpu, "us", at_most=3.0)
+            p50 = median(lambda: run(in_flight=1)[1])
+            rows.add("  sequential p50 (baseline: direct)", p50, "us", direct_p50, ratio_at_most=2.2)
+
+
+def memory_rows(rows):
+    starts = []
+    for _ in range(3):
+        with service("campanile-echo", pinned=False) as (process, _, seconds):
+            starts.append(seconds * 1000)
+            time.sleep(0.5)
+            idle = rss_mb(process.pid)
+    rows.add("start to ready", sorted(starts)[1], "ms", at_most=300)
+    rows.add("idle service RSS", idle, "MB", at_most=40)
+    with service("campanile-echo", pinned=False) as (process, ports, _):
+        sockets = []
+        for index in range(10_000):
+            # Several source addresses, so that ports do not run out.
+            one = socket.socket()
+            one.bind((f"127.0.0.{2 + index % 8}", 0))
+            one.connect(("127.0.0.1", ports["rpc"]))
+            sockets.append(one)
+        time.sleep(2)
+        rows.add("10,000 idle connections, RSS", rss_mb(process.pid), "MB", at_most=110)
+        for one in sockets:
+            one.close()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", type=pathlib.Path)
+    arguments = parser.parse_args()
+    rows = Rows()
+    rows.head()
+    c_rate, nio_rate, nio_p50 = baselines()
+    rows.add("C echo: the limit, 1 x 64, S", c_rate, "calls/s")
+    rows.add("SwiftNIO echo, 1 x 64, S", nio_rate, "calls/s", c_rate)
+    grpc_rate, grpc_p50 = grpc()
+    rows.add("grpc-swift-2 echo, 1 x 64, S", grpc_rate, "calls/s")
+    direct_p50 = echo_rows(rows, nio_rate, nio_p50, grpc_rate, grpc_p50)
+    gateway_rows(rows, direct_p50)
+    memory_rows(rows)
+    rows.write(arguments.json)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,141 @@
+public import CoreMetrics
+import Synchronization
+
+/// The suite's `MetricsFactory`, with Prometheus text exposition.
+///
+/// Counters become `counter`, meters and non-aggregating recorders `gauge`, timers and aggregating recorders
+/// `histogram`; a timer is told in seconds. Making a handle takes a lock and a look-up: make it once and keep it. Using
+/// a handle costs an atomic addition, for histograms an uncontended lock.
+///
+/// Cardinality is bounded: beyond `maximumSeries` label sets for one name, further ones share one series whose label
+/// values are all `_OTHER`; beyond `maximumFamilies` names, and for a name used with two kinds, values are discarded and
+/// `campanile_metrics_discarded_handles_total` counts the handles. Safe to use from any thread.
+public final class MetricsRegistry: MetricsFactory {
+  /// The label value that stands for all values beyond the bound, and for unknown methods.
+  public static let otherLabel = "_OTHER"
+  /// Upper bounds of timers' buckets, in seconds.
+  public static let secondsBuckets: [Double] = [
+    0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
+  ]
+  /// Upper bounds of aggregating recorders' buckets, in the recorder's unit.
+  public static let valueBuckets: [Double] = [1, 4, 16, 64, 256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576]
+
+  private struct State {
+    var families: [String: MetricFamily] = [:]
+    var help: [String: String] = [:]
+    var discarded: Int64 = 0
+  }
+
+  public let maximumSeries: Int
+  public let maximumFamilies: Int
+  private let state = Mutex(State())
+  private let discarding = DiscardedSeries()
+
+  public init(maximumSeries: Int = 200, maximumFamilies: Int = 1000) {
+    self.maximumSeries = maximumSeries
+    self.maximumFamilies = maximumFamilies
+  }
+
+  /// Sets the `# HELP` text of a metric; names without one get none.
+  public func describe(_ name: String, _ help: String) {
+    state.withLock { state in
+      guard state.help.count < maximumFamilies else { return }
+      state.help[PrometheusText.metricName(name)] = help
+    }
+  }
+
+  /// All metrics in the Prometheus text format 0.0.4, sorted by name and labels, process metrics first.
+  public func exposition() -> String {
+    let (families, help, discarded) = state.withLock { ($0.families, $0.help, $0.discarded) }
+    var text = PrometheusText()
+    ProcessMetrics.write(to: &text)
+    for (name, family) in families.sorted(by: { $0.key < $1.key }) {
+      text.header(name, kind: family.kind.rawValue, help: help[name])
+      for (labels, series) in family.series.sorted(by: { $0.key < $1.key }) {
+        switch series {
+        case .counter(let counter): text.sample(name, labels, Double(counter.current))
+        case .floatingPointCounter(let counter): text.sample(name, labels, counter.current)
+        case .gauge(let gauge): text.sample(name, labels, gauge.current)
+        case .histogram(let histogram): text.histogram(name, labels, histogram)
+        }
+      }
+    }
+    let name = "campanile_metrics_discarded_handles_total"
+    text.header(name, kind: "counter", help: "Metric handles refused for a conflicting kind or too many names.")
+    text.sample(name, Labels([]), Double(discarded))
+    return text.output
+  }
+
+  public func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
+    if case .counter(let series)? = series(label, dimensions, { .counter(CounterSeries()) }) { return series }
+    return discard()
+  }
+
+  public func makeFloatingPointCounter(
+    label: String, dimensions: [(String, String)]
+  ) -> any FloatingPointCounterHandler {
+    let made = series(label, dimensions) { .floatingPointCounter(FloatingPointCounterSeries()) }
+    if case .floatingPointCounter(let series)? = made { return series }
+    return discard()
+  }
+
+  public func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
+    if case .gauge(let series)? = series(label, dimensions, { .gauge(GaugeSeries()) }) { return series }
+    return discard()
+  }
+
+  public func makeRecorder(
+    label: String, dimensions: [(String, String)], aggregate: Bool
+  ) -> any RecorderHandler {
+    let made = series(label, dimensions) {
+      aggregate ? .histogram(HistogramSeries(bounds: Self.valueBuckets)) : .gauge(GaugeSeries())
+    }
+    switch made {
+    case .gauge(let series) where !aggregate: return series
+    case .histogram(let series) where aggregate: return series
+    default: return discard()
+    }
+  }
+
+  public func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
+    let made = series(label, dimensions) { .histogram(HistogramSeries(bounds: Self.secondsBuckets)) }
+    if case .histogram(let series)? = made { return series }
+    return discard()
+  }
+
+  // Prometheus expects a counter never to vanish, so series live as long as the process; they are bounded above.
+  public func destroyCounter(_ handler: any CounterHandler) {}
+  public func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) {}
+  public func destroyMeter(_ handler: any MeterHandler) {}
+  public func destroyRecorder(_ handler: any RecorderHandler) {}
+  public func destroyTimer(_ handler: any TimerHandler) {}
+
+  /// Finds or makes the series; nil when the name is of another kind or one name too many.
+  private func series(
+    _ label: String, _ dimensions: [(String, String)], _ make: () -> MetricFamily.Series
+  ) -> MetricFamily.Series? {
+    let name = PrometheusText.metricName(label)
+    let labels = Labels(dimensions)
+    return state.withLock { state in
+      if let existing = state.families[name]?.series[labels] { return existing }
+      let made = make()
+      if state.families[name] == nil {
+        guard state.families.count < maximumFamilies else { return nil }
+        state.families[name] = MetricFamily(kind: made.kind)
+      }
+      guard let family = state.families[name], family.kind == made.kind else { return nil }
+      if family.series.count < maximumSeries {
+        state.families[name]?.series[labels] = made
+        return made
+      }
+      if let other = family.series[labels.other] { return other }
+      state.families[name]?.series[labels.other] = made
+      return made
+    }
+  }
+
+  private func discard() -> DiscardedSeries {
+    state.withLock { $0.discarded += 1 }
+    return discarding
+  }
+}

@@ -1,0 +1,87 @@
+/// A writer of the Prometheus text exposition format 0.0.4.
+struct PrometheusText {
+  /// The media type of the format.
+  static let contentType = "text/plain; version=0.0.4; charset=utf-8"
+
+  private(set) var output = ""
+
+  /// Writes `# HELP` (when given) and `# TYPE`.
+  mutating func header(_ name: String, kind: String, help: String?) {
+    if let help { output += "# HELP \(name) \(Self.escapedHelp(help))\n" }
+    output += "# TYPE \(name) \(kind)\n"
+  }
+
+  /// Writes one sample line.
+  mutating func sample(_ name: String, _ labels: Labels, _ value: Double, bound: String? = nil) {
+    output += name
+    var pairs = labels.pairs.map { "\($0.name)=\"\(Self.escapedLabel($0.value))\"" }
+    if let bound { pairs.append("le=\"\(bound)\"") }
+    if !pairs.isEmpty { output += "{" + pairs.joined(separator: ",") + "}" }
+    output += " \(Self.number(value))\n"
+  }
+
+  /// Writes a histogram: cumulated buckets, `_sum` and `_count`.
+  mutating func histogram(_ name: String, _ labels: Labels, _ series: HistogramSeries) {
+    let snapshot = series.snapshot
+    var cumulated: UInt64 = 0
+    for (index, count) in snapshot.counts.enumerated() {
+      cumulated &+= count
+      let bound = index < series.bounds.count ? Self.number(series.bounds[index]) : "+Inf"
+      sample(name + "_bucket", labels, Double(cumulated), bound: bound)
+    }
+    sample(name + "_sum", labels, snapshot.sum)
+    sample(name + "_count", labels, Double(cumulated))
+  }
+
+  /// Makes a name of `[a-zA-Z_:][a-zA-Z0-9_:]*`: other characters become `_`.
+  static func metricName(_ text: String) -> String { name(text, colons: true) }
+
+  /// Makes a name of `[a-zA-Z_][a-zA-Z0-9_]*`. `le` belongs to histograms, so it becomes `le_`.
+  static func labelName(_ text: String) -> String {
+    let name = name(text, colons: false)
+    return name == "le" ? "le_" : name
+  }
+
+  private static func name(_ text: String, colons: Bool) -> String {
+    var result = ""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "a"..."z", "A"..."Z", "_": result.unicodeScalars.append(scalar)
+      case "0"..."9":
+        if result.isEmpty { result = "_" }
+        result.unicodeScalars.append(scalar)
+      case ":" where colons: result.unicodeScalars.append(scalar)
+      default: result += "_"
+      }
+    }
+    return result.isEmpty ? "_" : result
+  }
+
+  /// Label values: backslash, quote and line feed are escaped.
+  static func escapedLabel(_ text: String) -> String { escaped(text, quotes: true) }
+
+  /// Help texts: backslash and line feed are escaped.
+  static func escapedHelp(_ text: String) -> String { escaped(text, quotes: false) }
+
+  // By scalars, because CR LF is one character to Swift, and so is a quote with a combining mark.
+  private static func escaped(_ text: String, quotes: Bool) -> String {
+    var result = ""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\\": result += "\\\\"
+      case "\n": result += "\\n"
+      case "\"" where quotes: result += "\\\""
+      default: result.unicodeScalars.append(scalar)
+      }
+    }
+    return result
+  }
+
+  /// A number as Go's `ParseFloat` reads it.
+  static func number(_ value: Double) -> String {
+    if value.isNaN { return "NaN" }
+    if value.isInfinite { return value < 0 ? "-Inf" : "+Inf" }
+    if value == value.rounded(), abs(value) < 1e15 { return String(Int64(value)) }
+    return String(value)
+  }
+}

@@ -1,0 +1,83 @@
+public import CampanileAPI
+public import CampanileRPC
+import Synchronization
+
+/// Serves `campanile.rpc.v1.EchoService`: a method for each call shape, for conformance tests and load tests.
+public final class EchoService: EchoServiceProtocol {
+  /// The most keys whose executions `Fail` counts. More: RESOURCE_EXHAUSTED `KEYS_EXHAUSTED`.
+  public static let keyCountMax = 10_000
+  private let executions = Mutex<[String: Int32]>([:])
+
+  public init() {}
+
+  public func echo(_ request: EchoRequest, context: CallContext) async throws -> EchoResponse {
+    try Self.check(request.delayMs, 0...600_000, field: "delay_ms")
+    if request.delayMs > 0 { try await Task.sleep(for: .milliseconds(request.delayMs)) }
+    var response = EchoResponse()
+    response.payload = request.payload
+    return response
+  }
+
+  public func expand(
+    _ request: ExpandRequest, context: CallContext, responses: ResponseSink<ExpandResponse>
+  ) async throws {
+    try Self.check(request.count, 0...1_000_000, field: "count")
+    try Self.check(request.intervalMs, 0...600_000, field: "interval_ms")
+    var response = ExpandResponse()
+    response.payload = request.payload
+    for index in 0..<request.count {
+      if index > 0, request.intervalMs > 0 { try await Task.sleep(for: .milliseconds(request.intervalMs)) }
+      response.index = index
+      try await responses.send(response)
+    }
+  }
+
+  public func collect(
+    _ requests: RequestStream<CollectRequest>, context: CallContext
+  ) async throws -> CollectResponse {
+    var response = CollectResponse()
+    for try await request in requests {
+      response.messageCount += 1
+      response.payloadSizeBytes += Int64(request.payload.utf8.count)
+    }
+    return response
+  }
+
+  public func chat(
+    _ requests: RequestStream<ChatRequest>, context: CallContext, responses: ResponseSink<ChatResponse>
+  ) async throws {
+    var response = ChatResponse()
+    for try await request in requests {
+      response.payload = request.payload
+      try await responses.send(response)
+      response.index &+= 1
+    }
+  }
+
+  public func fail(_ request: FailRequest, context: CallContext) async throws -> FailResponse {
+    guard let code = RPCError.Code(rawValue: Int(request.code)) else {
+      throw RPCError.invalidField("code", "must be a gRPC status number from 1 to 16")
+    }
+    try Self.check(request.times, 0...1_000_000, field: "times")
+    let count = try executions.withLock { executions throws(RPCError) -> Int32 in
+      guard executions.count < Self.keyCountMax || executions[request.key] != nil else {
+        throw RPCError(.resourceExhausted, "\(Self.keyCountMax) keys are counted already", reason: "KEYS_EXHAUSTED")
+      }
+      let count = (executions[request.key] ?? 0) &+ 1
+      executions[request.key] = count
+      return count
+    }
+    guard request.times > 0, count > request.times else {
+      throw RPCError(code, request.message, reason: "FAILED_AS_ASKED", errorMetadata: ["executionCount": String(count)])
+    }
+    var response = FailResponse()
+    response.executionCount = count
+    return response
+  }
+
+  private static func check(_ value: Int32, _ range: ClosedRange<Int32>, field: String) throws(RPCError) {
+    guard range.contains(value) else {
+      throw .invalidField(field, "must be \(range.lowerBound) to \(range.upperBound)", reason: "OUT_OF_RANGE")
+    }
+  }
+}

@@ -1,0 +1,76 @@
+import CampanileAPI
+import CampanileCodec
+import CampanileRPC
+import CampanileStore
+
+/// `AccessService`. That the caller has the scope `admin` was checked before the call came here.
+struct AccessServiceImplementation: AccessServiceProtocol {
+  let keys: KeyStore
+
+  func createApiKey(_ request: CreateApiKeyRequest, context: CallContext) async throws -> CreateApiKeyResponse {
+    let principal = try ApiKeyRequest.principal(request.principal)
+    let scopes = try ApiKeyRequest.scopes(request.scopes, services: keys.ring.services)
+    let description = try ApiKeyRequest.description(request.description)
+    let expiresAtMs = try ApiKeyRequest.expiry(
+      request.expireTime?.millisecondsSince1970, nowMs: keys.ring.nowMs())
+    let made = try await Self.mapping {
+      try await keys.create(principal: principal, scopes: scopes, description: description, expiresAtMs: expiresAtMs)
+    }
+    var response = CreateApiKeyResponse()
+    response.apiKey = ApiKey(made.key)
+    response.secret = made.secret.text
+    return response
+  }
+
+  func listApiKeys(_ request: ListApiKeysRequest, context: CallContext) async throws -> ListApiKeysResponse {
+    let count = try ApiKeyRequest.pageSize(request.pageSize)
+    let cursor = try ApiKeyPageToken.decode(request.pageToken, includingRevoked: request.includeRevoked)
+    // One more than asked for tells whether there is another page.
+    let found = try await Self.mapping {
+      try keys.repository.list(after: cursor, count: count + 1, includingRevoked: request.includeRevoked)
+    }
+    var response = ListApiKeysResponse()
+    response.apiKeys = found.prefix(count).map { ApiKey($0) }
+    if found.count > count {
+      response.nextPageToken = ApiKeyPageToken.encode(found[count - 1], includingRevoked: request.includeRevoked)
+    }
+    return response
+  }
+
+  func revokeApiKey(_ request: RevokeApiKeyRequest, context: CallContext) async throws -> RevokeApiKeyResponse {
+    let id = try ApiKeyRequest.keyID(request.keyId)
+    guard let revoked = try await Self.mapping({ try await keys.revoke(id) }) else {
+      throw RPCError(.notFound, "there is no key \(id)", reason: "KEY_NOT_FOUND", errorMetadata: ["id": id])
+    }
+    var response = RevokeApiKeyResponse()
+    response.apiKey = ApiKey(revoked)
+    return response
+  }
+
+  /// Answers a failure of the database without its text, which is the operator's.
+  private static func mapping<T>(_ body: () async throws -> T) async throws -> T {
+    do { return try await body() } catch let error as StoreError {
+      switch error.code {
+      case .overloaded, .busy:
+        throw RPCError(
+          .unavailable, "the key database has too much to do", reason: "STORE_OVERLOADED", retryAfterMs: 1000)
+      default: throw RPCError(.unavailable, "the key database cannot be used now", reason: "STORE_UNAVAILABLE")
+      }
+    }
+  }
+}
+
+extension ApiKey {
+  /// The key as callers see it: without its digest.
+  init(_ key: StoredApiKey) {
+    self.init()
+    id = key.id
+    principal = key.principal.name
+    scopes = key.scopes.map(\.description)
+    description = key.description
+    createTime = ProtoTimestamp(millisecondsSince1970: key.createdAtMs)
+    expireTime = key.expiresAtMs.map { ProtoTimestamp(millisecondsSince1970: $0) }
+    revokeTime = key.revokedAtMs.map { ProtoTimestamp(millisecondsSince1970: $0) }
+    lastUseTime = key.lastUsedAtMs.map { ProtoTimestamp(millisecondsSince1970: $0) }
+  }
+}

@@ -1,0 +1,114 @@
+import CampanileCrypto
+import CampanileRPC
+import CampanileStore
+
+/// The API keys in the database.
+struct ApiKeyRepository: Sendable {
+  let store: Store
+
+  private static let columns =
+    "id, digest, principal, scopes, description, created_at_ms, expires_at_ms, revoked_at_ms, last_used_at_ms"
+
+  /// Where a page begins: behind this key.
+  struct Cursor: Sendable, Hashable {
+    var createdAtMs: Int64
+    var id: String
+  }
+
+  /// Hands every key to `body`, in no order.
+  func forEach(_ body: (StoredApiKey) -> Void) throws {
+    try store.readSingle { transaction in
+      try transaction.forEach("SELECT \(Self.columns) FROM api_keys") { row in
+        body(try Self.key(row))
+        return true
+      }
+    }
+  }
+
+  func find(_ id: String) throws -> StoredApiKey? {
+    try store.readSingle { try Self.find(id, in: $0) }
+  }
+
+  /// Keeps a new key. Throws RESOURCE_EXHAUSTED `KEY_LIMIT` when there are too many.
+  func insert(_ key: StoredApiKey, keysMax: Int = ApiKeyLimits.keysMax) async throws {
+    try await store.write { transaction in
+      let count = try transaction.queryOne("SELECT count(*) FROM api_keys") { try $0.integer(0) } ?? 0
+      guard count < keysMax else {
+        throw RPCError(
+          .resourceExhausted, "there are \(count) keys, which is the limit; revoked ones are deleted after 90 days",
+          reason: "KEY_LIMIT")
+      }
+      try transaction.execute(
+        "INSERT INTO api_keys (\(Self.columns)) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+        [
+          .text(key.id), .blob(key.digest.bytes), .text(key.principal.name),
+          .text(key.scopes.map(\.description).joined(separator: " ")), .text(key.description),
+          .integer(key.createdAtMs), .integer(key.expiresAtMs), .integer(key.revokedAtMs), .integer(key.lastUsedAtMs),
+        ])
+    }
+  }
+
+  /// Up to `count` keys behind `cursor`, newest first.
+  func list(after cursor: Cursor?, count: Int, includingRevoked: Bool) throws -> [StoredApiKey] {
+    let filter = includingRevoked ? "" : " AND revoked_at_ms IS NULL"
+    let sql =
+      "SELECT \(Self.columns) FROM api_keys WHERE (created_at_ms, id) < ($1, $2)\(filter)"
+      + " ORDER BY created_at_ms DESC, id DESC LIMIT $3"
+    return try store.readSingle { transaction in
+      try transaction.query(
+        sql, [.integer(cursor?.createdAtMs ?? .max), .text(cursor?.id ?? ""), .int(count)], Self.key)
+    }
+  }
+
+  /// Revokes a key and answers it; one that is revoked keeps its time. `nil` when there is none.
+  func revoke(_ id: String, nowMs: Int64) async throws -> StoredApiKey? {
+    try await store.write { transaction in
+      try transaction.execute(
+        "UPDATE api_keys SET revoked_at_ms = $2 WHERE id = $1 AND revoked_at_ms IS NULL", [.text(id), .integer(nowMs)])
+      return try Self.find(id, in: transaction)
+    }
+  }
+
+  /// Notes that keys were used.
+  func touch(_ ids: [String], nowMs: Int64) async throws {
+    try await store.write { transaction in
+      for id in ids {
+        try transaction.execute("UPDATE api_keys SET last_used_at_ms = $2 WHERE id = $1", [.text(id), .integer(nowMs)])
+      }
+    }
+  }
+
+  /// Deletes the keys that were revoked or expired before `beforeMs`, and answers their ids. At most 1000 at a time.
+  func deleteEnded(beforeMs: Int64) async throws -> [String] {
+    try await store.write { transaction in
+      let revoked = try transaction.query(
+        "SELECT id FROM api_keys WHERE revoked_at_ms IS NOT NULL AND revoked_at_ms < $1 LIMIT 1000",
+        [.integer(beforeMs)]
+      ) { try $0.text(0) }
+      let expired = try transaction.query(
+        "SELECT id FROM api_keys WHERE expires_at_ms IS NOT NULL AND expires_at_ms < $1 LIMIT 1000",
+        [.integer(beforeMs)]
+      ) { try $0.text(0) }
+      let ids = Array(Set(revoked + expired))
+      for id in ids { try transaction.execute("DELETE FROM api_keys WHERE id = $1", [.text(id)]) }
+      return ids
+    }
+  }
+
+  private static func find(_ id: String, in transaction: ReadTransaction) throws -> StoredApiKey? {
+    try transaction.queryOne("SELECT \(columns) FROM api_keys WHERE id = $1", [.text(id)], key)
+  }
+
+  private static func key(_ row: borrowing SQLRow) throws -> StoredApiKey {
+    let scopes = try row.text(3).split(separator: " ").map(String.init)
+    guard let digest = SHA256Digest(bytes: try row.bytes(1)), let principal = Principal(try row.text(2), scopes: scopes)
+    else { throw StoreError(.corrupt, "an API key in the database cannot be read", path: nil) }
+    return StoredApiKey(
+      id: try row.text(0), digest: digest, principal: principal,
+      // A scope that this program does not know grants nothing; dropping all of them must not grant everything.
+      scopes: scopes.compactMap { Scope($0) ?? Scope("unknown") }, description: try row.text(4),
+      createdAtMs: try row.integer(5), expiresAtMs: try row.integerIfPresent(6),
+      revokedAtMs: try row.integerIfPresent(7),
+      lastUsedAtMs: try row.integerIfPresent(8))
+  }
+}

@@ -1,0 +1,19 @@
+import CampanileStore
+
+/// The schema of `gateway.sqlite`. Times are milliseconds since 1970.
+enum GatewayMigrations {
+  static let all = [
+    Migration(
+      "0001-create-api-keys",
+      """
+      CREATE TABLE api_keys (
+        id TEXT NOT NULL PRIMARY KEY, digest BYTEA NOT NULL UNIQUE, principal TEXT NOT NULL, scopes TEXT NOT NULL,
+        description TEXT NOT NULL, created_at_ms BIGINT NOT NULL, expires_at_ms BIGINT, revoked_at_ms BIGINT,
+        last_used_at_ms BIGINT);
+      CREATE INDEX api_keys_newest ON api_keys (created_at_ms DESC, id DESC);
+      CREATE INDEX api_keys_newest_active ON api_keys (created_at_ms DESC, id DESC) WHERE revoked_at_ms IS NULL;
+      CREATE INDEX api_keys_revoked ON api_keys (revoked_at_ms) WHERE revoked_at_ms IS NOT NULL;
+      CREATE INDEX api_keys_expiry ON api_keys (expires_at_ms) WHERE expires_at_ms IS NOT NULL;
+      """)
+  ]
+}

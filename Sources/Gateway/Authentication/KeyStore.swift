@@ -1,0 +1,60 @@
+import CampanileCrypto
+import CampanileRPC
+import CampanileStore
+
+/// The keys, in the database and in memory, always both: what `AccessService` does, without its messages.
+final class KeyStore: Sendable {
+  let repository: ApiKeyRepository
+  let ring: KeyRing
+  /// Told after a key was revoked, so that its open streams can be ended.
+  private let onRevoke: @Sendable () -> Void
+
+  init(store: Store, ring: KeyRing, onRevoke: @escaping @Sendable () -> Void = {}) {
+    repository = ApiKeyRepository(store: store)
+    self.ring = ring
+    self.onRevoke = onRevoke
+  }
+
+  /// Reads every key into memory. Called once, before anything is served.
+  func load() throws { try repository.forEach { ring.add($0) } }
+
+  /// Makes a key and answers it with its secret, which is kept nowhere.
+  func create(
+    principal: Principal, scopes: [Scope], description: String, expiresAtMs: Int64?, secret: ApiKeySecret? = nil
+  ) async throws -> (key: StoredApiKey, secret: ApiKeySecret) {
+    let secret = try secret ?? ApiKeySecret.random()
+    let key = StoredApiKey(
+      id: try ApiKeySecret.randomKeyID(), digest: secret.digest, principal: principal, scopes: scopes,
+      description: description, createdAtMs: ring.nowMs(), expiresAtMs: expiresAtMs)
+    try await repository.insert(key)
+    ring.add(key)
+    return (key, secret)
+  }
+
+  /// Ends a key at once: in memory first, so that no call that begins after this one's does is accepted with it.
+  func revoke(_ id: String) async throws -> StoredApiKey? {
+    guard try repository.find(id) != nil else { return nil }
+    ring.revoke(id)
+    onRevoke()
+    return try await repository.revoke(id, nowMs: ring.nowMs())
+  }
+
+  /// Stores which keys were used since the last time. What could not be stored is told again the next time.
+  func flushUses() async throws {
+    let used = ring.entries { $0.takeUsed() }
+    guard !used.isEmpty else { return }
+    do { try await repository.touch(used.map(\.id), nowMs: ring.nowMs()) } catch {
+      for entry in used { entry.restoreUsed() }
+      throw error
+    }
+  }
+
+  /// Deletes keys that ended long ago.
+  func deleteEnded() async throws {
+    while true {
+      let ids = try await repository.deleteEnded(beforeMs: ring.nowMs() - ApiKeyLimits.retentionMs)
+      guard !ids.isEmpty else { return }
+      ring.remove(Set(ids))
+    }
+  }
+}

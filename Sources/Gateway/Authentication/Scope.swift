@@ -1,0 +1,115 @@
+/// One thing that a credential may do, as its text says: `admin`, `<service>`, `<service>:read` or `<service>:write`.
+public struct Scope: Sendable, Hashable, CustomStringConvertible {
+  enum Grant: Sendable, Hashable {
+    /// Everything, and the management of keys.
+    case admin
+    /// Every method of a service.
+    case service(String)
+    /// The methods of a service that have no side effects.
+    case read(String)
+    /// The methods of a service that have, or may have, side effects.
+    case write(String)
+  }
+
+  let grant: Grant
+  public let description: String
+
+  /// `nil` for text of another form. Services are named by `[a-z][a-z0-9-]{0,31}`, for example `notifications`.
+  public init?(_ text: String) {
+    let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+    guard let name = parts.first, Self.isServiceName(name) else { return nil }
+    switch (name, parts.count > 1 ? parts[1] : nil) {
+    case ("admin", nil): grant = .admin
+    case ("admin", _): return nil
+    case (_, nil): grant = .service(name)
+    case (_, "read"): grant = .read(name)
+    case (_, "write"): grant = .write(name)
+    default: return nil
+    }
+    description = text
+  }
+
+  /// The service that the scope is about; `nil` for `admin`.
+  public var service: String? {
+    switch grant {
+    case .admin: nil
+    case .service(let name), .read(let name), .write(let name): name
+    }
+  }
+
+  static func isServiceName(_ name: String) -> Bool {
+    guard (1...32).contains(name.utf8.count), let first = name.utf8.first, (0x61...0x7A).contains(first) else {
+      return false
+    }
+    return name.utf8.allSatisfy { (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || $0 == UInt8(ascii: "-") }
+  }
+}
+
+/// What a method asks of its caller.
+struct Requirement: Sendable, Hashable {
+  enum Kind: Sendable, Hashable {
+    /// Callable without a credential.
+    case open
+    case admin
+    case read, write
+  }
+  var kind: Kind
+  /// The service's number in the routing table, 0 to 63; meaningless for `open` and `admin`.
+  var serviceIndex = 0
+
+  /// The narrowest scope that would do, for the refusal's text.
+  func scope(serviceName: String) -> String {
+    switch kind {
+    case .open: ""
+    case .admin: "admin"
+    case .read: "\(serviceName):read"
+    case .write: "\(serviceName):write"
+    }
+  }
+}
+
+/// A credential's scopes, resolved against the routing table so that a call is judged by one bit.
+struct AccessRights: Sendable, Hashable {
+  private(set) var isAdmin = false
+  private var readable: UInt64 = 0
+  private var writable: UInt64 = 0
+
+  static let admin: AccessRights = {
+    var rights = AccessRights()
+    rights.isAdmin = true
+    return rights
+  }()
+
+  private init() {}
+
+  /// `services` are the routing table's, in its order, at most 64. Scopes of services that it does not have grant nothing.
+  /// No scopes at all grant every service, but not `admin`.
+  init(_ scopes: [Scope], services: [String]) {
+    if scopes.isEmpty {
+      readable = .max
+      writable = .max
+    }
+    for scope in scopes {
+      let bit = scope.service.flatMap(services.firstIndex).map { $0 < 64 ? UInt64(1) << UInt64($0) : 0 } ?? 0
+      switch scope.grant {
+      case .admin: isAdmin = true
+      case .service:
+        readable |= bit
+        writable |= bit
+      case .read: readable |= bit
+      case .write: writable |= bit
+      }
+    }
+  }
+
+  @inline(__always)
+  func allows(_ requirement: Requirement) -> Bool {
+    if isAdmin { return true }
+    switch requirement.kind {
+    case .open: return true
+    case .admin: return false
+    case .read: return readable & (1 << UInt64(truncatingIfNeeded: requirement.serviceIndex)) != 0
+    case .write: return writable & (1 << UInt64(truncatingIfNeeded: requirement.serviceIndex)) != 0
+    }
+  }
+}

@@ -1,0 +1,75 @@
+import CampanileAPI
+import CampanileCodec
+import CampanileRPC
+import NIOCore
+
+/// What a server says of itself.
+enum HealthReport: Sendable, Hashable {
+  /// Nothing yet, or the connection is lost.
+  case unknown
+  case serving
+  case notServing
+}
+
+/// Keeps `grpc.health.v1.Health/Watch` open on an address, and with it a connection. Used on its event loop only.
+///
+/// A server without the method counts as serving as long as there is a connection, which is looked at now and then.
+final class HealthWatch: ClientCallHandler {
+  private static let retryMs: Int64 = 500
+  private static let retryMsUnimplemented: Int64 = 2_000
+
+  private let client: RPCClient
+  private let loop: any EventLoop
+  private let report: (HealthReport) -> Void
+  private var call: ClientCall?
+  private var retry: Scheduled<Void>?
+  private var isStopped = false
+  private var receivedCount = 0
+
+  init(client: RPCClient, loop: any EventLoop, report: @escaping (HealthReport) -> Void) {
+    self.client = client
+    self.loop = loop
+    self.report = report
+  }
+
+  func start() {
+    guard !isStopped else { return }
+    if !client.isReady(on: loop) { report(.unknown) }
+    let head = CallHead(method: HealthMethods.watch.path, kind: .serverStreaming, deadline: nil)
+    call = client.startCall(head, params: UnsafeRawBufferPointer(start: nil, count: 0), on: loop, handler: self)
+  }
+
+  func stop() {
+    isStopped = true
+    retry?.cancel()
+    call?.cancel()
+    call = nil
+  }
+
+  func callReceived(message: UnsafeRawBufferPointer) {
+    receivedCount += 1
+    // Half of what the call starts with, so that the server never has to wait.
+    if receivedCount % 16 == 0 { call?.grantCredit(16) }
+    let response = try? HealthCheckResponse(jsonUTF8: message, options: JSONDecodingOptions(ignoreUnknownFields: true))
+    report(response?.status == .serving ? .serving : .notServing)
+  }
+
+  func callFinished(result: UnsafeRawBufferPointer) { ended(.unknown, retryMs: Self.retryMs) }
+
+  func callFailed(error: RPCError, rawError: UnsafeRawBufferPointer?) {
+    if error.code == .unimplemented, rawError != nil {
+      ended(.serving, retryMs: Self.retryMsUnimplemented)
+    } else {
+      ended(.unknown, retryMs: Self.retryMs)
+    }
+  }
+
+  func callCredit(messages: Int) {}
+
+  private func ended(_ last: HealthReport, retryMs: Int64) {
+    call = nil
+    guard !isStopped else { return }
+    report(last)
+    retry = loop.assumeIsolated().scheduleTask(in: .milliseconds(retryMs)) { self.start() }
+  }
+}

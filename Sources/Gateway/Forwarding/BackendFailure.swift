@@ -1,0 +1,59 @@
+import CampanileRPC
+
+/// What a caller is told when a backend could not answer. It says nothing of addresses or links inside the suite.
+enum BackendFailure {
+  /// The answer for a failure that the gateway's own client found out.
+  static func answer(_ error: RPCError, service: String) -> RPCError {
+    switch error.code {
+    case .deadlineExceeded:
+      return RPCError(
+        .deadlineExceeded, "the deadline passed before the call was answered", reason: "DEADLINE_EXCEEDED",
+        processed: error.processed)
+    case .resourceExhausted where error.reason == "FRAME_TOO_LARGE":
+      return RPCError(
+        .resourceExhausted, "the message is longer than \(service) takes", reason: "FRAME_TOO_LARGE",
+        processed: error.processed)
+    case .resourceExhausted where error.reason == "STREAM_OVERRUN":
+      return RPCError(
+        .internalError, "\(service) sent more messages than it was granted", reason: "BACKEND_PROTOCOL_VIOLATION")
+    case .resourceExhausted:
+      return RPCError(
+        .resourceExhausted, "too many calls wait for \(service)", reason: "BACKEND_OVERLOADED", retryAfterMs: 100,
+        processed: error.processed)
+    case .invalidArgument: return error
+    // Also when the backend refuses the gateway itself, for example its token: that is not the caller's fault.
+    default:
+      let lost = error.processed
+      return RPCError(
+        .unavailable,
+        lost ? "the connection to \(service) was lost before it answered" : "\(service) cannot be reached",
+        reason: lost ? "BACKEND_LOST" : "BACKEND_UNAVAILABLE", processed: error.processed)
+    }
+  }
+
+  /// Whether an error speaks against the server that it came from.
+  @inline(__always)
+  static func isServerFault(_ error: RPCError) -> Bool {
+    error.code == .unavailable || error.code == .internalError || error.reason == "STREAM_OVERRUN"
+  }
+
+  /// Whether another address may do better, and no handler has seen the call.
+  static func mayTryAnother(_ error: RPCError) -> Bool {
+    guard !error.processed else { return false }
+    return error.code == .unavailable || error.code == .resourceExhausted && error.reason != "FRAME_TOO_LARGE"
+  }
+
+  static let streamNotAllowed = RPCError(
+    .invalidArgument, "a streaming call needs an id and a frame of its own", reason: "STREAM_NOT_ALLOWED",
+    protocolFailure: .invalidEnvelope)
+  static let streamUnexpected = RPCError(
+    .invalidArgument, "the method takes one request, which are its params", reason: "STREAM_UNEXPECTED")
+  static func slowConsumer(_ limit: Int) -> RPCError {
+    RPCError(
+      .resourceExhausted, "the caller does not read: more than \(limit) bytes of the stream wait for it",
+      reason: "SLOW_CONSUMER")
+  }
+  static func slowBackend(_ service: String) -> RPCError {
+    RPCError(.resourceExhausted, "\(service) does not read the stream fast enough", reason: "BACKEND_SLOW")
+  }
+}

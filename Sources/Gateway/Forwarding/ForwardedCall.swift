@@ -1,0 +1,247 @@
+import CampanileRPC
+import Logging
+import NIOCore
+
+/// One call on its way through the gateway: the server side of it and the client side, and what passes between them.
+///
+/// Confined to the event loop of both. Bytes are passed on as they come; nothing of them is read. It ends exactly once: by the
+/// backend's answer, by the caller (cancel, deadline, a lost connection), or by a rule of the gateway's own.
+final class ForwardedCall {
+  /// The most bytes of a stream that wait for a backend, or for a caller that does not read.
+  static let bufferedBytesMax = 8 * 1024 * 1024
+  /// The longest request that is kept to be sent to another address.
+  static let retryBytesMax = 256 * 1024
+  static let attemptsMax = 3
+
+  private let call: ServerCall
+  private let route: Route
+  private let pool: BackendPool
+  private let owner: LoopForwarder
+  /// The key that the call was made with; `nil` on trusted links.
+  let credential: KeyEntry?
+  private let startedAt: NIODeadline
+  private var address: BackendAddress
+  private var upstream: ClientCall?
+  private var isEnded = false
+  /// What is needed to send the request again. `nil` where there is no other address, and once something was passed on.
+  private var request: KeptRequest?
+  private var stream: StreamRelay?
+
+  /// What another attempt needs.
+  struct KeptRequest {
+    var head: CallHead
+    var params: [UInt8]
+    var members: [UInt8]
+    var attempts = 1
+    /// A bit for each address that was tried.
+    var tried: UInt16 = 0
+  }
+
+  /// The state that only streams have.
+  struct StreamRelay {
+    /// From the backend to the caller.
+    var responses = CreditRelay(initial: WireLimits.streamCredit)
+    /// From the caller to the backend.
+    var requests = CreditRelay(initial: WireLimits.streamCredit)
+    /// Messages that the connection to the backend did not take.
+    var waiting: [[UInt8]] = []
+    var waitingBytes = 0
+    /// Bytes sent to the caller since its connection was full.
+    var unreadBytes = 0
+    var isHalfClosed = false
+  }
+
+  init(
+    _ call: ServerCall, route: Route, pool: BackendPool, address: BackendAddress, owner: LoopForwarder,
+    credential: KeyEntry?
+  ) {
+    self.call = call
+    self.route = route
+    self.pool = pool
+    self.address = address
+    self.owner = owner
+    self.credential = credential
+    startedAt = .now()
+    route.recorder.callStarted()
+    if route.kind != .unary {
+      stream = StreamRelay()
+      owner.add(stream: self)
+    }
+  }
+
+  /// Sends the request to the address. Called once.
+  @inline(__always)
+  func start(_ head: CallHead, params: UnsafeRawBufferPointer, members: UnsafeRawBufferPointer) {
+    call.handler = self
+    if pool.addresses.count > 1, params.count <= Self.retryBytesMax {
+      request = KeptRequest(
+        head: head, params: [UInt8](params), members: [UInt8](members),
+        tried: 1 << UInt16(truncatingIfNeeded: address.index))
+    }
+    send(head, params: params, members: members)
+  }
+
+  @inline(__always)
+  private func send(_ head: CallHead, params: UnsafeRawBufferPointer, members: UnsafeRawBufferPointer) {
+    address.openCalls += 1
+    let started = address.client.startCall(head, params: params, rawMetadata: members, on: owner.loop, handler: self)
+    // A client that refuses at once has ended this call already.
+    if !isEnded { upstream = started }
+  }
+
+  // MARK: the end
+
+  /// Ends the call with an error of the gateway's own, on both sides.
+  func end(_ error: RPCError) {
+    guard !isEnded else { return }
+    upstream?.cancel()
+    leave(isServerFault: false)
+    call.fail(error)
+    finish(error.code)
+  }
+
+  /// The attempt at the address is over.
+  @inline(__always)
+  private func leave(isServerFault: Bool) {
+    upstream = nil
+    pool.ended(address, isServerFault: isServerFault)
+  }
+
+  @inline(__always)
+  private func finish(_ code: RPCError.Code?) {
+    isEnded = true
+    request = nil
+    if stream != nil { owner.remove(stream: self) }
+    route.recorder.callFinished(code: code, durationNs: (NIODeadline.now() - startedAt).nanoseconds)
+    call.handlerEnded()
+  }
+
+  /// Sends the request to another address. False when that is not possible.
+  private func tryAnother() -> Bool {
+    guard var kept = request, kept.attempts < Self.attemptsMax, !call.isAnswered,
+      let other = pool.choose(tried: kept.tried)
+    else { return false }
+    kept.attempts += 1
+    kept.tried |= 1 << UInt16(truncatingIfNeeded: other.index)
+    request = kept
+    address = other
+    kept.params.withUnsafeBytes { params in
+      kept.members.withUnsafeBytes { members in send(kept.head, params: params, members: members) }
+    }
+    if stream?.isHalfClosed == true { upstream?.halfClose() }
+    return true
+  }
+}
+
+// MARK: - from the backend
+
+extension ForwardedCall: ClientCallHandler {
+  func callFinished(result: UnsafeRawBufferPointer) {
+    guard !isEnded else { return }
+    leave(isServerFault: false)
+    call.succeed(result)
+    finish(nil)
+  }
+
+  func callFailed(error: RPCError, rawError: UnsafeRawBufferPointer?) {
+    guard !isEnded else { return }
+    leave(isServerFault: BackendFailure.isServerFault(error))
+    if BackendFailure.mayTryAnother(error), tryAnother() { return }
+    // A backend that refuses the gateway's own link answers with an error too, but never to a call.
+    if let rawError {
+      call.fail(rawError: rawError, code: error.code)
+      return finish(error.code)
+    }
+    let answer = BackendFailure.answer(error, service: pool.name)
+    owner.logger.debug(
+      "a forwarded call failed",
+      metadata: ["method": "\(route.path)", "error": "\(error)", "processed": "\(error.processed)"])
+    call.fail(answer)
+    finish(answer.code)
+  }
+
+  func callReceived(message: UnsafeRawBufferPointer) {
+    guard !isEnded, stream?.responses.received() == true else { return }
+    request = nil
+    guard call.send(message: message) else { return end(BackendFailure.streamNotAllowed) }
+    guard !call.canSend, call.outboundCredit > 0 else {
+      stream?.unreadBytes = 0
+      return grantUpstream()
+    }
+    // The caller's connection is full. Nothing more is granted; what was granted may still arrive.
+    stream?.unreadBytes += message.count
+    if let unread = stream?.unreadBytes, unread > Self.bufferedBytesMax {
+      end(BackendFailure.slowConsumer(Self.bufferedBytesMax))
+    }
+  }
+
+  func callCredit(messages: Int) {
+    guard !isEnded else { return }
+    sendWaiting()
+    grantDownstream()
+  }
+
+  private func grantUpstream() {
+    guard call.canSend else { return }
+    let messages = stream?.responses.grant(available: call.outboundCredit) ?? 0
+    if messages > 0 { upstream?.grantCredit(messages) }
+  }
+}
+
+// MARK: - from the caller
+
+extension ForwardedCall: ServerCallHandler {
+  func receive(message: UnsafeRawBufferPointer) {
+    guard !isEnded else { return }
+    guard route.kind.streamsRequests, stream?.requests.received() == true else {
+      return end(BackendFailure.streamUnexpected)
+    }
+    request = nil
+    if stream?.waiting.isEmpty == true, upstream?.send(message: message) == true { return grantDownstream() }
+    // A message that the backend can never take has ended the call just now.
+    guard !isEnded else { return }
+    stream?.waiting.append([UInt8](message))
+    stream?.waitingBytes += message.count
+    if let waiting = stream?.waitingBytes, waiting > Self.bufferedBytesMax {
+      end(BackendFailure.slowBackend(pool.name))
+    }
+  }
+
+  func halfClosed() {
+    guard !isEnded, route.kind.streamsRequests else { return }
+    stream?.isHalfClosed = true
+    if stream?.waiting.isEmpty == true { upstream?.halfClose() }
+  }
+
+  func cancelled(_ error: RPCError) {
+    guard !isEnded else { return }
+    upstream?.cancel()
+    leave(isServerFault: false)
+    finish(error.code)
+  }
+
+  func canSend() {
+    guard !isEnded else { return }
+    if call.canSend { stream?.unreadBytes = 0 }
+    grantUpstream()
+  }
+
+  private func sendWaiting() {
+    guard let waiting = stream?.waiting, !waiting.isEmpty else { return }
+    var sentCount = 0
+    for message in waiting {
+      guard !isEnded, message.withUnsafeBytes({ upstream?.send(message: $0) }) == true else { break }
+      sentCount += 1
+      stream?.waitingBytes -= message.count
+    }
+    guard !isEnded else { return }
+    stream?.waiting.removeFirst(sentCount)
+    if stream?.isHalfClosed == true, stream?.waiting.isEmpty == true { upstream?.halfClose() }
+  }
+
+  private func grantDownstream() {
+    guard !isEnded, let upstream, let waitingCount = stream?.waiting.count else { return }
+    let messages = stream?.requests.grant(available: upstream.sendCredit - waitingCount) ?? 0
+    if messages > 0 { call.grantCredit(messages) }
+  }
+}

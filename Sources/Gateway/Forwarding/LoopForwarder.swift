@@ -1,0 +1,100 @@
+import CampanileRPC
+import Logging
+import NIOCore
+
+/// The forwarding of one event loop: its connections to the backends, and the calls that are streams.
+///
+/// `@unchecked Sendable`: it is made on one thread and handed to its loop; everything but `loop` is touched on `loop` only.
+final class LoopForwarder: @unchecked Sendable {
+  let loop: any EventLoop
+  let logger: Logger
+  private(set) var pools: [BackendPool] = []
+  private var requestIDs: RequestIDs
+  /// Where the metadata that the gateway adds is put together, one call after the other.
+  private var members: [UInt8] = []
+  private var streams: [ObjectIdentifier: ForwardedCall] = [:]
+
+  init(
+    loop: any EventLoop, backends: [BackendConfiguration], clients: [[RPCClient]], outliers: OutlierPolicy,
+    board: BackendBoard, loopIndex: Int, logger: Logger
+  ) {
+    self.loop = loop
+    self.logger = logger
+    requestIDs = RequestIDs(prefix: UInt64.random(in: .min ... .max))
+    pools = zip(backends, clients).enumerated().map { index, pair in
+      BackendPool(
+        pair.0, clients: pair.1, loop: loop, outliers: outliers,
+        onChange: { [unowned self] in board.set(backend: index, loop: loopIndex, isServing: pools[index].isServing) },
+        onEjection: { address in
+          logger.warning(
+            "a backend's address is left out", metadata: ["backend": "\(pair.0.name)", "address": "\(address)"])
+        })
+    }
+  }
+
+  func start() { for pool in pools { pool.start() } }
+
+  func stop() {
+    for pool in pools { pool.stop() }
+    let refusal = RPCError(.unavailable, "the gateway is going away", reason: "GATEWAY_CLOSED")
+    for stream in Array(streams.values) { stream.end(refusal) }
+  }
+
+  /// Hands `body` the metadata members that a call gets from the gateway, as JSON without braces.
+  @inline(__always)
+  func withMembers<R>(_ principal: [UInt8], _ body: (UnsafeRawBufferPointer) -> R) -> R {
+    members.removeAll(keepingCapacity: true)
+    members.append(contentsOf: principal)
+    if !principal.isEmpty { members.append(UInt8(ascii: ",")) }
+    requestIDs.appendNext(to: &members)
+    return members.withUnsafeBytes(body)
+  }
+
+  // MARK: streams, which may outlive the key that they were opened with
+
+  func add(stream call: ForwardedCall) { streams[ObjectIdentifier(call)] = call }
+  func remove(stream call: ForwardedCall) { streams[ObjectIdentifier(call)] = nil }
+
+  /// Ends the streams whose key has been revoked or has expired.
+  func endStale(nowMs: Int64) {
+    for stream in Array(streams.values) {
+      if let fault = stream.credential?.fault(nowMs: { nowMs }) {
+        var fault = fault
+        fault.processed = true
+        stream.end(fault)
+      }
+    }
+  }
+}
+
+/// Gives every call of a loop a name that no other call has: 64 random bits of the loop's, and a count.
+struct RequestIDs {
+  private let head: [UInt8]
+  private var count: UInt64 = 0
+  private static let digits = Array("0123456789abcdef".utf8)
+
+  init(prefix: UInt64) {
+    var head = Array("\"\(PrincipalMetadata.requestIDKey)\":\"".utf8)
+    Self.append(prefix, to: &head)
+    head.append(UInt8(ascii: "-"))
+    self.head = head
+  }
+
+  /// `campanile-request-id`, `-` and 33 characters count towards the metadata's size.
+  static let sizeBytes = PrincipalMetadata.requestIDKey.utf8.count + 33
+
+  /// Appends the next one as a member: `"campanile-request-id":"…"`.
+  mutating func appendNext(to bytes: inout [UInt8]) {
+    count &+= 1
+    bytes.append(contentsOf: head)
+    Self.append(count, to: &bytes)
+    bytes.append(UInt8(ascii: "\""))
+  }
+
+  private static func append(_ value: UInt64, to bytes: inout [UInt8]) {
+    for shift in stride(from: UInt64(60), through: 0, by: -4) {
+      bytes.append(digits[Int(value >> shift & 15)])
+      if shift == 0 { break }
+    }
+  }
+}

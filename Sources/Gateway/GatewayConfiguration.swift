@@ -1,0 +1,45 @@
+public import CampanileRPC
+
+/// What the gateway forwards to and how; what it listens on is the server's own configuration.
+public struct GatewayConfiguration: Sendable {
+  public var backends: [BackendConfiguration]
+  /// What the generated tables know of the backends' methods.
+  public var methods: [MethodDescriptor]
+  /// Presented to the backends, and believed from the operator's own programs. Without one no backend believes the gateway.
+  public var internalToken: String?
+  public var tls: ClientTLS?
+  /// How long connecting to a backend may take, and with it how long a call waits for a connection that is being made.
+  public var connectTimeoutMs: Int64 = 2_000
+  /// How long to wait between attempts to connect.
+  public var backoff: BackoffPolicy = {
+    var policy = BackoffPolicy()
+    policy.initialMs = 50
+    policy.maxMs = 1_000
+    return policy
+  }()
+  public var outliers = OutlierPolicy()
+  /// What a unary call gets that asks for no time of its own.
+  public var timeoutMsDefault: Int64 = 30_000
+  public var frameBytesMax = 4 * 1024 * 1024
+  /// How often the last use of keys is stored, stale streams are ended and, at most, old keys are deleted.
+  public var maintenanceMs: Int64 = 60_000
+
+  public init(backends: [BackendConfiguration], methods: [MethodDescriptor], internalToken: String? = nil) {
+    self.backends = backends
+    self.methods = methods
+    self.internalToken = internalToken
+  }
+
+  /// The short names of the suite's services, which scopes may name whether they are configured or not.
+  static let suiteServices = ["notifications", "activities", "sync", "attendance"]
+
+  /// How one address of a backend is reached.
+  func client(for address: ClientConfiguration.Address) -> ClientConfiguration {
+    var client = ClientConfiguration(addresses: [address], token: internalToken, tls: tls)
+    client.agent = "campanile-gateway"
+    client.connectTimeoutMs = connectTimeoutMs
+    client.backoff = backoff
+    client.frameBytesMax = frameBytesMax
+    return client
+  }
+}

@@ -1,0 +1,96 @@
+import CampanileRPC
+
+/// Where the calls of one method go, and what they need. One object a method, shared by all calls.
+final class Route: Sendable {
+  enum Target: Sendable, Hashable {
+    /// The gateway's own services.
+    case local
+    /// The backend's number in the routing table.
+    case backend(Int)
+  }
+
+  let path: String
+  let target: Target
+  let requirement: Requirement
+  /// The shape of the calls. Methods that no table describes are taken for the most general one.
+  let kind: CallKind
+  /// Whether a table describes the method: then its kind is certain and a unary call gets a deadline.
+  let isDescribed: Bool
+  let recorder: any MethodRecorder
+
+  init(
+    path: String, target: Target, requirement: Requirement, kind: CallKind, isDescribed: Bool,
+    recorder: any MethodRecorder
+  ) {
+    self.path = path
+    self.target = target
+    self.requirement = requirement
+    self.kind = kind
+    self.isDescribed = isDescribed
+    self.recorder = recorder
+  }
+}
+
+/// Decides where a call goes, by its method's name.
+///
+/// Methods that the generated tables describe are found whole. Other methods of a backend's services are forwarded too, since a
+/// backend may be newer than the gateway: as the most general kind of call, and needing the scope to write.
+struct RoutingTable: Sendable {
+  static let methodBytesMax = 256
+  /// The services that anyone may call.
+  static let openServices: Set<String> = ["grpc.health.v1.Health", "campanile.rpc.v1.ReflectionService"]
+
+  private struct Prefix: Sendable {
+    var bytes: [UInt8]
+    var backend: Int
+  }
+
+  /// The backends' short names, in the order of their numbers.
+  let serviceNames: [String]
+  private let routes: NameTable<Route>
+  private let prefixes: [Prefix]
+  private let otherRecorder: any MethodRecorder
+
+  /// - Parameters:
+  ///   - local: the methods that the gateway serves itself; those of `openServices` need no credential, others `admin`.
+  ///   - methods: what the generated tables know of the backends' methods; those that no prefix fits are left out.
+  init(
+    backends: [BackendConfiguration], local: [MethodDescriptor], methods: [MethodDescriptor],
+    observer: any ServerObserver
+  ) {
+    serviceNames = backends.map(\.name)
+    prefixes = backends.enumerated().map { Prefix(bytes: Array($1.servicePrefix.utf8), backend: $0) }
+    otherRecorder = observer.recorder(for: nil)
+    var entries: [(String, Route)] = []
+    for method in methods {
+      guard let index = backends.firstIndex(where: { method.path.hasPrefix($0.servicePrefix) }) else { continue }
+      let kind: Requirement.Kind = method.idempotency == .noSideEffects ? .read : .write
+      let route = Route(
+        path: method.path, target: .backend(index), requirement: Requirement(kind: kind, serviceIndex: index),
+        kind: method.kind, isDescribed: true, recorder: observer.recorder(for: method))
+      entries.append((method.path, route))
+    }
+    for method in local {
+      let isOpen = Self.openServices.contains(method.service)
+      let route = Route(
+        path: method.path, target: .local, requirement: Requirement(kind: isOpen ? .open : .admin), kind: method.kind,
+        isDescribed: true, recorder: observer.recorder(for: method))
+      entries.append((method.path, route))
+    }
+    routes = NameTable(entries)
+  }
+
+  /// The route of a method; `nil` when no service here has it.
+  @inline(__always)
+  func route(_ method: UnsafeRawBufferPointer) -> Route? { routes[method] ?? undescribed(method) }
+
+  private func undescribed(_ method: UnsafeRawBufferPointer) -> Route? {
+    guard method.count <= Self.methodBytesMax, method.filter({ $0 == UInt8(ascii: "/") }).count == 1,
+      let prefix = prefixes.first(where: { method.starts(with: $0.bytes) })
+    else { return nil }
+    return Route(
+      path: String(decoding: method, as: UTF8.self), target: .backend(prefix.backend),
+      requirement: Requirement(kind: .write, serviceIndex: prefix.backend), kind: .bidirectional, isDescribed: false,
+      recorder: otherRecorder)
+  }
+}

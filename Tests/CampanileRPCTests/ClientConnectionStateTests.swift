@@ -1,0 +1,178 @@
+import Testing
+
+@testable import CampanileRPC
+
+/// Transcripts: a frame in, an action out. Calls are strings.
+@Suite struct ClientConnectionStateTests {
+  private static let greeting =
+    #"{"jsonrpc":"2.0","id":"hello","result":{"protocol":"1","agent":"s","maxFrameBytes":1000,"maxConcurrentCalls":3}}"#
+
+  /// Describes what the state machine answers to a frame.
+  private func receive(_ state: inout ClientConnectionState<String>, _ frame: String) -> String {
+    Array(frame.utf8).withUnsafeBytes { bytes in
+      func text(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
+      switch state.receive(bytes) {
+      case .ignore: return "ignore"
+      case .ready: return "ready"
+      case .finish(let call, let range): return "finish \(call) \(text(range))"
+      case .fail(let call, let range): return "fail \(call) \(text(range))"
+      case .abort(let call, let id, let error): return "abort \(call) \(id) \(error.reason)"
+      case .deliver(let call, let range): return "deliver \(call) \(text(range))"
+      case .credit(let call, let messages): return "credit \(call) \(messages)"
+      case .pong(let id): return "pong \(id)"
+      case .refuse(let id): return "refuse \(id)"
+      case .drain(let unseen): return "drain \(unseen)"
+      case .close(let error): return "close \(error.code) \(error.reason)"
+      }
+    }
+  }
+
+  private func ready() -> ClientConnectionState<String> {
+    var state = ClientConnectionState<String>(openCallsMax: 10, hasToken: false)
+    #expect(receive(&state, Self.greeting) == "ready")
+    return state
+  }
+
+  @Test func noCallBeforeHelloIsAnswered() {
+    var state = ClientConnectionState<String>(openCallsMax: 10, hasToken: false)
+    #expect(state.open("a", kind: .unary) == nil)
+    #expect(receive(&state, Self.greeting) == "ready")
+    #expect(state.hello.frameBytesMax == 1000)
+    #expect((1...3).map { state.open("\($0)", kind: .unary) } == [1, 2, 3])
+    #expect(state.open("4", kind: .unary) == nil)
+  }
+
+  @Test func aServerNeedNotKnowHelloUnlessThereIsAToken() {
+    let unknown = #"{"jsonrpc":"2.0","id":"hello","error":{"code":-32601,"message":"what"}}"#
+    var open = ClientConnectionState<String>(openCallsMax: 10, hasToken: false)
+    #expect(receive(&open, unknown) == "ready")
+    var secret = ClientConnectionState<String>(openCallsMax: 10, hasToken: true)
+    #expect(receive(&secret, unknown) == "close UNIMPLEMENTED UNIMPLEMENTED")
+  }
+
+  @Test func aRefusedTokenClosesWithTheServersError() {
+    var state = ClientConnectionState<String>(openCallsMax: 10, hasToken: true)
+    let refusal =
+      #"{"jsonrpc":"2.0","id":"hello","error":{"code":16,"message":"no","data":{"status":"UNAUTHENTICATED","details":[{"reason":"TOKEN_INVALID"}]}}}"#
+    #expect(receive(&state, refusal) == "close UNAUTHENTICATED TOKEN_INVALID")
+  }
+
+  @Test func repliesMayComeInAnyOrder() {
+    var state = ready()
+    for name in ["a", "b", "c"] { _ = state.open(name, kind: .unary) }
+    #expect(receive(&state, #"{"jsonrpc":"2.0","id":3,"result":{"x":1}}"#) == #"finish c {"x":1}"#)
+    #expect(receive(&state, #"{"jsonrpc":"2.0","id":1,"error":{"code":5}}"#) == #"fail a {"code":5}"#)
+    #expect(receive(&state, #"{"id":2,"result":{},"jsonrpc":"2.0"}"#) == "finish b {}")
+    #expect(state.openCount == 0)
+  }
+
+  @Test func repliesToUnknownCallsAreCountedAndIgnored() {
+    var state = ready()
+    _ = state.open("a", kind: .unary)
+    #expect(state.forget(1) == true)
+    #expect(state.forget(1) == false)
+    #expect(receive(&state, #"{"jsonrpc":"2.0","id":1,"result":{}}"#) == "ignore")
+    #expect(receive(&state, #"{"jsonrpc":"2.0","id":9007199254740991,"result":{}}"#) == "ignore")
+    #expect(receive(&state, #"{"jsonrpc":"2.0","id":"x","result":{}}"#) == "ignore")
+    #expect(
+      receive(&state, #"{"jsonrpc":"2.0","method":"rpc.message","params":{"id":77,"message":{}}}"#) == "ignore")
+    #expect(receive(&state, #"{"jsonrpc":"2.0","method":"rpc.credit","params":{"id":77,"messages":5}}"#) == "ignore")
+    #expect(state.strayCount == 4)
+  }
+
+  @Test func messagesBeyondTheCreditAbortTheCall() {
+    var state = ready()
+    _ = state.open("s", kind: .serverStreaming)
+    let message = #"{"jsonrpc":"2.0","method":"rpc.message","params":{"id":1,"message":{"n":1}}}"#
+    for _ in 0..<32 { #expect(receive(&state, message) == #"deliver s {"n":1}"#) }
+    #expect(state.grant(1, 1) == true)
+    #expect(receive(&state, message) == #"deliver s {"n":1}"#)
+    #expect(receive(&state, message) == "abort s 1 STREAM_OVERRUN")
+    #expect(receive(&state, message) == "ignore")
+    #expect(state.grant(1, 16) == false)
+  }
+
+  @Test func aUnaryCallTakesNoMessages() {
+    var state = ready()
+    _ = state.open("u", kind: .unary)
+    #expect(
+      receive(&state, #"{"jsonrpc":"2.0","method":"rpc.message","params":{"id":1,"message":{}}}"#)
+        == "abort u 1 STREAM_OVERRUN")
+  }
+
+  @Test func sendingTakesCreditAndGrantsGiveIt() {
+    var state = ready()
+    _ = state.open("s", kind: .clientStreaming)
+    for _ in 0..<32 { #expect(state.takeSendCredit(1) == true) }
+    #expect(state.takeSendCredit(1) == false)
+    #expect(
+      receive(&state, #"{"jsonrpc":"2.0","method":"rpc.credit","params":{"id":1,"messages":2}}"#) == "credit s 2")
+    #expect(state.sendCredit(1) == 2)
+    let huge = #"{"jsonrpc":"2.0","method":"rpc.credit","params":{"id":1,"messages":99999999999999}}"#
+    for _ in 0..<3 { #expect(receive(&state, huge) == "credit s 2147483647") }
+    #expect(state.sendCredit(1) == 2_147_483_647)
+    #expect(state.takeSendCredit(2) == false)
+  }
+
+  @Test func drainFailsWhatTheServerHasNotSeen() {
+    var state = ready()
+    for name in ["a", "b", "c"] { _ = state.open(name, kind: .unary) }
+    #expect(
+      receive(&state, #"{"jsonrpc":"2.0","method":"rpc.drain","params":{"lastId":1}}"#) == #"drain ["b", "c"]"#)
+    #expect(state.open("d", kind: .unary) == nil)
+    #expect(!state.isDrained)
+    #expect(receive(&state, #"{"jsonrpc":"2.0","id":1,"result":{}}"#) == "finish a {}")
+    #expect(state.isDrained)
+  }
+
+  @Test(arguments: [
+    (#"{"lastId":null}"#, #"drain ["a"]"#), (#"{"lastId":"x"}"#, "drain []"), ("{}", "drain []"),
+    (#"{"lastId":-1}"#, "drain []"),
+  ])
+  func drainWithOddLastIds(params: String, expected: String) {
+    var state = ready()
+    _ = state.open("a", kind: .unary)
+    #expect(receive(&state, "{\"jsonrpc\":\"2.0\",\"method\":\"rpc.drain\",\"params\":\(params)}") == expected)
+  }
+
+  @Test func afterALossItIsKnownWhatWasHandedOver() {
+    var state = ready()
+    _ = state.open("a", kind: .unary)
+    state.handedOver()
+    _ = state.open("b", kind: .unary)
+    let open = state.close()
+    #expect(open.map(\.call) == ["a", "b"])
+    #expect(open.map(\.handedOver) == [true, false])
+    #expect(state.openCount == 0 && !state.hasRoom)
+  }
+
+  @Test func theServersOwnRequestsAreAnswered() {
+    var state = ready()
+    #expect(receive(&state, #"{"jsonrpc":"2.0","id":4,"method":"rpc.ping"}"#) == "pong number(4)")
+    #expect(receive(&state, #"{"jsonrpc":"2.0","method":"rpc.ping"}"#) == "ignore")
+    #expect(receive(&state, #"{"jsonrpc":"2.0","method":"rpc.future","params":{"a":1}}"#) == "ignore")
+    #expect(receive(&state, #"{"jsonrpc":"2.0","id":"q","method":"a.B/C"}"#) == #"refuse string("q")"#)
+  }
+
+  @Test(arguments: [
+    "{", "[]", "[1]", "null", "\u{0}", #"{"jsonrpc":"2.0"}"#, #"{"jsonrpc":"1.0","id":1,"result":{}}"#,
+    #"{"jsonrpc":"2.0","id":1,"result":{},"error":{}}"#, #"{"jsonrpc":"2.0","id":1,"id":1,"result":{}}"#,
+    #"{"jsonrpc":"2.0","id":null,"result":{}}"#, #"{"jsonrpc":"2.0","method":"rpc.message"}"#,
+    #"{"jsonrpc":"2.0","method":"rpc.message","params":{"id":1}}"#,
+    #"{"jsonrpc":"2.0","method":"rpc.message","params":{"id":1,"id":1,"message":{}}}"#,
+    #"{"jsonrpc":"2.0","method":"rpc.credit","params":{"id":1}}"#,
+    #"{"jsonrpc":"2.0","method":"rpc.credit","params":{"id":1,"messages":-4}}"#,
+    #"{"jsonrpc":"2.0","id":1,"result":{}} x"#,
+  ])
+  func malformedFramesCloseTheConnection(frame: String) {
+    var state = ready()
+    _ = state.open("a", kind: .bidirectional)
+    #expect(receive(&state, frame) == "close UNAVAILABLE PEER_MALFORMED")
+  }
+
+  @Test func anErrorWithoutAnIDClosesWithIt() {
+    var state = ready()
+    let error = #"{"jsonrpc":"2.0","id":null,"error":{"code":8,"message":"m","data":{"status":"RESOURCE_EXHAUSTED"}}}"#
+    #expect(receive(&state, error) == "close RESOURCE_EXHAUSTED RESOURCE_EXHAUSTED")
+  }
+}

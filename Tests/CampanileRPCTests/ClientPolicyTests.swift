@@ -1,0 +1,151 @@
+import NIOCore
+import Testing
+
+@testable import CampanileRPC
+
+@Suite struct ClientPolicyTests {
+  // MARK: - backoff
+
+  @Test func backoffGrowsToItsCap() {
+    var backoff = Backoff(BackoffPolicy())
+    let waits = (0..<14).map { _ in backoff.failed(random: 0.5) }
+    #expect(Array(waits.prefix(4)) == [1_000, 1_600, 2_560, 4_096])
+    #expect(waits.last == 120_000)
+    backoff.reset()
+    #expect(backoff.failed(random: 0.5) == 1_000)
+  }
+
+  @Test(arguments: [(0.0, 800), (0.5, 1_000), (1.0, 1_200), (-3.0, 800), (7.0, 1_200)])
+  func backoffJitterIsATwentieth(random: Double, expected: Int64) {
+    #expect(BackoffPolicy().delayMs(failures: 1, random: random) == expected)
+  }
+
+  @Test func oddBackoffPoliciesStayBounded() {
+    var policy = BackoffPolicy()
+    policy.multiplier = 0
+    policy.initialMs = -5
+    #expect(policy.delayMs(failures: .max, random: 0.5) == 1)
+    policy.multiplier = 1e300
+    #expect(policy.delayMs(failures: .max, random: 0.5) == 120_000)
+  }
+
+  // MARK: - retries
+
+  private func delay(
+    _ error: RPCError, attempt: Int = 1, allowsRepeat: Bool = false, remainingMs: Int64? = 30_000,
+    budget: inout RetryBudget, attemptsMax: Int? = nil
+  ) -> Int64? {
+    RetryPolicy().delayMs(
+      after: error, attempt: attempt, attemptsMax: attemptsMax, allowsRepeat: allowsRepeat, remainingMs: remainingMs,
+      budget: &budget, random: 0.5)
+  }
+
+  private func unavailable(processed: Bool, retryAfterMs: Int64? = nil) -> RPCError {
+    RPCError(.unavailable, "down", retryAfterMs: retryAfterMs, processed: processed)
+  }
+
+  @Test func unseenCallsAreRepeatedThreeTimesAtMost() {
+    var budget = RetryBudget(RetryPolicy())
+    let error = unavailable(processed: false)
+    #expect((1...5).map { delay(error, attempt: $0, budget: &budget) } == [0, 100, 200, nil, nil])
+    #expect(budget.tokens == 10)
+  }
+
+  @Test func seenCallsNeedTheMethodsPromise() {
+    var budget = RetryBudget(RetryPolicy())
+    #expect(delay(unavailable(processed: true), budget: &budget) == nil)
+    #expect(delay(unavailable(processed: true), allowsRepeat: true, budget: &budget) == 50)
+    #expect(delay(unavailable(processed: true), attempt: 2, allowsRepeat: true, budget: &budget) == 100)
+  }
+
+  @Test func onlyUnavailableIsRepeated() {
+    var budget = RetryBudget(RetryPolicy())
+    for number in 1...16 where number != 14 {
+      let error = RPCError(RPCError.Code(rawValue: number) ?? .unknown, "", processed: false)
+      #expect(delay(error, allowsRepeat: true, budget: &budget) == nil)
+    }
+  }
+
+  @Test func theBudgetEndsRepetitionsAndSuccessesFillIt() {
+    var budget = RetryBudget(RetryPolicy())
+    let error = unavailable(processed: true)
+    let answers = (0..<8).map { _ in delay(error, allowsRepeat: true, budget: &budget) != nil }
+    #expect(answers == [true, true, true, true, false, false, false, false])
+    for _ in 0..<50 { budget.succeeded() }
+    #expect(budget.allowsRetry)
+    for _ in 0..<1000 { budget.succeeded() }
+    #expect(budget.tokens == 10)
+  }
+
+  @Test func repetitionsNeverPassTheDeadline() {
+    var budget = RetryBudget(RetryPolicy())
+    #expect(delay(unavailable(processed: false, retryAfterMs: 500), remainingMs: 500, budget: &budget) == nil)
+    #expect(delay(unavailable(processed: false, retryAfterMs: 500), remainingMs: 501, budget: &budget) == 500)
+    #expect(delay(unavailable(processed: false), remainingMs: nil, budget: &budget) == 0)
+  }
+
+  @Test func aCallMaySetItsOwnNumberOfAttempts() {
+    var budget = RetryBudget(RetryPolicy())
+    #expect(delay(unavailable(processed: false), budget: &budget, attemptsMax: 1) == nil)
+    #expect(delay(unavailable(processed: false), attempt: 9, budget: &budget, attemptsMax: 999) != nil)
+    #expect(delay(unavailable(processed: false), attempt: 10, budget: &budget, attemptsMax: 999) == nil)
+  }
+
+  @Test func failuresOfTheClientItselfAreNotRepeated() {
+    var budget = RetryBudget(RetryPolicy())
+    #expect(delay(LocalFailure.closed(processed: false), budget: &budget) == nil)
+  }
+
+  // MARK: - keepalive and cancels
+
+  @Test func keepAlivePingsSilentConnectionsWithCalls() {
+    let start = NIODeadline.uptimeNanoseconds(1_000_000_000)
+    func at(_ seconds: Int64) -> NIODeadline { start + .seconds(seconds) }
+    var keepAlive = KeepAlive(KeepAlivePolicy(), now: start)
+    #expect(keepAlive.check(now: at(5), hasCalls: true) == .wait(until: at(20)))
+    #expect(keepAlive.check(now: at(20), hasCalls: false) == .wait(until: at(40)))
+    #expect(keepAlive.check(now: at(40), hasCalls: true) == .ping(until: at(50)))
+    #expect(keepAlive.check(now: at(45), hasCalls: true) == .wait(until: at(50)))
+    keepAlive.received(now: at(46))
+    #expect(keepAlive.check(now: at(50), hasCalls: true) == .wait(until: at(66)))
+    #expect(keepAlive.check(now: at(66), hasCalls: true) == .ping(until: at(76)))
+    #expect(keepAlive.check(now: at(76), hasCalls: true) == .dead)
+  }
+
+  @Test func cancelsBeyondTheBudgetWaitForTheNextWindow() {
+    let start = NIODeadline.uptimeNanoseconds(1_000_000_000)
+    var budget = CancelBudget(countMax: 3, now: start)
+    #expect((1...5).map { budget.admit($0, now: start) } == [true, true, true, false, false])
+    #expect(budget.due(now: start + .seconds(29)) == [])
+    #expect(budget.due(now: start + .seconds(30)) == [4, 5])
+    #expect(budget.admit(6, now: start + .seconds(31)) == true)
+    #expect(budget.admit(7, now: start + .seconds(31)) == false)
+  }
+
+  // MARK: - ids
+
+  @Test func idsGrowAndPassOverLongCalls() {
+    var table = CallTable<String>()
+    let long = table.insert("long", sendCredit: 0, receiveCredit: 0)
+    #expect(long == 1)
+    var last = long
+    for turn in 0..<500 {
+      let id = table.insert("call \(turn)", sendCredit: 0, receiveCredit: 0)
+      #expect(id > last)
+      last = id
+      #expect(table.remove(id) == "call \(turn)")
+      #expect(table.remove(id) == nil)
+    }
+    #expect(table.remove(65) == nil)
+    #expect(table.remove(long) == "long")
+    #expect(table.count == 0)
+  }
+
+  @Test func manyOpenCallsAreAllFound() {
+    var table = CallTable<Int>()
+    let ids = (0..<5_000).map { table.insert($0, sendCredit: 0, receiveCredit: 0) }
+    #expect(table.all.map(\.id) == ids)
+    for (index, id) in ids.enumerated().reversed() { #expect(table.remove(id) == index) }
+    #expect(table.count == 0)
+  }
+}

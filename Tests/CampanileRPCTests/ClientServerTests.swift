@@ -1,0 +1,219 @@
+import CampanileCodec
+import Foundation
+import Logging
+import NIOCore
+import NIOPosix
+import Testing
+
+@testable import CampanileRPC
+
+private func method(_ name: String, _ kind: CallKind, _ idempotency: Idempotency = .unknown) -> MethodDescriptor {
+  MethodDescriptor(
+    path: "test.Notes/\(name)", kind: kind, idempotency: idempotency, requestType: "test.Note",
+    responseType: "test.Note")
+}
+private let count = method("Count", .serverStreaming)
+private let sum = method("Sum", .clientStreaming)
+private let chat = method("Chat", .bidirectional)
+private let hang = method("Hang", .unary)
+
+/// This client against this project's server, on real sockets.
+@Suite(.timeLimit(.minutes(1))) struct ClientServerTests {
+  private func registry(ended: ClientLog<String>) -> MethodRegistry {
+    var registry = MethodRegistry()
+    registry.unary(clientEcho) { (note: Note, _: CallContext) async throws -> Note in note }
+    registry.unary(hang) { (_: Note, _: CallContext) async throws -> Note in
+      ended.add("began")
+      do { try await Task.sleep(for: .seconds(600)) } catch { ended.add("ended") }
+      throw RPCError(.cancelled, "cancelled")
+    }
+    registry.serverStreaming(count) { (note: Note, _: CallContext, sink: ResponseSink<Note>) async throws in
+      for n in 0..<note.count { try await sink.send(Note("n", count: n)) }
+    }
+    registry.clientStreaming(sum) { (requests: RequestStream<Note>, _: CallContext) async throws -> Note in
+      var total: Int32 = 0
+      for try await note in requests { total += note.count }
+      return Note("sum", count: total)
+    }
+    registry.bidirectional(chat) {
+      (requests: RequestStream<Note>, _: CallContext, sink: ResponseSink<Note>) async throws in
+      for try await note in requests { try await sink.send(Note(note.text, count: note.count * 2)) }
+    }
+    return registry
+  }
+
+  private func withServer(
+    _ change: (inout ServerConfiguration) -> Void = { _ in }, client: (inout ClientConfiguration) -> Void = { _ in },
+    _ body: (RPCClient, RPCServer, ClientLog<String>) async throws -> Void
+  ) async throws {
+    var configuration = ServerConfiguration(logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    change(&configuration)
+    let ended = ClientLog<String>()
+    let group = MultiThreadedEventLoopGroup.singleton
+    let server = RPCServer(
+      configuration, dispatcher: TypedDispatcher(registry(ended: ended)),
+      authenticator: InternalTokenAuthenticator(token: "secret"), group: group)
+    let address = try await server.start()
+    var wanted = ClientConfiguration(host: "127.0.0.1", port: address.port ?? 0)
+    client(&wanted)
+    let caller = try RPCClient(wanted, group: group)
+    let result: Result<Void, any Error>
+    do { result = .success(try await body(caller, server, ended)) } catch { result = .failure(error) }
+    await caller.close()
+    await server.shutdown()
+    try result.get()
+  }
+
+  private func exercise(_ client: RPCClient) async throws {
+    let note: Note = try await client.unary(clientEcho, Note("ciao 🔔", count: 7))
+    #expect(note == Note("ciao 🔔", count: 7))
+    var counts: [Int32] = []
+    let stream: ResponseStream<Note> = client.serverStreaming(count, Note("", count: 500))
+    for try await note in stream { counts.append(note.count) }
+    #expect(counts == Array(0..<500))
+    let total: Note = try await client.clientStreaming(sum) { (sink: RequestSink<Note>) in
+      for n in 1...500 { try await sink.send(Note("", count: Int32(n))) }
+    }
+    #expect(total.count == 125_250)
+    let replies: ResponseStream<Note> = client.bidirectional(chat) { (sink: RequestSink<Note>) in
+      for n in 0..<500 { try await sink.send(Note("c", count: Int32(n))) }
+    }
+    var doubled: [Int32] = []
+    for try await note in replies { doubled.append(note.count) }
+    #expect(doubled == (0..<500).map { $0 * 2 })
+  }
+
+  @Test func allShapesOfCallsWork() async throws {
+    try await withServer { client, _, _ in try await exercise(client) }
+  }
+
+  @Test func manyCallsAtOnceAreAllAnswered() async throws {
+    try await withServer(client: {
+      $0.token = "secret"
+      $0.connectionsPerLoop = 2
+    }) { client, _, _ in
+      try await withThrowingTaskGroup(of: Bool.self) { group in
+        for n in 0..<2_000 {
+          group.addTask {
+            let note: Note = try await client.unary(clientEcho, Note("n", count: Int32(n)))
+            return note.count == Int32(n)
+          }
+        }
+        for try await isRight in group { #expect(isRight) }
+      }
+    }
+  }
+
+  @Test func aWrongTokenFailsTheCallsWithTheServersError() async throws {
+    try await withServer(client: { $0.token = "wrong" }) { client, _, _ in
+      let error = await failure { try await client.unary(clientEcho, Note()) as Note }
+      #expect(error?.code == .unauthenticated && error?.processed == false)
+    }
+  }
+
+  @Test func cancellingEndsTheHandler() async throws {
+    try await withServer { client, _, ended in
+      let call = Task { try await client.unary(hang, Note()) as Note }
+      try await ended.wait(for: 1)
+      call.cancel()
+      #expect(await failure { try await call.value }?.code == .cancelled)
+      try await ended.wait(for: 2)
+      #expect(ended.all == ["began", "ended"])
+    }
+  }
+
+  @Test func aDeadlineEndsTheHandlerToo() async throws {
+    try await withServer { client, _, ended in
+      // The connection is there first, so that the call reaches the server before its time is up. Each loop has its own.
+      for _ in 0..<64 { _ = try await client.unary(clientEcho, Note()) as Note }
+      let options = CallOptions(timeoutMs: 100)
+      let error = await failure { try await client.unary(hang, Note(), options: options) as Note }
+      #expect(error?.code == .deadlineExceeded)
+      try await ended.wait(for: 2)
+      #expect(ended.all == ["began", "ended"])
+    }
+  }
+
+  @Test func unknownMethodsAreUnimplemented() async throws {
+    try await withServer { client, _, _ in
+      let error = await failure { try await client.unary(method("None", .unary), Note()) as Note }
+      #expect(error?.code == .unimplemented && error?.processed == false)
+    }
+  }
+
+  @Test func aDrainLosesNoCall() async throws {
+    try await withServer { client, server, _ in
+      let calls = (0..<8).map { worker in
+        Task { () async -> [RPCError] in
+          var failures: [RPCError] = []
+          while failures.isEmpty {
+            do {
+              let options = CallOptions(timeoutMs: 5_000, waitForReady: false)
+              _ = try await client.unary(clientEcho, Note("w", count: Int32(worker)), options: options) as Note
+            } catch { failures.append((error as? RPCError) ?? RPCError(.unknown, "\(error)")) }
+          }
+          return failures
+        }
+      }
+      try await Task.sleep(for: .milliseconds(100))
+      await server.drain(timeoutMs: 2_000)
+      for call in calls {
+        // The server is gone for good; but no call that it may have run was lost.
+        for error in await call.value { #expect(error.code == .unavailable && !error.processed, "\(error)") }
+      }
+    }
+  }
+
+  @Test func aCallOnAnEventLoopStaysThere() async throws {
+    try await withServer { client, _, _ in
+      let loop = MultiThreadedEventLoopGroup.singleton.next()
+      let executor = LoopExecutor(loop)
+      let stayed = try await Task(executorPreference: executor) {
+        _ = try await client.unary(clientEcho, Note("a")) as Note
+        return MultiThreadedEventLoopGroup.currentEventLoop === loop
+      }.value
+      #expect(stayed)
+    }
+  }
+
+  @Test func tlsAndMutualTLSWork() async throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "client-tls-\(UUID().uuidString)").path
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    for name in ["server", "client"] {
+      let process = Process()
+      process.executableURL = URL(filePath: "/usr/bin/env")
+      process.arguments = [
+        "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+        "-subj", "/CN=\(name).test", "-addext", "subjectAltName=DNS:\(name).test", "-keyout", "\(folder)/\(name).key",
+        "-out", "\(folder)/\(name).pem",
+      ]
+      process.standardError = FileHandle.nullDevice
+      try process.run()
+      process.waitUntilExit()
+      try #require(process.terminationStatus == 0)
+    }
+    let serverTLS = ServerTLS(
+      certificateChainFile: "\(folder)/server.pem", privateKeyFile: "\(folder)/server.key",
+      clientCertificateAuthoritiesFile: "\(folder)/client.pem")
+    var clientTLS = ClientTLS(
+      trustRootsPath: "\(folder)/server.pem", certificateChainPath: "\(folder)/client.pem",
+      privateKeyPath: "\(folder)/client.key", serverName: "server.test")
+    try await withServer({ $0.tls = serverTLS }, client: { $0.tls = clientTLS }) { client, _, _ in
+      try await exercise(client)
+    }
+    let impatient = CallOptions(waitForReady: false)
+    clientTLS.serverName = "other.test"
+    try await withServer({ $0.tls = serverTLS }, client: { $0.tls = clientTLS }) { client, _, _ in
+      let error = await failure { try await client.unary(clientEcho, Note(), options: impatient) as Note }
+      #expect(error?.code == .unavailable && error?.processed == false)
+    }
+    clientTLS.serverName = "server.test"
+    clientTLS.certificateChainPath = nil
+    clientTLS.privateKeyPath = nil
+    try await withServer({ $0.tls = serverTLS }, client: { $0.tls = clientTLS }) { client, _, _ in
+      let error = await failure { try await client.unary(clientEcho, Note(), options: impatient) as Note }
+      #expect(error?.code == .unavailable && error?.processed == false)
+    }
+  }
+}

@@ -1,0 +1,107 @@
+import CampanileStore
+import Synchronization
+import Testing
+
+@Suite struct IdempotencyTests {
+  private let key = IdempotencyKey(principal: "user-1", method: "x.v1.S/Create", requestID: "r-1")
+
+  private func create(
+    _ store: Store, _ key: IdempotencyKey, hash: [UInt8] = [1], nowMs: Int64 = 1_000, id: String = "a",
+    failing: Bool = false
+  ) async throws -> IdempotentReply {
+    try await store.write { transaction in
+      try transaction.idempotent(key, requestHash: hash, nowMs: nowMs) { transaction in
+        try transaction.execute("INSERT INTO rows (id, body) VALUES ($1, 'b')", [.text(id)])
+        if failing { throw StoreError(.constraint, "refused") }
+        return Array("reply to \(id)".utf8)
+      }
+    }
+  }
+
+  @Test func repeatGetsTheFirstReply() async throws {
+    try await withStore { store, _ in
+      let first = try await create(store, key)
+      let second = try await create(store, key, id: "b")
+      #expect(!first.isReplayed)
+      #expect(second.isReplayed)
+      #expect(second.bytes == first.bytes)
+      #expect(try store.ids() == ["a"])
+    }
+  }
+
+  @Test func differentRequestUnderOneIDIsRefused() async throws {
+    try await withStore { store, _ in
+      _ = try await create(store, key)
+      await expect(.requestIDReused) { _ = try await create(store, key, hash: [2], id: "b") }
+      #expect(try store.ids() == ["a"])
+    }
+  }
+
+  @Test func idsOfOthersAreOthers() async throws {
+    try await withStore { store, _ in
+      _ = try await create(store, key)
+      var other = key
+      other.principal = "user-2"
+      #expect(try await !create(store, other, hash: [2], id: "b").isReplayed)
+      other = key
+      other.method = "x.v1.S/Other"
+      #expect(try await !create(store, other, hash: [3], id: "c").isReplayed)
+    }
+  }
+
+  @Test func failureIsNotKept() async throws {
+    try await withStore { store, _ in
+      await expect(.constraint) { _ = try await create(store, key, failing: true) }
+      let kept = try store.ids()
+      #expect(kept.isEmpty)
+      let retried = try await create(store, key)
+      #expect(!retried.isReplayed)
+    }
+  }
+
+  @Test func manyAtOnceChangeOnce() async throws {
+    try await withStore { store, _ in
+      let replies = try await withThrowingTaskGroup(of: IdempotentReply.self) { group in
+        for index in 0..<50 { group.addTask { try await create(store, key, id: "row-\(index)") } }
+        return try await group.reduce(into: [IdempotentReply]()) { $0.append($1) }
+      }
+      #expect(replies.filter { !$0.isReplayed }.count == 1)
+      #expect(Set(replies.map(\.bytes)).count == 1)
+      #expect(try store.ids().count == 1)
+    }
+  }
+
+  @Test func expiresAfterADay() async throws {
+    try await withStore { store, _ in
+      _ = try await create(store, key, nowMs: 1_000)
+      let last = 1_000 + Idempotency.retentionMs
+      #expect(try await create(store, key, nowMs: last - 1, id: "b").isReplayed)
+      #expect(try await !create(store, key, hash: [9], nowMs: last, id: "c").isReplayed)
+      #expect(try await create(store, key, hash: [9], nowMs: last + 1, id: "d").isReplayed)
+    }
+  }
+
+  @Test func purgeTakesTheExpiredInSmallBatches() async throws {
+    try await withStore { store, _ in
+      for index in 0..<25 {
+        var own = key
+        own.requestID = "r-\(index)"
+        _ = try await create(store, own, nowMs: Int64(index), id: "row-\(index)")
+      }
+      let now = Idempotency.retentionMs + 19
+      #expect(try await store.purgeIdempotency(nowMs: now, batchRows: 4, batchesMax: 2) == 8)
+      #expect(try await store.purgeIdempotency(nowMs: now, batchRows: 4) == 12)
+      #expect(try await store.purgeIdempotency(nowMs: now) == 0)
+      var kept = key
+      kept.requestID = "r-24"
+      #expect(try await create(store, kept, nowMs: now, id: "z").isReplayed)
+    }
+  }
+
+  @Test func hugeTimesDoNotTrap() async throws {
+    try await withStore { store, _ in
+      _ = try await create(store, key, nowMs: .max)
+      _ = try await create(store, key, nowMs: .min, id: "b")
+    }
+  }
+}

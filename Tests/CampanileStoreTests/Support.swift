@@ -1,0 +1,110 @@
+import CampanileStore
+import Foundation
+import Synchronization
+import Testing
+
+/// A directory that goes away with the test.
+final class Scratch: Sendable {
+  let path: String
+
+  init() {
+    path = NSTemporaryDirectory() + "campanile-store-\(UUID().uuidString)"
+  }
+
+  deinit { try? FileManager.default.removeItem(atPath: path) }
+
+  func file(_ name: String = "test.sqlite") -> String { "\(path)/\(name)" }
+
+  func makeDirectory() throws {
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+  }
+}
+
+let rowsSchema = [Migration("0001-rows", "CREATE TABLE rows (id TEXT NOT NULL PRIMARY KEY, body TEXT NOT NULL)")]
+
+/// Opens a store in a new directory, runs `body`, closes it.
+func withStore(
+  migrations: [Migration] = rowsSchema, configure: (inout StoreConfiguration) -> Void = { _ in },
+  _ body: (Store, Scratch) async throws -> Void
+) async throws {
+  let scratch = Scratch()
+  var configuration = StoreConfiguration(path: scratch.file())
+  configure(&configuration)
+  let store = try Store(configuration, migrations: migrations)
+  do {
+    try await body(store, scratch)
+  } catch {
+    await store.close()
+    throw error
+  }
+  await store.close()
+}
+
+extension Store {
+  func insert(_ id: String, body: String = "b") async throws {
+    _ = try await write { try $0.execute("INSERT INTO rows (id, body) VALUES ($1, $2)", [.text(id), .text(body)]) }
+  }
+
+  func ids() throws -> [String] {
+    try read { try $0.query("SELECT id FROM rows ORDER BY id", rowsMax: 1_000_000) { try $0.text(0) } }
+  }
+}
+
+/// The code of the store error that `body` throws, nil when it throws none.
+func storeCode(_ body: () async throws -> Void) async -> StoreError.Code? {
+  do {
+    try await body()
+    return nil
+  } catch let error as StoreError {
+    return error.code
+  } catch {
+    return nil
+  }
+}
+
+/// Expects `body` to throw a store error of this code.
+func expect(
+  _ code: StoreError.Code, sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> Void
+) async {
+  let thrown = await storeCode(body)
+  #expect(thrown == code, sourceLocation: sourceLocation)
+}
+
+/// A gate that holds the writer's thread inside a body until it is opened.
+final class Gate: Sendable {
+  private let entered = DispatchSemaphore(value: 0)
+  private let opened = DispatchSemaphore(value: 0)
+
+  func hold() {
+    entered.signal()
+    opened.wait()
+  }
+
+  func open() { opened.signal() }
+
+  /// Waits, off the cooperative threads, until a body stands in the gate.
+  func waitUntilEntered() async {
+    await withCheckedContinuation { continuation in
+      Thread.detachNewThread {
+        self.entered.wait()
+        continuation.resume()
+      }
+    }
+  }
+}
+
+/// Waits until a condition of the store holds; gives up (false) after many looks.
+func eventually(_ condition: () throws -> Bool) async throws -> Bool {
+  for _ in 0..<20_000 {
+    if try condition() { return true }
+    try await Task.sleep(for: .microseconds(500))
+  }
+  return false
+}
+
+/// A count that several threads raise.
+final class LockedCount: Sendable {
+  private let count = Mutex(0)
+  var value: Int { count.withLock { $0 } }
+  func add() { count.withLock { $0 += 1 } }
+}

@@ -1,0 +1,230 @@
+import CampanileStore
+import Foundation
+import Synchronization
+import Testing
+
+@Suite struct WriterTests {
+  private struct Refused: Error {}
+
+  @Test func failingWriteRollsBackAlone() async throws {
+    try await withStore { store, _ in
+      let gate = Gate()
+      async let first: Void = store.write { _ in gate.hold() }
+      await gate.waitUntilEntered()
+      // All of these wait behind the gate and so share the transaction with one another.
+      await withTaskGroup(of: Void.self) { group in
+        for index in 0..<60 {
+          group.addTask {
+            let result: Result<Void, any Error> = await Result {
+              try await store.write { transaction in
+                try transaction.execute("INSERT INTO rows (id, body) VALUES ($1, 'x')", [.text("row-\(index)")])
+                if index % 3 == 0 { throw Refused() }
+                if index % 3 == 1 { try transaction.execute("INSERT INTO rows (id, body) VALUES ('row-2', NULL)") }
+              }
+            }
+            switch index % 3 {
+            case 0: #expect(throws: Refused.self) { try result.get() }
+            case 1: #expect(throws: StoreError.self) { try result.get() }
+            default: #expect(throws: Never.self) { try result.get() }
+            }
+          }
+        }
+        #expect((try? await eventually { store.metrics().pendingWrites == 60 }) == true)
+        gate.open()
+      }
+      try await first
+      #expect(try store.ids() == (0..<60).filter { $0 % 3 == 2 }.map { "row-\($0)" }.sorted())
+      let metrics = store.metrics()
+      #expect(metrics.failedWrites == 40)
+      #expect(metrics.writes == 21)
+      #expect(metrics.commits <= 2)
+    }
+  }
+
+  @Test func resultsComeBackInBatches() async throws {
+    let commits = Mutex<[CommitObservation]>([])
+    try await withStore(configure: { $0.observer = { commit in commits.withLock { $0.append(commit) } } }) { store, _ in
+      let sum = try await withThrowingTaskGroup(of: Int.self) { group in
+        for client in 0..<32 {
+          group.addTask {
+            var sum = 0
+            for index in 0..<25 {
+              sum += try await store.write {
+                try $0.execute("INSERT INTO rows (id, body) VALUES ($1, 'b')", [.text("\(client)-\(index)")])
+              }
+            }
+            return sum
+          }
+        }
+        return try await group.reduce(0, +)
+      }
+      #expect(sum == 800)
+      #expect(try store.ids().count == 800)
+      #expect(commits.withLock { $0.reduce(0) { $0 + $1.writes } } == 800)
+      #expect(store.metrics().batchWritesLargest > 1)
+    }
+  }
+
+  @Test func cancelledBeforeItsStartNeverRuns() async throws {
+    try await withStore { store, _ in
+      let gate = Gate()
+      async let first: Void = store.write { _ in gate.hold() }
+      await gate.waitUntilEntered()
+      let tasks = (0..<200).map { index in Task { try await store.insert("cancelled-\(index)") } }
+      #expect(try await eventually { store.metrics().pendingWrites == 200 })
+      for task in tasks { task.cancel() }
+      for task in tasks {
+        await #expect(throws: CancellationError.self) { try await task.value }
+      }
+      #expect(store.metrics().pendingWrites == 0)
+      #expect(store.metrics().cancelledWrites == 200)
+      gate.open()
+      try await first
+      try await store.insert("after")
+      #expect(try store.ids() == ["after"])
+    }
+  }
+
+  @Test func cancelledTaskIsNotQueued() async throws {
+    try await withStore { (store: Store, _: Scratch) async throws in
+      let task = Task {
+        withUnsafeCurrentTask { $0?.cancel() }
+        try await store.insert("never")
+      }
+      await #expect(throws: CancellationError.self) { try await task.value }
+      #expect(try store.ids().isEmpty)
+    }
+  }
+
+  @Test func queueIsBounded() async throws {
+    try await withStore(configure: { $0.pendingWritesMax = 5 }) { store, _ in
+      let gate = Gate()
+      async let first: Void = store.write { _ in gate.hold() }
+      await gate.waitUntilEntered()
+      let waiting = (0..<5).map { index in Task { try await store.insert("w\(index)") } }
+      #expect(try await eventually { store.metrics().pendingWrites == 5 })
+      await expect(.overloaded) { try await store.insert("too many") }
+      gate.open()
+      try await first
+      for task in waiting { try await task.value }
+      #expect(try store.ids().count == 5)
+      #expect(store.metrics().overloadedWrites == 1)
+    }
+  }
+
+  @Test func smallBatchesAndCancelledHeads() async throws {
+    try await withStore(configure: { $0.batchWritesMax = 1 }) { store, _ in
+      let gate = Gate()
+      async let first: Void = store.write { _ in gate.hold() }
+      await gate.waitUntilEntered()
+      let head = (0..<3).map { index in Task { try await store.insert("head-\(index)") } }
+      #expect(try await eventually { store.metrics().pendingWrites == 3 })
+      let tail = Task { try await store.insert("tail") }
+      #expect(try await eventually { store.metrics().pendingWrites == 4 })
+      for task in head { task.cancel() }
+      gate.open()
+      try await first
+      try await tail.value
+      #expect(try store.ids() == ["tail"])
+    }
+  }
+
+  @Test func closeFinishesWhatWaitsAndRefusesMore() async throws {
+    try await withStore { store, scratch in
+      let gate = Gate()
+      async let first: Void = store.write { _ in gate.hold() }
+      await gate.waitUntilEntered()
+      let waiting = (0..<10).map { index in Task { try await store.insert("w\(index)") } }
+      #expect(try await eventually { store.metrics().pendingWrites == 10 })
+      async let closed: Void = store.close()
+      #expect(try await eventually { store.isClosing })
+      gate.open()
+      try await first
+      for task in waiting { try await task.value }
+      await closed
+      await expect(.closed) { try await store.insert("late") }
+      await expect(.closed) { _ = try store.ids() }
+      let again = try Store(StoreConfiguration(path: scratch.file()), migrations: rowsSchema)
+      #expect(try again.ids().count == 10)
+      await again.close()
+    }
+  }
+
+  @Test(arguments: [
+    "COMMIT", " rollback", "BEGIN", "SAVEPOINT x", "PRAGMA user_version = 3", "ATTACH 'x' AS y", "VACUUM",
+    "CREATE TABLE t (a)", "-- c\nCOMMIT", "", "VALUESX (1)", "DROP TABLE rows", "ROLLBACK TO w",
+  ])
+  func onlyQueriesAndChangesRun(_ sql: String) async throws {
+    try await withStore { (store: Store, _: Scratch) async throws in
+      await expect(.invalidArgument) { _ = try await store.write { try $0.execute(sql) } }
+      await expect(.invalidArgument) { try store.read { try $0.forEach(sql) { _ in true } } }
+    }
+  }
+
+  @Test func orRollbackCannotTakeNeighboursAlong() async throws {
+    try await withStore { store, _ in
+      try await store.insert("taken")
+      let code = await storeCode {
+        _ = try await store.write { transaction in
+          try transaction.execute("INSERT INTO rows (id, body) VALUES ('lost', 'x')")
+          // Swallowed: the body claims success although SQLite rolled all of it back.
+          _ = try? transaction.execute("INSERT OR ROLLBACK INTO rows (id, body) VALUES ('taken', 'x')")
+        }
+      }
+      #expect(code == .unavailable)
+      try await store.insert("next")
+      #expect(try store.ids() == ["next", "taken"])
+    }
+  }
+
+  @Test func deferredForeignKeyFailsItsWriteOnly() async throws {
+    let schema = Migration(
+      "0002-tree",
+      """
+      CREATE TABLE tree (id BIGINT NOT NULL PRIMARY KEY,
+        parent BIGINT REFERENCES tree (id) DEFERRABLE INITIALLY DEFERRED)
+      """)
+    try await withStore(migrations: rowsSchema + [schema]) { store, _ in
+      let gate = Gate()
+      async let first: Void = store.write { _ in gate.hold() }
+      await gate.waitUntilEntered()
+      let bad = Task { try await store.write { try $0.execute("INSERT INTO tree VALUES (1, 99)") } }
+      let good = Task { try await store.insert("good") }
+      #expect(try await eventually { store.metrics().pendingWrites == 2 })
+      gate.open()
+      try await first
+      await expect(.constraint) { _ = try await bad.value }
+      try await good.value
+      #expect(try store.ids() == ["good"])
+    }
+  }
+
+  @Test func escapedTransactionIsDead() async throws {
+    try await withStore { store, _ in
+      var kept: ReadTransaction?
+      try store.read { kept = $0 }
+      let code = await storeCode { _ = try kept?.query("SELECT 1") { try $0.integer(0) } }
+      #expect(code == .invalidArgument)
+    }
+  }
+
+  @Test func returningRunsToItsEnd() async throws {
+    try await withStore { store, _ in
+      for id in ["a", "b", "c"] { try await store.insert(id) }
+      let first = try await store.write { transaction in
+        try transaction.queryOne("UPDATE rows SET body = 'new' RETURNING id") { try $0.text(0) }
+      }
+      #expect(first != nil)
+      let changed = try store.read {
+        try $0.queryOne("SELECT count(*) FROM rows WHERE body = 'new'") { try $0.integer(0) }
+      }
+      #expect(changed == 3)
+    }
+  }
+}
+
+extension Result where Failure == any Error {
+  fileprivate init(_ body: () async throws -> Success) async {
+    do { self = .success(try await body()) } catch { self = .failure(error) }
+  }
+}

@@ -1,0 +1,213 @@
+import CampanileAPI
+import CampanileCodec
+import CampanileRPC
+import CampanileStore
+import Echo
+import Foundation
+import Logging
+import NIOCore
+import NIOPosix
+import Synchronization
+import Testing
+
+@testable import Gateway
+
+/// The token that gateway and backends of a test share.
+let internalToken = "internal-token-of-the-test"
+
+/// A folder that goes with the test.
+final class TemporaryFolder: Sendable {
+  let path: String
+  init() throws {
+    path = FileManager.default.temporaryDirectory.appending(path: "gateway-tests-\(UUID())").path
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+  }
+  deinit { try? FileManager.default.removeItem(atPath: path) }
+  func file(_ name: String) -> String { path + "/" + name }
+}
+
+/// What a backend's handlers were called with.
+final class SeenCalls: Sendable {
+  private let contexts = Mutex<[CallContext]>([])
+  func add(_ context: CallContext) { contexts.withLock { $0.append(context) } }
+  var all: [CallContext] { contexts.withLock { $0 } }
+  var last: CallContext? { all.last }
+}
+
+/// The echo service, and what it was called with.
+struct RecordingEcho: RPCService {
+  let echo = EchoService()
+  let seen: SeenCalls
+
+  func register(in registry: inout MethodRegistry) {
+    registry.unary(EchoServiceMethods.echo) { request, context in
+      seen.add(context)
+      return try await echo.echo(request, context: context)
+    }
+    registry.serverStreaming(EchoServiceMethods.expand) { request, context, sink in
+      seen.add(context)
+      try await echo.expand(request, context: context, responses: sink)
+    }
+    registry.clientStreaming(EchoServiceMethods.collect) { requests, context in
+      seen.add(context)
+      return try await echo.collect(requests, context: context)
+    }
+    registry.bidirectional(EchoServiceMethods.chat) { requests, context, sink in
+      seen.add(context)
+      try await echo.chat(requests, context: context, responses: sink)
+    }
+    registry.unary(EchoServiceMethods.fail) { request, context in
+      seen.add(context)
+      return try await echo.fail(request, context: context)
+    }
+  }
+}
+
+/// A server behind the gateway.
+final class Backend: Sendable {
+  let seen = SeenCalls()
+  let server: RPCServer
+  let address: ClientConfiguration.Address
+
+  init(extra: [any RPCService] = [], port: Int = 0) async throws {
+    var registry = MethodRegistry([RecordingEcho(seen: seen)] + extra)
+    _ = registry.methods
+    server = RPCServer(
+      ServerConfiguration(port: port), dispatcher: TypedDispatcher(registry),
+      authenticator: InternalTokenAuthenticator(token: internalToken), group: MultiThreadedEventLoopGroup.singleton)
+    registry = MethodRegistry()
+    let bound = try await server.start()
+    address = ClientConfiguration.Address(host: "127.0.0.1", port: bound.port ?? 0)
+  }
+}
+
+/// A gateway with its store and server.
+final class Harness: Sendable {
+  static let group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
+  let folder: TemporaryFolder
+  let store: Store
+  let gateway: Gateway
+  let server: RPCServer
+  let port: Int
+  let recorder = RecordingObserver()
+  private let clients = Mutex<[RPCClient]>([])
+
+  init(
+    backends: [ClientConfiguration.Address], folder: TemporaryFolder? = nil,
+    configure: (inout GatewayConfiguration) -> Void = { _ in }
+  ) async throws {
+    self.folder = try folder ?? TemporaryFolder()
+    store = try Store(StoreConfiguration(path: self.folder.file("gateway.sqlite")), migrations: Gateway.migrations)
+    var configuration = GatewayConfiguration(
+      backends: backends.isEmpty
+        ? [] : [BackendConfiguration(name: "echo", servicePrefix: "campanile.rpc.v1.EchoService", addresses: backends)],
+      methods: EchoServiceMethods.all, internalToken: internalToken)
+    configure(&configuration)
+    var logger = Logger(label: "test")
+    logger.logLevel = .critical
+    gateway = try Gateway(
+      configuration, store: store, localServices: [], observer: recorder, group: Self.group, logger: logger)
+    try gateway.prepare()
+    server = RPCServer(
+      ServerConfiguration(logger: logger), dispatcher: gateway.dispatcher, authenticator: gateway.helloAuthenticator,
+      group: Self.group)
+    port = try await server.start().port ?? 0
+  }
+
+  /// Ends everything. A test that fails before it leaves connections behind, which the process's end closes.
+  func stop() async {
+    for client in clients.withLock({ $0 }) { await client.close() }
+    await server.shutdown()
+    await gateway.stop()
+    await store.close()
+  }
+
+  func client(token: String? = nil, configure: (inout ClientConfiguration) -> Void = { _ in }) throws -> RPCClient {
+    var configuration = ClientConfiguration(host: "127.0.0.1", port: port, token: token)
+    configuration.retry.attemptsMax = 1
+    configure(&configuration)
+    let client = try RPCClient(configuration)
+    clients.withLock { $0.append(client) }
+    return client
+  }
+
+  /// A client of the operator.
+  func admin() throws -> AccessServiceClient { AccessServiceClient(try client(token: internalToken)) }
+
+  func key(_ principal: String = "user/ada", scopes: [String] = [], expireTime: ProtoTimestamp? = nil) async throws
+    -> CreateApiKeyResponse
+  {
+    var request = CreateApiKeyRequest()
+    request.principal = principal
+    request.scopes = scopes
+    request.expireTime = expireTime
+    return try await admin().createApiKey(request)
+  }
+
+  /// An echo client with a new key of `ada`'s.
+  func echo(scopes: [String] = []) async throws -> EchoServiceClient {
+    EchoServiceClient(try client(token: try await key(scopes: scopes).secret))
+  }
+}
+
+/// Counts what the gateway reports of its calls.
+final class RecordingObserver: ServerObserver {
+  struct Finish: Sendable, Hashable {
+    var method: String
+    var code: String
+  }
+  let finishes = Mutex<[Finish]>([])
+  let startedCount = Atomic<Int>(0)
+
+  struct Recorder: MethodRecorder {
+    let method: String
+    let owner: RecordingObserver
+    func callStarted() { owner.startedCount.add(1, ordering: .relaxed) }
+    func callFinished(code: RPCError.Code?, durationNs: Int64) {
+      owner.finishes.withLock { $0.append(Finish(method: method, code: code?.name ?? "OK")) }
+    }
+  }
+
+  func connectionOpened() {}
+  func connectionClosed() {}
+  func recorder(for method: MethodDescriptor?) -> any MethodRecorder {
+    Recorder(method: method?.name ?? "_OTHER", owner: self)
+  }
+  var all: [Finish] { finishes.withLock { $0 } }
+}
+
+/// Waits until something holds, at most ten seconds.
+func eventually(_ what: Comment, _ condition: () async throws -> Bool) async throws {
+  let end = ContinuousClock.now + .seconds(10)
+  while ContinuousClock.now < end {
+    if try await condition() { return }
+    try await Task.sleep(for: .milliseconds(5))
+  }
+  Issue.record(what)
+}
+
+func expectFailure<T>(
+  _ code: RPCError.Code, _ reason: String, _ body: () async throws -> T,
+  sourceLocation: SourceLocation = #_sourceLocation
+) async -> RPCError? {
+  do {
+    _ = try await body()
+    Issue.record("the call succeeded", sourceLocation: sourceLocation)
+    return nil
+  } catch let error as RPCError {
+    #expect(error.code == code, sourceLocation: sourceLocation)
+    #expect(error.reason == reason, "\(error)", sourceLocation: sourceLocation)
+    return error
+  } catch {
+    Issue.record("\(error)", sourceLocation: sourceLocation)
+    return nil
+  }
+}
+
+extension EchoRequest {
+  init(_ payload: String, delayMs: Int32 = 0) {
+    self.init()
+    self.payload = payload
+    self.delayMs = delayMs
+  }
+}
