@@ -27,7 +27,6 @@ let package = Package(
   name: "campanile",
   platforms: [.macOS(.v26)],
   products: [
-    .library(name: "CampanileAPI", targets: ["CampanileAPI"]),
     .library(name: "CampanileCodec", targets: ["CampanileCodec"]),
     .library(name: "CampanileAPI", targets: ["CampanileAPI"]),
     .library(name: "CampanileRPC", targets: ["CampanileRPC"]),
@@ -61,11 +60,28 @@ let package = Package(
     .target(
       name: "TestMessages", dependencies: ["CampanileCodec"], path: "Tests/TestMessages", swiftSettings: settings),
     .testTarget(
+      name: "CampanileCodecTests", dependencies: ["CampanileCodec", "TestMessages"], swiftSettings: settings),
+    .testTarget(
       name: "APIOracleTests", dependencies: ["CampanileCodec", "CampanileAPI", "TestMessages", protobuf],
       swiftSettings: settings),
-    .testTarget(name: "CampanileRPCTests", dependencies: ["CampanileRPC", "CampanileCodec"] + nio, swiftSettings: settings),
+    .testTarget(
+      name: "CampanileRPCTests", dependencies: ["CampanileRPC", "CampanileCodec"] + nio, swiftSettings: settings),
     .target(name: "Echo", dependencies: ["CampanileAPI", "CampanileCodec", "CampanileRPC"], swiftSettings: settings),
-    .target(name: "CampanileStore", dependencies: grdb, swiftSettings: settings),
+    .target(
+      name: "Notifications",
+      dependencies: ["CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileStore"],
+      swiftSettings: settings),
+    .executableTarget(
+      name: "campanile-echo", dependencies: ["CampanileRuntime", "Echo"], path: "Sources/Executables/campanile-echo",
+      swiftSettings: settings),
+    .executableTarget(
+      name: "campanile-notifications", dependencies: ["CampanileRuntime", "CampanileStore", "Notifications"],
+      path: "Sources/Executables/campanile-notifications", swiftSettings: settings),
+    .testTarget(
+      name: "NotificationsTests",
+      dependencies: ["Notifications", "CampanileAPI", "CampanileCodec", "CampanileRPC", "CampanileStore"],
+      swiftSettings: settings),
+    .target(name: "CampanileStore", dependencies: grdb + ["CampanileRPC"], swiftSettings: settings),
     .target(
       name: "CampanileRuntime",
       dependencies: [
@@ -79,6 +95,22 @@ let package = Package(
         .product(name: "SystemPackage", package: "swift-system"),
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),
       ] + nio,
+      swiftSettings: settings),
+    .target(name: "CParentBound"),
+    .target(
+      name: "CampanileCLI",
+      dependencies: [
+        "CampanileAPI", "CampanileCodec", "CampanileRPC", "CampanileStore", "CParentBound", argumentParser, protobuf,
+        subprocess, .product(name: "SystemPackage", package: "swift-system"),
+        .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+      ],
+      exclude: ["Resources/make_sample.py"], resources: [.copy("Resources/sample.json")], swiftSettings: settings),
+    .executableTarget(
+      name: "campanile", dependencies: ["CampanileCLI"], path: "Sources/Executables/campanile",
+      swiftSettings: settings),
+    .testTarget(
+      name: "CampanileCLITests",
+      dependencies: ["CampanileCLI", "CampanileAPI", "CampanileCodec", "CampanileRPC", argumentParser, protobuf],
       swiftSettings: settings),
     .executableTarget(
       name: "store-crasher", dependencies: ["CampanileStore"], path: "Tests/Support/store-crasher",

@@ -1,0 +1,42 @@
+import CampanileRuntime
+import CampanileStore
+import Notifications
+
+/// `campanile-notifications`: buckets, notifications and unread state.
+@main
+enum Main {
+  private static let changesMax = "watch-changes-max"
+  private static let changeAgeHours = "watch-change-age-hours"
+  private static let bucketsMax = "buckets-per-user-max"
+
+  static func main() async {
+    let settings: [Setting] = [
+      .int(changesMax, default: 1_000_000, in: 1000...100_000_000, help: "changes kept for watches to resume from"),
+      .int(changeAgeHours, default: 168, in: 1...8760, help: "how long changes are kept for watches"),
+      .int(bucketsMax, default: 1000, in: 1...100_000, help: "buckets a user may have"),
+    ]
+    let specification = ServiceSpecification(name: "campanile-notifications", defaultPort: 7401, settings: settings)
+    await ServiceMain.main(specification) { context in try await open(context) }
+  }
+
+  private static func open(_ context: ServiceContext) async throws -> ServiceComponents {
+    let settings = context.settings
+    var limits = NotificationsLimits()
+    limits.changesMax = try settings.int(changesMax)
+    limits.changeAgeMsMax = Int64(try settings.int(changeAgeHours)) * 3_600_000
+    limits.bucketsPerUserMax = try settings.int(bucketsMax)
+    var store = StoreConfiguration(path: "\(try settings.string(CommonSettings.dataDir))/notifications.sqlite")
+    store.durability = try settings.string(CommonSettings.durability) == "normal" ? .normal : .full
+    let component = try await NotificationsComponent(
+      store: store, limits: limits, nowMs: { WallClock.nowMs() }, random: { UInt64.random(in: .min ... .max) })
+    var components = ServiceComponents(rpcServices: [component.service])
+    components.backgroundServices = [
+      PeriodicService("maintenance", intervalMs: 60_000, logger: context.logger) {
+        try await component.maintain(nowMs: WallClock.nowMs())
+      }
+    ]
+    components.beginDrain = { component.endWatches() }
+    components.close = { await component.close() }
+    return components
+  }
+}
