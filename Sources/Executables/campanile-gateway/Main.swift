@@ -2,6 +2,7 @@ import CampanileRPC
 import CampanileRuntime
 import CampanileStore
 import Gateway
+import Logging
 
 /// `campanile-gateway`: authenticates callers and forwards their calls to the suite's services.
 @main
