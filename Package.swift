@@ -108,5 +108,15 @@ let package = Package(
         "Gateway", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileStore", "Echo", log,
       ] + nio,
       swiftSettings: settings),
+    .target(
+      name: "Notifications",
+      dependencies: ["CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileStore"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "NotificationsTests",
+      dependencies: [
+        "Notifications", "CampanileAPI", "CampanileCodec", "CampanileRPC", "CampanileStore",
+      ] + nio,
+      swiftSettings: settings),
   ]
 )

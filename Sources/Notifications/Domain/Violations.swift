@@ -1,0 +1,62 @@
+import CampanileRPC
+
+/// Gathers what is wrong with a request, so that one answer names every field at fault.
+struct Violations {
+  /// Violations told at most; a request with more is broken as a whole.
+  static let countMax = 64
+
+  private(set) var items: [RPCError.FieldViolation] = []
+
+  var isEmpty: Bool { items.isEmpty }
+
+  /// `field` is a path in lowerCamelCase, as the JSON request has it: `notification.actions[2].type`.
+  mutating func add(_ field: String, _ description: String, _ reason: Reason) {
+    guard items.count < Self.countMax else { return }
+    items.append(.init(field: field, description: description, reason: reason.rawValue))
+  }
+
+  /// Throws INVALID_ARGUMENT when there is any. A single violation lends its reason to the error; several make it
+  /// `FIELDS_INVALID`.
+  func check() throws(RPCError) {
+    guard let first = items.first else { return }
+    let others = items.count - 1
+    throw RPCError(
+      .invalidArgument,
+      "\(first.field): \(first.description)" + (others > 0 ? " (and \(others) more)" : ""),
+      reason: others > 0 ? Reason.fieldsInvalid.rawValue : first.reason, fieldViolations: items)
+  }
+}
+
+/// The stable reasons of this service's errors.
+enum Reason: String, Sendable {
+  // About fields.
+  case required = "REQUIRED"
+  case tooLong = "TOO_LONG"
+  case tooMany = "TOO_MANY"
+  case textInvalid = "TEXT_INVALID"
+  case enumUnspecified = "ENUM_UNSPECIFIED"
+  case enumUnknown = "ENUM_UNKNOWN"
+  case urlInvalid = "URL_INVALID"
+  case colorInvalid = "COLOR_INVALID"
+  case actionValueInvalid = "ACTION_VALUE_INVALID"
+  case outOfRange = "OUT_OF_RANGE"
+  case timeRangeEmpty = "TIME_RANGE_EMPTY"
+  case fieldMaskInvalid = "FIELD_MASK_INVALID"
+  case pageTokenInvalid = "PAGE_TOKEN_INVALID"
+  case resumeTokenInvalid = "RESUME_TOKEN_INVALID"
+  case fieldsInvalid = "FIELDS_INVALID"
+  // About objects and state.
+  case bucketNotFound = "BUCKET_NOT_FOUND"
+  case notificationNotFound = "NOTIFICATION_NOT_FOUND"
+  case etagMismatch = "ETAG_MISMATCH"
+  case requestIDReused = "REQUEST_ID_REUSED"
+  case tokenTooOld = "TOKEN_TOO_OLD"
+  case bucketsExhausted = "BUCKETS_EXHAUSTED"
+  case notificationsExhausted = "NOTIFICATIONS_EXHAUSTED"
+  case watchesExhausted = "WATCHES_EXHAUSTED"
+  case bucketBusy = "BUCKET_BUSY"
+  case storeOverloaded = "STORE_OVERLOADED"
+  case storeUnavailable = "STORE_UNAVAILABLE"
+  case diskFull = "DISK_FULL"
+  case dataLoss = "DATA_LOSS"
+}

@@ -1,0 +1,116 @@
+import CampanileRPC
+import Synchronization
+
+/// Wakes the watches of a user after a commit. It carries no events: each watch reads the log at its own pace, so a slow
+/// one holds up neither writers nor memory.
+final class WatchHub: Sendable {
+  private struct State {
+    var bells: [String: [WatchBell]] = [:]
+    var count = 0
+    var isClosed = false
+  }
+
+  private let limits: NotificationsLimits
+  private let state = Mutex(State())
+
+  init(limits: NotificationsLimits) { self.limits = limits }
+
+  /// Open watches.
+  var count: Int { state.withLock { $0.count } }
+
+  /// Adds a watch. Throws RESOURCE_EXHAUSTED, reason `WATCHES_EXHAUSTED`, beyond the limits, UNAVAILABLE after `close`.
+  func add(user: String) throws(RPCError) -> WatchBell {
+    let bell = WatchBell()
+    let refusal: RPCError? = state.withLock { state in
+      if state.isClosed { return Self.closed }
+      let ofUser = state.bells[user]?.count ?? 0
+      guard ofUser < limits.watchesPerUserMax else {
+        return .exhausted(
+          "a user may have \(limits.watchesPerUserMax) open watches", .watchesExhausted,
+          limit: limits.watchesPerUserMax)
+      }
+      guard state.count < limits.watchesMax else {
+        return .exhausted(
+          "the service has \(limits.watchesMax) open watches", .watchesExhausted, limit: limits.watchesMax)
+      }
+      state.bells[user, default: []].append(bell)
+      state.count += 1
+      return nil
+    }
+    if let refusal { throw refusal }
+    return bell
+  }
+
+  func remove(_ bell: WatchBell, user: String) {
+    state.withLock { state in
+      guard var bells = state.bells[user], let index = bells.firstIndex(where: { $0 === bell }) else { return }
+      bells.remove(at: index)
+      state.bells[user] = bells.isEmpty ? nil : bells
+      state.count -= 1
+    }
+  }
+
+  /// Says that something of this user was committed.
+  func ring(user: String) {
+    let bells = state.withLock { $0.bells[user] }
+    guard let bells else { return }
+    for bell in bells { bell.ring() }
+  }
+
+  /// Ends all watches, so that the service can drain: each is told UNAVAILABLE and resumes elsewhere.
+  func close() {
+    let bells = state.withLock { state in
+      state.isClosed = true
+      return state.bells.values.flatMap { $0 }
+    }
+    for bell in bells { bell.close() }
+  }
+
+  static let closed = RPCError(.unavailable, "the service is stopping: resume the watch", reason: "SERVICE_STOPPING")
+}
+
+/// A signal that is remembered until its one waiter takes it: any number of rings before a wait are one.
+final class WatchBell: Sendable {
+  private struct State {
+    var isRung = false
+    var isClosed = false
+    var waiter: CheckedContinuation<Void, Never>?
+  }
+
+  private let state = Mutex(State())
+
+  func ring() {
+    let waiter = state.withLock { state in
+      defer { state.waiter = nil }
+      if state.waiter == nil { state.isRung = true }
+      return state.waiter
+    }
+    waiter?.resume()
+  }
+
+  func close() {
+    state.withLock { $0.isClosed = true }
+    ring()
+  }
+
+  /// Returns after the next ring. Throws `CancellationError` when the task is cancelled, UNAVAILABLE when it was closed.
+  func wait() async throws {
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let mustResume = state.withLock { state in
+          if state.isRung || state.isClosed || state.waiter != nil || Task.isCancelled {
+            state.isRung = false
+            return true
+          }
+          state.waiter = continuation
+          return false
+        }
+        if mustResume { continuation.resume() }
+      }
+    } onCancel: {
+      ring()
+    }
+    try Task.checkCancellation()
+    if state.withLock({ $0.isClosed }) { throw WatchHub.closed }
+  }
+}
