@@ -27,7 +27,6 @@ let package = Package(
   name: "campanile",
   platforms: [.macOS(.v26)],
   products: [
-    .library(name: "CampanileAPI", targets: ["CampanileAPI"]),
     .library(name: "CampanileCodec", targets: ["CampanileCodec"]),
     .library(name: "CampanileAPI", targets: ["CampanileAPI"]),
     .library(name: "CampanileRPC", targets: ["CampanileRPC"]),
@@ -43,6 +42,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
     .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0"),
+    .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
@@ -60,22 +60,57 @@ let package = Package(
     .target(
       name: "TestMessages", dependencies: ["CampanileCodec"], path: "Tests/TestMessages", swiftSettings: settings),
     .testTarget(
+      name: "CampanileCodecTests", dependencies: ["CampanileCodec", "TestMessages"], swiftSettings: settings),
+    .testTarget(
       name: "APIOracleTests", dependencies: ["CampanileCodec", "CampanileAPI", "TestMessages", protobuf],
       swiftSettings: settings),
-    .testTarget(name: "CampanileRPCTests", dependencies: ["CampanileRPC", "CampanileCodec"] + nio, swiftSettings: settings),
+    .testTarget(
+      name: "CampanileRPCTests", dependencies: ["CampanileRPC", "CampanileCodec"] + nio, swiftSettings: settings),
     .target(name: "Echo", dependencies: ["CampanileAPI", "CampanileCodec", "CampanileRPC"], swiftSettings: settings),
-    .target(name: "CampanileStore", dependencies: grdb, swiftSettings: settings),
+    .target(
+      name: "Notifications",
+      dependencies: ["CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileStore"],
+      swiftSettings: settings),
+    .executableTarget(
+      name: "campanile-echo", dependencies: ["CampanileRuntime", "Echo"], path: "Sources/Executables/campanile-echo",
+      swiftSettings: settings),
+    .executableTarget(
+      name: "campanile-notifications", dependencies: ["CampanileRuntime", "CampanileStore", "Notifications"],
+      path: "Sources/Executables/campanile-notifications", swiftSettings: settings),
+    .testTarget(
+      name: "NotificationsTests",
+      dependencies: ["Notifications", "CampanileAPI", "CampanileCodec", "CampanileRPC", "CampanileStore"],
+      swiftSettings: settings),
+    .target(name: "CampanileStore", dependencies: grdb + ["CampanileRPC"], swiftSettings: settings),
     .target(
       name: "CampanileRuntime",
       dependencies: [
-        log,
+        "CampanileAPI", "CampanileCodec", "CampanileRPC", log,
         .product(name: "Configuration", package: "swift-configuration"),
         .product(name: "CoreMetrics", package: "swift-metrics"),
         .product(name: "Hummingbird", package: "hummingbird"),
+        .product(name: "HummingbirdCore", package: "hummingbird"),
         .product(name: "Metrics", package: "swift-metrics"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+        .product(name: "SystemPackage", package: "swift-system"),
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),
       ] + nio,
+      swiftSettings: settings),
+    .target(name: "CParentBound"),
+    .target(
+      name: "CampanileCLI",
+      dependencies: [
+        "CampanileAPI", "CampanileCodec", "CampanileRPC", "CampanileStore", "CParentBound", argumentParser, protobuf,
+        subprocess, .product(name: "SystemPackage", package: "swift-system"),
+        .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+      ],
+      exclude: ["Resources/make_sample.py"], resources: [.copy("Resources/sample.json")], swiftSettings: settings),
+    .executableTarget(
+      name: "campanile", dependencies: ["CampanileCLI"], path: "Sources/Executables/campanile",
+      swiftSettings: settings),
+    .testTarget(
+      name: "CampanileCLITests",
+      dependencies: ["CampanileCLI", "CampanileAPI", "CampanileCodec", "CampanileRPC", argumentParser, protobuf],
       swiftSettings: settings),
     .executableTarget(
       name: "store-crasher", dependencies: ["CampanileStore"], path: "Tests/Support/store-crasher",
@@ -85,8 +120,7 @@ let package = Package(
     .testTarget(
       name: "CampanileRuntimeTests",
       dependencies: [
-        "CampanileRuntime", log,
-        .product(name: "Configuration", package: "swift-configuration"),
+        "CampanileAPI", "CampanileCodec", "CampanileRPC", "CampanileRuntime", "Echo", log,
         .product(name: "CoreMetrics", package: "swift-metrics"),
         .product(name: "Metrics", package: "swift-metrics"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -106,16 +140,6 @@ let package = Package(
       name: "GatewayTests",
       dependencies: [
         "Gateway", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileStore", "Echo", log,
-      ] + nio,
-      swiftSettings: settings),
-    .target(
-      name: "Notifications",
-      dependencies: ["CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileStore"],
-      swiftSettings: settings),
-    .testTarget(
-      name: "NotificationsTests",
-      dependencies: [
-        "Notifications", "CampanileAPI", "CampanileCodec", "CampanileRPC", "CampanileStore",
       ] + nio,
       swiftSettings: settings),
   ]

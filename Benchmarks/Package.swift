@@ -20,13 +20,25 @@ let package = Package(
   platforms: [.macOS(.v26)],
   dependencies: [
     .package(name: "campanile", path: ".."),
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
     .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0"),
+    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+    .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
     .package(url: "https://github.com/grpc/grpc-swift-2", from: "2.4.3"),
     .package(url: "https://github.com/grpc/grpc-swift-nio-transport", from: "2.9.2"),
     .package(url: "https://github.com/grpc/grpc-swift-protobuf", from: "2.4.1"),
   ],
   targets: [
+    .executableTarget(
+      name: "StoreBench",
+      dependencies: [
+        .product(name: "CampanileStore", package: "campanile"),
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "GRDB", package: "GRDB.swift"),
+        .product(name: "Subprocess", package: "swift-subprocess"),
+      ],
+      swiftSettings: settings),
     .executableTarget(name: "FrameLoad", cSettings: [.unsafeFlags(["-O2"])]),
     .executableTarget(name: "FrameEchoC", cSettings: [.unsafeFlags(["-O2"])]),
     .executableTarget(

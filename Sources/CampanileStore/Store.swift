@@ -89,6 +89,9 @@ public final class Store: Sendable {
     await end.wait()
   }
 
+  /// Whether `close` was called, be it finished or not.
+  public var isClosing: Bool { writer.isClosed }
+
   /// How SQLite would run a statement: the detail column of EXPLAIN QUERY PLAN.
   public func queryPlan(_ sql: String) throws -> [String] {
     try readers.withConnection { connection in try QueryPlan.details(of: sql, on: connection) }

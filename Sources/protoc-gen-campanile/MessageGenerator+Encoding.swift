@@ -55,13 +55,20 @@ extension MessageGenerator {
       source.block("if !\(field.property).isEmpty") { source in
         source.line(start(field), "let entries = writer.beginObject()")
         // In the order of the keys, so that equal messages have equal texts.
-        source.block("for key in \(keyField.type == .bool ? "[false, true]" : "\(field.property).keys.sorted()")") {
-          source in
+        source.block("for key in \(Self.sortedKeys(keyField, field.property))") { source in
           source.line("guard let value = \(field.property)[key] else { continue }")
           source.line("writer.key(key)", value.write("value"))
         }
         source.line("writer.endObject(entries)")
       }
+    }
+  }
+
+  private static func sortedKeys(_ key: FieldDescriptor, _ property: String) -> String {
+    switch key.type {
+    case .bool: "[false, true]"
+    case .string: "\(property).keysByUTF8"
+    default: "\(property).keys.sorted()"
     }
   }
 }

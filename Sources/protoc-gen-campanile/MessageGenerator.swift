@@ -48,7 +48,7 @@ struct MessageGenerator {
       source.line("")
       try EnumGenerator(enumeration, options: options, names: names).generate(&source)
     }
-    for inner in message.messages where !inner.isMapEntry {
+    for inner in message.messages where !inner.options.mapEntry {
       source.line("")
       try MessageGenerator(inner, options: options, names: names, recursion: recursion).generate(&source)
     }

@@ -37,12 +37,13 @@ struct ServiceGenerator {
           source.line("path: \(literal("\(service.fullName)/\(method.name)")),")
           source.line("kind: .\(kind(method)), idempotency: .\(try idempotency(method)),")
           source.line("requestType: \(literal(method.inputType.fullName)),")
-          source.line("responseType: \(literal(method.outputType.fullName)),", "httpRules: [")
-          for rule in try HTTPAnnotation.all(of: method) {
-            source.line(
-              "  HTTPRule(verb: \(literal(rule.verb)), template: \(literal(rule.template)), body: \(literal(rule.body))),"
-            )
+          source.line("responseType: \(literal(method.outputType.fullName)),")
+          let rules = try HTTPAnnotation.all(of: method).map { rule in
+            "  HTTPRule(verb: \(literal(rule.verb)), template: \(literal(rule.template)), body: \(literal(rule.body)))"
           }
+          if rules.isEmpty { return source.line("httpRules: [])") }
+          source.line("httpRules: [")
+          for rule in rules { source.line(rule + ",") }
           source.line("])")
         }
       }

@@ -52,14 +52,14 @@ import Testing
     try await withStore { store, scratch in
       let target = scratch.file("taken")
       try Data("mine".utf8).write(to: URL(fileURLWithPath: target))
-      #expect(await storeCode { _ = try await store.backup(to: target) } == .alreadyExists)
+      await expect(.alreadyExists) { _ = try await store.backup(to: target) }
       #expect(try Data(contentsOf: URL(fileURLWithPath: target)) == Data("mine".utf8))
     }
   }
 
   @Test func unreachableTargetAndMissingSourceAreErrors() async throws {
-    try await withStore { store, scratch in
-      #expect(await storeCode { _ = try await store.backup(to: scratch.file("no/such/dir")) } == .unavailable)
+    try await withStore { (store: Store, scratch: Scratch) async throws in
+      await expect(.unavailable) { _ = try await store.backup(to: scratch.file("no/such/dir")) }
       let missing = scratch.file("missing.sqlite")
       let code = await storeCode { _ = try await Store.backup(path: missing, to: scratch.file("b")) }
       #expect(code == .unavailable)

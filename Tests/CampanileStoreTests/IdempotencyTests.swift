@@ -32,7 +32,7 @@ import Testing
   @Test func differentRequestUnderOneIDIsRefused() async throws {
     try await withStore { store, _ in
       _ = try await create(store, key)
-      #expect(await storeCode { _ = try await create(store, key, hash: [2], id: "b") } == .requestIDReused)
+      await expect(.requestIDReused) { _ = try await create(store, key, hash: [2], id: "b") }
       #expect(try store.ids() == ["a"])
     }
   }
@@ -51,7 +51,7 @@ import Testing
 
   @Test func failureIsNotKept() async throws {
     try await withStore { store, _ in
-      #expect(await storeCode { _ = try await create(store, key, failing: true) } == .constraint)
+      await expect(.constraint) { _ = try await create(store, key, failing: true) }
       let kept = try store.ids()
       #expect(kept.isEmpty)
       let retried = try await create(store, key)

@@ -72,7 +72,7 @@ import Testing
   }
 
   @Test func readsCannotChange() async throws {
-    try await withStore { store, _ in
+    try await withStore { (store: Store, _: Scratch) async throws in
       for sql in ["INSERT INTO rows VALUES ('a', 'b')", "WITH x AS (SELECT 1) DELETE FROM rows"] {
         #expect(throws: StoreError.self) { try store.read { try $0.forEach(sql) { _ in true } } }
       }
@@ -94,7 +94,7 @@ import Testing
 
   @Test(arguments: ["SELECT $1, $3", "SELECT :name", "SELECT $0", "SELECT $1, ?", "SELECT $x", "SELECT ?2", "SELEC 1"])
   func otherParametersAreRefused(_ sql: String) async throws {
-    try await withStore { store, _ in
+    try await withStore { (store: Store, _: Scratch) async throws in
       let code = await storeCode { _ = try store.readSingle { try $0.queryOne(sql, [1, 2]) { try $0.integer(0) } } }
       #expect(code == .invalidArgument)
     }
@@ -160,7 +160,7 @@ import Testing
   }
 
   @Test func scansAreFound() async throws {
-    try await withStore { store, _ in
+    try await withStore { (store: Store, _: Scratch) async throws in
       #expect(try store.fullScans("SELECT * FROM rows WHERE id = $1").isEmpty)
       #expect(try !store.fullScans("SELECT * FROM rows WHERE body = $1").isEmpty)
       #expect(try !store.fullScans("SELECT id FROM rows ORDER BY id LIMIT 1").isEmpty)

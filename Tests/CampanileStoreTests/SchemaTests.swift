@@ -20,14 +20,15 @@ import Testing
     "UPDATE store_counters SET value = value + $1 WHERE name = $2 RETURNING value",
   ])
   func ownStatementsUseIndexes(_ sql: String) async throws {
-    try await withStore { store, _ in
+    try await withStore { (store: Store, _: Scratch) async throws in
       #expect(try store.fullScans(sql).isEmpty)
     }
   }
 
   @Test func stepsOfAPlanAreToldApart() {
     let details = [
-      "SCAN rows", "SCAN rows USING INDEX i", "SEARCH rows USING INDEX i (a=?)", "SCAN CONSTANT ROW", "SCAN (subquery-1)",
+      "SCAN rows", "SCAN rows USING INDEX i", "SEARCH rows USING INDEX i (a=?)", "SCAN CONSTANT ROW",
+      "SCAN (subquery-1)",
     ]
     #expect(QueryPlan.fullScans(in: details, allowingIndexScans: false) == ["SCAN rows", "SCAN rows USING INDEX i"])
     #expect(QueryPlan.fullScans(in: details, allowingIndexScans: true) == ["SCAN rows"])

@@ -1,6 +1,7 @@
 import CampanileStore
 import Foundation
 import Synchronization
+import Testing
 
 /// A directory that goes away with the test.
 final class Scratch: Sendable {
@@ -59,6 +60,14 @@ func storeCode(_ body: () async throws -> Void) async -> StoreError.Code? {
   } catch {
     return nil
   }
+}
+
+/// Expects `body` to throw a store error of this code.
+func expect(
+  _ code: StoreError.Code, sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> Void
+) async {
+  let thrown = await storeCode(body)
+  #expect(thrown == code, sourceLocation: sourceLocation)
 }
 
 /// A gate that holds the writer's thread inside a body until it is opened.

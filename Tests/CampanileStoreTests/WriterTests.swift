@@ -86,7 +86,7 @@ import Testing
   }
 
   @Test func cancelledTaskIsNotQueued() async throws {
-    try await withStore { store, _ in
+    try await withStore { (store: Store, _: Scratch) async throws in
       let task = Task {
         withUnsafeCurrentTask { $0?.cancel() }
         try await store.insert("never")
@@ -103,7 +103,7 @@ import Testing
       await gate.waitUntilEntered()
       let waiting = (0..<5).map { index in Task { try await store.insert("w\(index)") } }
       #expect(try await eventually { store.metrics().pendingWrites == 5 })
-      #expect(await storeCode { try await store.insert("too many") } == .overloaded)
+      await expect(.overloaded) { try await store.insert("too many") }
       gate.open()
       try await first
       for task in waiting { try await task.value }
@@ -142,8 +142,8 @@ import Testing
       try await first
       for task in waiting { try await task.value }
       await closed
-      #expect(await storeCode { try await store.insert("late") } == .closed)
-      #expect(await storeCode { _ = try store.ids() } == .closed)
+      await expect(.closed) { try await store.insert("late") }
+      await expect(.closed) { _ = try store.ids() }
       let again = try Store(StoreConfiguration(path: scratch.file()), migrations: rowsSchema)
       #expect(try again.ids().count == 10)
       await again.close()
@@ -155,9 +155,9 @@ import Testing
     "CREATE TABLE t (a)", "-- c\nCOMMIT", "", "VALUESX (1)", "DROP TABLE rows", "ROLLBACK TO w",
   ])
   func onlyQueriesAndChangesRun(_ sql: String) async throws {
-    try await withStore { store, _ in
-      #expect(await storeCode { _ = try await store.write { try $0.execute(sql) } } == .invalidArgument)
-      #expect(await storeCode { try store.read { try $0.forEach(sql) { _ in true } } } == .invalidArgument)
+    try await withStore { (store: Store, _: Scratch) async throws in
+      await expect(.invalidArgument) { _ = try await store.write { try $0.execute(sql) } }
+      await expect(.invalidArgument) { try store.read { try $0.forEach(sql) { _ in true } } }
     }
   }
 
@@ -193,7 +193,7 @@ import Testing
       #expect(try await eventually { store.metrics().pendingWrites == 2 })
       gate.open()
       try await first
-      #expect(await storeCode { _ = try await bad.value } == .constraint)
+      await expect(.constraint) { _ = try await bad.value }
       try await good.value
       #expect(try store.ids() == ["good"])
     }
@@ -215,7 +215,9 @@ import Testing
         try transaction.queryOne("UPDATE rows SET body = 'new' RETURNING id") { try $0.text(0) }
       }
       #expect(first != nil)
-      let changed = try store.read { try $0.queryOne("SELECT count(*) FROM rows WHERE body = 'new'") { try $0.integer(0) } }
+      let changed = try store.read {
+        try $0.queryOne("SELECT count(*) FROM rows WHERE body = 'new'") { try $0.integer(0) }
+      }
       #expect(changed == 3)
     }
   }

@@ -99,9 +99,9 @@ final class Harness: Sendable {
     self.folder = try folder ?? TemporaryFolder()
     store = try Store(StoreConfiguration(path: self.folder.file("gateway.sqlite")), migrations: Gateway.migrations)
     var configuration = GatewayConfiguration(
-      backends: [
-        BackendConfiguration(name: "echo", servicePrefix: "campanile.rpc.v1.EchoService", addresses: backends)
-      ], methods: EchoServiceMethods.all, internalToken: internalToken)
+      backends: backends.isEmpty
+        ? [] : [BackendConfiguration(name: "echo", servicePrefix: "campanile.rpc.v1.EchoService", addresses: backends)],
+      methods: EchoServiceMethods.all, internalToken: internalToken)
     configure(&configuration)
     var logger = Logger(label: "test")
     logger.logLevel = .critical

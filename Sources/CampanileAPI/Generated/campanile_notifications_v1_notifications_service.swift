@@ -1628,7 +1628,7 @@ public struct UnreadCounts: ProtoMessage {
     if !self.byBucket.isEmpty {
       writer.name(",\"byBucket\":")
       let entries = writer.beginObject()
-      for key in self.byBucket.keys.sorted() {
+      for key in self.byBucket.keysByUTF8 {
         guard let value = self.byBucket[key] else { continue }
         writer.key(key)
         writer.int32(value)

@@ -203,7 +203,7 @@ public struct HealthListResponse: ProtoMessage {
     if !self.statuses.isEmpty {
       writer.name(",\"statuses\":")
       let entries = writer.beginObject()
-      for key in self.statuses.keys.sorted() {
+      for key in self.statuses.keysByUTF8 {
         guard let value = self.statuses[key] else { continue }
         writer.key(key)
         value.encode(to: &writer)
@@ -225,24 +225,21 @@ public enum HealthMethods {
     kind: .unary, idempotency: .noSideEffects,
     requestType: "grpc.health.v1.HealthCheckRequest",
     responseType: "grpc.health.v1.HealthCheckResponse",
-    httpRules: [
-    ])
+    httpRules: [])
   /// List answers the state of every service that the server knows.
   public static let list = MethodDescriptor(
     path: "grpc.health.v1.Health/List",
     kind: .unary, idempotency: .noSideEffects,
     requestType: "grpc.health.v1.HealthListRequest",
     responseType: "grpc.health.v1.HealthListResponse",
-    httpRules: [
-    ])
+    httpRules: [])
   /// Watch sends the state at once and then at every change.
   public static let watch = MethodDescriptor(
     path: "grpc.health.v1.Health/Watch",
     kind: .serverStreaming, idempotency: .noSideEffects,
     requestType: "grpc.health.v1.HealthCheckRequest",
     responseType: "grpc.health.v1.HealthCheckResponse",
-    httpRules: [
-    ])
+    httpRules: [])
 
   /// All methods in the order of the proto.
   public static let all: [MethodDescriptor] = [check, list, watch]

@@ -25,7 +25,7 @@ extension JSONReader {
   /// Reads a map's `uint64` or `fixed64` key, with the colon.
   public mutating func uint64Key() throws(ProtoJSONError) -> UInt64 {
     let (negative, magnitude) = try integerKey()
-    guard !negative || magnitude == 0 else { throw keyFailure(.outOfRange, "the key is outside uint64") }
+    guard !negative else { throw keyFailure(.outOfRange, "the key is outside uint64") }
     return magnitude
   }
 

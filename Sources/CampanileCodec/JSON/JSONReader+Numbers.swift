@@ -10,7 +10,7 @@ extension JSONReader {
   /// Reads a `uint32` or `fixed32`.
   @inlinable
   public mutating func uint32() throws(ProtoJSONError) -> UInt32 {
-    let wide = try int64()
+    let wide = try uint64()
     guard let value = UInt32(exactly: wide) else { throw numberFailure(.outOfRange, "the number is outside uint32") }
     return value
   }
@@ -28,9 +28,10 @@ extension JSONReader {
   /// Reads a `uint64` or `fixed64`.
   @inlinable
   public mutating func uint64() throws(ProtoJSONError) -> UInt64 {
-    if let value = try shortInteger(), value >= 0 { return UInt64(value) }
+    // Zero is looked at twice because of `-0`, which no unsigned type has.
+    if let value = try shortInteger(), value > 0 { return UInt64(value) }
     let (negative, magnitude) = try integer()
-    guard !negative || magnitude == 0 else { throw numberFailure(.outOfRange, "the number is outside uint64") }
+    guard !negative else { throw numberFailure(.outOfRange, "the number is outside uint64") }
     return magnitude
   }
 
@@ -96,10 +97,8 @@ extension JSONReader {
 
   /// Reads a `double`: a number, a string with one, or `"NaN"`, `"Infinity"`, `"-Infinity"`.
   public mutating func double() throws(ProtoJSONError) -> Double {
-    let first = peek()
-    numberStart = position
-    if first == UInt8(ascii: "\""), let special = specialNumber() { return special }
-    let text = try numberText("a number")
+    let text = try floatingPointText()
+    if let special = Self.specialNumber(text) { return special }
     guard let value = DecimalText(text).double(), value.isFinite else {
       throw numberFailure(.outOfRange, "the number is outside double")
     }
@@ -108,14 +107,29 @@ extension JSONReader {
 
   /// Reads a `float`, with the same forms as a `double`.
   public mutating func float() throws(ProtoJSONError) -> Float {
-    let first = peek()
-    numberStart = position
-    if first == UInt8(ascii: "\""), let special = specialNumber() { return Float(special) }
-    let text = try numberText("a number")
+    let text = try floatingPointText()
+    if let special = Self.specialNumber(text) { return Float(special) }
     guard let value = DecimalText(text).float(), value.isFinite else {
       throw numberFailure(.outOfRange, "the number is outside float")
     }
     return value
+  }
+
+  private mutating func floatingPointText() throws(ProtoJSONError) -> UnsafeBufferPointer<UInt8> {
+    _ = peek()
+    numberStart = position
+    return try numberText("a number", special: true)
+  }
+
+  private static func specialNumber(_ text: UnsafeBufferPointer<UInt8>) -> Double? {
+    guard let base = text.baseAddress else { return nil }
+    let name = JSONName(start: base, count: text.count)
+    switch name.count {
+    case 3: return name.matches("NaN") ? .nan : nil
+    case 8: return name.matches("Infinity") ? .infinity : nil
+    case 9: return name.matches("-Infinity") ? -.infinity : nil
+    default: return nil
+    }
   }
 
   @usableFromInline
@@ -124,24 +138,17 @@ extension JSONReader {
     failure(code, detail, at: numberStart)
   }
 
-  private mutating func specialNumber() -> Double? {
-    for (text, value) in [
-      ("\"NaN\"" as StaticString, Double.nan), ("\"Infinity\"", .infinity), ("\"-Infinity\"", -.infinity),
-    ] {
-      let count = text.utf8CodeUnitCount
-      guard end - position >= count, JSONBytes.equal(position, text.utf8Start, count: count) else { continue }
-      position += count
-      return value
-    }
-    return nil
-  }
-
-  /// Consumes a number, bare or in a string, and returns its text, which is in JSON's grammar.
-  mutating func numberText(_ expected: String) throws(ProtoJSONError) -> UnsafeBufferPointer<UInt8> {
+  /// Consumes a number, bare or in a string, and returns its text, which is in JSON's grammar or, if `special`,
+  /// one of the names in a string that `specialNumber` knows.
+  mutating func numberText(_ expected: String, special: Bool = false) throws(ProtoJSONError) -> UnsafeBufferPointer<
+    UInt8
+  > {
     guard peek() != UInt8(ascii: "\"") else {
       let name = try keyWithEscapes()
       let text = UnsafeBufferPointer(start: name.start, count: name.count)
-      guard Self.isNumber(text) else { throw numberFailure(.wrongType, "expected \(expected)") }
+      guard Self.isNumber(text) || (special && Self.specialNumber(text) != nil) else {
+        throw numberFailure(.wrongType, "expected \(expected)")
+      }
       return text
     }
     let first = position

@@ -48,27 +48,28 @@ extension JSONReader {
     return value
   }
 
-  /// Consumes one value of any type and returns its text as it stands, checked: grammar, UTF-8, depth, and no key twice
-  /// in one object.
+  /// Consumes one value of any type and returns its text as it stands, checked: grammar, UTF-8, depth, numbers within
+  /// double, and no key twice in one object.
   public mutating func rawValue() throws(ProtoJSONError) -> String {
     _ = peek()
     let first = position
-    try skip(uniqueKeys: true)
+    try skip(strict: true)
     return String(decoding: UnsafeBufferPointer(start: first, count: position - first), as: UTF8.self)
   }
 
-  /// Consumes one value of any type, checked like `rawValue()` but for keys that are there twice.
+  /// Consumes one value of any type, checked like `rawValue()` but for numbers' range and keys that are there
+  /// twice.
   public mutating func skipValue() throws(ProtoJSONError) {
-    try skip(uniqueKeys: false)
+    try skip(strict: false)
   }
 
-  private mutating func skip(uniqueKeys: Bool) throws(ProtoJSONError) {
+  private mutating func skip(strict: Bool) throws(ProtoJSONError) {
     switch peek() {
-    case UInt8(ascii: "{"): try skipObject(uniqueKeys: uniqueKeys)
+    case UInt8(ascii: "{"): try skipObject(strict: strict)
     case UInt8(ascii: "["):
       var more = try beginArray()
       while more {
-        try skip(uniqueKeys: uniqueKeys)
+        try skip(strict: strict)
         more = try nextElement()
       }
     case UInt8(ascii: "\""): try skipString()
@@ -77,21 +78,27 @@ extension JSONReader {
     case UInt8(ascii: "n"): try literal("null")
     default:
       numberStart = position
-      _ = try numberText("a value")
+      let text = try numberText("a value")
+      guard !strict || DecimalText(text).double()?.isFinite == true else {
+        throw numberFailure(.outOfRange, "the number is outside double")
+      }
     }
   }
 
   // Recursion is bounded by `depthLeft`.
-  private mutating func skipObject(uniqueKeys: Bool) throws(ProtoJSONError) {
-    var keys: Set<String> = []
+  private mutating func skipObject(strict: Bool) throws(ProtoJSONError) {
+    // Bytes, since strings that differ only in their Unicode normalization are equal in Swift and not in JSON.
+    var keys: Set<[UInt8]> = []
     var more = try beginObject()
     while more {
-      if uniqueKeys {
-        if !keys.insert(try stringKey()).inserted { throw keyFailure(.duplicateField, "the object has this key twice") }
+      if strict {
+        let name = try key()
+        let bytes = Array(UnsafeBufferPointer(start: name.start, count: name.count))
+        if !keys.insert(bytes).inserted { throw keyFailure(.duplicateField, "the object has this key twice") }
       } else {
         _ = try key()
       }
-      try skip(uniqueKeys: uniqueKeys)
+      try skip(strict: strict)
       more = try nextMember()
     }
   }

@@ -177,3 +177,10 @@ extension JSONWriter {
     append(raw: "\":")
   }
 }
+
+extension Dictionary where Key == String {
+  /// The keys in the order of their UTF-8, in which a map is written.
+  public var keysByUTF8: [String] {
+    keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+  }
+}

@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
+import SystemPackage
 
 /// Reading of small files, with the check that private ones are private.
 enum PrivateFile {
@@ -19,72 +13,53 @@ enum PrivateFile {
   static func read(
     path: String, key: String, maximumBytes: Int, isPrivate: Bool
   ) throws(ConfigurationError) -> [UInt8] {
-    // O_NONBLOCK so that a FIFO in the file's place cannot hold the start up.
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-    guard descriptor >= 0 else {
-      throw unreadable(path, key, String(cString: strerror(errno)))
+    let result: Result<[UInt8], ConfigurationError>
+    do {
+      // Non-blocking, so that a FIFO in the file's place cannot hold the start up.
+      let descriptor = try FileDescriptor.open(
+        FilePath(path), .readOnly, options: [.closeOnExec, .nonBlocking])
+      result = try descriptor.closeAfter {
+        let status = try descriptor.stat()
+        if let error = problem(status, path: path, key: key, isPrivate: isPrivate) { return .failure(error) }
+        guard let bytes = try readAll(descriptor, maximumBytes: maximumBytes) else {
+          return .failure(unreadable(path, key, "longer than \(maximumBytes) bytes"))
+        }
+        return .success(bytes)
+      }
+    } catch {
+      throw unreadable(path, key, String(describing: error))
     }
-    defer { close(descriptor) }
-    var status = stat()
-    guard fstat(descriptor, &status) == 0 else {
-      throw unreadable(path, key, String(cString: strerror(errno)))
-    }
-    guard status.st_mode & S_IFMT == S_IFREG else {
-      throw unreadable(path, key, "not a regular file")
-    }
-    if isPrivate {
-      try checkMode(UInt32(status.st_mode), path: path, key: key)
-    }
-    return try readAll(descriptor, path: path, key: key, maximumBytes: maximumBytes)
+    return try result.get()
   }
 
-  /// Checks that a private file exists and is private, without reading it. Throws as `read` does.
+  /// Checks that a private file exists and is private. Throws as `read` does.
   static func check(path: String, key: String) throws(ConfigurationError) {
     _ = try read(path: path, key: key, maximumBytes: 1024 * 1024, isPrivate: true)
   }
 
-  private static func checkMode(_ mode: UInt32, path: String, key: String) throws(ConfigurationError) {
-    guard mode & 0o077 == 0 else {
-      let octal = String(mode & 0o777, radix: 8)
-      throw ConfigurationError(
-        code: .insecureFile, key: key,
-        message: "\(key): \(path) has mode 0\(octal), so others can access it; run: chmod 600 '\(path)'")
-    }
+  private static func problem(_ status: Stat, path: String, key: String, isPrivate: Bool) -> ConfigurationError? {
+    guard status.type == .regular else { return unreadable(path, key, "not a regular file") }
+    let mode = status.permissions.rawValue
+    guard isPrivate, mode & 0o077 != 0 else { return nil }
+    return ConfigurationError(
+      code: .insecureFile, key: key,
+      message: "\(key): \(path) has mode 0\(String(mode, radix: 8)), so others can access it; run: chmod 600 '\(path)'")
   }
 
-  private static func readAll(
-    _ descriptor: Int32, path: String, key: String, maximumBytes: Int
-  ) throws(ConfigurationError) -> [UInt8] {
+  /// Answers nil when there is more than `maximumBytes`.
+  private static func readAll(_ descriptor: FileDescriptor, maximumBytes: Int) throws -> [UInt8]? {
     var bytes: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 16 * 1024)
     while true {
-      let count = readChunk(descriptor, &chunk)
-      if count < 0 {
-        if errno == EINTR { continue }
-        throw unreadable(path, key, String(cString: strerror(errno)))
-      }
+      let count = try chunk.withUnsafeMutableBytes { try descriptor.read(into: $0) }
       if count == 0 { return bytes }
       bytes.append(contentsOf: chunk[..<count])
-      if bytes.count > maximumBytes {
-        throw unreadable(path, key, "longer than \(maximumBytes) bytes")
-      }
-    }
-  }
-
-  private static func readChunk(_ descriptor: Int32, _ chunk: inout [UInt8]) -> Int {
-    chunk.withUnsafeMutableBytes { buffer in
-      #if canImport(Glibc)
-        Glibc.read(descriptor, buffer.baseAddress, buffer.count)
-      #elseif canImport(Musl)
-        Musl.read(descriptor, buffer.baseAddress, buffer.count)
-      #else
-        Darwin.read(descriptor, buffer.baseAddress, buffer.count)
-      #endif
+      if bytes.count > maximumBytes { return nil }
     }
   }
 
   private static func unreadable(_ path: String, _ key: String, _ cause: String) -> ConfigurationError {
     ConfigurationError(
-      code: .unreadableFile, key: key, message: "\(key): cannot read \(path): \(cause)")
+      code: .unreadableFile, key: key, message: "\(key): cannot read \(path.singleLine): \(cause)")
   }
 }

@@ -36,13 +36,21 @@ public final class HealthRegistry: Sendable {
     }
   }
 
-  /// Turns every service and the server NOT_SERVING for good: the first step of a graceful shutdown.
+  /// Turns every service and the server NOT_SERVING for good and ends all watches after they have told it: the first
+  /// step of a graceful shutdown. A watch that went on would be an open call that keeps the server from draining.
   public func beginDraining() {
-    state.withLock { state in
+    let ended = state.withLock { state in
       state.isDraining = true
       for service in state.statuses.keys { Self.apply(.notServing, to: service, in: &state) }
+      defer { state.watchers.removeAll() }
+      return Array(state.watchers.values)
     }
+    // Outside the lock, because finishing runs onTermination, which takes it.
+    for watcher in ended { watcher.continuation.finish() }
   }
+
+  /// Whether a graceful shutdown has begun.
+  public var isDraining: Bool { state.withLock { $0.isDraining } }
 
   /// The state of `service`; nil when the server has none of that name.
   public func status(of service: String) -> HealthStatus? {
@@ -62,7 +70,8 @@ public final class HealthRegistry: Sendable {
   /// The state of `service` now and after each change; `serviceUnknown` while there is none of that name.
   ///
   /// Only the newest state is kept for a slow reader: the latest state is what counts, and so a watch never holds
-  /// more than one element. Equal states are not repeated. The watch ends when its reader stops or at `finish()`.
+  /// more than one element. Equal states are not repeated. The watch ends when its reader stops, and by
+  /// itself when draining begins.
   /// - Returns: nil when `maximumWatchers` are open; callers answer RESOURCE_EXHAUSTED.
   public func watch(_ service: String) -> AsyncStream<HealthStatus>? {
     let (stream, continuation) = AsyncStream.makeStream(of: HealthStatus.self, bufferingPolicy: .bufferingNewest(1))
@@ -71,6 +80,11 @@ public final class HealthRegistry: Sendable {
       let id = state.nextWatcher
       state.nextWatcher += 1
       let status = state.statuses[service] ?? .serviceUnknown
+      guard !state.isDraining else {
+        continuation.yield(status)
+        continuation.finish()
+        return id
+      }
       state.watchers[id] = Watcher(service: service, last: status, continuation: continuation)
       continuation.yield(status)
       return id
@@ -80,17 +94,6 @@ public final class HealthRegistry: Sendable {
       _ = self?.state.withLock { $0.watchers.removeValue(forKey: id) }
     }
     return stream
-  }
-
-  /// Ends all watches: the last step of a graceful shutdown.
-  public func finish() {
-    // Finished outside the lock, because finishing runs onTermination, which takes it.
-    let watchers = state.withLock { state in
-      let watchers = Array(state.watchers.values)
-      state.watchers.removeAll()
-      return watchers
-    }
-    for watcher in watchers { watcher.continuation.finish() }
   }
 
   private static func apply(_ status: HealthStatus, to service: String, in state: inout State) {

@@ -1,3 +1,4 @@
+public import CampanileRPC
 public import CoreMetrics
 import Synchronization
 
@@ -5,81 +6,71 @@ import Synchronization
 ///
 /// `campanile_server_handled_total{service,method,code}`, `campanile_server_handling_seconds{service,method}`,
 /// `campanile_server_started_total{service,method}`, `campanile_server_open_calls` and
-/// `campanile_server_open_connections`. Methods that were not named at the start count as `_OTHER`, so that callers
-/// cannot make up label values. Safe to use from any thread.
-public final class RPCServerMetrics: Sendable {
-  private let methods: [String: MethodMetrics]
-  private let other: MethodMetrics
+/// `campanile_server_open_connections`. Unknown methods count as `_OTHER`, so that callers cannot make up label values.
+/// Safe to use from any thread.
+public final class RPCServerMetrics: ServerObserver {
+  private let factory: any MetricsFactory
   private let openCalls: any MeterHandler
   private let openConnections: any MeterHandler
 
-  /// - Parameter methods: paths of all methods on the port, `package.Service/Method`.
-  public init(factory: any MetricsFactory, methods: some Sequence<String>) {
-    var known: [String: MethodMetrics] = [:]
-    for path in methods { known[path] = MethodMetrics(path: path, factory: factory) }
-    self.methods = known
-    other = MethodMetrics(path: "\(MetricsRegistry.otherLabel)/\(MetricsRegistry.otherLabel)", factory: factory)
+  public init(factory: any MetricsFactory) {
+    self.factory = factory
     openCalls = factory.makeMeter(label: "campanile_server_open_calls", dimensions: [])
     openConnections = factory.makeMeter(label: "campanile_server_open_connections", dimensions: [])
   }
 
-  /// A call to `path` has been accepted.
-  public func callStarted(_ path: String) {
-    (methods[path] ?? other).started.increment(by: 1)
-    openCalls.increment(by: 1)
-  }
-
-  /// A started call has ended. `status` is a gRPC status number; numbers beyond 16 count as UNKNOWN.
-  public func callEnded(_ path: String, status: Int, durationNanoseconds: Int64) {
-    let metrics = methods[path] ?? other
-    openCalls.decrement(by: 1)
-    metrics.handled(status).increment(by: 1)
-    metrics.seconds.recordNanoseconds(durationNanoseconds)
-  }
-
-  /// A connection has been accepted.
   public func connectionOpened() { openConnections.increment(by: 1) }
 
-  /// A connection has ended.
   public func connectionClosed() { openConnections.decrement(by: 1) }
 
-  /// The names of the gRPC status numbers, 0 to 16.
-  static let statusNames = [
-    "OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS",
-    "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE", "UNIMPLEMENTED",
-    "INTERNAL", "UNAVAILABLE", "DATA_LOSS", "UNAUTHENTICATED",
-  ]
+  /// The recorder of one method; nil is every unknown one.
+  public func recorder(for method: MethodDescriptor?) -> any MethodRecorder {
+    let other = MetricsRegistry.otherLabel
+    return MethodMetrics(
+      dimensions: [("service", method?.service ?? other), ("method", method?.name ?? other)], factory: factory,
+      openCalls: openCalls)
+  }
 }
 
 /// The handles of one method.
-private final class MethodMetrics: Sendable {
-  let started: any CounterHandler
-  let seconds: any TimerHandler
+private final class MethodMetrics: MethodRecorder {
   private let dimensions: [(String, String)]
   private let factory: any MetricsFactory
-  private let ok: any CounterHandler
+  private let openCalls: any MeterHandler
+  private let started: any CounterHandler
+  private let seconds: any TimerHandler
+  private let succeeded: any CounterHandler
   // Made at their first use: most methods never answer most codes, and each would be a line of every scrape.
-  private let failures = Mutex<[Int: any CounterHandler]>([:])
+  private let failures = Mutex<[RPCError.Code: any CounterHandler]>([:])
 
-  init(path: String, factory: any MetricsFactory) {
-    let parts = path.split(separator: "/", maxSplits: 1)
-    let service = parts.first.map(String.init) ?? ""
-    dimensions = [("service", service), ("method", parts.count > 1 ? String(parts[1]) : "")]
+  init(dimensions: [(String, String)], factory: any MetricsFactory, openCalls: any MeterHandler) {
+    self.dimensions = dimensions
     self.factory = factory
+    self.openCalls = openCalls
     started = factory.makeCounter(label: "campanile_server_started_total", dimensions: dimensions)
     seconds = factory.makeTimer(label: "campanile_server_handling_seconds", dimensions: dimensions)
-    ok = factory.makeCounter(label: "campanile_server_handled_total", dimensions: dimensions + [("code", "OK")])
+    succeeded = factory.makeCounter(
+      label: "campanile_server_handled_total", dimensions: dimensions + [("code", "OK")])
   }
 
-  func handled(_ status: Int) -> any CounterHandler {
-    if status == 0 { return ok }
-    let names = RPCServerMetrics.statusNames
-    let status = names.indices.contains(status) ? status : 2
+  func callStarted() {
+    started.increment(by: 1)
+    openCalls.increment(by: 1)
+  }
+
+  func callFinished(code: RPCError.Code?, durationNs: Int64) {
+    openCalls.decrement(by: 1)
+    handled(code).increment(by: 1)
+    seconds.recordNanoseconds(durationNs)
+  }
+
+  private func handled(_ code: RPCError.Code?) -> any CounterHandler {
+    guard let code else { return succeeded }
     return failures.withLock { failures in
-      if let counter = failures[status] { return counter }
+      if let counter = failures[code] { return counter }
       let counter = factory.makeCounter(
-        label: "campanile_server_handled_total", dimensions: dimensions + [("code", names[status])])
-      failures[status] = counter
+        label: "campanile_server_handled_total", dimensions: dimensions + [("code", code.name)])
+      failures[code] = counter
       return counter
     }
   }

@@ -12,12 +12,9 @@ public struct Backoff: Sendable, Hashable {
   public func delayMs(attempts: Int, random: Double) -> Int64 {
     var delay = Double(max(0, baseMs))
     let cap = Double(max(0, capMs))
-    var step = 1
-    while step < attempts, delay < cap {
-      delay *= max(1, multiplier)
-      step += 1
-    }
+    // Bounded: a multiplier of 1 never reaches the cap.
+    for _ in 1..<max(2, min(attempts, 1_000)) where attempts > 1 && delay < cap { delay *= max(1, multiplier) }
     let varied = min(delay, cap) * (1 + jitter * (2 * random - 1))
-    return varied.isFinite ? Int64(max(0, min(varied, Double(Int64.max / 2)))) : capMs
+    return varied.isFinite ? Int64(max(0, min(varied, Double(Int64.max / 2)))) : max(0, capMs)
   }
 }

@@ -42,6 +42,8 @@ final class GroupCommitWriter: Sendable {
   /// Takes no further writes; the thread ends after those that wait.
   func close() { queue.close() }
 
+  var isClosed: Bool { queue.isClosed }
+
   func snapshot() -> StoreMetrics {
     var snapshot = metrics.withLock { $0 }
     (snapshot.overloadedWrites, snapshot.cancelledWrites) = queue.refusals

@@ -25,6 +25,8 @@ final class WriteQueue: Sendable {
 
   var count: Int { state.withLock { $0.items.count - $0.cancelledCount } }
 
+  var isClosed: Bool { state.withLock { $0.isClosed } }
+
   var refusals: (overloaded: Int64, cancelled: Int64) { state.withLock { ($0.overloaded, $0.cancelled) } }
 
   /// Queues a write, or says why not: `overloaded`, `closed`, or its caller cancelled it.

@@ -13,9 +13,10 @@ enum HealthReport: Sendable, Hashable {
 
 /// Keeps `grpc.health.v1.Health/Watch` open on an address, and with it a connection. Used on its event loop only.
 ///
-/// A server without the method counts as serving as soon as it has said so.
+/// A server without the method counts as serving as long as there is a connection, which is looked at now and then.
 final class HealthWatch: ClientCallHandler {
   private static let retryMs: Int64 = 500
+  private static let retryMsUnimplemented: Int64 = 2_000
 
   private let client: RPCClient
   private let loop: any EventLoop
@@ -33,6 +34,7 @@ final class HealthWatch: ClientCallHandler {
 
   func start() {
     guard !isStopped else { return }
+    if !client.isReady(on: loop) { report(.unknown) }
     let head = CallHead(method: HealthMethods.watch.path, kind: .serverStreaming, deadline: nil)
     call = client.startCall(head, params: UnsafeRawBufferPointer(start: nil, count: 0), on: loop, handler: self)
   }
@@ -52,18 +54,22 @@ final class HealthWatch: ClientCallHandler {
     report(response?.status == .serving ? .serving : .notServing)
   }
 
-  func callFinished(result: UnsafeRawBufferPointer) { ended(.unknown) }
+  func callFinished(result: UnsafeRawBufferPointer) { ended(.unknown, retryMs: Self.retryMs) }
 
   func callFailed(error: RPCError, rawError: UnsafeRawBufferPointer?) {
-    ended(error.code == .unimplemented && rawError != nil ? .serving : .unknown)
+    if error.code == .unimplemented, rawError != nil {
+      ended(.serving, retryMs: Self.retryMsUnimplemented)
+    } else {
+      ended(.unknown, retryMs: Self.retryMs)
+    }
   }
 
   func callCredit(messages: Int) {}
 
-  private func ended(_ last: HealthReport) {
+  private func ended(_ last: HealthReport, retryMs: Int64) {
     call = nil
     guard !isStopped else { return }
     report(last)
-    retry = loop.assumeIsolated().scheduleTask(in: .milliseconds(Self.retryMs)) { self.start() }
+    retry = loop.assumeIsolated().scheduleTask(in: .milliseconds(retryMs)) { self.start() }
   }
 }

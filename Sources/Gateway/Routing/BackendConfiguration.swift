@@ -15,30 +15,40 @@ public struct BackendConfiguration: Sendable, Hashable {
     self.addresses = addresses
   }
 
-  /// Reads `NAME=HOST:PORT` entries; a name that comes again adds an address. Throws INVALID_ARGUMENT `CONFIGURATION_INVALID`
-  /// naming the entry for other text, and for more backends or addresses than there may be.
+  /// Reads `NAME=HOST:PORT` and `NAME@PREFIX=HOST:PORT` entries; a name that comes again adds an address.
+  ///
+  /// Throws INVALID_ARGUMENT `CONFIGURATION_INVALID` naming the entry for other text, and for more backends or addresses than
+  /// there may be.
   public static func parse(_ entries: [String]) throws(RPCError) -> [BackendConfiguration] {
     var backends: [BackendConfiguration] = []
     for entry in entries {
-      guard let equals = entry.firstIndex(of: "="), let colon = entry.lastIndex(of: ":"), colon > equals else {
-        throw invalid(entry, "is not NAME=HOST:PORT")
-      }
-      let name = String(entry[..<equals])
-      var host = String(entry[entry.index(after: equals)..<colon])
-      if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) }
-      guard Scope.isServiceName(name), name != "admin" else { throw invalid(entry, "has no service's name") }
-      guard !host.isEmpty, let port = Int(entry[entry.index(after: colon)...]), (1...65_535).contains(port) else {
-        throw invalid(entry, "has no HOST:PORT")
-      }
-      let address = ClientConfiguration.Address(host: host, port: port)
-      if let index = backends.firstIndex(where: { $0.name == name }) {
-        backends[index].addresses.append(address)
+      let backend = try read(entry)
+      if let index = backends.firstIndex(where: { $0.name == backend.name }) {
+        guard backends[index].servicePrefix == backend.servicePrefix else {
+          throw invalid(entry, "has another prefix than the entry before it")
+        }
+        backends[index].addresses += backend.addresses
       } else {
-        backends.append(BackendConfiguration(name: name, addresses: [address]))
+        backends.append(backend)
       }
     }
     try check(backends)
     return backends
+  }
+
+  private static func read(_ entry: String) throws(RPCError) -> BackendConfiguration {
+    guard let equals = entry.firstIndex(of: "="), let colon = entry.lastIndex(of: ":"), colon > equals else {
+      throw invalid(entry, "is not NAME=HOST:PORT")
+    }
+    let names = entry[..<equals].split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+    var host = String(entry[entry.index(after: equals)..<colon])
+    if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) }
+    guard !host.isEmpty, let port = Int(entry[entry.index(after: colon)...]), (1...65_535).contains(port) else {
+      throw invalid(entry, "has no HOST:PORT")
+    }
+    return BackendConfiguration(
+      name: names[0], servicePrefix: names.count > 1 ? names[1] : nil,
+      addresses: [ClientConfiguration.Address(host: host, port: port)])
   }
 
   /// Throws INVALID_ARGUMENT `CONFIGURATION_INVALID` for a set of backends that cannot be routed to.

@@ -26,30 +26,13 @@ extension RPCError {
     RPCError(.resourceExhausted, message, reason: reason.rawValue, errorMetadata: ["limit": String(limit)])
   }
 
-  /// The answer to a failure of the store. Paths and SQL stay out of it.
-  init(_ failure: StoreError) {
-    switch failure.code {
-    case .requestIDReused:
-      self.init(
-        .failedPrecondition, "the request id was used before for a different request",
-        reason: Reason.requestIDReused.rawValue,
-        fieldViolations: [
-          .init(
-            field: "requestId", description: "was used for a different request",
-            reason: Reason.requestIDReused.rawValue)
-        ])
-    case .overloaded, .busy:
-      self.init(
-        .unavailable, "the store is overloaded", reason: Reason.storeOverloaded.rawValue, retryAfterMs: 100)
-    case .diskFull:
-      self.init(.resourceExhausted, "the store's disk is full", reason: Reason.diskFull.rawValue)
-    case .closed, .unavailable, .interrupted:
-      self.init(.unavailable, "the store is not available", reason: Reason.storeUnavailable.rawValue)
-    case .corrupt:
-      self.init(.dataLoss, "the store is damaged", reason: Reason.dataLoss.rawValue)
-    default:
-      self.init(.internalError, "the store refused a statement", reason: "INTERNAL")
-    }
+  /// The answer to a failure of the store; `path` is that of the entry in a batch (`requests[3].`).
+  init(_ failure: StoreError, at path: String = "") {
+    self = failure.rpcError
+    guard failure.code == .requestIDReused else { return }
+    fieldViolations = [
+      .init(field: "\(path)requestId", description: "was used for a different request", reason: reason)
+    ]
   }
 
   private static func missing(_ kind: String, _ id: String, field: String, _ reason: Reason) -> RPCError {

@@ -48,11 +48,7 @@ extension SQLiteNotificationsRepository {
     do {
       if let earlier = try replayed(Notification.self, entry.repeatable, transaction) { return .success(earlier) }
     } catch let failure as StoreError where failure.code == .requestIDReused {
-      var error = RPCError(failure)
-      error.fieldViolations = error.fieldViolations.map { violation in
-        .init(field: entry.path + violation.field, description: violation.description, reason: violation.reason)
-      }
-      return .failure(error)
+      return .failure(RPCError(failure, at: entry.path))
     }
     guard try batch.hasBucket(draft.bucketId, transaction) else {
       return .failure(.bucketNotFound(draft.bucketId, field: "\(entry.path)notification.bucketId"))

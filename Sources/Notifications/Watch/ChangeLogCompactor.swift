@@ -7,21 +7,19 @@ public import CampanileStore
 public struct ChangeLogCompactor: Sendable {
   private let store: Store
   private let retention: ChangeRetention
-  private let clockMs: @Sendable () -> Int64
 
-  public init(store: Store, retention: ChangeRetention, clockMs: @escaping @Sendable () -> Int64) {
+  public init(store: Store, retention: ChangeRetention) {
     self.store = store
     self.retention = retention
-    self.clockMs = clockMs
   }
 
   /// Drops what is due in at most `batchesMax` commits and returns how many changes that were.
   @discardableResult
-  public func compact(batchesMax: Int = 1_000) async throws -> Int {
+  public func compact(nowMs: Int64, batchesMax: Int = 1_000) async throws -> Int {
     var total = 0
     let batchRows = max(1, retention.batchRows)
     for _ in 0..<max(0, batchesMax) {
-      let count = try await store.write { try dropBatch(of: batchRows, $0) }
+      let count = try await store.write { try dropBatch(of: batchRows, nowMs: nowMs, $0) }
       total += count
       if count < batchRows { break }
     }
@@ -34,12 +32,12 @@ public struct ChangeLogCompactor: Sendable {
   static let dropSQL = "DELETE FROM changes WHERE sequence >= $1 AND sequence <= $2"
   static let markSQL = "UPDATE users SET compacted_through = $1 WHERE user_id = $2"
 
-  private func dropBatch(of batchRows: Int, _ transaction: WriteTransaction) throws -> Int {
+  private func dropBatch(of batchRows: Int, nowMs: Int64, _ transaction: WriteTransaction) throws -> Int {
     let first = try transaction.queryOne(ChangeLog.firstSQL) { try $0.integer(0) } ?? 0
     let last = try transaction.queryOne(ChangeLog.lastSQL) { try $0.integer(0) } ?? 0
     guard first < last else { return 0 }
     let taken = try transaction.queryOne(ChangeFeed.lowestSQL) { try $0.integerIfPresent(0) }.flatMap { $0 } ?? last
-    let oldestMs = clockMs() - retention.ageMaxMs
+    let oldestMs = nowMs - retention.ageMaxMs
     let end = min(last, first + Int64(batchRows))
     var users: [String: Int64] = [:]
     var through: Int64?

@@ -47,7 +47,7 @@ struct NotificationWatch: Sendable {
     do throws(ProtoJSONError) {
       return try change.event(watching: bucketID)
     } catch {
-      throw RPCError(.dataLoss, "a change in the log cannot be read", reason: Reason.dataLoss.rawValue)
+      throw RPCError(.dataLoss, "a change in the log cannot be read", reason: Reason.recordDamaged.rawValue)
     }
   }
 }

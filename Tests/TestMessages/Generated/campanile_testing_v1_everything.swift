@@ -1052,7 +1052,7 @@ package struct MapFields: ProtoMessage {
     if !self.stringToString.isEmpty {
       writer.name(",\"stringToString\":")
       let entries = writer.beginObject()
-      for key in self.stringToString.keys.sorted() {
+      for key in self.stringToString.keysByUTF8 {
         guard let value = self.stringToString[key] else { continue }
         writer.key(key)
         writer.string(value)
@@ -1172,7 +1172,7 @@ package struct MapFields: ProtoMessage {
     if !self.stringToTime.isEmpty {
       writer.name(",\"stringToTime\":")
       let entries = writer.beginObject()
-      for key in self.stringToTime.keys.sorted() {
+      for key in self.stringToTime.keysByUTF8 {
         guard let value = self.stringToTime[key] else { continue }
         writer.key(key)
         value.encode(to: &writer)
@@ -1182,7 +1182,7 @@ package struct MapFields: ProtoMessage {
     if !self.stringToValue.isEmpty {
       writer.name(",\"stringToValue\":")
       let entries = writer.beginObject()
-      for key in self.stringToValue.keys.sorted() {
+      for key in self.stringToValue.keysByUTF8 {
         guard let value = self.stringToValue[key] else { continue }
         writer.key(key)
         value.encode(to: &writer)
@@ -1805,7 +1805,7 @@ package struct Tree: ProtoMessage {
     if !self.byName.isEmpty {
       writer.name(",\"byName\":")
       let entries = writer.beginObject()
-      for key in self.byName.keys.sorted() {
+      for key in self.byName.keysByUTF8 {
         guard let value = self.byName[key] else { continue }
         writer.key(key)
         value.encode(to: &writer)
@@ -2100,7 +2100,7 @@ package struct Awkward: ProtoMessage {
     if !self.object.isEmpty {
       writer.name(",\"object\":")
       let entries = writer.beginObject()
-      for key in self.object.keys.sorted() {
+      for key in self.object.keysByUTF8 {
         guard let value = self.object[key] else { continue }
         writer.key(key)
         writer.string(value)

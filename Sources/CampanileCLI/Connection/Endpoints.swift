@@ -1,0 +1,107 @@
+public import Foundation
+
+/// What `campanile up` writes to `endpoints.json`: where each part of the suite listens, and the secrets to be let in.
+public struct Endpoints: Sendable, Hashable, Codable {
+  /// One executable's ports on 127.0.0.1.
+  public struct Service: Sendable, Hashable, Codable {
+    public var rpc: Int
+    /// For the gateway its public HTTP port, for a service that of `/metrics` and `/healthz`.
+    public var http: Int
+    /// The gateway's administrator key.
+    public var adminKey: String?
+
+    public init(rpc: Int, http: Int, adminKey: String? = nil) {
+      self.rpc = rpc
+      self.http = http
+      self.adminKey = adminKey
+    }
+  }
+
+  /// By the short name, for example `notifications`.
+  public var services: [String: Service]
+  /// What services ask of those who name a principal.
+  public var internalToken: String?
+
+  public init(services: [String: Service], internalToken: String?) {
+    self.services = services
+    self.internalToken = internalToken
+  }
+
+  public static let fileName = "endpoints.json"
+  /// The largest file that is read.
+  static let sizeBytesMax = 1 << 20
+
+  private struct Key: CodingKey {
+    var stringValue: String
+    var intValue: Int? { nil }
+    init(stringValue: String) { self.stringValue = stringValue }
+    init?(intValue: Int) { nil }
+    static let internalToken = Key(stringValue: "internalToken")
+  }
+
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: Key.self)
+    services = [:]
+    for key in container.allKeys where key.stringValue != Key.internalToken.stringValue {
+      services[key.stringValue] = try container.decode(Service.self, forKey: key)
+    }
+    internalToken = try container.decodeIfPresent(String.self, forKey: .internalToken)
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: Key.self)
+    for (name, service) in services { try container.encode(service, forKey: Key(stringValue: name)) }
+    try container.encodeIfPresent(internalToken, forKey: .internalToken)
+  }
+
+  /// Reads the file of `folder`; `nil` when there is none. Throws `UsageError` when it cannot be read or is something else.
+  public static func read(folder: String) throws(UsageError) -> Endpoints? {
+    let path = folder + "/" + fileName
+    guard FileManager.default.fileExists(atPath: path) else { return nil }
+    guard let bytes = FileManager.default.contents(atPath: path), bytes.count <= sizeBytesMax,
+      let endpoints = try? JSONDecoder().decode(Endpoints.self, from: bytes)
+    else { throw UsageError("cannot read \(path): it is not readable, or not what `campanile up` writes") }
+    return endpoints
+  }
+
+  /// Writes the file with mode 0600 in one step, so that a reader sees all of it or none.
+  public func write(folder: String) throws {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    try PrivateFile.write(try encoder.encode(self) + Data("\n".utf8), to: folder + "/" + Self.fileName)
+  }
+
+  /// The folders that are searched when none is named, first match first.
+  public static func defaultFolders(home: String?) -> [String] {
+    ["./.campanile"] + (home.map { [$0 + "/.campanile"] } ?? [])
+  }
+}
+
+/// What the user asked for cannot be done as asked; the exit code is 64 (EX_USAGE of sysexits.h).
+public struct UsageError: Error, Sendable, Hashable, CustomStringConvertible {
+  public var description: String
+  public static let exitCode: Int32 = 64
+
+  public init(_ description: String) { self.description = description }
+}
+
+/// Files that nobody but their owner may read.
+enum PrivateFile {
+  /// Replaces `path` by `data` in one step, with mode 0600.
+  static func write(_ data: Data, to path: String) throws {
+    let temporary = path + ".\(getpid()).tmp"
+    unlink(temporary)
+    let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+    do {
+      defer { close(descriptor) }
+      try Console.write(Array(data), to: descriptor)
+      guard fsync(descriptor) == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+    }
+    guard rename(temporary, path) == 0 else {
+      let failure = POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
+      unlink(temporary)
+      throw failure
+    }
+  }
+}

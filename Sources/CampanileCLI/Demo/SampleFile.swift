@@ -1,0 +1,84 @@
+public import Foundation
+
+/// Users with their buckets and notifications, in the shape of the sync files of the app Zentik.
+///
+/// Names and required members are the app's; timestamps are ISO 8601 text.
+public struct SampleFile: Sendable, Hashable, Decodable {
+  public struct User: Sendable, Hashable, Decodable {
+    /// `user/<id>`
+    public var principal: String
+    public var buckets: Buckets
+    public var notifications: Notifications
+  }
+  public struct Buckets: Sendable, Hashable, Decodable {
+    public var buckets: [Bucket]
+    public var syncTimestamp: String
+  }
+  public struct Notifications: Sendable, Hashable, Decodable {
+    public var notifications: [Entry]
+    public var syncTimestamp: String
+  }
+  public struct Bucket: Sendable, Hashable, Decodable {
+    public var id: String
+    public var name: String
+    public var description: String?
+    public var color: String?
+    public var iconUrl: String?
+    public var createdAt: String
+    public var updatedAt: String
+    public var isOrphan: Bool?
+  }
+  public struct Entry: Sendable, Hashable, Decodable {
+    public var id: String
+    public var title: String
+    public var subtitle: String?
+    public var body: String?
+    public var readAt: String?
+    public var sentAt: String?
+    public var createdAt: String
+    public var updatedAt: String
+    public var bucketId: String
+    public var attachments: [Attachment]
+    public var actions: [Action]
+    public var tapAction: Action?
+  }
+  public struct Attachment: Sendable, Hashable, Decodable {
+    public var mediaType: String
+    public var url: String?
+    public var name: String?
+  }
+  public struct Action: Sendable, Hashable, Decodable {
+    public var type: String
+    public var value: String?
+    public var destructive: Bool
+    public var title: String?
+    public var icon: String?
+  }
+
+  public var users: [User]
+
+  /// The largest file that is read, in bytes.
+  public static let sizeBytesMax = 64 << 20
+
+  /// Reads a sample. Throws `UsageError` when it cannot be read or has another shape.
+  public static func read(_ path: String) throws(UsageError) -> SampleFile {
+    guard let data = FileManager.default.contents(atPath: path), data.count <= sizeBytesMax else {
+      throw UsageError("cannot read the sample \(path)")
+    }
+    do {
+      return try JSONDecoder().decode(SampleFile.self, from: data)
+    } catch {
+      throw UsageError("\(path) is no sample: \(error)")
+    }
+  }
+
+  /// The sample that comes along with the program, in a folder beside it. Throws `UsageError` when it is not there.
+  public static func defaultPath() throws(UsageError) -> String {
+    let folder = URL(fileURLWithPath: try MemberProcess.ownExecutable()).deletingLastPathComponent()
+    for bundle in ["campanile_CampanileCLI.resources", "campanile_CampanileCLI.bundle"] {
+      let path = folder.appendingPathComponent(bundle).appendingPathComponent("sample.json").path
+      if FileManager.default.fileExists(atPath: path) { return path }
+    }
+    throw UsageError("the sample is not beside the program: give one with --sample FILE")
+  }
+}

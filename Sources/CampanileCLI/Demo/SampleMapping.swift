@@ -1,0 +1,64 @@
+internal import CampanileAPI
+internal import CampanileCodec
+
+// From the sample's words to the contract's. Kinds that the contract does not have become UNSPECIFIED, which the service refuses
+// with the field's path.
+
+extension SampleFile.Bucket {
+  var message: CampanileAPI.Bucket {
+    var bucket = CampanileAPI.Bucket()
+    bucket.name = name
+    bucket.description = description
+    bucket.color = color
+    bucket.iconUrl = iconUrl
+    bucket.isOrphan = isOrphan ?? false
+    return bucket
+  }
+}
+
+extension SampleFile.Entry {
+  /// The notification in the bucket that the server knows as `bucketID`.
+  func message(bucketID: String) -> CampanileAPI.Notification {
+    var notification = CampanileAPI.Notification()
+    notification.bucketId = bucketID
+    notification.title = title
+    notification.subtitle = subtitle
+    notification.body = body
+    notification.priority = sentAt == nil ? .silent : .normal
+    notification.attachments = attachments.map(\.message)
+    notification.actions = actions.map(\.message)
+    notification.tapAction = tapAction?.message
+    return notification
+  }
+}
+
+extension SampleFile.Attachment {
+  var message: CampanileAPI.Attachment {
+    var attachment = CampanileAPI.Attachment()
+    attachment.mediaType = Self.types[mediaType] ?? .unspecified
+    attachment.url = url ?? ""
+    attachment.name = name ?? ""
+    return attachment
+  }
+
+  private static let types: [String: CampanileAPI.Attachment.MediaType] = [
+    "IMAGE": .image, "VIDEO": .video, "AUDIO": .audio, "GIF": .gif, "ICON": .icon, "FILE": .file,
+  ]
+}
+
+extension SampleFile.Action {
+  var message: CampanileAPI.Action {
+    var action = CampanileAPI.Action()
+    action.type = Self.types[type] ?? .unspecified
+    action.value = value ?? ""
+    action.destructive = destructive
+    action.title = title ?? ""
+    action.icon = icon ?? ""
+    return action
+  }
+
+  private static let types: [String: CampanileAPI.Action.`Type`] = [
+    "NAVIGATE": .navigate, "BACKGROUND_CALL": .backgroundCall, "MARK_AS_READ": .markAsRead, "SNOOZE": .snooze,
+    "POSTPONE": .postpone, "OPEN_NOTIFICATION": .openNotification, "WEBHOOK": .webhook, "DELETE": .delete,
+  ]
+}

@@ -1,0 +1,75 @@
+internal import Foundation
+
+/// What the CLI knows of the terminal that it writes to.
+public enum Terminal {
+  /// A colour of the terminal's own palette.
+  public enum Colour: Int, Sendable, Hashable, CaseIterable {
+    case red = 31
+    case green = 32
+    case yellow = 33
+    case blue = 34
+    case magenta = 35
+    case cyan = 36
+    case dim = 2
+    case bold = 1
+
+    public var start: String { "\u{1b}[\(rawValue)m" }
+    public static let end = "\u{1b}[0m"
+
+    /// `text` in this colour where `isOn`, else `text` as it is.
+    public func paint(_ text: String, if isOn: Bool) -> String { isOn ? start + text + Self.end : text }
+  }
+
+  /// Whether colours are wanted on `descriptor`: it is a terminal, `NO_COLOR` (no-color.org) is unset or empty, and `TERM`
+  /// is not `dumb`.
+  public static func isColoured(
+    descriptor: Int32, environment: [String: String] = ProcessInfo.processInfo.environment
+  ) -> Bool {
+    isTerminal(descriptor) && environment["NO_COLOR", default: ""].isEmpty && environment["TERM"] != "dumb"
+  }
+
+  public static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
+
+  /// `text` without control characters, which could move the cursor or forge lines of a terminal.
+  public static func printable(_ text: some StringProtocol) -> String {
+    String(
+      String.UnicodeScalarView(
+        text.unicodeScalars.map { scalar in
+          let isControl = scalar.value < 0x20 || (0x7f...0x9f).contains(scalar.value)
+          return isControl && scalar != "\t" ? "\u{fffd}" : scalar
+        }))
+  }
+}
+
+/// Writes whole lines to standard output or standard error.
+public enum Console {
+  /// Writes `bytes` and a line's end to standard output. Throws when nobody reads it any more.
+  public static func writeLine(_ bytes: some Sequence<UInt8>) throws {
+    try write(Array(bytes) + [UInt8(ascii: "\n")], to: STDOUT_FILENO)
+  }
+
+  public static func writeLine(_ text: String) throws { try writeLine(text.utf8) }
+
+  /// Writes a line to standard error; what fails there cannot be told anywhere.
+  public static func note(_ text: String) {
+    try? write(Array((text + "\n").utf8), to: STDERR_FILENO)
+  }
+
+  static func write(_ bytes: [UInt8], to descriptor: Int32) throws {
+    var offset = 0
+    while offset < bytes.count {
+      let written = bytes.withUnsafeBytes { raw in
+        #if canImport(Glibc)
+          Glibc.write(descriptor, raw.baseAddress.map { $0 + offset }, bytes.count - offset)
+        #else
+          Darwin.write(descriptor, raw.baseAddress.map { $0 + offset }, bytes.count - offset)
+        #endif
+      }
+      if written > 0 {
+        offset += written
+      } else if errno != EINTR && errno != EAGAIN {
+        throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
+      }
+    }
+  }
+}

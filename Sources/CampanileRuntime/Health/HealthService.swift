@@ -1,0 +1,47 @@
+public import CampanileAPI
+public import CampanileRPC
+
+/// Serves `grpc.health.v1.Health` from a `HealthRegistry`.
+public struct HealthService: HealthProtocol {
+  private let registry: HealthRegistry
+
+  public init(_ registry: HealthRegistry) {
+    self.registry = registry
+  }
+
+  /// NOT_FOUND `SERVICE_UNKNOWN` for a name that the server does not have.
+  public func check(_ request: HealthCheckRequest, context: CallContext) async throws -> HealthCheckResponse {
+    guard let status = registry.status(of: request.service) else {
+      throw RPCError(.notFound, "this server has no service of that name", reason: "SERVICE_UNKNOWN")
+    }
+    return Self.response(status)
+  }
+
+  public func list(_ request: HealthListRequest, context: CallContext) async throws -> HealthListResponse {
+    var response = HealthListResponse()
+    response.statuses = registry.list().mapValues(Self.response)
+    return response
+  }
+
+  /// Ends with UNAVAILABLE `SERVER_DRAINING` after the last state when the server shuts down, and with
+  /// RESOURCE_EXHAUSTED `WATCHES_EXHAUSTED` when `HealthRegistry.maximumWatchers` are open.
+  public func watch(
+    _ request: HealthCheckRequest, context: CallContext, responses: ResponseSink<HealthCheckResponse>
+  ) async throws {
+    guard let statuses = registry.watch(request.service) else {
+      throw RPCError(
+        .resourceExhausted, "too many health watches are open", reason: "WATCHES_EXHAUSTED", processed: false)
+    }
+    for await status in statuses {
+      try await responses.send(Self.response(status))
+    }
+    try Task.checkCancellation()
+    throw RPCError(.unavailable, "the server is shutting down", reason: "SERVER_DRAINING")
+  }
+
+  private static func response(_ status: HealthStatus) -> HealthCheckResponse {
+    var response = HealthCheckResponse()
+    response.status = HealthCheckResponse.ServingStatus(rawValue: status.rawValue)
+    return response
+  }
+}

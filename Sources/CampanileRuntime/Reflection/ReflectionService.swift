@@ -1,0 +1,62 @@
+public import CampanileAPI
+public import CampanileRPC
+
+/// Serves `campanile.rpc.v1.ReflectionService` for the methods of one port.
+public struct ReflectionService: ReflectionServiceProtocol {
+  private let services: [ServiceDescription]
+  private let files: DescriptorFiles
+
+  /// - Parameters:
+  ///   - methods: every method on the port, this service's own included.
+  ///   - descriptorSet: a serialized `google.protobuf.FileDescriptorSet` that holds their files and imports.
+  public init(methods: [MethodDescriptor], descriptorSet: [UInt8]) {
+    var services: [ServiceDescription] = []
+    for method in methods {
+      if services.last(where: { $0.name == method.service }) == nil {
+        var service = ServiceDescription()
+        service.name = method.service
+        services.append(service)
+      }
+      if let index = services.firstIndex(where: { $0.name == method.service }) {
+        services[index].methods.append(Self.description(method))
+      }
+    }
+    self.services = services.sorted { $0.name < $1.name }
+    files = DescriptorFiles(descriptorSet)
+  }
+
+  public func listServices(_ request: ListServicesRequest, context: CallContext) async throws -> ListServicesResponse {
+    var response = ListServicesResponse()
+    response.services = services
+    return response
+  }
+
+  /// NOT_FOUND `SERVICE_UNKNOWN` for a name that the port does not have.
+  public func getFileDescriptorSet(
+    _ request: GetFileDescriptorSetRequest, context: CallContext
+  ) async throws -> GetFileDescriptorSetResponse {
+    let names = services.map(\.name)
+    guard request.service.isEmpty || names.contains(request.service) else {
+      throw RPCError(.notFound, "this server has no service of that name", reason: "SERVICE_UNKNOWN")
+    }
+    var response = GetFileDescriptorSetResponse()
+    response.fileDescriptorSet = files.set(of: request.service.isEmpty ? names : [request.service])
+    return response
+  }
+
+  private static func description(_ method: MethodDescriptor) -> MethodDescription {
+    var description = MethodDescription()
+    description.name = method.name
+    description.requestType = method.requestType
+    description.responseType = method.responseType
+    description.clientStreaming = method.kind.streamsRequests
+    description.serverStreaming = method.kind.streamsResponses
+    description.idempotencyLevel =
+      switch method.idempotency {
+      case .unknown: "IDEMPOTENCY_UNKNOWN"
+      case .noSideEffects: "NO_SIDE_EFFECTS"
+      case .idempotent: "IDEMPOTENT"
+      }
+    return description
+  }
+}

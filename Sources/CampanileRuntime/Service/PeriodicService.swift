@@ -1,0 +1,33 @@
+public import Logging
+public import ServiceLifecycle
+
+/// Runs a piece of work again and again until the service shuts down.
+public struct PeriodicService: Service {
+  private let name: String
+  private let intervalMs: Int64
+  private let logger: Logger
+  private let work: @Sendable () async throws -> Void
+
+  /// `work` is called `intervalMs` after the start and after each time it has ended. What it throws is logged.
+  public init(_ name: String, intervalMs: Int64, logger: Logger, work: @escaping @Sendable () async throws -> Void) {
+    self.name = name
+    self.intervalMs = intervalMs
+    self.logger = logger
+    self.work = work
+  }
+
+  public func run() async throws {
+    await cancelWhenGracefulShutdown {
+      while !Task.isCancelled {
+        do {
+          try await Task.sleep(for: .milliseconds(intervalMs))
+          try await work()
+        } catch is CancellationError {
+          return
+        } catch {
+          logger.error("\(name) failed", metadata: ["error": "\(error)"])
+        }
+      }
+    }
+  }
+}

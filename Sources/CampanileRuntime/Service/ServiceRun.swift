@@ -1,0 +1,152 @@
+import CampanileAPI
+import CampanileRPC
+import Logging
+import NIOCore
+import NIOPosix
+import ServiceLifecycle
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
+/// One run of an executable, from checked settings to closed stores.
+struct ServiceRun {
+  let specification: ServiceSpecification
+  let settings: Settings
+  let environment: ServiceEnvironment
+  let logger: Logger
+  let metrics = MetricsRegistry()
+  let health = HealthRegistry()
+
+  init(
+    _ specification: ServiceSpecification, settings: Settings, environment: ServiceEnvironment
+  ) throws(ConfigurationError) {
+    let level = Logger.Level(rawValue: try settings.string(CommonSettings.logLevel)) ?? .info
+    let format =
+      LogFormat(rawValue: try settings.string(CommonSettings.logFormat)) ?? (environment.isTerminal ? .pretty : .json)
+    let redactor = LogRedactor(additionalKeys: settings.order.filter { settings.entries[$0]?.setting.isSecret == true })
+    let makeHandler: @Sendable (String) -> CampanileLogHandler = { label in
+      CampanileLogHandler(
+        label: label, level: level, format: format, sink: environment.logSink, redactor: redactor)
+    }
+    self.specification = specification
+    self.settings = settings
+    self.environment = environment
+    logger = Logger(label: specification.name, factory: makeHandler)
+    environment.bootstrap(makeHandler, metrics)
+  }
+
+  /// Opens, serves, drains and closes. What `open` has opened is closed whatever happens later.
+  func run(_ open: ServiceMain.Open) async throws {
+    for name in settings.undeclaredEnvironmentNames {
+      logger.debug("variable is not a setting of this executable", metadata: ["name": "\(name)"])
+    }
+    // Before anything is opened, so that a signal during the start drains too.
+    let signals = await environment.signals()
+    let group = MultiThreadedEventLoopGroup(numberOfThreads: try settings.int(CommonSettings.eventLoopThreads))
+    let readiness = ReadinessRegistry { [health] in health.status(of: "") == .serving }
+    let context = ServiceContext(
+      settings: settings, logger: logger, metrics: metrics, health: health, readiness: readiness, eventLoopGroup: group)
+    do {
+      let components = try await open(context)
+      for check in components.readinessChecks { readiness.add(check) }
+      do {
+        try await serve(components, context: context, signals: signals)
+      } catch {
+        try? await components.close()
+        throw error
+      }
+      try await components.close()
+    } catch {
+      try? await group.shutdownGracefully()
+      throw error
+    }
+    try await group.shutdownGracefully()
+    logger.info("ended")
+  }
+
+  private func serve(
+    _ components: ServiceComponents, context: ServiceContext, signals: AsyncStream<Int32>
+  ) async throws {
+    let drainTimeoutMs = Int64(try settings.int(CommonSettings.drainTimeoutMs))
+    let (server, serviceNames) = try makeServer(components, context: context)
+    let httpPort = try CommonSettings.resolvedHTTPPort(settings)
+    let (httpRunning, httpContinuation) = AsyncStream.makeStream(of: Int.self, bufferingPolicy: .bufferingOldest(1))
+    var services = components.backgroundServices
+    if let httpPort {
+      services.append(
+        AdminServer(
+          host: try settings.string(CommonSettings.host), port: httpPort, metrics: metrics,
+          readiness: context.readiness, group: context.eventLoopGroup, logger: logger,
+          onRunning: { httpContinuation.yield($0) }))
+    } else {
+      httpContinuation.finish()
+    }
+    let announcement = try announcer()
+    // Last, because a service group shuts down in the reverse order: the server drains while everything else runs.
+    services.append(
+      ServerLifecycle(
+        server: server, health: health, serviceNames: serviceNames, drainTimeoutMs: drainTimeoutMs, logger: logger,
+        httpPort: { await httpRunning.first { _ in true } }, announce: announcement,
+        beginDrain: components.beginDrain))
+    var configuration = ServiceGroupConfiguration(services: services, logger: quietLogger)
+    configuration.maximumGracefulShutdownDuration = .milliseconds(drainTimeoutMs + 5000)
+    try await runGroup(ServiceGroup(configuration: configuration), signals: signals)
+  }
+
+  /// The service group tells each step of its own at debug; a service's log is about the service.
+  private var quietLogger: Logger {
+    var quiet = logger
+    quiet.logLevel = max(logger.logLevel, .warning)
+    return quiet
+  }
+
+  private func runGroup(_ group: ServiceGroup, signals: AsyncStream<Int32>) async throws {
+    let watcher = Task { [logger, environment] in
+      var isEnding = false
+      for await signal in signals {
+        guard !isEnding else { return environment.endAtOnce(128 + signal) }
+        isEnding = true
+        logger.info("signal received, draining; a second one ends at once", metadata: ["signal": "\(signal)"])
+        await group.triggerGracefulShutdown()
+      }
+    }
+    defer { watcher.cancel() }
+    try await group.run()
+  }
+
+  private func makeServer(
+    _ components: ServiceComponents, context: ServiceContext
+  ) throws -> (server: any DrainableServer, serviceNames: [String]) {
+    let observer = RPCServerMetrics(factory: metrics)
+    let configuration = try CommonSettings.serverConfiguration(
+      settings, agent: "\(specification.name)/\(CampanileVersion.string)", logger: logger)
+    let offered = MethodRegistry(components.rpcServices + [HealthService(health)]).methods
+    let methods = offered + ReflectionServiceMethods.all + components.forwardedMethods
+    let reflection = ReflectionService(methods: methods, descriptorSet: DescriptorSet.serializedBytes)
+    let registry = MethodRegistry(components.rpcServices + [HealthService(health), reflection])
+    let typed = TypedDispatcher(registry, observer: observer, limits: configuration.limits, logger: logger)
+    let token = try settings.secret(CommonSettings.internalToken)?.reveal()
+    let server = RPCServer(
+      configuration, dispatcher: components.wrapDispatcher?(typed, observer) ?? typed,
+      authenticator: components.authenticator ?? InternalTokenAuthenticator(token: token), observer: observer,
+      group: context.eventLoopGroup)
+    let names = Set(methods.map(\.service)).sorted()
+    if let replace = environment.replaceServer { return (replace(server), names) }
+    return (ListeningRPCServer(server: server, host: configuration.host, port: configuration.port), names)
+  }
+
+  private func announcer() throws(ConfigurationError) -> @Sendable (Int, Int?) throws -> Void {
+    let file = try settings.optionalString(CommonSettings.readyFile)
+    let descriptor = try settings.optionalInt(CommonSettings.readyFd)
+    return { rpcPort, httpPort in
+      let announcement = ReadyAnnouncement(rpcPort: rpcPort, httpPort: httpPort, processID: Int(getpid()))
+      if let file { try announcement.write(toFile: file) }
+      if let descriptor { try announcement.write(toDescriptor: Int32(descriptor)) }
+    }
+  }
+}

@@ -1,0 +1,57 @@
+public import CampanileRPC
+public import Logging
+public import NIOPosix
+public import ServiceLifecycle
+
+/// What an executable is: its name and the settings it takes.
+public struct ServiceSpecification: Sendable {
+  /// For example `campanile-notifications`.
+  public var name: String
+  public var defaultPort: Int
+  /// Its own settings besides `CommonSettings.all`; one with a common key replaces that one.
+  public var settings: [Setting]
+  public var listenPolicy: ListenPolicy
+
+  public init(
+    name: String, defaultPort: Int, settings: [Setting] = [], listenPolicy: ListenPolicy = .standard
+  ) {
+    self.name = name
+    self.defaultPort = defaultPort
+    self.settings = settings
+    self.listenPolicy = listenPolicy
+  }
+}
+
+/// What an executable builds its components from.
+public struct ServiceContext: Sendable {
+  public let settings: Settings
+  public let logger: Logger
+  public let metrics: MetricsRegistry
+  public let health: HealthRegistry
+  public let readiness: ReadinessRegistry
+  /// The loops that serve connections; clients of other services share them.
+  public let eventLoopGroup: MultiThreadedEventLoopGroup
+}
+
+/// What an executable runs, as its `open` closure returns it.
+public struct ServiceComponents: Sendable {
+  /// Offered on the RPC port besides health and reflection.
+  public var rpcServices: [any RPCService]
+  /// Extra methods for reflection and health that a wrapping dispatcher serves, as a gateway's backends do.
+  public var forwardedMethods: [MethodDescriptor] = []
+  /// Judges tokens of `rpc.hello`; by default the configured internal token.
+  public var authenticator: (any HelloAuthenticator)?
+  /// Wraps the dispatcher of the port's own services: a gateway forwards what those do not serve.
+  public var wrapDispatcher: (@Sendable (TypedDispatcher, any ServerObserver) -> any CallDispatcher)?
+  /// Run until graceful shutdown: relays, sweepers, client pools. They end after the server has drained.
+  public var backgroundServices: [any Service] = []
+  public var readinessChecks: [ReadinessCheck] = []
+  /// Called when draining begins: ends the streams that would go on for ever, so that the server can drain.
+  public var beginDrain: @Sendable () async -> Void = {}
+  /// Called last, when nothing runs any more: closes stores.
+  public var close: @Sendable () async throws -> Void = {}
+
+  public init(rpcServices: [any RPCService] = []) {
+    self.rpcServices = rpcServices
+  }
+}

@@ -1,0 +1,104 @@
+import CampanileAPI
+import CampanileCodec
+import Foundation
+import SwiftProtobuf
+import TestMessages
+
+/// One message type as the codec has it and as swift-protobuf has it.
+struct Oracle: Sendable {
+  let name: String
+  /// Nil if a message in wire format survives every path through both codecs; else what went wrong.
+  let roundTrip: @Sendable (_ wire: [UInt8]) -> String?
+  /// Nil if both codecs say the same about a JSON text; else what differs.
+  let compare: @Sendable (_ json: [UInt8]) -> String?
+  /// The JSON text of a message in wire format, by swift-protobuf or by the codec.
+  let json: @Sendable (_ wire: [UInt8], _ byCodec: Bool) -> [UInt8]
+
+  init<Ours: ProtoMessage, Theirs: SwiftProtobuf.Message>(_: Ours.Type, _: Theirs.Type) {
+    name = Ours.protoFullName
+    roundTrip = { Self.roundTrip($0, Ours.self, Theirs.self) }
+    compare = { Self.compare($0, Ours.self, Theirs.self) }
+    json = { wire, byCodec in
+      guard let theirs: [UInt8] = try? Theirs(serializedBytes: wire).jsonUTF8Bytes() else { return [] }
+      return byCodec ? (try? Ours(jsonUTF8: theirs))?.jsonUTF8Bytes() ?? theirs : theirs
+    }
+  }
+
+  static let all: [Oracle] = [
+    Oracle(Scalars.self, Campanile_Testing_V1_Scalars.self),
+    Oracle(OptionalScalars.self, Campanile_Testing_V1_OptionalScalars.self),
+    Oracle(RepeatedFields.self, Campanile_Testing_V1_RepeatedFields.self),
+    Oracle(MapFields.self, Campanile_Testing_V1_MapFields.self),
+    Oracle(Choices.self, Campanile_Testing_V1_Choices.self),
+    Oracle(WellKnown.self, Campanile_Testing_V1_WellKnown.self),
+    Oracle(Tree.self, Campanile_Testing_V1_Tree.self),
+    Oracle(Awkward.self, Campanile_Testing_V1_Awkward.self),
+    Oracle(Wide.self, Campanile_Testing_V1_Wide.self),
+    Oracle(CampanileAPI.Notification.self, Campanile_Notifications_V1_Notification.self),
+  ]
+
+  /// Lets swift-protobuf write the messages that an Any holds.
+  static let registered: Bool = {
+    Google_Protobuf_Any.register(messageType: Campanile_Testing_V1_Scalars.self)
+      && Google_Protobuf_Any.register(messageType: Campanile_Testing_V1_Branch.self)
+  }()
+
+  /// The bytes by which two of the oracle's messages are compared: unlike `==`, they take NaN for itself.
+  private static func canonical(_ message: some SwiftProtobuf.Message) throws -> [UInt8] {
+    var options = BinaryEncodingOptions()
+    options.useDeterministicOrdering = true
+    return try message.serializedBytes(options: options)
+  }
+
+  private static func roundTrip<Ours: ProtoMessage, Theirs: SwiftProtobuf.Message>(
+    _ wire: [UInt8], _: Ours.Type, _: Theirs.Type
+  ) -> String? {
+    var step = "the oracle reads the wire format"
+    do {
+      let theirs = try Theirs(serializedBytes: wire)
+      step = "the oracle writes JSON"
+      let theirJSON: [UInt8] = try theirs.jsonUTF8Bytes()
+      step = "the codec reads \(String(decoding: theirJSON, as: UTF8.self))"
+      let ours = try Ours(jsonUTF8: theirJSON)
+      let ourJSON = ours.jsonUTF8Bytes()
+      step = "the oracle reads \(String(decoding: ourJSON, as: UTF8.self))"
+      let back = try Theirs(jsonUTF8Bytes: ourJSON)
+      // An Any keeps its payload's bytes as they came; read from JSON it has them in swift-protobuf's order.
+      let normal = try Theirs(jsonUTF8Bytes: theirJSON)
+      guard try canonical(back) == canonical(theirs) || canonical(back) == canonical(normal) else {
+        return "not the same message: \(step) from \(theirs)"
+      }
+      step = "the codec reads what it wrote: \(String(decoding: ourJSON, as: UTF8.self))"
+      guard try Ours(jsonUTF8: ourJSON).jsonUTF8Bytes() == ourJSON else { return "not the same text: \(step)" }
+      return nil
+    } catch {
+      return "\(step): \(error)"
+    }
+  }
+
+  private static func compare<Ours: ProtoMessage, Theirs: SwiftProtobuf.Message>(
+    _ json: [UInt8], _: Ours.Type, _: Theirs.Type
+  ) -> String? {
+    let text = String(decoding: json, as: UTF8.self)
+    let theirs = Result { try Theirs(jsonUTF8Bytes: json) }
+    do {
+      let ours = try Ours(jsonUTF8: json)
+      switch theirs {
+      case .failure(let error):
+        let plain = Array(IntendedDifferences.withoutPlainEscapes(text).utf8)
+        return plain == json ? "only the oracle refuses (\(error)): \(text)" : compare(plain, Ours.self, Theirs.self)
+      case .success(let theirs):
+        let ourJSON = ours.jsonUTF8Bytes()
+        let back = try Theirs(jsonUTF8Bytes: ourJSON)
+        if try canonical(back) == canonical(theirs) || IntendedDifferences.mayDiffer(text) { return nil }
+        return "different messages: \(text) became \(String(decoding: ourJSON, as: UTF8.self))"
+      }
+    } catch let error as ProtoJSONError {
+      if case .failure = theirs { return nil }
+      return IntendedDifferences.codecMayRefuse(error, text) ? nil : "only the codec refuses (\(error)): \(text)"
+    } catch {
+      if IntendedDifferences.oracleMayRefuseReply(error) { return nil }
+      return "the oracle refuses what the codec wrote (\(error)): \(text)"
+    }
+  }
+}

@@ -1,0 +1,75 @@
+import CampanileAPI
+import Foundation
+import Synchronization
+import TestMessages
+import Testing
+
+/// The codec against swift-protobuf, on random messages and on texts made from them.
+///
+/// `CAMPANILE_TEST_SEED` repeats a run; `CAMPANILE_TEST_INDEX` repeats one message of it; `CAMPANILE_TEST_MESSAGES` says how many
+/// there are for each test (60,000 unless said otherwise).
+@Suite struct OracleTests {
+  private static let seed: UInt64 =
+    ProcessInfo.processInfo.environment["CAMPANILE_TEST_SEED"].flatMap(UInt64.init) ?? .random(in: 0...(.max))
+  private static let indexes: Range<Int> = {
+    let environment = ProcessInfo.processInfo.environment
+    if let index = environment["CAMPANILE_TEST_INDEX"].flatMap(Int.init) { return index..<(index + 1) }
+    return 0..<(environment["CAMPANILE_TEST_MESSAGES"].flatMap(Int.init) ?? 60_000)
+  }()
+  private static let reportsMax = 20
+
+  @Test func randomMessagesSurviveBothCodecs() async throws {
+    let random = try RandomMessage(descriptorSets: [TestDescriptorSet.serializedBytes, DescriptorSet.serializedBytes])
+    try await run("random messages") { oracle, generator in
+      oracle.roundTrip(random.make("." + oracle.name, &generator))
+    }
+  }
+
+  @Test func bothCodecsJudgeMutatedTextsAlike() async throws {
+    let random = try RandomMessage(descriptorSets: [TestDescriptorSet.serializedBytes, DescriptorSet.serializedBytes])
+    try await run("mutated texts") { oracle, generator in
+      let wire = random.make("." + oracle.name, &generator)
+      let json = oracle.json(wire, generator.oneIn(2))
+      return oracle.compare(Mutation.apply(to: json, &generator))
+    }
+  }
+
+  /// Runs `check` for every index on all cores, each with a generator of its own, and reports the first failures.
+  private func run(
+    _ what: String, _ check: @escaping @Sendable (Oracle, inout SeededGenerator) -> String?
+  ) async throws {
+    try #require(Oracle.registered)
+    print("\(what): \(Self.indexes.count) with CAMPANILE_TEST_SEED=\(Self.seed)")
+    let reports = Reports()
+    let workers = max(1, ProcessInfo.processInfo.activeProcessorCount)
+    await withDiscardingTaskGroup { group in
+      for worker in 0..<workers {
+        group.addTask {
+          for index in Self.indexes where index % workers == worker {
+            var generator = SeededGenerator(seed: Self.seed, index: index)
+            let oracle = Oracle.all[index % Oracle.all.count]
+            guard let report = check(oracle, &generator) else { continue }
+            let place = "CAMPANILE_TEST_SEED=\(Self.seed) CAMPANILE_TEST_INDEX=\(index) \(oracle.name)"
+            if reports.add("\(place): \(report)") >= Self.reportsMax { return }
+          }
+        }
+      }
+    }
+    for report in reports.all { Issue.record("\(report)") }
+  }
+}
+
+/// What the workers of a run found.
+private final class Reports: Sendable {
+  private let texts = Mutex<[String]>([])
+
+  var all: [String] { texts.withLock { $0 } }
+
+  /// Returns how many there are now.
+  func add(_ text: String) -> Int {
+    texts.withLock {
+      $0.append(text)
+      return $0.count
+    }
+  }
+}

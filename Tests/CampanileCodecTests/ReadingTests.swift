@@ -1,0 +1,5 @@
+import CampanileCodec
+import TestMessages
+import Testing
+
+@Suite struct ReadingTests {}

@@ -1,0 +1,205 @@
+import CampanileAPI
+import CampanileCodec
+import CampanileCrypto
+import CampanileRPC
+import CampanileStore
+import Foundation
+import Logging
+import Testing
+
+@testable import Gateway
+
+@Suite struct AccessServiceTests {
+  @Test func aKeyIsToldOnceAndKeptAsADigest() async throws {
+    let harness = try await Harness(backends: [])
+    var request = CreateApiKeyRequest()
+    request.principal = "service/importer"
+    request.scopes = ["notifications", "notifications", "sync:read"]
+    request.description = "nightly import"
+    let made = try await harness.admin().createApiKey(request)
+    #expect(made.secret.wholeMatch(of: /cmp_[A-Za-z0-9_-]{43}/) != nil)
+    let key = try #require(made.apiKey)
+    #expect(key.id.wholeMatch(of: /k_[A-Za-z0-9_-]{12}/) != nil)
+    #expect(key.scopes == ["notifications", "sync:read"])
+    #expect(key.principal == "service/importer" && key.description == "nightly import")
+    #expect(key.createTime != nil && key.expireTime == nil && key.revokeTime == nil && key.lastUseTime == nil)
+    let listed = try await harness.admin().listApiKeys(ListApiKeysRequest())
+    #expect(listed.apiKeys == [key])
+    await harness.stop()
+    for name in ["gateway.sqlite", "gateway.sqlite-wal"] {
+      guard let bytes = FileManager.default.contents(atPath: harness.folder.file(name)) else { continue }
+      #expect(bytes.range(of: Data(made.secret.utf8)) == nil)
+    }
+  }
+
+  @Test func requestsAreChecked() async throws {
+    let harness = try await Harness(backends: [])
+    let admin = try harness.admin()
+    let past = ProtoTimestamp(millisecondsSince1970: 1_000)
+    let cases: [(String, (inout CreateApiKeyRequest) -> Void)] = [
+      ("principal", { $0.principal = "" }), ("principal", { $0.principal = "ada" }),
+      ("principal", { $0.principal = "user/a b" }), ("principal", { $0.principal = "robot/r2" }),
+      ("principal", { $0.principal = "user/" + String(repeating: "a", count: 129) }),
+      ("scopes[1]", { $0.scopes = ["sync", "Sync"] }), ("scopes[0]", { $0.scopes = ["sync:delete"] }),
+      ("scopes[0]", { $0.scopes = ["nothing:read"] }), ("scopes[0]", { $0.scopes = ["admin:read"] }),
+      ("scopes[0]", { $0.scopes = [""] }), ("scopes", { $0.scopes = Array(repeating: "sync", count: 33) }),
+      ("description", { $0.description = String(repeating: "d", count: 257) }),
+      ("description", { $0.description = "a\u{0}b" }), ("expireTime", { $0.expireTime = past }),
+    ]
+    for (field, change) in cases {
+      var request = CreateApiKeyRequest()
+      request.principal = "user/ada"
+      change(&request)
+      do {
+        _ = try await admin.createApiKey(request)
+        Issue.record("accepted: \(request)")
+      } catch let error as RPCError {
+        #expect(error.code == .invalidArgument)
+        #expect(error.fieldViolations.map(\.field) == [field], "\(error)")
+      }
+    }
+    var list = ListApiKeysRequest()
+    for size: Int32 in [-1, 1001] {
+      list.pageSize = size
+      _ = await expectFailure(.invalidArgument, "PAGE_SIZE_INVALID") { try await admin.listApiKeys(list) }
+    }
+    _ = await expectFailure(.invalidArgument, "KEY_ID_INVALID") { try await admin.revokeApiKey(RevokeApiKeyRequest()) }
+    #expect(try await admin.listApiKeys(ListApiKeysRequest()).apiKeys.isEmpty)
+    await harness.stop()
+  }
+
+  @Test func listsArePagedNewestFirst() async throws {
+    let harness = try await Harness(backends: [])
+    let admin = try harness.admin()
+    var made: [String] = []
+    for index in 0..<7 { made.append(try #require(try await harness.key("user/u\(index)").apiKey).id) }
+    var revoke = RevokeApiKeyRequest()
+    revoke.keyId = made[3]
+    _ = try await admin.revokeApiKey(revoke)
+    for includesRevoked in [false, true] {
+      var request = ListApiKeysRequest()
+      request.pageSize = 3
+      request.includeRevoked = includesRevoked
+      var keys: [ApiKey] = []
+      var pages = 0
+      repeat {
+        let response = try await admin.listApiKeys(request)
+        keys += response.apiKeys
+        request.pageToken = response.nextPageToken
+        pages += 1
+      } while !request.pageToken.isEmpty && pages < 10
+      #expect(pages == (includesRevoked ? 3 : 2))
+      #expect(Set(keys.map(\.id)) == Set(made.filter { includesRevoked || $0 != made[3] }))
+      #expect(keys.count == Set(keys.map(\.id)).count)
+      let times = keys.compactMap { $0.createTime?.millisecondsSince1970 }
+      #expect(times == times.sorted(by: >))
+    }
+    var request = ListApiKeysRequest()
+    request.pageSize = 3
+    let token = try await admin.listApiKeys(request).nextPageToken
+    request.includeRevoked = true
+    for bad in [token, "x", "!!", Base64URL.encode(Array("1:a:x:k".utf8)), Base64URL.encode(Array("2:a:1:k".utf8))] {
+      request.pageToken = bad
+      _ = await expectFailure(.invalidArgument, "PAGE_TOKEN_INVALID") { try await admin.listApiKeys(request) }
+    }
+    await harness.stop()
+  }
+
+  @Test func keysOutliveTheProcess() async throws {
+    let folder = try TemporaryFolder()
+    let first = try await Harness(backends: [], folder: folder)
+    let kept = try await first.key("user/kept")
+    let ended = try await first.key("user/ended")
+    var revoke = RevokeApiKeyRequest()
+    revoke.keyId = try #require(ended.apiKey).id
+    _ = try await first.admin().revokeApiKey(revoke)
+    let used = try await RawProbe.call(
+      try first.client(token: kept.secret), "campanile.gateway.v1.AccessService/ListApiKeys", "{}")
+    #expect(used.error?.reason == "SCOPE_MISSING")
+    await first.stop()
+
+    let backend = try await Backend()
+    let second = try await Harness(backends: [backend.address], folder: folder)
+    let echo = EchoServiceClient(try second.client(token: kept.secret))
+    #expect(try await echo.echo(EchoRequest("still")).payload == "still")
+    #expect(backend.seen.last?.principal?.id == "kept")
+    #expect(try await RawSocket.exchange(port: second.port, token: ended.secret).contains("CREDENTIAL_REVOKED"))
+    // The first gateway noted the use when it stopped.
+    let listed = try await second.admin().listApiKeys(ListApiKeysRequest())
+    #expect(listed.apiKeys.first { $0.principal == "user/kept" }?.lastUseTime != nil)
+    await second.stop()
+    await backend.server.shutdown()
+  }
+
+  @Test func queriesUseIndexes() async throws {
+    let harness = try await Harness(backends: [])
+    for sql in [
+      "SELECT id FROM api_keys WHERE (created_at_ms, id) < (1, '') AND revoked_at_ms IS NULL"
+        + " ORDER BY created_at_ms DESC, id DESC LIMIT 3",
+      "SELECT id FROM api_keys WHERE (created_at_ms, id) < (1, '') ORDER BY created_at_ms DESC, id DESC LIMIT 3",
+      "SELECT id FROM api_keys WHERE revoked_at_ms IS NOT NULL AND revoked_at_ms < 5 LIMIT 1000",
+      "SELECT id FROM api_keys WHERE expires_at_ms IS NOT NULL AND expires_at_ms < 5 LIMIT 1000",
+    ] { #expect(try harness.store.fullScans(sql).isEmpty, "\(sql)") }
+    await harness.stop()
+  }
+
+  @Test func endedKeysAreDeletedInTheEnd() async throws {
+    let folder = try TemporaryFolder()
+    let store = try Store(StoreConfiguration(path: folder.file("g.sqlite")), migrations: Gateway.migrations)
+    let clock = TestClock(1_000_000)
+    let keys = KeyStore(store: store, ring: KeyRing(services: [], nowMs: { clock.now }))
+    let principal = Principal(kind: .user, id: "ada")
+    let revoked = try await keys.create(principal: principal, scopes: [], description: "", expiresAtMs: nil)
+    let expiring = try await keys.create(principal: principal, scopes: [], description: "", expiresAtMs: 1_500_000)
+    let kept = try await keys.create(principal: principal, scopes: [], description: "", expiresAtMs: nil)
+    _ = try await keys.revoke(revoked.key.id)
+    clock.now = 1_500_000 + ApiKeyLimits.retentionMs
+    try await keys.deleteEnded()
+    #expect(try keys.repository.find(revoked.key.id) == nil)
+    #expect(try keys.repository.find(expiring.key.id) != nil)
+    clock.now += 1
+    try await keys.deleteEnded()
+    #expect(try keys.repository.find(expiring.key.id) == nil)
+    #expect(try keys.repository.find(kept.key.id) != nil)
+    #expect(keys.ring.count == 1)
+    _ = await expectFailure(.resourceExhausted, "KEY_LIMIT") {
+      try await keys.repository.insert(kept.key, keysMax: 1)
+    }
+    await store.close()
+  }
+
+  @Test func theBootstrapKeyIsMadeOnceAndReplacedWhenItEnded() async throws {
+    let folder = try TemporaryFolder()
+    let file = folder.file("admin.key")
+    let harness = try await Harness(backends: [])
+    func secret() throws -> String {
+      try String(contentsOfFile: file, encoding: .utf8).trimmingCharacters(in: .newlines)
+    }
+    try await harness.gateway.bootstrapAdminKey(file: file)
+    let first = try secret()
+    let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int
+    #expect(mode == 0o600)
+    try await harness.gateway.bootstrapAdminKey(file: file)
+    #expect(try secret() == first)
+    let admin = AccessServiceClient(try harness.client(token: first))
+    let listed = try await admin.listApiKeys(ListApiKeysRequest())
+    #expect(listed.apiKeys.map(\.principal) == ["service/admin"])
+    var revoke = RevokeApiKeyRequest()
+    revoke.keyId = listed.apiKeys[0].id
+    _ = try await admin.revokeApiKey(revoke)
+    try await harness.gateway.bootstrapAdminKey(file: file)
+    #expect(try secret() != first)
+
+    try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file)
+    _ = await expectFailure(.failedPrecondition, "BOOTSTRAP_KEY_FILE") {
+      try await harness.gateway.bootstrapAdminKey(file: file)
+    }
+    let other = folder.file("other.key")
+    try "not a key".write(toFile: other, atomically: true, encoding: .utf8)
+    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: other)
+    _ = await expectFailure(.failedPrecondition, "BOOTSTRAP_KEY_FILE") {
+      try await harness.gateway.bootstrapAdminKey(file: other)
+    }
+    await harness.stop()
+  }
+}

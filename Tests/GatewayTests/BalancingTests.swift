@@ -1,0 +1,170 @@
+import Testing
+
+@testable import Gateway
+
+@Suite struct BalancingTests {
+  private typealias Candidate = LoadBalancer.Candidate
+
+  @Test func theLessLoadedOfTwoIsChosen() {
+    var balancer = LoadBalancer(seed: 1)
+    for _ in 0..<100 {
+      #expect(balancer.choose([Candidate(load: 9, tier: .ready), Candidate(load: 3, tier: .ready)]) == 1)
+    }
+  }
+
+  @Test func equalAddressesShareTheCalls() {
+    var balancer = LoadBalancer(seed: 2)
+    var counts = Array(repeating: 0, count: 5)
+    for _ in 0..<10_000 {
+      let candidates = counts.map { Candidate(load: $0, tier: .ready) }
+      if let index = balancer.choose(candidates) { counts[index] += 1 }
+    }
+    // Two choices keep the loads within a few calls of each other; one choice would spread them over a hundred.
+    #expect((counts.max() ?? 0) - (counts.min() ?? 0) < 20)
+    var chosen = Array(repeating: 0, count: 5)
+    for _ in 0..<10_000 {
+      if let index = balancer.choose(Array(repeating: Candidate(load: 0, tier: .ready), count: 5)) {
+        chosen[index] += 1
+      }
+    }
+    #expect(chosen.allSatisfy { (1_700..<2_300).contains($0) })
+  }
+
+  @Test func betterTiersComeFirst() {
+    var balancer = LoadBalancer(seed: 3)
+    let tiers: [LoadBalancer.Tier] = [.excluded, .doubtful, .unconnected, .ready]
+    var candidates = tiers.map { Candidate(load: 100, tier: $0) }
+    for expected in [3, 2, 1] {
+      for _ in 0..<20 { #expect(balancer.choose(candidates) == expected) }
+      candidates[expected].tier = .excluded
+    }
+    #expect(balancer.choose(candidates) == nil)
+    #expect(balancer.choose([]) == nil)
+  }
+
+  // MARK: outliers
+
+  private func detector(_ count: Int, _ change: (inout OutlierPolicy) -> Void = { _ in }) -> DetectorProbe {
+    var policy = OutlierPolicy()
+    change(&policy)
+    return DetectorProbe(OutlierDetector(policy, addressCount: count))
+  }
+
+  @Test func failuresInARowEject() {
+    let detector = detector(3)
+    for _ in 0..<4 { #expect(!detector.failed(0, nowMs: 0)) }
+    detector.succeeded(0, nowMs: 0)
+    for _ in 0..<4 { #expect(!detector.failed(0, nowMs: 0)) }
+    #expect(!detector.isEjected(0, nowMs: 0))
+    #expect(detector.failed(0, nowMs: 0))
+    #expect(detector.isEjected(0, nowMs: 4_999))
+    #expect(!detector.isEjected(0, nowMs: 5_000))
+    #expect(detector.ejectedCount == 0)
+  }
+
+  @Test func aBadRatioEjects() {
+    let detector = detector(2)
+    // Every other call fails, so never five in a row.
+    for index in 0..<19 {
+      if index % 2 == 0 { #expect(!detector.failed(1, nowMs: 100)) } else { detector.succeeded(1, nowMs: 100) }
+    }
+    detector.succeeded(1, nowMs: 100)
+    #expect(detector.failed(1, nowMs: 100))
+    #expect(detector.isEjected(1, nowMs: 100))
+  }
+
+  @Test func fewCallsOrAnOldWindowSayNothing() {
+    let detector = detector(2) { $0.consecutiveFailuresMax = 1000 }
+    for window in 0..<50 {
+      for _ in 0..<10 { #expect(!detector.failed(0, nowMs: Int64(window) * 10_000)) }
+    }
+  }
+
+  @Test func ejectionsGrowAndAreForgiven() {
+    let detector = detector(2) { $0.ejectionMsMax = 15_000 }
+    var now: Int64 = 0
+    func eject() -> Int64 {
+      for _ in 0..<5 { detector.failed(0, nowMs: now) }
+      var length: Int64 = 0
+      while detector.isEjected(0, nowMs: now + length) { length += 1_000 }
+      now += length
+      return length
+    }
+    let lengths = [eject(), eject(), eject(), eject()]
+    #expect(lengths == [5_000, 10_000, 15_000, 15_000])
+    // Windows in which it behaves take the growth back.
+    for _ in 0..<6 {
+      now += 10_000
+      detector.succeeded(0, nowMs: now)
+    }
+    let last = eject()
+    #expect(last == 5_000)
+  }
+
+  @Test func notAllAreEjected() {
+    let detector = detector(5)
+    for address in 0..<5 { for _ in 0..<10 { detector.failed(address, nowMs: 0) } }
+    let ejected = (0..<5).filter { detector.isEjected($0, nowMs: 1) }
+    #expect(ejected == [0, 1])
+    let alone = self.detector(1)
+    for _ in 0..<100 { #expect(!alone.failed(0, nowMs: 0)) }
+    #expect(!alone.isEjected(0, nowMs: 0))
+  }
+
+  @Test func callsUnderWayDoNotProlongAnEjection() {
+    let detector = detector(2)
+    for _ in 0..<5 { detector.failed(0, nowMs: 0) }
+    for _ in 0..<50 { #expect(!detector.failed(0, nowMs: 4_000)) }
+    #expect(!detector.isEjected(0, nowMs: 5_000))
+  }
+
+  // MARK: credit
+
+  @Test func creditFollowsTheReceiverWithinTheWindow() {
+    let relay = RelayProbe(CreditRelay(initial: 32))
+    #expect(relay.grant(available: 32) == 0)
+    for _ in 0..<32 { _ = relay.received() }
+    let isBeyond = !relay.received()
+    #expect(isBeyond && relay.outstanding == 0)
+    #expect(relay.grant(available: 0) == 0)
+    #expect(relay.grant(available: -5) == 0)
+    #expect(relay.grant(available: 1) == 1)
+    #expect(relay.grant(available: 1) == 0)
+    #expect(relay.grant(available: .max) == CreditRelay.window - 1)
+    #expect(relay.outstanding == CreditRelay.window)
+    #expect(relay.grant(available: .max) == 0)
+    // Small grants wait until they are worth a frame.
+    for _ in 0..<15 { _ = relay.received() }
+    #expect(relay.grant(available: .max) == 0)
+    _ = relay.received()
+    #expect(relay.grant(available: .max) == 16)
+  }
+
+  @Test func requestIDsDiffer() {
+    var ids = RequestIDs(prefix: 0x0123_4567_89ab_cdef)
+    var first: [UInt8] = [], second: [UInt8] = []
+    ids.appendNext(to: &first)
+    ids.appendNext(to: &second)
+    #expect(String(decoding: first, as: UTF8.self) == #""campanile-request-id":"0123456789abcdef-0000000000000001""#)
+    #expect(String(decoding: second, as: UTF8.self) == #""campanile-request-id":"0123456789abcdef-0000000000000002""#)
+  }
+}
+
+/// A detector that expectations may change: they call what they check on a copy otherwise.
+private final class DetectorProbe {
+  private var detector: OutlierDetector
+  init(_ detector: OutlierDetector) { self.detector = detector }
+  var ejectedCount: Int { detector.ejectedCount }
+  @discardableResult func failed(_ index: Int, nowMs: Int64) -> Bool { detector.failed(index, nowMs: nowMs) }
+  func succeeded(_ index: Int, nowMs: Int64) { detector.succeeded(index, nowMs: nowMs) }
+  func isEjected(_ index: Int, nowMs: Int64) -> Bool { detector.isEjected(index, nowMs: nowMs) }
+}
+
+/// The same for a relay of credit.
+private final class RelayProbe {
+  private var relay: CreditRelay
+  init(_ relay: CreditRelay) { self.relay = relay }
+  var outstanding: Int { relay.outstanding }
+  func received() -> Bool { relay.received() }
+  func grant(available: Int) -> Int { relay.grant(available: available) }
+}

@@ -1,0 +1,181 @@
+import CampanileAPI
+import CampanileRPC
+import NIOCore
+import NIOPosix
+import Synchronization
+import Testing
+
+@testable import Gateway
+
+/// What callers see when backends misbehave or go away.
+@Suite struct FaultTests {
+  /// A port that nobody listens on.
+  private static func deadAddress() async throws -> ClientConfiguration.Address {
+    let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+      .bind(host: "127.0.0.1", port: 0).get()
+    let port = channel.localAddress?.port ?? 1
+    try await channel.close()
+    return ClientConfiguration.Address(host: "127.0.0.1", port: port)
+  }
+
+  @Test func aDeadBackendIsUnavailableAndNotProcessed() async throws {
+    let harness = try await Harness(backends: [try await Self.deadAddress()])
+    let echo = try await harness.echo()
+    for _ in 0..<20 {
+      let error = await expectFailure(.unavailable, "BACKEND_UNAVAILABLE") { try await echo.echo(EchoRequest("a")) }
+      #expect(error?.processed == false)
+      #expect(error?.message.contains("127.0.0.1") == false)
+    }
+    #expect(harness.gateway.missingBackends == ["echo"])
+    await harness.stop()
+  }
+
+  @Test func aBackendThatRefusesTheGatewayIsUnavailable() async throws {
+    let rogue = try await RogueBackend(refusingHello: true) { _, _ in .nothing }
+    let harness = try await Harness(backends: [rogue.address])
+    let echo = try await harness.echo()
+    let error = await expectFailure(.unavailable, "BACKEND_UNAVAILABLE") { try await echo.echo(EchoRequest("a")) }
+    #expect(error?.processed == false)
+    await harness.stop()
+    await rogue.kill()
+  }
+
+  @Test func aBackendThatDiesWithACallMayHaveProcessedIt() async throws {
+    let rogue = try await RogueBackend { _, _ in .init(closes: true) }
+    let harness = try await Harness(backends: [rogue.address])
+    let echo = try await harness.echo()
+    let error = await expectFailure(.unavailable, "BACKEND_LOST") { try await echo.echo(EchoRequest("a")) }
+    #expect(error?.processed == true)
+    await harness.stop()
+    await rogue.kill()
+  }
+
+  @Test func aBackendThatDiesInAStreamEndsIt() async throws {
+    let rogue = try await RogueBackend { id, _ in
+      .init(
+        frames: (0..<3).map {
+          #"{"jsonrpc":"2.0","method":"rpc.message","params":{"id":\#(id),"message":{"index":\#($0)}}}"#
+        }, closes: true)
+    }
+    let harness = try await Harness(backends: [rogue.address])
+    let echo = try await harness.echo()
+    var count = 0
+    let error = await expectFailure(.unavailable, "BACKEND_LOST") {
+      for try await _ in echo.expand(ExpandRequest()) { count += 1 }
+    }
+    #expect(count == 3)
+    #expect(error?.processed == true)
+    await harness.stop()
+    await rogue.kill()
+  }
+
+  @Test func aBackendThatSendsBeyondItsCreditIsCutOff() async throws {
+    let rogue = try await RogueBackend { id, _ in
+      .init(
+        frames: (0..<200).map {
+          #"{"jsonrpc":"2.0","method":"rpc.message","params":{"id":\#(id),"message":{"index":\#($0)}}}"#
+        })
+    }
+    let harness = try await Harness(backends: [rogue.address])
+    let echo = try await harness.echo()
+    let error = await expectFailure(.internalError, "BACKEND_PROTOCOL_VIOLATION") {
+      for try await _ in echo.expand(ExpandRequest()) {}
+    }
+    #expect(error?.processed == true)
+    try await eventually("the backend is told") { rogue.frames.contains { $0.contains("rpc.cancel") } }
+    await harness.stop()
+    await rogue.kill()
+  }
+
+  @Test func garbageFromABackendEndsItsCallsOnly() async throws {
+    let rogue = try await RogueBackend { id, method in
+      method.hasSuffix("Fail")
+        ? .init(frames: ["{not json"]) : .init(frames: [#"{"jsonrpc":"2.0","id":\#(id),"result":{}}"#])
+    }
+    let harness = try await Harness(backends: [rogue.address])
+    let echo = try await harness.echo()
+    _ = await expectFailure(.unavailable, "BACKEND_LOST") { try await echo.fail(FailRequest()) }
+    try await eventually("the gateway connects again") {
+      (try? await echo.echo(EchoRequest("a"))) != nil
+    }
+    await harness.stop()
+    await rogue.kill()
+  }
+
+  @Test func cancellingReachesTheBackend() async throws {
+    let rogue = try await RogueBackend { _, _ in .nothing }
+    let harness = try await Harness(backends: [rogue.address])
+    let echo = try await harness.echo()
+    let unary = Task { try await echo.echo(EchoRequest("a")) }
+    let stream = Task { for try await _ in echo.expand(ExpandRequest()) {} }
+    try await eventually("both calls arrive") {
+      rogue.frames.count { $0.contains("EchoService/") } == 2
+    }
+    unary.cancel()
+    stream.cancel()
+    try await eventually("both cancels arrive") { rogue.frames.count { $0.contains("rpc.cancel") } == 2 }
+    try await eventually("both are counted") { harness.recorder.all.count { $0.code == "CANCELLED" } == 2 }
+    await harness.stop()
+    await rogue.kill()
+  }
+
+  @Test func aCallerThatGoesAwayCancelsItsCalls() async throws {
+    let rogue = try await RogueBackend { _, _ in .nothing }
+    let harness = try await Harness(backends: [rogue.address])
+    try await RawSocket.reset(
+      port: harness.port, token: try await harness.key().secret,
+      #"{"jsonrpc":"2.0","id":1,"method":"campanile.rpc.v1.EchoService/Echo"}"#
+    ) { try await eventually("the call arrives") { rogue.frames.contains { $0.contains("EchoService/") } } }
+    try await eventually("the cancel arrives") { rogue.frames.contains { $0.contains("rpc.cancel") } }
+    await harness.stop()
+    await rogue.kill()
+  }
+
+  @Test func callsMoveToAnotherAddressOnlyWhenNobodySawThem() async throws {
+    let backend = try await Backend()
+    let dead = try await Self.deadAddress()
+    let harness = try await Harness(backends: [dead, backend.address])
+    let echo = try await harness.echo()
+    for index in 0..<100 { #expect(try await echo.echo(EchoRequest("\(index)")).payload == "\(index)") }
+    // The handler's own UNAVAILABLE was processed: it is passed on, not repeated.
+    var request = FailRequest()
+    request.code = 14
+    request.key = "once"
+    let error = await expectFailure(.unavailable, "FAILED_AS_ASKED") { try await echo.fail(request) }
+    #expect(error?.errorMetadata["executionCount"] == "1")
+    await harness.stop()
+    await backend.server.shutdown()
+  }
+
+  @Test func aBackendThatComesBackIsUsedAgain() async throws {
+    let first = try await Backend()
+    let harness = try await Harness(backends: [first.address])
+    let echo = try await harness.echo()
+    _ = try await echo.echo(EchoRequest("a"))
+    try await eventually("it serves") { harness.gateway.missingBackends.isEmpty }
+    await first.server.shutdown()
+    try await eventually("it is missed") { harness.gateway.missingBackends == ["echo"] }
+    let second = try await Backend(port: first.address.port)
+    try await eventually("it serves again") { harness.gateway.missingBackends.isEmpty }
+    try await eventually("calls pass again") { (try? await echo.echo(EchoRequest("a"))) != nil }
+    await harness.stop()
+    await second.server.shutdown()
+  }
+
+  @Test func aDrainingGatewayFinishesWhatItHasAndTakesNothingNew() async throws {
+    let backend = try await Backend()
+    let harness = try await Harness(backends: [backend.address])
+    let echo = try await harness.echo()
+    let open = Task { try await echo.echo(EchoRequest("open", delayMs: 300)) }
+    try await eventually("the call is at the backend") { backend.seen.last != nil }
+    await harness.server.drain(timeoutMs: 10_000)
+    #expect(try await open.value.payload == "open")
+    let error = await expectFailure(.unavailable, "CONNECT_FAILED") {
+      try await echo.echo(EchoRequest("new"), options: CallOptions(timeoutMs: 2_000, waitForReady: false))
+    }
+    #expect(error?.processed == false)
+    #expect(backend.seen.all.count == 1)
+    await harness.stop()
+    await backend.server.shutdown()
+  }
+}

@@ -1,0 +1,86 @@
+import CampanileAPI
+import CampanileRPC
+import Testing
+
+@testable import Gateway
+
+@Suite struct RoutingTests {
+  private let table: RoutingTable = {
+    let address = ClientConfiguration.Address(host: "127.0.0.1", port: 1)
+    return RoutingTable(
+      backends: [
+        BackendConfiguration(name: "notifications", addresses: [address]),
+        BackendConfiguration(name: "sync", addresses: [address]),
+      ], local: AccessServiceMethods.all + HealthMethods.all + ReflectionServiceMethods.all,
+      methods: NotificationsServiceMethods.all + EchoServiceMethods.all, observer: SilentServerObserver())
+  }()
+
+  private func route(_ name: String) -> Route? {
+    Array(name.utf8).withUnsafeBytes { table.route($0) }
+  }
+
+  @Test func describedMethodsAreFoundWithTheirNeeds() {
+    for method in NotificationsServiceMethods.all {
+      let route = route(method.path)
+      #expect(route?.target == .backend(0))
+      #expect(route?.kind == method.kind && route?.isDescribed == true && route?.path == method.path)
+      #expect(route?.requirement.kind == (method.idempotency == .noSideEffects ? .read : .write))
+    }
+    for method in AccessServiceMethods.all {
+      #expect(route(method.path)?.target == .local)
+      #expect(route(method.path)?.requirement.kind == .admin)
+    }
+    for method in HealthMethods.all + ReflectionServiceMethods.all {
+      #expect(route(method.path)?.requirement.kind == .open)
+    }
+  }
+
+  @Test func newMethodsOfAServiceAreForwardedAsTheMostGeneralKind() {
+    let route = route("campanile.sync.v1.SyncService/NotYetKnown")
+    #expect(route?.target == .backend(1))
+    #expect(route?.kind == .bidirectional && route?.isDescribed == false)
+    #expect(route?.requirement == Requirement(kind: .write, serviceIndex: 1))
+  }
+
+  @Test(arguments: [
+    "", "/", "campanile.sync.", "campanile.sync.v1.SyncService", "campanile.sync.v1/a/b", "campanile.other.v1.X/Y",
+    "campanile.rpc.v1.EchoService/Echo", "Campanile.sync.v1.X/Y", " campanile.sync.v1.X/Y",
+    "campanile.sync.v1.X/" + String(repeating: "y", count: 256),
+  ])
+  func otherNamesGoNowhere(name: String) { #expect(route(name) == nil) }
+
+  @Test func namesAreFoundAmongMany() {
+    let entries = (0..<500).map { (name: "campanile.service\($0 % 7).v1.Service/Method\($0)", value: $0) }
+    let names = NameTable(entries + [(name: entries[3].name, value: -3)])
+    for entry in entries {
+      let found = Array(entry.name.utf8).withUnsafeBytes { names[$0] }
+      #expect(found == (entry.value == 3 ? -3 : entry.value))
+      #expect(Array((entry.name + "x").utf8).withUnsafeBytes { names[$0] } == nil)
+      #expect(Array(entry.name.dropLast().utf8).withUnsafeBytes { names[$0] } != entry.value)
+    }
+    #expect(names.values.count == 500)
+    #expect(names[UnsafeRawBufferPointer(start: nil, count: 0)] == nil)
+  }
+
+  @Test func backendsAreReadFromText() throws {
+    let backends = try BackendConfiguration.parse([
+      "notifications=127.0.0.1:7401", "sync=[::1]:7403", "notifications=other.example:80",
+      "echo@campanile.rpc.v1.EchoService=127.0.0.1:7500",
+    ])
+    #expect(backends.map(\.name) == ["notifications", "sync", "echo"])
+    #expect(backends[0].addresses.map(\.description) == ["127.0.0.1:7401", "other.example:80"])
+    #expect(backends[0].servicePrefix == "campanile.notifications.")
+    #expect(backends[1].addresses == [ClientConfiguration.Address(host: "::1", port: 7403)])
+    #expect(backends[2].servicePrefix == "campanile.rpc.v1.EchoService")
+  }
+
+  @Test(arguments: [
+    ["notifications"], ["=127.0.0.1:1"], ["a="], ["a=host"], ["a=:1"], ["a=host:0"], ["a=host:65536"], ["a=host:x"],
+    ["Admin=host:1"], ["admin=host:1"], ["a=host:1", "a=host:1"], ["a@=host:1"], ["a@b/c=host:1"],
+    ["a@campanile.=host:1", "sync=host:2"], ["a@x.y=h:1", "b@x.y=h:2"], ["a@x=h:1", "a@y=h:2"],
+    (0...16).map { "a=host:\($0 + 1)" }, (0...64).map { "s\($0)=host:1" },
+  ])
+  func otherTextIsRefused(entries: [String]) {
+    #expect(throws: RPCError.self) { try BackendConfiguration.parse(entries) }
+  }
+}

@@ -1,0 +1,55 @@
+import CampanileRPC
+import Testing
+
+@testable import Gateway
+
+@Suite struct ScopeTests {
+  private let services = ["notifications", "sync"]
+  private func rights(_ scopes: String...) -> AccessRights {
+    AccessRights(scopes.compactMap { Scope($0) }, services: services)
+  }
+  private func requirement(_ kind: Requirement.Kind, _ index: Int = 0) -> Requirement {
+    Requirement(kind: kind, serviceIndex: index)
+  }
+
+  @Test(arguments: ["admin", "sync", "sync:read", "sync:write", "a", "my-service2", String(repeating: "a", count: 32)])
+  func scopesAreRead(text: String) { #expect(Scope(text)?.description == text) }
+
+  @Test(arguments: [
+    "", ":", ":read", "sync:", "sync:delete", "sync:read:write", "Sync", "2sync", "-sync", "sync ", "admin:read",
+    "admin:",
+    "sý", "k_aaaaaaaaaaaa", String(repeating: "a", count: 33),
+  ])
+  func otherTextIsNoScope(text: String) { #expect(Scope(text) == nil) }
+
+  @Test func eachScopeGrantsWhatItSays() {
+    let read = requirement(.read), write = requirement(.write)
+    #expect(rights("notifications:read").allows(read) && !rights("notifications:read").allows(write))
+    #expect(!rights("notifications:write").allows(read) && rights("notifications:write").allows(write))
+    #expect(rights("notifications").allows(read) && rights("notifications").allows(write))
+    #expect(!rights("notifications").allows(requirement(.read, 1)))
+    #expect(!rights("notifications").allows(requirement(.admin)))
+    #expect(rights("notifications").allows(requirement(.open)))
+    #expect(rights("sync:read", "notifications:write").allows(requirement(.read, 1)))
+    #expect(!rights("sync:read", "notifications:write").allows(requirement(.write, 1)))
+  }
+
+  @Test func noScopesGrantAllButAdmin() {
+    for index in [0, 1, 63] {
+      #expect(rights().allows(requirement(.read, index)) && rights().allows(requirement(.write, index)))
+    }
+    #expect(!rights().allows(requirement(.admin)))
+  }
+
+  @Test func adminGrantsEverything() {
+    for kind: Requirement.Kind in [.open, .admin, .read, .write] {
+      #expect(rights("admin").allows(requirement(kind, 40)))
+    }
+  }
+
+  @Test func scopesOfMissingServicesGrantNothing() {
+    for kind: Requirement.Kind in [.admin, .read, .write] {
+      for index in 0..<64 { #expect(!rights("attendance").allows(requirement(kind, index))) }
+    }
+  }
+}

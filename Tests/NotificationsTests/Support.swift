@@ -1,0 +1,95 @@
+import CampanileAPI
+import CampanileCodec
+import CampanileRPC
+import CampanileStore
+import FoundationEssentials
+import Synchronization
+import Testing
+
+@testable import Notifications
+
+/// A component over a file of its own, with a clock that the test moves.
+final class Fixture: Sendable {
+  let directory: URL
+  let nowMs = Atomic<Int64>(1_770_000_000_000)
+  let limits: NotificationsLimits
+
+  init(_ limits: NotificationsLimits = NotificationsLimits()) throws {
+    self.limits = limits
+    directory = FileManager.default.temporaryDirectory.appendingPathComponent("notifications-\(UUID().uuidString)")
+  }
+
+  deinit { try? FileManager.default.removeItem(at: directory) }
+
+  func open() async throws -> NotificationsComponent {
+    var configuration = StoreConfiguration(path: directory.appendingPathComponent("notifications.sqlite").path)
+    configuration.durability = .normal
+    return try await NotificationsComponent(
+      store: configuration, limits: limits, nowMs: { self.nowMs.load(ordering: .relaxed) },
+      random: { UInt64.random(in: .min ... .max) })
+  }
+}
+
+let anyMethod = MethodDescriptor(
+  path: "campanile.notifications.v1.NotificationsService/Test", kind: .unary, idempotency: .unknown, requestType: "",
+  responseType: "")
+
+func user(_ id: String) -> CallContext {
+  CallContext(method: anyMethod, principal: Principal(kind: .user, id: id))
+}
+
+/// The error that `body` throws.
+func failure<T>(_ body: () async throws -> T) async -> RPCError? {
+  do {
+    _ = try await body()
+    return nil
+  } catch let error as RPCError {
+    return error
+  } catch let error as any RPCErrorConvertible {
+    return error.rpcError
+  } catch {
+    return RPCError(.internalError, "\(error)")
+  }
+}
+
+func bucket(_ name: String) -> CreateBucketRequest {
+  var request = CreateBucketRequest()
+  request.bucket = Bucket()
+  request.bucket?.name = name
+  return request
+}
+
+func notification(_ title: String, in bucketID: String, requestID: String = "") -> CreateNotificationRequest {
+  var request = CreateNotificationRequest()
+  var draft = Notification()
+  draft.title = title
+  draft.bucketId = bucketID
+  request.notification = draft
+  request.requestId = requestID
+  return request
+}
+
+extension NotificationsService {
+  func makeBucket(_ name: String, _ context: CallContext) async throws -> Bucket {
+    try #require(try await createBucket(bucket(name), context: context).bucket)
+  }
+
+  func make(_ title: String, in bucketID: String, _ context: CallContext) async throws -> Notification {
+    try #require(try await createNotification(notification(title, in: bucketID), context: context).notification)
+  }
+
+  func all(_ context: CallContext, pageSize: Int32 = 7, _ change: (inout ListNotificationsRequest) -> Void = { _ in })
+    async throws -> [Notification]
+  {
+    var request = ListNotificationsRequest()
+    request.pageSize = pageSize
+    change(&request)
+    var found: [Notification] = []
+    repeat {
+      let page = try await listNotifications(request, context: context)
+      found += page.notifications
+      request.pageToken = page.nextPageToken
+    } while !request.pageToken.isEmpty
+    return found
+  }
+}

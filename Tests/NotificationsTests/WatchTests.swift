@@ -1,0 +1,106 @@
+import CampanileAPI
+import CampanileRPC
+import Synchronization
+import Testing
+
+@testable import Notifications
+
+@Suite(.timeLimit(.minutes(1))) struct WatchTests {
+  /// Watches until `count` messages came, and answers them.
+  private func watch(
+    _ component: NotificationsComponent, _ name: String, from token: String = "", bucketID: String = "", count: Int,
+    started: @escaping @Sendable () async throws -> Void = {}
+  ) async throws -> [WatchNotificationsResponse] {
+    struct Enough: Error {}
+    let seen = Mutex<[WatchNotificationsResponse]>([])
+    let feed = WatchFeed(
+      repository: component.service.repository, hub: component.service.hub, user: name, bucketID: bucketID)
+    do {
+      try await feed.run(resumeToken: token) { message in
+        let total = seen.withLock { seen in
+          seen.append(message)
+          return seen.count
+        }
+        if total == 1 { try await started() }
+        if total == count { throw Enough() }
+      }
+    } catch is Enough {}
+    return seen.withLock { $0 }
+  }
+
+  private func title(_ message: WatchNotificationsResponse) -> String {
+    if case .notificationCreated(let one)? = message.event { one.title } else { "" }
+  }
+
+  @Test func tellsWhatComesAndResumesWithoutLossOrRepeat() async throws {
+    let fixture = try Fixture()
+    var component = try await fixture.open()
+    let box = try await component.service.makeBucket("b", user("anna"))
+    let live = component
+    let first = try await watch(component, "anna", count: 4) {
+      for index in 0..<3 { _ = try await live.service.make("n\(index)", in: box.id, user("anna")) }
+    }
+    guard case .started? = first[0].event else { Issue.record("no start"); return }
+    #expect(first.dropFirst().map(title) == ["n0", "n1", "n2"])
+    await component.close()
+    component = try await fixture.open()
+    for index in 3..<6 { _ = try await component.service.make("n\(index)", in: box.id, user("anna")) }
+    let second = try await watch(component, "anna", from: first[2].resumeToken, count: 5)
+    #expect(second.dropFirst().map(title) == ["n2", "n3", "n4", "n5"])
+    await component.close()
+  }
+
+  @Test func tellsNothingOfOthersAndOfOtherBuckets() async throws {
+    let component = try await Fixture().open()
+    let mine = try await component.service.makeBucket("mine", user("anna"))
+    let other = try await component.service.makeBucket("other", user("anna"))
+    let foreign = try await component.service.makeBucket("foreign", user("bruno"))
+    let seen = try await watch(component, "anna", bucketID: mine.id, count: 2) {
+      _ = try await component.service.make("foreign", in: foreign.id, user("bruno"))
+      _ = try await component.service.make("other", in: other.id, user("anna"))
+      _ = try await component.service.make("mine", in: mine.id, user("anna"))
+    }
+    #expect(seen.dropFirst().map(title) == ["mine"])
+    await component.close()
+  }
+
+  @Test func saysThatATokenIsTooOldOrNone() async throws {
+    var limits = NotificationsLimits()
+    limits.changesMax = 10
+    let fixture = try Fixture(limits)
+    let component = try await fixture.open()
+    let box = try await component.service.makeBucket("b", user("anna"))
+    let start = try await watch(component, "anna", count: 1)[0].resumeToken
+    for index in 0..<40 { _ = try await component.service.make("n\(index)", in: box.id, user("anna")) }
+    #expect(try await component.maintain(nowMs: fixture.nowMs.load(ordering: .relaxed)) > 0)
+    let old = await failure { try await watch(component, "anna", from: start, count: 1) }
+    #expect(old?.code == .outOfRange && old?.reason == "TOKEN_TOO_OLD")
+    for bad in ["x", "w1.a.b.c", start.replacing("w1", with: "w2"), start + ".1"] {
+      let error = await failure { try await watch(component, "anna", from: bad, count: 1) }
+      #expect(error?.reason == "RESUME_TOKEN_INVALID", "\(bad)")
+    }
+    let stolen = await failure { try await watch(component, "bruno", from: start, count: 1) }
+    #expect(stolen?.reason == "RESUME_TOKEN_INVALID")
+    await component.close()
+  }
+
+  @Test func endsWhenTheServiceGoesDown() async throws {
+    let component = try await Fixture().open()
+    let error = await failure {
+      try await watch(component, "anna", count: 2) { component.endWatches() }
+    }
+    #expect(error?.code == .unavailable)
+    #expect(component.watchCount == 0)
+    await component.close()
+  }
+
+  @Test func aCancelledWatchEnds() async throws {
+    let component = try await Fixture().open()
+    let task = Task { try await watch(component, "anna", count: 2) }
+    while component.watchCount == 0 { await Task.yield() }
+    task.cancel()
+    _ = await task.result
+    #expect(component.watchCount == 0)
+    await component.close()
+  }
+}

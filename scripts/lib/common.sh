@@ -1,0 +1,62 @@
+# shellcheck shell=bash
+# What the scripts share. To be sourced: `source "$(dirname "${BASH_SOURCE[0]}")/lib/common.sh"`.
+
+# The root of the repository.
+root="$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)"
+
+say() { printf '\n== %s\n' "$*" >&2; }
+fail() {
+  printf '%s: %s\n' "$(basename "$0")" "$*" >&2
+  exit 1
+}
+
+# as_root COMMAND…: as it is for root, with sudo for others.
+as_root() {
+  if [ "$(id -u)" = 0 ]; then
+    "$@"
+  elif command -v sudo >/dev/null; then
+    sudo -n "$@" || fail "cannot run as root: $*"
+  else
+    fail "needs root or sudo for: $*"
+  fi
+}
+
+# need_debian PACKAGE…: installs those that are missing.
+need_debian() {
+  local missing=() package
+  for package in "$@"; do
+    dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
+  done
+  [ ${#missing[@]} = 0 ] && return
+  command -v apt-get >/dev/null || fail "install these first: ${missing[*]}"
+  say "installing ${missing[*]}"
+  as_root apt-get update -qq
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+}
+
+# need_python PACKAGE…: makes .venv and installs there what is missing; sets $python and puts its programs into PATH.
+need_python() {
+  need_debian python3 python3-venv
+  local venv="$root/.venv" package missing=()
+  [ -x "$venv/bin/python" ] || python3 -m venv "$venv"
+  python="$venv/bin/python"
+  export PATH="$venv/bin:$PATH"
+  for package in "$@"; do
+    "$python" - "$package" <<'PYTHON' || missing+=("$package")
+import importlib.metadata, sys
+try:
+    importlib.metadata.version(sys.argv[1])
+except importlib.metadata.PackageNotFoundError:
+    sys.exit(1)
+PYTHON
+  done
+  [ ${#missing[@]} = 0 ] && return
+  say "installing ${missing[*]}"
+  "$python" -m pip install --quiet --disable-pip-version-check "${missing[@]}"
+}
+
+# need_swift: what the package builds with.
+need_swift() {
+  command -v swift >/dev/null || fail "needs Swift 6.2 or newer in PATH: https://www.swift.org/install"
+  need_debian libsqlite3-dev libssl-dev
+}
