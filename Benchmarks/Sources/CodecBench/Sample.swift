@@ -8,7 +8,8 @@ enum Sample {
     message.bucketId = "b_01JCZ4T7Q2M8V5X9K3R6W1Y0CD"
     message.title = "Deploy of the shop finished"
     message.subtitle = "production · v2.14.0"
-    message.body = "The release went out to 12 hosts in 3 minutes – no errors were seen, two warnings are in the log of the second region."
+    message.body =
+      "The release went out to 12 hosts in 3 minutes – no errors were seen, two warnings are in the log of the second region."
     message.priority = .normal
     message.attachments = [
       .with {
