@@ -171,7 +171,8 @@ extension ConnectionOptions {
 
   /// What the options say about one call.
   public func callOptions() -> CallOptions {
-    var options = CallOptions(timeoutMs: timeout?.milliseconds)
+    // A person waits: where nothing listens, say so at once.
+    var options = CallOptions(timeoutMs: timeout?.milliseconds, waitForReady: false)
     for header in headers { options.metadata.add(header.value, for: header.key) }
     if let principal { options.metadata.set(principal, for: "campanile-principal") }
     return options
