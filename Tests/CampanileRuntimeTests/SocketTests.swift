@@ -22,7 +22,7 @@ import Testing
     let folder = try TemporaryFolder()
     let ready = folder.path + "/ready.json"
     let environment = ServiceEnvironment(
-      arguments: ["--port=0", "--ready-file", ready, "--drain-timeout-ms=2000"] + arguments, variables: [:],
+      arguments: ["--port=0", "--ready-file", ready, "--drain-timeout-ms=10000"] + arguments, variables: [:],
       logSink: logs, isTerminal: false, writeOutput: { _ in }, writeError: { [logs] in logs.add($0) },
       signals: { [signals] in signals.stream }, endAtOnce: { _ in }, bootstrap: { _, _ in })
     async let code = ServiceMain.run(
@@ -138,18 +138,21 @@ import Testing
   }
 
   @Test func anOpenCallFinishesAndAHealthWatchEndsWhileDraining() async throws {
-    let (started, continuation) = AsyncStream.makeStream(of: Void.self)
-    try await withService { rpc, _ in
+    try await withService { rpc, http in
       let client = try client(rpc)
       var request = EchoRequest()
-      request.delayMs = 300
+      request.delayMs = 1000
       async let slow = EchoServiceClient(client).echo(request)
+      // A call that comes after the drain has begun is refused, so it must be seen to run first.
+      try await eventually("the slow call runs") {
+        let page = try? await Self.get(http, "/metrics")
+        return page?.contains("campanile_server_open_calls 1\n") == true
+      }
       var states: [HealthCheckResponse.ServingStatus] = []
       let error = await #expect(throws: RPCError.self) {
         for try await state in HealthClient(client).watch(HealthCheckRequest()) {
           states.append(state.status)
           if states.count == 1 {
-            continuation.yield()
             signals.continuation.yield(15)
           }
         }
@@ -159,8 +162,6 @@ import Testing
       _ = try await slow
       await client.close()
     }
-    continuation.finish()
-    _ = started
   }
 
   @Test func aPortInUseIsOneLine() async throws {
