@@ -108,6 +108,10 @@ let package = Package(
     .executableTarget(
       name: "campanile", dependencies: ["CampanileCLI"], path: "Sources/Executables/campanile",
       swiftSettings: settings),
+    .testTarget(
+      name: "CampanileCLITests",
+      dependencies: ["CampanileCLI", "CampanileAPI", "CampanileCodec", "CampanileRPC", argumentParser, protobuf],
+      swiftSettings: settings),
     .executableTarget(
       name: "store-crasher", dependencies: ["CampanileStore"], path: "Tests/Support/store-crasher",
       swiftSettings: settings),

@@ -7,14 +7,25 @@
 #include <sys/prctl.h>
 #endif
 
-int campanile_exec_bound(pid_t parent, char *const argv[]) {
+static int bind_to_parent(int signal) {
 #ifdef __linux__
-  if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0) return -1;
+  return prctl(PR_SET_PDEATHSIG, signal, 0, 0, 0);
+#else
+  (void)signal;
+  return 0;
 #endif
+}
+
+int campanile_exec_bound(pid_t parent, char *const argv[]) {
+  if (bind_to_parent(SIGKILL) != 0) return -1;
   // The parent may have ended before the signal was asked for.
-  if (getppid() != parent) {
+  if (getppid() == parent) {
+    execv(argv[0], argv);
+  } else {
     errno = ESRCH;
-    return -1;
   }
-  return execv(argv[0], argv);
+  int reason = errno;
+  bind_to_parent(0);
+  errno = reason;
+  return -1;
 }

@@ -62,10 +62,10 @@ import Testing
     file.package = "shop.v1"
     file.messageType = [note]
     file.service = [service]
-    file.sourceCodeInfo.location = [
+    let comments: [([Int32], String)] = [
       ([4, 0], " A note.\n Two lines.\n"), ([4, 0, 2, 0], " Its tags.\n"), ([6, 0, 2, 0], " Watch.\n"),
     ]
-    .map { path, text in
+    file.sourceCodeInfo.location = comments.map { path, text in
       var location = Google_Protobuf_SourceCodeInfo.Location()
       location.path = path
       location.leadingComments = text
