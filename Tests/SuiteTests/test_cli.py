@@ -107,7 +107,7 @@ def test_wrong_requests_and_names(suite, giulia):
     assert "not JSON" in suite.run("call", "ListBuckets", "{", key=giulia, check=3).stderr
     typo = suite.run("call", "GetNotfication", "{}", key=giulia, check=64).stderr
     assert "did you mean campanile.notifications.v1.NotificationsService/GetNotification?" in typo
-    suite.run("call", "List", "{}", key=giulia, check=64)
+    suite.run("call", "Get", "{}", key=giulia, check=64)
     suite.run("call", "ListBuckets", "@/nonexistent", key=giulia, check=64)
 
 
