@@ -45,16 +45,25 @@ class Suite:
         self.folder.mkdir(parents=True, exist_ok=True)
         self.log_path = self.folder.parent / f"{self.folder.name}.log"
         self.log = open(self.log_path, "ab")
+        # What an `up` that was killed has left is not this one's.
+        self.left = self.endpoints_mark()
         self.process = subprocess.Popen(
             [CLI, "up", "--data-dir", str(self.folder), "--port-base", "0", *arguments],
             stdout=self.log, stderr=self.log, stdin=subprocess.DEVNULL, env=environment(), start_new_session=True)
         self.endpoints = None
 
+    def endpoints_mark(self):
+        try:
+            status = (self.folder / "endpoints.json").stat()
+        except FileNotFoundError:
+            return None
+        return status.st_ino, status.st_mtime_ns
+
     def wait_ready(self):
         def ready():
             if self.process.poll() is not None:
                 raise AssertionError(f"up ended with {self.process.returncode}:\n{self.text()[-4000:]}")
-            return (self.folder / "endpoints.json").exists()
+            return self.endpoints_mark() not in (None, self.left)
 
         eventually(ready, "endpoints.json")
         self.endpoints = json.loads((self.folder / "endpoints.json").read_text())

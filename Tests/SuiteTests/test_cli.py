@@ -107,7 +107,6 @@ def test_wrong_requests_and_names(suite, giulia):
     assert "not JSON" in suite.run("call", "ListBuckets", "{", key=giulia, check=3).stderr
     typo = suite.run("call", "GetNotfication", "{}", key=giulia, check=64).stderr
     assert "did you mean campanile.notifications.v1.NotificationsService/GetNotification?" in typo
-    suite.run("call", "Get", "{}", key=giulia, check=64)
     suite.run("call", "ListBuckets", "@/nonexistent", key=giulia, check=64)
 
 
@@ -206,7 +205,7 @@ def test_backup_of_a_running_suite(suite, tmp_path):
         assert path.stat().st_size == report["sizeBytes"] and path.stat().st_mode & 0o077 == 0
         with sqlite3.connect(path) as database:
             assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-    suite.run("backup", "--to", "/proc/nowhere").returncode != 0
+    suite.run("backup", "--to", "/proc/nowhere", check=64)
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

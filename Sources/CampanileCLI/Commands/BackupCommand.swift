@@ -33,8 +33,7 @@ public struct BackupCommand: AsyncParsableCommand {
     let databases = try Self.databases(in: folder)
     guard !databases.isEmpty else { throw UsageError("no database in \(folder)") }
     let target = to ?? folder + "/backups"
-    try FileManager.default.createDirectory(
-      atPath: target, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    try PrivateFile.makeFolder(target)
     let stamp = Self.stamp(Date())
     for name in databases {
       let base = name.dropLast(".sqlite".count)

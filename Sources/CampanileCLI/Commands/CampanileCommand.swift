@@ -21,7 +21,7 @@ public struct CampanileCommand: AsyncParsableCommand {
   /// Runs the command line `arguments`, which are without the program's name, and answers the exit code.
   public static func run(_ arguments: [String]) async -> Int32 {
     do {
-      var command = try await parse(arguments)
+      var command = try await asyncParseAsRoot(arguments)
       if var asynchronous = command as? any AsyncParsableCommand {
         try await asynchronous.run()
       } else {
@@ -31,10 +31,6 @@ public struct CampanileCommand: AsyncParsableCommand {
     } catch {
       return report(error)
     }
-  }
-
-  private static func parse(_ arguments: [String]) async throws -> any ParsableCommand {
-    try parseAsRoot(arguments)
   }
 
   /// Tells what went wrong on standard error, or shows the help that was asked for, and answers the exit code.

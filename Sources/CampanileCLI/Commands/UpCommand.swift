@@ -48,9 +48,9 @@ public struct UpCommand: AsyncParsableCommand {
       binaryFolder: URL(fileURLWithPath: try MemberProcess.ownExecutable()).deletingLastPathComponent().path,
       dataFolder: folder, portBase: portBase, logLevel: logLevel, durability: durability)
     try Self.checkExecutables(plan)
-    try Self.makeFolder(folder)
+    try PrivateFile.makeFolder(folder)
     let lock = try SuiteLock(folder: folder)
-    try Self.makeFolder(plan.runFolder)
+    try PrivateFile.makeFolder(plan.runFolder)
     let endpointsFile = folder + "/" + Endpoints.fileName
     unlink(endpointsFile)
     defer { unlink(endpointsFile) }
@@ -119,15 +119,6 @@ public struct UpCommand: AsyncParsableCommand {
       guard FileManager.default.isExecutableFile(atPath: path) else {
         throw UsageError("\(path) does not exist: build the whole suite, for example with scripts/run")
       }
-    }
-  }
-
-  private static func makeFolder(_ path: String) throws(UsageError) {
-    do {
-      try FileManager.default.createDirectory(
-        atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-    } catch {
-      throw UsageError("cannot make the folder \(path): \(error.localizedDescription)")
     }
   }
 }

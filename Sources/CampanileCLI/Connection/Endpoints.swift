@@ -85,8 +85,18 @@ public struct UsageError: Error, Sendable, Hashable, CustomStringConvertible {
   public init(_ description: String) { self.description = description }
 }
 
-/// Files that nobody but their owner may read.
+/// Files and folders that nobody but their owner may read.
 enum PrivateFile {
+  /// Makes the folder at `path`, with those above it, where it is missing. Throws `UsageError`.
+  static func makeFolder(_ path: String) throws(UsageError) {
+    do {
+      try FileManager.default.createDirectory(
+        atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    } catch {
+      throw UsageError("cannot make the folder \(path): \(error)")
+    }
+  }
+
   /// Replaces `path` by `data` in one step, with mode 0600.
   static func write(_ data: Data, to path: String) throws {
     let temporary = path + ".\(getpid()).tmp"
