@@ -79,8 +79,11 @@ def peer(name, *arguments, pinned=True):
 
 
 @contextlib.contextmanager
-def service(name, *arguments, pinned=True, directory=None):
-    """One of the suite's executables. Yields the process, its ports and the seconds from start to ready."""
+def service(name, *arguments, pinned=True, directory=None, token=None):
+    """One of the suite's executables. Yields the process, its ports and the seconds from start to ready.
+
+    `token` is the internal token, which reaches it by the environment, as secrets must.
+    """
     with tempfile.TemporaryDirectory() as own:
         home = pathlib.Path(directory or own)
         ready = home / f"{name}.ready"
@@ -89,7 +92,9 @@ def service(name, *arguments, pinned=True, directory=None):
             started = time.monotonic()
             process = subprocess.Popen(
                 [*(ONE_CORE if pinned else []), str(OURS / name), "--port", "0", "--http-port", "0", "--ready-file", str(ready),
-                 "--log-level", "warning", *arguments], stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+                 "--log-level", "warning", "--data-dir", str(home), *arguments],
+                stdout=log, stderr=log, stdin=subprocess.DEVNULL,
+                env={**os.environ, **({"CAMPANILE_INTERNAL_TOKEN": token} if token else {})})
         try:
             while not ready.exists():
                 if process.poll() is not None or time.monotonic() - started > 30:

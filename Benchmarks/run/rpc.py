@@ -5,10 +5,13 @@ import json
 import pathlib
 import socket
 import subprocess
-import tempfile
+import sys
 import time
 
-from bench import ONE_CORE, PEERS, Rows, cpu_s, hello, load, median, peer, rss_mb, service
+from bench import ONE_CORE, PEERS, ROOT, Rows, cpu_s, hello, load, median, peer, rss_mb, service
+
+sys.path.append(str(ROOT / "Tests" / "Wire"))
+from campanile_wire import Peer  # noqa: E402
 
 ECHO = {"jsonrpc": "2.0", "id": "@ID@", "method": "campanile.rpc.v1.EchoService/Echo", "params": {"payload": "x" * 100}}
 TOKEN = "bench-internal-token"
@@ -70,15 +73,44 @@ def echo_rows(rows, nio_rate, nio_p50, grpc_rate, grpc_p50):
 
 
 def gateway_rows(rows, direct_p50):
-    with tempfile.TemporaryDirectory() as home, service("campanile-echo", "--internal-token", TOKEN, *LOOP) as (_, ports, _):
-        arguments = ["--data-dir", home, "--internal-token", TOKEN, "--backend", f"campanile.rpc.v1=127.0.0.1:{ports['rpc']}", *LOOP]
-        with service("campanile-gateway", *arguments) as (process, own, _):
+    with service("campanile-echo", *LOOP, token=TOKEN) as (_, ports, _):
+        backends = f"echo@campanile.rpc.v1.EchoService=127.0.0.1:{ports['rpc']}"
+        with service("campanile-gateway", "--backends", backends, *LOOP, token=TOKEN) as (process, own, _):
+            time.sleep(0.5)
             run = lambda **more: load(own["rpc"], ECHO, hello=hello(TOKEN), **more)
             rate, cpu = median(lambda: cpu_a_call(process, run))
             rows.add("the same echo through the gateway, 1 x 64, S", rate, "calls/s", at_least=150_000)
             rows.add("  gateway CPU a call", cpu, "us", at_most=3.0)
             p50 = median(lambda: run(in_flight=1)[1])
             rows.add("  sequential p50 (baseline: direct)", p50, "us", direct_p50, ratio_at_most=2.2)
+
+
+def notification_rows(rows):
+    user = {"campanile-principal": "user/bench"}
+    path = "campanile.notifications.v1.NotificationsService/"
+
+    def request(method, params):
+        return {"jsonrpc": "2.0", "id": "@ID@", "method": path + method, "params": params, "metadata": user}
+
+    def ask(port, method, params):
+        with Peer(port) as link:
+            link.hello(TOKEN)
+            return link.call(path + method, params, metadata=user)["result"]
+
+    for pinned in (True, False):
+        with service("campanile-notifications", token=TOKEN, pinned=pinned) as (_, ports, _):
+            port = ports["rpc"]
+            bucket = ask(port, "CreateBucket", {"bucket": {"name": "bench"}})["bucket"]["id"]
+            draft = {"bucketId": bucket, "title": "A notification", "body": "x" * 200, "priority": "PRIORITY_NORMAL"}
+            if pinned:
+                one = ask(port, "CreateNotification", {"notification": draft})["notification"]["id"]
+                get = request("GetNotification", {"notificationId": one})
+                rate = median(lambda: load(port, get, hello=hello(TOKEN))[0])
+                rows.add("GetNotification direct, 1 x 64, S", rate, "calls/s", at_least=60_000)
+                continue
+            create = request("CreateNotification", {"notification": draft})
+            rate = median(lambda: load(port, create, hello=hello(TOKEN), pinned=False)[0])
+            rows.add("CreateNotification, durability full, 64 in flight, unpinned", rate, "calls/s", at_least=30_000)
 
 
 def memory_rows(rows):
@@ -117,6 +149,7 @@ def main():
     rows.add("grpc-swift-2 echo, 1 x 64, S", grpc_rate, "calls/s")
     direct_p50 = echo_rows(rows, nio_rate, nio_p50, grpc_rate, grpc_p50)
     gateway_rows(rows, direct_p50)
+    notification_rows(rows)
     memory_rows(rows)
     rows.write(arguments.json)
 
