@@ -11,8 +11,6 @@ import SwiftProtobuf
 struct CodecBench: ParsableCommand {
   @Option(help: "Also write the rows to this file, as a JSON array.")
   var json: String?
-  @Option(help: "Also write the rows to this file, one a line.")
-  var rows: String?
   @Flag(help: "A short run that checks that everything works.")
   var quick = false
 
@@ -51,10 +49,6 @@ struct CodecBench: ParsableCommand {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     if let path = self.json { try encoder.encode(table).write(to: URL(fileURLWithPath: path)) }
-    if let path = rows {
-      let lines = try table.map { String(decoding: try encoder.encode($0), as: UTF8.self) + "\n" }
-      try lines.joined().write(toFile: path, atomically: true, encoding: .utf8)
-    }
   }
 
   /// Microseconds of CPU a call: the median of seven runs after a warm-up.
