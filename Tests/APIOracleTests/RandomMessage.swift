@@ -103,8 +103,8 @@ extension RandomMessage {
 
   static func double(_ random: inout SeededGenerator) -> Double {
     let edges: [Double] = [
-      0, -0.0, 1, -1, 0.1, 1.5, 1e15, 1e16, 1e22, 1e23, 123456.789, 5e-324, .greatestFiniteMagnitude,
-      -.greatestFiniteMagnitude, .leastNormalMagnitude, .infinity, -.infinity, .nan, 9_007_199_254_740_993,
+      0, -0.0, 1, -1, 0.1, 1.5, 1e15, 1e16, 1e22, 1e23, 123456.789, .leastNonzeroMagnitude, .greatestFiniteMagnitude,
+      -.greatestFiniteMagnitude, .leastNormalMagnitude, .infinity, -.infinity, .nan, 9_007_199_254_740_992,
     ]
     if random.oneIn(2) { return random.pick(edges) }
     let value = Double(bitPattern: random.next())

@@ -88,7 +88,7 @@ import Testing
     #expect(text.value("f_total") == 2)
     #expect(text.value("t_count") == 3)
     #expect(text.value("g")?.isNaN == true)
-    for value in [Double.infinity, 1e300, -0.0, 1e15, 123_456_789_012_345_678] {
+    for value in [Double.infinity, 1e300, -0.0, 1e15, 123_456_789_012_345_680] {
       #expect(Double(PrometheusText.number(value).replacing("+Inf", with: "inf")) == value)
     }
   }

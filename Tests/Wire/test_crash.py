@@ -6,7 +6,7 @@ import threading
 import time
 
 from campanile_wire import Peer
-from conftest import Process
+from wire_process import Process
 
 SERVICE = "campanile.notifications.v1.NotificationsService/"
 TOKEN = "internal-token-of-the-crash-test"

@@ -12,7 +12,7 @@ import time
 import pytest
 
 from campanile_wire import Peer, reason
-from conftest import Process
+from wire_process import Process
 
 ECHO = "campanile.rpc.v1.EchoService/Echo"
 EXPAND = "campanile.rpc.v1.EchoService/Expand"

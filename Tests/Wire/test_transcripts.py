@@ -6,7 +6,7 @@ import re
 import pytest
 
 from campanile_wire import Peer
-from conftest import ROOT
+from wire_process import ROOT
 
 BLOCK = re.compile(r"```transcript ([^\n]+)\n(.*?)```", re.S)
 TRANSCRIPTS = BLOCK.findall((ROOT / "docs" / "wire-protocol.md").read_text())

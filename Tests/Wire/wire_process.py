@@ -1,0 +1,61 @@
+"""The suite's own executables as the wire tests start and end them."""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BINARIES = pathlib.Path(os.environ.get("CAMPANILE_BIN", ROOT / ".build" / "debug"))
+
+
+class Process:
+    """One executable, started on free ports. `ready` is what it wrote into its ready file.
+
+    `settings` reach it by the environment, as secrets must.
+    """
+
+    def __init__(self, name, directory, *arguments, **settings):
+        ready = directory / f"{name}.ready"
+        self.log_path = directory / f"{name}.log"
+        self.log = open(self.log_path, "ab")
+        ready.unlink(missing_ok=True)
+        self.process = subprocess.Popen(
+            [str(BINARIES / name), "--port", "0", "--http-port", "0", "--ready-file", str(ready), *arguments],
+            stdout=self.log, stderr=self.log, stdin=subprocess.DEVNULL,
+            env={**os.environ, **{f"CAMPANILE_{key.upper()}": value for key, value in settings.items()}})
+        deadline = time.monotonic() + 60
+        while not ready.exists():
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError(f"{name} did not start: {self.log_path.read_text()[-2000:]}")
+            time.sleep(0.01)
+        self.ready = json.loads(ready.read_text())
+        self.port = self.ready["rpc"]
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    def rss_bytes(self):
+        with open(f"/proc/{self.pid}/status") as status:
+            return next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmRSS"))
+
+    def is_running(self):
+        return self.process.poll() is None
+
+    def kill(self):
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait(10)
+
+    def stop(self):
+        if self.is_running():
+            self.process.send_signal(signal.SIGCONT)
+            self.process.send_signal(signal.SIGTERM)
+            try:
+                self.process.wait(20)
+            except subprocess.TimeoutExpired:
+                self.kill()
+        self.log.close()
+        return self.process.returncode
