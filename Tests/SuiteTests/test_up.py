@@ -130,17 +130,28 @@ def test_frozen_process_is_killed_in_the_end(start):
     assert "killing what does not end: notifications" in suite.text()
 
 
+def is_free(port):
+    with socket.socket() as probe:
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+        return True
+
+
 def test_taken_port_fails_the_start_with_a_reason(start, tmp_path):
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        # The gateway gets the port that is taken.
-        base = taken.getsockname()[1]
-        if not 1024 <= base <= 65000:
-            return
-        result = subprocess.run(
-            [CLI, "up", "--data-dir", str(tmp_path / "taken"), "--port-base", str(base)], capture_output=True,
-            text=True, env=environment(), timeout=60)
+    for _ in range(50):
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+            # The gateway gets the port that is taken; the others that the suite wants are free.
+            base = taken.getsockname()[1]
+            if base > 60_000 or not all(is_free(base + offset) for offset in (1, 80, 100, 101)):
+                continue
+            result = subprocess.run(
+                [CLI, "up", "--data-dir", str(tmp_path / "taken"), "--port-base", str(base)], capture_output=True,
+                text=True, env=environment(), timeout=60)
+            break
     assert result.returncode == 64
     assert "gateway ended 3 times before it was ready" in result.stderr
     assert not (tmp_path / "taken" / "endpoints.json").exists()
