@@ -34,8 +34,8 @@ import Testing
     }
   }
 
-  @Test func givesOptionsToTheCall() throws {
-    let command = try CallCommand.parse([
+  @Test func givesOptionsToTheCall() async throws {
+    let command = try await CallCommand.asyncParse([
       "GetNotification", "{}", "-H", "traceparent: 00-1", "--header", "a:1", "--timeout", "2s", "--as", "user/alice",
       "--output", "pretty",
     ])
