@@ -56,7 +56,6 @@ extension NotificationsService {
     _ request: WatchNotificationsRequest, context: CallContext, responses: ResponseSink<WatchNotificationsResponse>
   ) async throws {
     let user = try context.requireUser()
-    let watch = NotificationWatch(repository: repository, hub: hub, pageRows: limits.watchPageRows)
     try await watch.run(request, user: user) { try await responses.send($0) }
   }
 }

@@ -34,6 +34,10 @@ public struct NotificationsService: NotificationsServiceProtocol {
   /// Ends all watches with UNAVAILABLE, reason `SERVICE_STOPPING`, so that a drain need not wait for them.
   public func endWatches() { hub.close() }
 
+  var watch: NotificationWatch {
+    NotificationWatch(repository: repository, hub: hub, pageRows: limits.watchPageRows)
+  }
+
   /// Runs a change and wakes the user's watches, also after a failure: a commit may have succeeded whose
   /// acknowledgement was lost.
   func changing<T>(_ user: String, _ change: () async throws -> T) async throws -> T {

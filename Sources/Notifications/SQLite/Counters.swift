@@ -23,7 +23,7 @@ extension WriteTransaction {
   }
 
   /// Adds to the user's counts; false when that would make more than `notificationsMax` notifications.
-  func addToUser(_ user: String, _ change: CountChange, notificationsMax: Int = .max) throws -> Bool {
+  func addToUser(_ user: String, _ change: CountChange, notificationsMax: Int? = nil) throws -> Bool {
     try execute(
       """
       UPDATE users SET notification_count = notification_count + $1, unread_count = unread_count + $2
@@ -31,7 +31,7 @@ extension WriteTransaction {
       """,
       [
         .integer(change.notifications), .integer(change.unread), .text(user),
-        .integer(Int64(notificationsMax) - change.notifications),
+        .integer(notificationsMax.map { Int64($0) - change.notifications } ?? .max),
       ]) > 0
   }
 
