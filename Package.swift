@@ -108,10 +108,6 @@ let package = Package(
     .executableTarget(
       name: "campanile", dependencies: ["CampanileCLI"], path: "Sources/Executables/campanile",
       swiftSettings: settings),
-    .testTarget(
-      name: "CampanileCLITests",
-      dependencies: ["CampanileCLI", "CampanileAPI", "CampanileCodec", "CampanileRPC", argumentParser, protobuf],
-      swiftSettings: settings),
     .executableTarget(
       name: "store-crasher", dependencies: ["CampanileStore"], path: "Tests/Support/store-crasher",
       swiftSettings: settings),
@@ -136,6 +132,13 @@ let package = Package(
         "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileStore", log,
       ] + nio,
       swiftSettings: settings),
+    .executableTarget(
+      name: "campanile-gateway",
+      dependencies: [
+        "CampanileRPC", "CampanileRuntime", "CampanileStore", "Gateway", log,
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+      ],
+      path: "Sources/Executables/campanile-gateway", swiftSettings: settings),
     .testTarget(
       name: "GatewayTests",
       dependencies: [

@@ -39,6 +39,14 @@ let package = Package(
         .product(name: "Subprocess", package: "swift-subprocess"),
       ],
       swiftSettings: settings),
+    .executableTarget(
+      name: "CodecBench",
+      dependencies: [
+        .product(name: "CampanileAPI", package: "campanile"), .product(name: "CampanileCodec", package: "campanile"),
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "SwiftProtobuf", package: "swift-protobuf"),
+      ],
+      swiftSettings: settings),
     .executableTarget(name: "FrameLoad", cSettings: [.unsafeFlags(["-O2"])]),
     .executableTarget(name: "FrameEchoC", cSettings: [.unsafeFlags(["-O2"])]),
     .executableTarget(

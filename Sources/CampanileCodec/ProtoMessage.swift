@@ -32,6 +32,14 @@ public struct JSONDecodingOptions: Sendable, Hashable {
 }
 
 extension ProtoMessage {
+  /// A message whose fields `populate` sets.
+  @inlinable
+  public static func with<Failure: Error>(_ populate: (inout Self) throws(Failure) -> Void) throws(Failure) -> Self {
+    var message = Self()
+    try populate(&message)
+    return message
+  }
+
   /// Reads a whole JSON text: one value with nothing but white space around it.
   ///
   /// - Throws: `ProtoJSONError` with the field path and the byte offset of what is wrong.

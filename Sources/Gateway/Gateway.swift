@@ -6,27 +6,24 @@ public import NIOCore
 
 /// The gateway's RPC side: keys, routing, and the forwarding of calls to the suite's services.
 ///
-/// Make it, `prepare` it, hand `dispatcher` and `helloAuthenticator` to an `RPCServer` on the same event loops, run
-/// `maintain` beside it, and `stop` it when the server has drained.
+/// Make it, `prepare` it, serve `dispatcher(local:observer:)` with `helloAuthenticator` by an `RPCServer` on the same event
+/// loops, run `maintain` beside it, and `stop` it when the server has drained.
 public final class Gateway: Sendable {
   private let configuration: GatewayConfiguration
   private let keys: KeyStore
   private let loops: [LoopForwarder]
   private let clients: [[RPCClient]]
   private let board: BackendBoard
-  private let forwarder: Forwarder
   private let logger: Logger
 
   /// - Parameters:
   ///   - store: `gateway.sqlite`, opened with `Gateway.migrations`.
-  ///   - localServices: what the gateway serves itself beside `AccessService`: health and reflection.
   ///   - group: the event loops of the server; the gateway's own connections live on them too.
-  ///   - onBackendChange: told when a backend begins or ceases to serve.
+  ///   - onBackendChange: told when a backend begins or ceases to serve, on an event loop.
   ///
   /// Throws INVALID_ARGUMENT `CONFIGURATION_INVALID` for a configuration that cannot work.
   public init(
-    _ configuration: GatewayConfiguration, store: Store, localServices: [any RPCService],
-    observer: any ServerObserver = SilentServerObserver(), group: any EventLoopGroup, logger: Logger,
+    _ configuration: GatewayConfiguration, store: Store, group: any EventLoopGroup, logger: Logger,
     onBackendChange: @escaping @Sendable (_ backend: String, _ isServing: Bool) -> Void = { _, _ in }
   ) throws(RPCError) {
     try BackendConfiguration.check(configuration.backends)
@@ -58,23 +55,25 @@ public final class Gateway: Sendable {
       for loop in loops { loop.loop.execute { loop.endStale(nowMs: ring.nowMs()) } }
     }
     self.keys = keys
-    var registry = MethodRegistry(localServices)
-    AccessServiceImplementation(keys: keys).register(in: &registry)
-    var limits = WireLimits()
-    limits.timeoutMsDefault = configuration.timeoutMsDefault
-    forwarder = Forwarder(
-      routes: RoutingTable(
-        backends: configuration.backends, local: registry.methods, methods: configuration.methods, observer: observer),
-      authenticator: CallerAuthenticator(keys: ring),
-      local: TypedDispatcher(registry, observer: observer, limits: limits, logger: logger), loops: loops,
-      observer: observer, timeoutMsDefault: configuration.timeoutMsDefault)
   }
 
   /// The schema of `gateway.sqlite`.
   public static var migrations: [Migration] { GatewayMigrations.all }
 
+  /// What the gateway serves itself beside health and reflection: `AccessService`.
+  public var services: [any RPCService] { [AccessServiceImplementation(keys: keys)] }
+
   /// Serves and forwards the calls of a server on the gateway's event loops.
-  public var dispatcher: any CallDispatcher { forwarder }
+  ///
+  /// - Parameter local: serves `services`, health and reflection, and answers for methods that nobody has.
+  public func dispatcher(local: any CallDispatcher, observer: any ServerObserver) -> any CallDispatcher {
+    let own = AccessServiceMethods.all + HealthMethods.all + ReflectionServiceMethods.all
+    let routes = RoutingTable(
+      backends: configuration.backends, local: own, methods: configuration.methods, observer: observer)
+    return Forwarder(
+      routes: routes, authenticator: CallerAuthenticator(keys: keys.ring), local: local, loops: loops,
+      observer: observer, timeoutMsDefault: configuration.timeoutMsDefault)
+  }
 
   /// Judges what connections present in `rpc.hello`: an API key, or the internal token.
   public var helloAuthenticator: any HelloAuthenticator {
@@ -115,6 +114,13 @@ public final class Gateway: Sendable {
     do { try await body() } catch is CancellationError {} catch {
       logger.error("\(what) failed", metadata: ["error": "\(error)"])
     }
+  }
+
+  /// Ends the forwarded streams that nothing else would end, UNAVAILABLE `GATEWAY_DRAINING`: draining has begun.
+  ///
+  /// Streams with a deadline may finish; unary calls do in any case.
+  public func endStreams() {
+    for loop in loops { loop.loop.execute { loop.endStreamsWithoutDeadline() } }
   }
 
   /// Ends what is still forwarded and closes the connections to the backends.

@@ -1,3 +1,4 @@
+import SwiftProtobuf
 import SwiftProtobufPluginLibrary
 
 /// Generates a message: a struct with its nested types, its reader and its writer.

@@ -66,7 +66,15 @@ struct RandomMessage {
   private func entryOrMessage(_ name: String, _ depth: Int, _ random: inout SeededGenerator) -> [UInt8] {
     guard let message = messages[name], message.options.mapEntry else { return make(name, depth: depth, &random) }
     var wire: [UInt8] = []
-    for field in message.field { append(field, to: &wire, depth, &random) }
+    for field in message.field {
+      if field.number == 1, field.type == .string {
+        // swift-protobuf sorts keys by Swift's order of strings, which is none for those that are not in NFC:
+        // neither "e\u{301}" < "é0" nor the reverse holds, so its bytes would differ from run to run.
+        wire.bytes(1, Array(Self.string(&random).replacing("e\u{301}", with: "e").utf8))
+      } else {
+        append(field, to: &wire, depth, &random)
+      }
+    }
     return wire
   }
 

@@ -105,11 +105,12 @@ final class Harness: Sendable {
     configure(&configuration)
     var logger = Logger(label: "test")
     logger.logLevel = .critical
-    gateway = try Gateway(
-      configuration, store: store, localServices: [], observer: recorder, group: Self.group, logger: logger)
+    gateway = try Gateway(configuration, store: store, group: Self.group, logger: logger)
     try gateway.prepare()
+    let local = TypedDispatcher(MethodRegistry(gateway.services), observer: recorder)
     server = RPCServer(
-      ServerConfiguration(logger: logger), dispatcher: gateway.dispatcher, authenticator: gateway.helloAuthenticator,
+      ServerConfiguration(logger: logger), dispatcher: gateway.dispatcher(local: local, observer: recorder),
+      authenticator: gateway.helloAuthenticator,
       group: Self.group)
     port = try await server.start().port ?? 0
   }

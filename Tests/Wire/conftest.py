@@ -14,16 +14,20 @@ BINARIES = pathlib.Path(os.environ.get("CAMPANILE_BIN", ROOT / ".build" / "debug
 
 
 class Process:
-    """One executable, started on free ports. `ready` is what it wrote into its ready file."""
+    """One executable, started on free ports. `ready` is what it wrote into its ready file.
 
-    def __init__(self, name, directory, *arguments):
+    `settings` reach it by the environment, as secrets must.
+    """
+
+    def __init__(self, name, directory, *arguments, **settings):
         ready = directory / f"{name}.ready"
         self.log_path = directory / f"{name}.log"
         self.log = open(self.log_path, "ab")
         ready.unlink(missing_ok=True)
         self.process = subprocess.Popen(
             [str(BINARIES / name), "--port", "0", "--http-port", "0", "--ready-file", str(ready), *arguments],
-            stdout=self.log, stderr=self.log, stdin=subprocess.DEVNULL)
+            stdout=self.log, stderr=self.log, stdin=subprocess.DEVNULL,
+            env={**os.environ, **{f"CAMPANILE_{key.upper()}": value for key, value in settings.items()}})
         deadline = time.monotonic() + 60
         while not ready.exists():
             if self.process.poll() is not None or time.monotonic() > deadline:

@@ -14,7 +14,7 @@ AS_USER = {"campanile-principal": "user/crash"}
 
 
 def start(tmp_path):
-    return Process("campanile-notifications", tmp_path, "--data-dir", str(tmp_path / "data"), "--internal-token", TOKEN)
+    return Process("campanile-notifications", tmp_path, "--data-dir", str(tmp_path / "data"), internal_token=TOKEN)
 
 
 def connect(process):

@@ -1,5 +1,5 @@
 public import ArgumentParser
-public import CampanileRPC
+internal import CampanileRPC
 internal import Foundation
 
 /// The command `campanile`.

@@ -15,7 +15,8 @@ public struct KeysCommand: AsyncParsableCommand {
   struct Create: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Makes a key and prints its secret, which is never shown again.",
-      discussion: "  campanile keys create user/alice --scope notifications\n  campanile keys create service/ci --expires 24h")
+      discussion:
+        "  campanile keys create user/alice --scope notifications\n  campanile keys create service/ci --expires 24h")
 
     @Argument(help: "Who the caller is: user/<id> or service/<id>.")
     var principal: String

@@ -25,7 +25,8 @@ public struct ConnectionOptions: ParsableArguments, Sendable {
 
   @Option(
     name: .customLong("as"),
-    help: ArgumentHelp("Principal to act as, for example user/alice; a service called directly believes it.", valueName: "principal"))
+    help: ArgumentHelp(
+      "Principal to act as, for example user/alice; a service called directly believes it.", valueName: "principal"))
   public var principal: String?
 
   @Option(help: ArgumentHelp("How long the call may take: 250ms, 5s, 2m.", valueName: "duration"))
@@ -110,14 +111,19 @@ extension ConnectionOptions {
   ///
   /// - Throws: `UsageError` when nothing says where the server is, or a file cannot be used.
   public func destination(
-    environment: [String: String] = ProcessInfo.processInfo.environment
+    environment: [String: String]? = nil
   ) throws(UsageError) -> Destination {
+    let environment = environment ?? ProcessInfo.processInfo.environment
     var secret: String? = key ?? environment["CAMPANILE_KEY"]
     if let keyFile { secret = try Self.readSecret(keyFile) }
     if let internalTokenFile { secret = try Self.readSecret(internalTokenFile) }
     if let address {
       var destination = try Destination(address: address)
-      destination.token = secret ?? (try endpoints(environment)).flatMap { token(for: destination, in: $0) }
+      if secret == nil, let endpoints = try endpoints(environment) {
+        destination.token = token(for: destination, in: endpoints)
+      } else {
+        destination.token = secret
+      }
       return destination
     }
     guard let endpoints = try endpoints(environment) else {
@@ -165,7 +171,8 @@ extension ConnectionOptions {
 
   /// What the options say about one call.
   public func callOptions() -> CallOptions {
-    var options = CallOptions(timeoutMs: timeout?.milliseconds)
+    // A person waits: where nothing listens, say so at once.
+    var options = CallOptions(timeoutMs: timeout?.milliseconds, waitForReady: false)
     for header in headers { options.metadata.add(header.value, for: header.key) }
     if let principal { options.metadata.set(principal, for: "campanile-principal") }
     return options

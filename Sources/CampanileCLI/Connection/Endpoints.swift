@@ -1,4 +1,4 @@
-public import Foundation
+internal import Foundation
 
 /// What `campanile up` writes to `endpoints.json`: where each part of the suite listens, and the secrets to be let in.
 public struct Endpoints: Sendable, Hashable, Codable {

@@ -20,7 +20,7 @@ public struct ServiceConnection: Sendable {
   /// - Throws: `RPCError`: UNIMPLEMENTED when the server has no reflection, INTERNAL when its answer cannot be read.
   public func methods(timeoutMs: Int64 = 5_000) async throws -> [KnownMethod] {
     let reply = try await ReflectionServiceClient(client).listServices(
-      ListServicesRequest(), options: CallOptions(timeoutMs: timeoutMs))
+      ListServicesRequest(), options: CallOptions(timeoutMs: timeoutMs, waitForReady: false))
     return reply.services.flatMap { service in
       service.methods.map { method in
         KnownMethod(
@@ -34,7 +34,7 @@ public struct ServiceConnection: Sendable {
   /// The declarations of everything that the server offers. Throws as `methods()`.
   public func descriptors(timeoutMs: Int64 = 10_000) async throws -> DescriptorIndex {
     let reply = try await ReflectionServiceClient(client).getFileDescriptorSet(
-      GetFileDescriptorSetRequest(), options: CallOptions(timeoutMs: timeoutMs))
+      GetFileDescriptorSetRequest(), options: CallOptions(timeoutMs: timeoutMs, waitForReady: false))
     do {
       return try DescriptorIndex(serialized: reply.fileDescriptorSet)
     } catch {

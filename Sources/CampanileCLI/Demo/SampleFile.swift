@@ -1,4 +1,4 @@
-public import Foundation
+internal import Foundation
 
 /// Users with their buckets and notifications, in the shape of the sync files of the app Zentik.
 ///

@@ -23,9 +23,10 @@ public enum Terminal {
   /// Whether colours are wanted on `descriptor`: it is a terminal, `NO_COLOR` (no-color.org) is unset or empty, and `TERM`
   /// is not `dumb`.
   public static func isColoured(
-    descriptor: Int32, environment: [String: String] = ProcessInfo.processInfo.environment
+    descriptor: Int32, environment: [String: String]? = nil
   ) -> Bool {
-    isTerminal(descriptor) && environment["NO_COLOR", default: ""].isEmpty && environment["TERM"] != "dumb"
+    let environment = environment ?? ProcessInfo.processInfo.environment
+    return isTerminal(descriptor) && environment["NO_COLOR", default: ""].isEmpty && environment["TERM"] != "dumb"
   }
 
   public static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }

@@ -18,20 +18,22 @@ extension JSONReader {
     String(copying: UTF8Span(unchecked: UnsafeBufferPointer(start: start, count: count).span, isKnownASCII: true))
   }
 
+  /// A string of bytes that `rawString`, `key` or `skip` have found to be UTF-8.
+  static func string(validated bytes: UnsafeBufferPointer<UInt8>) -> String {
+    String(copying: UTF8Span(unchecked: bytes.span))
+  }
+
   /// Reads a map's key as a string, with the colon.
   public mutating func stringKey() throws(ProtoJSONError) -> String {
     let name = try key()
-    // `key` has validated the bytes.
-    return String(decoding: UnsafeBufferPointer(start: name.start, count: name.count), as: UTF8.self)
+    return Self.string(validated: UnsafeBufferPointer(start: name.start, count: name.count))
   }
 
   @usableFromInline
   @inline(never)
   mutating func stringSlow() throws(ProtoJSONError) -> String {
     let (raw, escaped) = try rawString()
-    if !escaped {
-      return String(decoding: raw, as: UTF8.self)
-    }
+    if !escaped { return Self.string(validated: raw) }
     try unescape(raw)
     return String(decoding: scratch, as: UTF8.self)
   }

@@ -54,7 +54,7 @@ extension JSONReader {
     _ = peek()
     let first = position
     try skip(strict: true)
-    return String(decoding: UnsafeBufferPointer(start: first, count: position - first), as: UTF8.self)
+    return Self.string(validated: UnsafeBufferPointer(start: first, count: position - first))
   }
 
   /// Consumes one value of any type, checked like `rawValue()` but for numbers' range and keys that are there

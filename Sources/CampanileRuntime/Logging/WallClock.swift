@@ -1,18 +1,14 @@
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
 #else
-  import Darwin
+  import Foundation
 #endif
 
 /// The time of day, for log lines and metrics; deadlines use a monotonic clock instead.
 public enum WallClock {
   /// Milliseconds since 1970-01-01 00:00 UTC.
   public static func nowMs() -> Int64 {
-    var time = timespec()
-    clock_gettime(CLOCK_REALTIME, &time)
-    return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+    Int64((Date().timeIntervalSince1970 * 1000).rounded(.down))
   }
 
   /// RFC 3339 in UTC with milliseconds, for example `2026-11-21T05:02:35.120Z`.

@@ -31,18 +31,15 @@ enum ProcessMetrics {
     text.sample(name, Labels([]), value)
   }
 
-  /// User and system time of all threads.
+  /// User and system time of all threads, from `/proc/self/stat` (proc(5), fields 14 and 15); 0 where there is no such file.
   static func cpuSeconds() -> Double {
-    #if canImport(Glibc)
-      let who = Int32(RUSAGE_SELF.rawValue)
-    #else
-      let who = RUSAGE_SELF
-    #endif
-    var usage = rusage()
-    getrusage(who, &usage)
-    let seconds = usage.ru_utime.tv_sec + usage.ru_stime.tv_sec
-    let microseconds = Int(usage.ru_utime.tv_usec) + Int(usage.ru_stime.tv_usec)
-    return Double(seconds) + Double(microseconds) / 1e6
+    guard
+      let bytes = try? PrivateFile.read(path: "/proc/self/stat", key: "", maximumBytes: 4096, isPrivate: false)
+    else { return 0 }
+    // The second field is a name in parentheses that may hold spaces; the third follows the last parenthesis.
+    let fields = String(decoding: bytes, as: UTF8.self).split(separator: ")").last?.split(separator: " ") ?? []
+    guard fields.count > 12, let user = Double(fields[11]), let system = Double(fields[12]) else { return 0 }
+    return (user + system) / Double(max(1, sysconf(Int32(_SC_CLK_TCK))))
   }
 
   /// The second field of `/proc/self/statm`, in pages; nil where there is no such file.

@@ -89,6 +89,8 @@ final class ForwardedCall {
     if !isEnded { upstream = started }
   }
 
+  var hasDeadline: Bool { call.deadline != nil }
+
   // MARK: the end
 
   /// Ends the call with an error of the gateway's own, on both sides.

@@ -55,6 +55,12 @@ final class LoopForwarder: @unchecked Sendable {
   func add(stream call: ForwardedCall) { streams[ObjectIdentifier(call)] = call }
   func remove(stream call: ForwardedCall) { streams[ObjectIdentifier(call)] = nil }
 
+  /// Ends the streams that may go on for ever.
+  func endStreamsWithoutDeadline() {
+    let draining = RPCError(.unavailable, "the gateway is going away", reason: "GATEWAY_DRAINING")
+    for stream in Array(streams.values) where !stream.hasDeadline { stream.end(draining) }
+  }
+
   /// Ends the streams whose key has been revoked or has expired.
   func endStale(nowMs: Int64) {
     for stream in Array(streams.values) {

@@ -1,0 +1,64 @@
+import CampanileRPC
+import CampanileRuntime
+import CampanileStore
+import Gateway
+import Logging
+
+/// `campanile-gateway`: authenticates callers and forwards their calls to the suite's services.
+@main
+enum Main {
+  static func main() async {
+    let specification = ServiceSpecification(
+      name: "campanile-gateway", defaultPort: 7400, settings: GatewaySettings.all, listenPolicy: .serviceAuthenticates)
+    await ServiceMain.main(specification, open: open)
+  }
+
+  private static func open(_ context: ServiceContext) async throws -> ServiceComponents {
+    let settings = context.settings
+    let configuration = try GatewaySettings.configuration(settings)
+    var file = StoreConfiguration(path: "\(try settings.string(CommonSettings.dataDir))/gateway.sqlite")
+    file.durability = try settings.string(CommonSettings.durability) == "normal" ? .normal : .full
+    let store = try Store(file, migrations: Gateway.migrations)
+    do {
+      let gateway = try Gateway(
+        configuration, store: store, group: context.eventLoopGroup, logger: context.logger,
+        onBackendChange: { name, isServing in
+          let level = isServing ? "serves" : "does not serve"
+          context.logger.notice("a backend \(level)", metadata: ["backend": "\(name)"])
+        })
+      try gateway.prepare()
+      if let file = try settings.optionalString(GatewaySettings.bootstrapAdminKeyFile) {
+        try await gateway.bootstrapAdminKey(file: file)
+      }
+      return try components(gateway, configuration, store, context)
+    } catch {
+      await store.close()
+      throw error
+    }
+  }
+
+  private static func components(
+    _ gateway: Gateway, _ configuration: GatewayConfiguration, _ store: Store, _ context: ServiceContext
+  ) throws -> ServiceComponents {
+    var components = ServiceComponents(rpcServices: gateway.services)
+    components.forwardedMethods = SuiteMethods.methods(of: configuration.backends)
+    components.authenticator = gateway.helloAuthenticator
+    components.wrapDispatcher = { gateway.dispatcher(local: $0, observer: $1) }
+    components.backgroundServices = [
+      GatewayService(gateway: gateway, backends: configuration.backends, health: context.health)
+    ]
+    if try context.settings.bool(GatewaySettings.readyNeedsBackends) {
+      components.readinessChecks = configuration.backends.map { backend in
+        ReadinessCheck("backend \(backend.name)") {
+          gateway.missingBackends.contains(backend.name) ? "no address serves" : nil
+        }
+      }
+    }
+    components.beginDrain = { gateway.endStreams() }
+    components.close = {
+      await gateway.stop()
+      await store.close()
+    }
+    return components
+  }
+}

@@ -1,0 +1,20 @@
+import CampanileAPI
+public import CampanileRPC
+
+/// What the generated tables say of the methods behind the gateway.
+public enum SuiteMethods {
+  /// Every method of the suite's services, whether they are configured or not.
+  public static let all: [MethodDescriptor] = NotificationsServiceMethods.all + EchoServiceMethods.all
+
+  /// Those of the configured backends: what reflection tells beside the gateway's own.
+  public static func methods(of backends: [BackendConfiguration]) -> [MethodDescriptor] {
+    all.filter { method in backends.contains { method.path.hasPrefix($0.servicePrefix) } }
+  }
+
+  /// The full names of the services of a backend, for health.
+  public static func serviceNames(of backend: BackendConfiguration) -> [String] {
+    var names: [String] = []
+    for method in methods(of: [backend]) where !names.contains(method.service) { names.append(method.service) }
+    return names
+  }
+}

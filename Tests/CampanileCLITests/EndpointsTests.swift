@@ -1,0 +1,76 @@
+import Foundation
+import Testing
+
+@testable import CampanileCLI
+
+/// A folder of its own for each test.
+final class ScratchFolder: Sendable {
+  let path = NSTemporaryDirectory() + "campanile-cli-" + UUID().uuidString
+  init() throws { try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true) }
+  deinit { try? FileManager.default.removeItem(atPath: path) }
+}
+
+@Suite struct EndpointsTests {
+  static let sample = Endpoints(
+    services: [
+      "gateway": .init(rpc: 7400, http: 7480, adminKey: "cmp_secret"), "notifications": .init(rpc: 7401, http: 7501),
+    ], internalToken: "token")
+
+  @Test func writesOneFlatPrivateObject() throws {
+    let folder = try ScratchFolder()
+    try Self.sample.write(folder: folder.path)
+    let path = folder.path + "/endpoints.json"
+    #expect(
+      try String(contentsOfFile: path, encoding: .utf8) == """
+        {"gateway":{"adminKey":"cmp_secret","http":7480,"rpc":7400},"internalToken":"token",\
+        "notifications":{"http":7501,"rpc":7401}}
+
+        """)
+    let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+    #expect(mode == 0o600)
+    #expect(try Endpoints.read(folder: folder.path) == Self.sample)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["endpoints.json"])
+  }
+
+  @Test(arguments: ["", "[]", "{\"gateway\":7}", "{\"gateway\":{\"rpc\":\"x\"}}", "{"])
+  func refusesOtherFiles(text: String) throws {
+    let folder = try ScratchFolder()
+    try Data(text.utf8).write(to: URL(fileURLWithPath: folder.path + "/endpoints.json"))
+    #expect(throws: UsageError.self) { try Endpoints.read(folder: folder.path) }
+  }
+
+  @Test func choosesTheServerAndTheSecret() throws {
+    let folder = try ScratchFolder()
+    try Self.sample.write(folder: folder.path)
+    func destination(_ arguments: [String], _ environment: [String: String] = [:]) throws -> Destination {
+      try ConnectionOptions.parse(arguments + ["--data-dir", folder.path]).destination(environment: environment)
+    }
+    #expect(try destination([]) == Destination(host: "127.0.0.1", port: 7400, token: "cmp_secret"))
+    #expect(try destination(["--key", "k"]).token == "k")
+    #expect(try destination([], ["CAMPANILE_KEY": "e"]).token == "e")
+    #expect(
+      try destination(["--target", "notifications"]) == Destination(host: "127.0.0.1", port: 7401, token: "token"))
+    #expect(try destination(["--as", "user/alice"]).token == "token")
+    #expect(try destination(["--address", "127.0.0.1:7401"]).token == "token")
+    // A secret of this suite is not shown to another server.
+    #expect(try destination(["--address", "example.com:7400"]).token == nil)
+    #expect(try destination(["--address", "127.0.0.1:9999"]).token == nil)
+    #expect(throws: UsageError.self) { try destination(["--target", "nothing"]) }
+  }
+
+  @Test func saysWhereItLooked() throws {
+    let error = #expect(throws: UsageError.self) {
+      try ConnectionOptions.parse([]).destination(environment: ["HOME": "/nonexistent"])
+    }
+    #expect(error?.description.contains("/nonexistent/.campanile") == true)
+  }
+
+  @Test func locksAFolderOnce() throws {
+    let folder = try ScratchFolder()
+    let lock = try SuiteLock(folder: folder.path)
+    let error = #expect(throws: UsageError.self) { _ = try SuiteLock(folder: folder.path) }
+    #expect(error?.description.contains("process \(getpid())") == true)
+    _ = consume lock
+    _ = try SuiteLock(folder: folder.path)
+  }
+}

@@ -1,0 +1,117 @@
+import Foundation
+import Testing
+
+@testable import CampanileCLI
+
+@Suite struct SuitePlanTests {
+  let plan = SuitePlan(binaryFolder: "/bin", dataFolder: "/data", portBase: 7400)
+
+  @Test func givesEachMemberItsPorts() throws {
+    let gateway = try #require(SuiteMember.all.first { $0.isGateway })
+    let notifications = try #require(SuiteMember.all.first { $0.name == "notifications" })
+    #expect(plan.ports(of: gateway) == MemberPorts(rpc: 7400, http: 7480))
+    #expect(plan.ports(of: notifications) == MemberPorts(rpc: 7401, http: 7501))
+    var free = plan
+    free.portBase = 0
+    #expect(free.ports(of: gateway) == MemberPorts(rpc: 0, http: 0))
+  }
+
+  @Test func membersDoNotCollide() {
+    let members = SuiteMember.all
+    #expect(Set(members.map(\.name)).count == members.count)
+    #expect(Set(members.flatMap { [plan.ports(of: $0).rpc, plan.ports(of: $0).http] }).count == 2 * members.count)
+    #expect(members.filter(\.isGateway).count == 1)
+  }
+
+  @Test func tellsTheGatewayItsBackends() throws {
+    let gateway = try #require(SuiteMember.all.first { $0.isGateway })
+    let arguments = plan.arguments(
+      of: gateway, ports: plan.ports(of: gateway), backends: [("notifications", 7401), ("sync", 7403)])
+    let position = try #require(arguments.firstIndex(of: "--backends"))
+    #expect(arguments[position + 1] == "notifications=127.0.0.1:7401,sync=127.0.0.1:7403")
+    #expect(!arguments.joined(separator: " ").contains("cmp_"))
+  }
+
+  @Test func waitsLongerFromDeathToDeathAndForgets() {
+    var policy = RestartPolicy()
+    #expect((0..<8).map { _ in policy.delayMs(livedMs: 10) } == [200, 400, 800, 1600, 3200, 6400, 10_000, 10_000])
+    for _ in 0..<100 { #expect(policy.delayMs(livedMs: 0) == 10_000) }
+    #expect(policy.delayMs(livedMs: 30_000) == 200)
+    #expect(policy.delayMs(livedMs: 0) == 400)
+  }
+
+  @Test func prefixesLines() {
+    let printer = LogPrinter(names: ["gateway", "up"], isColoured: false)
+    #expect(String(decoding: printer.line("up", Array("\u{1b}[31mx\u{1b}[0m".utf8)), as: UTF8.self) == "up      | x\n")
+    let coloured = LogPrinter(names: ["gateway", "up"], isColoured: true)
+    #expect(
+      String(decoding: coloured.line("gateway", Array("x".utf8)), as: UTF8.self)
+        == Terminal.Colour.cyan.paint("gateway |", if: true) + " x\n")
+  }
+
+  @Test func readsWhatAServiceAnnounces() {
+    #expect(ReadyFile.ports(in: Data(#"{"rpc":1,"http":2,"pid":3}"#.utf8)) == MemberPorts(rpc: 1, http: 2))
+    for bad in ["", "{", "{\"rpc\":1}", "[]"] { #expect(ReadyFile.ports(in: Data(bad.utf8)) == nil) }
+  }
+
+  @Test func keepsTheInternalToken() throws {
+    let folder = try ScratchFolder()
+    let token = try InternalToken.ensure(folder.path + "/t")
+    #expect(token.count == 43)
+    #expect(try InternalToken.ensure(folder.path + "/t") == token)
+    #expect(throws: UsageError.self) { try InternalToken.read(folder.path + "/none") }
+  }
+
+  @Test func refusesToBecomeNothing() {
+    #expect(BoundChild.become(["up"]) == nil)
+    #expect(BoundChild.become([]) == nil)
+    #expect(BoundChild.become([BoundChild.marker]) == 64)
+    #expect(BoundChild.become([BoundChild.marker, "x", "/bin/true"]) == 64)
+    // Not the child of process 1: it must not start.
+    #expect(BoundChild.become([BoundChild.marker, "1", "/bin/true"]) == 127 || getppid() == 1)
+  }
+}
+
+@Suite struct SampleTests {
+  static var path: String {
+    URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+      .appendingPathComponent("Sources/CampanileCLI/Resources/sample.json").path
+  }
+
+  @Test func hasWhatTheDemonstrationNeeds() throws {
+    let sample = try SampleFile.read(Self.path)
+    #expect(sample.users.count >= 3)
+    #expect(sample.users.flatMap(\.buckets.buckets).count >= 10)
+    let entries = sample.users.flatMap(\.notifications.notifications)
+    #expect(entries.count >= 300)
+    #expect(Set(entries.map(\.id)).count == entries.count)
+    #expect(Set(entries.flatMap(\.attachments).map(\.mediaType)) == ["IMAGE", "VIDEO", "AUDIO", "GIF", "ICON", "FILE"])
+    #expect(Set(entries.flatMap { $0.actions.map(\.type) }).count == 8)
+    #expect(entries.contains { $0.readAt == nil } && entries.contains { $0.readAt != nil })
+    let text = entries.map { $0.title + ($0.body ?? "") }.joined()
+    for letter in ["è", "東", "ع", "ש", "🔐", "👨‍👩‍👧‍👦"] { #expect(text.contains(letter)) }
+  }
+
+  @Test func staysWithinTheContract() throws {
+    for user in try SampleFile.read(Self.path).users {
+      let buckets = Set(user.buckets.buckets.map(\.id))
+      for entry in user.notifications.notifications {
+        #expect(buckets.contains(entry.bucketId))
+        let message = entry.message(bucketID: "b_1")
+        #expect((1...256).contains(message.title.unicodeScalars.count))
+        #expect((message.body ?? "").utf8.count <= 16 * 1024)
+        #expect(message.attachments.allSatisfy { $0.mediaType != .unspecified && $0.url.hasPrefix("https://") })
+        #expect((message.actions + [message.tapAction].compactMap { $0 }).allSatisfy { $0.type != .unspecified })
+        #expect("sample-\(entry.id)".count <= 64)
+      }
+    }
+  }
+
+  @Test func refusesOtherFiles() throws {
+    let folder = try ScratchFolder()
+    let path = folder.path + "/x.json"
+    try Data("{\"users\":[{}]}".utf8).write(to: URL(fileURLWithPath: path))
+    #expect(throws: UsageError.self) { try SampleFile.read(path) }
+    #expect(throws: UsageError.self) { try SampleFile.read(folder.path + "/none") }
+  }
+}

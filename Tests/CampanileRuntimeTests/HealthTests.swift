@@ -1,0 +1,92 @@
+import Testing
+
+@testable import CampanileRuntime
+
+@Suite struct HealthTests {
+  let registry = HealthRegistry()
+
+  @Test func theServerExistsFromTheBeginning() {
+    #expect(registry.status(of: "") == .notServing)
+    #expect(registry.status(of: "a") == nil)
+    registry.set("a", .serving)
+    #expect(registry.list() == ["": .notServing, "a": .serving])
+    registry.set("a", .serviceUnknown)
+    #expect(registry.status(of: "a") == nil)
+  }
+
+  @Test func aWatchTellsNowAndEachChangeOnce() async throws {
+    var states = try #require(registry.watch("a")).makeAsyncIterator()
+    #expect(await states.next() == .serviceUnknown)
+    registry.set("a", .serving)
+    #expect(await states.next() == .serving)
+    registry.set("a", .serving)
+    registry.set("b", .notServing)
+    registry.set("a", .notServing)
+    #expect(await states.next() == .notServing)
+  }
+
+  @Test func aSlowReaderSeesTheLatestStateOnly() async throws {
+    var states = try #require(registry.watch("a")).makeAsyncIterator()
+    for _ in 0..<10_000 {
+      registry.set("a", .notServing)
+      registry.set("a", .serving)
+    }
+    #expect(await states.next() == .serving)
+  }
+
+  @Test func drainingIsForGoodAndEndsWatches() async throws {
+    registry.set("", .serving)
+    registry.set("a", .serving)
+    var states = try #require(registry.watch("a")).makeAsyncIterator()
+    #expect(await states.next() == .serving)
+    registry.beginDraining()
+    registry.set("a", .serving)
+    #expect(await states.next() == .notServing)
+    #expect(await states.next() == nil)
+    #expect(registry.list() == ["": .notServing, "a": .notServing])
+    #expect(registry.isDraining)
+    var late = try #require(registry.watch("")).makeAsyncIterator()
+    #expect(await late.next() == .notServing)
+    #expect(await late.next() == nil)
+    #expect(registry.watcherCount == 0)
+  }
+
+  @Test func watchesAreBoundedAndGivenBack() async throws {
+    var streams: [AsyncStream<HealthStatus>] = []
+    for _ in 0..<HealthRegistry.maximumWatchers { streams.append(try #require(registry.watch(""))) }
+    #expect(registry.watch("") == nil)
+    streams.removeAll()
+    try await eventually("watches are given back") { [registry] in registry.watcherCount == 0 }
+    #expect(registry.watch("") != nil)
+  }
+
+  @Test func servicesAreBounded() {
+    for index in 0..<5000 { registry.set("s\(index)", .serving) }
+    #expect(registry.list().count == HealthRegistry.maximumServices)
+  }
+
+  @Test func readinessNamesWhatIsMissing() async {
+    let readiness = ReadinessRegistry(timeoutMs: 50) { true }
+    #expect(await readiness.report() == .init(isReady: true, problems: ["server": nil]))
+    readiness.add(ReadinessCheck("store") { nil })
+    readiness.add(ReadinessCheck("backend") { "refused" })
+    let report = await readiness.report()
+    #expect(!report.isReady)
+    #expect(report.problems == ["server": nil, "store": nil, "backend": "refused"])
+    readiness.add(ReadinessCheck("backend") { nil })
+    #expect(await readiness.report().isReady)
+    readiness.add(
+      ReadinessCheck("stuck") {
+        // Deaf to cancellation: a report must come all the same.
+        await withCheckedContinuation { continuation in
+          Task.detached {
+            try? await Task.sleep(for: .seconds(1))
+            continuation.resume()
+          }
+        }
+        return nil
+      })
+    #expect(await readiness.report().problems["stuck"] == "no answer within 50 ms")
+    #expect(await ReadinessRegistry { false }.report().problems == ["server": "not serving"])
+  }
+}

@@ -1,0 +1,109 @@
+import Logging
+import Testing
+
+@testable import CampanileRuntime
+
+@Suite struct SecretTests {
+  static let canary = "canary-7f3a-do-not-show"
+  let loader = SettingsLoader(executable: "campanile-test", settings: CommonSettings.all(defaultPort: 7499))
+
+  func outcome(_ arguments: [String], _ environment: [String: String] = [:]) throws -> SettingsLoader.Outcome {
+    try loader.load(arguments: arguments, environment: environment)
+  }
+
+  @Test func aPrivateFileIsReadWithoutItsLineEnd() throws {
+    let folder = try TemporaryFolder()
+    let file = try folder.file("token", Self.canary + "\r\n")
+    guard case .run(let settings) = try outcome(["--internal-token-file", file]) else { return }
+    #expect(try settings.secret("internal-token")?.reveal() == Self.canary)
+    #expect(settings.origin(of: "internal-token") == .secretFile(path: file))
+  }
+
+  @Test(arguments: [0o640, 0o604, 0o660, 0o610, 0o644])
+  func aFileOthersMayAccessIsRefused(mode: Int) throws {
+    let folder = try TemporaryFolder()
+    let file = try folder.file("token", Self.canary, mode: mode)
+    for flag in ["--internal-token-file", "--tls-key-file"] {
+      let error = try #require(throws: ConfigurationError.self) { try outcome([flag, file]) }
+      #expect(error.code == .insecureFile)
+      #expect(error.message.contains(file) && error.message.contains("chmod 600"))
+      #expect(!error.message.contains(Self.canary))
+    }
+  }
+
+  @Test func emptyMissingLongAndDoubleSecretsAreRefused() throws {
+    let folder = try TemporaryFolder()
+    let empty = try folder.file("empty", "\n")
+    let long = try folder.file("long", String(repeating: Self.canary, count: 1000))
+    let good = try folder.file("good", Self.canary)
+    let cases: [([String], [String: String], ConfigurationError.Code)] = [
+      (["--internal-token-file", empty], [:], .invalidValue),
+      (["--internal-token-file", long], [:], .unreadableFile),
+      (["--internal-token-file", folder.path + "/none"], [:], .unreadableFile),
+      (["--internal-token-file", good], ["CAMPANILE_INTERNAL_TOKEN": Self.canary], .conflictingSettings),
+      (["--internal-token", Self.canary], [:], .secretOnCommandLine),
+      (["--internal-token=" + Self.canary], [:], .secretOnCommandLine),
+      ([Self.canary], [:], .unexpectedArgument),
+      ([], ["CAMPANILE_INTERNAL_TOKEN": String(repeating: Self.canary, count: 1000)], .invalidValue),
+    ]
+    for (arguments, environment, code) in cases {
+      let error = try #require(throws: ConfigurationError.self) { try outcome(arguments, environment) }
+      #expect(error.code == code)
+      #expect(!error.message.contains(Self.canary))
+    }
+  }
+
+  @Test func noOutputShowsASecret() throws {
+    let environment = ["CAMPANILE_INTERNAL_TOKEN": Self.canary]
+    for arguments in [["--print-config"], ["--help"]] {
+      guard case .print(let text) = try outcome(arguments, environment) else {
+        Issue.record("nothing printed")
+        continue
+      }
+      #expect(!text.contains(Self.canary))
+      if arguments == ["--print-config"] {
+        #expect(text.contains("internal-token "))
+        #expect(text.contains("[redacted]"))
+        #expect(text.contains("environment CAMPANILE_INTERNAL_TOKEN"))
+      }
+    }
+    guard case .run(let settings) = try outcome([], environment) else { return }
+    let secret = try #require(try settings.secret("internal-token"))
+    var dumped = ""
+    dump(settings, to: &dumped)
+    #expect(!"\(secret) \(String(reflecting: secret)) \(settings) \(dumped)".contains(Self.canary))
+  }
+
+  @Test(arguments: ["json", "pretty"])
+  func logsRedactSecretKeysAtEveryDepth(format: String) throws {
+    let sink = Collector()
+    let handler = CampanileLogHandler(
+      label: "t", level: .info, format: try #require(LogFormat(rawValue: format)), sink: sink,
+      redactor: LogRedactor(additionalKeys: ["apns-key"]))
+    let logger = Logger(label: "t") { _ in handler }
+    logger.info(
+      "m",
+      metadata: [
+        "token": "\(Self.canary)", "apns_key": "\(Self.canary)", "accessToken": "\(Self.canary)",
+        "Authorization": ["\(Self.canary)"], "nested": ["list": [["password": "\(Self.canary)"]]], "shown": "yes",
+      ])
+    #expect(!sink.text.contains(Self.canary))
+    #expect(sink.text.contains("yes"))
+  }
+
+  @Test func listeningBeyondLoopbackNeedsACredential() throws {
+    for host in ["0.0.0.0", "::", "10.0.0.1", "127.0.0.1.example.org", "127.1", "example.org"] {
+      guard case .run(let bare) = try outcome(["--host", host]) else { continue }
+      let error = try #require(throws: ConfigurationError.self) { try ListenPolicy.standard.check(bare) }
+      #expect(error.code == .credentialMissing)
+      #expect(error.message.contains("--internal-token-file"))
+      #expect(throws: Never.self) { try ListenPolicy.serviceAuthenticates.check(bare) }
+      guard case .run(let safe) = try outcome(["--host", host], ["CAMPANILE_INTERNAL_TOKEN": "t"]) else { continue }
+      #expect(throws: Never.self) { try ListenPolicy.standard.check(safe) }
+    }
+    for host in ["127.0.0.1", "127.9.9.9", "::1", "localhost"] {
+      guard case .run(let settings) = try outcome(["--host", host]) else { continue }
+      #expect(throws: Never.self) { try ListenPolicy.standard.check(settings) }
+    }
+  }
+}

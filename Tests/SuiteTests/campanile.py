@@ -1,0 +1,104 @@
+"""Runs `campanile` for tests: the suite as real processes, and its commands."""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BIN = pathlib.Path(os.environ.get("CAMPANILE_BIN", ROOT / ".build" / "debug"))
+CLI = str(BIN / "campanile")
+# How long anything here may take; far above what it takes, since no test is about time.
+PATIENCE_S = 60
+
+
+def environment():
+    """Without what the person who runs the tests may have set."""
+    return {key: value for key, value in os.environ.items() if not key.startswith("CAMPANILE_")}
+
+
+def eventually(condition, what, seconds=PATIENCE_S):
+    """Waits until `condition` answers something true, and answers that."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        result = condition()
+        if result:
+            return result
+        time.sleep(0.02)
+    raise AssertionError(f"not within {seconds} s: {what}")
+
+
+def alive(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+class Suite:
+    """A `campanile up` on a folder of its own."""
+
+    def __init__(self, folder, *arguments):
+        self.folder = pathlib.Path(folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.log_path = self.folder.parent / f"{self.folder.name}.log"
+        self.log = open(self.log_path, "ab")
+        self.process = subprocess.Popen(
+            [CLI, "up", "--data-dir", str(self.folder), "--port-base", "0", *arguments],
+            stdout=self.log, stderr=self.log, stdin=subprocess.DEVNULL, env=environment(), start_new_session=True)
+        self.endpoints = None
+
+    def wait_ready(self):
+        def ready():
+            if self.process.poll() is not None:
+                raise AssertionError(f"up ended with {self.process.returncode}:\n{self.text()[-4000:]}")
+            return (self.folder / "endpoints.json").exists()
+
+        eventually(ready, "endpoints.json")
+        self.endpoints = json.loads((self.folder / "endpoints.json").read_text())
+        return self
+
+    def text(self):
+        return self.log_path.read_text(errors="replace")
+
+    def children(self):
+        """The process ids of the suite's processes, by name."""
+        result = {}
+        for file in (self.folder / "run").glob("*.ready.json"):
+            try:
+                result[file.name.removesuffix(".ready.json")] = json.loads(file.read_text())["pid"]
+            except FileNotFoundError:
+                pass
+        return result
+
+    def run(self, *arguments, input=None, key=None, check=None):
+        """Runs a command on this suite. Answers exit code, standard output and standard error."""
+        extra = {"CAMPANILE_KEY": key} if key else {}
+        result = subprocess.run(
+            [CLI, *arguments, "--data-dir", str(self.folder)], input=input, text=True, capture_output=True,
+            env=environment() | extra, timeout=PATIENCE_S)
+        if check is not None:
+            assert result.returncode == check, (arguments, result.returncode, result.stdout, result.stderr)
+        return result
+
+    def call(self, method, request=None, key=None, *arguments):
+        """Calls a method and answers the response."""
+        text = [] if request is None else [json.dumps(request)]
+        return json.loads(self.run("call", method, *text, *arguments, key=key, check=0).stdout)
+
+    def key(self, principal):
+        """A new key for `principal`."""
+        return self.run("keys", "create", principal, "--secret-only", check=0).stdout.strip()
+
+    def stop(self, number=signal.SIGTERM):
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        try:
+            return self.process.wait(PATIENCE_S)
+        finally:
+            if self.process.poll() is None:
+                self.process.kill()
+                self.process.wait()
+            self.log.close()

@@ -1,0 +1,26 @@
+import pytest
+from campanile import Suite
+
+
+@pytest.fixture(scope="session")
+def suite(tmp_path_factory):
+    """The suite with its sample, shared by the tests that leave it as it is."""
+    running = Suite(tmp_path_factory.mktemp("shared") / "data", "--demo")
+    try:
+        yield running.wait_ready()
+    finally:
+        running.stop()
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Starts suites of the test's own, which end with it."""
+    started = []
+
+    def make(name="data", *arguments):
+        started.append(Suite(tmp_path / name, *arguments))
+        return started[-1]
+
+    yield make
+    for running in started:
+        running.stop()

@@ -1,0 +1,246 @@
+"""The commands that call a running suite."""
+
+import hashlib
+import json
+import os
+import pathlib
+import pty
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+
+import pytest
+from campanile import CLI, ROOT, environment, eventually
+
+
+@pytest.fixture(scope="module")
+def giulia(suite):
+    return json.loads((suite.folder / "demo.json").read_text())["users"]["user/giulia"]["key"]
+
+
+def test_sample_is_what_its_script_writes():
+    script = ROOT / "Sources/CampanileCLI/Resources/make_sample.py"
+    subprocess.run([sys.executable, str(script), "--check"], check=True)
+
+
+def test_sample_is_loaded_for_each_user(suite):
+    sample = json.loads((ROOT / "Sources/CampanileCLI/Resources/sample.json").read_text())
+    users = json.loads((suite.folder / "demo.json").read_text())["users"]
+    for user in sample["users"]:
+        key = users[user["principal"]]["key"]
+        notifications = user["notifications"]["notifications"]
+        buckets = suite.call("ListBuckets", {"pageSize": 1000}, key)["buckets"]
+        expected = {
+            bucket["name"]: (sum(n["bucketId"] == bucket["id"] for n in notifications),
+                             sum(n["bucketId"] == bucket["id"] and "readAt" not in n for n in notifications))
+            for bucket in user["buckets"]["buckets"]}
+        assert {b["name"]: (b.get("notificationCount", 0), b.get("unreadCount", 0)) for b in buckets} == expected
+        listed = suite.call("ListNotifications", {"pageSize": 1000}, key)["notifications"]
+        assert [n["title"] for n in listed] == [n["title"] for n in notifications]
+        assert [n.get("body") for n in listed] == [n.get("body") for n in notifications]
+
+
+def test_loading_again_changes_nothing(start):
+    for _ in range(2):
+        suite = start("twice", "--demo").wait_ready()
+        key = json.loads((suite.folder / "demo.json").read_text())["users"]["user/marco"]["key"]
+        buckets = suite.call("ListBuckets", {}, key)["buckets"]
+        assert [b["name"] for b in buckets] == ["CI & Code review", "Log", "Server alerts"]
+        assert sum(b["notificationCount"] for b in buckets) == 200
+        assert suite.stop() == 0
+
+
+def test_call_takes_json_file_and_standard_input(suite, giulia, tmp_path):
+    request = {"unreadOnly": True, "pageSize": 2}
+    (tmp_path / "request.json").write_text(json.dumps(request))
+    replies = [
+        suite.run("call", "ListNotifications", json.dumps(request), key=giulia, check=0).stdout,
+        suite.run("call", "ListNotifications", f"@{tmp_path}/request.json", key=giulia, check=0).stdout,
+        suite.run("call", "NotificationsService/ListNotifications", "-", input=json.dumps(request), key=giulia, check=0).stdout,
+    ]
+    assert replies[0] == replies[1] == replies[2]
+    assert replies[0].count("\n") == 1 and len(json.loads(replies[0])["notifications"]) == 2
+
+
+def test_output_is_pretty_when_asked_and_coloured_on_a_terminal(suite, giulia):
+    pretty = suite.run("call", "GetUnreadCounts", "--output", "pretty", key=giulia, check=0).stdout
+    assert pretty.startswith('{\n  "unreadCounts": {\n') and "\x1b" not in pretty
+
+    def on_terminal(**variables):
+        controller, terminal = pty.openpty()
+        variables = {"TERM": "xterm", "CAMPANILE_KEY": giulia} | variables
+        subprocess.run(
+            [CLI, "call", "GetUnreadCounts", "--data-dir", str(suite.folder)], stdout=terminal, stderr=terminal,
+            env=environment() | variables, check=True)
+        os.close(terminal)
+        text = b""
+        try:
+            while part := os.read(controller, 65536):
+                text += part
+        except OSError:
+            pass
+        os.close(controller)
+        return text.decode()
+
+    coloured = on_terminal()
+    assert "\x1b[36m" in coloured and "\r\n" in coloured
+    assert "\x1b" not in on_terminal(NO_COLOR="1")
+    assert json.loads(re.sub(r"\x1b\[[0-9;]*m", "", coloured)) == json.loads(pretty)
+
+
+@pytest.mark.parametrize("method, request_, code, words", [
+    ("GetNotification", {"notificationId": "n_" + "0" * 22}, 5, ["NOT_FOUND"]),
+    ("GetNotification", {"notificationIdd": "x"}, 3, ["INVALID_ARGUMENT", "notificationIdd"]),
+    ("CreateNotification", {"notification": {"title": ""}}, 3, ["INVALID_ARGUMENT", "field", "title"]),
+    ("ListNotifications", {"pageSize": "many"}, 3, ["INVALID_ARGUMENT", "pageSize"]),
+])
+def test_exit_code_is_the_status_and_the_error_names_the_field(suite, giulia, method, request_, code, words):
+    result = suite.run("call", method, json.dumps(request_), key=giulia, check=code)
+    assert result.stdout == ""
+    for word in words:
+        assert word.lower() in result.stderr.lower()
+
+
+def test_wrong_requests_and_names(suite, giulia):
+    assert "not JSON" in suite.run("call", "ListBuckets", "{", key=giulia, check=3).stderr
+    typo = suite.run("call", "GetNotfication", "{}", key=giulia, check=64).stderr
+    assert "did you mean campanile.notifications.v1.NotificationsService/GetNotification?" in typo
+    suite.run("call", "List", "{}", key=giulia, check=64)
+    suite.run("call", "ListBuckets", "@/nonexistent", key=giulia, check=64)
+
+
+def test_wrong_keys_are_unauthenticated(suite):
+    suite.run("call", "ListBuckets", key="cmp_" + "A" * 43, check=16)
+
+
+def test_deadline(suite, giulia):
+    result = suite.run("watch", "WatchNotifications", "{}", "--timeout", "300ms", key=giulia, check=4)
+    assert "started" in result.stdout and "DEADLINE_EXCEEDED" in result.stderr
+
+
+def test_nothing_listening_is_unavailable(suite):
+    assert "UNAVAILABLE" in suite.run("call", "ListBuckets", "--address", "127.0.0.1:1", check=14).stderr
+
+
+def test_service_is_called_directly_as_a_user(suite):
+    bucket = suite.call("CreateBucket", {"bucket": {"name": "direct"}}, None, "--target", "notifications", "--as", "user/direct")
+    address = f"127.0.0.1:{suite.endpoints['notifications']['rpc']}"
+    listed = suite.call("ListBuckets", None, None, "--address", address, "--as", "user/direct")
+    assert [b["id"] for b in listed["buckets"]] == [bucket["bucket"]["id"]]
+    token_file = str(suite.folder / "internal-token")
+    other = suite.run(
+        "call", "ListBuckets", "--address", address, "--internal-token-file", token_file, "--as", "user/other", check=0)
+    assert json.loads(other.stdout) == {}
+
+
+def test_principal_from_outside_is_not_believed(suite, giulia):
+    own = suite.call("ListBuckets", {}, giulia)
+    assert suite.call("ListBuckets", {}, giulia, "-H", "campanile-principal: user/marco") == own
+
+
+def test_watch_shows_events_and_ends_cleanly(suite):
+    key = suite.key("user/watching")
+    bucket = suite.call("CreateBucket", {"bucket": {"name": "b"}}, key)["bucket"]["id"]
+    watch = subprocess.Popen(
+        [CLI, "watch", "WatchNotifications", "{}", "--data-dir", str(suite.folder)], stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True, env=environment() | {"CAMPANILE_KEY": key})
+    assert "started" in json.loads(watch.stdout.readline())
+    for number in range(3):
+        suite.call("CreateNotification", {"notification": {"bucketId": bucket, "title": f"è {number} 🔔"}}, key)
+        event = json.loads(watch.stdout.readline())
+        assert event["notificationCreated"]["title"] == f"è {number} 🔔"
+    watch.send_signal(signal.SIGINT)
+    out, err = watch.communicate(timeout=30)
+    assert (watch.returncode, out, err) == (0, "", "")
+    suite.run("watch", "ListBuckets", key=key, check=64)
+
+
+def test_list_and_describe_need_no_protos(suite):
+    methods = [json.loads(line) for line in suite.run("list", check=0).stdout.splitlines()]
+    names = {m["method"] for m in methods}
+    for name in ("campanile.notifications.v1.NotificationsService/GetNotification",
+                 "campanile.gateway.v1.AccessService/CreateApiKey", "grpc.health.v1.Health/Check"):
+        assert name in names
+    watch = next(m for m in methods if m["method"].endswith("/WatchNotifications"))
+    assert watch["serverStreaming"] and not watch["clientStreaming"]
+    text = suite.run("describe", "CreateNotification", check=0).stdout
+    assert "rpc CreateNotification(CreateNotificationRequest) returns (CreateNotificationResponse)" in text
+    assert "message campanile.notifications.v1.CreateNotificationRequest {" in text
+    assert "Notification notification = 1;" in text
+    assert "map<string, int32> by_bucket = 2;" in suite.run("describe", "UnreadCounts", check=0).stdout
+    assert "service campanile.notifications.v1.NotificationsService {" in suite.run("describe", check=0).stdout
+    suite.run("describe", "Nothing", check=64)
+
+
+def test_health(suite):
+    assert json.loads(suite.run("health", check=0).stdout)["statuses"][""] == {"status": "SERVING"}
+    one = suite.run("health", "campanile.notifications.v1.NotificationsService", "--target", "notifications", check=0)
+    assert json.loads(one.stdout) == {"status": "SERVING"}
+    assert suite.run("health", "no.such.Service").returncode in (5, 14)
+
+
+def test_keys_are_made_listed_and_revoked(suite):
+    made = json.loads(suite.run("keys", "create", "user/keys", "--scope", "notifications:read", "--description", "è", "--expires", "1h", check=0).stdout)
+    key, secret = made["apiKey"], made["secret"]
+    assert key["principal"] == "user/keys" and key["scopes"] == ["notifications:read"] and "expireTime" in key
+    suite.run("call", "ListBuckets", key=secret, check=0)
+    suite.run("call", "CreateBucket", '{"bucket":{"name":"x"}}', key=secret, check=7)
+    suite.run("keys", "list", key=secret, check=7)
+    listed = suite.run("keys", "list", check=0).stdout
+    assert key["id"] in listed and secret not in listed
+    suite.run("keys", "revoke", key["id"], check=0)
+    suite.run("call", "ListBuckets", key=secret, check=16)
+    assert key["id"] not in suite.run("keys", "list", check=0).stdout
+    assert key["id"] in suite.run("keys", "list", "--all", check=0).stdout
+
+
+def test_backup_of_a_running_suite(suite, tmp_path):
+    lines = suite.run("backup", "--to", str(tmp_path / "copies"), check=0).stdout.splitlines()
+    reports = [json.loads(line) for line in lines]
+    assert {pathlib.Path(r["path"]).name.split("-")[0] for r in reports} == {"gateway", "notifications"}
+    for report in reports:
+        path = pathlib.Path(report["path"])
+        assert hashlib.sha256(path.read_bytes()).hexdigest() == report["sha256"]
+        assert path.stat().st_size == report["sizeBytes"] and path.stat().st_mode & 0o077 == 0
+        with sqlite3.connect(path) as database:
+            assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    suite.run("backup", "--to", "/proc/nowhere").returncode != 0
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_scripts(shell):
+    script = subprocess.run([CLI, "--generate-completion-script", shell], capture_output=True, text=True, check=True).stdout
+    assert "campanile" in script and len(script.splitlines()) > 20
+
+
+def test_bash_completes_methods_of_the_running_suite(suite, giulia):
+    script = subprocess.run([CLI, "--generate-completion-script", "bash"], capture_output=True, text=True, check=True).stdout
+    words = f"campanile call --data-dir {suite.folder} GetNot"
+    asked = f"""
+{script}
+COMP_WORDS=({words}); COMP_CWORD=4; COMP_LINE="{words}"; COMP_POINT=${{#COMP_LINE}}; COMP_TYPE=9; COMP_KEY=9
+cur=GetNot; prev=call
+_campanile campanile GetNot call
+printf '%s\\n' "${{COMPREPLY[@]}}"
+"""
+    env = environment() | {"PATH": f"{pathlib.Path(CLI).parent}:{os.environ['PATH']}"}
+    reply = subprocess.run(["bash", "-c", asked], capture_output=True, text=True, env=env).stdout
+    assert "GetNotification" in reply.split()
+
+
+def test_closed_pipe_is_no_failure(suite, giulia):
+    command = f'"{CLI}" call ListNotifications \'{{"pageSize":1000}}\' --data-dir "{suite.folder}" | head -c 10'
+    result = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True,
+        env=environment() | {"CAMPANILE_KEY": giulia})
+    assert result.stderr == "" and result.returncode in (0, 141)
+
+
+def test_readme_speaks_python_in_ten_lines(suite, giulia):
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+    assert len(blocks) == 1 and len(blocks[0].strip().splitlines()) <= 10
+    code = blocks[0].replace("7400", str(suite.endpoints["gateway"]["rpc"])).replace("cmp_…", giulia)
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == str(suite.call("GetUnreadCounts", {}, giulia)["unreadCounts"]["total"])
