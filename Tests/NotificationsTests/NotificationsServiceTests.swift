@@ -13,7 +13,7 @@ import Testing
     let box = try await service.makeBucket("Casa", user("anna"))
     var request = notification("Perché no? 🎉", in: box.id)
     request.notification?.subtitle = "sottotitolo"
-    request.notification?.body = "corpo \u{0}\n\"x\""
+    request.notification?.body = "corpo \u{1}\n\"x\""
     request.notification?.priority = .critical
     var attachment = Attachment()
     attachment.mediaType = .image
@@ -89,8 +89,11 @@ import Testing
     #expect(await refused { $0.subtitle = String(repeating: "x", count: 257) } == ["notification.subtitle"])
     #expect(await refused { $0.body = String(repeating: "x", count: 16_385) } == ["notification.body"])
     #expect(await refused { $0.priority = .unrecognized(77) } == ["notification.priority"])
-    #expect(await refused { $0.bucketId = "" } == ["notification.bucket_id"])
-    #expect(await refused { $0.attachments = [Attachment()] } == ["notification.attachments[0].media_type"])
+    #expect(await refused { $0.bucketId = "" } == ["notification.bucketId"])
+    #expect(
+      await refused { $0.attachments = [Attachment()] } == [
+        "notification.attachments[0].mediaType", "notification.attachments[0].url",
+      ])
     #expect(
       await refused { $0.attachments = Array(repeating: Attachment(), count: 17) }.contains("notification.attachments"))
     for url in ["ftp://x", "javascript:alert(1)", "https://", "https:///x", "http://a b", "x"] {
@@ -113,7 +116,7 @@ import Testing
         action.value = value
         $0.tapAction = action
       }
-      #expect(fields == ["notification.tap_action.value"], "\(type) \(value)")
+      #expect(fields == ["notification.tapAction.value"], "\(type) \(value)")
     }
     #expect(
       await refused {
@@ -228,7 +231,7 @@ import Testing
     #expect(await failure { try await service.updateNotification(update, context: context) }?.reason == "ETAG_MISMATCH")
     update.updateMask = ProtoFieldMask(paths: ["titel"])
     let unknown = await failure { try await service.updateNotification(update, context: context) }
-    #expect(unknown?.fieldViolations.map(\.field) == ["update_mask"])
+    #expect(unknown?.fieldViolations.map(\.field) == ["updateMask"])
     var list = ListBucketsRequest()
     list.pageSize = 1
     let page = try await service.listBuckets(list, context: context)

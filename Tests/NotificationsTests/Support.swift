@@ -13,9 +13,11 @@ final class Fixture: Sendable {
   let directory: URL
   let nowMs = Atomic<Int64>(1_770_000_000_000)
   let limits: NotificationsLimits
+  let retention: ChangeRetention
 
-  init(_ limits: NotificationsLimits = NotificationsLimits()) throws {
+  init(_ limits: NotificationsLimits = NotificationsLimits(), retention: ChangeRetention = ChangeRetention()) throws {
     self.limits = limits
+    self.retention = retention
     directory = FileManager.default.temporaryDirectory.appendingPathComponent("notifications-\(UUID().uuidString)")
   }
 
@@ -25,7 +27,7 @@ final class Fixture: Sendable {
     var configuration = StoreConfiguration(path: directory.appendingPathComponent("notifications.sqlite").path)
     configuration.durability = .normal
     return try await NotificationsComponent(
-      store: configuration, limits: limits, nowMs: { self.nowMs.load(ordering: .relaxed) },
+      store: configuration, limits: limits, retention: retention, nowMs: { self.nowMs.load(ordering: .relaxed) },
       random: { UInt64.random(in: .min ... .max) })
   }
 }
@@ -52,10 +54,11 @@ func failure<T>(_ body: () async throws -> T) async -> RPCError? {
   }
 }
 
-func bucket(_ name: String) -> CreateBucketRequest {
+func bucket(_ name: String, requestID: String = "") -> CreateBucketRequest {
   var request = CreateBucketRequest()
   request.bucket = Bucket()
   request.bucket?.name = name
+  request.requestId = requestID
   return request
 }
 
@@ -91,5 +94,19 @@ extension NotificationsService {
       request.pageToken = page.nextPageToken
     } while !request.pageToken.isEmpty
     return found
+  }
+}
+
+extension NotificationsService {
+  func mark(_ ids: [String], isRead: Bool, _ context: CallContext) async throws {
+    if isRead {
+      var request = MarkNotificationsReadRequest()
+      request.notificationIds = ids
+      _ = try await markNotificationsRead(request, context: context)
+    } else {
+      var request = MarkNotificationsUnreadRequest()
+      request.notificationIds = ids
+      _ = try await markNotificationsUnread(request, context: context)
+    }
   }
 }

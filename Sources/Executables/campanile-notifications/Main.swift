@@ -8,12 +8,18 @@ enum Main {
   private static let changesMax = "watch-changes-max"
   private static let changeAgeHours = "watch-change-age-hours"
   private static let bucketsMax = "buckets-per-user-max"
+  private static let notificationsMax = "notifications-per-user-max"
+  private static let userWatchesMax = "watches-per-user-max"
+  private static let watchesMax = "watches-max"
 
   static func main() async {
     let settings: [Setting] = [
       .int(changesMax, default: 1_000_000, in: 1000...100_000_000, help: "changes kept for watches to resume from"),
       .int(changeAgeHours, default: 168, in: 1...8760, help: "how long changes are kept for watches"),
       .int(bucketsMax, default: 1000, in: 1...100_000, help: "buckets a user may have"),
+      .int(notificationsMax, default: 1_000_000, in: 1...100_000_000, help: "notifications a user may have"),
+      .int(userWatchesMax, default: 100, in: 1...10_000, help: "watches a user may have open"),
+      .int(watchesMax, default: 10_000, in: 1...1_000_000, help: "watches that may be open in all"),
     ]
     let specification = ServiceSpecification(name: "campanile-notifications", defaultPort: 7401, settings: settings)
     await ServiceMain.main(specification) { context in try await open(context) }
@@ -22,13 +28,17 @@ enum Main {
   private static func open(_ context: ServiceContext) async throws -> ServiceComponents {
     let settings = context.settings
     var limits = NotificationsLimits()
-    limits.changesMax = try settings.int(changesMax)
-    limits.changeAgeMsMax = Int64(try settings.int(changeAgeHours)) * 3_600_000
     limits.bucketsPerUserMax = try settings.int(bucketsMax)
+    limits.notificationsPerUserMax = try settings.int(notificationsMax)
+    limits.watchesPerUserMax = try settings.int(userWatchesMax)
+    limits.watchesMax = try settings.int(watchesMax)
+    var retention = ChangeRetention()
+    retention.rowsMax = Int64(try settings.int(changesMax))
+    retention.ageMaxMs = Int64(try settings.int(changeAgeHours)) * 3_600_000
     var store = StoreConfiguration(path: "\(try settings.string(CommonSettings.dataDir))/notifications.sqlite")
     store.durability = try settings.string(CommonSettings.durability) == "normal" ? .normal : .full
     let component = try await NotificationsComponent(
-      store: store, limits: limits, nowMs: { WallClock.nowMs() }, random: { UInt64.random(in: .min ... .max) })
+      store: store, limits: limits, retention: retention, nowMs: { WallClock.nowMs() })
     var components = ServiceComponents(rpcServices: [component.service])
     components.backgroundServices = [
       PeriodicService("maintenance", intervalMs: 60_000, logger: context.logger) {

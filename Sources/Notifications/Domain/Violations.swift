@@ -2,49 +2,57 @@ import CampanileRPC
 
 /// Gathers what is wrong with a request, so that one answer names every field at fault.
 struct Violations {
-  private(set) var list: [RPCError.FieldViolation] = []
+  /// Violations told at most; a request with more is broken as a whole.
+  static let countMax = 64
 
-  mutating func add(_ field: String, _ description: String, _ reason: String) {
-    list.append(RPCError.FieldViolation(field: field, description: description, reason: reason))
+  private(set) var items: [RPCError.FieldViolation] = []
+
+  var isEmpty: Bool { items.isEmpty }
+
+  /// `field` is a path in lowerCamelCase, as the JSON request has it: `notification.actions[2].type`.
+  mutating func add(_ field: String, _ description: String, _ reason: Reason) {
+    guard items.count < Self.countMax else { return }
+    items.append(.init(field: field, description: description, reason: reason.rawValue))
   }
 
-  /// Checks the length of a text in characters.
-  mutating func characters(_ text: String, _ range: ClosedRange<Int>, _ field: String) {
-    // Counting bytes first spares the count of characters, which is slower, in nearly every case.
-    let utf8Count = text.utf8.count
-    if utf8Count >= range.lowerBound, utf8Count <= range.upperBound, range.lowerBound <= 1 { return }
-    let count = text.count
-    if count < range.lowerBound {
-      add(field, range.lowerBound == 1 ? "must not be empty" : "needs \(range.lowerBound) characters", "TOO_SHORT")
-    } else if count > range.upperBound || utf8Count > range.upperBound * 32 {
-      add(field, "has \(count) characters; at most \(range.upperBound) are allowed", "TOO_LONG")
-    }
+  /// Throws INVALID_ARGUMENT when there is any. A single violation lends its reason to the error; several make it
+  /// `FIELDS_INVALID`.
+  func check() throws(RPCError) {
+    guard let first = items.first else { return }
+    let others = items.count - 1
+    throw RPCError(
+      .invalidArgument,
+      "\(first.field): \(first.description)" + (others > 0 ? " (and \(others) more)" : ""),
+      reason: others > 0 ? Reason.fieldsInvalid.rawValue : first.reason, fieldViolations: items)
   }
+}
 
-  mutating func webURL(_ url: String, _ field: String) {
-    guard url.count <= NotificationsLimits.urlCharactersMax else {
-      return add(field, "is longer than \(NotificationsLimits.urlCharactersMax) characters", "TOO_LONG")
-    }
-    if !Self.isWebURL(url) { add(field, "must be an absolute http or https URL", "URL_INVALID") }
-  }
-
-  /// Whether it is `http(s)://` with a host and without spaces and control characters.
-  static func isWebURL(_ url: String) -> Bool {
-    let lower = url.prefix(8).lowercased()
-    guard let scheme = ["https://", "http://"].first(where: lower.hasPrefix) else { return false }
-    let rest = url.utf8.dropFirst(scheme.utf8.count)
-    guard let first = rest.first, first != UInt8(ascii: "/"), first != UInt8(ascii: "?"), first != UInt8(ascii: "#")
-    else { return false }
-    return rest.allSatisfy { $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "<") }
-  }
-
-  /// One INVALID_ARGUMENT that names every violation.
-  var error: RPCError? {
-    guard let first = list.first else { return nil }
-    let more = list.count == 1 ? "" : " (and \(list.count - 1) more)"
-    return RPCError(
-      .invalidArgument, "\(first.field): \(first.description)\(more)", reason: first.reason, fieldViolations: list)
-  }
-
-  func check() throws(RPCError) { if let error { throw error } }
+/// The stable reasons of this service's errors.
+enum Reason: String, Sendable {
+  // About fields.
+  case required = "REQUIRED"
+  case tooLong = "TOO_LONG"
+  case tooMany = "TOO_MANY"
+  case textInvalid = "TEXT_INVALID"
+  case enumUnspecified = "ENUM_UNSPECIFIED"
+  case enumUnknown = "ENUM_UNKNOWN"
+  case urlInvalid = "URL_INVALID"
+  case colorInvalid = "COLOR_INVALID"
+  case actionValueInvalid = "ACTION_VALUE_INVALID"
+  case outOfRange = "OUT_OF_RANGE"
+  case timeRangeEmpty = "TIME_RANGE_EMPTY"
+  case fieldMaskInvalid = "FIELD_MASK_INVALID"
+  case pageTokenInvalid = "PAGE_TOKEN_INVALID"
+  case resumeTokenInvalid = "RESUME_TOKEN_INVALID"
+  case fieldsInvalid = "FIELDS_INVALID"
+  // About objects and state.
+  case bucketNotFound = "BUCKET_NOT_FOUND"
+  case notificationNotFound = "NOTIFICATION_NOT_FOUND"
+  case etagMismatch = "ETAG_MISMATCH"
+  case tokenTooOld = "TOKEN_TOO_OLD"
+  case bucketsExhausted = "BUCKETS_EXHAUSTED"
+  case notificationsExhausted = "NOTIFICATIONS_EXHAUSTED"
+  case watchesExhausted = "WATCHES_EXHAUSTED"
+  case bucketBusy = "BUCKET_BUSY"
+  case recordDamaged = "RECORD_DAMAGED"
 }

@@ -1,84 +1,116 @@
+import CampanileRPC
 import Synchronization
 
-/// Wakes the watches of a user when changes of theirs were committed. It carries no changes: watches read the log, so a slow
-/// one holds up nobody and nothing queues here.
+/// Wakes the watches of a user after a commit. It carries no events: each watch reads the log at its own pace, so a slow
+/// one holds up neither writers nor memory.
 final class WatchHub: Sendable {
-  private struct User {
-    /// Counts the commits since the first watch came.
-    var commits: UInt64 = 0
-    var waiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
-    var watchCount = 0
-  }
   private struct State {
-    var users: [String: User] = [:]
-    var nextWaiter: UInt64 = 0
+    var bells: [String: [WatchBell]] = [:]
+    var count = 0
     var isClosed = false
   }
+
+  private let limits: NotificationsLimits
   private let state = Mutex(State())
 
-  /// Registers a watch of a user, until `leave`. Answers the commit count to wait from.
-  func enter(_ user: String) -> UInt64 {
+  init(limits: NotificationsLimits) { self.limits = limits }
+
+  /// Open watches.
+  var count: Int { state.withLock { $0.count } }
+
+  /// Adds a watch. Throws RESOURCE_EXHAUSTED, reason `WATCHES_EXHAUSTED`, beyond the limits, UNAVAILABLE after `close`.
+  func add(user: String) throws(RPCError) -> WatchBell {
+    let bell = WatchBell()
+    let refusal: RPCError? = state.withLock { state in
+      if state.isClosed { return Self.closed }
+      let ofUser = state.bells[user]?.count ?? 0
+      guard ofUser < limits.watchesPerUserMax else {
+        return .exhausted(
+          "a user may have \(limits.watchesPerUserMax) open watches", .watchesExhausted,
+          limit: limits.watchesPerUserMax)
+      }
+      guard state.count < limits.watchesMax else {
+        return .exhausted(
+          "the service has \(limits.watchesMax) open watches", .watchesExhausted, limit: limits.watchesMax)
+      }
+      state.bells[user, default: []].append(bell)
+      state.count += 1
+      return nil
+    }
+    if let refusal { throw refusal }
+    return bell
+  }
+
+  func remove(_ bell: WatchBell, user: String) {
     state.withLock { state in
-      state.users[user, default: User()].watchCount += 1
-      return state.users[user]?.commits ?? 0
+      guard var bells = state.bells[user], let index = bells.firstIndex(where: { $0 === bell }) else { return }
+      bells.remove(at: index)
+      state.bells[user] = bells.isEmpty ? nil : bells
+      state.count -= 1
     }
   }
 
-  func leave(_ user: String) {
-    state.withLock { state in
-      guard var entry = state.users[user] else { return }
-      entry.watchCount -= 1
-      state.users[user] = entry.watchCount > 0 ? entry : nil
-    }
+  /// Says that something of this user was committed.
+  func ring(user: String) {
+    let bells = state.withLock { $0.bells[user] }
+    guard let bells else { return }
+    for bell in bells { bell.ring() }
   }
 
-  /// How many watches are open.
-  var watchCount: Int { state.withLock { $0.users.values.reduce(0) { $0 + $1.watchCount } } }
-
-  /// A change of `user` was committed.
-  func committed(_ user: String) {
-    let waiters = state.withLock { state -> [CheckedContinuation<Void, Never>] in
-      guard state.users[user] != nil else { return [] }
-      state.users[user]?.commits += 1
-      defer { state.users[user]?.waiters = [:] }
-      return state.users[user].map { Array($0.waiters.values) } ?? []
+  /// Ends all watches, so that the service can drain: each is told UNAVAILABLE and resumes elsewhere.
+  func close() {
+    let bells = state.withLock { state in
+      state.isClosed = true
+      return state.bells.values.flatMap { $0 }
     }
-    for waiter in waiters { waiter.resume() }
+    for bell in bells { bell.close() }
   }
 
-  /// Waits until there were more than `seen` commits, the task is cancelled, or the hub is closed. Answers the count.
-  func wait(_ user: String, after seen: UInt64) async -> UInt64 {
-    let id = state.withLock { state in
-      state.nextWaiter += 1
-      return state.nextWaiter
+  static let closed = RPCError(.unavailable, "the service is stopping: resume the watch", reason: "SERVICE_STOPPING")
+}
+
+/// A signal that is remembered until its one waiter takes it: any number of rings before a wait are one.
+final class WatchBell: Sendable {
+  private struct State {
+    var isRung = false
+    var isClosed = false
+    var waiter: CheckedContinuation<Void, Never>?
+  }
+
+  private let state = Mutex(State())
+
+  func ring() {
+    let waiter = state.withLock { state in
+      defer { state.waiter = nil }
+      if state.waiter == nil { state.isRung = true }
+      return state.waiter
     }
+    waiter?.resume()
+  }
+
+  func close() {
+    state.withLock { $0.isClosed = true }
+    ring()
+  }
+
+  /// Returns after the next ring. Throws `CancellationError` when the task is cancelled, UNAVAILABLE when it was closed.
+  func wait() async throws {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        let isDone = state.withLock { state in
-          guard !state.isClosed, let entry = state.users[user], entry.commits == seen, !Task.isCancelled else {
+        let mustResume = state.withLock { state in
+          if state.isRung || state.isClosed || state.waiter != nil || Task.isCancelled {
+            state.isRung = false
             return true
           }
-          state.users[user]?.waiters[id] = continuation
+          state.waiter = continuation
           return false
         }
-        if isDone { continuation.resume() }
+        if mustResume { continuation.resume() }
       }
     } onCancel: {
-      state.withLock { $0.users[user]?.waiters.removeValue(forKey: id) }?.resume()
+      ring()
     }
-    return state.withLock { $0.users[user]?.commits ?? seen }
+    try Task.checkCancellation()
+    if state.withLock({ $0.isClosed }) { throw WatchHub.closed }
   }
-
-  /// Ends every wait, also later ones: the service is going down.
-  func close() {
-    let waiters = state.withLock { state -> [CheckedContinuation<Void, Never>] in
-      state.isClosed = true
-      let all = state.users.values.flatMap { $0.waiters.values }
-      for user in state.users.keys { state.users[user]?.waiters = [:] }
-      return all
-    }
-    for waiter in waiters { waiter.resume() }
-  }
-
-  var isClosed: Bool { state.withLock { $0.isClosed } }
 }

@@ -1,0 +1,65 @@
+import CampanileAPI
+
+/// What the value of an action must be, by its type.
+enum ActionRules {
+  static let valueMax = 2_048
+  static let titleMax = 128
+  static let iconMax = 256
+  /// A year.
+  static let minutesMax = 525_600
+  static let methods: Set<String> = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
+
+  static func check(_ action: Action, _ path: String, _ violations: inout Violations) {
+    violations.text(action.title, "\(path).title", max: titleMax)
+    violations.text(action.icon, "\(path).icon", max: iconMax)
+    guard TextRules.fits(action.value, max: valueMax) else {
+      return violations.add("\(path).value", "must have at most \(valueMax) characters", .tooLong)
+    }
+    if let fault = fault(of: action) { violations.add("\(path).\(fault.field)", fault.description, fault.reason) }
+  }
+
+  private typealias Fault = (field: String, description: String, reason: Reason)
+
+  private static func fault(of action: Action) -> Fault? {
+    let value = action.value
+    switch action.type {
+    case .unspecified: return ("type", "must be given", .enumUnspecified)
+    case .unrecognized(let number): return ("type", "\(number) is no action type", .enumUnknown)
+    case .navigate:
+      if value.isEmpty { return ("value", "must be the URL to open", .required) }
+      return URLRules.isNavigable(value[...])
+        ? nil : ("value", "must be an absolute URL with a scheme that may be opened", .urlInvalid)
+    case .backgroundCall: return isBackgroundCall(value) ? nil : ("value", "must be METHOD::URL", .actionValueInvalid)
+    case .snooze, .postpone:
+      return isMinutes(value) ? nil : ("value", "must be 1 to \(minutesMax) minutes", .actionValueInvalid)
+    case .webhook:
+      return TextRules.isIdentifier(value) ? nil : ("value", "must be the id of a webhook", .actionValueInvalid)
+    case .openNotification:
+      return value.isEmpty || TextRules.isIdentifier(value)
+        ? nil : ("value", "must be empty or the id of a notification", .actionValueInvalid)
+    case .markAsRead: return fixed(value, "mark_as_read_notification")
+    case .delete: return fixed(value, "delete_notification")
+    }
+  }
+
+  /// The apps send the type's own word as the value; it says nothing, and so may be left out.
+  private static func fixed(_ value: String, _ word: String) -> Fault? {
+    value.isEmpty || value == word ? nil : ("value", "must be empty or \(word)", .actionValueInvalid)
+  }
+
+  private static func isMinutes(_ value: String) -> Bool {
+    guard (1...6).contains(value.utf8.count), value.utf8.allSatisfy(TextRules.isDigit), let minutes = Int(value) else {
+      return false
+    }
+    return (1...minutesMax).contains(minutes)
+  }
+
+  /// `METHOD::URL`: an HTTP method in capitals and a web URL.
+  private static func isBackgroundCall(_ value: String) -> Bool {
+    let bytes = value.utf8
+    guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else { return false }
+    let afterColon = bytes.index(after: colon)
+    guard afterColon < bytes.endIndex, bytes[afterColon] == UInt8(ascii: ":") else { return false }
+    return methods.contains(String(value[..<colon])) && URLRules.isWebURL(value[bytes.index(after: afterColon)...])
+  }
+}

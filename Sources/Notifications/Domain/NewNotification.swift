@@ -1,0 +1,11 @@
+import CampanileAPI
+import CampanileRPC
+
+/// One entry of a batch.
+struct NewNotification: Sendable {
+  /// The path of the entry in the request: `requests[3].`.
+  var path: String
+  /// The notification to create, or what its fields violate.
+  var draft: Result<Notification, RPCError>
+  var repeatable: RepeatableRequest?
+}

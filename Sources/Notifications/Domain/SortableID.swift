@@ -1,0 +1,87 @@
+import Synchronization
+
+/// Makes ids that ascend with time: a prefix and 22 characters of Crockford's base 32.
+///
+/// The first ten characters are the creation time in milliseconds, the other twelve 60 random bits. Within a
+/// millisecond, and while the clock stands still or goes back, the random part of the last id is counted on, so that
+/// every id of one generator is greater than the one before.
+final class SortableIDGenerator: Sendable {
+  /// An id's random part and the time that it carries.
+  private struct Last {
+    var timeMs: Int64 = 0
+    var tail: UInt64 = 0
+  }
+
+  private static let tailBits: UInt64 = 60
+  private static let tailMax: UInt64 = (1 << tailBits) - 1
+
+  private let clockMs: @Sendable () -> Int64
+  private let random: @Sendable () -> UInt64
+  private let last = Mutex(Last())
+
+  init(clockMs: @escaping @Sendable () -> Int64, random: @escaping @Sendable () -> UInt64) {
+    self.clockMs = clockMs
+    self.random = random
+  }
+
+  /// A new id and the time inside of it, which is the object's creation time.
+  func next(prefix: StaticString) -> (id: String, timeMs: Int64) {
+    let nowMs = min(max(0, clockMs()), SortableID.timeMsMax)
+    let chance = random()
+    let value = last.withLock { last in
+      if nowMs > last.timeMs {
+        last = Last(timeMs: nowMs, tail: chance & Self.tailMax)
+      } else {
+        // A random step keeps the next id unguessable.
+        let step = 1 + chance & 0xFFFFF
+        if last.tail > Self.tailMax - step {
+          last = Last(timeMs: last.timeMs + 1, tail: chance & (Self.tailMax >> 1))
+        } else {
+          last.tail += step
+        }
+      }
+      return last
+    }
+    return (SortableID.text(prefix: prefix, timeMs: value.timeMs, tail: value.tail), value.timeMs)
+  }
+}
+
+/// The text of sortable ids.
+enum SortableID {
+  static let notificationPrefix: StaticString = "n_"
+  static let bucketPrefix: StaticString = "b_"
+  /// The end of the year 9999.
+  static let timeMsMax: Int64 = 253_402_300_799_999
+  /// Bytes of an id with its prefix.
+  static let sizeBytes = 24
+
+  /// Ascending in ASCII, without i, l, o and u.
+  private static let alphabet: [UInt8] = Array("0123456789abcdefghjkmnpqrstvwxyz".utf8)
+
+  static func text(prefix: StaticString, timeMs: Int64, tail: UInt64) -> String {
+    String(unsafeUninitializedCapacity: sizeBytes) { buffer in
+      write(prefix, timeMs, to: buffer)
+      for index in 0..<12 {
+        buffer[12 + index] = alphabet[Int(truncatingIfNeeded: (tail >> UInt64(55 - 5 * index)) & 31)]
+      }
+      return sizeBytes
+    }
+  }
+
+  /// The beginning that ids of a time have: ids of that time and later are not less, earlier ones are less.
+  static func lowerBound(prefix: StaticString, timeMs: Int64) -> String {
+    String(unsafeUninitializedCapacity: 12) { buffer in
+      write(prefix, min(max(0, timeMs), timeMsMax), to: buffer)
+      return 12
+    }
+  }
+
+  private static func write(_ prefix: StaticString, _ timeMs: Int64, to buffer: UnsafeMutableBufferPointer<UInt8>) {
+    buffer[0] = prefix.utf8Start[0]
+    buffer[1] = prefix.utf8Start[1]
+    let bits = UInt64(truncatingIfNeeded: timeMs)
+    for index in 0..<10 {
+      buffer[2 + index] = alphabet[Int(truncatingIfNeeded: (bits >> UInt64(45 - 5 * index)) & 31)]
+    }
+  }
+}

@@ -1,0 +1,59 @@
+/// Rules for single values. Lengths are counted in Unicode code points.
+enum TextRules {
+  /// Whether a text has at most `max` code points. Each takes one to four bytes, which settles most texts at once.
+  static func fits(_ text: String, max: Int) -> Bool {
+    let sizeBytes = text.utf8.count
+    if sizeBytes <= max { return true }
+    if sizeBytes > max * 4 { return false }
+    return text.unicodeScalars.count <= max
+  }
+
+  /// U+0000 is no text for PostgreSQL and ends a text for C.
+  static func hasNull(_ text: String) -> Bool { text.utf8.contains(0) }
+
+  /// `#RRGGBB` with hexadecimal digits of either case.
+  static func isColor(_ text: String) -> Bool {
+    text.utf8.count == 7 && text.utf8.first == UInt8(ascii: "#") && text.utf8.dropFirst().allSatisfy(isHexDigit)
+  }
+
+  /// 1 to 128 characters of `[A-Za-z0-9._:-]`.
+  static func isIdentifier(_ text: String) -> Bool {
+    (1...128).contains(text.utf8.count)
+      && text.utf8.allSatisfy { byte in
+        isLetter(byte) || isDigit(byte) || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "_")
+          || byte == UInt8(ascii: ":") || byte == UInt8(ascii: "-")
+      }
+  }
+
+  static func isLetter(_ byte: UInt8) -> Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) }
+  static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+  static func isHexDigit(_ byte: UInt8) -> Bool {
+    isDigit(byte) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte | 0x20)
+  }
+}
+
+extension Violations {
+  /// A text that may be empty unless `isRequired`, of at most `max` code points and without U+0000.
+  mutating func text(_ value: String, _ field: @autoclosure () -> String, max: Int, isRequired: Bool = false) {
+    if value.isEmpty {
+      if isRequired { add(field(), "must not be empty", .required) }
+      return
+    }
+    if !TextRules.fits(value, max: max) {
+      add(field(), "must have at most \(max) characters", .tooLong)
+    } else if TextRules.hasNull(value) {
+      add(field(), "must not contain U+0000", .textInvalid)
+    }
+  }
+
+  /// An absolute URL with the scheme http or https.
+  mutating func webURL(_ value: String, _ field: @autoclosure () -> String) {
+    if value.isEmpty {
+      add(field(), "must not be empty", .required)
+    } else if value.utf8.count > URLRules.sizeMax {
+      add(field(), "must have at most \(URLRules.sizeMax) characters", .tooLong)
+    } else if !URLRules.isWebURL(value[...]) {
+      add(field(), "must be an absolute http or https URL", .urlInvalid)
+    }
+  }
+}

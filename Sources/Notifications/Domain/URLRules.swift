@@ -1,0 +1,75 @@
+/// Which URLs a notification may carry (the syntax of RFC 3986, as far as safety needs it).
+enum URLRules {
+  static let sizeMax = 2_048
+
+  /// Schemes that run code or read the device when they are opened.
+  private static let refusedSchemes: Set<String> = [
+    "about", "blob", "content", "data", "file", "filesystem", "javascript", "vbscript",
+  ]
+
+  /// `http` or `https`, `://`, a host, and nothing that RFC 3986 leaves out of URLs.
+  static func isWebURL(_ text: Substring) -> Bool {
+    guard let (scheme, rest) = split(text), scheme == "http" || scheme == "https" else { return false }
+    guard rest.starts(with: "//".utf8) else { return false }
+    let authority = rest.dropFirst(2).prefix { byte in
+      byte != UInt8(ascii: "/") && byte != UInt8(ascii: "?") && byte != UInt8(ascii: "#")
+    }
+    return hasHost(authority)
+  }
+
+  /// A web URL, or one with the scheme of an app (`zentik://…`, `tel:…`); schemes that run code are refused.
+  static func isNavigable(_ text: Substring) -> Bool {
+    guard let (scheme, rest) = split(text), !rest.isEmpty else { return false }
+    if scheme == "http" || scheme == "https" { return isWebURL(text) }
+    return !refusedSchemes.contains(scheme)
+  }
+
+  /// The scheme in lower case and what follows the colon; nil when there is none or a byte is no URL character.
+  private static func split(_ text: Substring) -> (scheme: String, rest: Substring.UTF8View)? {
+    let bytes = text.utf8
+    guard bytes.count <= sizeMax, bytes.allSatisfy(isURLByte), let colon = bytes.firstIndex(of: UInt8(ascii: ":")),
+      let first = bytes.first, TextRules.isLetter(first)
+    else { return nil }
+    let scheme = bytes[..<colon]
+    guard
+      scheme.allSatisfy({ byte in
+        TextRules.isLetter(byte) || TextRules.isDigit(byte) || byte == UInt8(ascii: "+") || byte == UInt8(ascii: "-")
+          || byte == UInt8(ascii: ".")
+      })
+    else { return nil }
+    return (Substring(scheme).lowercased(), bytes[bytes.index(after: colon)...])
+  }
+
+  /// The authority is `[userinfo@]host[:port]`; names in other scripts are let through as UTF-8 (RFC 3987).
+  private static func hasHost(_ authority: Substring.UTF8View) -> Bool {
+    let afterUser = authority.lastIndex(of: UInt8(ascii: "@")).map { authority[authority.index(after: $0)...] }
+    let hostPort = afterUser ?? authority
+    if hostPort.first == UInt8(ascii: "[") {
+      guard let end = hostPort.firstIndex(of: UInt8(ascii: "]")) else { return false }
+      let address = hostPort[hostPort.index(after: hostPort.startIndex)..<end]
+      return address.count >= 2
+        && address.allSatisfy { TextRules.isHexDigit($0) || $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: ".") }
+        && isPort(hostPort[hostPort.index(after: end)...])
+    }
+    guard let colon = hostPort.firstIndex(of: UInt8(ascii: ":")) else { return !hostPort.isEmpty }
+    return colon > hostPort.startIndex && isPort(hostPort[colon...])
+  }
+
+  /// Nothing, or a colon and at most five digits that make at most 65535.
+  private static func isPort(_ text: Substring.UTF8View) -> Bool {
+    guard let first = text.first else { return true }
+    let digits = text.dropFirst()
+    guard first == UInt8(ascii: ":"), digits.count <= 5, digits.allSatisfy(TextRules.isDigit) else { return false }
+    return digits.isEmpty || (Int(Substring(digits)) ?? .max) <= 65_535
+  }
+
+  /// White space, control characters and the bytes that RFC 3986 leaves out (`"<>\^`{|}`).
+  private static func isURLByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0...0x20, 0x7F, UInt8(ascii: "\""), UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "\\"),
+      UInt8(ascii: "^"), UInt8(ascii: "`"), UInt8(ascii: "{"), UInt8(ascii: "|"), UInt8(ascii: "}"):
+      false
+    default: true
+    }
+  }
+}

@@ -1,0 +1,97 @@
+import CampanileAPI
+import CampanileCodec
+
+/// A field that an update mask may name; the raw value is its name in the proto.
+protocol MaskableField: RawRepresentable<String>, CaseIterable, Hashable, Sendable {
+  associatedtype Message
+  /// Whether the field differs from its default: what an absent mask means (AIP-134).
+  func isSet(in message: Message) -> Bool
+  /// Takes the field's value over.
+  func copy(from source: Message, to target: inout Message)
+}
+
+/// Resolves update masks.
+enum UpdateMask {
+  /// The fields to change, in the order of their declaration.
+  ///
+  /// An absent or empty mask means the fields that are set, `*` all of them. A name that is no changeable field is a
+  /// violation of `updateMask`.
+  static func fields<F: MaskableField>(
+    _ mask: ProtoFieldMask?, for message: F.Message, as type: F.Type, _ violations: inout Violations
+  ) -> [F] {
+    guard let mask, !mask.paths.isEmpty else { return F.allCases.filter { $0.isSet(in: message) } }
+    if mask.paths == ["*"] { return Array(F.allCases) }
+    var named: Set<F> = []
+    for path in mask.paths {
+      if let field = F(rawValue: path) {
+        named.insert(field)
+      } else if path == "*" {
+        violations.add("updateMask", "* must stand alone", .fieldMaskInvalid)
+      } else {
+        let shown = String(path.unicodeScalars.prefix(64))
+        violations.add("updateMask", "\(shown) is no field that can be changed", .fieldMaskInvalid)
+      }
+    }
+    return F.allCases.filter(named.contains)
+  }
+}
+
+/// The fields of a notification that callers may change.
+enum NotificationField: String, MaskableField {
+  case title, subtitle, body, priority, attachments, actions
+  case tapAction = "tap_action"
+  case bucketID = "bucket_id"
+
+  func isSet(in message: Notification) -> Bool {
+    switch self {
+    case .title: !message.title.isEmpty
+    case .subtitle: message.subtitle != nil
+    case .body: message.body != nil
+    case .priority: message.priority != .unspecified
+    case .attachments: !message.attachments.isEmpty
+    case .actions: !message.actions.isEmpty
+    case .tapAction: message.tapAction != nil
+    case .bucketID: !message.bucketId.isEmpty
+    }
+  }
+
+  func copy(from source: Notification, to target: inout Notification) {
+    switch self {
+    case .title: target.title = source.title
+    case .subtitle: target.subtitle = source.subtitle
+    case .body: target.body = source.body
+    case .priority: target.priority = source.priority == .unspecified ? .normal : source.priority
+    case .attachments: target.attachments = source.attachments
+    case .actions: target.actions = source.actions
+    case .tapAction: target.tapAction = source.tapAction
+    case .bucketID: target.bucketId = source.bucketId
+    }
+  }
+}
+
+/// The fields of a bucket that callers may change.
+enum BucketField: String, MaskableField {
+  case name, description, color
+  case iconURL = "icon_url"
+  case isOrphan = "is_orphan"
+
+  func isSet(in message: Bucket) -> Bool {
+    switch self {
+    case .name: !message.name.isEmpty
+    case .description: message.description != nil
+    case .color: message.color != nil
+    case .iconURL: message.iconUrl != nil
+    case .isOrphan: message.isOrphan
+    }
+  }
+
+  func copy(from source: Bucket, to target: inout Bucket) {
+    switch self {
+    case .name: target.name = source.name
+    case .description: target.description = source.description
+    case .color: target.color = source.color
+    case .iconURL: target.iconUrl = source.iconUrl
+    case .isOrphan: target.isOrphan = source.isOrphan
+    }
+  }
+}

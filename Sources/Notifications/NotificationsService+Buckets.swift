@@ -1,0 +1,63 @@
+public import CampanileAPI
+public import CampanileRPC
+
+extension NotificationsService {
+  public func createBucket(_ request: CreateBucketRequest, context: CallContext) async throws -> CreateBucketResponse {
+    let user = try context.requireUser()
+    var violations = Violations()
+    let draft = RequestChecks.creation(request, &violations)
+    try violations.check()
+    var unnamed = request
+    unnamed.requestId = ""
+    let repeatable = try RepeatableRequest(
+      request.requestId, unnamed, method: NotificationsServiceMethods.createBucket, user: user)
+    var response = CreateBucketResponse()
+    response.bucket = try await changing(user) {
+      try await repository.createBucket(draft, user: user, repeatable: repeatable)
+    }
+    return response
+  }
+
+  public func getBucket(_ request: GetBucketRequest, context: CallContext) async throws -> GetBucketResponse {
+    let user = try context.requireUser()
+    var response = GetBucketResponse()
+    response.bucket = try repository.bucket(request.bucketId, user: user)
+    return response
+  }
+
+  public func listBuckets(_ request: ListBucketsRequest, context: CallContext) async throws -> ListBucketsResponse {
+    let query = try BucketQuery(request, user: try context.requireUser(), limits: limits)
+    var response = ListBucketsResponse()
+    response.buckets = try repository.buckets(query)
+    if response.buckets.count > query.pageSize {
+      response.buckets.removeLast(response.buckets.count - query.pageSize)
+      if let last = response.buckets.last { response.nextPageToken = query.nextPageToken(after: last) }
+    }
+    return response
+  }
+
+  public func updateBucket(_ request: UpdateBucketRequest, context: CallContext) async throws -> UpdateBucketResponse {
+    let user = try context.requireUser()
+    var violations = Violations()
+    let change = request.bucket ?? Bucket()
+    if request.bucket == nil { violations.add("bucket", "must be given", .required) }
+    let fields = UpdateMask.fields(request.updateMask, for: change, as: BucketField.self, &violations)
+    for field in fields { BucketRules.check(field, of: change, "bucket", &violations) }
+    try violations.check()
+    var response = UpdateBucketResponse()
+    response.bucket = try await changing(user) {
+      try await repository.updateBucket(change, fields: fields, user: user)
+    }
+    return response
+  }
+
+  public func deleteBucket(_ request: DeleteBucketRequest, context: CallContext) async throws -> DeleteBucketResponse {
+    let user = try context.requireUser()
+    let count = try await changing(user) {
+      try await repository.deleteBucket(request.bucketId, etag: request.etag, user: user)
+    }
+    var response = DeleteBucketResponse()
+    response.deletedNotificationCount = Int32(clamping: count)
+    return response
+  }
+}

@@ -1,0 +1,113 @@
+public import CampanileAPI
+public import CampanileRPC
+
+extension NotificationsService {
+  public func createNotification(
+    _ request: CreateNotificationRequest, context: CallContext
+  ) async throws -> CreateNotificationResponse {
+    let user = try context.requireUser()
+    var violations = Violations()
+    let draft = RequestChecks.creation(request, "", &violations)
+    try violations.check()
+    let repeatable = try Self.repeatable(request, user: user)
+    var response = CreateNotificationResponse()
+    response.notification = try await changing(user) {
+      try await repository.createNotification(draft, user: user, repeatable: repeatable)
+    }
+    return response
+  }
+
+  public func batchCreateNotifications(
+    _ request: BatchCreateNotificationsRequest, context: CallContext
+  ) async throws -> BatchCreateNotificationsResponse {
+    let user = try context.requireUser()
+    var violations = Violations()
+    RequestChecks.count(request.requests.count, "requests", limits, &violations)
+    try violations.check()
+    let entries = try request.requests.enumerated().map { index, entry in
+      try Self.entry(entry, path: "requests[\(index)].", user: user)
+    }
+    let results = try await changing(user) { try await repository.createNotifications(entries, user: user) }
+    var response = BatchCreateNotificationsResponse()
+    response.results = results.map(Self.result)
+    return response
+  }
+
+  public func getNotification(
+    _ request: GetNotificationRequest, context: CallContext
+  ) async throws -> GetNotificationResponse {
+    let user = try context.requireUser()
+    var response = GetNotificationResponse()
+    response.notification = try repository.notification(request.notificationId, user: user)
+    return response
+  }
+
+  public func listNotifications(
+    _ request: ListNotificationsRequest, context: CallContext
+  ) async throws -> ListNotificationsResponse {
+    let query = try NotificationQuery(request, user: try context.requireUser(), limits: limits)
+    var response = ListNotificationsResponse()
+    response.notifications = try repository.notifications(query)
+    if response.notifications.count > query.pageSize {
+      response.notifications.removeLast(response.notifications.count - query.pageSize)
+      if let last = response.notifications.last { response.nextPageToken = query.nextPageToken(after: last) }
+    }
+    return response
+  }
+
+  public func updateNotification(
+    _ request: UpdateNotificationRequest, context: CallContext
+  ) async throws -> UpdateNotificationResponse {
+    let user = try context.requireUser()
+    var violations = Violations()
+    let change = request.notification ?? Notification()
+    if request.notification == nil { violations.add("notification", "must be given", .required) }
+    let fields = UpdateMask.fields(request.updateMask, for: change, as: NotificationField.self, &violations)
+    for field in fields { NotificationRules.check(field, of: change, "notification", &violations) }
+    try violations.check()
+    var response = UpdateNotificationResponse()
+    response.notification = try await changing(user) {
+      try await repository.updateNotification(change, fields: fields, user: user)
+    }
+    return response
+  }
+
+  private static func repeatable(
+    _ request: CreateNotificationRequest, user: String
+  ) throws(RPCError) -> RepeatableRequest? {
+    if request.requestId.isEmpty { return nil }
+    var unnamed = request
+    unnamed.requestId = ""
+    // An entry of a batch and a single call with the same id are the same request.
+    return try RepeatableRequest(
+      request.requestId, unnamed, method: NotificationsServiceMethods.createNotification, user: user)
+  }
+
+  private static func entry(
+    _ request: CreateNotificationRequest, path: String, user: String
+  ) throws(RPCError) -> NewNotification {
+    var violations = Violations()
+    let draft = RequestChecks.creation(request, path, &violations)
+    do throws(RPCError) {
+      try violations.check()
+    } catch {
+      return NewNotification(path: path, draft: .failure(error))
+    }
+    return NewNotification(path: path, draft: .success(draft), repeatable: try repeatable(request, user: user))
+  }
+
+  private static func result(_ result: Result<Notification, RPCError>) -> BatchCreateResult {
+    var entry = BatchCreateResult()
+    switch result {
+    case .success(let notification): entry.outcome = .notification(notification)
+    case .failure(let failure):
+      var error = BatchError()
+      error.code = Int32(failure.code.rawValue)
+      error.message = failure.message
+      error.reason = failure.reason
+      error.field = failure.fieldViolations.first?.field ?? ""
+      entry.outcome = .error(error)
+    }
+    return entry
+  }
+}

@@ -1,0 +1,69 @@
+import CampanileAPI
+import CampanileStore
+
+/// How much a change adds to the counts of buckets and of their user.
+struct CountChange: Sendable, Hashable {
+  var notifications: Int64 = 0
+  var unread: Int64 = 0
+
+  static func += (a: inout CountChange, b: CountChange) {
+    a.notifications += b.notifications
+    a.unread += b.unread
+  }
+}
+
+extension WriteTransaction {
+  /// Adds to a bucket's counts; false when the user has no such bucket.
+  func addToBucket(_ id: String, _ change: CountChange, user: String) throws -> Bool {
+    try execute(
+      """
+      UPDATE buckets SET notification_count = notification_count + $1, unread_count = unread_count + $2
+      WHERE user_id = $3 AND id = $4
+      """, [.integer(change.notifications), .integer(change.unread), .text(user), .text(id)]) > 0
+  }
+
+  /// Adds to the user's counts; false when that would make more than `notificationsMax` notifications.
+  func addToUser(_ user: String, _ change: CountChange, notificationsMax: Int? = nil) throws -> Bool {
+    try execute(
+      """
+      UPDATE users SET notification_count = notification_count + $1, unread_count = unread_count + $2
+      WHERE user_id = $3 AND notification_count <= $4
+      """,
+      [
+        .integer(change.notifications), .integer(change.unread), .text(user),
+        .integer(notificationsMax.map { Int64($0) - change.notifications } ?? .max),
+      ]) > 0
+  }
+
+  /// Adds the changes of several buckets and their sum.
+  func addCounts(_ changes: [String: CountChange], user: String) throws {
+    var sum = CountChange()
+    for (bucketID, change) in changes where change != CountChange() {
+      guard try addToBucket(bucketID, change, user: user) else {
+        throw StoreError(.corrupt, "the bucket of a notification is missing")
+      }
+      sum += change
+    }
+    guard try sum == CountChange() || addToUser(user, sum) else {
+      throw StoreError(.corrupt, "the row of a user is missing")
+    }
+  }
+}
+
+extension ReadTransaction {
+  /// The counts of every bucket that has unread notifications, and their sum.
+  func unreadCounts(user: String) throws -> UnreadCounts {
+    var counts = UnreadCounts()
+    let total = try queryOne(Self.userUnreadSQL, [.text(user)]) { try $0.integer(0) }
+    guard let total, total > 0 else { return counts }
+    counts.total = Int32(clamping: total)
+    try forEach(Self.bucketsUnreadSQL, [.text(user)]) { row in
+      counts.byBucket[try row.text(0)] = Int32(clamping: try row.integer(1))
+      return true
+    }
+    return counts
+  }
+
+  static var userUnreadSQL: String { "SELECT unread_count FROM users WHERE user_id = $1" }
+  static var bucketsUnreadSQL: String { "SELECT id, unread_count FROM buckets WHERE user_id = $1 AND unread_count > 0" }
+}

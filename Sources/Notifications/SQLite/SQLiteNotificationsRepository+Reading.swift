@@ -1,0 +1,55 @@
+import CampanileAPI
+import CampanileRPC
+import CampanileStore
+
+extension SQLiteNotificationsRepository {
+  static let notificationSQL = "SELECT \(NotificationRow.columns) FROM notifications WHERE user_id = $1 AND id = $2"
+
+  /// The list, by user or by bucket, of all or of unread ones. Ids ascend with time: the newest come first.
+  static func listSQL(ofBucket: Bool, isUnreadOnly: Bool) -> String {
+    switch (ofBucket, isUnreadOnly) {
+    case (false, false): ofUserSQL
+    case (false, true): unreadOfUserSQL
+    case (true, false): ofBucketSQL
+    case (true, true): unreadOfBucketSQL
+    }
+  }
+
+  private static let ofUserSQL = list("user_id = $1")
+  private static let unreadOfUserSQL = list("user_id = $1 AND read_at_ms IS NULL")
+  private static let ofBucketSQL = list("bucket_id = $1")
+  private static let unreadOfBucketSQL = list("bucket_id = $1 AND read_at_ms IS NULL")
+
+  private static func list(_ condition: String) -> String {
+    """
+    SELECT \(NotificationRow.columns) FROM notifications
+    WHERE \(condition) AND id >= $2 AND id < $3 ORDER BY id DESC LIMIT $4
+    """
+  }
+
+  func notification(_ id: String, user: String) throws -> Notification {
+    let notification = try readSingle { transaction in
+      try transaction.queryOne(Self.notificationSQL, [.text(user), .text(id)], NotificationRow.notification)
+    }
+    guard let notification else { throw RPCError.notificationNotFound(id, field: "notificationId") }
+    return notification
+  }
+
+  func notifications(_ query: NotificationQuery) throws -> [Notification] {
+    let sql = Self.listSQL(ofBucket: query.bucketID != nil, isUnreadOnly: query.isUnreadOnly)
+    return try read { transaction in
+      if let bucketID = query.bucketID {
+        // A bucket's rows are its owner's: once it is the caller's, so are they.
+        let arguments: [SQLValue] = [.text(query.user), .text(bucketID)]
+        guard try transaction.queryOne(Self.bucketVersionSQL, arguments, { try $0.integer(0) }) != nil else {
+          throw RPCError.bucketNotFound(bucketID, field: "bucketId")
+        }
+      }
+      return try transaction.query(
+        sql,
+        [
+          .text(query.bucketID ?? query.user), .text(query.lowerID), .text(query.upperID), .int(query.pageSize + 1),
+        ], NotificationRow.notification)
+    }
+  }
+}

@@ -1,0 +1,187 @@
+import CampanileAPI
+import CampanileCodec
+import CampanileRPC
+import CampanileStore
+import Synchronization
+import Testing
+
+@testable import Notifications
+
+@Suite struct LimitsAndIdempotencyTests {
+  @Test func bucketsAndNotificationsHaveLimits() async throws {
+    var limits = NotificationsLimits()
+    limits.bucketsPerUserMax = 2
+    limits.notificationsPerUserMax = 3
+    let component = try await Fixture(limits).open()
+    let service = component.service
+    let context = user("anna")
+    let a = try await service.makeBucket("a", context)
+    _ = try await service.makeBucket("b", context)
+    let full = await failure { try await service.makeBucket("c", context) }
+    #expect(full?.code == .resourceExhausted && full?.reason == "BUCKETS_EXHAUSTED")
+    _ = try await service.makeBucket("other", user("bruno"))
+    _ = try await service.make("1", in: a.id, context)
+    var batch = BatchCreateNotificationsRequest()
+    batch.requests = (0..<4).map { notification("\($0)", in: a.id) }
+    let results = try await service.batchCreateNotifications(batch, context: context).results
+    let reasons = results.map { result in
+      if case .error(let error)? = result.outcome { error.reason } else { "" }
+    }
+    #expect(reasons == ["", "", "NOTIFICATIONS_EXHAUSTED", "NOTIFICATIONS_EXHAUSTED"])
+    let over = await failure { try await service.make("5", in: a.id, context) }
+    #expect(over?.code == .resourceExhausted && over?.reason == "NOTIFICATIONS_EXHAUSTED")
+    var get = GetBucketRequest()
+    get.bucketId = a.id
+    #expect(try await service.getBucket(get, context: context).bucket?.notificationCount == 3)
+    var delete = DeleteBucketRequest()
+    delete.bucketId = a.id
+    #expect(try await service.deleteBucket(delete, context: context).deletedNotificationCount == 3)
+    let again = try await service.makeBucket("c", context)
+    _ = try await service.make("6", in: again.id, context)
+    await component.close()
+  }
+
+  @Test func watchesHaveLimits() async throws {
+    var limits = NotificationsLimits()
+    limits.watchesPerUserMax = 1
+    limits.watchesMax = 2
+    let hub = WatchHub(limits: limits)
+    let first = try hub.add(user: "anna")
+    #expect(await failure { try hub.add(user: "anna") }?.reason == "WATCHES_EXHAUSTED")
+    _ = try hub.add(user: "bruno")
+    #expect(await failure { try hub.add(user: "carla") }?.code == .resourceExhausted)
+    hub.remove(first, user: "anna")
+    hub.remove(first, user: "anna")
+    _ = try hub.add(user: "carla")
+    #expect(hub.count == 2)
+    hub.close()
+    #expect(await failure { try hub.add(user: "dora") }?.code == .unavailable)
+  }
+
+  @Test func repliesAreRepeatedAcrossRestartsForADay() async throws {
+    let fixture = try Fixture()
+    var component = try await fixture.open()
+    let context = user("anna")
+    let first = try #require(
+      try await component.service.createBucket(bucket("b", requestID: "r"), context: context).bucket)
+    let request = notification("once", in: first.id, requestID: "r")
+    let made = try await component.service.createNotification(request, context: context)
+    await component.close()
+    component = try await fixture.open()
+    fixture.nowMs.add(23 * 3_600_000, ordering: .relaxed)
+    #expect(try await component.service.createBucket(bucket("b", requestID: "r"), context: context).bucket == first)
+    #expect(try await component.service.createNotification(request, context: context) == made)
+    #expect(try await component.service.all(context).count == 1)
+    let reused = await failure {
+      try await component.service.createBucket(bucket("c", requestID: "r"), context: context)
+    }
+    #expect(reused?.code == .failedPrecondition && reused?.reason == "REQUEST_ID_REUSED")
+    #expect(reused?.fieldViolations.map(\.field) == ["requestId"])
+    fixture.nowMs.add(2 * 3_600_000, ordering: .relaxed)
+    #expect(try await component.maintain(nowMs: fixture.nowMs.load(ordering: .relaxed)) == 2)
+    #expect(try await component.service.createNotification(request, context: context) != made)
+    await component.close()
+  }
+
+  @Test func aFailedRequestMayBeRepeated() async throws {
+    let component = try await Fixture().open()
+    let context = user("anna")
+    var request = notification("x", in: "b_none", requestID: "r")
+    #expect(
+      await failure { try await component.service.createNotification(request, context: context) }?.code == .notFound)
+    let box = try await component.service.makeBucket("b", context)
+    request.notification?.bucketId = box.id
+    _ = try await component.service.createNotification(request, context: context)
+    await component.close()
+  }
+
+  @Test func concurrentRepeatsMakeOne() async throws {
+    let component = try await Fixture().open()
+    let service = component.service
+    let box = try await service.makeBucket("b", user("anna"))
+    let request = notification("once", in: box.id, requestID: "same")
+    let made = try await withThrowingTaskGroup(of: String.self) { group in
+      for _ in 0..<32 {
+        group.addTask { try await service.createNotification(request, context: user("anna")).notification?.id ?? "" }
+      }
+      return try await group.reduce(into: Set<String>()) { $0.insert($1) }
+    }
+    #expect(made.count == 1)
+    #expect(try await service.all(user("anna")).map(\.id) == Array(made))
+    await component.close()
+  }
+
+  @Test func batchEntriesHaveTheirOwnRequestIDs() async throws {
+    let component = try await Fixture().open()
+    let service = component.service
+    let context = user("anna")
+    let box = try await service.makeBucket("b", context)
+    var batch = BatchCreateNotificationsRequest()
+    batch.requests = [
+      notification("", in: box.id, requestID: "a"), notification("1", in: box.id, requestID: "a"),
+      notification("1", in: box.id, requestID: "a"), notification("2", in: box.id, requestID: "a"),
+      notification("3", in: box.id, requestID: String(repeating: "x", count: 65)),
+    ]
+    let results = try await service.batchCreateNotifications(batch, context: context).results
+    let told = results.map { result in
+      switch result.outcome {
+      case .notification(let made)?: made.title
+      case .error(let error)?: "\(error.reason) \(error.field)"
+      case nil: "nothing"
+      }
+    }
+    #expect(
+      told == [
+        "REQUIRED requests[0].notification.title", "1", "1", "REQUEST_ID_REUSED requests[3].requestId",
+        "TOO_LONG requests[4].requestId",
+      ])
+    #expect(results[1] == results[2])
+    #expect(try await service.all(context).map(\.title) == ["1"])
+    // The same as a single call.
+    let single = try await service.createNotification(notification("1", in: box.id, requestID: "a"), context: context)
+    #expect(results[1].outcome == single.notification.map { .notification($0) })
+    #expect(try await service.batchCreateNotifications(batch, context: context).results[1] == results[1])
+    await component.close()
+  }
+
+  @Test func aThousandInOneBatch() async throws {
+    let component = try await Fixture().open()
+    let service = component.service
+    let box = try await service.makeBucket("b", user("anna"))
+    var batch = BatchCreateNotificationsRequest()
+    batch.requests = (0..<1_000).map { notification("n\($0)", in: box.id) }
+    let commits = component.store.metrics().commits
+    let results = try await service.batchCreateNotifications(batch, context: user("anna")).results
+    #expect(component.store.metrics().commits == commits + 1)
+    let ids = results.compactMap { result in
+      if case .notification(let made)? = result.outcome { made.id } else { nil }
+    }
+    #expect(ids.count == 1_000 && ids == ids.sorted())
+    #expect(try await service.all(user("anna"), pageSize: 1_000).map(\.id) == ids.reversed())
+    try await service.mark(ids, isRead: true, user("anna"))
+    #expect(try service.repository.unreadCounts(user: "anna") == UnreadCounts())
+    await component.close()
+  }
+
+  @Test func marksAllOrNothing() async throws {
+    let component = try await Fixture().open()
+    let service = component.service
+    let box = try await service.makeBucket("b", user("anna"))
+    let one = try await service.make("1", in: box.id, user("anna"))
+    let error = await failure { try await service.mark([one.id, "n_none"], isRead: true, user("anna")) }
+    #expect(error?.code == .notFound && error?.fieldViolations.map(\.field) == ["notificationIds[1]"])
+    #expect(try await service.all(user("anna")) == [one])
+    var request = MarkNotificationsReadRequest()
+    request.notificationIds = [one.id, one.id]
+    let reply = try await service.markNotificationsRead(request, context: user("anna"))
+    #expect(reply.changedCount == 1 && reply.unreadCounts == UnreadCounts())
+    #expect(try await service.markNotificationsRead(request, context: user("anna")).changedCount == 0)
+    request.notificationIds = []
+    #expect(
+      await failure { try await service.markNotificationsRead(request, context: user("anna")) }?.reason == "REQUIRED")
+    request.notificationIds = Array(repeating: one.id, count: 1_001)
+    #expect(
+      await failure { try await service.markNotificationsRead(request, context: user("anna")) }?.reason == "TOO_MANY")
+    await component.close()
+  }
+}

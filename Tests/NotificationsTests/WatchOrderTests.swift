@@ -1,0 +1,173 @@
+import CampanileAPI
+import CampanileRPC
+import Synchronization
+import Testing
+
+@testable import Notifications
+
+@Suite(.timeLimit(.minutes(2))) struct WatchOrderTests {
+  private struct Enough: Error {}
+
+  /// Collects messages until `isEnough`; answers them.
+  private func collect(
+    _ component: NotificationsComponent, _ name: String, from token: String, bucketID: String = "",
+    until isEnough: @escaping @Sendable ([WatchNotificationsResponse]) async throws -> Bool
+  ) async throws -> [WatchNotificationsResponse] {
+    var request = WatchNotificationsRequest()
+    request.resumeToken = token
+    request.bucketId = bucketID
+    var seen: [WatchNotificationsResponse] = []
+    do {
+      try await component.service.watch.run(request, user: name) { message in
+        seen.append(message)
+        if try await isEnough(seen) { throw Enough() }
+      }
+    } catch is Enough {}
+    return seen
+  }
+
+  /// Four writers, a watch that breaks off and resumes every few events, and restarts of the service between: what was told
+  /// is the log, in order, each change once.
+  @Test func losesAndRepeatsNothingAcrossReconnectsAndRestarts() async throws {
+    let fixture = try Fixture()
+    var component = try await fixture.open()
+    var token = try await collect(component, "anna", from: "") { _ in true }[0].resumeToken
+    let box = try await component.service.makeBucket("b", user("anna"))
+    let foreign = try await component.service.makeBucket("b", user("bruno"))
+    var told: [String] = []
+    var made: Set<String> = []
+    for round in 0..<4 {
+      let service = component.service
+      let live = component
+      async let writing = withThrowingTaskGroup(of: [String].self) { group in
+        for writer in 0..<4 {
+          group.addTask {
+            var ids: [String] = []
+            for index in 0..<25 {
+              let name = "\(round)-\(writer)-\(index)"
+              ids.append(try await service.make(name, in: box.id, user("anna")).id)
+              if index % 5 == 0 { _ = try await service.make(name, in: foreign.id, user("bruno")) }
+            }
+            return ids
+          }
+        }
+        return try await group.reduce(into: []) { $0 += $1 }
+      }
+      let goal = (round + 1) * 100
+      while told.count < goal {
+        let part = (told.count % 7) + 2
+        let left = goal - told.count
+        let messages = try await collect(live, "anna", from: token) { seen in
+          seen.count >= part || seen.count > left
+        }
+        guard case .started? = messages.first?.event, messages[0].resumeToken == token else {
+          Issue.record("no start at the token"); return
+        }
+        for message in messages.dropFirst() {
+          token = message.resumeToken
+          if case .notificationCreated(let one)? = message.event { told.append(one.id) }
+        }
+      }
+      made.formUnion(try await writing)
+      await component.close()
+      // Ids ascend within one run of the service; over a restart they follow the clock.
+      fixture.nowMs.add(1, ordering: .relaxed)
+      component = try await fixture.open()
+    }
+    #expect(told.count == made.count && Set(told) == made)
+    // Ids are handed out in the order of the commits.
+    let isAscending = told == told.sorted()
+    #expect(isAscending)
+    await component.close()
+  }
+
+  @Test func aMoveIsADeletionInTheBucketLeft() async throws {
+    let component = try await Fixture().open()
+    let service = component.service
+    let context = user("anna")
+    let a = try await service.makeBucket("a", context)
+    let b = try await service.makeBucket("b", context)
+    let one = try await service.make("one", in: a.id, context)
+    let start = try service.repository.watchStart(resumeToken: "", bucketID: nil, user: "anna").text(user: "anna")
+    var request = UpdateNotificationRequest()
+    request.notification = one
+    request.notification?.etag = ""
+    request.notification?.bucketId = b.id
+    let moved = try await service.updateNotification(request, context: context).notification
+    let left = try await collect(component, "anna", from: start, bucketID: a.id) { $0.count == 2 }
+    guard case .notificationDeleted(let gone)? = left.last?.event else { Issue.record("\(left)"); return }
+    #expect(gone.notificationId == one.id && gone.bucketId == a.id)
+    for bucketID in [b.id, ""] {
+      let entered = try await collect(component, "anna", from: start, bucketID: bucketID) { $0.count == 2 }
+      #expect(entered.last?.event == moved.map { .notificationUpdated($0) })
+    }
+    await component.close()
+  }
+
+  @Test func theWatchOfABucketEndsWithIt() async throws {
+    let component = try await Fixture().open()
+    let service = component.service
+    let context = user("anna")
+    let a = try await service.makeBucket("a", context)
+    let start = try service.repository.watchStart(resumeToken: "", bucketID: nil, user: "anna").text(user: "anna")
+    var delete = DeleteBucketRequest()
+    delete.bucketId = a.id
+    let deletion = delete
+    let live = try await collect(component, "anna", from: start, bucketID: a.id) { seen in
+      if seen.count == 1 { _ = try await service.deleteBucket(deletion, context: context) }
+      return false
+    }
+    // Also for a watch that was away meanwhile, but not for one that knows of the deletion.
+    let late = try await collect(component, "anna", from: start, bucketID: a.id) { _ in false }
+    #expect(live.count == 2 && late.count == 2 && live.last == late.last)
+    guard case .bucketDeleted(let gone)? = late.last?.event else { Issue.record("\(late)"); return }
+    #expect(gone.bucketId == a.id)
+    let token = late.last?.resumeToken ?? ""
+    let after = await failure { try await collect(component, "anna", from: token, bucketID: a.id) { _ in false } }
+    #expect(after?.code == .notFound && after?.fieldViolations.map(\.field) == ["bucketId"])
+    await component.close()
+  }
+
+  /// A caller that takes nothing holds up no writer, and one page is all that is held for it.
+  @Test func aSlowWatchHoldsUpNoWriter() async throws {
+    var limits = NotificationsLimits()
+    limits.watchPageRows = 3
+    let component = try await Fixture(limits).open()
+    let service = component.service
+    let box = try await service.makeBucket("b", user("anna"))
+    let messages = try await collect(component, "anna", from: "") { seen in
+      if seen.count == 1 {
+        // The watch stands in its first `send` all this time.
+        for index in 0..<50 { _ = try await service.make("\(index)", in: box.id, user("anna")) }
+      }
+      return seen.count == 51
+    }
+    let titles = messages.dropFirst().map { message in
+      if case .notificationCreated(let one)? = message.event { one.title } else { "" }
+    }
+    #expect(titles == (0..<50).map(String.init))
+    await component.close()
+  }
+
+  @Test func aWatchThatTheLogWasCutBehindEnds() async throws {
+    var limits = NotificationsLimits()
+    limits.watchPageRows = 2
+    var retention = ChangeRetention()
+    retention.rowsMax = 3
+    let component = try await Fixture(limits, retention: retention).open()
+    let service = component.service
+    let box = try await service.makeBucket("b", user("anna"))
+    let error = await failure {
+      try await collect(component, "anna", from: "") { seen in
+        if seen.count == 1 {
+          for index in 0..<20 { _ = try await service.make("\(index)", in: box.id, user("anna")) }
+          _ = try await component.maintain(nowMs: 0)
+        }
+        return false
+      }
+    }
+    #expect(error?.code == .outOfRange && error?.reason == "TOKEN_TOO_OLD")
+    #expect(component.watchCount == 0)
+    await component.close()
+  }
+}
