@@ -39,7 +39,9 @@ let start = DispatchTime.now().uptimeNanoseconds
 let each = max(1, calls / inFlight)
 let all = try await withThrowingTaskGroup(of: [UInt64].self) { tasks in
   for _ in 0..<inFlight { tasks.addTask(executorPreference: executor) { try await run(each) } }
-  return try await tasks.reduce(into: [UInt64]()) { $0 += $1 }
+  var all: [UInt64] = []
+  for try await taken in tasks { all += taken }
+  return all
 }
 let seconds = Double(DispatchTime.now().uptimeNanoseconds - start) / 1e9
 let p50 = Double(all.sorted()[all.count / 2]) / 1000
