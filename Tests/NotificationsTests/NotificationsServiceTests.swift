@@ -106,7 +106,7 @@ import Testing
       #expect(fields == ["notification.attachments[0].url"], "\(url)")
     }
     for (type, value) in [
-      (Action.TypeMessage.backgroundCall, "POST"), (.backgroundCall, "FETCH::https://x.org"),
+      (ActionType.backgroundCall, "POST"), (.backgroundCall, "FETCH::https://x.org"),
       (.backgroundCall, "GET::file:///x"),
       (.snooze, "soon"), (.snooze, "0"), (.postpone, "999999999"), (.navigate, ""), (.webhook, ""),
     ] {

@@ -29,7 +29,7 @@ import Testing
   }
 
   @Test(arguments: [
-    (Action.TypeMessage.backgroundCall, "POST::https://example.org/a::b", true),
+    (ActionType.backgroundCall, "POST::https://example.org/a::b", true),
     (.backgroundCall, "post::https://x.org", false),
     (.backgroundCall, "POST:https://x.org", false), (.backgroundCall, "::https://x.org", false),
     (.backgroundCall, "", false),
@@ -44,7 +44,7 @@ import Testing
     (.openNotification, "", true), (.openNotification, "6f1c-22", true), (.openNotification, "a/b", false),
     (.navigate, "zentik://x", true), (.navigate, "", false), (.unspecified, "", false), (.unrecognized(99), "", false),
   ])
-  func actionValuesFitTheirTypes(_ type: Action.TypeMessage, _ value: String, _ expected: Bool) {
+  func actionValuesFitTheirTypes(_ type: ActionType, _ value: String, _ expected: Bool) {
     var action = Action()
     action.type = type
     action.value = value

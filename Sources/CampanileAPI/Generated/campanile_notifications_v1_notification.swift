@@ -3,6 +3,175 @@
 
 public import CampanileCodec
 
+/// DeliveryState says where a notification stands on its way to the user's devices.
+public enum DeliveryState: ProtoEnum {
+  case unspecified
+  /// Waits for its `deliver_time`, unseen by lists, counts and watches.
+  case scheduled
+  /// Seen, but devices are told at `release_time` only: quiet hours or a snoozed bucket.
+  case held
+  /// Handed to the devices at `send_time`.
+  case sent
+  /// Never handed to devices: its bucket is muted or its priority is NO_PUSH.
+  case suppressed
+  /// Snoozed: it stays in the lists and is handed over again at `release_time`.
+  case snoozed
+  /// Postponed: it counts as read until `release_time`, when it comes back unread.
+  case postponed
+  /// A number that the contract does not name; made by `init(rawValue:)` only.
+  case unrecognized(Int32)
+
+  public init() { self = .unspecified }
+
+  public init(rawValue: Int32) {
+    switch rawValue {
+    case 0: self = .unspecified
+    case 1: self = .scheduled
+    case 2: self = .held
+    case 3: self = .sent
+    case 4: self = .suppressed
+    case 5: self = .snoozed
+    case 6: self = .postponed
+    default: self = .unrecognized(rawValue)
+    }
+  }
+
+  public var rawValue: Int32 {
+    switch self {
+    case .unspecified: 0
+    case .scheduled: 1
+    case .held: 2
+    case .sent: 3
+    case .suppressed: 4
+    case .snoozed: 5
+    case .postponed: 6
+    case .unrecognized(let number): number
+    }
+  }
+
+  public var protoName: StaticString? {
+    switch self {
+    case .unspecified: "DELIVERY_STATE_UNSPECIFIED"
+    case .scheduled: "DELIVERY_STATE_SCHEDULED"
+    case .held: "DELIVERY_STATE_HELD"
+    case .sent: "DELIVERY_STATE_SENT"
+    case .suppressed: "DELIVERY_STATE_SUPPRESSED"
+    case .snoozed: "DELIVERY_STATE_SNOOZED"
+    case .postponed: "DELIVERY_STATE_POSTPONED"
+    case .unrecognized: nil
+    }
+  }
+
+  public static func number(named name: JSONName) -> Int32? {
+    switch name.count {
+    case 19:
+      if name.matches("DELIVERY_STATE_HELD") { return 2 }
+      if name.matches("DELIVERY_STATE_SENT") { return 3 }
+    case 22:
+      if name.matches("DELIVERY_STATE_SNOOZED") { return 5 }
+    case 24:
+      if name.matches("DELIVERY_STATE_SCHEDULED") { return 1 }
+      if name.matches("DELIVERY_STATE_POSTPONED") { return 6 }
+    case 25:
+      if name.matches("DELIVERY_STATE_SUPPRESSED") { return 4 }
+    case 26:
+      if name.matches("DELIVERY_STATE_UNSPECIFIED") { return 0 }
+    default: break
+    }
+    return nil
+  }
+}
+
+/// ActionType says what an action does.
+public enum ActionType: ProtoEnum {
+  case unspecified
+  /// Opens the URL in `value`.
+  case navigate
+  /// Calls `METHOD::URL` on the server.
+  case backgroundCall
+  case markAsRead
+  /// Snoozes the notification's bucket for the minutes in `value`.
+  case snooze
+  /// Postpones the notification by the minutes in `value`.
+  case postpone
+  case openNotification
+  /// Calls the webhook whose id is `value`.
+  case webhook
+  case delete
+  /// A number that the contract does not name; made by `init(rawValue:)` only.
+  case unrecognized(Int32)
+
+  public init() { self = .unspecified }
+
+  public init(rawValue: Int32) {
+    switch rawValue {
+    case 0: self = .unspecified
+    case 1: self = .navigate
+    case 2: self = .backgroundCall
+    case 3: self = .markAsRead
+    case 4: self = .snooze
+    case 5: self = .postpone
+    case 6: self = .openNotification
+    case 7: self = .webhook
+    case 8: self = .delete
+    default: self = .unrecognized(rawValue)
+    }
+  }
+
+  public var rawValue: Int32 {
+    switch self {
+    case .unspecified: 0
+    case .navigate: 1
+    case .backgroundCall: 2
+    case .markAsRead: 3
+    case .snooze: 4
+    case .postpone: 5
+    case .openNotification: 6
+    case .webhook: 7
+    case .delete: 8
+    case .unrecognized(let number): number
+    }
+  }
+
+  public var protoName: StaticString? {
+    switch self {
+    case .unspecified: "ACTION_TYPE_UNSPECIFIED"
+    case .navigate: "ACTION_TYPE_NAVIGATE"
+    case .backgroundCall: "ACTION_TYPE_BACKGROUND_CALL"
+    case .markAsRead: "ACTION_TYPE_MARK_AS_READ"
+    case .snooze: "ACTION_TYPE_SNOOZE"
+    case .postpone: "ACTION_TYPE_POSTPONE"
+    case .openNotification: "ACTION_TYPE_OPEN_NOTIFICATION"
+    case .webhook: "ACTION_TYPE_WEBHOOK"
+    case .delete: "ACTION_TYPE_DELETE"
+    case .unrecognized: nil
+    }
+  }
+
+  public static func number(named name: JSONName) -> Int32? {
+    switch name.count {
+    case 18:
+      if name.matches("ACTION_TYPE_SNOOZE") { return 4 }
+      if name.matches("ACTION_TYPE_DELETE") { return 8 }
+    case 19:
+      if name.matches("ACTION_TYPE_WEBHOOK") { return 7 }
+    case 20:
+      if name.matches("ACTION_TYPE_NAVIGATE") { return 1 }
+      if name.matches("ACTION_TYPE_POSTPONE") { return 5 }
+    case 23:
+      if name.matches("ACTION_TYPE_UNSPECIFIED") { return 0 }
+    case 24:
+      if name.matches("ACTION_TYPE_MARK_AS_READ") { return 3 }
+    case 27:
+      if name.matches("ACTION_TYPE_BACKGROUND_CALL") { return 2 }
+    case 29:
+      if name.matches("ACTION_TYPE_OPEN_NOTIFICATION") { return 6 }
+    default: break
+    }
+    return nil
+  }
+}
+
 /// Notification is one message to a user, kept until it is deleted.
 public struct Notification: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.Notification" }
@@ -30,6 +199,21 @@ public struct Notification: ProtoMessage {
   public var sendTime: ProtoTimestamp?
   /// Changes with every change of the notification (AIP-154).
   public var etag: String = ""
+  /// When it is deleted by itself; must be after it is delivered.
+  public var expireTime: ProtoTimestamp?
+  /// At most 64 characters. A publication with the key of an undeleted one in the same bucket replaces that in place.
+  public var collapseKey: String = ""
+  /// Keeps the notification back until then, at most a year ahead; absent delivers it at once.
+  public var deliverTime: ProtoTimestamp?
+  public var `repeat`: Repeat?
+  /// Set by the server from here on.
+  public var deliveryState: DeliveryState = DeliveryState()
+  /// When a held, snoozed or postponed notification is handed to the devices (again).
+  public var releaseTime: ProtoTimestamp?
+  /// How often it was handed to the devices.
+  public var sendCount: Int32 = 0
+  /// When it was deleted; present in the list of deleted ones only.
+  public var deleteTime: ProtoTimestamp?
 
   public init() {}
 
@@ -102,6 +286,38 @@ public struct Notification: ProtoMessage {
         try reader.accept(13, &seen0)
         if try reader.null() { break }
         self.etag = try reader.string()
+      case 14:
+        try reader.accept(14, &seen0)
+        if try reader.null() { break }
+        self.expireTime = try ProtoTimestamp(from: &reader)
+      case 15:
+        try reader.accept(15, &seen0)
+        if try reader.null() { break }
+        self.collapseKey = try reader.string()
+      case 16:
+        try reader.accept(16, &seen0)
+        if try reader.null() { break }
+        self.deliverTime = try ProtoTimestamp(from: &reader)
+      case 17:
+        try reader.accept(17, &seen0)
+        if try reader.null() { break }
+        self.`repeat` = try Repeat(from: &reader)
+      case 18:
+        try reader.accept(18, &seen0)
+        if try reader.null() { break }
+        if let value = try reader.enumeration(DeliveryState.self) { self.deliveryState = value }
+      case 19:
+        try reader.accept(19, &seen0)
+        if try reader.null() { break }
+        self.releaseTime = try ProtoTimestamp(from: &reader)
+      case 20:
+        try reader.accept(20, &seen0)
+        if try reader.null() { break }
+        self.sendCount = try reader.int32()
+      case 21:
+        try reader.accept(21, &seen0)
+        if try reader.null() { break }
+        self.deleteTime = try ProtoTimestamp(from: &reader)
       default: try reader.unknownField()
       }
       more = try reader.nextMember()
@@ -117,6 +333,8 @@ public struct Notification: ProtoMessage {
       if name.matches("etag") { return 13 }
     case 5:
       if name.matches("title") { return 2 }
+    case 6:
+      if name.matches("repeat") { return 17 }
     case 7:
       if name.matches("actions") { return 7 }
     case 8:
@@ -130,14 +348,31 @@ public struct Notification: ProtoMessage {
       if name.matches("tapAction") { return 8 }
       if name.matches("read_time") { return 11 }
       if name.matches("send_time") { return 12 }
+      if name.matches("sendCount") { return 20 }
     case 10:
       if name.matches("tap_action") { return 8 }
       if name.matches("createTime") { return 9 }
       if name.matches("updateTime") { return 10 }
+      if name.matches("expireTime") { return 14 }
+      if name.matches("send_count") { return 20 }
+      if name.matches("deleteTime") { return 21 }
     case 11:
       if name.matches("attachments") { return 6 }
       if name.matches("create_time") { return 9 }
       if name.matches("update_time") { return 10 }
+      if name.matches("expire_time") { return 14 }
+      if name.matches("collapseKey") { return 15 }
+      if name.matches("deliverTime") { return 16 }
+      if name.matches("releaseTime") { return 19 }
+      if name.matches("delete_time") { return 21 }
+    case 12:
+      if name.matches("collapse_key") { return 15 }
+      if name.matches("deliver_time") { return 16 }
+      if name.matches("release_time") { return 19 }
+    case 13:
+      if name.matches("deliveryState") { return 18 }
+    case 14:
+      if name.matches("delivery_state") { return 18 }
     default: break
     }
     return -1
@@ -211,6 +446,38 @@ public struct Notification: ProtoMessage {
       writer.name(",\"etag\":")
       writer.string(self.etag)
     }
+    if let value = self.expireTime {
+      writer.name(",\"expireTime\":")
+      value.encode(to: &writer)
+    }
+    if !self.collapseKey.isEmpty {
+      writer.name(",\"collapseKey\":")
+      writer.string(self.collapseKey)
+    }
+    if let value = self.deliverTime {
+      writer.name(",\"deliverTime\":")
+      value.encode(to: &writer)
+    }
+    if let value = self.`repeat` {
+      writer.name(",\"repeat\":")
+      value.encode(to: &writer)
+    }
+    if self.deliveryState.rawValue != 0 {
+      writer.name(",\"deliveryState\":")
+      writer.enumeration(self.deliveryState)
+    }
+    if let value = self.releaseTime {
+      writer.name(",\"releaseTime\":")
+      value.encode(to: &writer)
+    }
+    if self.sendCount != 0 {
+      writer.name(",\"sendCount\":")
+      writer.int32(self.sendCount)
+    }
+    if let value = self.deleteTime {
+      writer.name(",\"deleteTime\":")
+      value.encode(to: &writer)
+    }
     writer.endObject(object)
   }
 
@@ -277,15 +544,95 @@ public struct Notification: ProtoMessage {
   }
 }
 
+/// Repeat hands a notification to the devices again until it is read or deleted.
+public struct Repeat: ProtoMessage {
+  public static var protoFullName: String { "campanile.notifications.v1.Repeat" }
+
+  /// 1 to 1440.
+  public var everyMinutes: Int32 = 0
+  /// 1 to 100; 0 means 5.
+  public var maxCount: Int32 = 0
+  /// How often it was repeated; set by the server.
+  public var count: Int32 = 0
+
+  public init() {}
+
+  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+    var seen0: UInt64 = 0
+    var more = try reader.beginObject()
+    while more {
+      switch Self.fieldIndex(try reader.key()) {
+      case 0:
+        try reader.accept(0, &seen0)
+        if try reader.null() { break }
+        self.everyMinutes = try reader.int32()
+      case 1:
+        try reader.accept(1, &seen0)
+        if try reader.null() { break }
+        self.maxCount = try reader.int32()
+      case 2:
+        try reader.accept(2, &seen0)
+        if try reader.null() { break }
+        self.count = try reader.int32()
+      default: try reader.unknownField()
+      }
+      more = try reader.nextMember()
+    }
+  }
+
+  private static func fieldIndex(_ name: JSONName) -> Int {
+    switch name.count {
+    case 5:
+      if name.matches("count") { return 2 }
+    case 8:
+      if name.matches("maxCount") { return 1 }
+    case 9:
+      if name.matches("max_count") { return 1 }
+    case 12:
+      if name.matches("everyMinutes") { return 0 }
+    case 13:
+      if name.matches("every_minutes") { return 0 }
+    default: break
+    }
+    return -1
+  }
+
+  public func encode(to writer: inout JSONWriter) {
+    let object = writer.beginObject()
+    if self.everyMinutes != 0 {
+      writer.name(",\"everyMinutes\":")
+      writer.int32(self.everyMinutes)
+    }
+    if self.maxCount != 0 {
+      writer.name(",\"maxCount\":")
+      writer.int32(self.maxCount)
+    }
+    if self.count != 0 {
+      writer.name(",\"count\":")
+      writer.int32(self.count)
+    }
+    writer.endObject(object)
+  }
+}
+
 /// Attachment is a medium shown with a notification.
 public struct Attachment: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.Attachment" }
 
   public var mediaType: Attachment.MediaType = Attachment.MediaType()
-  /// An absolute http or https URL of at most 2048 characters.
+  /// An absolute http or https URL of at most 2048 characters; empty when `data` is given or `content_id` is set.
   public var url: String = ""
   /// At most 256 characters.
   public var name: String = ""
+  /// The medium itself, when it is published inline; at most 256 KiB for all attachments of a notification. Kept by the
+  /// server and never answered: GetAttachmentContent has it.
+  public var data: [UInt8] = []
+  /// The media type of `data` (RFC 6838), such as `image/png`; needed with it.
+  public var contentType: String = ""
+  /// Names the kept medium: the SHA-256 of `data` in hexadecimal. Set by the server.
+  public var contentId: String = ""
+  /// Bytes of the kept medium. Set by the server.
+  public var sizeBytes: Int32 = 0
 
   public init() {}
 
@@ -306,6 +653,22 @@ public struct Attachment: ProtoMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.name = try reader.string()
+      case 3:
+        try reader.accept(3, &seen0)
+        if try reader.null() { break }
+        self.data = try reader.bytes()
+      case 4:
+        try reader.accept(4, &seen0)
+        if try reader.null() { break }
+        self.contentType = try reader.string()
+      case 5:
+        try reader.accept(5, &seen0)
+        if try reader.null() { break }
+        self.contentId = try reader.string()
+      case 6:
+        try reader.accept(6, &seen0)
+        if try reader.null() { break }
+        self.sizeBytes = try reader.int32()
       default: try reader.unknownField()
       }
       more = try reader.nextMember()
@@ -318,10 +681,19 @@ public struct Attachment: ProtoMessage {
       if name.matches("url") { return 1 }
     case 4:
       if name.matches("name") { return 2 }
+      if name.matches("data") { return 3 }
     case 9:
       if name.matches("mediaType") { return 0 }
+      if name.matches("contentId") { return 5 }
+      if name.matches("sizeBytes") { return 6 }
     case 10:
       if name.matches("media_type") { return 0 }
+      if name.matches("content_id") { return 5 }
+      if name.matches("size_bytes") { return 6 }
+    case 11:
+      if name.matches("contentType") { return 4 }
+    case 12:
+      if name.matches("content_type") { return 4 }
     default: break
     }
     return -1
@@ -340,6 +712,22 @@ public struct Attachment: ProtoMessage {
     if !self.name.isEmpty {
       writer.name(",\"name\":")
       writer.string(self.name)
+    }
+    if !self.data.isEmpty {
+      writer.name(",\"data\":")
+      writer.bytes(self.data)
+    }
+    if !self.contentType.isEmpty {
+      writer.name(",\"contentType\":")
+      writer.string(self.contentType)
+    }
+    if !self.contentId.isEmpty {
+      writer.name(",\"contentId\":")
+      writer.string(self.contentId)
+    }
+    if self.sizeBytes != 0 {
+      writer.name(",\"sizeBytes\":")
+      writer.int32(self.sizeBytes)
     }
     writer.endObject(object)
   }
@@ -420,7 +808,7 @@ public struct Attachment: ProtoMessage {
 public struct Action: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.Action" }
 
-  public var type: Action.TypeMessage = Action.TypeMessage()
+  public var type: ActionType = ActionType()
   /// What the type needs: a URL, `METHOD::URL`, minutes, or an id; at most 2048 characters.
   public var value: String = ""
   public var destructive: Bool = false
@@ -439,7 +827,7 @@ public struct Action: ProtoMessage {
       case 0:
         try reader.accept(0, &seen0)
         if try reader.null() { break }
-        if let value = try reader.enumeration(Action.TypeMessage.self) { self.type = value }
+        if let value = try reader.enumeration(ActionType.self) { self.type = value }
       case 1:
         try reader.accept(1, &seen0)
         if try reader.null() { break }
@@ -498,256 +886,6 @@ public struct Action: ProtoMessage {
     if !self.icon.isEmpty {
       writer.name(",\"icon\":")
       writer.string(self.icon)
-    }
-    writer.endObject(object)
-  }
-
-  public enum TypeMessage: ProtoEnum {
-    case unspecified
-    case navigate
-    case backgroundCall
-    case markAsRead
-    case snooze
-    case postpone
-    case openNotification
-    case webhook
-    case delete
-    /// A number that the contract does not name; made by `init(rawValue:)` only.
-    case unrecognized(Int32)
-
-    public init() { self = .unspecified }
-
-    public init(rawValue: Int32) {
-      switch rawValue {
-      case 0: self = .unspecified
-      case 1: self = .navigate
-      case 2: self = .backgroundCall
-      case 3: self = .markAsRead
-      case 4: self = .snooze
-      case 5: self = .postpone
-      case 6: self = .openNotification
-      case 7: self = .webhook
-      case 8: self = .delete
-      default: self = .unrecognized(rawValue)
-      }
-    }
-
-    public var rawValue: Int32 {
-      switch self {
-      case .unspecified: 0
-      case .navigate: 1
-      case .backgroundCall: 2
-      case .markAsRead: 3
-      case .snooze: 4
-      case .postpone: 5
-      case .openNotification: 6
-      case .webhook: 7
-      case .delete: 8
-      case .unrecognized(let number): number
-      }
-    }
-
-    public var protoName: StaticString? {
-      switch self {
-      case .unspecified: "TYPE_UNSPECIFIED"
-      case .navigate: "TYPE_NAVIGATE"
-      case .backgroundCall: "TYPE_BACKGROUND_CALL"
-      case .markAsRead: "TYPE_MARK_AS_READ"
-      case .snooze: "TYPE_SNOOZE"
-      case .postpone: "TYPE_POSTPONE"
-      case .openNotification: "TYPE_OPEN_NOTIFICATION"
-      case .webhook: "TYPE_WEBHOOK"
-      case .delete: "TYPE_DELETE"
-      case .unrecognized: nil
-      }
-    }
-
-    public static func number(named name: JSONName) -> Int32? {
-      switch name.count {
-      case 11:
-        if name.matches("TYPE_SNOOZE") { return 4 }
-        if name.matches("TYPE_DELETE") { return 8 }
-      case 12:
-        if name.matches("TYPE_WEBHOOK") { return 7 }
-      case 13:
-        if name.matches("TYPE_NAVIGATE") { return 1 }
-        if name.matches("TYPE_POSTPONE") { return 5 }
-      case 16:
-        if name.matches("TYPE_UNSPECIFIED") { return 0 }
-      case 17:
-        if name.matches("TYPE_MARK_AS_READ") { return 3 }
-      case 20:
-        if name.matches("TYPE_BACKGROUND_CALL") { return 2 }
-      case 22:
-        if name.matches("TYPE_OPEN_NOTIFICATION") { return 6 }
-      default: break
-      }
-      return nil
-    }
-  }
-}
-
-/// Bucket groups notifications.
-public struct Bucket: ProtoMessage {
-  public static var protoFullName: String { "campanile.notifications.v1.Bucket" }
-
-  /// Set by the server: `b_` and 22 characters.
-  public var id: String = ""
-  /// 1 to 128 characters.
-  public var name: String = ""
-  /// At most 1024 characters.
-  public var description: String?
-  /// `#RRGGBB`.
-  public var color: String?
-  /// An absolute http or https URL of at most 2048 characters.
-  public var iconUrl: String?
-  /// True when the bucket stands for notifications whose own bucket is gone.
-  public var isOrphan: Bool = false
-  public var createTime: ProtoTimestamp?
-  public var updateTime: ProtoTimestamp?
-  public var etag: String = ""
-  /// How many unread notifications it holds.
-  public var unreadCount: Int32 = 0
-  /// How many notifications it holds.
-  public var notificationCount: Int32 = 0
-
-  public init() {}
-
-  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
-    var seen0: UInt64 = 0
-    var more = try reader.beginObject()
-    while more {
-      switch Self.fieldIndex(try reader.key()) {
-      case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
-        self.id = try reader.string()
-      case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
-        self.name = try reader.string()
-      case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
-        self.description = try reader.string()
-      case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
-        self.color = try reader.string()
-      case 4:
-        try reader.accept(4, &seen0)
-        if try reader.null() { break }
-        self.iconUrl = try reader.string()
-      case 5:
-        try reader.accept(5, &seen0)
-        if try reader.null() { break }
-        self.isOrphan = try reader.bool()
-      case 6:
-        try reader.accept(6, &seen0)
-        if try reader.null() { break }
-        self.createTime = try ProtoTimestamp(from: &reader)
-      case 7:
-        try reader.accept(7, &seen0)
-        if try reader.null() { break }
-        self.updateTime = try ProtoTimestamp(from: &reader)
-      case 8:
-        try reader.accept(8, &seen0)
-        if try reader.null() { break }
-        self.etag = try reader.string()
-      case 9:
-        try reader.accept(9, &seen0)
-        if try reader.null() { break }
-        self.unreadCount = try reader.int32()
-      case 10:
-        try reader.accept(10, &seen0)
-        if try reader.null() { break }
-        self.notificationCount = try reader.int32()
-      default: try reader.unknownField()
-      }
-      more = try reader.nextMember()
-    }
-  }
-
-  private static func fieldIndex(_ name: JSONName) -> Int {
-    switch name.count {
-    case 2:
-      if name.matches("id") { return 0 }
-    case 4:
-      if name.matches("name") { return 1 }
-      if name.matches("etag") { return 8 }
-    case 5:
-      if name.matches("color") { return 3 }
-    case 7:
-      if name.matches("iconUrl") { return 4 }
-    case 8:
-      if name.matches("icon_url") { return 4 }
-      if name.matches("isOrphan") { return 5 }
-    case 9:
-      if name.matches("is_orphan") { return 5 }
-    case 10:
-      if name.matches("createTime") { return 6 }
-      if name.matches("updateTime") { return 7 }
-    case 11:
-      if name.matches("description") { return 2 }
-      if name.matches("create_time") { return 6 }
-      if name.matches("update_time") { return 7 }
-      if name.matches("unreadCount") { return 9 }
-    case 12:
-      if name.matches("unread_count") { return 9 }
-    case 17:
-      if name.matches("notificationCount") { return 10 }
-    case 18:
-      if name.matches("notification_count") { return 10 }
-    default: break
-    }
-    return -1
-  }
-
-  public func encode(to writer: inout JSONWriter) {
-    let object = writer.beginObject()
-    if !self.id.isEmpty {
-      writer.name(",\"id\":")
-      writer.string(self.id)
-    }
-    if !self.name.isEmpty {
-      writer.name(",\"name\":")
-      writer.string(self.name)
-    }
-    if let value = self.description {
-      writer.name(",\"description\":")
-      writer.string(value)
-    }
-    if let value = self.color {
-      writer.name(",\"color\":")
-      writer.string(value)
-    }
-    if let value = self.iconUrl {
-      writer.name(",\"iconUrl\":")
-      writer.string(value)
-    }
-    if self.isOrphan {
-      writer.name(",\"isOrphan\":")
-      writer.bool(self.isOrphan)
-    }
-    if let value = self.createTime {
-      writer.name(",\"createTime\":")
-      value.encode(to: &writer)
-    }
-    if let value = self.updateTime {
-      writer.name(",\"updateTime\":")
-      value.encode(to: &writer)
-    }
-    if !self.etag.isEmpty {
-      writer.name(",\"etag\":")
-      writer.string(self.etag)
-    }
-    if self.unreadCount != 0 {
-      writer.name(",\"unreadCount\":")
-      writer.int32(self.unreadCount)
-    }
-    if self.notificationCount != 0 {
-      writer.name(",\"notificationCount\":")
-      writer.int32(self.notificationCount)
     }
     writer.endObject(object)
   }

@@ -4,1966 +4,6 @@
 public import CampanileCodec
 public import CampanileRPC
 
-public struct CreateBucketRequest: ProtoMessage {
-  public static var protoFullName: String { "campanile.notifications.v1.CreateBucketRequest" }
-
-  /// `id`, times, etag and counts are set by the server and ignored here.
-  public var bucket: Bucket?
-  /// At most 64 characters; a repeat within 24 h answers the first reply.
-  public var requestId: String = ""
-
-  public init() {}
-
-  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
-    var seen0: UInt64 = 0
-    var more = try reader.beginObject()
-    while more {
-      switch Self.fieldIndex(try reader.key()) {
-      case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
-        self.bucket = try Bucket(from: &reader)
-      case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
-        self.requestId = try reader.string()
-      default: try reader.unknownField()
-      }
-      more = try reader.nextMember()
-    }
-  }
-
-  private static func fieldIndex(_ name: JSONName) -> Int {
-    switch name.count {
-    case 6:
-      if name.matches("bucket") { return 0 }
-    case 9:
-      if name.matches("requestId") { return 1 }
-    case 10:
-      if name.matches("request_id") { return 1 }
-    default: break
-    }
-    return -1
-  }
-
-  public func encode(to writer: inout JSONWriter) {
-    let object = writer.beginObject()
-    if let value = self.bucket {
-      writer.name(",\"bucket\":")
-      value.encode(to: &writer)
-    }
-    if !self.requestId.isEmpty {
-      writer.name(",\"requestId\":")
-      writer.string(self.requestId)
-    }
-    writer.endObject(object)
-  }
-}
-
-public struct CreateBucketResponse: ProtoMessage {
-  public static var protoFullName: String { "campanile.notifications.v1.CreateBucketResponse" }
-
-  public var bucket: Bucket?
-
-  public init() {}
-
-  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
-    var seen0: UInt64 = 0
-    var more = try reader.beginObject()
-    while more {
-      switch Self.fieldIndex(try reader.key()) {
-      case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
-        self.bucket = try Bucket(from: &reader)
-      default: try reader.unknownField()
-      }
-      more = try reader.nextMember()
-    }
-  }
-
-  private static func fieldIndex(_ name: JSONName) -> Int {
-    switch name.count {
-    case 6:
-      if name.matches("bucket") { return 0 }
-    default: break
-    }
-    return -1
-  }
-
-  public func encode(to writer: inout JSONWriter) {
-    let object = writer.beginObject()
-    if let value = self.bucket {
-      writer.name(",\"bucket\":")
-      value.encode(to: &writer)
-    }
-    writer.endObject(object)
-  }
-}
-
-public struct GetBucketRequest: ProtoMessage {
-  public static var protoFullName: String { "campanile.notifications.v1.GetBucketRequest" }
-
-  public var bucketId: String = ""
-
-  public init() {}
-
-  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
-    var seen0: UInt64 = 0
-    var more = try reader.beginObject()
-    while more {
-      switch Self.fieldIndex(try reader.key()) {
-      case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
-        self.bucketId = try reader.string()
-      default: try reader.unknownField()
-      }
-      more = try reader.nextMember()
-    }
-  }
-
-  private static func fieldIndex(_ name: JSONName) -> Int {
-    switch name.count {
-    case 8:
-      if name.matches("bucketId") { return 0 }
-    case 9:
-      if name.matches("bucket_id") { return 0 }
-    default: break
-    }
-    return -1
-  }
-
-  public func encode(to writer: inout JSONWriter) {
-    let object = writer.beginObject()
-    if !self.bucketId.isEmpty {
-      writer.name(",\"bucketId\":")
-      writer.string(self.bucketId)
-    }
-    writer.endObject(object)
-  }
-}
-
-public struct GetBucketResponse: ProtoMessage {
-  public static var protoFullName: String { "campanile.notifications.v1.GetBucketResponse" }
-
-  public var bucket: Bucket?
-
-  public init() {}
-
-  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
-    var seen0: UInt64 = 0
-    var more = try reader.beginObject()
-    while more {
-      switch Self.fieldIndex(try reader.key()) {
-      case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
-        self.bucket = try Bucket(from: &reader)
-      default: try reader.unknownField()
-      }
-      more = try reader.nextMember()
-    }
-  }
-
-  private static func fieldIndex(_ name: JSONName) -> Int {
-    switch name.count {
-    case 6:
-      if name.matches("bucket") { return 0 }
-    default: break
-    }
-    return -1
-  }
-
-  public func encode(to writer: inout JSONWriter) {
-    let object = writer.beginObject()
-    if let value = self.bucket {
-      writer.name(",\"bucket\":")
-      value.encode(to: &writer)
-    }
-    writer.endObject(object)
-  }
-}
-
-public struct ListBucketsRequest: ProtoMessage {
-  public static var protoFullName: String { "campanile.notifications.v1.ListBucketsRequest" }
-
-  /// 1 to 1000; 0 means 50.
-  public var pageSize: Int32 = 0
-  public var pageToken: String = ""
-
-  public init() {}
-
-  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
-    var seen0: UInt64 = 0
-    var more = try reader.beginObject()
-    while more {
-      switch Self.fieldIndex(try reader.key()) {
-      case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
-        self.pageSize = try reader.int32()
-      case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
-        self.pageToken = try reader.string()
-      default: try reader.unknownField()
-      }
-      more = try reader.nextMember()
-    }
-  }
-
-  private static func fieldIndex(_ name: JSONName) -> Int {
-    switch name.count {
-    case 8:
-      if name.matches("pageSize") { return 0 }
-    case 9:
-      if name.matches("page_size") { return 0 }
-      if name.matches("pageToken") { return 1 }
-    case 10:
-      if name.matches("page_token") { return 1 }
-    default: break
-    }
-    return -1
-  }
-
-  public func encode(to writer: inout JSONWriter) {
-    let object = writer.beginObject()
-    if self.pageSize != 0 {
-      writer.name(",\"pageSize\":")
-      writer.int32(self.pageSize)
-    }
-    if !self.pageToken.isEmpty {
-      writer.name(",\"pageToken\":")
-      writer.string(self.pageToken)
-    }
-    writer.endObject(object)
-  }
-}
-
-public struct ListBucketsResponse: ProtoMessage {
-  public static var protoFullName: String { "campanile.notifications.v1.ListBucketsResponse" }
-
-  public var buckets: [Bucket] = []
-  public var nextPageToken: String = ""
-
-  public init() {}
-
-  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
-    var seen0: UInt64 = 0
-    var more = try reader.beginObject()
-    while more {
-      switch Self.fieldIndex(try reader.key()) {
-      case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
-        var moreElements = try reader.beginArray()
-        while moreElements {
-          self.buckets.append(try Bucket(from: &reader))
-          moreElements = try reader.nextElement()
-        }
-      case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
-        self.nextPageToken = try reader.string()
-      default: try reader.unknownField()
-      }
-      more = try reader.nextMember()
-    }
-  }
-
-  private static func fieldIndex(_ name: JSONName) -> Int {
-    switch name.count {
-    case 7:
-      if name.matches("buckets") { return 0 }
-    case 13:
-      if name.matches("nextPageToken") { return 1 }
-    case 15:
-      if name.matches("next_page_token") { return 1 }
-    default: break
-    }
-    return -1
-  }
-
-  public func encode(to writer: inout JSONWriter) {
-    let object = writer.beginObject()
-    if !self.buckets.isEmpty {
-      writer.name(",\"buckets\":")
-      let array = writer.beginArray()
-      for element in self.buckets {
-        writer.nextElement()
-        element.encode(to: &writer)
-      }
-      writer.endArray(array)
-    }
-    if !self.nextPageToken.isEmpty {
-      writer.name(",\"nextPageToken\":")
-      writer.string(self.nextPageToken)
-    }
-    writer.endObject(object)
-  }
-}
-
-public struct UpdateBucketRequest: ProtoMessage {
-  public static var protoFullName: String { "campanile.notifications.v1.UpdateBucketRequest" }
-
-  public var bucket: Bucket?
-  /// `name`, `description`, `color`, `icon_url`, `is_orphan`, or `*`; absent means the fields that are set.
-  public var updateMask: ProtoFieldMask?
-
-  public init() {}
-
-  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
-    var seen0: UInt64 = 0
-    var more = try reader.beginObject()
-    while more {
-      switch Self.fieldIndex(try reader.key()) {
-      case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
-        self.bucket = try Bucket(from: &reader)
-      case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
-        self.updateMask = try ProtoFieldMask(from: &reader)
-      default: try reader.unknownField()
-      }
-      more = try reader.nextMember()
-    }
-  }
-
-  private static func fieldIndex(_ name: JSONName) -> Int {
-    switch name.count {
-    case 6:
-      if name.matches("bucket") { return 0 }
-    case 10:
-      if name.matches("updateMask") { return 1 }
-    case 11:
-      if name.matches("update_mask") { return 1 }
-    default: break
-    }
-    return -1
-  }
-
-  public func encode(to writer: inout JSONWriter) {
-    let object = writer.beginObject()
-    if let value = self.bucket {
-      writer.name(",\"bucket\":")
-      value.encode(to: &writer)
-    }
-    if let value = self.updateMask {
-      writer.name(",\"updateMask\":")
-      value.encode(to: &writer)
-    }
-    writer.endObject(object)
-  }
-}
-
-public struct UpdateBucketResponse: ProtoMessage {
-  public static var protoFullName: String { "campanile.notifications.v1.UpdateBucketResponse" }
-
-  public var bucket: Bucket?
-
-  public init() {}
-
-  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
-    var seen0: UInt64 = 0
-    var more = try reader.beginObject()
-    while more {
-      switch Self.fieldIndex(try reader.key()) {
-      case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
-        self.bucket = try Bucket(from: &reader)
-      default: try reader.unknownField()
-      }
-      more = try reader.nextMember()
-    }
-  }
-
-  private static func fieldIndex(_ name: JSONName) -> Int {
-    switch name.count {
-    case 6:
-      if name.matches("bucket") { return 0 }
-    default: break
-    }
-    return -1
-  }
-
-  public func encode(to writer: inout JSONWriter) {
-    let object = writer.beginObject()
-    if let value = self.bucket {
-      writer.name(",\"bucket\":")
-      value.encode(to: &writer)
-    }
-    writer.endObject(object)
-  }
-}
-
-public struct DeleteBucketRequest: ProtoMessage {
-  public static var protoFullName: String { "campanile.notifications.v1.DeleteBucketRequest" }
-
-  public var bucketId: String = ""
-  /// When set, the bucket's etag must equal it, else ABORTED with the reason ETAG_MISMATCH.
-  public var etag: String = ""
-
-  public init() {}
-
-  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
-    var seen0: UInt64 = 0
-    var more = try reader.beginObject()
-    while more {
-      switch Self.fieldIndex(try reader.key()) {
-      case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
-        self.bucketId = try reader.string()
-      case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
-        self.etag = try reader.string()
-      default: try reader.unknownField()
-      }
-      more = try reader.nextMember()
-    }
-  }
-
-  private static func fieldIndex(_ name: JSONName) -> Int {
-    switch name.count {
-    case 4:
-      if name.matches("etag") { return 1 }
-    case 8:
-      if name.matches("bucketId") { return 0 }
-    case 9:
-      if name.matches("bucket_id") { return 0 }
-    default: break
-    }
-    return -1
-  }
-
-  public func encode(to writer: inout JSONWriter) {
-    let object = writer.beginObject()
-    if !self.bucketId.isEmpty {
-      writer.name(",\"bucketId\":")
-      writer.string(self.bucketId)
-    }
-    if !self.etag.isEmpty {
-      writer.name(",\"etag\":")
-      writer.string(self.etag)
-    }
-    writer.endObject(object)
-  }
-}
-
-public struct DeleteBucketResponse: ProtoMessage {
-  public static var protoFullName: String { "campanile.notifications.v1.DeleteBucketResponse" }
-
-  /// How many notifications went with the bucket.
-  public var deletedNotificationCount: Int32 = 0
-
-  public init() {}
-
-  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
-    var seen0: UInt64 = 0
-    var more = try reader.beginObject()
-    while more {
-      switch Self.fieldIndex(try reader.key()) {
-      case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
-        self.deletedNotificationCount = try reader.int32()
-      default: try reader.unknownField()
-      }
-      more = try reader.nextMember()
-    }
-  }
-
-  private static func fieldIndex(_ name: JSONName) -> Int {
-    switch name.count {
-    case 24:
-      if name.matches("deletedNotificationCount") { return 0 }
-    case 26:
-      if name.matches("deleted_notification_count") { return 0 }
-    default: break
-    }
-    return -1
-  }
-
-  public func encode(to writer: inout JSONWriter) {
-    let object = writer.beginObject()
-    if self.deletedNotificationCount != 0 {
-      writer.name(",\"deletedNotificationCount\":")
-      writer.int32(self.deletedNotificationCount)
-    }
-    writer.endObject(object)
-  }
-}
-
-public struct CreateNotificationRequest: ProtoMessage {
-  public static var protoFullName: String { "campanile.notifications.v1.CreateNotificationRequest" }
-
-  /// `id`, times and etag are set by the server and ignored here.
-  public var notification: Notification?
-  /// At most 64 characters; a repeat within 24 h answers the first reply.
-  public var requestId: String = ""
-
-  public init() {}
-
-  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
-    var seen0: UInt64 = 0
-    var more = try reader.beginObject()
-    while more {
-      switch Self.fieldIndex(try reader.key()) {
-      case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
-        self.notification = try Notification(from: &reader)
-      case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
-        self.requestId = try reader.string()
-      default: try reader.unknownField()
-      }
-      more = try reader.nextMember()
-    }
-  }
-
-  private static func fieldIndex(_ name: JSONName) -> Int {
-    switch name.count {
-    case 9:
-      if name.matches("requestId") { return 1 }
-    case 10:
-      if name.matches("request_id") { return 1 }
-    case 12:
-      if name.matches("notification") { return 0 }
-    default: break
-    }
-    return -1
-  }
-
-  public func encode(to writer: inout JSONWriter) {
-    let object = writer.beginObject()
-    if let value = self.notification {
-      writer.name(",\"notification\":")
-      value.encode(to: &writer)
-    }
-    if !self.requestId.isEmpty {
-      writer.name(",\"requestId\":")
-      writer.string(self.requestId)
-    }
-    writer.endObject(object)
-  }
-}
-
-public struct CreateNotificationResponse: ProtoMessage {
-  public static var protoFullName: String { "campanile.notifications.v1.CreateNotificationResponse" }
-
-  public var notification: Notification?
-
-  public init() {}
-
-  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
-    var seen0: UInt64 = 0
-    var more = try reader.beginObject()
-    while more {
-      switch Self.fieldIndex(try reader.key()) {
-      case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
-        self.notification = try Notification(from: &reader)
-      default: try reader.unknownField()
-      }
-      more = try reader.nextMember()
-    }
-  }
-
-  private static func fieldIndex(_ name: JSONName) -> Int {
-    switch name.count {
-    case 12:
-      if name.matches("notification") { return 0 }
-    default: break
-    }
-    return -1
-  }
-
-  public func encode(to writer: inout JSONWriter) {
-    let object = writer.beginObject()
-    if let value = self.notification {
-      writer.name(",\"notification\":")
-      value.encode(to: &writer)
-    }
-    writer.endObject(object)
-  }
-}
-
-public struct BatchCreateNotificationsRequest: ProtoMessage {
-  public static var protoFullName: String { "campanile.notifications.v1.BatchCreateNotificationsRequest" }
-
-  /// 1 to 1000.
-  public var requests: [CreateNotificationRequest] = []
-
-  public init() {}
-
-  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
-    var seen0: UInt64 = 0
-    var more = try reader.beginObject()
-    while more {
-      switch Self.fieldIndex(try reader.key()) {
-      case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
-        var moreElements = try reader.beginArray()
-        while moreElements {
-          self.requests.append(try CreateNotificationRequest(from: &reader))
-          moreElements = try reader.nextElement()
-        }
-      default: try reader.unknownField()
-      }
-      more = try reader.nextMember()
-    }
-  }
-
-  private static func fieldIndex(_ name: JSONName) -> Int {
-    switch name.count {
-    case 8:
-      if name.matches("requests") { return 0 }
-    default: break
-    }
-    return -1
-  }
-
-  public func encode(to writer: inout JSONWriter) {
-    let object = writer.beginObject()
-    if !self.requests.isEmpty {
-      writer.name(",\"requests\":")
-      let array = writer.beginArray()
-      for element in self.requests {
-        writer.nextElement()
-        element.encode(to: &writer)
-      }
-      writer.endArray(array)
-    }
-    writer.endObject(object)
-  }
-}
-
-public struct BatchCreateNotificationsResponse: ProtoMessage {
-  public static var protoFullName: String { "campanile.notifications.v1.BatchCreateNotificationsResponse" }
-
-  public var results: [BatchCreateResult] = []
-
-  public init() {}
-
-  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
-    var seen0: UInt64 = 0
-    var more = try reader.beginObject()
-    while more {
-      switch Self.fieldIndex(try reader.key()) {
-      case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
-        var moreElements = try reader.beginArray()
-        while moreElements {
-          self.results.append(try BatchCreateResult(from: &reader))
-          moreElements = try reader.nextElement()
-        }
-      default: try reader.unknownField()
-      }
-      more = try reader.nextMember()
-    }
-  }
-
-  private static func fieldIndex(_ name: JSONName) -> Int {
-    switch name.count {
-    case 7:
-      if name.matches("results") { return 0 }
-    default: break
-    }
-    return -1
-  }
-
-  public func encode(to writer: inout JSONWriter) {
-    let object = writer.beginObject()
-    if !self.results.isEmpty {
-      writer.name(",\"results\":")
-      let array = writer.beginArray()
-      for element in self.results {
-        writer.nextElement()
-        element.encode(to: &writer)
-      }
-      writer.endArray(array)
-    }
-    writer.endObject(object)
-  }
-}
-
-/// BatchCreateResult is what came of one entry of a batch.
-public struct BatchCreateResult: ProtoMessage {
-  public static var protoFullName: String { "campanile.notifications.v1.BatchCreateResult" }
-
-  public var outcome: Outcome?
-
-  public init() {}
-
-  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
-    var seen0: UInt64 = 0
-    var more = try reader.beginObject()
-    while more {
-      switch Self.fieldIndex(try reader.key()) {
-      case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
-        if self.outcome != nil { throw reader.oneofConflict() }
-        self.outcome = .notification(try Notification(from: &reader))
-      case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
-        if self.outcome != nil { throw reader.oneofConflict() }
-        self.outcome = .error(try BatchError(from: &reader))
-      default: try reader.unknownField()
-      }
-      more = try reader.nextMember()
-    }
-  }
-
-  private static func fieldIndex(_ name: JSONName) -> Int {
-    switch name.count {
-    case 5:
-      if name.matches("error") { return 1 }
-    case 12:
-      if name.matches("notification") { return 0 }
-    default: break
-    }
-    return -1
-  }
-
-  public func encode(to writer: inout JSONWriter) {
-    let object = writer.beginObject()
-    switch self.outcome {
-    case .notification(let value):
-      writer.name(",\"notification\":")
-      value.encode(to: &writer)
-    case .error(let value):
-      writer.name(",\"error\":")
-      value.encode(to: &writer)
-    case nil: break
-    }
-    writer.endObject(object)
-  }
-
-  public enum Outcome: Sendable, Hashable {
-    case notification(Notification)
-    case error(BatchError)
-  }
-}
-
-/// BatchError says why one entry of a batch was refused.
-public struct BatchError: ProtoMessage {
-  public static var protoFullName: String { "campanile.notifications.v1.BatchError" }
-
-  /// The gRPC status number.
-  public var code: Int32 = 0
-  public var message: String = ""
-  /// Stable, UPPER_SNAKE.
-  public var reason: String = ""
-  /// The path of the field at fault, empty when there is none.
-  public var field: String = ""
-
-  public init() {}
-
-  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
-    var seen0: UInt64 = 0
-    var more = try reader.beginObject()
-    while more {
-      switch Self.fieldIndex(try reader.key()) {
-      case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
-        self.code = try reader.int32()
-      case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
-        self.message = try reader.string()
-      case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
-        self.reason = try reader.string()
-      case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
-        self.field = try reader.string()
-      default: try reader.unknownField()
-      }
-      more = try reader.nextMember()
-    }
-  }
-
-  private static func fieldIndex(_ name: JSONName) -> Int {
-    switch name.count {
-    case 4:
-      if name.matches("code") { return 0 }
-    case 5:
-      if name.matches("field") { return 3 }
-    case 6:
-      if name.matches("reason") { return 2 }
-    case 7:
-      if name.matches("message") { return 1 }
-    default: break
-    }
-    return -1
-  }
-
-  public func encode(to writer: inout JSONWriter) {
-    let object = writer.beginObject()
-    if self.code != 0 {
-      writer.name(",\"code\":")
-      writer.int32(self.code)
-    }
-    if !self.message.isEmpty {
-      writer.name(",\"message\":")
-      writer.string(self.message)
-    }
-    if !self.reason.isEmpty {
-      writer.name(",\"reason\":")
-      writer.string(self.reason)
-    }
-    if !self.field.isEmpty {
-      writer.name(",\"field\":")
-      writer.string(self.field)
-    }
-    writer.endObject(object)
-  }
-}
-
-public struct GetNotificationRequest: ProtoMessage {
-  public static var protoFullName: String { "campanile.notifications.v1.GetNotificationRequest" }
-
-  public var notificationId: String = ""
-
-  public init() {}
-
-  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
-    var seen0: UInt64 = 0
-    var more = try reader.beginObject()
-    while more {
-      switch Self.fieldIndex(try reader.key()) {
-      case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
-        self.notificationId = try reader.string()
-      default: try reader.unknownField()
-      }
-      more = try reader.nextMember()
-    }
-  }
-
-  private static func fieldIndex(_ name: JSONName) -> Int {
-    switch name.count {
-    case 14:
-      if name.matches("notificationId") { return 0 }
-    case 15:
-      if name.matches("notification_id") { return 0 }
-    default: break
-    }
-    return -1
-  }
-
-  public func encode(to writer: inout JSONWriter) {
-    let object = writer.beginObject()
-    if !self.notificationId.isEmpty {
-      writer.name(",\"notificationId\":")
-      writer.string(self.notificationId)
-    }
-    writer.endObject(object)
-  }
-}
-
-public struct GetNotificationResponse: ProtoMessage {
-  public static var protoFullName: String { "campanile.notifications.v1.GetNotificationResponse" }
-
-  public var notification: Notification?
-
-  public init() {}
-
-  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
-    var seen0: UInt64 = 0
-    var more = try reader.beginObject()
-    while more {
-      switch Self.fieldIndex(try reader.key()) {
-      case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
-        self.notification = try Notification(from: &reader)
-      default: try reader.unknownField()
-      }
-      more = try reader.nextMember()
-    }
-  }
-
-  private static func fieldIndex(_ name: JSONName) -> Int {
-    switch name.count {
-    case 12:
-      if name.matches("notification") { return 0 }
-    default: break
-    }
-    return -1
-  }
-
-  public func encode(to writer: inout JSONWriter) {
-    let object = writer.beginObject()
-    if let value = self.notification {
-      writer.name(",\"notification\":")
-      value.encode(to: &writer)
-    }
-    writer.endObject(object)
-  }
-}
-
-public struct ListNotificationsRequest: ProtoMessage {
-  public static var protoFullName: String { "campanile.notifications.v1.ListNotificationsRequest" }
-
-  /// 1 to 1000; 0 means 50.
-  public var pageSize: Int32 = 0
-  public var pageToken: String = ""
-  /// Only this bucket.
-  public var bucketId: String = ""
-  /// Only unread ones.
-  public var unreadOnly: Bool = false
-  /// Only those created at or after this time.
-  public var startTime: ProtoTimestamp?
-  /// Only those created before this time.
-  public var endTime: ProtoTimestamp?
-
-  public init() {}
-
-  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
-    var seen0: UInt64 = 0
-    var more = try reader.beginObject()
-    while more {
-      switch Self.fieldIndex(try reader.key()) {
-      case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
-        self.pageSize = try reader.int32()
-      case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
-        self.pageToken = try reader.string()
-      case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
-        self.bucketId = try reader.string()
-      case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
-        self.unreadOnly = try reader.bool()
-      case 4:
-        try reader.accept(4, &seen0)
-        if try reader.null() { break }
-        self.startTime = try ProtoTimestamp(from: &reader)
-      case 5:
-        try reader.accept(5, &seen0)
-        if try reader.null() { break }
-        self.endTime = try ProtoTimestamp(from: &reader)
-      default: try reader.unknownField()
-      }
-      more = try reader.nextMember()
-    }
-  }
-
-  private static func fieldIndex(_ name: JSONName) -> Int {
-    switch name.count {
-    case 7:
-      if name.matches("endTime") { return 5 }
-    case 8:
-      if name.matches("pageSize") { return 0 }
-      if name.matches("bucketId") { return 2 }
-      if name.matches("end_time") { return 5 }
-    case 9:
-      if name.matches("page_size") { return 0 }
-      if name.matches("pageToken") { return 1 }
-      if name.matches("bucket_id") { return 2 }
-      if name.matches("startTime") { return 4 }
-    case 10:
-      if name.matches("page_token") { return 1 }
-      if name.matches("unreadOnly") { return 3 }
-      if name.matches("start_time") { return 4 }
-    case 11:
-      if name.matches("unread_only") { return 3 }
-    default: break
-    }
-    return -1
-  }
-
-  public func encode(to writer: inout JSONWriter) {
-    let object = writer.beginObject()
-    if self.pageSize != 0 {
-      writer.name(",\"pageSize\":")
-      writer.int32(self.pageSize)
-    }
-    if !self.pageToken.isEmpty {
-      writer.name(",\"pageToken\":")
-      writer.string(self.pageToken)
-    }
-    if !self.bucketId.isEmpty {
-      writer.name(",\"bucketId\":")
-      writer.string(self.bucketId)
-    }
-    if self.unreadOnly {
-      writer.name(",\"unreadOnly\":")
-      writer.bool(self.unreadOnly)
-    }
-    if let value = self.startTime {
-      writer.name(",\"startTime\":")
-      value.encode(to: &writer)
-    }
-    if let value = self.endTime {
-      writer.name(",\"endTime\":")
-      value.encode(to: &writer)
-    }
-    writer.endObject(object)
-  }
-}
-
-public struct ListNotificationsResponse: ProtoMessage {
-  public static var protoFullName: String { "campanile.notifications.v1.ListNotificationsResponse" }
-
-  public var notifications: [Notification] = []
-  public var nextPageToken: String = ""
-
-  public init() {}
-
-  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
-    var seen0: UInt64 = 0
-    var more = try reader.beginObject()
-    while more {
-      switch Self.fieldIndex(try reader.key()) {
-      case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
-        var moreElements = try reader.beginArray()
-        while moreElements {
-          self.notifications.append(try Notification(from: &reader))
-          moreElements = try reader.nextElement()
-        }
-      case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
-        self.nextPageToken = try reader.string()
-      default: try reader.unknownField()
-      }
-      more = try reader.nextMember()
-    }
-  }
-
-  private static func fieldIndex(_ name: JSONName) -> Int {
-    switch name.count {
-    case 13:
-      if name.matches("notifications") { return 0 }
-      if name.matches("nextPageToken") { return 1 }
-    case 15:
-      if name.matches("next_page_token") { return 1 }
-    default: break
-    }
-    return -1
-  }
-
-  public func encode(to writer: inout JSONWriter) {
-    let object = writer.beginObject()
-    if !self.notifications.isEmpty {
-      writer.name(",\"notifications\":")
-      let array = writer.beginArray()
-      for element in self.notifications {
-        writer.nextElement()
-        element.encode(to: &writer)
-      }
-      writer.endArray(array)
-    }
-    if !self.nextPageToken.isEmpty {
-      writer.name(",\"nextPageToken\":")
-      writer.string(self.nextPageToken)
-    }
-    writer.endObject(object)
-  }
-}
-
-public struct UpdateNotificationRequest: ProtoMessage {
-  public static var protoFullName: String { "campanile.notifications.v1.UpdateNotificationRequest" }
-
-  /// With an etag set, the stored one must equal it, else ABORTED with the reason ETAG_MISMATCH.
-  public var notification: Notification?
-  /// `title`, `subtitle`, `body`, `priority`, `attachments`, `actions`, `tap_action`, `bucket_id`, or `*`; absent means the
-  /// fields that are set.
-  public var updateMask: ProtoFieldMask?
-
-  public init() {}
-
-  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
-    var seen0: UInt64 = 0
-    var more = try reader.beginObject()
-    while more {
-      switch Self.fieldIndex(try reader.key()) {
-      case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
-        self.notification = try Notification(from: &reader)
-      case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
-        self.updateMask = try ProtoFieldMask(from: &reader)
-      default: try reader.unknownField()
-      }
-      more = try reader.nextMember()
-    }
-  }
-
-  private static func fieldIndex(_ name: JSONName) -> Int {
-    switch name.count {
-    case 10:
-      if name.matches("updateMask") { return 1 }
-    case 11:
-      if name.matches("update_mask") { return 1 }
-    case 12:
-      if name.matches("notification") { return 0 }
-    default: break
-    }
-    return -1
-  }
-
-  public func encode(to writer: inout JSONWriter) {
-    let object = writer.beginObject()
-    if let value = self.notification {
-      writer.name(",\"notification\":")
-      value.encode(to: &writer)
-    }
-    if let value = self.updateMask {
-      writer.name(",\"updateMask\":")
-      value.encode(to: &writer)
-    }
-    writer.endObject(object)
-  }
-}
-
-public struct UpdateNotificationResponse: ProtoMessage {
-  public static var protoFullName: String { "campanile.notifications.v1.UpdateNotificationResponse" }
-
-  public var notification: Notification?
-
-  public init() {}
-
-  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
-    var seen0: UInt64 = 0
-    var more = try reader.beginObject()
-    while more {
-      switch Self.fieldIndex(try reader.key()) {
-      case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
-        self.notification = try Notification(from: &reader)
-      default: try reader.unknownField()
-      }
-      more = try reader.nextMember()
-    }
-  }
-
-  private static func fieldIndex(_ name: JSONName) -> Int {
-    switch name.count {
-    case 12:
-      if name.matches("notification") { return 0 }
-    default: break
-    }
-    return -1
-  }
-
-  public func encode(to writer: inout JSONWriter) {
-    let object = writer.beginObject()
-    if let value = self.notification {
-      writer.name(",\"notification\":")
-      value.encode(to: &writer)
-    }
-    writer.endObject(object)
-  }
-}
-
-public struct MarkNotificationsReadRequest: ProtoMessage {
-  public static var protoFullName: String { "campanile.notifications.v1.MarkNotificationsReadRequest" }
-
-  /// 1 to 1000. If one is unknown nothing changes and the answer is NOT_FOUND.
-  public var notificationIds: [String] = []
-
-  public init() {}
-
-  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
-    var seen0: UInt64 = 0
-    var more = try reader.beginObject()
-    while more {
-      switch Self.fieldIndex(try reader.key()) {
-      case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
-        var moreElements = try reader.beginArray()
-        while moreElements {
-          self.notificationIds.append(try reader.string())
-          moreElements = try reader.nextElement()
-        }
-      default: try reader.unknownField()
-      }
-      more = try reader.nextMember()
-    }
-  }
-
-  private static func fieldIndex(_ name: JSONName) -> Int {
-    switch name.count {
-    case 15:
-      if name.matches("notificationIds") { return 0 }
-    case 16:
-      if name.matches("notification_ids") { return 0 }
-    default: break
-    }
-    return -1
-  }
-
-  public func encode(to writer: inout JSONWriter) {
-    let object = writer.beginObject()
-    if !self.notificationIds.isEmpty {
-      writer.name(",\"notificationIds\":")
-      let array = writer.beginArray()
-      for element in self.notificationIds {
-        writer.nextElement()
-        writer.string(element)
-      }
-      writer.endArray(array)
-    }
-    writer.endObject(object)
-  }
-}
-
-public struct MarkNotificationsReadResponse: ProtoMessage {
-  public static var protoFullName: String { "campanile.notifications.v1.MarkNotificationsReadResponse" }
-
-  /// How many were unread before.
-  public var changedCount: Int32 = 0
-  public var unreadCounts: UnreadCounts?
-
-  public init() {}
-
-  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
-    var seen0: UInt64 = 0
-    var more = try reader.beginObject()
-    while more {
-      switch Self.fieldIndex(try reader.key()) {
-      case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
-        self.changedCount = try reader.int32()
-      case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
-        self.unreadCounts = try UnreadCounts(from: &reader)
-      default: try reader.unknownField()
-      }
-      more = try reader.nextMember()
-    }
-  }
-
-  private static func fieldIndex(_ name: JSONName) -> Int {
-    switch name.count {
-    case 12:
-      if name.matches("changedCount") { return 0 }
-      if name.matches("unreadCounts") { return 1 }
-    case 13:
-      if name.matches("changed_count") { return 0 }
-      if name.matches("unread_counts") { return 1 }
-    default: break
-    }
-    return -1
-  }
-
-  public func encode(to writer: inout JSONWriter) {
-    let object = writer.beginObject()
-    if self.changedCount != 0 {
-      writer.name(",\"changedCount\":")
-      writer.int32(self.changedCount)
-    }
-    if let value = self.unreadCounts {
-      writer.name(",\"unreadCounts\":")
-      value.encode(to: &writer)
-    }
-    writer.endObject(object)
-  }
-}
-
-public struct MarkNotificationsUnreadRequest: ProtoMessage {
-  public static var protoFullName: String { "campanile.notifications.v1.MarkNotificationsUnreadRequest" }
-
-  /// 1 to 1000. If one is unknown nothing changes and the answer is NOT_FOUND.
-  public var notificationIds: [String] = []
-
-  public init() {}
-
-  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
-    var seen0: UInt64 = 0
-    var more = try reader.beginObject()
-    while more {
-      switch Self.fieldIndex(try reader.key()) {
-      case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
-        var moreElements = try reader.beginArray()
-        while moreElements {
-          self.notificationIds.append(try reader.string())
-          moreElements = try reader.nextElement()
-        }
-      default: try reader.unknownField()
-      }
-      more = try reader.nextMember()
-    }
-  }
-
-  private static func fieldIndex(_ name: JSONName) -> Int {
-    switch name.count {
-    case 15:
-      if name.matches("notificationIds") { return 0 }
-    case 16:
-      if name.matches("notification_ids") { return 0 }
-    default: break
-    }
-    return -1
-  }
-
-  public func encode(to writer: inout JSONWriter) {
-    let object = writer.beginObject()
-    if !self.notificationIds.isEmpty {
-      writer.name(",\"notificationIds\":")
-      let array = writer.beginArray()
-      for element in self.notificationIds {
-        writer.nextElement()
-        writer.string(element)
-      }
-      writer.endArray(array)
-    }
-    writer.endObject(object)
-  }
-}
-
-public struct MarkNotificationsUnreadResponse: ProtoMessage {
-  public static var protoFullName: String { "campanile.notifications.v1.MarkNotificationsUnreadResponse" }
-
-  /// How many were read before.
-  public var changedCount: Int32 = 0
-  public var unreadCounts: UnreadCounts?
-
-  public init() {}
-
-  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
-    var seen0: UInt64 = 0
-    var more = try reader.beginObject()
-    while more {
-      switch Self.fieldIndex(try reader.key()) {
-      case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
-        self.changedCount = try reader.int32()
-      case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
-        self.unreadCounts = try UnreadCounts(from: &reader)
-      default: try reader.unknownField()
-      }
-      more = try reader.nextMember()
-    }
-  }
-
-  private static func fieldIndex(_ name: JSONName) -> Int {
-    switch name.count {
-    case 12:
-      if name.matches("changedCount") { return 0 }
-      if name.matches("unreadCounts") { return 1 }
-    case 13:
-      if name.matches("changed_count") { return 0 }
-      if name.matches("unread_counts") { return 1 }
-    default: break
-    }
-    return -1
-  }
-
-  public func encode(to writer: inout JSONWriter) {
-    let object = writer.beginObject()
-    if self.changedCount != 0 {
-      writer.name(",\"changedCount\":")
-      writer.int32(self.changedCount)
-    }
-    if let value = self.unreadCounts {
-      writer.name(",\"unreadCounts\":")
-      value.encode(to: &writer)
-    }
-    writer.endObject(object)
-  }
-}
-
-public struct DeleteNotificationsRequest: ProtoMessage {
-  public static var protoFullName: String { "campanile.notifications.v1.DeleteNotificationsRequest" }
-
-  /// 1 to 1000.
-  public var notificationIds: [String] = []
-
-  public init() {}
-
-  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
-    var seen0: UInt64 = 0
-    var more = try reader.beginObject()
-    while more {
-      switch Self.fieldIndex(try reader.key()) {
-      case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
-        var moreElements = try reader.beginArray()
-        while moreElements {
-          self.notificationIds.append(try reader.string())
-          moreElements = try reader.nextElement()
-        }
-      default: try reader.unknownField()
-      }
-      more = try reader.nextMember()
-    }
-  }
-
-  private static func fieldIndex(_ name: JSONName) -> Int {
-    switch name.count {
-    case 15:
-      if name.matches("notificationIds") { return 0 }
-    case 16:
-      if name.matches("notification_ids") { return 0 }
-    default: break
-    }
-    return -1
-  }
-
-  public func encode(to writer: inout JSONWriter) {
-    let object = writer.beginObject()
-    if !self.notificationIds.isEmpty {
-      writer.name(",\"notificationIds\":")
-      let array = writer.beginArray()
-      for element in self.notificationIds {
-        writer.nextElement()
-        writer.string(element)
-      }
-      writer.endArray(array)
-    }
-    writer.endObject(object)
-  }
-}
-
-public struct DeleteNotificationsResponse: ProtoMessage {
-  public static var protoFullName: String { "campanile.notifications.v1.DeleteNotificationsResponse" }
-
-  public var deletedCount: Int32 = 0
-  public var unreadCounts: UnreadCounts?
-
-  public init() {}
-
-  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
-    var seen0: UInt64 = 0
-    var more = try reader.beginObject()
-    while more {
-      switch Self.fieldIndex(try reader.key()) {
-      case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
-        self.deletedCount = try reader.int32()
-      case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
-        self.unreadCounts = try UnreadCounts(from: &reader)
-      default: try reader.unknownField()
-      }
-      more = try reader.nextMember()
-    }
-  }
-
-  private static func fieldIndex(_ name: JSONName) -> Int {
-    switch name.count {
-    case 12:
-      if name.matches("deletedCount") { return 0 }
-      if name.matches("unreadCounts") { return 1 }
-    case 13:
-      if name.matches("deleted_count") { return 0 }
-      if name.matches("unread_counts") { return 1 }
-    default: break
-    }
-    return -1
-  }
-
-  public func encode(to writer: inout JSONWriter) {
-    let object = writer.beginObject()
-    if self.deletedCount != 0 {
-      writer.name(",\"deletedCount\":")
-      writer.int32(self.deletedCount)
-    }
-    if let value = self.unreadCounts {
-      writer.name(",\"unreadCounts\":")
-      value.encode(to: &writer)
-    }
-    writer.endObject(object)
-  }
-}
-
-public struct GetUnreadCountsRequest: ProtoMessage {
-  public static var protoFullName: String { "campanile.notifications.v1.GetUnreadCountsRequest" }
-
-  public init() {}
-
-  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
-    var more = try reader.beginObject()
-    while more {
-      _ = try reader.key()
-      try reader.unknownField()
-      more = try reader.nextMember()
-    }
-  }
-
-  public func encode(to writer: inout JSONWriter) {
-    let object = writer.beginObject()
-    writer.endObject(object)
-  }
-}
-
-public struct GetUnreadCountsResponse: ProtoMessage {
-  public static var protoFullName: String { "campanile.notifications.v1.GetUnreadCountsResponse" }
-
-  public var unreadCounts: UnreadCounts?
-
-  public init() {}
-
-  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
-    var seen0: UInt64 = 0
-    var more = try reader.beginObject()
-    while more {
-      switch Self.fieldIndex(try reader.key()) {
-      case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
-        self.unreadCounts = try UnreadCounts(from: &reader)
-      default: try reader.unknownField()
-      }
-      more = try reader.nextMember()
-    }
-  }
-
-  private static func fieldIndex(_ name: JSONName) -> Int {
-    switch name.count {
-    case 12:
-      if name.matches("unreadCounts") { return 0 }
-    case 13:
-      if name.matches("unread_counts") { return 0 }
-    default: break
-    }
-    return -1
-  }
-
-  public func encode(to writer: inout JSONWriter) {
-    let object = writer.beginObject()
-    if let value = self.unreadCounts {
-      writer.name(",\"unreadCounts\":")
-      value.encode(to: &writer)
-    }
-    writer.endObject(object)
-  }
-}
-
-/// UnreadCounts says how many notifications a user has not read.
-public struct UnreadCounts: ProtoMessage {
-  public static var protoFullName: String { "campanile.notifications.v1.UnreadCounts" }
-
-  public var total: Int32 = 0
-  /// By bucket id; buckets with none are left out.
-  public var byBucket: [String: Int32] = [:]
-
-  public init() {}
-
-  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
-    var seen0: UInt64 = 0
-    var more = try reader.beginObject()
-    while more {
-      switch Self.fieldIndex(try reader.key()) {
-      case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
-        self.total = try reader.int32()
-      case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
-        var moreEntries = try reader.beginObject()
-        while moreEntries {
-          let key = try reader.stringKey()
-          if self.byBucket[key] != nil { throw reader.duplicateKey() }
-          self.byBucket[key] = try reader.int32()
-          moreEntries = try reader.nextMember()
-        }
-      default: try reader.unknownField()
-      }
-      more = try reader.nextMember()
-    }
-  }
-
-  private static func fieldIndex(_ name: JSONName) -> Int {
-    switch name.count {
-    case 5:
-      if name.matches("total") { return 0 }
-    case 8:
-      if name.matches("byBucket") { return 1 }
-    case 9:
-      if name.matches("by_bucket") { return 1 }
-    default: break
-    }
-    return -1
-  }
-
-  public func encode(to writer: inout JSONWriter) {
-    let object = writer.beginObject()
-    if self.total != 0 {
-      writer.name(",\"total\":")
-      writer.int32(self.total)
-    }
-    if !self.byBucket.isEmpty {
-      writer.name(",\"byBucket\":")
-      let entries = writer.beginObject()
-      for key in self.byBucket.keysByUTF8 {
-        guard let value = self.byBucket[key] else { continue }
-        writer.key(key)
-        writer.int32(value)
-      }
-      writer.endObject(entries)
-    }
-    writer.endObject(object)
-  }
-}
-
-public struct WatchNotificationsRequest: ProtoMessage {
-  public static var protoFullName: String { "campanile.notifications.v1.WatchNotificationsRequest" }
-
-  /// The token of the last event that was handled; empty starts with the next change.
-  public var resumeToken: String = ""
-  /// Only this bucket; empty for all.
-  public var bucketId: String = ""
-
-  public init() {}
-
-  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
-    var seen0: UInt64 = 0
-    var more = try reader.beginObject()
-    while more {
-      switch Self.fieldIndex(try reader.key()) {
-      case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
-        self.resumeToken = try reader.string()
-      case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
-        self.bucketId = try reader.string()
-      default: try reader.unknownField()
-      }
-      more = try reader.nextMember()
-    }
-  }
-
-  private static func fieldIndex(_ name: JSONName) -> Int {
-    switch name.count {
-    case 8:
-      if name.matches("bucketId") { return 1 }
-    case 9:
-      if name.matches("bucket_id") { return 1 }
-    case 11:
-      if name.matches("resumeToken") { return 0 }
-    case 12:
-      if name.matches("resume_token") { return 0 }
-    default: break
-    }
-    return -1
-  }
-
-  public func encode(to writer: inout JSONWriter) {
-    let object = writer.beginObject()
-    if !self.resumeToken.isEmpty {
-      writer.name(",\"resumeToken\":")
-      writer.string(self.resumeToken)
-    }
-    if !self.bucketId.isEmpty {
-      writer.name(",\"bucketId\":")
-      writer.string(self.bucketId)
-    }
-    writer.endObject(object)
-  }
-}
-
-public struct WatchNotificationsResponse: ProtoMessage {
-  public static var protoFullName: String { "campanile.notifications.v1.WatchNotificationsResponse" }
-
-  /// Present it to resume after this event.
-  public var resumeToken: String = ""
-  public var eventTime: ProtoTimestamp?
-  public var event: Event?
-
-  public init() {}
-
-  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
-    var seen0: UInt64 = 0
-    var more = try reader.beginObject()
-    while more {
-      switch Self.fieldIndex(try reader.key()) {
-      case 0:
-        try reader.accept(0, &seen0)
-        if try reader.null() { break }
-        self.resumeToken = try reader.string()
-      case 1:
-        try reader.accept(1, &seen0)
-        if try reader.null() { break }
-        self.eventTime = try ProtoTimestamp(from: &reader)
-      case 2:
-        try reader.accept(2, &seen0)
-        if try reader.null() { break }
-        if self.event != nil { throw reader.oneofConflict() }
-        self.event = .started(try WatchNotificationsResponse.WatchStarted(from: &reader))
-      case 3:
-        try reader.accept(3, &seen0)
-        if try reader.null() { break }
-        if self.event != nil { throw reader.oneofConflict() }
-        self.event = .notificationCreated(try Notification(from: &reader))
-      case 4:
-        try reader.accept(4, &seen0)
-        if try reader.null() { break }
-        if self.event != nil { throw reader.oneofConflict() }
-        self.event = .notificationUpdated(try Notification(from: &reader))
-      case 5:
-        try reader.accept(5, &seen0)
-        if try reader.null() { break }
-        if self.event != nil { throw reader.oneofConflict() }
-        self.event = .notificationDeleted(try WatchNotificationsResponse.NotificationDeleted(from: &reader))
-      case 6:
-        try reader.accept(6, &seen0)
-        if try reader.null() { break }
-        if self.event != nil { throw reader.oneofConflict() }
-        self.event = .bucketCreated(try Bucket(from: &reader))
-      case 7:
-        try reader.accept(7, &seen0)
-        if try reader.null() { break }
-        if self.event != nil { throw reader.oneofConflict() }
-        self.event = .bucketUpdated(try Bucket(from: &reader))
-      case 8:
-        try reader.accept(8, &seen0)
-        if try reader.null() { break }
-        if self.event != nil { throw reader.oneofConflict() }
-        self.event = .bucketDeleted(try WatchNotificationsResponse.BucketDeleted(from: &reader))
-      default: try reader.unknownField()
-      }
-      more = try reader.nextMember()
-    }
-  }
-
-  private static func fieldIndex(_ name: JSONName) -> Int {
-    switch name.count {
-    case 7:
-      if name.matches("started") { return 2 }
-    case 9:
-      if name.matches("eventTime") { return 1 }
-    case 10:
-      if name.matches("event_time") { return 1 }
-    case 11:
-      if name.matches("resumeToken") { return 0 }
-    case 12:
-      if name.matches("resume_token") { return 0 }
-    case 13:
-      if name.matches("bucketCreated") { return 6 }
-      if name.matches("bucketUpdated") { return 7 }
-      if name.matches("bucketDeleted") { return 8 }
-    case 14:
-      if name.matches("bucket_created") { return 6 }
-      if name.matches("bucket_updated") { return 7 }
-      if name.matches("bucket_deleted") { return 8 }
-    case 19:
-      if name.matches("notificationCreated") { return 3 }
-      if name.matches("notificationUpdated") { return 4 }
-      if name.matches("notificationDeleted") { return 5 }
-    case 20:
-      if name.matches("notification_created") { return 3 }
-      if name.matches("notification_updated") { return 4 }
-      if name.matches("notification_deleted") { return 5 }
-    default: break
-    }
-    return -1
-  }
-
-  public func encode(to writer: inout JSONWriter) {
-    let object = writer.beginObject()
-    if !self.resumeToken.isEmpty {
-      writer.name(",\"resumeToken\":")
-      writer.string(self.resumeToken)
-    }
-    if let value = self.eventTime {
-      writer.name(",\"eventTime\":")
-      value.encode(to: &writer)
-    }
-    switch self.event {
-    case .started(let value):
-      writer.name(",\"started\":")
-      value.encode(to: &writer)
-    case .notificationCreated(let value):
-      writer.name(",\"notificationCreated\":")
-      value.encode(to: &writer)
-    case .notificationUpdated(let value):
-      writer.name(",\"notificationUpdated\":")
-      value.encode(to: &writer)
-    case .notificationDeleted(let value):
-      writer.name(",\"notificationDeleted\":")
-      value.encode(to: &writer)
-    case .bucketCreated(let value):
-      writer.name(",\"bucketCreated\":")
-      value.encode(to: &writer)
-    case .bucketUpdated(let value):
-      writer.name(",\"bucketUpdated\":")
-      value.encode(to: &writer)
-    case .bucketDeleted(let value):
-      writer.name(",\"bucketDeleted\":")
-      value.encode(to: &writer)
-    case nil: break
-    }
-    writer.endObject(object)
-  }
-
-  public enum Event: Sendable, Hashable {
-    case started(WatchNotificationsResponse.WatchStarted)
-    case notificationCreated(Notification)
-    case notificationUpdated(Notification)
-    case notificationDeleted(WatchNotificationsResponse.NotificationDeleted)
-    case bucketCreated(Bucket)
-    case bucketUpdated(Bucket)
-    case bucketDeleted(WatchNotificationsResponse.BucketDeleted)
-  }
-
-  /// WatchStarted is the first message of every watch.
-  public struct WatchStarted: ProtoMessage {
-    public static var protoFullName: String { "campanile.notifications.v1.WatchNotificationsResponse.WatchStarted" }
-
-    public init() {}
-
-    public init(from reader: inout JSONReader) throws(ProtoJSONError) {
-      var more = try reader.beginObject()
-      while more {
-        _ = try reader.key()
-        try reader.unknownField()
-        more = try reader.nextMember()
-      }
-    }
-
-    public func encode(to writer: inout JSONWriter) {
-      let object = writer.beginObject()
-      writer.endObject(object)
-    }
-  }
-
-  /// NotificationDeleted tells of a notification that is gone.
-  public struct NotificationDeleted: ProtoMessage {
-    public static var protoFullName: String { "campanile.notifications.v1.WatchNotificationsResponse.NotificationDeleted" }
-
-    public var notificationId: String = ""
-    public var bucketId: String = ""
-
-    public init() {}
-
-    public init(from reader: inout JSONReader) throws(ProtoJSONError) {
-      var seen0: UInt64 = 0
-      var more = try reader.beginObject()
-      while more {
-        switch Self.fieldIndex(try reader.key()) {
-        case 0:
-          try reader.accept(0, &seen0)
-          if try reader.null() { break }
-          self.notificationId = try reader.string()
-        case 1:
-          try reader.accept(1, &seen0)
-          if try reader.null() { break }
-          self.bucketId = try reader.string()
-        default: try reader.unknownField()
-        }
-        more = try reader.nextMember()
-      }
-    }
-
-    private static func fieldIndex(_ name: JSONName) -> Int {
-      switch name.count {
-      case 8:
-        if name.matches("bucketId") { return 1 }
-      case 9:
-        if name.matches("bucket_id") { return 1 }
-      case 14:
-        if name.matches("notificationId") { return 0 }
-      case 15:
-        if name.matches("notification_id") { return 0 }
-      default: break
-      }
-      return -1
-    }
-
-    public func encode(to writer: inout JSONWriter) {
-      let object = writer.beginObject()
-      if !self.notificationId.isEmpty {
-        writer.name(",\"notificationId\":")
-        writer.string(self.notificationId)
-      }
-      if !self.bucketId.isEmpty {
-        writer.name(",\"bucketId\":")
-        writer.string(self.bucketId)
-      }
-      writer.endObject(object)
-    }
-  }
-
-  /// BucketDeleted tells of a bucket that is gone, with all its notifications.
-  public struct BucketDeleted: ProtoMessage {
-    public static var protoFullName: String { "campanile.notifications.v1.WatchNotificationsResponse.BucketDeleted" }
-
-    public var bucketId: String = ""
-
-    public init() {}
-
-    public init(from reader: inout JSONReader) throws(ProtoJSONError) {
-      var seen0: UInt64 = 0
-      var more = try reader.beginObject()
-      while more {
-        switch Self.fieldIndex(try reader.key()) {
-        case 0:
-          try reader.accept(0, &seen0)
-          if try reader.null() { break }
-          self.bucketId = try reader.string()
-        default: try reader.unknownField()
-        }
-        more = try reader.nextMember()
-      }
-    }
-
-    private static func fieldIndex(_ name: JSONName) -> Int {
-      switch name.count {
-      case 8:
-        if name.matches("bucketId") { return 0 }
-      case 9:
-        if name.matches("bucket_id") { return 0 }
-      default: break
-      }
-      return -1
-    }
-
-    public func encode(to writer: inout JSONWriter) {
-      let object = writer.beginObject()
-      if !self.bucketId.isEmpty {
-        writer.name(",\"bucketId\":")
-        writer.string(self.bucketId)
-      }
-      writer.endObject(object)
-    }
-  }
-}
-
 /// The methods of `campanile.notifications.v1.NotificationsService`.
 public enum NotificationsServiceMethods {
   /// The full proto name of the service.
@@ -2004,7 +44,8 @@ public enum NotificationsServiceMethods {
     httpRules: [
       HTTPRule(verb: "PATCH", template: "/v1/buckets/{bucket.id}", body: "*"),
     ])
-  /// DeleteBucket deletes a bucket with its notifications.
+  /// DeleteBucket deletes a bucket with its notifications, for all whom it is shared with; for 30 days UndeleteBucket brings
+  /// it back. Only its owner may; a member leaves by UnshareBucket.
   public static let deleteBucket = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/DeleteBucket",
     kind: .unary, idempotency: .idempotent,
@@ -2013,7 +54,25 @@ public enum NotificationsServiceMethods {
     httpRules: [
       HTTPRule(verb: "DELETE", template: "/v1/buckets/{bucket_id}", body: ""),
     ])
-  /// CreateNotification publishes into a bucket. With a `request_id` it is safe to repeat (AIP-155).
+  /// UndeleteBucket restores a deleted bucket with the notifications that went with it (AIP-164).
+  public static let undeleteBucket = MethodDescriptor(
+    path: "campanile.notifications.v1.NotificationsService/UndeleteBucket",
+    kind: .unary, idempotency: .idempotent,
+    requestType: "campanile.notifications.v1.UndeleteBucketRequest",
+    responseType: "campanile.notifications.v1.UndeleteBucketResponse",
+    httpRules: [
+      HTTPRule(verb: "POST", template: "/v1/buckets/{bucket_id}:undelete", body: "*"),
+    ])
+  /// SnoozeBucket holds what is published into a bucket for some minutes; devices are told at the end, in order.
+  public static let snoozeBucket = MethodDescriptor(
+    path: "campanile.notifications.v1.NotificationsService/SnoozeBucket",
+    kind: .unary, idempotency: .idempotent,
+    requestType: "campanile.notifications.v1.SnoozeBucketRequest",
+    responseType: "campanile.notifications.v1.SnoozeBucketResponse",
+    httpRules: [
+      HTTPRule(verb: "POST", template: "/v1/buckets/{bucket_id}:snooze", body: "*"),
+    ])
+  /// CreateNotification publishes into a bucket, for every member of it. With a `request_id` it is safe to repeat (AIP-155).
   public static let createNotification = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/CreateNotification",
     kind: .unary, idempotency: .unknown,
@@ -2084,6 +143,149 @@ public enum NotificationsServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/notifications:batchDelete", body: "*"),
     ])
+  /// UndeleteNotifications restores up to 1000 notifications that were deleted within 30 days; others are left out.
+  public static let undeleteNotifications = MethodDescriptor(
+    path: "campanile.notifications.v1.NotificationsService/UndeleteNotifications",
+    kind: .unary, idempotency: .idempotent,
+    requestType: "campanile.notifications.v1.UndeleteNotificationsRequest",
+    responseType: "campanile.notifications.v1.UndeleteNotificationsResponse",
+    httpRules: [
+      HTTPRule(verb: "POST", template: "/v1/notifications:undelete", body: "*"),
+    ])
+  /// ListDeletedNotifications pages through what can be restored, last deleted first.
+  public static let listDeletedNotifications = MethodDescriptor(
+    path: "campanile.notifications.v1.NotificationsService/ListDeletedNotifications",
+    kind: .unary, idempotency: .noSideEffects,
+    requestType: "campanile.notifications.v1.ListDeletedNotificationsRequest",
+    responseType: "campanile.notifications.v1.ListDeletedNotificationsResponse",
+    httpRules: [
+      HTTPRule(verb: "GET", template: "/v1/notifications:deleted", body: ""),
+    ])
+  /// MarkAllNotificationsRead marks everything read that a bucket, or the user, has when the call begins.
+  public static let markAllNotificationsRead = MethodDescriptor(
+    path: "campanile.notifications.v1.NotificationsService/MarkAllNotificationsRead",
+    kind: .unary, idempotency: .idempotent,
+    requestType: "campanile.notifications.v1.MarkAllNotificationsReadRequest",
+    responseType: "campanile.notifications.v1.MarkAllNotificationsReadResponse",
+    httpRules: [
+      HTTPRule(verb: "POST", template: "/v1/notifications:markAllRead", body: "*"),
+    ])
+  /// SnoozeNotification keeps a notification in the lists and hands it to the devices again later.
+  public static let snoozeNotification = MethodDescriptor(
+    path: "campanile.notifications.v1.NotificationsService/SnoozeNotification",
+    kind: .unary, idempotency: .idempotent,
+    requestType: "campanile.notifications.v1.SnoozeNotificationRequest",
+    responseType: "campanile.notifications.v1.SnoozeNotificationResponse",
+    httpRules: [
+      HTTPRule(verb: "POST", template: "/v1/notifications/{notification_id}:snooze", body: "*"),
+    ])
+  /// PostponeNotification marks a notification read and brings it back later, unread.
+  public static let postponeNotification = MethodDescriptor(
+    path: "campanile.notifications.v1.NotificationsService/PostponeNotification",
+    kind: .unary, idempotency: .idempotent,
+    requestType: "campanile.notifications.v1.PostponeNotificationRequest",
+    responseType: "campanile.notifications.v1.PostponeNotificationResponse",
+    httpRules: [
+      HTTPRule(verb: "POST", template: "/v1/notifications/{notification_id}:postpone", body: "*"),
+    ])
+  /// ListScheduledNotifications pages through what waits for its `deliver_time`, next first.
+  public static let listScheduledNotifications = MethodDescriptor(
+    path: "campanile.notifications.v1.NotificationsService/ListScheduledNotifications",
+    kind: .unary, idempotency: .noSideEffects,
+    requestType: "campanile.notifications.v1.ListScheduledNotificationsRequest",
+    responseType: "campanile.notifications.v1.ListScheduledNotificationsResponse",
+    httpRules: [
+      HTTPRule(verb: "GET", template: "/v1/notifications:scheduled", body: ""),
+    ])
+  /// CancelScheduledNotification takes back what the caller scheduled.
+  public static let cancelScheduledNotification = MethodDescriptor(
+    path: "campanile.notifications.v1.NotificationsService/CancelScheduledNotification",
+    kind: .unary, idempotency: .idempotent,
+    requestType: "campanile.notifications.v1.CancelScheduledNotificationRequest",
+    responseType: "campanile.notifications.v1.CancelScheduledNotificationResponse",
+    httpRules: [
+      HTTPRule(verb: "DELETE", template: "/v1/notifications:scheduled/{notification_id}", body: ""),
+    ])
+  /// SearchNotifications finds words in titles, subtitles and bodies, newest first.
+  public static let searchNotifications = MethodDescriptor(
+    path: "campanile.notifications.v1.NotificationsService/SearchNotifications",
+    kind: .unary, idempotency: .noSideEffects,
+    requestType: "campanile.notifications.v1.SearchNotificationsRequest",
+    responseType: "campanile.notifications.v1.SearchNotificationsResponse",
+    httpRules: [
+      HTTPRule(verb: "GET", template: "/v1/notifications:search", body: ""),
+    ])
+  /// GetAttachmentContent answers a medium that was published inline.
+  public static let getAttachmentContent = MethodDescriptor(
+    path: "campanile.notifications.v1.NotificationsService/GetAttachmentContent",
+    kind: .unary, idempotency: .noSideEffects,
+    requestType: "campanile.notifications.v1.GetAttachmentContentRequest",
+    responseType: "campanile.notifications.v1.GetAttachmentContentResponse",
+    httpRules: [
+      HTTPRule(verb: "GET", template: "/v1/notifications/{notification_id}/attachments/{content_id}", body: ""),
+    ])
+  /// GetLongLook answers what a watch shows of a notification, also of one that the watch has never seen.
+  public static let getLongLook = MethodDescriptor(
+    path: "campanile.notifications.v1.NotificationsService/GetLongLook",
+    kind: .unary, idempotency: .noSideEffects,
+    requestType: "campanile.notifications.v1.GetLongLookRequest",
+    responseType: "campanile.notifications.v1.GetLongLookResponse",
+    httpRules: [
+      HTTPRule(verb: "GET", template: "/v1/notifications/{notification_id}/longLook", body: ""),
+    ])
+  /// InvokeAction does what an action of a notification says, and keeps what came of it.
+  public static let invokeAction = MethodDescriptor(
+    path: "campanile.notifications.v1.NotificationsService/InvokeAction",
+    kind: .unary, idempotency: .unknown,
+    requestType: "campanile.notifications.v1.InvokeActionRequest",
+    responseType: "campanile.notifications.v1.InvokeActionResponse",
+    httpRules: [
+      HTTPRule(verb: "POST", template: "/v1/notifications/{notification_id}:invoke", body: "*"),
+    ])
+  /// ListActionRuns pages through what invoked actions came to, newest first; they are kept for 30 days.
+  public static let listActionRuns = MethodDescriptor(
+    path: "campanile.notifications.v1.NotificationsService/ListActionRuns",
+    kind: .unary, idempotency: .noSideEffects,
+    requestType: "campanile.notifications.v1.ListActionRunsRequest",
+    responseType: "campanile.notifications.v1.ListActionRunsResponse",
+    httpRules: [
+      HTTPRule(verb: "GET", template: "/v1/actionRuns", body: ""),
+    ])
+  /// ExplainDelivery answers why a notification was or was not delivered, oldest first; kept for 30 days.
+  public static let explainDelivery = MethodDescriptor(
+    path: "campanile.notifications.v1.NotificationsService/ExplainDelivery",
+    kind: .unary, idempotency: .noSideEffects,
+    requestType: "campanile.notifications.v1.ExplainDeliveryRequest",
+    responseType: "campanile.notifications.v1.ExplainDeliveryResponse",
+    httpRules: [
+      HTTPRule(verb: "GET", template: "/v1/notifications/{notification_id}/delivery", body: ""),
+    ])
+  /// GetUnreadSummary answers what the user's Live Activity shows now.
+  public static let getUnreadSummary = MethodDescriptor(
+    path: "campanile.notifications.v1.NotificationsService/GetUnreadSummary",
+    kind: .unary, idempotency: .noSideEffects,
+    requestType: "campanile.notifications.v1.GetUnreadSummaryRequest",
+    responseType: "campanile.notifications.v1.GetUnreadSummaryResponse",
+    httpRules: [
+      HTTPRule(verb: "GET", template: "/v1/notifications:unreadSummary", body: ""),
+    ])
+  public static let getUserSettings = MethodDescriptor(
+    path: "campanile.notifications.v1.NotificationsService/GetUserSettings",
+    kind: .unary, idempotency: .noSideEffects,
+    requestType: "campanile.notifications.v1.GetUserSettingsRequest",
+    responseType: "campanile.notifications.v1.GetUserSettingsResponse",
+    httpRules: [
+      HTTPRule(verb: "GET", template: "/v1/settings", body: ""),
+    ])
+  /// UpdateUserSettings changes the fields named by the mask (AIP-134).
+  public static let updateUserSettings = MethodDescriptor(
+    path: "campanile.notifications.v1.NotificationsService/UpdateUserSettings",
+    kind: .unary, idempotency: .idempotent,
+    requestType: "campanile.notifications.v1.UpdateUserSettingsRequest",
+    responseType: "campanile.notifications.v1.UpdateUserSettingsResponse",
+    httpRules: [
+      HTTPRule(verb: "PATCH", template: "/v1/settings", body: "*"),
+    ])
   /// GetUnreadCounts answers the unread counts of every bucket that has any, and their sum.
   public static let getUnreadCounts = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/GetUnreadCounts",
@@ -2105,7 +307,7 @@ public enum NotificationsServiceMethods {
     ])
 
   /// All methods in the order of the proto.
-  public static let all: [MethodDescriptor] = [createBucket, getBucket, listBuckets, updateBucket, deleteBucket, createNotification, batchCreateNotifications, getNotification, listNotifications, updateNotification, markNotificationsRead, markNotificationsUnread, deleteNotifications, getUnreadCounts, watchNotifications]
+  public static let all: [MethodDescriptor] = [createBucket, getBucket, listBuckets, updateBucket, deleteBucket, undeleteBucket, snoozeBucket, createNotification, batchCreateNotifications, getNotification, listNotifications, updateNotification, markNotificationsRead, markNotificationsUnread, deleteNotifications, undeleteNotifications, listDeletedNotifications, markAllNotificationsRead, snoozeNotification, postponeNotification, listScheduledNotifications, cancelScheduledNotification, searchNotifications, getAttachmentContent, getLongLook, invokeAction, listActionRuns, explainDelivery, getUnreadSummary, getUserSettings, updateUserSettings, getUnreadCounts, watchNotifications]
 }
 
 /// NotificationsService keeps buckets and notifications with their unread state. Everything belongs to the calling user;
@@ -2118,9 +320,14 @@ public protocol NotificationsServiceProtocol: RPCService {
   func listBuckets(_ request: ListBucketsRequest, context: CallContext) async throws -> ListBucketsResponse
   /// UpdateBucket changes the fields named by the mask (AIP-134).
   func updateBucket(_ request: UpdateBucketRequest, context: CallContext) async throws -> UpdateBucketResponse
-  /// DeleteBucket deletes a bucket with its notifications.
+  /// DeleteBucket deletes a bucket with its notifications, for all whom it is shared with; for 30 days UndeleteBucket brings
+  /// it back. Only its owner may; a member leaves by UnshareBucket.
   func deleteBucket(_ request: DeleteBucketRequest, context: CallContext) async throws -> DeleteBucketResponse
-  /// CreateNotification publishes into a bucket. With a `request_id` it is safe to repeat (AIP-155).
+  /// UndeleteBucket restores a deleted bucket with the notifications that went with it (AIP-164).
+  func undeleteBucket(_ request: UndeleteBucketRequest, context: CallContext) async throws -> UndeleteBucketResponse
+  /// SnoozeBucket holds what is published into a bucket for some minutes; devices are told at the end, in order.
+  func snoozeBucket(_ request: SnoozeBucketRequest, context: CallContext) async throws -> SnoozeBucketResponse
+  /// CreateNotification publishes into a bucket, for every member of it. With a `request_id` it is safe to repeat (AIP-155).
   func createNotification(_ request: CreateNotificationRequest, context: CallContext) async throws -> CreateNotificationResponse
   /// BatchCreateNotifications publishes up to 1000 in one commit, with a result for each in the order of the request.
   func batchCreateNotifications(_ request: BatchCreateNotificationsRequest, context: CallContext) async throws -> BatchCreateNotificationsResponse
@@ -2135,6 +342,37 @@ public protocol NotificationsServiceProtocol: RPCService {
   func markNotificationsUnread(_ request: MarkNotificationsUnreadRequest, context: CallContext) async throws -> MarkNotificationsUnreadResponse
   /// DeleteNotifications deletes up to 1000 notifications; ids that are already deleted count as done.
   func deleteNotifications(_ request: DeleteNotificationsRequest, context: CallContext) async throws -> DeleteNotificationsResponse
+  /// UndeleteNotifications restores up to 1000 notifications that were deleted within 30 days; others are left out.
+  func undeleteNotifications(_ request: UndeleteNotificationsRequest, context: CallContext) async throws -> UndeleteNotificationsResponse
+  /// ListDeletedNotifications pages through what can be restored, last deleted first.
+  func listDeletedNotifications(_ request: ListDeletedNotificationsRequest, context: CallContext) async throws -> ListDeletedNotificationsResponse
+  /// MarkAllNotificationsRead marks everything read that a bucket, or the user, has when the call begins.
+  func markAllNotificationsRead(_ request: MarkAllNotificationsReadRequest, context: CallContext) async throws -> MarkAllNotificationsReadResponse
+  /// SnoozeNotification keeps a notification in the lists and hands it to the devices again later.
+  func snoozeNotification(_ request: SnoozeNotificationRequest, context: CallContext) async throws -> SnoozeNotificationResponse
+  /// PostponeNotification marks a notification read and brings it back later, unread.
+  func postponeNotification(_ request: PostponeNotificationRequest, context: CallContext) async throws -> PostponeNotificationResponse
+  /// ListScheduledNotifications pages through what waits for its `deliver_time`, next first.
+  func listScheduledNotifications(_ request: ListScheduledNotificationsRequest, context: CallContext) async throws -> ListScheduledNotificationsResponse
+  /// CancelScheduledNotification takes back what the caller scheduled.
+  func cancelScheduledNotification(_ request: CancelScheduledNotificationRequest, context: CallContext) async throws -> CancelScheduledNotificationResponse
+  /// SearchNotifications finds words in titles, subtitles and bodies, newest first.
+  func searchNotifications(_ request: SearchNotificationsRequest, context: CallContext) async throws -> SearchNotificationsResponse
+  /// GetAttachmentContent answers a medium that was published inline.
+  func getAttachmentContent(_ request: GetAttachmentContentRequest, context: CallContext) async throws -> GetAttachmentContentResponse
+  /// GetLongLook answers what a watch shows of a notification, also of one that the watch has never seen.
+  func getLongLook(_ request: GetLongLookRequest, context: CallContext) async throws -> GetLongLookResponse
+  /// InvokeAction does what an action of a notification says, and keeps what came of it.
+  func invokeAction(_ request: InvokeActionRequest, context: CallContext) async throws -> InvokeActionResponse
+  /// ListActionRuns pages through what invoked actions came to, newest first; they are kept for 30 days.
+  func listActionRuns(_ request: ListActionRunsRequest, context: CallContext) async throws -> ListActionRunsResponse
+  /// ExplainDelivery answers why a notification was or was not delivered, oldest first; kept for 30 days.
+  func explainDelivery(_ request: ExplainDeliveryRequest, context: CallContext) async throws -> ExplainDeliveryResponse
+  /// GetUnreadSummary answers what the user's Live Activity shows now.
+  func getUnreadSummary(_ request: GetUnreadSummaryRequest, context: CallContext) async throws -> GetUnreadSummaryResponse
+  func getUserSettings(_ request: GetUserSettingsRequest, context: CallContext) async throws -> GetUserSettingsResponse
+  /// UpdateUserSettings changes the fields named by the mask (AIP-134).
+  func updateUserSettings(_ request: UpdateUserSettingsRequest, context: CallContext) async throws -> UpdateUserSettingsResponse
   /// GetUnreadCounts answers the unread counts of every bucket that has any, and their sum.
   func getUnreadCounts(_ request: GetUnreadCountsRequest, context: CallContext) async throws -> GetUnreadCountsResponse
   /// WatchNotifications sends every change of the user's buckets and notifications, in the order of the commits.
@@ -2160,6 +398,12 @@ extension NotificationsServiceProtocol {
     registry.unary(NotificationsServiceMethods.deleteBucket) { request, context in
       try await self.deleteBucket(request, context: context)
     }
+    registry.unary(NotificationsServiceMethods.undeleteBucket) { request, context in
+      try await self.undeleteBucket(request, context: context)
+    }
+    registry.unary(NotificationsServiceMethods.snoozeBucket) { request, context in
+      try await self.snoozeBucket(request, context: context)
+    }
     registry.unary(NotificationsServiceMethods.createNotification) { request, context in
       try await self.createNotification(request, context: context)
     }
@@ -2183,6 +427,54 @@ extension NotificationsServiceProtocol {
     }
     registry.unary(NotificationsServiceMethods.deleteNotifications) { request, context in
       try await self.deleteNotifications(request, context: context)
+    }
+    registry.unary(NotificationsServiceMethods.undeleteNotifications) { request, context in
+      try await self.undeleteNotifications(request, context: context)
+    }
+    registry.unary(NotificationsServiceMethods.listDeletedNotifications) { request, context in
+      try await self.listDeletedNotifications(request, context: context)
+    }
+    registry.unary(NotificationsServiceMethods.markAllNotificationsRead) { request, context in
+      try await self.markAllNotificationsRead(request, context: context)
+    }
+    registry.unary(NotificationsServiceMethods.snoozeNotification) { request, context in
+      try await self.snoozeNotification(request, context: context)
+    }
+    registry.unary(NotificationsServiceMethods.postponeNotification) { request, context in
+      try await self.postponeNotification(request, context: context)
+    }
+    registry.unary(NotificationsServiceMethods.listScheduledNotifications) { request, context in
+      try await self.listScheduledNotifications(request, context: context)
+    }
+    registry.unary(NotificationsServiceMethods.cancelScheduledNotification) { request, context in
+      try await self.cancelScheduledNotification(request, context: context)
+    }
+    registry.unary(NotificationsServiceMethods.searchNotifications) { request, context in
+      try await self.searchNotifications(request, context: context)
+    }
+    registry.unary(NotificationsServiceMethods.getAttachmentContent) { request, context in
+      try await self.getAttachmentContent(request, context: context)
+    }
+    registry.unary(NotificationsServiceMethods.getLongLook) { request, context in
+      try await self.getLongLook(request, context: context)
+    }
+    registry.unary(NotificationsServiceMethods.invokeAction) { request, context in
+      try await self.invokeAction(request, context: context)
+    }
+    registry.unary(NotificationsServiceMethods.listActionRuns) { request, context in
+      try await self.listActionRuns(request, context: context)
+    }
+    registry.unary(NotificationsServiceMethods.explainDelivery) { request, context in
+      try await self.explainDelivery(request, context: context)
+    }
+    registry.unary(NotificationsServiceMethods.getUnreadSummary) { request, context in
+      try await self.getUnreadSummary(request, context: context)
+    }
+    registry.unary(NotificationsServiceMethods.getUserSettings) { request, context in
+      try await self.getUserSettings(request, context: context)
+    }
+    registry.unary(NotificationsServiceMethods.updateUserSettings) { request, context in
+      try await self.updateUserSettings(request, context: context)
     }
     registry.unary(NotificationsServiceMethods.getUnreadCounts) { request, context in
       try await self.getUnreadCounts(request, context: context)
@@ -2219,12 +511,23 @@ public struct NotificationsServiceClient: Sendable {
     try await caller.unary(NotificationsServiceMethods.updateBucket, request, options: options)
   }
 
-  /// DeleteBucket deletes a bucket with its notifications.
+  /// DeleteBucket deletes a bucket with its notifications, for all whom it is shared with; for 30 days UndeleteBucket brings
+  /// it back. Only its owner may; a member leaves by UnshareBucket.
   public func deleteBucket(_ request: DeleteBucketRequest, options: CallOptions = .init()) async throws -> DeleteBucketResponse {
     try await caller.unary(NotificationsServiceMethods.deleteBucket, request, options: options)
   }
 
-  /// CreateNotification publishes into a bucket. With a `request_id` it is safe to repeat (AIP-155).
+  /// UndeleteBucket restores a deleted bucket with the notifications that went with it (AIP-164).
+  public func undeleteBucket(_ request: UndeleteBucketRequest, options: CallOptions = .init()) async throws -> UndeleteBucketResponse {
+    try await caller.unary(NotificationsServiceMethods.undeleteBucket, request, options: options)
+  }
+
+  /// SnoozeBucket holds what is published into a bucket for some minutes; devices are told at the end, in order.
+  public func snoozeBucket(_ request: SnoozeBucketRequest, options: CallOptions = .init()) async throws -> SnoozeBucketResponse {
+    try await caller.unary(NotificationsServiceMethods.snoozeBucket, request, options: options)
+  }
+
+  /// CreateNotification publishes into a bucket, for every member of it. With a `request_id` it is safe to repeat (AIP-155).
   public func createNotification(_ request: CreateNotificationRequest, options: CallOptions = .init()) async throws -> CreateNotificationResponse {
     try await caller.unary(NotificationsServiceMethods.createNotification, request, options: options)
   }
@@ -2261,6 +564,85 @@ public struct NotificationsServiceClient: Sendable {
   /// DeleteNotifications deletes up to 1000 notifications; ids that are already deleted count as done.
   public func deleteNotifications(_ request: DeleteNotificationsRequest, options: CallOptions = .init()) async throws -> DeleteNotificationsResponse {
     try await caller.unary(NotificationsServiceMethods.deleteNotifications, request, options: options)
+  }
+
+  /// UndeleteNotifications restores up to 1000 notifications that were deleted within 30 days; others are left out.
+  public func undeleteNotifications(_ request: UndeleteNotificationsRequest, options: CallOptions = .init()) async throws -> UndeleteNotificationsResponse {
+    try await caller.unary(NotificationsServiceMethods.undeleteNotifications, request, options: options)
+  }
+
+  /// ListDeletedNotifications pages through what can be restored, last deleted first.
+  public func listDeletedNotifications(_ request: ListDeletedNotificationsRequest, options: CallOptions = .init()) async throws -> ListDeletedNotificationsResponse {
+    try await caller.unary(NotificationsServiceMethods.listDeletedNotifications, request, options: options)
+  }
+
+  /// MarkAllNotificationsRead marks everything read that a bucket, or the user, has when the call begins.
+  public func markAllNotificationsRead(_ request: MarkAllNotificationsReadRequest, options: CallOptions = .init()) async throws -> MarkAllNotificationsReadResponse {
+    try await caller.unary(NotificationsServiceMethods.markAllNotificationsRead, request, options: options)
+  }
+
+  /// SnoozeNotification keeps a notification in the lists and hands it to the devices again later.
+  public func snoozeNotification(_ request: SnoozeNotificationRequest, options: CallOptions = .init()) async throws -> SnoozeNotificationResponse {
+    try await caller.unary(NotificationsServiceMethods.snoozeNotification, request, options: options)
+  }
+
+  /// PostponeNotification marks a notification read and brings it back later, unread.
+  public func postponeNotification(_ request: PostponeNotificationRequest, options: CallOptions = .init()) async throws -> PostponeNotificationResponse {
+    try await caller.unary(NotificationsServiceMethods.postponeNotification, request, options: options)
+  }
+
+  /// ListScheduledNotifications pages through what waits for its `deliver_time`, next first.
+  public func listScheduledNotifications(_ request: ListScheduledNotificationsRequest, options: CallOptions = .init()) async throws -> ListScheduledNotificationsResponse {
+    try await caller.unary(NotificationsServiceMethods.listScheduledNotifications, request, options: options)
+  }
+
+  /// CancelScheduledNotification takes back what the caller scheduled.
+  public func cancelScheduledNotification(_ request: CancelScheduledNotificationRequest, options: CallOptions = .init()) async throws -> CancelScheduledNotificationResponse {
+    try await caller.unary(NotificationsServiceMethods.cancelScheduledNotification, request, options: options)
+  }
+
+  /// SearchNotifications finds words in titles, subtitles and bodies, newest first.
+  public func searchNotifications(_ request: SearchNotificationsRequest, options: CallOptions = .init()) async throws -> SearchNotificationsResponse {
+    try await caller.unary(NotificationsServiceMethods.searchNotifications, request, options: options)
+  }
+
+  /// GetAttachmentContent answers a medium that was published inline.
+  public func getAttachmentContent(_ request: GetAttachmentContentRequest, options: CallOptions = .init()) async throws -> GetAttachmentContentResponse {
+    try await caller.unary(NotificationsServiceMethods.getAttachmentContent, request, options: options)
+  }
+
+  /// GetLongLook answers what a watch shows of a notification, also of one that the watch has never seen.
+  public func getLongLook(_ request: GetLongLookRequest, options: CallOptions = .init()) async throws -> GetLongLookResponse {
+    try await caller.unary(NotificationsServiceMethods.getLongLook, request, options: options)
+  }
+
+  /// InvokeAction does what an action of a notification says, and keeps what came of it.
+  public func invokeAction(_ request: InvokeActionRequest, options: CallOptions = .init()) async throws -> InvokeActionResponse {
+    try await caller.unary(NotificationsServiceMethods.invokeAction, request, options: options)
+  }
+
+  /// ListActionRuns pages through what invoked actions came to, newest first; they are kept for 30 days.
+  public func listActionRuns(_ request: ListActionRunsRequest, options: CallOptions = .init()) async throws -> ListActionRunsResponse {
+    try await caller.unary(NotificationsServiceMethods.listActionRuns, request, options: options)
+  }
+
+  /// ExplainDelivery answers why a notification was or was not delivered, oldest first; kept for 30 days.
+  public func explainDelivery(_ request: ExplainDeliveryRequest, options: CallOptions = .init()) async throws -> ExplainDeliveryResponse {
+    try await caller.unary(NotificationsServiceMethods.explainDelivery, request, options: options)
+  }
+
+  /// GetUnreadSummary answers what the user's Live Activity shows now.
+  public func getUnreadSummary(_ request: GetUnreadSummaryRequest, options: CallOptions = .init()) async throws -> GetUnreadSummaryResponse {
+    try await caller.unary(NotificationsServiceMethods.getUnreadSummary, request, options: options)
+  }
+
+  public func getUserSettings(_ request: GetUserSettingsRequest, options: CallOptions = .init()) async throws -> GetUserSettingsResponse {
+    try await caller.unary(NotificationsServiceMethods.getUserSettings, request, options: options)
+  }
+
+  /// UpdateUserSettings changes the fields named by the mask (AIP-134).
+  public func updateUserSettings(_ request: UpdateUserSettingsRequest, options: CallOptions = .init()) async throws -> UpdateUserSettingsResponse {
+    try await caller.unary(NotificationsServiceMethods.updateUserSettings, request, options: options)
   }
 
   /// GetUnreadCounts answers the unread counts of every bucket that has any, and their sum.

@@ -57,7 +57,7 @@ extension SampleFile.Action {
     return action
   }
 
-  private static let types: [String: CampanileAPI.Action.TypeMessage] = [
+  private static let types: [String: ActionType] = [
     "NAVIGATE": .navigate, "BACKGROUND_CALL": .backgroundCall, "MARK_AS_READ": .markAsRead, "SNOOZE": .snooze,
     "POSTPONE": .postpone, "OPEN_NOTIFICATION": .openNotification, "WEBHOOK": .webhook, "DELETE": .delete,
   ]

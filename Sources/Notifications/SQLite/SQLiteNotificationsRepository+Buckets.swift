@@ -111,9 +111,9 @@ extension SQLiteNotificationsRepository {
   }
 
   static let bucketRowsSQL = """
-    SELECT id, read_at_ms FROM notifications WHERE bucket_id = $1 AND id < 'n_~' ORDER BY id LIMIT $2
+    SELECT id, read_at_ms FROM notifications WHERE user_id = $1 AND bucket_id = $2 AND id < 'n_~' ORDER BY id LIMIT $3
     """
-  static let deleteBucketRowsSQL = "DELETE FROM notifications WHERE bucket_id = $1 AND id <= $2"
+  static let deleteBucketRowsSQL = "DELETE FROM notifications WHERE user_id = $1 AND bucket_id = $2 AND id <= $3"
 
   private func deleteBucketStep(
     _ id: String, etag: String, user: String, _ transaction: WriteTransaction
@@ -124,14 +124,16 @@ extension SQLiteNotificationsRepository {
       throw RPCError.etagMismatch(field: "etag", current: Etag.text(version: version))
     }
     let rowsMax = max(1, limits.bucketDeletionRows)
-    let rows = try transaction.query(Self.bucketRowsSQL, [.text(id), .int(rowsMax + 1)], rowsMax: rowsMax + 1) { row in
+    let rows = try transaction.query(
+      Self.bucketRowsSQL, [.text(user), .text(id), .int(rowsMax + 1)], rowsMax: rowsMax + 1
+    ) { row in
       (id: try row.text(0), isRead: !row.isNull(1))
     }
     let isLast = rows.count <= rowsMax
     let doomed = rows.prefix(rowsMax)
     let nowMs = clockMs()
     if let last = doomed.last {
-      try transaction.execute(Self.deleteBucketRowsSQL, [.text(id), .text(last.id)])
+      try transaction.execute(Self.deleteBucketRowsSQL, [.text(user), .text(id), .text(last.id)])
       let unread = doomed.count { !$0.isRead }
       let change = CountChange(notifications: -Int64(doomed.count), unread: -Int64(unread))
       try transaction.addCounts([id: change], user: user)

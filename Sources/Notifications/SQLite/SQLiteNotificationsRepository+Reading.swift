@@ -15,15 +15,15 @@ extension SQLiteNotificationsRepository {
     }
   }
 
-  private static let ofUserSQL = list("user_id = $1")
-  private static let unreadOfUserSQL = list("user_id = $1 AND read_at_ms IS NULL")
-  private static let ofBucketSQL = list("bucket_id = $1")
-  private static let unreadOfBucketSQL = list("bucket_id = $1 AND read_at_ms IS NULL")
+  private static let ofUserSQL = list("")
+  private static let unreadOfUserSQL = list(" AND read_at_ms IS NULL")
+  private static let ofBucketSQL = list(" AND bucket_id = $5")
+  private static let unreadOfBucketSQL = list(" AND bucket_id = $5 AND read_at_ms IS NULL")
 
   private static func list(_ condition: String) -> String {
     """
     SELECT \(NotificationRow.columns) FROM notifications
-    WHERE \(condition) AND id >= $2 AND id < $3 ORDER BY id DESC LIMIT $4
+    WHERE user_id = $1\(condition) AND id >= $2 AND id < $3 ORDER BY id DESC LIMIT $4
     """
   }
 
@@ -38,18 +38,17 @@ extension SQLiteNotificationsRepository {
   func notifications(_ query: NotificationQuery) throws -> [Notification] {
     let sql = Self.listSQL(ofBucket: query.bucketID != nil, isUnreadOnly: query.isUnreadOnly)
     return try read { transaction in
+      var arguments: [SQLValue] = [
+        .text(query.user), .text(query.lowerID), .text(query.upperID), .int(query.pageSize + 1),
+      ]
       if let bucketID = query.bucketID {
-        // A bucket's rows are its owner's: once it is the caller's, so are they.
-        let arguments: [SQLValue] = [.text(query.user), .text(bucketID)]
-        guard try transaction.queryOne(Self.bucketVersionSQL, arguments, { try $0.integer(0) }) != nil else {
-          throw RPCError.bucketNotFound(bucketID, field: "bucketId")
-        }
+        guard
+          try transaction.queryOne(
+            Self.bucketVersionSQL, [.text(query.user), .text(bucketID)], { try $0.integer(0) }) != nil
+        else { throw RPCError.bucketNotFound(bucketID, field: "bucketId") }
+        arguments.append(.text(bucketID))
       }
-      return try transaction.query(
-        sql,
-        [
-          .text(query.bucketID ?? query.user), .text(query.lowerID), .text(query.upperID), .int(query.pageSize + 1),
-        ], NotificationRow.notification)
+      return try transaction.query(sql, arguments, NotificationRow.notification)
     }
   }
 }

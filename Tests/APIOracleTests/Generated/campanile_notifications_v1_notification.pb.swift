@@ -9,6 +9,11 @@
 // For information on using the generated types, please see the documentation:
 //   https://github.com/apple/swift-protobuf/
 
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 import SwiftProtobuf
 
 // If the compiler emits an error on this type, it is because this file
@@ -19,6 +24,146 @@ import SwiftProtobuf
 fileprivate nonisolated struct _GeneratedWithProtocGenSwiftVersion: SwiftProtobuf.ProtobufAPIVersionCheck {
   struct _2: SwiftProtobuf.ProtobufAPIVersion_2 {}
   typealias Version = _2
+}
+
+/// DeliveryState says where a notification stands on its way to the user's devices.
+nonisolated enum Campanile_Notifications_V1_DeliveryState: SwiftProtobuf.Enum, Swift.CaseIterable {
+  typealias RawValue = Int
+  case unspecified // = 0
+
+  /// Waits for its `deliver_time`, unseen by lists, counts and watches.
+  case scheduled // = 1
+
+  /// Seen, but devices are told at `release_time` only: quiet hours or a snoozed bucket.
+  case held // = 2
+
+  /// Handed to the devices at `send_time`.
+  case sent // = 3
+
+  /// Never handed to devices: its bucket is muted or its priority is NO_PUSH.
+  case suppressed // = 4
+
+  /// Snoozed: it stays in the lists and is handed over again at `release_time`.
+  case snoozed // = 5
+
+  /// Postponed: it counts as read until `release_time`, when it comes back unread.
+  case postponed // = 6
+  case UNRECOGNIZED(Int)
+
+  init() {
+    self = .unspecified
+  }
+
+  init?(rawValue: Int) {
+    switch rawValue {
+    case 0: self = .unspecified
+    case 1: self = .scheduled
+    case 2: self = .held
+    case 3: self = .sent
+    case 4: self = .suppressed
+    case 5: self = .snoozed
+    case 6: self = .postponed
+    default: self = .UNRECOGNIZED(rawValue)
+    }
+  }
+
+  var rawValue: Int {
+    switch self {
+    case .unspecified: return 0
+    case .scheduled: return 1
+    case .held: return 2
+    case .sent: return 3
+    case .suppressed: return 4
+    case .snoozed: return 5
+    case .postponed: return 6
+    case .UNRECOGNIZED(let i): return i
+    }
+  }
+
+  // The compiler won't synthesize support with the UNRECOGNIZED case.
+  static let allCases: [Campanile_Notifications_V1_DeliveryState] = [
+    .unspecified,
+    .scheduled,
+    .held,
+    .sent,
+    .suppressed,
+    .snoozed,
+    .postponed,
+  ]
+
+}
+
+/// ActionType says what an action does.
+nonisolated enum Campanile_Notifications_V1_ActionType: SwiftProtobuf.Enum, Swift.CaseIterable {
+  typealias RawValue = Int
+  case unspecified // = 0
+
+  /// Opens the URL in `value`.
+  case navigate // = 1
+
+  /// Calls `METHOD::URL` on the server.
+  case backgroundCall // = 2
+  case markAsRead // = 3
+
+  /// Snoozes the notification's bucket for the minutes in `value`.
+  case snooze // = 4
+
+  /// Postpones the notification by the minutes in `value`.
+  case postpone // = 5
+  case openNotification // = 6
+
+  /// Calls the webhook whose id is `value`.
+  case webhook // = 7
+  case delete // = 8
+  case UNRECOGNIZED(Int)
+
+  init() {
+    self = .unspecified
+  }
+
+  init?(rawValue: Int) {
+    switch rawValue {
+    case 0: self = .unspecified
+    case 1: self = .navigate
+    case 2: self = .backgroundCall
+    case 3: self = .markAsRead
+    case 4: self = .snooze
+    case 5: self = .postpone
+    case 6: self = .openNotification
+    case 7: self = .webhook
+    case 8: self = .delete
+    default: self = .UNRECOGNIZED(rawValue)
+    }
+  }
+
+  var rawValue: Int {
+    switch self {
+    case .unspecified: return 0
+    case .navigate: return 1
+    case .backgroundCall: return 2
+    case .markAsRead: return 3
+    case .snooze: return 4
+    case .postpone: return 5
+    case .openNotification: return 6
+    case .webhook: return 7
+    case .delete: return 8
+    case .UNRECOGNIZED(let i): return i
+    }
+  }
+
+  // The compiler won't synthesize support with the UNRECOGNIZED case.
+  static let allCases: [Campanile_Notifications_V1_ActionType] = [
+    .unspecified,
+    .navigate,
+    .backgroundCall,
+    .markAsRead,
+    .snooze,
+    .postpone,
+    .openNotification,
+    .webhook,
+    .delete,
+  ]
+
 }
 
 /// Notification is one message to a user, kept until it is deleted.
@@ -134,6 +279,73 @@ nonisolated struct Campanile_Notifications_V1_Notification: @unchecked Sendable 
     set {_uniqueStorage()._etag = newValue}
   }
 
+  /// When it is deleted by itself; must be after it is delivered.
+  var expireTime: SwiftProtobuf.Google_Protobuf_Timestamp {
+    get {_storage._expireTime ?? SwiftProtobuf.Google_Protobuf_Timestamp()}
+    set {_uniqueStorage()._expireTime = newValue}
+  }
+  /// Returns true if `expireTime` has been explicitly set.
+  var hasExpireTime: Bool {_storage._expireTime != nil}
+  /// Clears the value of `expireTime`. Subsequent reads from it will return its default value.
+  mutating func clearExpireTime() {_uniqueStorage()._expireTime = nil}
+
+  /// At most 64 characters. A publication with the key of an undeleted one in the same bucket replaces that in place.
+  var collapseKey: String {
+    get {_storage._collapseKey}
+    set {_uniqueStorage()._collapseKey = newValue}
+  }
+
+  /// Keeps the notification back until then, at most a year ahead; absent delivers it at once.
+  var deliverTime: SwiftProtobuf.Google_Protobuf_Timestamp {
+    get {_storage._deliverTime ?? SwiftProtobuf.Google_Protobuf_Timestamp()}
+    set {_uniqueStorage()._deliverTime = newValue}
+  }
+  /// Returns true if `deliverTime` has been explicitly set.
+  var hasDeliverTime: Bool {_storage._deliverTime != nil}
+  /// Clears the value of `deliverTime`. Subsequent reads from it will return its default value.
+  mutating func clearDeliverTime() {_uniqueStorage()._deliverTime = nil}
+
+  var `repeat`: Campanile_Notifications_V1_Repeat {
+    get {_storage._repeat ?? Campanile_Notifications_V1_Repeat()}
+    set {_uniqueStorage()._repeat = newValue}
+  }
+  /// Returns true if ``repeat`` has been explicitly set.
+  var hasRepeat: Bool {_storage._repeat != nil}
+  /// Clears the value of ``repeat``. Subsequent reads from it will return its default value.
+  mutating func clearRepeat() {_uniqueStorage()._repeat = nil}
+
+  /// Set by the server from here on.
+  var deliveryState: Campanile_Notifications_V1_DeliveryState {
+    get {_storage._deliveryState}
+    set {_uniqueStorage()._deliveryState = newValue}
+  }
+
+  /// When a held, snoozed or postponed notification is handed to the devices (again).
+  var releaseTime: SwiftProtobuf.Google_Protobuf_Timestamp {
+    get {_storage._releaseTime ?? SwiftProtobuf.Google_Protobuf_Timestamp()}
+    set {_uniqueStorage()._releaseTime = newValue}
+  }
+  /// Returns true if `releaseTime` has been explicitly set.
+  var hasReleaseTime: Bool {_storage._releaseTime != nil}
+  /// Clears the value of `releaseTime`. Subsequent reads from it will return its default value.
+  mutating func clearReleaseTime() {_uniqueStorage()._releaseTime = nil}
+
+  /// How often it was handed to the devices.
+  var sendCount: Int32 {
+    get {_storage._sendCount}
+    set {_uniqueStorage()._sendCount = newValue}
+  }
+
+  /// When it was deleted; present in the list of deleted ones only.
+  var deleteTime: SwiftProtobuf.Google_Protobuf_Timestamp {
+    get {_storage._deleteTime ?? SwiftProtobuf.Google_Protobuf_Timestamp()}
+    set {_uniqueStorage()._deleteTime = newValue}
+  }
+  /// Returns true if `deleteTime` has been explicitly set.
+  var hasDeleteTime: Bool {_storage._deleteTime != nil}
+  /// Clears the value of `deleteTime`. Subsequent reads from it will return its default value.
+  mutating func clearDeleteTime() {_uniqueStorage()._deleteTime = nil}
+
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
   /// Priority says how a device presents a notification.
@@ -188,6 +400,26 @@ nonisolated struct Campanile_Notifications_V1_Notification: @unchecked Sendable 
   fileprivate var _storage = _StorageClass.defaultInstance
 }
 
+/// Repeat hands a notification to the devices again until it is read or deleted.
+nonisolated struct Campanile_Notifications_V1_Repeat: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// 1 to 1440.
+  var everyMinutes: Int32 = 0
+
+  /// 1 to 100; 0 means 5.
+  var maxCount: Int32 = 0
+
+  /// How often it was repeated; set by the server.
+  var count: Int32 = 0
+
+  var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  init() {}
+}
+
 /// Attachment is a medium shown with a notification.
 nonisolated struct Campanile_Notifications_V1_Attachment: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
@@ -196,11 +428,24 @@ nonisolated struct Campanile_Notifications_V1_Attachment: Sendable {
 
   var mediaType: Campanile_Notifications_V1_Attachment.MediaType = .unspecified
 
-  /// An absolute http or https URL of at most 2048 characters.
+  /// An absolute http or https URL of at most 2048 characters; empty when `data` is given or `content_id` is set.
   var url: String = String()
 
   /// At most 256 characters.
   var name: String = String()
+
+  /// The medium itself, when it is published inline; at most 256 KiB for all attachments of a notification. Kept by the
+  /// server and never answered: GetAttachmentContent has it.
+  var data: Data = Data()
+
+  /// The media type of `data` (RFC 6838), such as `image/png`; needed with it.
+  var contentType: String = String()
+
+  /// Names the kept medium: the SHA-256 of `data` in hexadecimal. Set by the server.
+  var contentID: String = String()
+
+  /// Bytes of the kept medium. Set by the server.
+  var sizeBytes: Int32 = 0
 
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -267,7 +512,7 @@ nonisolated struct Campanile_Notifications_V1_Action: Sendable {
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  var type: Campanile_Notifications_V1_Action.TypeEnum = .unspecified
+  var type: Campanile_Notifications_V1_ActionType = .unspecified
 
   /// What the type needs: a URL, `METHOD::URL`, minutes, or an id; at most 2048 characters.
   var value: String = String()
@@ -282,160 +527,24 @@ nonisolated struct Campanile_Notifications_V1_Action: Sendable {
 
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
-  nonisolated enum TypeEnum: SwiftProtobuf.Enum, Swift.CaseIterable {
-    typealias RawValue = Int
-    case unspecified // = 0
-    case navigate // = 1
-    case backgroundCall // = 2
-    case markAsRead // = 3
-    case snooze // = 4
-    case postpone // = 5
-    case openNotification // = 6
-    case webhook // = 7
-    case delete // = 8
-    case UNRECOGNIZED(Int)
-
-    init() {
-      self = .unspecified
-    }
-
-    init?(rawValue: Int) {
-      switch rawValue {
-      case 0: self = .unspecified
-      case 1: self = .navigate
-      case 2: self = .backgroundCall
-      case 3: self = .markAsRead
-      case 4: self = .snooze
-      case 5: self = .postpone
-      case 6: self = .openNotification
-      case 7: self = .webhook
-      case 8: self = .delete
-      default: self = .UNRECOGNIZED(rawValue)
-      }
-    }
-
-    var rawValue: Int {
-      switch self {
-      case .unspecified: return 0
-      case .navigate: return 1
-      case .backgroundCall: return 2
-      case .markAsRead: return 3
-      case .snooze: return 4
-      case .postpone: return 5
-      case .openNotification: return 6
-      case .webhook: return 7
-      case .delete: return 8
-      case .UNRECOGNIZED(let i): return i
-      }
-    }
-
-    // The compiler won't synthesize support with the UNRECOGNIZED case.
-    static let allCases: [Campanile_Notifications_V1_Action.TypeEnum] = [
-      .unspecified,
-      .navigate,
-      .backgroundCall,
-      .markAsRead,
-      .snooze,
-      .postpone,
-      .openNotification,
-      .webhook,
-      .delete,
-    ]
-
-  }
-
   init() {}
-}
-
-/// Bucket groups notifications.
-nonisolated struct Campanile_Notifications_V1_Bucket: Sendable {
-  // SwiftProtobuf.Message conformance is added in an extension below. See the
-  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
-  // methods supported on all messages.
-
-  /// Set by the server: `b_` and 22 characters.
-  var id: String = String()
-
-  /// 1 to 128 characters.
-  var name: String = String()
-
-  /// At most 1024 characters.
-  var description_p: String {
-    get {_description_p ?? String()}
-    set {_description_p = newValue}
-  }
-  /// Returns true if `description_p` has been explicitly set.
-  var hasDescription_p: Bool {self._description_p != nil}
-  /// Clears the value of `description_p`. Subsequent reads from it will return its default value.
-  mutating func clearDescription_p() {self._description_p = nil}
-
-  /// `#RRGGBB`.
-  var color: String {
-    get {_color ?? String()}
-    set {_color = newValue}
-  }
-  /// Returns true if `color` has been explicitly set.
-  var hasColor: Bool {self._color != nil}
-  /// Clears the value of `color`. Subsequent reads from it will return its default value.
-  mutating func clearColor() {self._color = nil}
-
-  /// An absolute http or https URL of at most 2048 characters.
-  var iconURL: String {
-    get {_iconURL ?? String()}
-    set {_iconURL = newValue}
-  }
-  /// Returns true if `iconURL` has been explicitly set.
-  var hasIconURL: Bool {self._iconURL != nil}
-  /// Clears the value of `iconURL`. Subsequent reads from it will return its default value.
-  mutating func clearIconURL() {self._iconURL = nil}
-
-  /// True when the bucket stands for notifications whose own bucket is gone.
-  var isOrphan: Bool = false
-
-  var createTime: SwiftProtobuf.Google_Protobuf_Timestamp {
-    get {_createTime ?? SwiftProtobuf.Google_Protobuf_Timestamp()}
-    set {_createTime = newValue}
-  }
-  /// Returns true if `createTime` has been explicitly set.
-  var hasCreateTime: Bool {self._createTime != nil}
-  /// Clears the value of `createTime`. Subsequent reads from it will return its default value.
-  mutating func clearCreateTime() {self._createTime = nil}
-
-  var updateTime: SwiftProtobuf.Google_Protobuf_Timestamp {
-    get {_updateTime ?? SwiftProtobuf.Google_Protobuf_Timestamp()}
-    set {_updateTime = newValue}
-  }
-  /// Returns true if `updateTime` has been explicitly set.
-  var hasUpdateTime: Bool {self._updateTime != nil}
-  /// Clears the value of `updateTime`. Subsequent reads from it will return its default value.
-  mutating func clearUpdateTime() {self._updateTime = nil}
-
-  var etag: String = String()
-
-  /// How many unread notifications it holds.
-  var unreadCount: Int32 = 0
-
-  /// How many notifications it holds.
-  var notificationCount: Int32 = 0
-
-  var unknownFields = SwiftProtobuf.UnknownStorage()
-
-  init() {}
-
-  fileprivate var _description_p: String? = nil
-  fileprivate var _color: String? = nil
-  fileprivate var _iconURL: String? = nil
-  fileprivate var _createTime: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
-  fileprivate var _updateTime: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
 }
 
 // MARK: - Code below here is support for the SwiftProtobuf runtime.
 
 fileprivate nonisolated let _protobuf_package = "campanile.notifications.v1"
 
+nonisolated extension Campanile_Notifications_V1_DeliveryState: SwiftProtobuf._ProtoNameProviding {
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0DELIVERY_STATE_UNSPECIFIED\0\u{1}DELIVERY_STATE_SCHEDULED\0\u{1}DELIVERY_STATE_HELD\0\u{1}DELIVERY_STATE_SENT\0\u{1}DELIVERY_STATE_SUPPRESSED\0\u{1}DELIVERY_STATE_SNOOZED\0\u{1}DELIVERY_STATE_POSTPONED\0")
+}
+
+nonisolated extension Campanile_Notifications_V1_ActionType: SwiftProtobuf._ProtoNameProviding {
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0ACTION_TYPE_UNSPECIFIED\0\u{1}ACTION_TYPE_NAVIGATE\0\u{1}ACTION_TYPE_BACKGROUND_CALL\0\u{1}ACTION_TYPE_MARK_AS_READ\0\u{1}ACTION_TYPE_SNOOZE\0\u{1}ACTION_TYPE_POSTPONE\0\u{1}ACTION_TYPE_OPEN_NOTIFICATION\0\u{1}ACTION_TYPE_WEBHOOK\0\u{1}ACTION_TYPE_DELETE\0")
+}
+
 nonisolated extension Campanile_Notifications_V1_Notification: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".Notification"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}id\0\u{3}bucket_id\0\u{1}title\0\u{1}subtitle\0\u{1}body\0\u{1}priority\0\u{1}attachments\0\u{1}actions\0\u{3}tap_action\0\u{3}create_time\0\u{3}update_time\0\u{3}read_time\0\u{3}send_time\0\u{1}etag\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}id\0\u{3}bucket_id\0\u{1}title\0\u{1}subtitle\0\u{1}body\0\u{1}priority\0\u{1}attachments\0\u{1}actions\0\u{3}tap_action\0\u{3}create_time\0\u{3}update_time\0\u{3}read_time\0\u{3}send_time\0\u{1}etag\0\u{3}expire_time\0\u{3}collapse_key\0\u{3}deliver_time\0\u{1}repeat\0\u{3}delivery_state\0\u{3}release_time\0\u{3}send_count\0\u{3}delete_time\0")
 
   fileprivate class _StorageClass {
     var _id: String = String()
@@ -452,6 +561,14 @@ nonisolated extension Campanile_Notifications_V1_Notification: SwiftProtobuf.Mes
     var _readTime: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
     var _sendTime: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
     var _etag: String = String()
+    var _expireTime: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
+    var _collapseKey: String = String()
+    var _deliverTime: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
+    var _repeat: Campanile_Notifications_V1_Repeat? = nil
+    var _deliveryState: Campanile_Notifications_V1_DeliveryState = .unspecified
+    var _releaseTime: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
+    var _sendCount: Int32 = 0
+    var _deleteTime: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
@@ -476,6 +593,14 @@ nonisolated extension Campanile_Notifications_V1_Notification: SwiftProtobuf.Mes
       _readTime = source._readTime
       _sendTime = source._sendTime
       _etag = source._etag
+      _expireTime = source._expireTime
+      _collapseKey = source._collapseKey
+      _deliverTime = source._deliverTime
+      _repeat = source._repeat
+      _deliveryState = source._deliveryState
+      _releaseTime = source._releaseTime
+      _sendCount = source._sendCount
+      _deleteTime = source._deleteTime
     }
   }
 
@@ -508,6 +633,14 @@ nonisolated extension Campanile_Notifications_V1_Notification: SwiftProtobuf.Mes
         case 12: try { try decoder.decodeSingularMessageField(value: &_storage._readTime) }()
         case 13: try { try decoder.decodeSingularMessageField(value: &_storage._sendTime) }()
         case 14: try { try decoder.decodeSingularStringField(value: &_storage._etag) }()
+        case 15: try { try decoder.decodeSingularMessageField(value: &_storage._expireTime) }()
+        case 16: try { try decoder.decodeSingularStringField(value: &_storage._collapseKey) }()
+        case 17: try { try decoder.decodeSingularMessageField(value: &_storage._deliverTime) }()
+        case 18: try { try decoder.decodeSingularMessageField(value: &_storage._repeat) }()
+        case 19: try { try decoder.decodeSingularEnumField(value: &_storage._deliveryState) }()
+        case 20: try { try decoder.decodeSingularMessageField(value: &_storage._releaseTime) }()
+        case 21: try { try decoder.decodeSingularInt32Field(value: &_storage._sendCount) }()
+        case 22: try { try decoder.decodeSingularMessageField(value: &_storage._deleteTime) }()
         default: break
         }
       }
@@ -562,6 +695,30 @@ nonisolated extension Campanile_Notifications_V1_Notification: SwiftProtobuf.Mes
       if !_storage._etag.isEmpty {
         try visitor.visitSingularStringField(value: _storage._etag, fieldNumber: 14)
       }
+      try { if let v = _storage._expireTime {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 15)
+      } }()
+      if !_storage._collapseKey.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._collapseKey, fieldNumber: 16)
+      }
+      try { if let v = _storage._deliverTime {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 17)
+      } }()
+      try { if let v = _storage._repeat {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 18)
+      } }()
+      if _storage._deliveryState != .unspecified {
+        try visitor.visitSingularEnumField(value: _storage._deliveryState, fieldNumber: 19)
+      }
+      try { if let v = _storage._releaseTime {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 20)
+      } }()
+      if _storage._sendCount != 0 {
+        try visitor.visitSingularInt32Field(value: _storage._sendCount, fieldNumber: 21)
+      }
+      try { if let v = _storage._deleteTime {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 22)
+      } }()
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -585,6 +742,14 @@ nonisolated extension Campanile_Notifications_V1_Notification: SwiftProtobuf.Mes
         if _storage._readTime != rhs_storage._readTime {return false}
         if _storage._sendTime != rhs_storage._sendTime {return false}
         if _storage._etag != rhs_storage._etag {return false}
+        if _storage._expireTime != rhs_storage._expireTime {return false}
+        if _storage._collapseKey != rhs_storage._collapseKey {return false}
+        if _storage._deliverTime != rhs_storage._deliverTime {return false}
+        if _storage._repeat != rhs_storage._repeat {return false}
+        if _storage._deliveryState != rhs_storage._deliveryState {return false}
+        if _storage._releaseTime != rhs_storage._releaseTime {return false}
+        if _storage._sendCount != rhs_storage._sendCount {return false}
+        if _storage._deleteTime != rhs_storage._deleteTime {return false}
         return true
       }
       if !storagesAreEqual {return false}
@@ -598,9 +763,49 @@ nonisolated extension Campanile_Notifications_V1_Notification.Priority: SwiftPro
   static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0PRIORITY_UNSPECIFIED\0\u{1}PRIORITY_SILENT\0\u{1}PRIORITY_NORMAL\0\u{1}PRIORITY_CRITICAL\0\u{1}PRIORITY_NO_PUSH\0")
 }
 
+nonisolated extension Campanile_Notifications_V1_Repeat: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  static let protoMessageName: String = _protobuf_package + ".Repeat"
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}every_minutes\0\u{3}max_count\0\u{1}count\0")
+
+  mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularInt32Field(value: &self.everyMinutes) }()
+      case 2: try { try decoder.decodeSingularInt32Field(value: &self.maxCount) }()
+      case 3: try { try decoder.decodeSingularInt32Field(value: &self.count) }()
+      default: break
+      }
+    }
+  }
+
+  func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if self.everyMinutes != 0 {
+      try visitor.visitSingularInt32Field(value: self.everyMinutes, fieldNumber: 1)
+    }
+    if self.maxCount != 0 {
+      try visitor.visitSingularInt32Field(value: self.maxCount, fieldNumber: 2)
+    }
+    if self.count != 0 {
+      try visitor.visitSingularInt32Field(value: self.count, fieldNumber: 3)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  static func ==(lhs: Campanile_Notifications_V1_Repeat, rhs: Campanile_Notifications_V1_Repeat) -> Bool {
+    if lhs.everyMinutes != rhs.everyMinutes {return false}
+    if lhs.maxCount != rhs.maxCount {return false}
+    if lhs.count != rhs.count {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
 nonisolated extension Campanile_Notifications_V1_Attachment: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".Attachment"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}media_type\0\u{1}url\0\u{1}name\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}media_type\0\u{1}url\0\u{1}name\0\u{1}data\0\u{3}content_type\0\u{3}content_id\0\u{3}size_bytes\0")
 
   mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -611,6 +816,10 @@ nonisolated extension Campanile_Notifications_V1_Attachment: SwiftProtobuf.Messa
       case 1: try { try decoder.decodeSingularEnumField(value: &self.mediaType) }()
       case 2: try { try decoder.decodeSingularStringField(value: &self.url) }()
       case 3: try { try decoder.decodeSingularStringField(value: &self.name) }()
+      case 4: try { try decoder.decodeSingularBytesField(value: &self.data) }()
+      case 5: try { try decoder.decodeSingularStringField(value: &self.contentType) }()
+      case 6: try { try decoder.decodeSingularStringField(value: &self.contentID) }()
+      case 7: try { try decoder.decodeSingularInt32Field(value: &self.sizeBytes) }()
       default: break
       }
     }
@@ -626,6 +835,18 @@ nonisolated extension Campanile_Notifications_V1_Attachment: SwiftProtobuf.Messa
     if !self.name.isEmpty {
       try visitor.visitSingularStringField(value: self.name, fieldNumber: 3)
     }
+    if !self.data.isEmpty {
+      try visitor.visitSingularBytesField(value: self.data, fieldNumber: 4)
+    }
+    if !self.contentType.isEmpty {
+      try visitor.visitSingularStringField(value: self.contentType, fieldNumber: 5)
+    }
+    if !self.contentID.isEmpty {
+      try visitor.visitSingularStringField(value: self.contentID, fieldNumber: 6)
+    }
+    if self.sizeBytes != 0 {
+      try visitor.visitSingularInt32Field(value: self.sizeBytes, fieldNumber: 7)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -633,6 +854,10 @@ nonisolated extension Campanile_Notifications_V1_Attachment: SwiftProtobuf.Messa
     if lhs.mediaType != rhs.mediaType {return false}
     if lhs.url != rhs.url {return false}
     if lhs.name != rhs.name {return false}
+    if lhs.data != rhs.data {return false}
+    if lhs.contentType != rhs.contentType {return false}
+    if lhs.contentID != rhs.contentID {return false}
+    if lhs.sizeBytes != rhs.sizeBytes {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -687,94 +912,6 @@ nonisolated extension Campanile_Notifications_V1_Action: SwiftProtobuf.Message, 
     if lhs.destructive != rhs.destructive {return false}
     if lhs.title != rhs.title {return false}
     if lhs.icon != rhs.icon {return false}
-    if lhs.unknownFields != rhs.unknownFields {return false}
-    return true
-  }
-}
-
-nonisolated extension Campanile_Notifications_V1_Action.TypeEnum: SwiftProtobuf._ProtoNameProviding {
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0TYPE_UNSPECIFIED\0\u{1}TYPE_NAVIGATE\0\u{1}TYPE_BACKGROUND_CALL\0\u{1}TYPE_MARK_AS_READ\0\u{1}TYPE_SNOOZE\0\u{1}TYPE_POSTPONE\0\u{1}TYPE_OPEN_NOTIFICATION\0\u{1}TYPE_WEBHOOK\0\u{1}TYPE_DELETE\0")
-}
-
-nonisolated extension Campanile_Notifications_V1_Bucket: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
-  static let protoMessageName: String = _protobuf_package + ".Bucket"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}id\0\u{1}name\0\u{1}description\0\u{1}color\0\u{3}icon_url\0\u{3}is_orphan\0\u{3}create_time\0\u{3}update_time\0\u{1}etag\0\u{3}unread_count\0\u{3}notification_count\0")
-
-  mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
-    while let fieldNumber = try decoder.nextFieldNumber() {
-      // The use of inline closures is to circumvent an issue where the compiler
-      // allocates stack space for every case branch when no optimizations are
-      // enabled. https://github.com/apple/swift-protobuf/issues/1034
-      switch fieldNumber {
-      case 1: try { try decoder.decodeSingularStringField(value: &self.id) }()
-      case 2: try { try decoder.decodeSingularStringField(value: &self.name) }()
-      case 3: try { try decoder.decodeSingularStringField(value: &self._description_p) }()
-      case 4: try { try decoder.decodeSingularStringField(value: &self._color) }()
-      case 5: try { try decoder.decodeSingularStringField(value: &self._iconURL) }()
-      case 6: try { try decoder.decodeSingularBoolField(value: &self.isOrphan) }()
-      case 7: try { try decoder.decodeSingularMessageField(value: &self._createTime) }()
-      case 8: try { try decoder.decodeSingularMessageField(value: &self._updateTime) }()
-      case 9: try { try decoder.decodeSingularStringField(value: &self.etag) }()
-      case 10: try { try decoder.decodeSingularInt32Field(value: &self.unreadCount) }()
-      case 11: try { try decoder.decodeSingularInt32Field(value: &self.notificationCount) }()
-      default: break
-      }
-    }
-  }
-
-  func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
-    // The use of inline closures is to circumvent an issue where the compiler
-    // allocates stack space for every if/case branch local when no optimizations
-    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
-    // https://github.com/apple/swift-protobuf/issues/1182
-    if !self.id.isEmpty {
-      try visitor.visitSingularStringField(value: self.id, fieldNumber: 1)
-    }
-    if !self.name.isEmpty {
-      try visitor.visitSingularStringField(value: self.name, fieldNumber: 2)
-    }
-    try { if let v = self._description_p {
-      try visitor.visitSingularStringField(value: v, fieldNumber: 3)
-    } }()
-    try { if let v = self._color {
-      try visitor.visitSingularStringField(value: v, fieldNumber: 4)
-    } }()
-    try { if let v = self._iconURL {
-      try visitor.visitSingularStringField(value: v, fieldNumber: 5)
-    } }()
-    if self.isOrphan != false {
-      try visitor.visitSingularBoolField(value: self.isOrphan, fieldNumber: 6)
-    }
-    try { if let v = self._createTime {
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 7)
-    } }()
-    try { if let v = self._updateTime {
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 8)
-    } }()
-    if !self.etag.isEmpty {
-      try visitor.visitSingularStringField(value: self.etag, fieldNumber: 9)
-    }
-    if self.unreadCount != 0 {
-      try visitor.visitSingularInt32Field(value: self.unreadCount, fieldNumber: 10)
-    }
-    if self.notificationCount != 0 {
-      try visitor.visitSingularInt32Field(value: self.notificationCount, fieldNumber: 11)
-    }
-    try unknownFields.traverse(visitor: &visitor)
-  }
-
-  static func ==(lhs: Campanile_Notifications_V1_Bucket, rhs: Campanile_Notifications_V1_Bucket) -> Bool {
-    if lhs.id != rhs.id {return false}
-    if lhs.name != rhs.name {return false}
-    if lhs._description_p != rhs._description_p {return false}
-    if lhs._color != rhs._color {return false}
-    if lhs._iconURL != rhs._iconURL {return false}
-    if lhs.isOrphan != rhs.isOrphan {return false}
-    if lhs._createTime != rhs._createTime {return false}
-    if lhs._updateTime != rhs._updateTime {return false}
-    if lhs.etag != rhs.etag {return false}
-    if lhs.unreadCount != rhs.unreadCount {return false}
-    if lhs.notificationCount != rhs.notificationCount {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
