@@ -47,9 +47,10 @@ public final class Store: Sendable {
 
   /// Runs `body` in a transaction and returns after the commit that makes it durable.
   ///
-  /// Writes that wait together share a commit, each in its own savepoint: when `body` throws, its changes alone are
-  /// undone and its error is rethrown. `body` runs on the writer's thread, holds up all other writes, and must not
-  /// wait for anything. A body that has not started when the calling task is cancelled never runs (`CancellationError`).
+  /// Writes that wait together share a commit. When `body` throws, its changes alone are undone and its error is
+  /// rethrown; to undo them without a savepoint for every write, the writes that joined the commit before may be run a
+  /// second time: a body does nothing but read and change the database. It runs on the writer's thread, holds up all
+  /// other writes, and must not wait for anything. A body that has not started when the calling task is cancelled never runs (`CancellationError`).
   ///
   /// Throws `overloaded` when too many writes wait, `diskFull` or `unavailable` when the commit failed (none of the
   /// change is kept), `closed` after `close()`.

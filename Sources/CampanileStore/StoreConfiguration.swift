@@ -39,6 +39,12 @@ public struct StoreConfiguration: Sendable {
   public var cacheKiB = 4_096
   /// Largest size of the file; a change beyond it fails with `diskFull`. Nil: the disk decides.
   public var sizeBytesMax: Int64?
+  /// Called on the writer's thread when a transaction begins, also when it begins anew after a failed write: what writes
+  /// have left behind for the commit belongs to a transaction that is gone.
+  public var onBegin: (@Sendable () -> Void)?
+  /// Run on the writer's thread before each commit, in its transaction, after all writes that it carries: for what follows
+  /// from their changes and need be done once for all of them. When it throws, all of them fail.
+  public var beforeCommit: (@Sendable (WriteTransaction) throws -> Void)?
   /// Told of every commit, on the writer's thread: return quickly.
   public var observer: (@Sendable (CommitObservation) -> Void)?
 

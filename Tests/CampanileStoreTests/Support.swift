@@ -75,9 +75,11 @@ final class Gate: Sendable {
   private let entered = DispatchSemaphore(value: 0)
   private let opened = DispatchSemaphore(value: 0)
 
+  /// A write may run a second time: an open gate stays open.
   func hold() {
     entered.signal()
     opened.wait()
+    opened.signal()
   }
 
   func open() { opened.signal() }

@@ -57,6 +57,20 @@ extension WriteTransaction {
     return sequence
   }
 
+  /// Puts a message into the outbox in place of those of its topic and key that wait: for states of which only the latest
+  /// matters. One whose delivery is under way is delivered, and then this one.
+  ///
+  /// Throws as `enqueue`.
+  @discardableResult
+  public func enqueueLatest(
+    topic: String, key: String, payload: [UInt8], nowMs: Int64, pendingMax: Int64 = Outbox.pendingMax
+  ) throws -> Int64 {
+    let replaced = try execute(
+      "DELETE FROM store_outbox WHERE topic = $1 AND message_key = $2 AND is_dead = 0", [.text(topic), .text(key)])
+    if replaced > 0 { _ = try bump("outbox.pending", by: -Int64(replaced)) }
+    return try enqueue(topic: topic, key: key, payload: payload, nowMs: nowMs, pendingMax: pendingMax)
+  }
+
   /// Adds to a counter of the store and returns its new value.
   func bump(_ name: String, by amount: Int64) throws -> Int64 {
     let value = try queryOne(

@@ -73,6 +73,15 @@ extension ReadTransaction: Sendable {}
 
 /// Queries and changes inside one write. Several writes share a commit, each rolls back alone.
 public final class WriteTransaction: ReadTransaction {
+  /// Whether its changes can be undone without those of the writes before it in the same commit. Then nothing that waits for
+  /// the commit (see `StoreConfiguration.beforeCommit`) may be left behind by its body.
+  public let isUndoneAlone: Bool
+
+  init(_ connection: SQLConnection, isUndoneAlone: Bool) {
+    self.isUndoneAlone = isUndoneAlone
+    super.init(connection, .writing)
+  }
+
   /// Runs an INSERT, UPDATE or DELETE and returns how many rows it changed.
   @discardableResult
   public func execute(_ sql: String, _ arguments: [SQLValue] = []) throws -> Int {

@@ -2,38 +2,57 @@ import GRDBSQLite
 
 /// One transaction that carries many writes. Used by the writer's thread alone.
 ///
-/// The first write of a transaction needs no savepoint: where it fails, the whole transaction holds nothing else and
-/// is begun anew. Every later one gets its own.
+/// Writes join it without savepoints, which would cost as much as a small write does. One that fails before it has changed
+/// anything leaves nothing to undo. One that fails later takes the transaction back to its beginning: the writes that
+/// had joined run once more, and every further one gets a savepoint, so that faulty writes cannot repeat this.
 struct BatchTransaction {
   let connection: SQLConnection
   /// Writes whose changes the transaction holds, to be told after the commit.
   private(set) var joined: [PendingWrite] = []
   /// Writes whose own body failed, with their errors; the others are not touched by it.
   private(set) var failed: [(PendingWrite, any Error)] = []
+  private var usesSavepoints = false
+  private let onBegin: (@Sendable () -> Void)?
 
-  init(_ connection: SQLConnection) throws(StoreError) {
+  init(_ connection: SQLConnection, onBegin: (@Sendable () -> Void)?) throws(StoreError) {
     self.connection = connection
+    self.onBegin = onBegin
     try connection.run("BEGIN IMMEDIATE")
+    onBegin?()
   }
 
   /// Runs one write. Throws only when the transaction as a whole is lost, and then holds `item` neither in `joined`
   /// nor in `failed`.
   mutating func add(_ item: PendingWrite) throws(StoreError) {
-    let needsSavepoint = !joined.isEmpty
-    if needsSavepoint { try connection.run("SAVEPOINT w") }
-    let transaction = WriteTransaction(connection, .writing)
-    defer { transaction.invalidate() }
+    let hasSavepoint = usesSavepoints && !joined.isEmpty
+    if hasSavepoint { try connection.run("SAVEPOINT w") }
+    let changesBefore = sqlite3_total_changes64(connection.handle)
     do {
+      let transaction = WriteTransaction(connection, isUndoneAlone: usesSavepoints)
+      defer { transaction.invalidate() }
       try item.run(in: transaction)
       try checkForeignKeys()
     } catch {
-      try undo(item, error, needsSavepoint)
-      return
+      let hasChanged = sqlite3_total_changes64(connection.handle) != changesBefore
+      return try undo(item, error, hasSavepoint: hasSavepoint, hasChanged: hasChanged)
     }
     // A body may swallow the error with which SQLite rolled everything back.
     guard !connection.isAutocommit else { throw lost(because: nil) }
-    if needsSavepoint { try connection.run("RELEASE w") }
+    if hasSavepoint { try connection.run("RELEASE w") }
     joined.append(item)
+  }
+
+  /// Lets `body` add to what the writes did, once for all of them. A failure is that of the whole transaction.
+  func complete(_ body: @Sendable (WriteTransaction) throws -> Void) throws(StoreError) {
+    guard !joined.isEmpty else { return }
+    let transaction = WriteTransaction(connection, isUndoneAlone: false)
+    defer { transaction.invalidate() }
+    do {
+      try body(transaction)
+    } catch {
+      throw .from(error, path: connection.path)
+    }
+    guard !connection.isAutocommit else { throw lost(because: nil) }
   }
 
   func commit() throws(StoreError) { try connection.run("COMMIT") }
@@ -43,7 +62,9 @@ struct BatchTransaction {
     if !connection.isAutocommit { try? connection.run("ROLLBACK") }
   }
 
-  private mutating func undo(_ item: PendingWrite, _ error: any Error, _ hasSavepoint: Bool) throws(StoreError) {
+  private mutating func undo(
+    _ item: PendingWrite, _ error: any Error, hasSavepoint: Bool, hasChanged: Bool
+  ) throws(StoreError) {
     let cause = error as? StoreError
     // With a full disk SQLite undoes the one statement; after other failures of the disk nothing is certain.
     if let cause, cause.discredits, cause.code != .diskFull { throw cause }
@@ -51,11 +72,28 @@ struct BatchTransaction {
     if hasSavepoint {
       try connection.run("ROLLBACK TO w")
       try connection.run("RELEASE w")
-    } else {
-      try connection.run("ROLLBACK")
-      try connection.run("BEGIN IMMEDIATE")
+    } else if hasChanged {
+      try beginAnew()
     }
     failed.append((item, error))
+  }
+
+  /// Runs everything that had joined once more. What it throws leaves all of it in `joined`, to be told.
+  private mutating func beginAnew() throws(StoreError) {
+    try connection.run("ROLLBACK")
+    try connection.run("BEGIN IMMEDIATE")
+    onBegin?()
+    let again = joined
+    joined = []
+    usesSavepoints = !again.isEmpty
+    for (index, item) in again.enumerated() {
+      do throws(StoreError) {
+        try add(item)
+      } catch {
+        joined += again[index...]
+        throw error
+      }
+    }
   }
 
   /// Deferred foreign keys are checked by COMMIT, where one write's fault would fail all: so ask after each body.

@@ -84,7 +84,7 @@ final class GroupCommitWriter: Sendable {
     let begun = ContinuousClock.now
     var transaction: BatchTransaction
     do throws(StoreError) {
-      transaction = try BatchTransaction(connection)
+      transaction = try BatchTransaction(connection, onBegin: factory.configuration.onBegin)
     } catch {
       for item in rest { item.finish(error) }
       rest = []
@@ -105,6 +105,7 @@ final class GroupCommitWriter: Sendable {
         try transaction.add(item)
         current = nil
       }
+      if let completion = factory.configuration.beforeCommit { try transaction.complete(completion) }
       committing = ContinuousClock.now
       try transaction.commit()
     } catch {
