@@ -92,6 +92,23 @@ import Testing
     #expect(throws: UsageError.self) { try RequestSource.file("/nonexistent/file").read() }
   }
 
+  @Test func readsTheLinesOfAFileAndOfAText() async throws {
+    let file = FileManager.default.temporaryDirectory.appendingPathComponent("lines-\(UUID().uuidString)")
+    defer { try? FileManager.default.removeItem(at: file) }
+    // More than one read, lines over the border between two, empty ones, and no end of line at the end.
+    let lines = (0..<3_000).map { "{\"number\":\($0),\"text\":\"\(String(repeating: "è", count: $0 % 97))\"}" }
+    try Data(lines.joined(separator: "\n\n").utf8).write(to: file)
+    for source in [RequestSource.file(file.path), .text(lines.joined(separator: "\n \n"))] {
+      var found: [String] = []
+      for try await line in try source.lines() { found.append(String(decoding: line, as: UTF8.self)) }
+      #expect(found == lines)
+    }
+    #expect(throws: UsageError.self) { try RequestSource.file("/nonexistent/file").lines() }
+    await #expect(throws: UsageError.self) {
+      for try await _ in try RequestSource.file("/tmp").lines() {}
+    }
+  }
+
   @Test func completionKeepsTheServersOptions() {
     let words = ["campanile", "call", "Get", "--data-dir", "x", "--address=h:1", "--timeout", "1s", "--key"]
     #expect(MethodCompletion.connectionWords(words) == ["--data-dir", "x", "--address=h:1"])

@@ -9,11 +9,13 @@ public struct CallCommand: AsyncParsableCommand {
     abstract: "Calls a method and prints its answer.",
     discussion: """
       The request is JSON, @file, or - for standard input; without one it is the empty message. A method with a stream of
-      requests reads one JSON object a line from standard input. Names of fields are those of `campanile describe METHOD`,
-      in either form (unreadOnly or unread_only).
+      requests reads one JSON object a line, of @file or standard input. Names of fields are those of
+      `campanile describe METHOD`, in either form (unreadOnly or unread_only).
 
         campanile call ListBuckets
         campanile call GetNotification '{"notificationId":"n_…"}' --timeout 2s
+        campanile call ExportUserData > mine.jsonl
+        campanile call ImportUserData @mine.jsonl
       """)
 
   @Argument(help: "Method; abbreviate it as long as it is unique.", completion: MethodCompletion.kind)

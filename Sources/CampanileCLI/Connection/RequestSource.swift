@@ -44,27 +44,45 @@ public enum RequestSource: Sendable, Hashable {
     return data
   }
 
-  /// The requests of a stream, one JSON object a line, empty lines left out. Those of standard input come as they are typed.
+  /// The requests of a stream, one JSON object a line, empty lines left out. A file, of any size, is read as the server takes
+  /// its lines; those of standard input come as they are typed. Throws `UsageError` for a file that cannot be read.
   public func lines() throws(UsageError) -> AsyncThrowingStream<[UInt8], any Error> {
-    guard self == .standardInput || self == .none else {
-      let lines = try read().split(separator: UInt8(ascii: "\n")).map(Array.init).filter { !Self.isBlank($0) }
+    let reader: DescriptorLines
+    switch self {
+    case .text(let text):
+      let lines = text.utf8.split(separator: UInt8(ascii: "\n")).map(Array.init).filter { !Self.isBlank($0) }
       return AsyncThrowingStream { continuation in
         for line in lines { continuation.yield(line) }
         continuation.finish()
       }
+    case .file(let path):
+      let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+      guard descriptor >= 0 else { throw UsageError("cannot read \(path)") }
+      reader = DescriptorLines(descriptor, name: path, isOwned: true)
+    case .none, .standardInput: reader = DescriptorLines(STDIN_FILENO, name: "standard input", isOwned: false)
     }
-    let reader = StandardInputLines()
     return AsyncThrowingStream { try await reader.next() }
   }
 
   static func isBlank(_ line: [UInt8]) -> Bool { line.allSatisfy { $0 == 0x20 || $0 == 0x09 || $0 == 0x0d } }
 }
 
-/// Reads standard input a line at a time, when the next is asked for.
-private actor StandardInputLines {
+/// Reads a file or standard input a line at a time, when the next is asked for.
+private actor DescriptorLines {
+  private let descriptor: Int32
+  private let name: String
+  private let isOwned: Bool
   private var splitter = LineSplitter(lineBytesMax: 16 << 20)
   private var waiting: [[UInt8]] = []
   private var hasEnded = false
+
+  init(_ descriptor: Int32, name: String, isOwned: Bool) {
+    self.descriptor = descriptor
+    self.name = name
+    self.isOwned = isOwned
+  }
+
+  deinit { if isOwned { close(descriptor) } }
 
   func next() async throws -> [UInt8]? {
     while true {
@@ -73,7 +91,7 @@ private actor StandardInputLines {
         if !RequestSource.isBlank(line) { return line }
       }
       if hasEnded { return nil }
-      let part = try await Self.readPart()
+      let part = try await Self.readPart(descriptor, name: name)
       if part.isEmpty {
         hasEnded = true
         waiting = splitter.finish()
@@ -84,13 +102,13 @@ private actor StandardInputLines {
   }
 
   /// A blocking read on a thread of its own, so that no thread of the pool waits for a person.
-  private static func readPart() async throws -> [UInt8] {
+  private static func readPart(_ descriptor: Int32, name: String) async throws -> [UInt8] {
     try await withCheckedThrowingContinuation { continuation in
       let thread = Thread {
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
-        let count = read(STDIN_FILENO, &buffer, buffer.count)
+        let count = read(descriptor, &buffer, buffer.count)
         if count < 0 {
-          continuation.resume(throwing: UsageError("cannot read standard input: \(String(cString: strerror(errno)))"))
+          continuation.resume(throwing: UsageError("cannot read \(name): \(String(cString: strerror(errno)))"))
         } else {
           continuation.resume(returning: Array(buffer.prefix(count)))
         }
