@@ -1,0 +1,329 @@
+"""Notifications at rest and in motion: lists, search, marks, watches; at 100,000 rows, and how they grow. See scripts/bench."""
+
+import argparse
+import json
+import pathlib
+import random
+import select
+import socket
+import sqlite3
+import statistics
+import sys
+import tempfile
+import threading
+import time
+
+from bench import ROOT, Rows, hello, load, median, rss_mb, service
+
+sys.path.append(str(ROOT / "Tests" / "Wire"))
+from campanile_wire import Peer, reason  # noqa: E402
+
+TOKEN = "bench-internal-token"
+PATH = "campanile.notifications.v1.NotificationsService/"
+LOOP = ["--event-loop-threads", "1"]
+USERS = 10
+BUCKETS = 10
+WATCHES = 5_000
+LINKS = 50
+# Each has 10,000 unread ones to mark, in a bucket of its own.
+MARKERS = 3
+MARKED = 10_000
+QUERIES = {
+    "a word that every notification has": "notification x",
+    "the beginning of such a word": "notificat",
+    "a short beginning": "no",
+    "a number behind a word": "order1234",
+    "two words and a beginning": "notification order1",
+    "a phrase": '"notification order17"',
+    "one word without another": "notification -order17",
+    "nothing": "zzzzzzzz",
+}
+
+
+def user(name):
+    return {"campanile-principal": f"user/{name}"}
+
+
+class Link(Peer):
+    """A connection that acts as users."""
+
+    def __init__(self, port):
+        super().__init__(port, timeout_s=120)
+        self.hello(TOKEN)
+
+    def ask(self, name, method, params):
+        """The result, or the reason of the error as a text."""
+        answer = self.call(PATH + method, params, metadata=user(name), timeoutMs=60_000)
+        return reason(answer) if "error" in answer else answer["result"]
+
+
+class Texts:
+    """Notifications whose words are as unevenly common as those of people."""
+
+    def __init__(self):
+        source = random.Random(7)
+        syllables = [a + b for a in "bcdfglmnprst" for b in "aeiou"]
+        words = sorted({"".join(source.choices(syllables, k=source.randint(1, 4))) for _ in range(20_000)})
+        source.shuffle(words)
+        self.pool = source.choices(words, [1 / (i + 1) for i in range(len(words))], k=300_000)
+        self.at = 0
+
+    def words(self, count):
+        self.at = (self.at + count) % (len(self.pool) - count)
+        return " ".join(self.pool[self.at:self.at + count])
+
+    def draft(self, number, bucket):
+        return {"bucketId": bucket, "title": f"Notification order{number} {self.words(3)}", "body": f"x {self.words(24)}"}
+
+
+def fill(link, rows, keep):
+    """Ten users with the same number of notifications, in turns; `keep` is handed each text. Answers the seconds."""
+    texts, buckets = Texts(), {}
+    for index in range(USERS):
+        name = f"u{index}"
+        buckets[name] = [link.ask(name, "CreateBucket", {"bucket": {"name": f"{k}"}})["bucket"]["id"] for k in range(BUCKETS)]
+    spent = 0.0
+    for start in range(0, rows, 1_000):
+        name = f"u{start // 1_000 % USERS}"
+        drafts = [texts.draft(start + k, buckets[name][k % BUCKETS]) for k in range(min(1_000, rows - start))]
+        if keep is not None:
+            keep.extend((name, draft["title"], draft["body"]) for draft in drafts)
+        spent += publish(link, name, drafts)
+    for index in range(MARKERS):
+        name = f"m{index}"
+        bucket = link.ask(name, "CreateBucket", {"bucket": {"name": "m"}})["bucket"]["id"]
+        for start in range(0, MARKED, 1_000):
+            publish(link, name, [{"bucketId": bucket, "title": f"To mark {start + k}"} for k in range(1_000)])
+    return spent
+
+
+def publish(link, name, drafts):
+    started = time.monotonic()
+    result = link.ask(name, "BatchCreateNotifications", {"requests": [{"notification": draft} for draft in drafts]})
+    if isinstance(result, str) or any("error" in one for one in result["results"]):
+        raise RuntimeError(f"publishing failed: {result if isinstance(result, str) else 'an entry was refused'}")
+    return time.monotonic() - started
+
+
+def wait_for_index(link):
+    """Until a search of every user is answered. Answers the seconds."""
+    started = time.monotonic()
+    for name in [f"u{index}" for index in range(USERS)] + [f"m{index}" for index in range(MARKERS)]:
+        while (result := link.ask(name, "SearchNotifications", {"query": "notification"})) == "SEARCH_INDEX_BEHIND":
+            if time.monotonic() - started > 1_800:
+                raise RuntimeError("the index does not catch up")
+            time.sleep(0.2)
+        if isinstance(result, str):
+            raise RuntimeError(result)
+    return time.monotonic() - started
+
+
+def request(name, method, params):
+    return {"jsonrpc": "2.0", "id": "@ID@", "method": PATH + method, "params": params, "metadata": user(name)}
+
+
+def list_rate(port):
+    newest = request("u3", "ListNotifications", {"unreadOnly": True, "pageSize": 50})
+    return median(lambda: load(port, newest, hello=hello(TOKEN))[0])
+
+
+def search_times(port):
+    """For each query the medians of p50 and p99 in milliseconds."""
+    found = {}
+    for label, query in QUERIES.items():
+        one = request("u3", "SearchNotifications", {"query": query})
+        p50, p99 = median(lambda: load(port, one, in_flight=1, duration_ms=600, hello=hello(TOKEN))[1:])
+        found[label] = (p50 / 1_000, p99 / 1_000)
+    return found
+
+
+def plain_search_p99(kept):
+    """The same queries to a plain full-text table in this process: the rows of the user sorted by time."""
+    database = sqlite3.connect(":memory:")
+    database.execute("CREATE TABLE n (id INTEGER PRIMARY KEY, user TEXT, title TEXT, body TEXT)")
+    database.execute("CREATE VIRTUAL TABLE f USING fts5(title, body, content = 'n', content_rowid = 'id', prefix = '2 3 4')")
+    database.executemany("INSERT INTO n (user, title, body) VALUES (?, ?, ?)", kept)
+    database.execute("INSERT INTO f (f) VALUES ('rebuild')")
+    worst = 0.0
+    for query in QUERIES.values():
+        words = query.replace(" -", " NOT ")
+        words = words if words.endswith('"') or "NOT" in words else words + "*"
+        times = []
+        for _ in range(100):
+            started = time.perf_counter()
+            database.execute("SELECT n.* FROM f JOIN n ON n.id = f.rowid WHERE f MATCH ? AND n.user = 'u3' "
+                             "ORDER BY n.id DESC LIMIT 50", (words,)).fetchall()
+            times.append((time.perf_counter() - started) * 1_000)
+        worst = max(worst, sorted(times)[98])
+    return worst
+
+
+class Writer(threading.Thread):
+    """Publishes one after the other and keeps the longest time that one took."""
+
+    def __init__(self, port, bucket):
+        super().__init__(daemon=True)
+        self.link, self.bucket, self.stopped, self.longest, self.count = Link(port), bucket, threading.Event(), 0.0, 0
+
+    def run(self):
+        while not self.stopped.is_set():
+            self.longest = max(self.longest, publish(self.link, "writer", [{"bucketId": self.bucket, "title": "meanwhile"}]))
+            self.count += 1
+
+
+def mark_all(port):
+    """Medians of the milliseconds for 10,000 and of the longest write meanwhile; None while there is no such method."""
+    spent, delays = [], []
+    with Link(port) as link:
+        bucket = link.ask("writer", "CreateBucket", {"bucket": {"name": "w"}})["bucket"]["id"]
+        for index in range(MARKERS):
+            writer = Writer(port, bucket)
+            writer.start()
+            while writer.count < 20:
+                time.sleep(0.005)
+            writer.longest = 0.0
+            started = time.monotonic()
+            result = link.ask(f"m{index}", "MarkAllNotificationsRead", {})
+            spent.append((time.monotonic() - started) * 1_000)
+            time.sleep(0.1)
+            writer.stopped.set()
+            writer.join()
+            if result == "UNIMPLEMENTED":
+                return None
+            if isinstance(result, str) or result.get("changedCount") != MARKED:
+                raise RuntimeError(f"MarkAllNotificationsRead: {result}")
+            delays.append(writer.longest * 1_000)
+    return statistics.median(spent), statistics.median(delays)
+
+
+def event_p50(port, count=500):
+    """Milliseconds from the publisher's send to the watcher's event."""
+    times = []
+    with Link(port) as watcher, Link(port) as publisher:
+        bucket = publisher.ask("watched", "CreateBucket", {"bucket": {"name": "w"}})["bucket"]["id"]
+        watcher.send({"jsonrpc": "2.0", "id": 9, "method": PATH + "WatchNotifications", "params": {}, "metadata": user("watched")})
+        watcher.receive()
+        watcher.send({"jsonrpc": "2.0", "method": "rpc.credit", "params": {"id": 9, "messages": count + 100}})
+        for index in range(count):
+            started = time.perf_counter()
+            publisher.send({"jsonrpc": "2.0", "id": index, "method": PATH + "CreateNotification", "metadata": user("watched"),
+                            "params": {"notification": {"bucketId": bucket, "title": "event"}}})
+            if "notificationCreated" not in watcher.receive()["params"]["message"]:
+                raise RuntimeError("another event than the published one")
+            times.append((time.perf_counter() - started) * 1_000)
+            publisher.receive()
+    return statistics.median(times)
+
+
+def open_watches(port):
+    links = []
+    for _ in range(LINKS):
+        link = Link(port)
+        for index in range(WATCHES // LINKS):
+            link.send({"jsonrpc": "2.0", "id": index, "method": PATH + "WatchNotifications", "params": {}, "metadata": user("many")})
+        for _ in range(WATCHES // LINKS):
+            if "started" not in link.receive()["params"]["message"]:
+                raise RuntimeError("a watch did not start")
+        links.append(link)
+    return links
+
+
+def reach_all(links, publisher, bucket):
+    """Milliseconds until one change has come through every watch."""
+    poll, seen = select.epoll(), {}
+    for link in links:
+        poll.register(link.socket.fileno(), select.EPOLLIN)
+        seen[link.socket.fileno()] = (link.socket, bytearray())
+    started = time.perf_counter()
+    publisher.send({"jsonrpc": "2.0", "id": 1, "method": PATH + "CreateNotification", "metadata": user("many"),
+                    "params": {"notification": {"bucketId": bucket, "title": "to all"}}})
+    waiting = {number: WATCHES // LINKS for number in seen}
+    while waiting:
+        for number, _ in poll.poll(10):
+            one, buffer = seen[number]
+            buffer += one.recv(1 << 20, socket.MSG_DONTWAIT)
+            while len(buffer) >= 4 and len(buffer) >= (size := 4 + int.from_bytes(buffer[:4], "big")):
+                if b'"notificationCreated"' in buffer[4:size]:
+                    waiting[number] -= 1
+                del buffer[:size]
+            if waiting.get(number) == 0:
+                del waiting[number]
+        if time.perf_counter() - started > 10:
+            raise RuntimeError(f"{sum(waiting.values())} watches were not reached")
+    spent = (time.perf_counter() - started) * 1_000
+    publisher.receive()
+    return spent
+
+
+def watches(directory):
+    arguments = ["--watches-per-user-max", "10000", *LOOP]
+    with service("campanile-notifications", *arguments, token=TOKEN, directory=directory, pinned=False) as (process, ports, _):
+        port = ports["rpc"]
+        with Link(port) as publisher:
+            bucket = publisher.ask("many", "CreateBucket", {"bucket": {"name": "w"}})["bucket"]["id"]
+            links = open_watches(port)
+            spent = median(lambda: reach_all(links, publisher, bucket), runs=5)
+            memory = rss_mb(process.pid)
+            for link in links:
+                link.close()
+    return spent, memory
+
+
+def measure(rows, count, base):
+    """All figures at a number of notifications; with `base`, those of fewer, as baselines of the growth."""
+    figures, kept = {}, [] if base is None else None
+    size = f"{count:,} notifications"
+    grown = {} if base is None else {"ratio_at_most": 1.5}
+    with tempfile.TemporaryDirectory() as directory:
+        with service("campanile-notifications", token=TOKEN, directory=directory, pinned=False) as (_, ports, _):
+            with Link(ports["rpc"]) as link:
+                spent = fill(link, count, kept)
+                rows.add(f"published in batches of 1,000, until there are {size}", count / spent, "a second")
+                rows.add("  seconds until all of them are found", wait_for_index(link), "s")
+        with service("campanile-notifications", *LOOP, token=TOKEN, directory=directory) as (_, ports, _):
+            figures["list"] = list_rate(ports["rpc"])
+            rows.add(f"list the newest 50 unread, 1 x 64, S, {size}", figures["list"], "calls/s", base and base["list"],
+                     at_least=8_000, **({"ratio_at_least": round(1 / 1.5, 3)} if base else {}))
+            each = search_times(ports["rpc"])
+            figures["search p50"], figures["search"] = (max(times[k] for times in each.values()) for k in (0, 1))
+            plain = base["search"] if base else plain_search_p99(kept)
+            note = "fewer" if base else "plain FTS5, in process"
+            rows.add(f"search, sequential p99, S, {size} (baseline: {note})", figures["search"], "ms", plain, at_most=5, **grown)
+            rows.add("  p50 of the slowest query", figures["search p50"], "ms", base and base["search p50"], **grown)
+            for label, (p50, p99) in each.items():
+                rows.add(f"  {label}: p50", p50, "ms")
+                rows.add("    p99", p99, "ms")
+        with service("campanile-notifications", token=TOKEN, directory=directory, pinned=False) as (_, ports, _):
+            figures["event"] = median(lambda: event_p50(ports["rpc"]))
+            rows.add(f"publish to event at a watching client, p50, {size}", figures["event"], "ms", base and base["event"],
+                     at_most=2, **grown)
+            marked = mark_all(ports["rpc"])
+            if marked is None:
+                print("  MarkAllNotificationsRead is not served: left out", flush=True)
+            else:
+                figures["mark"], delay = marked
+                rows.add(f"mark all read, {MARKED:,} unread, {size}", figures["mark"], "ms", base and base.get("mark"),
+                         at_most=150, **grown)
+                rows.add("  longest write of another meanwhile", delay, "ms", at_most=50)
+        figures["reach"], memory = watches(directory)
+        rows.add(f"one change reaches {WATCHES:,} open watches, {size}", figures["reach"], "ms", base and base["reach"],
+                 at_most=250, **grown)
+        rows.add("  RSS with them", memory, "MB", at_most=150)
+    return figures
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", type=pathlib.Path)
+    parser.add_argument("--rows", type=int, default=100_000, help="with more than 100,000, also how the figures grow")
+    arguments = parser.parse_args()
+    rows = Rows()
+    rows.head()
+    base = measure(rows, min(arguments.rows, 100_000), None)
+    if arguments.rows > 100_000:
+        measure(rows, arguments.rows, base)
+    rows.write(arguments.json)
+
+
+if __name__ == "__main__":
+    main()
