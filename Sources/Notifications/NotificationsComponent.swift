@@ -1,32 +1,82 @@
+import CampanileAPI
+public import CampanileRPC
 public import CampanileStore
 
-/// The service with the store below it, as an executable or a test runs it.
+/// The services with the store below them, as an executable or a test runs them.
 public final class NotificationsComponent: Sendable {
   public let service: NotificationsService
+  public let sharing: SharingService
+  public let automation: AutomationService
+  public let delivery: DeliveryService
+  /// Export and import.
+  public let transfer: TransferService
   public let store: Store
+  let timers: TimerLoop
   private let compactor: ChangeLogCompactor
+  let board: CommitBoard
+  /// Rung by every commit.
+  private let searchBell = WatchBell()
 
   /// Opens the store (see `Store.init` for what it throws) and prepares the change log.
   ///
   /// `nowMs` is the wall clock in milliseconds since 1970, `random` a source of 64 random bits.
-  public init(
+  public convenience init(
     store configuration: StoreConfiguration, limits: NotificationsLimits = NotificationsLimits(),
-    retention: ChangeRetention = ChangeRetention(), nowMs: @escaping @Sendable () -> Int64,
+    retention: ChangeRetention = ChangeRetention(), actions: ActionLimits = ActionLimits(),
+    nowMs: @escaping @Sendable () -> Int64,
     random: @escaping @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) }
   ) async throws {
+    try await self.init(
+      store: configuration, limits: limits, retention: retention, sender: try actions.sender(nowMs: nowMs),
+      nowMs: nowMs, random: random)
+  }
+
+  /// `sender` makes the requests of actions.
+  init(
+    store configuration: StoreConfiguration, limits: NotificationsLimits, retention: ChangeRetention,
+    sender: any HTTPActionSending, nowMs: @escaping @Sendable () -> Int64, random: @escaping @Sendable () -> UInt64
+  ) async throws {
+    let hub = WatchHub(limits: limits)
+    let board = CommitBoard(hub: hub, nowMs: nowMs)
+    self.board = board
+    var configuration = configuration
+    configuration.onBegin = { board.begin() }
+    configuration.beforeCommit = { try board.complete($0) }
+    let (observer, searchBell) = (configuration.observer, searchBell)
+    configuration.observer = { commit in
+      board.committed()
+      searchBell.ring()
+      observer?(commit)
+    }
     let store = try Store(configuration, migrations: NotificationsMigrations.all)
     self.store = store
     compactor = ChangeLogCompactor(store: store, retention: retention)
+    automation = AutomationService(store: store, limits: limits, board: board, clockMs: nowMs, random: random)
     do {
-      service = try await NotificationsService(store: store, limits: limits, clockMs: nowMs, random: random)
+      let repository = try await SQLiteNotificationsRepository(
+        store: store, limits: limits, board: board, clockMs: nowMs, random: random)
+      let runner = ActionRunner(repository: repository, sender: sender, random: random)
+      service = NotificationsService(repository: repository, limits: limits, hub: hub, actions: runner)
+      sharing = SharingService(repository: repository, notifications: service)
+      delivery = DeliveryService(repository: repository, limits: limits)
+      transfer = TransferService(store: store, limits: limits, board: board, clockMs: nowMs)
+      timers = TimerLoop(repository: repository, hub: hub) { runID, user in
+        try await runner.retry(runID, user: user)
+      }
     } catch {
       await store.close()
       throw error
     }
   }
 
+  /// What a server offers to callers.
+  public var services: [any RPCService] { [service, sharing, automation, delivery, transfer] }
+
   /// Open watches.
   public var watchCount: Int { service.watchCount }
+
+  /// Runs what is due at a time (schedules, releases, repeats, expiries, heartbeats, retries) until the task is cancelled.
+  public func runTimers() async { await timers.run() }
 
   /// Drops changes and idempotent replies that are past their time, in small batches that never hold up writers for long.
   /// Answers how many rows went; call it about once a minute.
@@ -34,6 +84,20 @@ public final class NotificationsComponent: Sendable {
   public func maintain(nowMs: Int64) async throws -> Int {
     // Bounded: what is left over is for the next time.
     try await compactor.compact(nowMs: nowMs, batchesMax: 200) + store.purgeIdempotency(nowMs: nowMs)
+      + applyRetention(nowMs: nowMs)
+  }
+
+  /// Deletes what the buckets' policies say, and drops what can no longer be restored or asked for.
+  private func applyRetention(nowMs: Int64) async throws -> Int {
+    try await RetentionJob(store: store, board: board).run(nowMs: nowMs)
+      + ExpiredRows(store: store, board: board).purge(nowMs: nowMs)
+  }
+
+  /// Waits for the next commit, brings the search index up to date and returns. To be called again and again; a search
+  /// that comes between does by itself what is missing of its user's.
+  public func indexForSearch() async throws {
+    try await searchBell.wait()
+    try await SearchIndexer(store: store).drain()
   }
 
   /// Ends the watches with UNAVAILABLE, so that a drain does not wait for them.

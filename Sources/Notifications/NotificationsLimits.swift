@@ -16,6 +16,19 @@ public struct NotificationsLimits: Sendable, Hashable {
   public var watchesMax = 10_000
   /// Changes that a watch reads from the log at once.
   public var watchPageRows = 64
+  /// Copies that one call may make, which is its notifications times the members of their buckets. More:
+  /// RESOURCE_EXHAUSTED, reason `COPIES_EXHAUSTED`.
+  public var copiesPerCallMax = 20_000
+  /// Deleted notifications of one user that can be restored. What is deleted beyond is gone at once.
+  public var deletedPerUserMax = 100_000
+  /// Scheduled notifications of one user. One more: RESOURCE_EXHAUSTED, reason `SCHEDULED_EXHAUSTED`.
+  public var scheduledPerUserMax = 10_000
+  /// Members of one bucket beside its owner. One more: RESOURCE_EXHAUSTED, reason `SHARES_EXHAUSTED`.
+  public var sharesPerBucketMax = 100
+  /// Publish keys of one bucket. One more: RESOURCE_EXHAUSTED, reason `PUBLISH_KEYS_EXHAUSTED`.
+  public var publishKeysPerBucketMax = 100
+  /// Notifications that one commit marks, deletes or restores on the way to more of them.
+  public var rowsPerCommit = 1_000
   /// Notifications that leave with their bucket in one commit; a fuller bucket takes several.
   public var bucketDeletionRows = 2_000
 

@@ -12,9 +12,7 @@ extension NotificationsService {
     let repeatable = try RepeatableRequest(
       request.requestId, unnamed, method: NotificationsServiceMethods.createBucket, user: user)
     var response = CreateBucketResponse()
-    response.bucket = try await changing(user) {
-      try await repository.createBucket(draft, user: user, repeatable: repeatable)
-    }
+    response.bucket = try await repository.createBucket(draft, user: user, repeatable: repeatable)
     return response
   }
 
@@ -45,19 +43,34 @@ extension NotificationsService {
     for field in fields { BucketRules.check(field, of: change, "bucket", &violations) }
     try violations.check()
     var response = UpdateBucketResponse()
-    response.bucket = try await changing(user) {
-      try await repository.updateBucket(change, fields: fields, user: user)
-    }
+    response.bucket = try await repository.updateBucket(change, fields: fields, user: user)
     return response
   }
 
   public func deleteBucket(_ request: DeleteBucketRequest, context: CallContext) async throws -> DeleteBucketResponse {
     let user = try context.requireUser()
-    let count = try await changing(user) {
-      try await repository.deleteBucket(request.bucketId, etag: request.etag, user: user)
-    }
+    let count = try await repository.deleteBucket(request.bucketId, etag: request.etag, user: user)
     var response = DeleteBucketResponse()
     response.deletedNotificationCount = Int32(clamping: count)
+    return response
+  }
+
+  public func undeleteBucket(
+    _ request: UndeleteBucketRequest, context: CallContext
+  ) async throws -> UndeleteBucketResponse {
+    var response = UndeleteBucketResponse()
+    response.bucket = try await repository.undeleteBucket(request.bucketId, user: try context.requireUser())
+    return response
+  }
+
+  public func snoozeBucket(_ request: SnoozeBucketRequest, context: CallContext) async throws -> SnoozeBucketResponse {
+    let user = try context.requireUser()
+    var violations = Violations()
+    RequestChecks.minutes(request.minutes, from: 0, &violations)
+    try violations.check()
+    var response = SnoozeBucketResponse()
+    response.bucket = try await repository.snoozeBucket(
+      request.bucketId, minutes: Int64(request.minutes), field: "bucketId", user: user)
     return response
   }
 }

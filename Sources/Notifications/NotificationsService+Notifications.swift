@@ -6,14 +6,10 @@ extension NotificationsService {
     _ request: CreateNotificationRequest, context: CallContext
   ) async throws -> CreateNotificationResponse {
     let user = try context.requireUser()
-    var violations = Violations()
-    let draft = RequestChecks.creation(request, "", &violations)
-    try violations.check()
+    let draft = try self.draft(request, "", user: user)
     let repeatable = try Self.repeatable(request, user: user)
     var response = CreateNotificationResponse()
-    response.notification = try await changing(user) {
-      try await repository.createNotification(draft, user: user, repeatable: repeatable)
-    }
+    response.notification = try await repository.createNotification(draft, user: user, repeatable: repeatable)
     return response
   }
 
@@ -25,9 +21,9 @@ extension NotificationsService {
     RequestChecks.count(request.requests.count, "requests", limits, &violations)
     try violations.check()
     let entries = try request.requests.enumerated().map { index, entry in
-      try Self.entry(entry, path: "requests[\(index)].", user: user)
+      try self.entry(entry, path: "requests[\(index)].", user: user)
     }
-    let results = try await changing(user) { try await repository.createNotifications(entries, user: user) }
+    let results = try await repository.createNotifications(entries, user: user)
     var response = BatchCreateNotificationsResponse()
     response.results = results.map(Self.result)
     return response
@@ -63,12 +59,14 @@ extension NotificationsService {
     let change = request.notification ?? Notification()
     if request.notification == nil { violations.add("notification", "must be given", .required) }
     let fields = UpdateMask.fields(request.updateMask, for: change, as: NotificationField.self, &violations)
-    for field in fields { NotificationRules.check(field, of: change, "notification", &violations) }
-    try violations.check()
-    var response = UpdateNotificationResponse()
-    response.notification = try await changing(user) {
-      try await repository.updateNotification(change, fields: fields, user: user)
+    for field in fields {
+      NotificationRules.check(field, of: change, "notification", nowMs: repository.clockMs(), &violations)
     }
+    try violations.check()
+    let draft = try NotificationDraft(change)
+    var response = UpdateNotificationResponse()
+    response.notification = try await repository.updateNotification(
+      draft.notification, contents: draft.contents, fields: fields, user: user)
     return response
   }
 
@@ -83,17 +81,39 @@ extension NotificationsService {
       request.requestId, unnamed, method: NotificationsServiceMethods.createNotification, user: user)
   }
 
-  private static func entry(
+  private func entry(
     _ request: CreateNotificationRequest, path: String, user: String
   ) throws(RPCError) -> NewNotification {
-    var violations = Violations()
-    let draft = RequestChecks.creation(request, path, &violations)
+    let draft: NotificationDraft
     do throws(RPCError) {
-      try violations.check()
+      draft = try self.draft(request, path, user: user)
     } catch {
       return NewNotification(path: path, draft: .failure(error))
     }
-    return NewNotification(path: path, draft: .success(draft), repeatable: try repeatable(request, user: user))
+    return NewNotification(
+      path: path, draft: .success(draft), repeatable: try Self.repeatable(request, user: user))
+  }
+
+  /// What a request publishes: rendered from its template where it names one, and checked.
+  func draft(
+    _ request: CreateNotificationRequest, _ path: String, user: String
+  ) throws(RPCError) -> NotificationDraft {
+    var violations = Violations()
+    RequestChecks.requestID(request.requestId, "\(path)requestId", &violations)
+    guard var notification = request.notification else {
+      throw .invalidField("\(path)notification", "must be given", reason: Reason.required.rawValue)
+    }
+    RequestChecks.clearOutput(&notification)
+    if !request.templateId.isEmpty {
+      let template = try repository.template(request.templateId, user: user, field: "\(path)templateId")
+      TemplateRules.render(
+        template: template, variables: request.variables, into: &notification, prefix: path, &violations)
+    } else if !request.variables.isEmpty {
+      violations.add("\(path)variables", "needs a templateId", .required)
+    }
+    NotificationRules.check(notification, "\(path)notification", nowMs: repository.clockMs(), &violations)
+    try violations.check()
+    return try NotificationDraft(notification, heartbeatID: request.heartbeatId)
   }
 
   private static func result(_ result: Result<Notification, RPCError>) -> BatchCreateResult {

@@ -94,6 +94,100 @@ import Testing
       }
     ),
     (
+      NotificationsServiceMethods.undeleteBucket,
+      { service, _, bucket, context in
+        var request = UndeleteBucketRequest()
+        request.bucketId = bucket
+        _ = try await service.undeleteBucket(request, context: context)
+      }
+    ),
+    (
+      NotificationsServiceMethods.snoozeBucket,
+      { service, _, bucket, context in
+        var request = SnoozeBucketRequest()
+        request.bucketId = bucket
+        request.minutes = 5
+        _ = try await service.snoozeBucket(request, context: context)
+      }
+    ),
+    (
+      NotificationsServiceMethods.markAllNotificationsRead,
+      { service, _, bucket, context in
+        var request = MarkAllNotificationsReadRequest()
+        request.bucketId = bucket
+        _ = try await service.markAllNotificationsRead(request, context: context)
+      }
+    ),
+    (
+      NotificationsServiceMethods.snoozeNotification,
+      { service, notification, _, context in
+        var request = SnoozeNotificationRequest()
+        request.notificationId = notification
+        request.minutes = 5
+        _ = try await service.snoozeNotification(request, context: context)
+      }
+    ),
+    (
+      NotificationsServiceMethods.postponeNotification,
+      { service, notification, _, context in
+        var request = PostponeNotificationRequest()
+        request.notificationId = notification
+        request.minutes = 5
+        _ = try await service.postponeNotification(request, context: context)
+      }
+    ),
+    (
+      NotificationsServiceMethods.cancelScheduledNotification,
+      { service, notification, _, context in
+        var request = CancelScheduledNotificationRequest()
+        request.notificationId = notification
+        _ = try await service.cancelScheduledNotification(request, context: context)
+      }
+    ),
+    (
+      NotificationsServiceMethods.searchNotifications,
+      { service, _, bucket, context in
+        var request = SearchNotificationsRequest()
+        request.bucketId = bucket
+        request.query = "secret"
+        _ = try await service.searchNotifications(request, context: context)
+      }
+    ),
+    (
+      NotificationsServiceMethods.getLongLook,
+      { service, notification, _, context in
+        var request = GetLongLookRequest()
+        request.notificationId = notification
+        _ = try await service.getLongLook(request, context: context)
+      }
+    ),
+    (
+      NotificationsServiceMethods.invokeAction,
+      { service, notification, _, context in
+        var request = InvokeActionRequest()
+        request.notificationId = notification
+        request.actionId = "delete"
+        _ = try await service.invokeAction(request, context: context)
+      }
+    ),
+    (
+      NotificationsServiceMethods.explainDelivery,
+      { service, notification, _, context in
+        var request = ExplainDeliveryRequest()
+        request.notificationId = notification
+        _ = try await service.explainDelivery(request, context: context)
+      }
+    ),
+    (
+      NotificationsServiceMethods.getAttachmentContent,
+      { service, notification, _, context in
+        var request = GetAttachmentContentRequest()
+        request.notificationId = notification
+        request.contentId = "x"
+        _ = try await service.getAttachmentContent(request, context: context)
+      }
+    ),
+    (
       NotificationsServiceMethods.watchNotifications,
       { service, _, bucket, context in
         var request = WatchNotificationsRequest()
@@ -138,7 +232,11 @@ import Testing
   }
 
   @Test func everyMethodIsCovered() {
-    let others: Set = ["CreateBucket", "ListBuckets", "DeleteNotifications", "GetUnreadCounts"]
+    let others: Set = [
+      "CreateBucket", "ListBuckets", "DeleteNotifications", "GetUnreadCounts", "UndeleteNotifications",
+      "ListDeletedNotifications", "ListScheduledNotifications", "ListActionRuns", "GetUnreadSummary",
+      "GetUserSettings", "UpdateUserSettings",
+    ]
     #expect(Set(Self.calls.map(\.method.name)).union(others) == Set(NotificationsServiceMethods.all.map(\.name)))
   }
 
@@ -152,6 +250,13 @@ import Testing
       { service, _, _, context in _ = try await service.listBuckets(.init(), context: context) },
       { service, _, _, context in _ = try await service.deleteNotifications(.init(), context: context) },
       { service, _, _, context in _ = try await service.getUnreadCounts(.init(), context: context) },
+      { service, _, _, context in _ = try await service.undeleteNotifications(.init(), context: context) },
+      { service, _, _, context in _ = try await service.listDeletedNotifications(.init(), context: context) },
+      { service, _, _, context in _ = try await service.listScheduledNotifications(.init(), context: context) },
+      { service, _, _, context in _ = try await service.listActionRuns(.init(), context: context) },
+      { service, _, _, context in _ = try await service.getUnreadSummary(.init(), context: context) },
+      { service, _, _, context in _ = try await service.getUserSettings(.init(), context: context) },
+      { service, _, _, context in _ = try await service.updateUserSettings(.init(), context: context) },
     ]
     for call in Self.calls.map(\.call) + more {
       #expect(await failure { try await call(service, "n_x", "b_x", nobody) }?.code == .unauthenticated)

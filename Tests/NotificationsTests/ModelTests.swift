@@ -14,6 +14,7 @@ import Testing
   struct Model {
     var buckets: [String] = []
     var notifications: [String: Notification] = [:]
+    var deleted: [String] = []
 
     var unread: [String: Int32] {
       Dictionary(grouping: notifications.values.filter { $0.readTime == nil }, by: \.bucketId).mapValues {
@@ -57,7 +58,7 @@ import Testing
     var some: [String] = []
     if !known.isEmpty { for _ in 0..<3 { some.append(known[source.below(known.count)]) } }
     let target = model.buckets.isEmpty ? nil : model.buckets[source.below(model.buckets.count)]
-    switch (source.below(12), target) {
+    switch (source.below(16), target) {
     case (0, _), (_, nil): model.buckets.append(try await service.makeBucket("bucket \(step)", context).id)
     case (1...4, let target?):
       let made = try await service.make("n \(step)", in: target, context)
@@ -93,6 +94,35 @@ import Testing
       let count = try await service.deleteNotifications(request, context: context).deletedCount
       #expect(Int(count) == Set(some).count)
       for id in some { model.notifications[id] = nil }
+      model.deleted += some
+    case (12, _):
+      var request = MarkAllNotificationsReadRequest()
+      if let target, source.below(2) == 0 { request.bucketId = target }
+      let concerned = model.notifications.values.filter { one in
+        one.readTime == nil && (request.bucketId.isEmpty || one.bucketId == request.bucketId)
+      }
+      let count = try await service.markAllNotificationsRead(request, context: context).changedCount
+      #expect(Int(count) == concerned.count)
+      try await refresh(concerned.map(\.id), &model, service, context)
+    case (13, _) where !model.deleted.isEmpty:
+      var request = UndeleteNotificationsRequest()
+      request.notificationIds = model.deleted.suffix(3)
+      _ = try await service.undeleteNotifications(request, context: context)
+      try await refresh(request.notificationIds, &model, service, context)
+      model.deleted.removeLast(request.notificationIds.count)
+    case (14, let target?) where source.below(3) == 0:
+      var request = DeleteBucketRequest()
+      request.bucketId = target
+      _ = try await service.deleteBucket(request, context: context)
+      var undelete = UndeleteBucketRequest()
+      undelete.bucketId = target
+      _ = try await service.undeleteBucket(undelete, context: context)
+      try await refresh(
+        model.notifications.values.filter { $0.bucketId == target }.map(\.id), &model, service, context)
+    case (15, _) where !some.isEmpty:
+      var request = PostponeNotificationRequest()
+      (request.notificationId, request.minutes) = (some[0], 1)
+      model.notifications[some[0]] = try await service.postponeNotification(request, context: context).notification
     case (11, let target?) where source.below(4) == 0:
       var request = DeleteBucketRequest()
       request.bucketId = target
@@ -101,6 +131,19 @@ import Testing
       model.buckets.removeAll { $0 == target }
       model.notifications = model.notifications.filter { $0.value.bucketId != target }
     default: break
+    }
+  }
+
+  /// Takes over how notifications are now; those that do not exist are left out.
+  private static func refresh(
+    _ ids: [String], _ model: inout Model, _ service: NotificationsService, _ context: CallContext
+  ) async throws {
+    for id in ids {
+      var get = GetNotificationRequest()
+      get.notificationId = id
+      do {
+        model.notifications[id] = try await service.getNotification(get, context: context).notification
+      } catch let error as RPCError where error.code == .notFound {}
     }
   }
 
@@ -158,7 +201,7 @@ import Testing
     let counted = """
       SELECT (SELECT count(*) FROM notifications WHERE user_id = $1),
         (SELECT count(*) FROM notifications WHERE user_id = $1 AND read_at_ms IS NULL),
-        (SELECT count(*) FROM buckets WHERE user_id = $1)
+        (SELECT count(*) FROM buckets WHERE user_id = $1 AND deleted_at_ms IS NULL)
       """
     var sums: [[Int64]] = []
     try component.store.read { transaction in

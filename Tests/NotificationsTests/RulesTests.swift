@@ -76,7 +76,7 @@ import Testing
     bad.actions = Array(repeating: Action(), count: 17)
     bad.tapAction = Action()
     var violations = Violations()
-    NotificationRules.check(bad, "notification", &violations)
+    NotificationRules.check(bad, "notification", nowMs: 0, &violations)
     #expect(
       violations.items.map { "\($0.field) \($0.reason)" } == [
         "notification.title REQUIRED", "notification.subtitle TOO_LONG", "notification.body TEXT_INVALID",

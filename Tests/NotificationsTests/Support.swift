@@ -23,10 +23,14 @@ final class Fixture: Sendable {
 
   deinit { try? FileManager.default.removeItem(at: directory) }
 
-  func open() async throws -> NotificationsComponent {
+  var configuration: StoreConfiguration {
     var configuration = StoreConfiguration(path: directory.appendingPathComponent("notifications.sqlite").path)
     configuration.durability = .normal
-    return try await NotificationsComponent(
+    return configuration
+  }
+
+  func open() async throws -> NotificationsComponent {
+    try await NotificationsComponent(
       store: configuration, limits: limits, retention: retention, nowMs: { self.nowMs.load(ordering: .relaxed) },
       random: { UInt64.random(in: .min ... .max) })
   }

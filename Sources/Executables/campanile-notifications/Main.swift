@@ -11,6 +11,8 @@ enum Main {
   private static let notificationsMax = "notifications-per-user-max"
   private static let userWatchesMax = "watches-per-user-max"
   private static let watchesMax = "watches-max"
+  private static let actionAddresses = "action-allowed-addresses"
+  private static let actionTimeoutMs = "action-timeout-ms"
 
   static func main() async {
     let settings: [Setting] = [
@@ -20,6 +22,10 @@ enum Main {
       .int(notificationsMax, default: 1_000_000, in: 1...100_000_000, help: "notifications a user may have"),
       .int(userWatchesMax, default: 100, in: 1...10_000, help: "watches a user may have open"),
       .int(watchesMax, default: 10_000, in: 1...1_000_000, help: "watches that may be open in all"),
+      .string(
+        actionAddresses, default: "",
+        help: "blocks beside the public Internet that actions may call, such as 10.1.0.0/16,fd00::/8"),
+      .int(actionTimeoutMs, default: 10_000, in: 100...60_000, help: "how long the request of an action may take"),
     ]
     let specification = ServiceSpecification(name: "campanile-notifications", defaultPort: 7401, settings: settings)
     await ServiceMain.main(specification) { context in try await open(context) }
@@ -38,15 +44,30 @@ enum Main {
     var store = StoreConfiguration(path: "\(try settings.string(CommonSettings.dataDir))/notifications.sqlite")
     store.durability = try settings.string(CommonSettings.durability) == "normal" ? .normal : .full
     let component = try await NotificationsComponent(
-      store: store, limits: limits, retention: retention, nowMs: { WallClock.nowMs() })
-    var components = ServiceComponents(rpcServices: [component.service])
+      store: store, limits: limits, retention: retention, actions: try actionLimits(settings),
+      nowMs: { WallClock.nowMs() })
+    var components = ServiceComponents(rpcServices: component.services)
     components.backgroundServices = [
       PeriodicService("maintenance", intervalMs: 60_000, logger: context.logger) {
         try await component.maintain(nowMs: WallClock.nowMs())
-      }
+      },
+      PeriodicService("timers", intervalMs: 1, logger: context.logger) { await component.runTimers() },
+      // The interval lets a burst of commits become one batch.
+      PeriodicService("search index", intervalMs: 50, logger: context.logger) {
+        try await component.indexForSearch()
+      },
     ]
     components.beginDrain = { component.endWatches() }
     components.close = { await component.close() }
     return components
+  }
+
+  private static func actionLimits(_ settings: Settings) throws -> ActionLimits {
+    var limits = ActionLimits()
+    limits.timeoutMs = Int64(try settings.int(actionTimeoutMs))
+    limits.allowedAddressBlocks = try settings.string(actionAddresses).split(separator: ",").map { block in
+      String(block.filter { $0 != " " })
+    }
+    return limits
   }
 }

@@ -4,7 +4,9 @@ public import CampanileRPC
 /// What the generated tables say of the methods behind the gateway.
 public enum SuiteMethods {
   /// Every method of the suite's services, whether they are configured or not.
-  public static let all: [MethodDescriptor] = NotificationsServiceMethods.all + EchoServiceMethods.all
+  public static let all: [MethodDescriptor] =
+    NotificationsServiceMethods.all + SharingServiceMethods.all + AutomationServiceMethods.all
+    + DeliveryServiceMethods.all + TransferServiceMethods.all + EchoServiceMethods.all
 
   /// Those of the configured backends: what reflection tells beside the gateway's own.
   public static func methods(of backends: [BackendConfiguration]) -> [MethodDescriptor] {

@@ -22,7 +22,18 @@ enum BucketRules {
         violations.add("\(path).color", "must be #RRGGBB", .colorInvalid)
       }
     case .iconURL: if let url = bucket.iconUrl { violations.webURL(url, "\(path).iconUrl") }
-    case .isOrphan: break
+    case .isOrphan, .isMuted: break
+    case .quietHours:
+      if let hours = bucket.quietHours { QuietHoursRules.check(hours, "\(path).quietHours", &violations) }
+    case .retention:
+      guard let retention = bucket.retention else { return }
+      range(retention.maxAgeDays, 3_650, "\(path).retention.maxAgeDays", &violations)
+      range(retention.maxCount, 1_000_000, "\(path).retention.maxCount", &violations)
+      range(retention.afterReadHours, 87_600, "\(path).retention.afterReadHours", &violations)
     }
+  }
+
+  private static func range(_ value: Int32, _ most: Int32, _ field: String, _ violations: inout Violations) {
+    if !(0...most).contains(value) { violations.add(field, "must be 0 to \(most)", .outOfRange) }
   }
 }

@@ -1,3 +1,4 @@
+import CampanileAPI
 import CampanileRPC
 import CampanileStore
 
@@ -35,11 +36,38 @@ extension RPCError {
     ]
   }
 
-  private static func missing(_ kind: String, _ id: String, field: String, _ reason: Reason) -> RPCError {
+  static func missing(_ kind: String, _ id: String, field: String, _ reason: Reason) -> RPCError {
     // The id comes from the request: no more of it is echoed than an id has.
     let shown = String(id.unicodeScalars.prefix(64))
     return RPCError(
       .notFound, "\(kind) \(shown) does not exist", reason: reason.rawValue, errorMetadata: ["id": shown],
       fieldViolations: [.init(field: field, description: "does not exist", reason: reason.rawValue)])
+  }
+}
+
+extension RPCError {
+  /// PERMISSION_DENIED: the caller is a member of the bucket, but may not do this.
+  static func roleMissing(_ role: BucketRole, field: String) -> RPCError {
+    let name = role == .publisher ? "PUBLISHER" : role == .admin ? "ADMIN" : "OWNER"
+    return RPCError(
+      .permissionDenied, "the caller needs the role \(name) in this bucket", reason: Reason.roleMissing.rawValue,
+      errorMetadata: ["role": name],
+      fieldViolations: [
+        .init(field: field, description: "needs the role \(name)", reason: Reason.roleMissing.rawValue)
+      ])
+  }
+
+  static func contentNotFound(_ id: String, field: String) -> RPCError {
+    missing("content", id, field: field, .contentNotFound)
+  }
+
+  /// The same failure with its fields named as those of an entry of a batch.
+  func inside(_ path: String) -> RPCError {
+    guard !path.isEmpty else { return self }
+    var inner = self
+    inner.fieldViolations = fieldViolations.map {
+      .init(field: path + $0.field, description: $0.description, reason: $0.reason)
+    }
+    return inner
   }
 }

@@ -6,6 +6,6 @@ struct NewNotification: Sendable {
   /// The path of the entry in the request: `requests[3].`.
   var path: String
   /// The notification to create, or what its fields violate.
-  var draft: Result<Notification, RPCError>
+  var draft: Result<NotificationDraft, RPCError>
   var repeatable: RepeatableRequest?
 }

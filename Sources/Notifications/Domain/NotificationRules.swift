@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileCodec
 
 /// What a notification may hold.
 enum NotificationRules {
@@ -9,14 +10,30 @@ enum NotificationRules {
   static let attachmentNameMax = 256
   static let actionsMax = 16
 
+  static let collapseKeyMax = 64
+  static let inlineSizeBytesMax = 262_144
+  /// A year.
+  static let scheduleAheadMaxMs: Int64 = 366 * 24 * 3_600 * 1_000
+
   /// Checks every field that a caller may set.
-  static func check(_ notification: Notification, _ path: String, _ violations: inout Violations) {
-    for field in NotificationField.allCases { check(field, of: notification, path, &violations) }
+  static func check(_ notification: Notification, _ path: String, nowMs: Int64, _ violations: inout Violations) {
+    for field in NotificationField.allCases { check(field, of: notification, path, nowMs: nowMs, &violations) }
+    violations.text(notification.collapseKey, "\(path).collapseKey", max: collapseKeyMax)
+    let before = violations.count
+    RequestChecks.future(notification.deliverTime, "\(path).deliverTime", nowMs: nowMs, &violations)
+    guard violations.count == before, let deliverMs = notification.deliverTime?.millisecondsSince1970 else { return }
+    if deliverMs - nowMs > scheduleAheadMaxMs {
+      violations.add("\(path).deliverTime", "must be at most a year ahead", .outOfRange)
+    }
+    if let expireMs = notification.expireTime?.millisecondsSince1970, expireMs > nowMs, expireMs <= deliverMs {
+      violations.add("\(path).expireTime", "must be after deliverTime", .timeRangeEmpty)
+    }
   }
 
   /// Checks one field, named below `path` (`notification`, `requests[3].notification`).
   static func check(
-    _ field: NotificationField, of notification: Notification, _ path: String, _ violations: inout Violations
+    _ field: NotificationField, of notification: Notification, _ path: String, nowMs: Int64,
+    _ violations: inout Violations
   ) {
     switch field {
     case .title: violations.text(notification.title, "\(path).title", max: titleMax, isRequired: true)
@@ -39,6 +56,15 @@ enum NotificationRules {
       if let action = notification.tapAction { ActionRules.check(action, "\(path).tapAction", &violations) }
     case .bucketID:
       if notification.bucketId.isEmpty { violations.add("\(path).bucketId", "must not be empty", .required) }
+    case .expireTime: RequestChecks.future(notification.expireTime, "\(path).expireTime", nowMs: nowMs, &violations)
+    case .repeat:
+      guard let `repeat` = notification.`repeat` else { return }
+      if !(1...1_440).contains(`repeat`.everyMinutes) {
+        violations.add("\(path).repeat.everyMinutes", "must be 1 to 1440", .outOfRange)
+      }
+      if !(0...100).contains(`repeat`.maxCount) {
+        violations.add("\(path).repeat.maxCount", "must be 0 to 100", .outOfRange)
+      }
     }
   }
 
@@ -46,15 +72,26 @@ enum NotificationRules {
     guard attachments.count <= attachmentsMax else {
       return violations.add(path, "must have at most \(attachmentsMax) entries", .tooMany)
     }
-    for (index, attachment) in attachments.enumerated() {
-      switch attachment.mediaType {
-      case .unspecified: violations.add("\(path)[\(index)].mediaType", "must be given", .enumUnspecified)
-      case .unrecognized(let number):
-        violations.add("\(path)[\(index)].mediaType", "\(number) is no media type", .enumUnknown)
-      default: break
-      }
-      violations.webURL(attachment.url, "\(path)[\(index)].url")
-      violations.text(attachment.name, "\(path)[\(index)].name", max: attachmentNameMax)
+    for (index, attachment) in attachments.enumerated() { check(attachment, "\(path)[\(index)]", &violations) }
+    let inlineSizeBytes = attachments.reduce(0) { $0 + $1.data.count }
+    if inlineSizeBytes > inlineSizeBytesMax {
+      violations.add(path, "must have at most \(inlineSizeBytesMax) bytes of data, not \(inlineSizeBytes)", .tooLong)
+    }
+  }
+
+  private static func check(_ attachment: Attachment, _ path: String, _ violations: inout Violations) {
+    switch attachment.mediaType {
+    case .unspecified: violations.add("\(path).mediaType", "must be given", .enumUnspecified)
+    case .unrecognized(let number): violations.add("\(path).mediaType", "\(number) is no media type", .enumUnknown)
+    default: break
+    }
+    violations.text(attachment.name, "\(path).name", max: attachmentNameMax)
+    if attachment.data.isEmpty, attachment.contentId.isEmpty { return violations.webURL(attachment.url, "\(path).url") }
+    if !attachment.url.isEmpty {
+      violations.add("\(path).url", "must be empty beside data", .urlInvalid)
+    }
+    if !TextRules.isMediaType(attachment.contentType) {
+      violations.add("\(path).contentType", "must be a media type such as image/png", .contentTypeInvalid)
     }
   }
 

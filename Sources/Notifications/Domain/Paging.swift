@@ -33,25 +33,55 @@ enum Paging {
   }
 }
 
+/// A page of a user's list that goes on after a position: the sort key of the last object of the page before.
+struct PositionQuery: Sendable, Hashable {
+  var user: String
+  var pageSize: Int
+  /// Empty for the first page.
+  var position: [String]
+  private var scope: [String]
+
+  /// `scope` names the list and its filters: a token of another is refused. `parts` is the length of a position.
+  init(
+    user: String, pageSize: Int32, pageToken: String, scope: [String], parts: Int, limits: NotificationsLimits
+  ) throws(RPCError) {
+    var violations = Violations()
+    self.user = user
+    self.scope = scope + [user]
+    self.pageSize = Paging.size(pageSize, limits, &violations)
+    position = Paging.position(pageToken, parts: parts, scope: self.scope, &violations) ?? []
+    try violations.check()
+  }
+
+  /// Cuts what was read, one more than a page, to the page. The token is empty after the last page.
+  func page<T>(_ found: [T], _ key: (T) -> [String]) -> (page: [T], nextPageToken: String) {
+    guard found.count > pageSize, let last = found.prefix(pageSize).last else { return (found, "") }
+    return (Array(found.prefix(pageSize)), Paging.token(key(last), scope: scope))
+  }
+}
+
 /// A page of buckets: those after a name and id.
 struct BucketQuery: Sendable, Hashable {
   var user: String
   var pageSize: Int
+  var isOfDeleted: Bool
   var after: (name: String, id: String) { (position.first ?? "", position.last ?? "") }
   private var position: [String]
 
   init(_ request: ListBucketsRequest, user: String, limits: NotificationsLimits) throws(RPCError) {
     var violations = Violations()
     self.user = user
+    isOfDeleted = request.onlyDeleted
     pageSize = Paging.size(request.pageSize, limits, &violations)
-    position = Paging.position(request.pageToken, parts: 2, scope: Self.scope(user), &violations) ?? ["", ""]
+    position = []
+    position = Paging.position(request.pageToken, parts: 2, scope: scope, &violations) ?? ["", ""]
     try violations.check()
   }
 
   /// The token of the page after `last`.
-  func nextPageToken(after last: Bucket) -> String { Paging.token([last.name, last.id], scope: Self.scope(user)) }
+  func nextPageToken(after last: Bucket) -> String { Paging.token([last.name, last.id], scope: scope) }
 
-  private static func scope(_ user: String) -> [String] { ["buckets", user] }
+  private var scope: [String] { [isOfDeleted ? "deleted-buckets" : "buckets", user] }
 }
 
 /// A page of notifications, newest first: ids between two bounds, since ids ascend with time.
@@ -92,7 +122,7 @@ struct NotificationQuery: Sendable, Hashable {
   func nextPageToken(after last: Notification) -> String { Paging.token([last.id], scope: scope) }
 
   /// The first whole millisecond at or after a time; creation times have no finer part.
-  private static func milliseconds(
+  static func milliseconds(
     _ time: ProtoTimestamp?, _ field: String, _ violations: inout Violations
   ) -> Int64? {
     guard let time else { return nil }

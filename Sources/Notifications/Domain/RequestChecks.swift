@@ -12,17 +12,30 @@ enum RequestChecks {
     violations.text(id, field(), max: requestIDMax)
   }
 
-  /// A new notification: every field, and that there is one at all.
-  static func creation(
-    _ request: CreateNotificationRequest, _ prefix: String, _ violations: inout Violations
-  ) -> Notification {
-    requestID(request.requestId, "\(prefix)requestId", &violations)
-    guard let notification = request.notification else {
-      violations.add("\(prefix)notification", "must be given", .required)
-      return Notification()
+  /// Forgets what only the server sets.
+  static func clearOutput(_ notification: inout Notification) {
+    for index in notification.attachments.indices {
+      notification.attachments[index].contentId = ""
+      notification.attachments[index].sizeBytes = 0
     }
-    NotificationRules.check(notification, "\(prefix)notification", &violations)
-    return notification
+  }
+
+  /// Minutes of a snooze: up to a year.
+  static func minutes(_ minutes: Int32, from lowest: Int32, _ violations: inout Violations) {
+    guard (lowest...525_600).contains(minutes) else {
+      return violations.add("minutes", "must be \(lowest) to 525600", .outOfRange)
+    }
+  }
+
+  /// A time that lies ahead.
+  static func future(
+    _ time: ProtoTimestamp?, _ field: String, nowMs: Int64, _ violations: inout Violations
+  ) {
+    guard let time else { return }
+    guard (-62_135_596_800...253_402_300_799).contains(time.seconds), (0...999_999_999).contains(time.nanos) else {
+      return violations.add(field, "must be in the years 1 to 9999, with 0 to 999999999 nanos", .outOfRange)
+    }
+    if time.millisecondsSince1970 <= nowMs { violations.add(field, "must be in the future", .timePast) }
   }
 
   static func creation(_ request: CreateBucketRequest, _ violations: inout Violations) -> Bucket {

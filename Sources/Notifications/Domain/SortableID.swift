@@ -13,10 +13,10 @@ final class SortableIDGenerator: Sendable {
   }
 
   private static let tailBits: UInt64 = 60
-  private static let tailMax: UInt64 = (1 << tailBits) - 1
+  fileprivate static let tailMax: UInt64 = (1 << tailBits) - 1
 
   private let clockMs: @Sendable () -> Int64
-  private let random: @Sendable () -> UInt64
+  fileprivate let random: @Sendable () -> UInt64
   private let last = Mutex(Last())
 
   init(clockMs: @escaping @Sendable () -> Int64, random: @escaping @Sendable () -> UInt64) {
@@ -46,17 +46,26 @@ final class SortableIDGenerator: Sendable {
   }
 }
 
+extension SortableIDGenerator {
+  /// An id for something that begins at a time to come. It is apart from the others: two of one time are in no order.
+  func future(prefix: StaticString, timeMs: Int64) -> String {
+    SortableID.text(prefix: prefix, timeMs: min(max(0, timeMs), SortableID.timeMsMax), tail: random() & Self.tailMax)
+  }
+}
+
 /// The text of sortable ids.
 enum SortableID {
   static let notificationPrefix: StaticString = "n_"
   static let bucketPrefix: StaticString = "b_"
+  static let publishKeyPrefix: StaticString = "k_"
+  static let actionRunPrefix: StaticString = "r_"
   /// The end of the year 9999.
   static let timeMsMax: Int64 = 253_402_300_799_999
   /// Bytes of an id with its prefix.
   static let sizeBytes = 24
 
   /// Ascending in ASCII, without i, l, o and u.
-  private static let alphabet: [UInt8] = Array("0123456789abcdefghjkmnpqrstvwxyz".utf8)
+  static let alphabet: [UInt8] = Array("0123456789abcdefghjkmnpqrstvwxyz".utf8)
 
   static func text(prefix: StaticString, timeMs: Int64, tail: UInt64) -> String {
     String(unsafeUninitializedCapacity: sizeBytes) { buffer in

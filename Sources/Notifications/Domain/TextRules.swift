@@ -25,6 +25,18 @@ enum TextRules {
       }
   }
 
+  /// `type/subtype` of RFC 6838 without parameters, at most 127 characters.
+  static func isMediaType(_ text: String) -> Bool {
+    let parts = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+    guard text.utf8.count <= 127, parts.count == 2 else { return false }
+    return parts.allSatisfy { part in
+      guard let first = part.first, isLetter(first) || isDigit(first) else { return false }
+      return part.allSatisfy { isLetter($0) || isDigit($0) || Self.mediaTypeMarks.contains($0) }
+    }
+  }
+
+  private static let mediaTypeMarks = Set("!#$&-^_.+".utf8)
+
   static func isLetter(_ byte: UInt8) -> Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) }
   static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
   static func isHexDigit(_ byte: UInt8) -> Bool {

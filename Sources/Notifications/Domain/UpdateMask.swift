@@ -41,6 +41,8 @@ enum NotificationField: String, MaskableField {
   case title, subtitle, body, priority, attachments, actions
   case tapAction = "tap_action"
   case bucketID = "bucket_id"
+  case expireTime = "expire_time"
+  case `repeat`
 
   func isSet(in message: Notification) -> Bool {
     switch self {
@@ -52,6 +54,8 @@ enum NotificationField: String, MaskableField {
     case .actions: !message.actions.isEmpty
     case .tapAction: message.tapAction != nil
     case .bucketID: !message.bucketId.isEmpty
+    case .expireTime: message.expireTime != nil
+    case .repeat: message.`repeat` != nil
     }
   }
 
@@ -65,8 +69,16 @@ enum NotificationField: String, MaskableField {
     case .actions: target.actions = source.actions
     case .tapAction: target.tapAction = source.tapAction
     case .bucketID: target.bucketId = source.bucketId
+    case .expireTime: target.expireTime = source.expireTime
+    case .repeat:
+      var plan = source.`repeat`
+      if plan?.maxCount == 0 { plan?.maxCount = Self.repeatCountDefault }
+      plan?.count = target.`repeat`?.count ?? 0
+      target.`repeat` = plan
     }
   }
+
+  static let repeatCountDefault: Int32 = 5
 }
 
 /// The fields of a bucket that callers may change.
@@ -74,6 +86,17 @@ enum BucketField: String, MaskableField {
   case name, description, color
   case iconURL = "icon_url"
   case isOrphan = "is_orphan"
+  case isMuted = "is_muted"
+  case quietHours = "quiet_hours"
+  case retention
+
+  /// Whether it is the same for all members of a shared bucket.
+  var isShared: Bool {
+    switch self {
+    case .name, .description, .color, .iconURL, .isOrphan: true
+    case .isMuted, .quietHours, .retention: false
+    }
+  }
 
   func isSet(in message: Bucket) -> Bool {
     switch self {
@@ -82,6 +105,9 @@ enum BucketField: String, MaskableField {
     case .color: message.color != nil
     case .iconURL: message.iconUrl != nil
     case .isOrphan: message.isOrphan
+    case .isMuted: message.isMuted
+    case .quietHours: message.quietHours != nil
+    case .retention: message.retention != nil
     }
   }
 
@@ -92,6 +118,32 @@ enum BucketField: String, MaskableField {
     case .color: target.color = source.color
     case .iconURL: target.iconUrl = source.iconUrl
     case .isOrphan: target.isOrphan = source.isOrphan
+    case .isMuted: target.isMuted = source.isMuted
+    case .quietHours: target.quietHours = source.quietHours
+    case .retention: target.retention = source.retention == RetentionPolicy() ? nil : source.retention
+    }
+  }
+}
+
+/// The fields of the settings that callers may change.
+enum SettingsField: String, MaskableField {
+  case timeZone = "time_zone"
+  case quietHours = "quiet_hours"
+  case summarySize = "summary_size"
+
+  func isSet(in message: UserSettings) -> Bool {
+    switch self {
+    case .timeZone: !message.timeZone.isEmpty
+    case .quietHours: message.quietHours != nil
+    case .summarySize: message.summarySize != 0
+    }
+  }
+
+  func copy(from source: UserSettings, to target: inout UserSettings) {
+    switch self {
+    case .timeZone: target.timeZone = source.timeZone
+    case .quietHours: target.quietHours = source.quietHours
+    case .summarySize: target.summarySize = source.summarySize
     }
   }
 }

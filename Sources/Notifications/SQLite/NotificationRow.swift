@@ -6,7 +6,18 @@ import CampanileStore
 enum NotificationRow {
   static let columns = """
     id, bucket_id, title, subtitle, body, priority, content_json, created_at_ms, updated_at_ms, read_at_ms, sent_at_ms,
-    version
+    version, expires_at_ms, collapse_key, delivery_state, release_at_ms, repeat_json, send_count
+    """
+  static let insertSQL = """
+    INSERT INTO notifications (user_id, \(columns))
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
+    """
+  /// Writes every column; takes the arguments of `insertSQL`.
+  static let updateSQL = """
+    UPDATE notifications SET bucket_id = $3, title = $4, subtitle = $5, body = $6, priority = $7, content_json = $8,
+      created_at_ms = $9, updated_at_ms = $10, read_at_ms = $11, sent_at_ms = $12, version = $13, expires_at_ms = $14,
+      collapse_key = $15, delivery_state = $16, release_at_ms = $17, repeat_json = $18, send_count = $19
+    WHERE user_id = $1 AND id = $2
     """
 
   static func notification(_ row: borrowing SQLRow) throws -> Notification {
@@ -23,11 +34,37 @@ enum NotificationRow {
     notification.readTime = try row.integerIfPresent(9).map { ProtoTimestamp(millisecondsSince1970: $0) }
     notification.sendTime = try row.integerIfPresent(10).map { ProtoTimestamp(millisecondsSince1970: $0) }
     notification.etag = Etag.text(version: try row.integer(11))
+    notification.expireTime = try row.integerIfPresent(12).map { ProtoTimestamp(millisecondsSince1970: $0) }
+    if !row.isNull(13) { notification.collapseKey = try row.text(13) }
+    notification.deliveryState = .init(rawValue: Int32(truncatingIfNeeded: try row.integer(14)))
+    notification.releaseTime = try row.integerIfPresent(15).map { ProtoTimestamp(millisecondsSince1970: $0) }
+    if !row.isNull(16) {
+      try row.withBytes(16) { bytes in notification.`repeat` = try decoded(Repeat.self, bytes, "repeat_json") }
+    }
+    notification.sendCount = Int32(truncatingIfNeeded: try row.integer(17))
     return notification
   }
 
+  /// The arguments of both statements; the version is the etag's.
+  static func arguments(_ notification: Notification, user: String) throws(StoreError) -> [SQLValue] {
+    guard let version = Etag.version(notification.etag) else {
+      throw StoreError(.invalidArgument, "a notification to be kept needs an etag")
+    }
+    return [
+      .text(user), .text(notification.id), .text(notification.bucketId), .text(notification.title),
+      .text(notification.subtitle), .text(notification.body), .integer(Int64(notification.priority.rawValue)),
+      .text(contentJSON(notification)), .integer(notification.createTime?.millisecondsSince1970 ?? 0),
+      .integer(notification.updateTime?.millisecondsSince1970 ?? 0),
+      .integer(notification.readTime?.millisecondsSince1970), .integer(notification.sendTime?.millisecondsSince1970),
+      .integer(version), .integer(notification.expireTime?.millisecondsSince1970),
+      notification.collapseKey.isEmpty ? .null : .text(notification.collapseKey),
+      .integer(Int64(notification.deliveryState.rawValue)), .integer(notification.releaseTime?.millisecondsSince1970),
+      .text(notification.`repeat`.map { $0.jsonString() }), .integer(Int64(notification.sendCount)),
+    ]
+  }
+
   /// Attachments, actions and tap action as the ProtoJSON of a notification that has nothing else; nil for none.
-  static func contentJSON(_ notification: Notification) -> String? {
+  private static func contentJSON(_ notification: Notification) -> String? {
     if notification.attachments.isEmpty, notification.actions.isEmpty, notification.tapAction == nil { return nil }
     var content = Notification()
     content.attachments = notification.attachments
@@ -37,10 +74,19 @@ enum NotificationRow {
   }
 
   private static func content(_ bytes: UnsafeRawBufferPointer) throws -> Notification {
+    try decoded(Notification.self, bytes, "content_json")
+  }
+
+  /// A message that this service wrote itself, maybe as an older program.
+  static func decoded<M: ProtoMessage>(_ type: M.Type, _ bytes: UnsafeRawBufferPointer, _ name: String) throws -> M {
     do throws(ProtoJSONError) {
-      return try Notification(jsonUTF8: bytes, options: .init(ignoreUnknownFields: true))
+      return try M(jsonUTF8: bytes, options: .init(ignoreUnknownFields: true))
     } catch {
-      throw StoreError(.corrupt, "content_json of a notification cannot be read: \(error.reason)")
+      throw StoreError(.corrupt, "\(name) cannot be read: \(error.reason)")
     }
+  }
+
+  static func decoded<M: ProtoMessage>(_ type: M.Type, _ bytes: [UInt8], _ name: String) throws -> M {
+    try bytes.withUnsafeBytes { try decoded(type, $0, name) }
   }
 }

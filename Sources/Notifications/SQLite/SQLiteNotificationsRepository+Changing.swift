@@ -4,105 +4,279 @@ import CampanileRPC
 import CampanileStore
 
 extension SQLiteNotificationsRepository {
+  static let stateSQL = "SELECT read_at_ms FROM notifications WHERE user_id = $1 AND id = $2"
+
   func updateNotification(
-    _ change: Notification, fields: [NotificationField], user: String
+    _ change: Notification, contents: [InlineContent], fields: [NotificationField], user: String
   ) async throws -> Notification {
     try await write { transaction in
-      let found = try transaction.queryOne(
-        Self.notificationSQL, [.text(user), .text(change.id)], NotificationRow.notification)
-      guard let found else { throw RPCError.notificationNotFound(change.id, field: "notification.id") }
+      let found = try find(change.id, user: user, field: "notification.id", transaction)
       guard change.etag.isEmpty || change.etag == found.etag else {
         throw RPCError.etagMismatch(field: "notification.etag", current: found.etag)
       }
       var notification = found
       for field in fields { field.copy(from: change, to: &notification) }
       guard notification != found else { return found }
-      if notification.bucketId != found.bucketId { try move(found, to: notification.bucketId, user: user, transaction) }
-      let nowMs = clockMs()
-      let version = try transaction.queryOne(
-        """
-        UPDATE notifications SET bucket_id = $1, title = $2, subtitle = $3, body = $4, priority = $5, content_json = $6,
-          updated_at_ms = $7, version = version + 1
-        WHERE user_id = $8 AND id = $9 RETURNING version
-        """,
-        [
-          .text(notification.bucketId), .text(notification.title), .text(notification.subtitle),
-          .text(notification.body), .integer(Int64(notification.priority.rawValue)),
-          .text(NotificationRow.contentJSON(notification)), .integer(nowMs), .text(user), .text(notification.id),
-        ]
-      ) { try $0.integer(0) }
-      guard let version else { throw RPCError.notificationNotFound(change.id, field: "notification.id") }
-      notification.updateTime = ProtoTimestamp(millisecondsSince1970: nowMs)
-      notification.etag = Etag.text(version: version)
-      let movedFrom = notification.bucketId == found.bucketId ? nil : found.bucketId
-      try transaction.log(.notificationUpdated, notification, movedFrom: movedFrom, atMs: nowMs, user: user)
-      return notification
+      try checkContents(of: notification, beside: found, contents)
+      var context = PublishingContext(nowMs: clockMs(), limits: limits)
+      let others = try othersToChange(found, to: notification, user: user, in: &context, transaction)
+      for content in contents { try keep(content, transaction) }
+      let own = try rewrite(found, as: notification, user: user, in: &context, transaction)
+      for other in others {
+        let copy = try transaction.queryOne(
+          Self.notificationSQL, [.text(other), .text(found.id)], NotificationRow.notification)
+        guard let copy, copy.bucketId == found.bucketId else { continue }
+        var changed = copy
+        for field in fields { field.copy(from: change, to: &changed) }
+        if changed != copy { _ = try rewrite(copy, as: changed, user: other, in: &context, transaction) }
+      }
+      try context.finish(transaction)
+      return own
     }
   }
 
-  private func move(
-    _ notification: Notification, to bucketID: String, user: String, _ transaction: WriteTransaction
-  ) throws {
-    let unread: Int64 = notification.readTime == nil ? 1 : 0
-    guard try transaction.addToBucket(bucketID, CountChange(notifications: 1, unread: unread), user: user) else {
-      throw RPCError.bucketNotFound(bucketID, field: "notification.bucketId")
+  /// A medium can be named that the notification has, or that comes with the request; nobody else's.
+  private func checkContents(
+    of new: Notification, beside old: Notification, _ contents: [InlineContent]
+  ) throws(RPCError) {
+    var violations = Violations()
+    for (index, attachment) in new.attachments.enumerated() where !attachment.contentId.isEmpty {
+      let isKnown =
+        old.attachments.contains { $0.contentId == attachment.contentId && $0.sizeBytes == attachment.sizeBytes }
+        || contents.contains { $0.id == attachment.contentId }
+      if !isKnown {
+        violations.add(
+          "notification.attachments[\(index)].contentId", "is none of this notification's", .contentNotFound)
+      }
     }
-    let leaving = CountChange(notifications: -1, unread: -unread)
-    guard try transaction.addToBucket(notification.bucketId, leaving, user: user) else {
-      throw StoreError(.corrupt, "the bucket of a notification is missing")
-    }
+    try violations.check()
   }
 
-  static let markSQL = """
-    UPDATE notifications SET read_at_ms = $1, updated_at_ms = $2, version = version + 1
-    WHERE user_id = $3 AND id = $4 RETURNING \(NotificationRow.columns)
-    """
+  /// Checks that the user may make this change, and answers the other members whose copies it concerns.
+  private func othersToChange(
+    _ old: Notification, to new: Notification, user: String, in context: inout PublishingContext,
+    _ transaction: WriteTransaction
+  ) throws -> [String] {
+    guard let bucket = try context.bucket(old.bucketId, of: user, transaction) else {
+      throw RPCError.notificationNotFound(old.id, field: "notification.id")
+    }
+    if new.bucketId != old.bucketId {
+      guard let target = try context.bucket(new.bucketId, of: user, transaction) else {
+        throw RPCError.bucketNotFound(new.bucketId, field: "notification.bucketId")
+      }
+      for one in [bucket, target] where !one.ownerID.isEmpty || one.shareCount > 0 {
+        throw RPCError(
+          .failedPrecondition, "a notification cannot be moved from or to a shared bucket",
+          reason: Reason.bucketShared.rawValue,
+          fieldViolations: [
+            .init(
+              field: "notification.bucketId", description: "the bucket is shared",
+              reason: Reason.bucketShared.rawValue)
+          ])
+      }
+      return []
+    }
+    guard bucket.role(nowMs: context.nowMs).includes(.publisher) else {
+      throw RPCError.roleMissing(.publisher, field: "notification.id")
+    }
+    if bucket.ownerID.isEmpty, bucket.shareCount == 0 { return [] }
+    let owner = bucket.ownerID.isEmpty ? user : bucket.ownerID
+    return ([owner] + (try context.members(of: old.bucketId, owner: owner, transaction))).filter { $0 != user }
+  }
+
+  /// Writes a changed notification with a new etag, its timers and media, its place in the counts and its log entry.
+  ///
+  /// What it was is found in the database as `old`; `read_time` and `bucket_id` may differ.
+  func rewrite(
+    _ old: Notification, as new: Notification, isAlert: Bool = false, user: String,
+    in context: inout PublishingContext, _ transaction: WriteTransaction
+  ) throws -> Notification {
+    let nowMs = context.nowMs
+    var notification = new
+    notification.updateTime = ProtoTimestamp(
+      millisecondsSince1970: max(nowMs, old.createTime?.millisecondsSince1970 ?? 0))
+    notification.etag = Etag.text(version: (Etag.version(old.etag) ?? 0) + 1)
+    try transaction.execute(NotificationRow.updateSQL, try NotificationRow.arguments(notification, user: user))
+    let wasUnread: Int64 = old.readTime == nil ? 1 : 0
+    let isUnread: Int64 = notification.readTime == nil ? 1 : 0
+    if old.bucketId != notification.bucketId {
+      context.add(CountChange(notifications: -1, unread: -wasUnread), to: old.bucketId, of: user)
+      context.add(CountChange(notifications: 1, unread: isUnread), to: notification.bucketId, of: user)
+    } else if wasUnread != isUnread {
+      context.add(CountChange(unread: isUnread - wasUnread), to: notification.bucketId, of: user)
+    }
+    try clearTimers(of: old, user: user, keeping: notification, transaction)
+    try setTimers(notification, user: user, nowMs: nowMs, transaction)
+    if old.attachments != notification.attachments {
+      try dropContents(of: old, keeping: notification, user: user, transaction)
+      try reference(notification, user: user, transaction)
+    }
+    let movedFrom = notification.bucketId == old.bucketId ? nil : old.bucketId
+    try transaction.log(
+      .notificationUpdated, notification, movedFrom: movedFrom, isAlert: isAlert, atMs: nowMs, user: user, board)
+    return notification
+  }
+
+  func find(
+    _ id: String, user: String, field: String, _ transaction: WriteTransaction
+  ) throws -> Notification {
+    let found = try transaction.queryOne(Self.notificationSQL, [.text(user), .text(id)], NotificationRow.notification)
+    guard let found else { throw RPCError.notificationNotFound(id, field: field) }
+    return found
+  }
 
   func mark(_ ids: [String], isRead: Bool, user: String) async throws -> (changed: Int, counts: UnreadCounts) {
     try await write { transaction in
-      var counts: [String: CountChange] = [:]
-      var changed = 0
-      let nowMs = clockMs()
-      for (index, id) in ids.enumerated() {
-        // Found by its own query first: nothing may change when a later one is missing, and those that are in the wanted
-        // state already, doubles in the request included, are left alone.
-        let found = try transaction.queryOne(Self.stateSQL, [.text(user), .text(id)]) { !$0.isNull(0) }
-        guard let wasRead = found else {
-          throw RPCError.notificationNotFound(id, field: "notificationIds[\(index)]")
-        }
-        if wasRead == isRead { continue }
-        let marked = try transaction.queryOne(
-          Self.markSQL, [isRead ? .integer(nowMs) : .null, .integer(nowMs), .text(user), .text(id)],
-          NotificationRow.notification)
-        guard let marked else { throw RPCError.notificationNotFound(id, field: "notificationIds[\(index)]") }
-        try transaction.log(.notificationUpdated, marked, atMs: nowMs, user: user)
-        counts[marked.bucketId, default: CountChange()] += CountChange(unread: isRead ? -1 : 1)
-        changed += 1
-      }
-      try transaction.addCounts(counts, user: user)
+      let changed = try mark(ids, isRead: isRead, user: user, transaction)
       return (changed, try transaction.unreadCounts(user: user))
     }
   }
 
-  static let stateSQL = "SELECT read_at_ms FROM notifications WHERE user_id = $1 AND id = $2"
-  static let deleteSQL = "DELETE FROM notifications WHERE user_id = $1 AND id = $2 RETURNING bucket_id, read_at_ms"
-
-  func deleteNotifications(_ ids: [String], user: String) async throws -> (deleted: Int, counts: UnreadCounts) {
-    try await write { transaction in
-      var counts: [String: CountChange] = [:]
-      var deleted = 0
-      let nowMs = clockMs()
-      for id in ids {
-        let row = try transaction.queryOne(Self.deleteSQL, [.text(user), .text(id)]) { row in
-          (bucketID: try row.text(0), isRead: !row.isNull(1))
-        }
-        guard let row else { continue }
-        try transaction.logDeletion(bucketID: row.bucketID, notificationID: id, atMs: nowMs, user: user)
-        counts[row.bucketID, default: CountChange()] += CountChange(notifications: -1, unread: row.isRead ? 0 : -1)
-        deleted += 1
-      }
-      try transaction.addCounts(counts, user: user)
-      return (deleted, try transaction.unreadCounts(user: user))
+  func mark(_ ids: [String], isRead: Bool, user: String, _ transaction: WriteTransaction) throws -> Int {
+    var context = PublishingContext(nowMs: clockMs(), limits: limits)
+    // Looked up first: nothing may change when a later one is missing, and so nothing need be undone.
+    var found: [Notification] = []
+    for (index, id) in ids.enumerated() {
+      found.append(try find(id, user: user, field: "notificationIds[\(index)]", transaction))
     }
+    var changed = 0
+    var seen: Set<String> = []
+    for notification in found where (notification.readTime != nil) != isRead && seen.insert(notification.id).inserted {
+      var marked = notification
+      marked.readTime = isRead ? ProtoTimestamp(millisecondsSince1970: context.nowMs) : nil
+      if isRead { try acknowledge(&marked, user: user, nowMs: context.nowMs, transaction) }
+      _ = try rewrite(notification, as: marked, user: user, in: &context, transaction)
+      changed += 1
+    }
+    try context.finish(transaction)
+    return changed
+  }
+
+  /// Reading a notification makes a later hand-over pointless.
+  private func acknowledge(
+    _ notification: inout Notification, user: String, nowMs: Int64, _ transaction: WriteTransaction
+  ) throws {
+    switch notification.deliveryState {
+    case .held:
+      notification.deliveryState = .suppressed
+      try record(.obsolete, of: notification.id, user: user, atMs: nowMs, transaction)
+    case .snoozed, .postponed: notification.deliveryState = .sent
+    default: return
+    }
+    notification.releaseTime = nil
+  }
+
+  static let unreadChunkSQL = unreadChunk("")
+  static let unreadChunkOfBucketSQL = unreadChunk(" AND bucket_id = $5")
+  private static func unreadChunk(_ condition: String) -> String {
+    """
+    SELECT id, bucket_id, delivery_state, repeat_json IS NOT NULL FROM notifications
+    WHERE user_id = $1\(condition) AND read_at_ms IS NULL AND id > $2 AND id <= $3 ORDER BY id LIMIT $4
+    """
+  }
+  static let markChunkSQL = markChunk("")
+  static let markChunkOfBucketSQL = markChunk(" AND bucket_id = $5")
+  private static func markChunk(_ condition: String) -> String {
+    """
+    UPDATE notifications SET read_at_ms = $4, updated_at_ms = $4, version = version + 1
+    WHERE user_id = $1\(condition) AND read_at_ms IS NULL AND id > $2 AND id <= $3
+    """
+  }
+
+  /// Marks a stretch of ids in each commit, in their order, so that no other writer waits long, and tells each stretch as
+  /// one event. What is published meanwhile has a later id and stays unread.
+  func markAllRead(bucketID: String?, user: String) async throws -> (changed: Int, counts: UnreadCounts) {
+    if let bucketID { try requireBucket(bucketID, user: user) }
+    let last = ids.next(prefix: SortableID.notificationPrefix).id
+    var after = ""
+    var changed = 0
+    // Bounded by the rows there may be.
+    for _ in 0...(limits.notificationsPerUserMax / max(1, limits.rowsPerCommit)) {
+      let start = after
+      let (count, end) = try await write { transaction in
+        try markStretch(bucketID, after: start, through: last, user: user, transaction)
+      }
+      changed += count
+      guard let end else { break }
+      after = end
+    }
+    return (changed, try unreadCounts(user: user))
+  }
+
+  /// The rows that were marked, and where the next stretch begins; nil after the last.
+  private func markStretch(
+    _ bucketID: String?, after: String, through last: String, user: String, _ transaction: WriteTransaction
+  ) throws -> (count: Int, end: String?) {
+    let nowMs = clockMs()
+    let rowsMax = max(1, limits.rowsPerCommit)
+    var arguments: [SQLValue] = [.text(user), .text(after), .text(last), .int(rowsMax)]
+    if let bucketID { arguments.append(.text(bucketID)) }
+    var counts: [String: CountChange] = [:]
+    var count = 0
+    var end = ""
+    var waiting: [String] = []
+    let sql = bucketID == nil ? Self.unreadChunkSQL : Self.unreadChunkOfBucketSQL
+    try transaction.forEach(sql, arguments) { row in
+      end = try row.text(0)
+      count += 1
+      counts[try row.text(1), default: CountChange()] += CountChange(unread: -1)
+      let state = DeliveryState(rawValue: Int32(truncatingIfNeeded: try row.integer(2)))
+      if try state == .held || state == .snoozed || row.bool(3) { waiting.append(end) }
+      return true
+    }
+    guard count > 0 else { return (0, nil) }
+    // Those that wait for something are told one by one; they are few.
+    var context = PublishingContext(nowMs: nowMs, limits: limits)
+    for id in waiting {
+      let notification = try find(id, user: user, field: "notificationId", transaction)
+      var marked = notification
+      marked.readTime = ProtoTimestamp(millisecondsSince1970: nowMs)
+      try acknowledge(&marked, user: user, nowMs: nowMs, transaction)
+      _ = try rewrite(notification, as: marked, user: user, in: &context, transaction)
+      counts[notification.bucketId, default: CountChange()] += CountChange(unread: 1)
+    }
+    var mark: [SQLValue] = [.text(user), .text(after), .text(end), .integer(nowMs)]
+    if let bucketID { mark.append(.text(bucketID)) }
+    try transaction.execute(bucketID == nil ? Self.markChunkSQL : Self.markChunkOfBucketSQL, mark)
+    try context.finish(transaction)
+    try transaction.addCounts(counts, user: user)
+    try transaction.log(.markedRead, bucketID: bucketID ?? "", notificationID: end, atMs: nowMs, user: user, board)
+    return (count, count < rowsMax ? nil : end)
+  }
+
+  /// Snoozes (it stays unread) or postpones (it counts as read meanwhile); zero minutes end a snooze at once.
+  func setAside(
+    _ id: String, minutes: Int64, state: DeliveryState, user: String
+  ) async throws -> Notification {
+    try await write { transaction in
+      try setAside(id, minutes: minutes, state: state, user: user, transaction)
+    }
+  }
+
+  func setAside(
+    _ id: String, minutes: Int64, state: DeliveryState, user: String, _ transaction: WriteTransaction
+  ) throws -> Notification {
+    var context = PublishingContext(nowMs: clockMs(), limits: limits)
+    let found = try find(id, user: user, field: "notificationId", transaction)
+    var notification = found
+    let nowMs = context.nowMs
+    if minutes == 0 {
+      guard found.deliveryState == .snoozed else { return found }
+      notification.deliveryState = .sent
+      notification.releaseTime = nil
+    } else {
+      let releaseMs = nowMs + minutes * 60_000
+      notification.deliveryState = state
+      notification.releaseTime = ProtoTimestamp(millisecondsSince1970: releaseMs)
+      if state == .postponed, found.readTime == nil {
+        notification.readTime = ProtoTimestamp(millisecondsSince1970: nowMs)
+      }
+      try record(
+        state == .postponed ? .postponed : .snoozed, of: id, user: user, atMs: nowMs, releaseAtMs: releaseMs,
+        transaction)
+    }
+    let changed = try rewrite(found, as: notification, user: user, in: &context, transaction)
+    try context.finish(transaction)
+    return changed
   }
 }

@@ -19,9 +19,10 @@ extension SQLiteNotificationsRepository {
   func changes(after token: ResumeToken, user: String, rowsMax: Int) throws -> [Change] {
     try read { transaction in
       try checkKept(token, user: user, transaction)
-      return try transaction.query(
+      let changes = try transaction.query(
         ChangeLog.ofUserSQL, [.text(user), .integer(token.sequence), .int(rowsMax)], rowsMax: max(0, rowsMax),
         ChangeLog.change)
+      return try changes.map { try $0.completed(user: user, transaction) }
     }
   }
 
@@ -52,5 +53,17 @@ extension SQLiteNotificationsRepository {
       fieldViolations: [
         .init(field: "resumeToken", description: "is too old", reason: Reason.tokenTooOld.rawValue)
       ])
+  }
+}
+
+extension Change {
+  /// With the notification that it is about, as it is now.
+  func completed(user: String, _ transaction: ReadTransaction) throws -> Change {
+    guard kind == .notificationCreated || kind == .notificationUpdated else { return self }
+    var change = self
+    change.notification = try transaction.queryOne(
+      SQLiteNotificationsRepository.notificationSQL, [.text(user), .text(notificationID)],
+      NotificationRow.notification)
+    return change
   }
 }

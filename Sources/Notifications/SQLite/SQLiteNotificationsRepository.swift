@@ -10,15 +10,17 @@ struct SQLiteNotificationsRepository: NotificationsRepository {
   let limits: NotificationsLimits
   let ids: SortableIDGenerator
   let clockMs: @Sendable () -> Int64
+  let board: CommitBoard
   /// Names this database's change log in resume tokens.
   let epoch: UInt64
 
   /// `random` names a new database's log and fills ids.
   init(
-    store: Store, limits: NotificationsLimits, clockMs: @escaping @Sendable () -> Int64,
+    store: Store, limits: NotificationsLimits, board: CommitBoard, clockMs: @escaping @Sendable () -> Int64,
     random: @escaping @Sendable () -> UInt64
   ) async throws {
     self.store = store
+    self.board = board
     self.limits = limits
     self.clockMs = clockMs
     ids = SortableIDGenerator(clockMs: clockMs, random: random)
@@ -39,6 +41,16 @@ struct SQLiteNotificationsRepository: NotificationsRepository {
 
   /// A write whose failures are `RPCError`s.
   func write<T: Sendable>(_ body: @escaping @Sendable (WriteTransaction) throws -> T) async throws -> T {
+    try await writeBesidePublications { transaction in
+      try board.settle(transaction)
+      return try body(transaction)
+    }
+  }
+
+  /// A write that neither reads nor changes what publications of the same commit keep in mind (see `CommitBoard.publish`).
+  func writeBesidePublications<T: Sendable>(
+    _ body: @escaping @Sendable (WriteTransaction) throws -> T
+  ) async throws -> T {
     do {
       return try await store.write(body)
     } catch let failure as StoreError {

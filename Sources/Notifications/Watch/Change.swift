@@ -11,6 +11,8 @@ struct Change: Sendable, Hashable {
     case bucketCreated = 4
     case bucketUpdated = 5
     case bucketDeleted = 6
+    /// Everything unread through `notificationID` was marked read: of the bucket, or with an empty one of the user.
+    case markedRead = 8
   }
 
   /// Ascending without gaps in the order of the commits, of all users together.
@@ -23,8 +25,12 @@ struct Change: Sendable, Hashable {
   /// The bucket that a notification was moved from.
   var previousBucketID: String?
   var timeMs: Int64
-  /// The object after the change as ProtoJSON; empty for deletions.
+  /// Whether devices are to tell their user.
+  var isAlert = false
+  /// A bucket after the change as ProtoJSON; otherwise empty.
   var payload: [UInt8]
+  /// The notification as it is when the change is read; nil when it is gone.
+  var notification: Notification?
 }
 
 extension Change {
@@ -32,13 +38,13 @@ extension Change {
   ///
   /// A notification that moves out of the watched bucket is deleted there. Throws when the payload cannot be read.
   func event(watching watched: String?) throws(ProtoJSONError) -> WatchNotificationsResponse.Event? {
-    if let watched, watched != bucketID {
+    if let watched, watched != bucketID, kind != .markedRead || !bucketID.isEmpty {
       guard watched == previousBucketID else { return nil }
       return Self.notificationDeleted(notificationID, watched)
     }
     switch kind {
-    case .notificationCreated: return .notificationCreated(try Notification(jsonUTF8: payload, options: Self.lenient))
-    case .notificationUpdated: return .notificationUpdated(try Notification(jsonUTF8: payload, options: Self.lenient))
+    case .notificationCreated: return current.map { .notificationCreated($0) }
+    case .notificationUpdated: return current.map { .notificationUpdated($0) }
     case .notificationDeleted: return Self.notificationDeleted(notificationID, bucketID)
     case .bucketCreated: return .bucketCreated(try Bucket(jsonUTF8: payload, options: Self.lenient))
     case .bucketUpdated: return .bucketUpdated(try Bucket(jsonUTF8: payload, options: Self.lenient))
@@ -46,8 +52,17 @@ extension Change {
       var deleted = WatchNotificationsResponse.BucketDeleted()
       deleted.bucketId = bucketID
       return .bucketDeleted(deleted)
+    case .markedRead:
+      var marked = WatchNotificationsResponse.NotificationsMarkedRead()
+      marked.bucketId = bucketID
+      marked.throughNotificationId = notificationID
+      marked.readTime = ProtoTimestamp(millisecondsSince1970: timeMs)
+      return .notificationsMarkedRead(marked)
     }
   }
+
+  /// The notification, unless it has moved on since: then the event of that follows.
+  private var current: Notification? { notification?.bucketId == bucketID ? notification : nil }
 
   /// A payload may have been written by an older program.
   private static let lenient = JSONDecodingOptions(ignoreUnknownFields: true)

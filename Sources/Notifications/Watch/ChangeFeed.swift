@@ -43,10 +43,12 @@ struct ChangeFeed: Sendable {
       guard first <= cursor + 1 else {
         throw RPCError(.outOfRange, "the log begins behind the feed's cursor", reason: Reason.tokenTooOld.rawValue)
       }
-      return try transaction.query(Self.entriesSQL, [.integer(cursor), .int(rowsMax)], rowsMax: max(0, rowsMax)) {
-        row in
-        Entry(user: try row.text(7), change: try ChangeLog.change(row))
+      let entries = try transaction.query(
+        Self.entriesSQL, [.integer(cursor), .int(rowsMax)], rowsMax: max(0, rowsMax)
+      ) { row in
+        Entry(user: try row.text(8), change: try ChangeLog.change(row))
       }
+      return try entries.map { Entry(user: $0.user, change: try $0.change.completed(user: $0.user, transaction)) }
     }
   }
 

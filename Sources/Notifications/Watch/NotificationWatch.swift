@@ -34,6 +34,7 @@ struct NotificationWatch: Sendable {
         response.resumeToken = position.text(user: user)
         response.eventTime = ProtoTimestamp(millisecondsSince1970: change.timeMs)
         response.event = event
+        response.alert = change.isAlert
         try await send(response)
         if bucketID != nil, change.kind == .bucketDeleted { return }
       }

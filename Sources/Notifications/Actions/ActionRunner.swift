@@ -1,0 +1,160 @@
+import CampanileAPI
+import CampanileCodec
+import CampanileRPC
+import CampanileStore
+
+/// Runs the actions of notifications and keeps what came of them.
+///
+/// What changes the user's own data happens in the transaction that keeps the run. A request to another server is kept
+/// first, then made; should the process end in between, a timer makes it again, under the same `Idempotency-Key`.
+struct ActionRunner: Sendable {
+  /// An attempt whose end was not kept by then is made again.
+  static let attemptLostAfterMs: Int64 = 60_000
+
+  let repository: SQLiteNotificationsRepository
+  let sender: any HTTPActionSending
+  let random: @Sendable () -> UInt64
+
+  /// Throws NOT_FOUND for the notification and for an action that it does not have.
+  func invoke(
+    _ notificationID: String, actionID: String, user: String, repeatable: RepeatableRequest?
+  ) async throws -> ActionRun {
+    let (begun, isNew) = try await repository.write { transaction in
+      if let earlier = try repository.replayed(ActionRun.self, repeatable, transaction) { return (earlier, false) }
+      let notification = try repository.find(notificationID, user: user, field: "notificationId", transaction)
+      let action = try ActionChoice.action(actionID, of: notification)
+      var run = ActionRun()
+      let (id, nowMs) = repository.ids.next(prefix: SortableID.actionRunPrefix)
+      run.id = id
+      run.notificationId = notificationID
+      run.actionId = actionID
+      run.action = action
+      run.createTime = ProtoTimestamp(millisecondsSince1970: nowMs)
+      try begin(&run, action, notification, nowMs: nowMs, user: user, transaction)
+      try repository.insert(run, user: user, transaction)
+      try repository.keep(run, repeatable, transaction)
+      return (run, true)
+    }
+    guard begun.state == .running else { return begun }
+    // A repeated request answers the run as it is by now, and makes no request of its own.
+    return isNew ? try await attempt(begun, user: user) : try repository.run(begun.id, user: user) ?? begun
+  }
+
+  /// Makes the next attempt of a run whose timer is due.
+  func retry(_ runID: String, user: String) async throws {
+    guard let run = try repository.run(runID, user: user), run.state == .retrying || run.state == .running else {
+      return try await repository.write { try repository.clearTimer(.actionRetry, runID, user: user, $0) }
+    }
+    _ = try await attempt(run, user: user)
+  }
+
+  /// Does at once what needs no other server.
+  private func begin(
+    _ run: inout ActionRun, _ action: Action, _ notification: Notification, nowMs: Int64, user: String,
+    _ transaction: WriteTransaction
+  ) throws {
+    run.state = .succeeded
+    run.attemptCount = 1
+    run.finishTime = run.createTime
+    let minutes = Int64(action.value) ?? 0
+    switch action.type {
+    case .markAsRead: _ = try repository.mark([notification.id], isRead: true, user: user, transaction)
+    case .delete: _ = try repository.delete([notification.id], user: user, transaction)
+    case .snooze:
+      _ = try repository.snoozeBucket(
+        notification.bucketId, minutes: minutes, field: "notificationId", user: user, transaction)
+    case .postpone:
+      _ = try repository.setAside(notification.id, minutes: minutes, state: .postponed, user: user, transaction)
+    case .navigate: run.url = action.value
+    case .openNotification: run.openNotificationId = action.value.isEmpty ? notification.id : action.value
+    case .webhook, .backgroundCall:
+      run.state = .running
+      run.attemptCount = 0
+      run.finishTime = nil
+      try repository.setTimer(
+        .actionRetry, run.id, user: user, dueMs: nowMs + Self.attemptLostAfterMs, transaction)
+    case .unspecified, .unrecognized:
+      throw RPCError(.failedPrecondition, "the action has no known type", reason: Reason.enumUnknown.rawValue)
+    }
+  }
+
+  private func attempt(_ begun: ActionRun, user: String) async throws -> ActionRun {
+    var run = begun
+    let result = await result(of: run, user: user)
+    let nowMs = repository.clockMs()
+    run.attemptCount += 1
+    run.httpStatus = Int32(clamping: result.status)
+    run.reason = result.reason?.rawValue ?? ""
+    run.message = result.message
+    run.nextAttemptTime = nil
+    let nextMs = RetryPolicy.nextAttemptMs(
+      after: result, attemptCount: Int(run.attemptCount), nowMs: nowMs, random: random())
+    if result.isSuccess {
+      run.state = .succeeded
+    } else if let nextMs {
+      run.state = .retrying
+      run.nextAttemptTime = ProtoTimestamp(millisecondsSince1970: nextMs)
+    } else {
+      run.state = .failed
+    }
+    if run.state != .retrying { run.finishTime = ProtoTimestamp(millisecondsSince1970: nowMs) }
+    let kept = run
+    try await repository.write { transaction in
+      try repository.update(kept, user: user, transaction)
+      if let nextMs {
+        try repository.setTimer(.actionRetry, kept.id, user: user, dueMs: nextMs, transaction)
+      } else {
+        try repository.clearTimer(.actionRetry, kept.id, user: user, transaction)
+      }
+    }
+    return run
+  }
+
+  private func result(of run: ActionRun, user: String) async -> HTTPActionResult {
+    let action = run.action ?? Action()
+    var notification = Notification()
+    do {
+      notification = try repository.notification(run.notificationId, user: user)
+    } catch {
+      // Deleted since: the receiver still learns which one it was.
+      notification.id = run.notificationId
+    }
+    let request: HTTPActionRequest?
+    if action.type == .webhook {
+      guard let webhook = try? repository.webhook(action.value, user: user) else {
+        return HTTPActionResult(
+          status: 0, reason: .init(rawValue: Reason.webhookNotFound.rawValue), message: "the webhook does not exist",
+          isRetryable: false, retryAfterMs: nil)
+      }
+      request = HTTPActionRequest(webhook: webhook, notification: notification)
+    } else {
+      request = HTTPActionRequest(backgroundCall: action, notification: notification)
+    }
+    guard var request else { return .failure(.urlInvalid, "the action names no URL") }
+    request.idempotencyKey = run.id
+    return await sender.send(request)
+  }
+}
+
+/// Which action of a notification an id names.
+enum ActionChoice {
+  static func action(_ id: String, of notification: Notification) throws(RPCError) -> Action {
+    if let own = own(id, of: notification) { return own }
+    var action = Action()
+    switch id {
+    case "mark_as_read": action.type = .markAsRead
+    case "delete": action.type = .delete
+    case "open": action.type = .openNotification
+    default: throw RPCError.missing("action", id, field: "actionId", .actionNotFound)
+    }
+    return action
+  }
+
+  private static func own(_ id: String, of notification: Notification) -> Action? {
+    if id == "tap" { return notification.tapAction }
+    guard (1...2).contains(id.utf8.count), id.utf8.allSatisfy(TextRules.isDigit), let index = Int(id),
+      notification.actions.indices.contains(index)
+    else { return nil }
+    return notification.actions[index]
+  }
+}

@@ -1,0 +1,70 @@
+import CampanileAPI
+import CampanileCodec
+import CampanileRPC
+import CampanileStore
+
+extension SQLiteNotificationsRepository {
+  static let runSQL = "SELECT payload FROM action_runs WHERE user_id = $1 AND id = $2"
+  static let runsSQL = "SELECT payload FROM action_runs WHERE user_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3"
+  static let runsOfNotificationSQL = """
+    SELECT payload FROM action_runs
+    WHERE user_id = $1 AND id < $2 AND notification_id = $4 ORDER BY id DESC LIMIT $3
+    """
+
+  func insert(_ run: ActionRun, user: String, _ transaction: WriteTransaction) throws {
+    try transaction.execute(
+      """
+      INSERT INTO action_runs (user_id, id, notification_id, created_at_ms, payload) VALUES ($1, $2, $3, $4, $5)
+      """,
+      [
+        .text(user), .text(run.id), .text(run.notificationId),
+        .integer(run.createTime?.millisecondsSince1970 ?? 0), .blob(run.jsonUTF8Bytes()),
+      ])
+  }
+
+  func update(_ run: ActionRun, user: String, _ transaction: WriteTransaction) throws {
+    try transaction.execute(
+      "UPDATE action_runs SET payload = $1 WHERE user_id = $2 AND id = $3",
+      [.blob(run.jsonUTF8Bytes()), .text(user), .text(run.id)])
+  }
+
+  func run(_ id: String, user: String) throws -> ActionRun? {
+    try readSingle { try $0.queryOne(Self.runSQL, [.text(user), .text(id)], Self.actionRun) }
+  }
+
+  /// At most one more than the page's size, newest first.
+  func runs(_ query: PositionQuery, of notificationID: String?) throws -> [ActionRun] {
+    // Above every id, which has only lower-case letters and digits behind the prefix.
+    var arguments: [SQLValue] = [
+      .text(query.user), .text(query.position.first ?? "r_~"), .int(query.pageSize + 1),
+    ]
+    if let notificationID { arguments.append(.text(notificationID)) }
+    return try readSingle { transaction in
+      try transaction.query(
+        notificationID == nil ? Self.runsSQL : Self.runsOfNotificationSQL, arguments, Self.actionRun)
+    }
+  }
+
+  /// With its headers as they are: for sending, never for answers.
+  func webhook(_ id: String, user: String) throws -> Webhook? {
+    try readSingle { try $0.automation(.webhook, id, user: user, as: Webhook.self) }
+  }
+
+  /// Throws NOT_FOUND, naming `field`.
+  func template(_ id: String, user: String, field: String) throws(RPCError) -> Template {
+    let found: Template?
+    do {
+      found = try readSingle { try $0.automation(.template, id, user: user, as: Template.self) }
+    } catch let failure as RPCError {
+      throw failure
+    } catch {
+      throw RPCError(.internalError, "the template cannot be read")
+    }
+    guard let found else { throw AutomationKind.template.notFound(id, field: field) }
+    return found
+  }
+
+  private static func actionRun(_ row: borrowing SQLRow) throws -> ActionRun {
+    try row.withBytes(0) { try NotificationRow.decoded(ActionRun.self, $0, "an action's run") }
+  }
+}

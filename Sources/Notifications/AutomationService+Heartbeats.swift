@@ -1,0 +1,52 @@
+public import CampanileAPI
+import CampanileCodec
+public import CampanileRPC
+
+extension AutomationService {
+  public func createHeartbeat(
+    _ request: CreateHeartbeatRequest, context: CallContext
+  ) async throws -> CreateHeartbeatResponse {
+    let user = try context.requireUser()
+    var violations = Violations()
+    RequestChecks.requestID(request.requestId, "requestId", &violations)
+    let draft = request.heartbeat ?? Heartbeat()
+    if request.heartbeat == nil {
+      violations.add("heartbeat", "must be given", .required)
+    } else {
+      HeartbeatRules.check(draft, "heartbeat", &violations)
+    }
+    try violations.check()
+    var unnamed = request
+    unnamed.requestId = ""
+    let repeatable = try RepeatableRequest(
+      request.requestId, unnamed, method: AutomationServiceMethods.createHeartbeat, user: user)
+    var response = CreateHeartbeatResponse()
+    response.heartbeat = try await repository.createHeartbeat(draft, user: user, repeatable: repeatable)
+    return response
+  }
+
+  public func listHeartbeats(
+    _ request: ListHeartbeatsRequest, context: CallContext
+  ) async throws -> ListHeartbeatsResponse {
+    let query = try AutomationQuery(
+      .heartbeat, pageSize: request.pageSize, pageToken: request.pageToken, user: try context.requireUser(),
+      limits: limits)
+    var response = ListHeartbeatsResponse()
+    (response.heartbeats, response.nextPageToken) = page(try repository.heartbeats(query), query, id: \.id)
+    return response
+  }
+
+  public func beat(_ request: BeatRequest, context: CallContext) async throws -> BeatResponse {
+    let user = try context.requireUser()
+    var response = BeatResponse()
+    response.heartbeat = try await repository.beat(request.heartbeatId, user: user)
+    return response
+  }
+
+  public func deleteHeartbeat(
+    _ request: DeleteHeartbeatRequest, context: CallContext
+  ) async throws -> DeleteHeartbeatResponse {
+    try await repository.deleteHeartbeat(request.heartbeatId, user: try context.requireUser())
+    return DeleteHeartbeatResponse()
+  }
+}

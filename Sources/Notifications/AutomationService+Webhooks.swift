@@ -1,0 +1,61 @@
+public import CampanileAPI
+import CampanileCodec
+public import CampanileRPC
+
+extension AutomationService {
+  public func createWebhook(
+    _ request: CreateWebhookRequest, context: CallContext
+  ) async throws -> CreateWebhookResponse {
+    let user = try context.requireUser()
+    var violations = Violations()
+    RequestChecks.requestID(request.requestId, "requestId", &violations)
+    let draft = request.webhook ?? Webhook()
+    if request.webhook == nil {
+      violations.add("webhook", "must be given", .required)
+    } else {
+      WebhookRules.check(draft, "webhook", &violations)
+      // Nothing is kept yet that the mask could stand for.
+      var headers = draft.headers
+      WebhookRules.unmask(&headers, stored: [:], &violations)
+    }
+    try violations.check()
+    var unnamed = request
+    unnamed.requestId = ""
+    let repeatable = try RepeatableRequest(
+      request.requestId, unnamed, method: AutomationServiceMethods.createWebhook, user: user)
+    var response = CreateWebhookResponse()
+    response.webhook = try await repository.createWebhook(draft, user: user, repeatable: repeatable)
+    return response
+  }
+
+  public func listWebhooks(_ request: ListWebhooksRequest, context: CallContext) async throws -> ListWebhooksResponse {
+    let query = try AutomationQuery(
+      .webhook, pageSize: request.pageSize, pageToken: request.pageToken, user: try context.requireUser(),
+      limits: limits)
+    var response = ListWebhooksResponse()
+    (response.webhooks, response.nextPageToken) = page(try repository.webhooks(query), query, id: \.id)
+    return response
+  }
+
+  public func updateWebhook(
+    _ request: UpdateWebhookRequest, context: CallContext
+  ) async throws -> UpdateWebhookResponse {
+    let user = try context.requireUser()
+    var violations = Violations()
+    let change = request.webhook ?? Webhook()
+    if request.webhook == nil { violations.add("webhook", "must be given", .required) }
+    let fields = UpdateMask.fields(request.updateMask, for: change, as: WebhookField.self, &violations)
+    for field in fields { WebhookRules.check(field, of: change, "webhook", &violations) }
+    try violations.check()
+    var response = UpdateWebhookResponse()
+    response.webhook = try await repository.updateWebhook(change, fields: fields, user: user)
+    return response
+  }
+
+  public func deleteWebhook(
+    _ request: DeleteWebhookRequest, context: CallContext
+  ) async throws -> DeleteWebhookResponse {
+    try await repository.deleteWebhook(request.webhookId, user: try context.requireUser())
+    return DeleteWebhookResponse()
+  }
+}

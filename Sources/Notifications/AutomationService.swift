@@ -1,0 +1,97 @@
+public import CampanileAPI
+import CampanileCodec
+public import CampanileRPC
+import CampanileStore
+
+/// Serves `campanile.notifications.v1.AutomationService`: templates, heartbeats and webhooks. Everything belongs to the
+/// calling user.
+public struct AutomationService: AutomationServiceProtocol {
+  let repository: any AutomationRepository
+  let limits: NotificationsLimits
+
+  init(repository: any AutomationRepository, limits: NotificationsLimits) {
+    self.repository = repository
+    self.limits = limits
+  }
+
+  init(
+    store: Store, limits: NotificationsLimits, board: CommitBoard, clockMs: @escaping @Sendable () -> Int64,
+    random: @escaping @Sendable () -> UInt64
+  ) {
+    self.init(
+      repository: SQLiteAutomationRepository(store: store, board: board, clockMs: clockMs, random: random),
+      limits: limits)
+  }
+
+  /// One page of what a query found, with the token of the next one.
+  func page<M>(
+    _ found: [M], _ query: AutomationQuery, id: (M) -> String
+  ) -> (items: [M], nextPageToken: String) {
+    guard found.count > query.pageSize, query.pageSize > 0 else { return (found, "") }
+    return (Array(found.prefix(query.pageSize)), query.nextPageToken(after: id(found[query.pageSize - 1])))
+  }
+}
+
+extension AutomationService {
+  public func createTemplate(
+    _ request: CreateTemplateRequest, context: CallContext
+  ) async throws -> CreateTemplateResponse {
+    let user = try context.requireUser()
+    var violations = Violations()
+    RequestChecks.requestID(request.requestId, "requestId", &violations)
+    let draft = request.template ?? Template()
+    if request.template == nil {
+      violations.add("template", "must be given", .required)
+    } else {
+      TemplateRules.check(draft, "template", &violations)
+    }
+    try violations.check()
+    var unnamed = request
+    unnamed.requestId = ""
+    let repeatable = try RepeatableRequest(
+      request.requestId, unnamed, method: AutomationServiceMethods.createTemplate, user: user)
+    var response = CreateTemplateResponse()
+    response.template = try await repository.createTemplate(draft, user: user, repeatable: repeatable)
+    return response
+  }
+
+  public func listTemplates(
+    _ request: ListTemplatesRequest, context: CallContext
+  ) async throws -> ListTemplatesResponse {
+    let query = try AutomationQuery(
+      .template, pageSize: request.pageSize, pageToken: request.pageToken, user: try context.requireUser(),
+      limits: limits)
+    var response = ListTemplatesResponse()
+    (response.templates, response.nextPageToken) = page(try repository.templates(query), query, id: \.id)
+    return response
+  }
+
+  public func getTemplate(_ request: GetTemplateRequest, context: CallContext) async throws -> GetTemplateResponse {
+    let user = try context.requireUser()
+    var response = GetTemplateResponse()
+    response.template = try repository.template(request.templateId, user: user)
+    return response
+  }
+
+  public func updateTemplate(
+    _ request: UpdateTemplateRequest, context: CallContext
+  ) async throws -> UpdateTemplateResponse {
+    let user = try context.requireUser()
+    var violations = Violations()
+    let change = request.template ?? Template()
+    if request.template == nil { violations.add("template", "must be given", .required) }
+    let fields = UpdateMask.fields(request.updateMask, for: change, as: TemplateField.self, &violations)
+    for field in fields { TemplateRules.check(field, of: change, "template", &violations) }
+    try violations.check()
+    var response = UpdateTemplateResponse()
+    response.template = try await repository.updateTemplate(change, fields: fields, user: user)
+    return response
+  }
+
+  public func deleteTemplate(
+    _ request: DeleteTemplateRequest, context: CallContext
+  ) async throws -> DeleteTemplateResponse {
+    try await repository.deleteTemplate(request.templateId, user: try context.requireUser())
+    return DeleteTemplateResponse()
+  }
+}

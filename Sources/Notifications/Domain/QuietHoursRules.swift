@@ -1,0 +1,107 @@
+import CampanileAPI
+import Foundation
+
+/// What quiet hours may be.
+enum QuietHoursRules {
+  static let windowsMax = 32
+  private static let dayMinutes = 1_440
+
+  static func check(_ hours: QuietHours, _ path: String, _ violations: inout Violations) {
+    guard hours.windows.count <= windowsMax else {
+      return violations.add("\(path).windows", "must have at most \(windowsMax) entries", .tooMany)
+    }
+    var isValid = true
+    for (index, window) in hours.windows.enumerated() {
+      let count = violations.items.count
+      check(window, "\(path).windows[\(index)]", &violations)
+      if violations.items.count > count { isValid = false }
+    }
+    if isValid, leavesNothing(hours) {
+      violations.add("\(path).windows", "must leave at least a minute of the week", .quietHoursEndless)
+    }
+  }
+
+  /// Start and end in minutes after midnight of the day on which a window begins; nil when one is no time of day.
+  static func minutes(of window: QuietWindow) -> (start: Int, end: Int)? {
+    guard let start = minutes(window.start), start < dayMinutes, let end = minutes(window.end) else { return nil }
+    return (start, end > start ? end : end + dayMinutes)
+  }
+
+  /// The days on which a window begins, each once, 0 for Monday.
+  static func days(of window: QuietWindow) -> [Int] {
+    if window.days.isEmpty { return Array(0..<7) }
+    return Set(window.days.map { Int($0.rawValue) - 1 }).filter { (0..<7).contains($0) }.sorted()
+  }
+
+  private static func check(_ window: QuietWindow, _ path: String, _ violations: inout Violations) {
+    if window.days.count > 7 { violations.add("\(path).days", "must have at most 7 entries", .tooMany) }
+    for (index, day) in window.days.prefix(7).enumerated() {
+      switch day {
+      case .unspecified: violations.add("\(path).days[\(index)]", "must be given", .enumUnspecified)
+      case .unrecognized(let number):
+        violations.add("\(path).days[\(index)]", "\(number) is no day of the week", .enumUnknown)
+      default: break
+      }
+    }
+    if minutes(window.start).map({ $0 < dayMinutes }) != true {
+      violations.add("\(path).start", "must be HH:MM, 00:00 to 23:59", .timeOfDayInvalid)
+    }
+    if minutes(window.end) == nil {
+      violations.add("\(path).end", "must be HH:MM, 00:00 to 24:00", .timeOfDayInvalid)
+    }
+  }
+
+  /// `HH:MM` from 00:00 to 24:00 in minutes.
+  private static func minutes(_ text: String) -> Int? {
+    let bytes = Array(text.utf8.prefix(6))
+    guard bytes.count == 5, bytes[2] == UInt8(ascii: ":") else { return nil }
+    let digits = [bytes[0], bytes[1], bytes[3], bytes[4]]
+    guard digits.allSatisfy(TextRules.isDigit) else { return nil }
+    let values = digits.map { Int($0 - UInt8(ascii: "0")) }
+    let (hours, minutes) = (values[0] * 10 + values[1], values[2] * 10 + values[3])
+    guard minutes < 60, hours < 24 || (hours == 24 && minutes == 0) else { return nil }
+    return hours * 60 + minutes
+  }
+
+  /// Whether the windows of a week without a change of clocks cover all of its minutes.
+  private static func leavesNothing(_ hours: QuietHours) -> Bool {
+    var isQuiet = [Bool](repeating: false, count: 7 * dayMinutes)
+    for window in hours.windows {
+      guard let minutes = minutes(of: window) else { continue }
+      for day in days(of: window) {
+        for minute in minutes.start..<minutes.end { isQuiet[(day * dayMinutes + minute) % isQuiet.count] = true }
+      }
+    }
+    return !isQuiet.contains(false)
+  }
+}
+
+/// Which names a time zone may have.
+enum TimeZoneRules {
+  private static let sizeMax = 64
+
+  /// The zone of a name of the IANA time zone database, such as `Europe/Rome`; empty is `UTC`.
+  ///
+  /// Names are compared exactly. Abbreviations (`CET`) and offsets (`GMT+2`) are none: they do not say where.
+  static func zone(_ name: String) -> TimeZone? {
+    if name.isEmpty || name == "UTC" || name == "GMT" { return TimeZone(secondsFromGMT: 0) }
+    let bytes = name.utf8
+    // The database that the library comes with also has System V's names, which are not IANA's.
+    guard bytes.count <= sizeMax, bytes.contains(UInt8(ascii: "/")), bytes.allSatisfy(isNameByte),
+      !name.hasPrefix("SystemV/"), let zone = TimeZone(identifier: name), zone.identifier == name
+    else { return nil }
+    return zone
+  }
+
+  /// A violation unless `name` is empty or names a zone.
+  static func check(_ name: String, _ path: String, _ violations: inout Violations) {
+    if zone(name) == nil {
+      violations.add(path, "must be a name of the IANA time zone database, such as Europe/Rome", .timeZoneUnknown)
+    }
+  }
+
+  private static func isNameByte(_ byte: UInt8) -> Bool {
+    TextRules.isLetter(byte) || TextRules.isDigit(byte) || byte == UInt8(ascii: "/") || byte == UInt8(ascii: "_")
+      || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "+")
+  }
+}

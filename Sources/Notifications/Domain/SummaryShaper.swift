@@ -1,0 +1,169 @@
+import CampanileAPI
+import CampanileCodec
+
+/// Makes the unread summary of a Live Activity fit into a push.
+///
+/// Bodies have at most 256 characters in any case. When the JSON would still be larger than `sizeBytesMax`, bodies are
+/// shortened, the longest first; then subtitles; then the oldest notifications are dropped, and what is left gets the
+/// room. Texts are cut between grapheme clusters and end with `…`; one of which nothing would be left is left out.
+enum SummaryShaper {
+  /// Of the JSON: a push of 4096 bytes less the envelope of a Live Activity.
+  static let sizeBytesMax = 3_584
+  /// Characters of a body, with the mark of its shortening.
+  static let bodyMax = 256
+  static let mark: Character = "…"
+  private static let markBytes = 3
+
+  /// A summary and its JSON, which is measured anyway.
+  struct Shaped: Sendable, Hashable {
+    var summary: UnreadSummary
+    var json: [UInt8]
+  }
+
+  /// `items` are the newest unread notifications, newest first, with their whole texts; the first five count.
+  static func shape(_ items: [UnreadItem], unreadCount: Int, lastUpdateMs: Int64) -> Shaped {
+    var whole = UnreadSummary()
+    whole.unreadCount = Int32(clamping: unreadCount)
+    whole.lastUpdate = ProtoTimestamp(millisecondsSince1970: lastUpdateMs)
+    var cappedCount = 0
+    whole.notifications = items.prefix(UnreadSummaryRules.sizeMax).map { item in
+      guard let body = item.body, let shorter = capped(body) else { return item }
+      var item = item
+      item.body = shorter
+      cappedCount += 1
+      return item
+    }
+    if cappedCount > 0 {
+      whole.truncation = SummaryTruncation()
+      whole.truncation?.shortenedBodyCount = Int32(cappedCount)
+    }
+    let json = whole.jsonUTF8Bytes()
+    if json.count <= sizeBytesMax { return Shaped(summary: whole, json: json) }
+    return fit(whole, originals: items)
+  }
+
+  /// Takes the oldest away, one after the other, until shortening is enough.
+  private static func fit(_ whole: UnreadSummary, originals: [UnreadItem]) -> Shaped {
+    let count = whole.notifications.count
+    for kept in stride(from: count, through: 0, by: -1) {
+      var summary = whole
+      summary.notifications.removeLast(count - kept)
+      // A URL of 2 KiB can leave no room for the only notification; devices have an icon of their own.
+      if kept == 1 { dropOversizedIcon(&summary) }
+      // Three counts take the same room whatever they are: a summary has at most five notifications.
+      var truncation = SummaryTruncation()
+      truncation.shortenedBodyCount = 5
+      truncation.shortenedSubtitleCount = 5
+      truncation.droppedCount = 5
+      summary.truncation = truncation
+      shorten(\.body, in: &summary)
+      shorten(\.subtitle, in: &summary)
+      summary.truncation = truth(summary, originals, dropped: count - kept)
+      let json = summary.jsonUTF8Bytes()
+      if json.count <= sizeBytesMax { return Shaped(summary: summary, json: json) }
+    }
+    // Not reached: without notifications it has about two hundred bytes.
+    var empty = whole
+    empty.notifications = []
+    return Shaped(summary: empty, json: empty.jsonUTF8Bytes())
+  }
+
+  private static func dropOversizedIcon(_ summary: inout UnreadSummary) {
+    var bare = summary
+    bare.notifications[0].body = nil
+    bare.notifications[0].subtitle = nil
+    // The rest of the room is what the truncation takes.
+    if bare.jsonUTF8Bytes().count > sizeBytesMax - 128 { summary.notifications[0].bucketIconUrl = nil }
+  }
+
+  private static func truth(_ summary: UnreadSummary, _ originals: [UnreadItem], dropped: Int) -> SummaryTruncation? {
+    var truncation = SummaryTruncation()
+    for (item, original) in zip(summary.notifications, originals) {
+      if item.body != original.body { truncation.shortenedBodyCount += 1 }
+      if item.subtitle != original.subtitle { truncation.shortenedSubtitleCount += 1 }
+    }
+    truncation.droppedCount = Int32(dropped)
+    return truncation == SummaryTruncation() ? nil : truncation
+  }
+
+  /// Shortens one text of every item to a common size, as little as is needed; shorter ones stay as they are.
+  private static func shorten(_ text: WritableKeyPath<UnreadItem, String?>, in summary: inout UnreadSummary) {
+    let excess = summary.jsonUTF8Bytes().count - sizeBytesMax
+    guard excess > 0 else { return }
+    let costs = summary.notifications.map { item in item[keyPath: text].map(cost) ?? 0 }
+    let level = level(costs, sum: max(0, costs.reduce(0, +) - excess))
+    for (index, cost) in costs.enumerated() where cost > level {
+      guard let whole = summary.notifications[index][keyPath: text] else { continue }
+      summary.notifications[index][keyPath: text] = cut(whole, toCost: level)
+    }
+  }
+
+  /// The largest size to which all have to be cut so that together they have at most `sum`.
+  private static func level(_ costs: [Int], sum: Int) -> Int {
+    var left = sum
+    let ascending = costs.sorted()
+    for (index, cost) in ascending.enumerated() {
+      let share = left / (ascending.count - index)
+      if cost > share { return share }
+      left -= cost
+    }
+    return ascending.last ?? 0
+  }
+
+  /// A beginning with the mark whose JSON takes at most `limit` bytes; nil when not one character fits.
+  private static func cut(_ text: String, toCost limit: Int) -> String? {
+    var left = limit - markBytes
+    var end = text.startIndex
+    while end < text.endIndex {
+      let next = text.index(after: end)
+      left -= cost(text[end..<next])
+      if left < 0 { break }
+      end = next
+    }
+    return end == text.startIndex ? nil : marked(text[..<end])
+  }
+
+  /// A body of at most 256 characters, nil when it has no more anyway.
+  private static func capped(_ body: String) -> String? {
+    // A character has at least one byte.
+    guard body.utf8.count > bodyMax,
+      let end = body.index(body.startIndex, offsetBy: bodyMax, limitedBy: body.endIndex), end < body.endIndex
+    else { return nil }
+    return marked(body[..<body.index(before: end)])
+  }
+
+  private static func marked(_ text: Substring) -> String {
+    var result = String(text)
+    result.append(mark)
+    return result
+  }
+
+  private static func cost(_ text: String) -> Int { cost(text[...]) }
+
+  /// Bytes of a text in JSON, without its quotes.
+  private static func cost(_ text: Substring) -> Int {
+    text.utf8.reduce(0) { sum, byte in
+      switch byte {
+      case UInt8(ascii: "\""), UInt8(ascii: "\\"), 0x09, 0x0A, 0x0D: sum + 2
+      case 0..<0x20: sum + 6
+      default: sum + 1
+      }
+    }
+  }
+}
+
+/// How many notifications an unread summary shows.
+enum UnreadSummaryRules {
+  static let sizeMin = 3
+  static let sizeMax = 5
+
+  /// The size that a user's setting means: 0 is the largest.
+  static func size(_ setting: Int32) -> Int { setting == 0 ? sizeMax : min(max(Int(setting), sizeMin), sizeMax) }
+
+  /// A violation unless it is 0 or 3 to 5.
+  static func check(_ setting: Int32, _ path: String, _ violations: inout Violations) {
+    if setting != 0, !(Int32(sizeMin)...Int32(sizeMax)).contains(setting) {
+      violations.add(path, "must be \(sizeMin) to \(sizeMax), or 0 for \(sizeMax)", .outOfRange)
+    }
+  }
+}

@@ -1,0 +1,158 @@
+import CampanileAPI
+
+/// What a template may hold, and how a notification is made from one.
+enum TemplateRules {
+  static let nameMax = 128
+  static let titleMax = 1_024
+  static let subtitleMax = 1_024
+  static let variablesMax = 64
+  static let valueMax = 4_096
+
+  static func check(_ template: Template, _ path: String, _ violations: inout Violations) {
+    for field in TemplateField.allCases { check(field, of: template, path, &violations) }
+    checkVariableCount(template, path, &violations)
+  }
+
+  static func check(_ field: TemplateField, of template: Template, _ path: String, _ violations: inout Violations) {
+    switch field {
+    case .name: violations.text(template.name, "\(path).name", max: nameMax, isRequired: true)
+    case .title:
+      violations.text(template.title, "\(path).title", max: titleMax, isRequired: true)
+      checkSyntax(template.title, "\(path).title", &violations)
+    case .subtitle:
+      guard let subtitle = template.subtitle else { return }
+      violations.text(subtitle, "\(path).subtitle", max: subtitleMax)
+      checkSyntax(subtitle, "\(path).subtitle", &violations)
+    case .body:
+      guard let body = template.body else { return }
+      if body.utf8.count > NotificationRules.bodySizeBytesMax {
+        violations.add(
+          "\(path).body", "must have at most \(NotificationRules.bodySizeBytesMax) bytes of UTF-8", .tooLong)
+      } else if TextRules.hasNull(body) {
+        violations.add("\(path).body", "must not contain U+0000", .textInvalid)
+      } else {
+        checkSyntax(body, "\(path).body", &violations)
+      }
+    }
+  }
+
+  /// A publication can give at most so many variables; a template with more could never be used.
+  static func checkVariableCount(_ template: Template, _ path: String, _ violations: inout Violations) {
+    if names(in: template).count > variablesMax {
+      violations.add(path, "must have at most \(variablesMax) variables", .tooMany)
+    }
+  }
+
+  /// The variables that must be given, in the order of their first use in title, subtitle and body.
+  static func requiredVariables(of template: Template) -> [String] {
+    var seen: Set<String> = []
+    return variables(in: template).compactMap { $0.isRequired && seen.insert($0.name).inserted ? $0.name : nil }
+  }
+
+  /// Fills title, subtitle and body where `draft` has none.
+  ///
+  /// Violations of `<prefix>variables.NAME`: `TEMPLATE_VARIABLE_MISSING` for a variable that a filled text needs,
+  /// `TEMPLATE_VARIABLE_UNKNOWN` for one that the template does not have, and those of values. A text that gets too long
+  /// is a violation of `<prefix>notification.FIELD`. The draft is left as it is when there is any.
+  static func render(
+    template: Template, variables values: [String: String], into draft: inout Notification, prefix: String = "",
+    _ violations: inout Violations
+  ) {
+    let count = violations.items.count
+    checkValues(values, prefix, &violations)
+    guard violations.items.count == count else { return }
+    let known = names(in: template)
+    for name in values.keys.sorted() where !known.contains(name) {
+      violations.add("\(prefix)variables.\(name)", "is no variable of the template", .templateVariableUnknown)
+    }
+    var filled = draft
+    var missing: Set<String> = []
+    func fill(_ text: String?, _ field: String, sizeBytesMax: Int) -> String? {
+      guard let text else { return nil }
+      guard let parsed = try? TemplateText(text) else {
+        violations.add("\(prefix)templateId", "is a template whose \(field) cannot be read", .templateSyntaxInvalid)
+        return nil
+      }
+      for case .variable(let name, nil) in parsed.parts where values[name] == nil && missing.insert(name).inserted {
+        violations.add("\(prefix)variables.\(name)", "must be given for the template", .templateVariableMissing)
+      }
+      guard let rendered = parsed.rendered(values, sizeBytesMax: sizeBytesMax) else {
+        violations.add("\(prefix)notification.\(field)", "is too long once rendered from the template", .tooLong)
+        return nil
+      }
+      return rendered
+    }
+    // Code points take at most four bytes; the notification's own rules count them exactly.
+    if draft.title.isEmpty {
+      filled.title = fill(template.title, "title", sizeBytesMax: NotificationRules.titleMax * 4) ?? ""
+    }
+    if draft.subtitle == nil {
+      filled.subtitle = fill(template.subtitle, "subtitle", sizeBytesMax: NotificationRules.subtitleMax * 4)
+    }
+    if draft.body == nil {
+      filled.body = fill(template.body, "body", sizeBytesMax: NotificationRules.bodySizeBytesMax)
+    }
+    if violations.items.count == count { draft = filled }
+  }
+
+  private static func checkValues(_ values: [String: String], _ prefix: String, _ violations: inout Violations) {
+    guard values.count <= variablesMax else {
+      return violations.add("\(prefix)variables", "must have at most \(variablesMax) entries", .tooMany)
+    }
+    for (name, value) in values.sorted(by: { $0.key < $1.key }) {
+      guard TemplateText.isName(name.utf8) else {
+        // The name comes from the request: no more of it is echoed than a name has.
+        let shown = String(name.unicodeScalars.prefix(TemplateText.nameMax))
+        violations.add(
+          "\(prefix)variables.\(shown)",
+          "must have a name of 1 to \(TemplateText.nameMax) letters, digits and underscores",
+          .textInvalid)
+        continue
+      }
+      violations.text(value, "\(prefix)variables.\(name)", max: valueMax)
+    }
+  }
+
+  private static func checkSyntax(_ text: String, _ path: String, _ violations: inout Violations) {
+    // A longer one is refused already, and not worth reading.
+    guard text.utf8.count <= NotificationRules.bodySizeBytesMax else { return }
+    do throws(TemplateText.Fault) {
+      _ = try TemplateText(text)
+    } catch {
+      violations.add(path, "\(error.description) (at byte \(error.offsetBytes))", .templateSyntaxInvalid)
+    }
+  }
+
+  private static func names(in template: Template) -> Set<String> { Set(variables(in: template).map(\.name)) }
+
+  private static func variables(in template: Template) -> [(name: String, isRequired: Bool)] {
+    [template.title, template.subtitle ?? "", template.body ?? ""].flatMap { text in
+      ((try? TemplateText(text))?.parts ?? []).compactMap { part in
+        if case .variable(let name, let whenMissing) = part { (name, whenMissing == nil) } else { nil }
+      }
+    }
+  }
+}
+
+/// The fields of a template that callers may change.
+enum TemplateField: String, MaskableField {
+  case name, title, subtitle, body
+
+  func isSet(in message: Template) -> Bool {
+    switch self {
+    case .name: !message.name.isEmpty
+    case .title: !message.title.isEmpty
+    case .subtitle: message.subtitle != nil
+    case .body: message.body != nil
+    }
+  }
+
+  func copy(from source: Template, to target: inout Template) {
+    switch self {
+    case .name: target.name = source.name
+    case .title: target.title = source.title
+    case .subtitle: target.subtitle = source.subtitle
+    case .body: target.body = source.body
+    }
+  }
+}

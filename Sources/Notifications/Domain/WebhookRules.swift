@@ -1,0 +1,123 @@
+import CampanileAPI
+
+/// What a webhook may hold.
+enum WebhookRules {
+  static let nameMax = 128
+  static let headersMax = 32
+  static let headerNameMax = 128
+  static let headerValueMax = 2_048
+  static let bodySizeBytesMax = 16_384
+  static let methodDefault = "POST"
+  /// What is answered in place of a header's value; given back, it keeps the value.
+  static let mask = "***"
+
+  /// Headers that say how a message is framed and routed (RFC 9110, 9112): the sender sets them itself.
+  private static let reservedHeaders: Set<String> = [
+    "connection", "content-length", "expect", "host", "http2-settings", "keep-alive", "proxy-authenticate",
+    "proxy-authorization", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade", "via",
+  ]
+
+  static func check(_ webhook: Webhook, _ path: String, _ violations: inout Violations) {
+    for field in WebhookField.allCases { check(field, of: webhook, path, &violations) }
+  }
+
+  static func check(_ field: WebhookField, of webhook: Webhook, _ path: String, _ violations: inout Violations) {
+    switch field {
+    case .name: violations.text(webhook.name, "\(path).name", max: nameMax, isRequired: true)
+    case .method:
+      if !webhook.method.isEmpty, !ActionRules.methods.contains(webhook.method) {
+        violations.add("\(path).method", "must be GET, HEAD, POST, PUT, PATCH or DELETE", .methodInvalid)
+      }
+    case .url: violations.webURL(webhook.url, "\(path).url")
+    case .headers: check(webhook.headers, "\(path).headers", &violations)
+    case .body:
+      if webhook.body.utf8.count > bodySizeBytesMax {
+        violations.add("\(path).body", "must have at most \(bodySizeBytesMax) bytes of UTF-8", .tooLong)
+      } else if TextRules.hasNull(webhook.body) {
+        violations.add("\(path).body", "must not contain U+0000", .textInvalid)
+      }
+    }
+  }
+
+  /// Whether a method sends a body (RFC 9110, section 9.3).
+  static func carriesBody(_ method: String) -> Bool { method == "POST" || method == "PUT" || method == "PATCH" }
+
+  /// A token (RFC 9110, section 5.6.2) of 1 to 128 characters that the sender does not set itself.
+  static func isHeaderName(_ name: String) -> Bool {
+    (1...headerNameMax).contains(name.utf8.count) && name.utf8.allSatisfy(isTokenByte)
+      && !reservedHeaders.contains(name.lowercased())
+  }
+
+  /// At most 2048 visible characters of ASCII, spaces and tabs: no line break can begin another header.
+  static func isHeaderValue(_ value: String) -> Bool {
+    value.utf8.count <= headerValueMax && value.utf8.allSatisfy { (0x20...0x7E).contains($0) || $0 == 0x09 }
+  }
+
+  /// The webhook as it is answered: header values are secrets.
+  static func masked(_ webhook: Webhook) -> Webhook {
+    var webhook = webhook
+    webhook.headers = webhook.headers.mapValues { _ in mask }
+    return webhook
+  }
+
+  /// Puts the stored values in the place of `***`. A header that has none is a violation.
+  static func unmask(_ headers: inout [String: String], stored: [String: String], _ violations: inout Violations) {
+    let known = Dictionary(stored.map { ($0.key.lowercased(), $0.value) }, uniquingKeysWith: { first, _ in first })
+    for (name, value) in headers.sorted(by: { $0.key < $1.key }) where value == mask {
+      if let kept = known[name.lowercased()] {
+        headers[name] = kept
+      } else {
+        violations.add("webhook.headers.\(name)", "has no value that could be kept", .headerValueInvalid)
+      }
+    }
+  }
+
+  private static func check(_ headers: [String: String], _ path: String, _ violations: inout Violations) {
+    guard headers.count <= headersMax else {
+      return violations.add(path, "must have at most \(headersMax) entries", .tooMany)
+    }
+    var seen: Set<String> = []
+    for (name, value) in headers.sorted(by: { $0.key < $1.key }) {
+      // The name comes from the request: no more of it is echoed than a name has.
+      let field = "\(path).\(String(name.unicodeScalars.prefix(headerNameMax)))"
+      if !isHeaderName(name) {
+        violations.add(field, "must be a header's name that the server does not set itself", .headerNameInvalid)
+      } else if !seen.insert(name.lowercased()).inserted {
+        violations.add(field, "is given twice", .headerNameInvalid)
+      }
+      if !isHeaderValue(value) {
+        violations.add(
+          field, "must have at most \(headerValueMax) characters of ASCII without line breaks", .headerValueInvalid)
+      }
+    }
+  }
+
+  private static func isTokenByte(_ byte: UInt8) -> Bool {
+    TextRules.isLetter(byte) || TextRules.isDigit(byte) || "!#$%&'*+-.^_`|~".utf8.contains(byte)
+  }
+}
+
+/// The fields of a webhook that callers may change.
+enum WebhookField: String, MaskableField {
+  case name, method, url, headers, body
+
+  func isSet(in message: Webhook) -> Bool {
+    switch self {
+    case .name: !message.name.isEmpty
+    case .method: !message.method.isEmpty
+    case .url: !message.url.isEmpty
+    case .headers: !message.headers.isEmpty
+    case .body: !message.body.isEmpty
+    }
+  }
+
+  func copy(from source: Webhook, to target: inout Webhook) {
+    switch self {
+    case .name: target.name = source.name
+    case .method: target.method = source.method
+    case .url: target.url = source.url
+    case .headers: target.headers = source.headers
+    case .body: target.body = source.body
+    }
+  }
+}

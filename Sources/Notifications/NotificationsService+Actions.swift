@@ -1,0 +1,35 @@
+public import CampanileAPI
+public import CampanileRPC
+
+extension NotificationsService {
+  public func invokeAction(
+    _ request: InvokeActionRequest, context: CallContext
+  ) async throws -> InvokeActionResponse {
+    let user = try context.requireUser()
+    var violations = Violations()
+    RequestChecks.requestID(request.requestId, "requestId", &violations)
+    if request.actionId.isEmpty { violations.add("actionId", "must not be empty", .required) }
+    try violations.check()
+    var unnamed = request
+    unnamed.requestId = ""
+    let repeatable = try RepeatableRequest(
+      request.requestId, unnamed, method: NotificationsServiceMethods.invokeAction, user: user)
+    var response = InvokeActionResponse()
+    response.run = try await actions.invoke(
+      request.notificationId, actionID: request.actionId, user: user, repeatable: repeatable)
+    return response
+  }
+
+  public func listActionRuns(
+    _ request: ListActionRunsRequest, context: CallContext
+  ) async throws -> ListActionRunsResponse {
+    let query = try PositionQuery(
+      user: try context.requireUser(), pageSize: request.pageSize, pageToken: request.pageToken,
+      scope: ["action-runs", request.notificationId], parts: 1, limits: limits)
+    var response = ListActionRunsResponse()
+    let found = try repository.runs(
+      query, of: request.notificationId.isEmpty ? nil : request.notificationId)
+    (response.runs, response.nextPageToken) = query.page(found) { [$0.id] }
+    return response
+  }
+}

@@ -1,0 +1,78 @@
+public import CampanileAPI
+public import CampanileRPC
+
+extension NotificationsService {
+  public func getAttachmentContent(
+    _ request: GetAttachmentContentRequest, context: CallContext
+  ) async throws -> GetAttachmentContentResponse {
+    let user = try context.requireUser()
+    let notification = try repository.notification(request.notificationId, user: user)
+    let attachment = notification.attachments.first { $0.contentId == request.contentId }
+    guard let attachment, !request.contentId.isEmpty else {
+      throw RPCError.contentNotFound(request.contentId, field: "contentId")
+    }
+    var response = GetAttachmentContentResponse()
+    response.data = try repository.content(request.contentId, of: notification.id, user: user)
+    response.contentType = attachment.contentType
+    return response
+  }
+
+  public func getLongLook(_ request: GetLongLookRequest, context: CallContext) async throws -> GetLongLookResponse {
+    let user = try context.requireUser()
+    let notification = try repository.notification(request.notificationId, user: user)
+    let bucket = try repository.bucket(notification.bucketId, user: user)
+    var response = GetLongLookResponse()
+    response.longLook = LongLookRules.longLook(notification, bucket: bucket)
+    return response
+  }
+
+  public func explainDelivery(
+    _ request: ExplainDeliveryRequest, context: CallContext
+  ) async throws -> ExplainDeliveryResponse {
+    var response = ExplainDeliveryResponse()
+    response.records = try repository.deliveries(of: request.notificationId, user: try context.requireUser())
+    return response
+  }
+
+  public func getUnreadSummary(
+    _ request: GetUnreadSummaryRequest, context: CallContext
+  ) async throws -> GetUnreadSummaryResponse {
+    var response = GetUnreadSummaryResponse()
+    response.summary = try repository.unreadSummary(user: try context.requireUser())
+    return response
+  }
+
+  public func getUserSettings(
+    _ request: GetUserSettingsRequest, context: CallContext
+  ) async throws -> GetUserSettingsResponse {
+    var response = GetUserSettingsResponse()
+    response.settings = try repository.settings(user: try context.requireUser())
+    return response
+  }
+
+  public func updateUserSettings(
+    _ request: UpdateUserSettingsRequest, context: CallContext
+  ) async throws -> UpdateUserSettingsResponse {
+    let user = try context.requireUser()
+    var violations = Violations()
+    let change = request.settings ?? UserSettings()
+    if request.settings == nil { violations.add("settings", "must be given", .required) }
+    let fields = UpdateMask.fields(request.updateMask, for: change, as: SettingsField.self, &violations)
+    for field in fields { Self.check(field, of: change, &violations) }
+    try violations.check()
+    var response = UpdateUserSettingsResponse()
+    response.settings = try await repository.updateSettings(change, fields: fields, user: user)
+    return response
+  }
+
+  private static func check(_ field: SettingsField, of settings: UserSettings, _ violations: inout Violations) {
+    switch field {
+    case .timeZone:
+      TimeZoneRules.check(settings.timeZone, "settings.timeZone", &violations)
+    case .quietHours:
+      if let hours = settings.quietHours { QuietHoursRules.check(hours, "settings.quietHours", &violations) }
+    case .summarySize:
+      UnreadSummaryRules.check(settings.summarySize, "settings.summarySize", &violations)
+    }
+  }
+}

@@ -1,0 +1,15 @@
+public import CampanileAPI
+public import CampanileRPC
+
+extension NotificationsService {
+  public func searchNotifications(
+    _ request: SearchNotificationsRequest, context: CallContext
+  ) async throws -> SearchNotificationsResponse {
+    let query = try SearchPageQuery(request, user: try context.requireUser(), limits: limits)
+    let page = try await repository.search(query)
+    var response = SearchNotificationsResponse()
+    response.notifications = page.notifications
+    if let last = page.last { response.nextPageToken = query.nextPageToken(after: last) }
+    return response
+  }
+}

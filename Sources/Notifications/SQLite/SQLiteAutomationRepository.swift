@@ -1,0 +1,149 @@
+import CampanileAPI
+import CampanileCodec
+import CampanileRPC
+import CampanileStore
+
+/// The repository over the embedded store.
+struct SQLiteAutomationRepository: AutomationRepository {
+  let store: Store
+  let ids: SortableIDGenerator
+  let board: CommitBoard
+  let clockMs: @Sendable () -> Int64
+
+  init(
+    store: Store, board: CommitBoard, clockMs: @escaping @Sendable () -> Int64,
+    random: @escaping @Sendable () -> UInt64
+  ) {
+    self.store = store
+    self.board = board
+    self.clockMs = clockMs
+    ids = SortableIDGenerator(clockMs: clockMs, random: random)
+  }
+
+  /// A write whose failures are `RPCError`s.
+  func write<T: Sendable>(_ body: @escaping @Sendable (WriteTransaction) throws -> T) async throws -> T {
+    do {
+      return try await store.write(body)
+    } catch let failure as StoreError {
+      throw RPCError(failure)
+    }
+  }
+
+  /// One query.
+  func read<T>(_ body: (ReadTransaction) throws -> T) throws -> T {
+    do {
+      return try store.readSingle(body)
+    } catch let failure as StoreError {
+      throw RPCError(failure)
+    }
+  }
+
+  /// A write that is done once for a request id; a repeat answers what the first one made.
+  func create<M: ProtoMessage>(
+    _ repeatable: RepeatableRequest?, _ change: @escaping @Sendable (WriteTransaction) throws -> M
+  ) async throws -> M {
+    try await write { transaction in
+      guard let repeatable else { return try change(transaction) }
+      let reply = try transaction.idempotent(
+        repeatable.key, requestHash: repeatable.requestHash, nowMs: clockMs()
+      ) { try change($0).jsonUTF8Bytes() }
+      do throws(ProtoJSONError) {
+        return try M(jsonUTF8: reply.bytes, options: .init(ignoreUnknownFields: true))
+      } catch {
+        throw StoreError(.corrupt, "a stored reply cannot be read: \(error.reason)")
+      }
+    }
+  }
+
+  func createTemplate(_ draft: Template, user: String, repeatable: RepeatableRequest?) async throws -> Template {
+    try await create(repeatable) { transaction in
+      let (id, nowMs) = ids.next(prefix: AutomationKind.template.prefix)
+      var template = Template()
+      for field in TemplateField.allCases { field.copy(from: draft, to: &template) }
+      template.id = id
+      template.createTime = ProtoTimestamp(millisecondsSince1970: nowMs)
+      template.updateTime = template.createTime
+      template.etag = Etag.text(version: 1)
+      template.requiredVariables = TemplateRules.requiredVariables(of: template)
+      try transaction.addAutomation(.template, id, template, user: user)
+      return template
+    }
+  }
+
+  func template(_ id: String, user: String) throws -> Template {
+    let template = try read { try $0.automation(.template, id, user: user, as: Template.self) }
+    guard let template else { throw AutomationKind.template.notFound(id, field: "templateId") }
+    return template
+  }
+
+  func templates(_ query: AutomationQuery) throws -> [Template] {
+    try read { try $0.automation(query, as: Template.self) }
+  }
+
+  func updateTemplate(_ change: Template, fields: [TemplateField], user: String) async throws -> Template {
+    try await write { transaction in
+      guard let found = try transaction.automation(.template, change.id, user: user, as: Template.self) else {
+        throw AutomationKind.template.notFound(change.id, field: "template.id")
+      }
+      guard change.etag.isEmpty || change.etag == found.etag else {
+        throw RPCError.etagMismatch(field: "template.etag", current: found.etag)
+      }
+      var template = found
+      for field in fields { field.copy(from: change, to: &template) }
+      guard template != found else { return found }
+      var violations = Violations()
+      // Title and body may come from two updates: only together do they have too many variables.
+      TemplateRules.checkVariableCount(template, "template", &violations)
+      try violations.check()
+      template.requiredVariables = TemplateRules.requiredVariables(of: template)
+      template.updateTime = ProtoTimestamp(millisecondsSince1970: clockMs())
+      template.etag = Etag.text(version: (Int64(found.etag.dropFirst()) ?? 0) &+ 1)
+      try transaction.updateAutomation(.template, template.id, template, user: user)
+      return template
+    }
+  }
+
+  func deleteTemplate(_ id: String, user: String) async throws {
+    try await write { try $0.deleteAutomation(.template, id, user: user, field: "templateId") }
+  }
+
+  func createWebhook(_ draft: Webhook, user: String, repeatable: RepeatableRequest?) async throws -> Webhook {
+    try await create(repeatable) { transaction in
+      let (id, nowMs) = ids.next(prefix: AutomationKind.webhook.prefix)
+      var webhook = Webhook()
+      for field in WebhookField.allCases { field.copy(from: draft, to: &webhook) }
+      webhook.id = id
+      if webhook.method.isEmpty { webhook.method = WebhookRules.methodDefault }
+      webhook.createTime = ProtoTimestamp(millisecondsSince1970: nowMs)
+      webhook.updateTime = webhook.createTime
+      try transaction.addAutomation(.webhook, id, webhook, user: user)
+      return WebhookRules.masked(webhook)
+    }
+  }
+
+  func webhooks(_ query: AutomationQuery) throws -> [Webhook] {
+    try read { try $0.automation(query, as: Webhook.self) }.map(WebhookRules.masked)
+  }
+
+  func updateWebhook(_ change: Webhook, fields: [WebhookField], user: String) async throws -> Webhook {
+    try await write { transaction in
+      guard let found = try transaction.automation(.webhook, change.id, user: user, as: Webhook.self) else {
+        throw AutomationKind.webhook.notFound(change.id, field: "webhook.id")
+      }
+      var webhook = found
+      for field in fields { field.copy(from: change, to: &webhook) }
+      if webhook.method.isEmpty { webhook.method = WebhookRules.methodDefault }
+      var violations = Violations()
+      if fields.contains(.headers) { WebhookRules.unmask(&webhook.headers, stored: found.headers, &violations) }
+      try violations.check()
+      guard webhook != found else { return WebhookRules.masked(found) }
+      webhook.updateTime = ProtoTimestamp(millisecondsSince1970: clockMs())
+      try transaction.updateAutomation(.webhook, webhook.id, webhook, user: user)
+      return WebhookRules.masked(webhook)
+    }
+  }
+
+  func deleteWebhook(_ id: String, user: String) async throws {
+    try await write { try $0.deleteAutomation(.webhook, id, user: user, field: "webhookId") }
+  }
+}

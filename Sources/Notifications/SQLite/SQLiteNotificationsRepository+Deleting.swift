@@ -1,0 +1,137 @@
+import CampanileAPI
+import CampanileCodec
+import CampanileRPC
+import CampanileStore
+
+/// Deleted notifications move to a table of their own as they are, so that lists and counts need not look past them.
+extension SQLiteNotificationsRepository {
+  static let removeSQL = "DELETE FROM notifications WHERE user_id = $1 AND id = $2"
+  static let trashSQL = """
+    INSERT INTO deleted_notifications (user_id, id, bucket_id, is_with_bucket, deleted_at_ms, payload)
+    VALUES ($1, $2, $3, $4, $5, $6)
+    ON CONFLICT (user_id, id) DO UPDATE SET bucket_id = excluded.bucket_id, is_with_bucket = excluded.is_with_bucket,
+      deleted_at_ms = excluded.deleted_at_ms, payload = excluded.payload
+    """
+  static let trashedSQL = "SELECT payload FROM deleted_notifications WHERE user_id = $1 AND id = $2 AND is_with_bucket = 0"
+  static let untrashSQL = "DELETE FROM deleted_notifications WHERE user_id = $1 AND id = $2"
+  static let trashListSQL = """
+    SELECT payload, deleted_at_ms FROM deleted_notifications
+    WHERE user_id = $1 AND is_with_bucket = 0 AND (deleted_at_ms, id) < ($2, $3)
+    ORDER BY deleted_at_ms DESC, id DESC LIMIT $4
+    """
+
+  func deleteNotifications(_ ids: [String], user: String) async throws -> (deleted: Int, counts: UnreadCounts) {
+    try await write { transaction in
+      let deleted = try delete(ids, user: user, transaction)
+      return (deleted, try transaction.unreadCounts(user: user))
+    }
+  }
+
+  func delete(_ ids: [String], user: String, _ transaction: WriteTransaction) throws -> Int {
+    var context = PublishingContext(nowMs: clockMs(), limits: limits)
+    var deleted = 0
+    for id in ids {
+      let found = try transaction.queryOne(
+        Self.notificationSQL, [.text(user), .text(id)], NotificationRow.notification)
+      guard let found else { continue }
+      try remove(found, isWithBucket: false, user: user, in: &context, transaction)
+      try transaction.logDeletion(
+        bucketID: found.bucketId, notificationID: id, atMs: context.nowMs, user: user, board)
+      deleted += 1
+    }
+    try context.finish(transaction)
+    return deleted
+  }
+
+  /// Takes a notification out of lists and counts, to where it can be restored from.
+  func remove(
+    _ notification: Notification, isWithBucket: Bool, user: String, in context: inout PublishingContext,
+    _ transaction: WriteTransaction
+  ) throws {
+    try transaction.execute(Self.removeSQL, [.text(user), .text(notification.id)])
+    let unread: Int64 = notification.readTime == nil ? -1 : 0
+    context.add(CountChange(notifications: -1, unread: unread), to: notification.bucketId, of: user)
+    try clearTimers(of: notification, user: user, transaction)
+    let isKept =
+      try transaction.execute(
+        "UPDATE users SET deleted_count = deleted_count + 1 WHERE user_id = $1 AND deleted_count < $2",
+        [.text(user), .int(limits.deletedPerUserMax)]) > 0
+    guard isKept else { return try dropContents(of: notification, user: user, transaction) }
+    try transaction.execute(
+      Self.trashSQL,
+      [
+        .text(user), .text(notification.id), .text(notification.bucketId), .bool(isWithBucket),
+        .integer(context.nowMs), .blob(notification.jsonUTF8Bytes()),
+      ])
+  }
+
+  /// Takes a notification away for good.
+  func destroy(
+    _ notification: Notification, user: String, in context: inout PublishingContext, _ transaction: WriteTransaction
+  ) throws {
+    try transaction.execute(Self.removeSQL, [.text(user), .text(notification.id)])
+    let unread: Int64 = notification.readTime == nil ? -1 : 0
+    context.add(CountChange(notifications: -1, unread: unread), to: notification.bucketId, of: user)
+    try clearTimers(of: notification.id, user: user, transaction)
+    try dropContents(of: notification, user: user, transaction)
+    try transaction.logDeletion(
+      bucketID: notification.bucketId, notificationID: notification.id, atMs: context.nowMs, user: user, board)
+  }
+
+  func undeleteNotifications(_ ids: [String], user: String) async throws -> (restored: Int, counts: UnreadCounts) {
+    try await write { transaction in
+      var context = PublishingContext(nowMs: clockMs(), limits: limits)
+      var restored = 0
+      for id in ids {
+        let found = try transaction.queryOne(Self.trashedSQL, [.text(user), .text(id)]) { row in
+          try row.withBytes(0) { try NotificationRow.decoded(Notification.self, $0, "a deleted notification") }
+        }
+        guard let found, try restore(found, user: user, in: &context, transaction) else { continue }
+        restored += 1
+      }
+      try context.finish(transaction)
+      return (restored, try transaction.unreadCounts(user: user))
+    }
+  }
+
+  /// Puts a deleted notification back; false when its bucket or the user's room for it is gone, or it has expired.
+  func restore(
+    _ old: Notification, user: String, in context: inout PublishingContext, _ transaction: WriteTransaction
+  ) throws -> Bool {
+    guard try context.bucket(old.bucketId, of: user, transaction) != nil, try context.hasRoom(user, transaction),
+      old.expireTime.map({ $0.millisecondsSince1970 > context.nowMs }) ?? true,
+      try transaction.queryOne(Self.stateSQL, [.text(user), .text(old.id)], { _ in true }) == nil
+    else { return false }
+    var notification = old
+    notification.etag = Etag.text(version: (Etag.version(old.etag) ?? 0) + 1)
+    notification.updateTime = ProtoTimestamp(
+      millisecondsSince1970: max(context.nowMs, old.createTime?.millisecondsSince1970 ?? 0))
+    try transaction.execute(NotificationRow.insertSQL, try NotificationRow.arguments(notification, user: user))
+    try transaction.execute(Self.untrashSQL, [.text(user), .text(old.id)])
+    try transaction.execute("UPDATE users SET deleted_count = deleted_count - 1 WHERE user_id = $1", [.text(user)])
+    context.add(
+      CountChange(notifications: 1, unread: old.readTime == nil ? 1 : 0), to: old.bucketId, of: user)
+    try setTimers(notification, user: user, nowMs: context.nowMs, transaction)
+    try transaction.log(.notificationCreated, notification, atMs: context.nowMs, user: user, board)
+    return true
+  }
+
+  /// At most one more than the page's size, last deleted first.
+  func deletedNotifications(_ query: PositionQuery) throws -> [Notification] {
+    try readSingle { transaction in
+      try transaction.query(
+        Self.trashListSQL,
+        [
+          .text(query.user), .integer(query.position.first.flatMap { Int64($0) } ?? .max),
+          .text(query.position.last ?? ""), .int(query.pageSize + 1),
+        ]
+      ) { row in
+        var notification = try row.withBytes(0) {
+          try NotificationRow.decoded(Notification.self, $0, "a deleted notification")
+        }
+        notification.deleteTime = ProtoTimestamp(millisecondsSince1970: try row.integer(1))
+        return notification
+      }
+    }
+  }
+}

@@ -1,0 +1,105 @@
+import CampanileAPI
+import CampanileCodec
+import CampanileRPC
+import CampanileStore
+
+extension SQLiteNotificationsRepository {
+  static let deliveriesSQL = """
+    SELECT at_ms, device_id, outcome, reason, release_at_ms, push_id FROM deliveries
+    WHERE user_id = $1 AND notification_id = $2 ORDER BY at_ms DESC LIMIT $3
+    """
+  static let deliveriesMax = 1_000
+
+  /// The ledger of a notification, oldest first. The plain hand-over of a new notification is told by the notification
+  /// itself. Throws NOT_FOUND when there is neither a notification nor a record.
+  func deliveries(of id: String, user: String) throws -> [DeliveryRecord] {
+    try read { transaction in
+      let notification = try transaction.queryOne(
+        Self.notificationSQL, [.text(user), .text(id)], NotificationRow.notification)
+      var records = try transaction.query(
+        Self.deliveriesSQL, [.text(user), .text(id), .int(Self.deliveriesMax)], rowsMax: Self.deliveriesMax
+      ) { row in
+        var record = DeliveryRecord()
+        record.time = ProtoTimestamp(millisecondsSince1970: try row.integer(0))
+        record.deviceId = try row.text(1)
+        record.outcome = .init(rawValue: Int32(truncatingIfNeeded: try row.integer(2)))
+        record.reason = try row.text(3)
+        record.releaseTime = try row.integerIfPresent(4).map { ProtoTimestamp(millisecondsSince1970: $0) }
+        record.pushId = try row.text(5)
+        return record
+      }
+      records.reverse()
+      guard let notification else {
+        if records.isEmpty { throw RPCError.notificationNotFound(id, field: "notificationId") }
+        return records
+      }
+      let withheld: Set<DeliveryOutcome> = [.heldByQuietHours, .heldBySnooze, .muted, .noPush]
+      let createdMs = notification.createTime?.millisecondsSince1970 ?? 0
+      let wasWithheld = records.contains { record in
+        withheld.contains(record.outcome) && (record.time?.millisecondsSince1970 ?? 0) <= createdMs
+      }
+      if !wasWithheld, notification.sendCount > 0 {
+        var record = DeliveryRecord()
+        record.outcome = .handedOver
+        record.time = notification.createTime
+        let place = records.firstIndex { ($0.time?.millisecondsSince1970 ?? 0) >= createdMs } ?? records.count
+        records.insert(record, at: place)
+      }
+      return records
+    }
+  }
+
+  /// Adds what the pushing services report. Records of notifications that do not exist (any more) are passed over.
+  func record(_ deliveries: [NotificationDelivery]) async throws -> Int {
+    try await write { transaction in
+      var count = 0
+      for delivery in deliveries {
+        let record = delivery.record ?? DeliveryRecord()
+        let isKnown = try transaction.queryOne(
+          Self.stateSQL, [.text(delivery.userId), .text(delivery.notificationId)], { _ in true })
+        guard isKnown == true else { continue }
+        count += try transaction.execute(
+          Self.recordSQL,
+          [
+            .text(delivery.userId), .text(delivery.notificationId),
+            .integer(record.time?.millisecondsSince1970 ?? clockMs()), .text(record.deviceId),
+            .integer(Int64(record.outcome.rawValue)), .text(record.reason), .null, .text(record.pushId),
+          ])
+      }
+      return count
+    }
+  }
+
+  static let newestUnreadSQL = """
+    SELECT \(NotificationRow.columns) FROM notifications
+    WHERE user_id = $1 AND read_at_ms IS NULL ORDER BY id DESC LIMIT $2
+    """
+
+  /// What the user's Live Activity shows: a function of what is kept, so that it is never behind.
+  func unreadSummary(user: String) throws -> UnreadSummary {
+    try read { transaction in
+      let size = UnreadSummaryRules.size(try settings(user: user, transaction).summarySize)
+      let unread = try transaction.queryOne(ReadTransaction.userUnreadSQL, [.text(user)]) { try $0.integer(0) } ?? 0
+      let rows = try transaction.query(
+        Self.newestUnreadSQL, [.text(user), .int(size)], NotificationRow.notification)
+      var buckets: [String: Bucket] = [:]
+      let items = try rows.map { row in
+        if buckets[row.bucketId] == nil {
+          buckets[row.bucketId] = try transaction.queryOne(
+            Self.bucketSQL, [.text(user), .text(row.bucketId)], BucketRow.bucket)
+        }
+        var item = UnreadItem()
+        item.id = row.id
+        item.title = row.title
+        item.subtitle = row.subtitle
+        item.body = row.body
+        item.bucketId = row.bucketId
+        item.bucketName = buckets[row.bucketId]?.name
+        item.bucketIconUrl = buckets[row.bucketId]?.iconUrl
+        item.createdAt = row.createTime
+        return item
+      }
+      return SummaryShaper.shape(items, unreadCount: Int(unread), lastUpdateMs: clockMs()).summary
+    }
+  }
+}

@@ -1,0 +1,84 @@
+import CampanileAPI
+import CampanileCodec
+import CampanileRPC
+import CampanileStore
+
+/// Publish keys. Of a secret only its SHA-256 is kept: it has 256 random bits, so that no slower hash is needed.
+extension SQLiteNotificationsRepository {
+  static let keysSQL = """
+    SELECT id, name, hint, expires_at_ms, created_at_ms FROM publish_keys
+    WHERE owner_id = $1 AND bucket_id = $2 ORDER BY id
+    """
+  static let keySQL = "SELECT owner_id, bucket_id, expires_at_ms FROM publish_keys WHERE secret_hash = $1"
+  static let revokeKeySQL = "DELETE FROM publish_keys WHERE id = $1 AND owner_id = $2 AND bucket_id = $3"
+
+  func createPublishKey(
+    _ key: PublishKey, secretHash: [UInt8], bucketID: String, by user: String
+  ) async throws -> PublishKey {
+    try await write { transaction in
+      let bucket = try administered(bucketID, by: user, transaction)
+      let keys = try transaction.query(
+        Self.keysSQL, [.text(bucket.ownerId), .text(bucketID)], { try $0.text(0) })
+      guard keys.count < limits.publishKeysPerBucketMax else {
+        throw RPCError.exhausted(
+          "a bucket may have \(limits.publishKeysPerBucketMax) publish keys", .publishKeysExhausted,
+          limit: limits.publishKeysPerBucketMax)
+      }
+      var kept = key
+      let (id, nowMs) = ids.next(prefix: SortableID.publishKeyPrefix)
+      kept.id = id
+      kept.createTime = ProtoTimestamp(millisecondsSince1970: nowMs)
+      try transaction.execute(
+        """
+        INSERT INTO publish_keys (id, owner_id, bucket_id, name, hint, secret_hash, expires_at_ms, created_at_ms)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+        """,
+        [
+          .text(id), .text(bucket.ownerId), .text(bucketID), .text(kept.name), .text(kept.hint), .blob(secretHash),
+          .integer(kept.expireTime?.millisecondsSince1970), .integer(nowMs),
+        ])
+      return kept
+    }
+  }
+
+  func publishKeys(of bucketID: String, by user: String) throws -> [PublishKey] {
+    try read { transaction in
+      let bucket = try administered(bucketID, by: user, transaction)
+      return try transaction.query(Self.keysSQL, [.text(bucket.ownerId), .text(bucketID)]) { row in
+        var key = PublishKey()
+        key.id = try row.text(0)
+        key.name = try row.text(1)
+        key.hint = try row.text(2)
+        key.expireTime = try row.integerIfPresent(3).map { ProtoTimestamp(millisecondsSince1970: $0) }
+        key.createTime = ProtoTimestamp(millisecondsSince1970: try row.integer(4))
+        return key
+      }
+    }
+  }
+
+  func revokePublishKey(_ id: String, of bucketID: String, by user: String) async throws {
+    try await write { transaction in
+      let bucket = try administered(bucketID, by: user, transaction)
+      let count = try transaction.execute(
+        Self.revokeKeySQL, [.text(id), .text(bucket.ownerId), .text(bucketID)])
+      guard count > 0 else { throw RPCError.missing("publish key", id, field: "keyId", .publishKeyNotFound) }
+    }
+  }
+
+  /// The owner and the bucket of a key that is valid now. Unknown, revoked and expired look the same.
+  func publishTarget(secretHash: [UInt8]) throws -> (owner: String, bucketID: String) {
+    let found = try readSingle { transaction in
+      try transaction.queryOne(Self.keySQL, [.blob(secretHash)]) { row in
+        (owner: try row.text(0), bucketID: try row.text(1), expiresAtMs: try row.integerIfPresent(2))
+      }
+    }
+    guard let found, (found.expiresAtMs ?? .max) > clockMs() else {
+      throw RPCError(
+        .unauthenticated, "the publish key is not valid", reason: Reason.publishKeyInvalid.rawValue,
+        fieldViolations: [
+          .init(field: "secret", description: "is not valid", reason: Reason.publishKeyInvalid.rawValue)
+        ])
+    }
+    return (found.owner, found.bucketID)
+  }
+}

@@ -1,0 +1,192 @@
+import CampanileAPI
+import CampanileCodec
+import CampanileRPC
+import CampanileStore
+
+/// Where a draft goes: fixed for a scheduled one, made anew otherwise.
+struct PublishingTarget: Sendable, Hashable {
+  var id: String
+  var createdAtMs: Int64
+}
+
+extension SQLiteNotificationsRepository {
+  static let collapsedSQL = """
+    SELECT \(NotificationRow.columns) FROM notifications
+    WHERE user_id = $1 AND bucket_id = $2 AND collapse_key = $3 LIMIT 1
+    """
+
+  /// Publishes into the draft's bucket as `user`, for the user and everyone whom the bucket is shared with, and answers the
+  /// user's own copy. Counts are gathered in `context`, which the caller finishes.
+  ///
+  /// Throws before it changes anything: NOT_FOUND for the bucket, PERMISSION_DENIED for a reader, RESOURCE_EXHAUSTED.
+  func publish(
+    _ draft: NotificationDraft, by user: String, as target: PublishingTarget? = nil,
+    in context: inout PublishingContext, _ transaction: WriteTransaction
+  ) throws -> Notification {
+    let bucketID = draft.notification.bucketId
+    guard let bucket = try context.bucket(bucketID, of: user, transaction),
+      bucket.role(nowMs: context.nowMs) != .unspecified
+    else { throw RPCError.bucketNotFound(bucketID, field: "notification.bucketId") }
+    guard bucket.role.includes(.publisher) else {
+      throw RPCError.roleMissing(.publisher, field: "notification.bucketId")
+    }
+    let replaced = try collapsed(by: draft, of: user, transaction)
+    guard try replaced != nil || context.hasRoom(user, transaction) else { throw notificationsExhausted }
+    guard context.takeCopy() else { throw copiesExhausted }
+    var others: [String] = []
+    if !bucket.ownerID.isEmpty || bucket.shareCount > 0 {
+      others = try recipients(of: bucketID, bucket, beside: user, in: &context, transaction)
+    }
+    if !draft.heartbeatID.isEmpty { try beat(draft.heartbeatID, user: user, nowMs: context.nowMs, transaction) }
+    for content in draft.contents { try keep(content, transaction) }
+    let target = replaced.map { PublishingTarget(id: $0.id, createdAtMs: 0) } ?? target ?? newTarget()
+    let own = try place(draft, bucket, replacing: replaced, at: target, of: user, in: &context, transaction)
+    for other in others {
+      try copy(draft, at: PublishingTarget(id: own.id, createdAtMs: target.createdAtMs), to: other, in: &context, transaction)
+    }
+    return own
+  }
+
+  private func newTarget() -> PublishingTarget {
+    let (id, timeMs) = ids.next(prefix: SortableID.notificationPrefix)
+    return PublishingTarget(id: id, createdAtMs: timeMs)
+  }
+
+  /// The owner and the members of a shared bucket, without the publisher.
+  private func recipients(
+    of bucketID: String, _ bucket: BucketState, beside user: String, in context: inout PublishingContext,
+    _ transaction: WriteTransaction
+  ) throws -> [String] {
+    let owner = bucket.ownerID.isEmpty ? user : bucket.ownerID
+    let all = [owner] + (try context.members(of: bucketID, owner: owner, transaction))
+    let others = all.filter { $0 != user }
+    guard others.count <= context.copiesLeft else { throw copiesExhausted }
+    return others
+  }
+
+  /// A member's copy. One whose share has ended, or who has no room left, gets none.
+  private func copy(
+    _ draft: NotificationDraft, at target: PublishingTarget, to user: String, in context: inout PublishingContext,
+    _ transaction: WriteTransaction
+  ) throws {
+    guard let bucket = try context.bucket(draft.notification.bucketId, of: user, transaction),
+      bucket.role(nowMs: context.nowMs) != .unspecified
+    else { return }
+    let replaced = try collapsed(by: draft, of: user, transaction)
+    guard try replaced != nil || context.hasRoom(user, transaction), context.takeCopy() else { return }
+    let isTaken =
+      try replaced == nil
+      && transaction.queryOne(Self.stateSQL, [.text(user), .text(target.id)], { _ in true }) == true
+    var place = replaced.map { PublishingTarget(id: $0.id, createdAtMs: 0) } ?? (isTaken ? newTarget() : target)
+    // Where the publisher's own was replaced in place, this copy is new and has its own time.
+    if replaced == nil, place.createdAtMs == 0 { place.createdAtMs = context.nowMs }
+    _ = try self.place(draft, bucket, replacing: replaced, at: place, of: user, in: &context, transaction)
+  }
+
+  /// The notification that a draft replaces by its collapse key.
+  private func collapsed(
+    by draft: NotificationDraft, of user: String, _ transaction: WriteTransaction
+  ) throws -> Notification? {
+    let key = draft.notification.collapseKey
+    if key.isEmpty { return nil }
+    return try transaction.queryOne(
+      Self.collapsedSQL, [.text(user), .text(draft.notification.bucketId), .text(key)], NotificationRow.notification)
+  }
+
+  /// Writes one user's copy with its delivery, timers, ledger and log.
+  private func place(
+    _ draft: NotificationDraft, _ bucket: BucketState, replacing old: Notification?, at target: PublishingTarget,
+    of user: String, in context: inout PublishingContext, _ transaction: WriteTransaction
+  ) throws -> Notification {
+    let nowMs = context.nowMs
+    var notification = draft.notification
+    let createdAtMs = old?.createTime?.millisecondsSince1970 ?? target.createdAtMs
+    notification.id = target.id
+    if notification.priority == .unspecified { notification.priority = .normal }
+    notification.createTime = ProtoTimestamp(millisecondsSince1970: createdAtMs)
+    // Ids carry the time: a clock that went back must not make a notification older than its id says.
+    notification.updateTime = ProtoTimestamp(millisecondsSince1970: max(nowMs, createdAtMs))
+    notification.readTime = nil
+    notification.deliverTime = nil
+    notification.deleteTime = nil
+    notification.sendTime = nil
+    notification.releaseTime = nil
+    notification.sendCount = old?.sendCount ?? 0
+    notification.`repeat`?.count = 0
+    if notification.`repeat`?.maxCount == 0 { notification.`repeat`?.maxCount = NotificationField.repeatCountDefault }
+    notification.etag = Etag.text(version: (old.flatMap { Etag.version($0.etag) } ?? 0) + 1)
+    let decision = try decide(notification, bucket, of: user, in: &context, transaction)
+    try deliver(&notification, decision, user: user, nowMs: nowMs, transaction)
+    let arguments = try NotificationRow.arguments(notification, user: user)
+    if let old {
+      try transaction.execute(NotificationRow.updateSQL, arguments)
+      if old.readTime != nil { context.add(CountChange(unread: 1), to: notification.bucketId, of: user) }
+      try clearTimers(of: old, user: user, keeping: notification, transaction)
+      try dropContents(of: old, keeping: notification, user: user, transaction)
+    } else {
+      try transaction.execute(NotificationRow.insertSQL, arguments)
+      context.add(CountChange(notifications: 1, unread: 1), to: notification.bucketId, of: user)
+    }
+    try reference(notification, user: user, transaction)
+    try setTimers(notification, user: user, nowMs: nowMs, transaction)
+    try transaction.log(
+      old == nil ? .notificationCreated : .notificationUpdated, notification, isAlert: decision == .send,
+      atMs: notification.updateTime?.millisecondsSince1970 ?? nowMs, user: user, board)
+    return notification
+  }
+
+  /// Whether devices are told now, as the user's and the bucket's settings are.
+  func decide(
+    _ notification: Notification, _ bucket: BucketState, of user: String, in context: inout PublishingContext,
+    _ transaction: WriteTransaction
+  ) throws -> DeliveryDecision {
+    let state = try context.user(user, transaction)
+    let schedule = Self.quietSchedule(state?.settings, bucket.quietHours)
+    return DeliveryDecision.decide(
+      priority: notification.priority, isMuted: bucket.isMuted, snoozedUntilMs: bucket.snoozedUntilMs,
+      nowMs: context.nowMs
+    ) { schedule?.releaseMs(at: $0) }
+  }
+
+  /// The quiet hours that hold for a bucket: its own, else the user's.
+  static func quietSchedule(_ settings: UserSettings?, _ own: QuietHours?) -> QuietSchedule? {
+    guard let hours = own ?? settings?.quietHours, !hours.windows.isEmpty else { return nil }
+    guard let zone = TimeZoneRules.zone(settings?.timeZone ?? "") else { return nil }
+    return QuietSchedule(hours, timeZone: zone)
+  }
+
+  /// Sets what a decision means for a notification, and tells the ledger of everything but the plain hand-over of a new one.
+  func deliver(
+    _ notification: inout Notification, _ decision: DeliveryDecision, user: String, nowMs: Int64,
+    _ transaction: WriteTransaction
+  ) throws {
+    notification.deliveryState = decision.state
+    switch decision {
+    case .send:
+      notification.sendTime = notification.updateTime
+      notification.releaseTime = nil
+      notification.sendCount += 1
+      if notification.sendCount > 1 {
+        try record(.handedOver, of: notification.id, user: user, atMs: nowMs, transaction)
+      }
+    case .hold(let untilMs, let outcome):
+      notification.releaseTime = ProtoTimestamp(millisecondsSince1970: untilMs)
+      try record(outcome, of: notification.id, user: user, atMs: nowMs, releaseAtMs: untilMs, transaction)
+    case .suppress(let outcome):
+      notification.releaseTime = nil
+      try record(outcome, of: notification.id, user: user, atMs: nowMs, transaction)
+    }
+  }
+
+  var notificationsExhausted: RPCError {
+    .exhausted(
+      "a user may have \(limits.notificationsPerUserMax) notifications", .notificationsExhausted,
+      limit: limits.notificationsPerUserMax)
+  }
+
+  private var copiesExhausted: RPCError {
+    .exhausted(
+      "a call may make \(limits.copiesPerCallMax) copies for the members of shared buckets", .copiesExhausted,
+      limit: limits.copiesPerCallMax)
+  }
+}

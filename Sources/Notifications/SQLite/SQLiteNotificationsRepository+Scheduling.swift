@@ -1,0 +1,110 @@
+import CampanileAPI
+import CampanileCodec
+import CampanileRPC
+import CampanileStore
+
+/// Notifications that wait for their `deliver_time`, each under the id that it will have. Ids carry the time of delivery, so
+/// that the list is in the order of delivery, and each takes its place among the newest when it comes.
+extension SQLiteNotificationsRepository {
+  static let scheduledListSQL = """
+    SELECT payload FROM scheduled WHERE user_id = $1 AND id > $2 ORDER BY id LIMIT $3
+    """
+  static let scheduledSQL = "SELECT payload FROM scheduled WHERE user_id = $1 AND id = $2"
+  static let unscheduleSQL = "DELETE FROM scheduled WHERE user_id = $1 AND id = $2"
+
+  func schedule(
+    _ draft: NotificationDraft, atMs: Int64, user: String, in context: inout PublishingContext,
+    _ transaction: WriteTransaction
+  ) throws -> Notification {
+    let bucketID = draft.notification.bucketId
+    guard let bucket = try context.bucket(bucketID, of: user, transaction),
+      bucket.role(nowMs: context.nowMs) != .unspecified
+    else { throw RPCError.bucketNotFound(bucketID, field: "notification.bucketId") }
+    guard bucket.role.includes(.publisher) else {
+      throw RPCError.roleMissing(.publisher, field: "notification.bucketId")
+    }
+    guard
+      try transaction.execute(
+        "UPDATE users SET scheduled_count = scheduled_count + 1 WHERE user_id = $1 AND scheduled_count < $2",
+        [.text(user), .int(limits.scheduledPerUserMax)]) > 0
+    else {
+      throw RPCError.exhausted(
+        "a user may have \(limits.scheduledPerUserMax) scheduled notifications", .scheduledExhausted,
+        limit: limits.scheduledPerUserMax)
+    }
+    if !draft.heartbeatID.isEmpty { try beat(draft.heartbeatID, user: user, nowMs: context.nowMs, transaction) }
+    var notification = draft.notification
+    notification.id = ids.future(prefix: SortableID.notificationPrefix, timeMs: atMs)
+    if notification.priority == .unspecified { notification.priority = .normal }
+    notification.deliveryState = .scheduled
+    notification.updateTime = ProtoTimestamp(millisecondsSince1970: context.nowMs)
+    notification.etag = Etag.text(version: 1)
+    for content in draft.contents { try keep(content, transaction) }
+    try reference(notification, user: user, transaction)
+    try transaction.execute(
+      "INSERT INTO scheduled (user_id, id, deliver_at_ms, payload) VALUES ($1, $2, $3, $4)",
+      [.text(user), .text(notification.id), .integer(atMs), .blob(notification.jsonUTF8Bytes())])
+    try setTimer(.deliver, notification.id, user: user, dueMs: atMs, transaction)
+    try record(
+      .scheduled, of: notification.id, user: user, atMs: context.nowMs, releaseAtMs: atMs, transaction)
+    return notification
+  }
+
+  func scheduledNotifications(_ query: PositionQuery) throws -> [Notification] {
+    try readSingle { transaction in
+      try transaction.query(
+        Self.scheduledListSQL, [.text(query.user), .text(query.position.first ?? ""), .int(query.pageSize + 1)],
+        Self.scheduled)
+    }
+  }
+
+  func cancelScheduled(_ id: String, user: String) async throws {
+    try await write { transaction in
+      guard let notification = try takeScheduled(id, user: user, transaction) else {
+        throw RPCError.notificationNotFound(id, field: "notificationId")
+      }
+      try dropContents(of: notification, user: user, transaction)
+      try clearTimer(.deliver, id, user: user, transaction)
+      try record(.cancelled, of: id, user: user, atMs: clockMs(), transaction)
+    }
+  }
+
+  /// Publishes a scheduled notification whose time has come. One whose bucket is gone, or that may not be published any
+  /// more, is dropped; the ledger tells.
+  func deliverScheduled(_ id: String, user: String, nowMs: Int64, _ transaction: WriteTransaction) throws {
+    guard var notification = try takeScheduled(id, user: user, transaction) else { return }
+    let atMs = notification.deliverTime?.millisecondsSince1970 ?? nowMs
+    // Its media are named anew by its copies before this reference goes.
+    notification.deliveryState = .unspecified
+    if let expireMs = notification.expireTime?.millisecondsSince1970, expireMs <= nowMs {
+      try record(.expired, of: id, user: user, atMs: nowMs, transaction)
+      return try dropContents(of: notification, user: user, transaction)
+    }
+    var context = PublishingContext(nowMs: nowMs, limits: limits)
+    do {
+      let own = try publish(
+        try NotificationDraft(notification), by: user, as: PublishingTarget(id: id, createdAtMs: atMs), in: &context,
+        transaction)
+      try context.finish(transaction)
+      // Replaced in place by its collapse key, it lives on under another id.
+      if own.id != id { try dropContents(of: notification, user: user, transaction) }
+    } catch is RPCError {
+      // Refused before anything was changed.
+      try record(.obsolete, of: id, user: user, atMs: nowMs, transaction)
+      try dropContents(of: notification, user: user, transaction)
+    }
+  }
+
+  private func takeScheduled(_ id: String, user: String, _ transaction: WriteTransaction) throws -> Notification? {
+    let found = try transaction.queryOne(Self.scheduledSQL, [.text(user), .text(id)], Self.scheduled)
+    guard let found else { return nil }
+    try transaction.execute(Self.unscheduleSQL, [.text(user), .text(id)])
+    try transaction.execute(
+      "UPDATE users SET scheduled_count = scheduled_count - 1 WHERE user_id = $1", [.text(user)])
+    return found
+  }
+
+  private static func scheduled(_ row: borrowing SQLRow) throws -> Notification {
+    try row.withBytes(0) { try NotificationRow.decoded(Notification.self, $0, "a scheduled notification") }
+  }
+}

@@ -1,0 +1,79 @@
+import CampanileAPI
+import CampanileCodec
+import CampanileStore
+
+extension SQLiteNotificationsRepository {
+  func setTimer(
+    _ kind: TimerKind, _ subject: String, user: String, dueMs: Int64, _ transaction: WriteTransaction
+  ) throws {
+    try transaction.execute(
+      TimerTable.setSQL, [.text(user), .text(subject), .integer(kind.rawValue), .integer(dueMs)])
+    board.scheduled(dueMs)
+  }
+
+  func clearTimer(_ kind: TimerKind, _ subject: String, user: String, _ transaction: WriteTransaction) throws {
+    try transaction.execute(TimerTable.clearSQL, [.text(user), .text(subject), .integer(kind.rawValue)])
+  }
+
+  func clearTimers(of subject: String, user: String, _ transaction: WriteTransaction) throws {
+    try transaction.execute(TimerTable.clearAllSQL, [.text(user), .text(subject)])
+  }
+
+  /// Lets what is held be decided anew at once: after its reason may have ended.
+  func hastenReleases(user: String, nowMs: Int64, _ transaction: WriteTransaction) throws {
+    let count = try transaction.execute(
+      TimerTable.hastenSQL, [.integer(nowMs), .text(user), .integer(TimerKind.release.rawValue)])
+    if count > 0 { board.scheduled(nowMs) }
+  }
+
+  /// The timers that a notification needs in the state that it has.
+  func setTimers(
+    _ notification: Notification, user: String, nowMs: Int64, _ transaction: WriteTransaction
+  ) throws {
+    let id = notification.id
+    if let expireMs = notification.expireTime?.millisecondsSince1970 {
+      try setTimer(.expire, id, user: user, dueMs: expireMs, transaction)
+    }
+    if let releaseMs = notification.releaseTime?.millisecondsSince1970 {
+      let kind: TimerKind = notification.deliveryState == .held ? .release : .wake
+      try setTimer(kind, id, user: user, dueMs: releaseMs, transaction)
+    }
+    if let `repeat` = notification.`repeat`, notification.deliveryState == .sent, notification.readTime == nil,
+      `repeat`.count < `repeat`.maxCount
+    {
+      try setTimer(.repeat, id, user: user, dueMs: nowMs + Int64(`repeat`.everyMinutes) * 60_000, transaction)
+    }
+  }
+
+  /// Clears the timers of a notification that it may have; most have none, which costs nothing.
+  func clearTimers(
+    of old: Notification, user: String, keeping new: Notification? = nil, _ transaction: WriteTransaction
+  ) throws {
+    if old.expireTime != nil, new?.expireTime == nil {
+      try clearTimer(.expire, old.id, user: user, transaction)
+    }
+    if old.releaseTime != nil {
+      try clearTimer(old.deliveryState == .held ? .release : .wake, old.id, user: user, transaction)
+    }
+    if old.`repeat` != nil { try clearTimer(.repeat, old.id, user: user, transaction) }
+  }
+
+  static let recordSQL = """
+    INSERT INTO deliveries (user_id, notification_id, at_ms, device_id, outcome, reason, release_at_ms, push_id)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+    ON CONFLICT (user_id, notification_id, at_ms, device_id, outcome, push_id) DO NOTHING
+    """
+
+  /// Adds a line to the ledger that holds for all devices.
+  func record(
+    _ outcome: DeliveryOutcome, of notificationID: String, user: String, atMs: Int64, releaseAtMs: Int64? = nil,
+    _ transaction: WriteTransaction
+  ) throws {
+    try transaction.execute(
+      Self.recordSQL,
+      [
+        .text(user), .text(notificationID), .integer(atMs), "", .integer(Int64(outcome.rawValue)), "",
+        .integer(releaseAtMs), "",
+      ])
+  }
+}

@@ -1,0 +1,36 @@
+import CampanileStore
+
+extension NotificationsMigrations {
+  /// - `search_documents`: what is in the index. `document_id` ascends with the notification's id within a user, so that
+  ///   the index, which yields its rows by number, yields the newest first.
+  /// - `search_index`: the text, and in `scope` a word for the user and one for the bucket. Merges are asked for by the
+  ///   indexer, in steps of known size: left to themselves they would hold up a commit now and then.
+  /// - `search_terms`: the index's own words in their order, to spell out beginnings of words.
+  /// - `search_state`: one row: the last change that is indexed; how far a rebuild has come (NULL: none is under way);
+  ///   and how far the bucket of the next change has been walked.
+  /// - `maintenance_cursors`: where a bounded walk over all users goes on.
+  static let searchAndRetention = Migration(
+    "0003-search-retention",
+    """
+    CREATE TABLE search_documents (
+      document_id INTEGER PRIMARY KEY, user_id TEXT NOT NULL, notification_id TEXT NOT NULL, bucket_id TEXT NOT NULL);
+    CREATE UNIQUE INDEX search_documents_notification ON search_documents (user_id, notification_id);
+    CREATE INDEX search_documents_bucket ON search_documents (user_id, bucket_id, notification_id);
+
+    CREATE VIRTUAL TABLE search_index USING fts5(
+      title, subtitle, body, scope, tokenize = 'unicode61 remove_diacritics 2', prefix = '2 3 4 6', columnsize = 0);
+    INSERT INTO search_index (search_index, rank) VALUES ('automerge', 0);
+    INSERT INTO search_index (search_index, rank) VALUES ('crisismerge', 64);
+    CREATE VIRTUAL TABLE search_terms USING fts5vocab(search_index, instance);
+
+    CREATE TABLE search_state (
+      id BIGINT NOT NULL PRIMARY KEY, sequence BIGINT NOT NULL, rebuild_user TEXT, rebuild_notification TEXT NOT NULL,
+      bucket_position TEXT NOT NULL, CHECK (id = 1));
+    INSERT INTO search_state (id, sequence, rebuild_user, rebuild_notification, bucket_position)
+      SELECT 1, (SELECT coalesce(max(sequence), 0) FROM changes),
+        CASE WHEN EXISTS (SELECT 1 FROM notifications) THEN '' END, '', '';
+
+    CREATE TABLE maintenance_cursors (name TEXT NOT NULL PRIMARY KEY, user_id TEXT NOT NULL, id TEXT NOT NULL);
+    CREATE INDEX buckets_deleted_time ON buckets (deleted_at_ms, user_id, id) WHERE deleted_at_ms IS NOT NULL;
+    """)
+}

@@ -1,0 +1,55 @@
+import CampanileAPI
+import CampanileRPC
+import CampanileStore
+
+extension SQLiteNotificationsRepository {
+  /// The index yields its rows by falling number as it meets them: only the page is gathered.
+  static let searchSQL = """
+    SELECT rowid FROM search_index WHERE search_index MATCH $1 AND rowid >= $2 AND rowid < $3
+    ORDER BY rowid DESC LIMIT $4
+    """
+  static let searchedDocumentSQL = "SELECT user_id, notification_id FROM search_documents WHERE document_id = $1"
+
+  func search(_ query: SearchPageQuery) async throws -> SearchPage {
+    if let bucketID = query.bucketID { _ = try bucket(bucketID, user: query.user) }
+    do {
+      try await SearchIndexer(store: store).catchUp(user: query.user)
+    } catch let failure as StoreError {
+      throw RPCError(failure)
+    }
+    return try read { try page(query, $0) }
+  }
+
+  private func page(_ query: SearchPageQuery, _ transaction: ReadTransaction) throws -> SearchPage {
+    let documents = try documents(query, transaction)
+    var page = SearchPage(notifications: [])
+    for document in documents.prefix(query.pageSize) {
+      let key = try transaction.queryOne(Self.searchedDocumentSQL, [.integer(document)]) { row in
+        (user: try row.text(0), id: try row.text(1))
+      }
+      guard let key, key.user == query.user else { continue }
+      let notification = try transaction.queryOne(
+        Self.notificationSQL, [.text(key.user), .text(key.id)], NotificationRow.notification)
+      // What was deleted or moved since it was indexed is left out.
+      guard let notification, query.bucketID.map({ $0 == notification.bucketId }) ?? true else { continue }
+      page.notifications.append(notification)
+    }
+    if documents.count > query.pageSize { page.last = documents[query.pageSize - 1] }
+    return page
+  }
+
+  private func documents(_ query: SearchPageQuery, _ transaction: ReadTransaction) throws -> [Int64] {
+    var required: [SearchExpression.Alternative] = []
+    for term in query.query.required {
+      guard let alternative = try SearchPrefix.alternative(term, transaction) else { return [] }
+      required.append(alternative)
+    }
+    let expression = SearchExpression.text(
+      user: query.user, bucketID: query.bucketID, required: required, excluded: query.query.excluded)
+    let lower = query.startMs.map(DocumentNumber.lowest) ?? 0
+    let upper = min(query.endMs.map(DocumentNumber.lowest) ?? .max, query.before ?? .max)
+    return try transaction.query(
+      Self.searchSQL, [.text(expression), .integer(lower), .integer(upper), .int(query.pageSize + 1)]
+    ) { try $0.integer(0) }
+  }
+}

@@ -1,0 +1,52 @@
+import CampanileAPI
+import CampanileRPC
+
+/// A page of a search: what is asked for, and where the page begins.
+struct SearchPageQuery: Sendable, Hashable {
+  static let pageSizeMax = 200
+
+  var user: String
+  var query: SearchQuery
+  /// Nil for all buckets.
+  var bucketID: String?
+  /// Times of creation from here on, and before this.
+  var startMs: Int64?
+  var endMs: Int64?
+  var pageSize: Int
+  /// Documents below this; nil for the first page.
+  var before: Int64?
+  private var scope: [String]
+
+  init(_ request: SearchNotificationsRequest, user: String, limits: NotificationsLimits) throws(RPCError) {
+    var violations = Violations()
+    var limits = limits
+    limits.pageSizeMax = min(limits.pageSizeMax, Self.pageSizeMax)
+    self.user = user
+    let query = SearchQuery(request.query, field: "query", &violations)
+    bucketID = request.bucketId.isEmpty ? nil : request.bucketId
+    pageSize = Paging.size(request.pageSize, limits, &violations)
+    startMs = NotificationQuery.milliseconds(request.startTime, "startTime", &violations)
+    endMs = NotificationQuery.milliseconds(request.endTime, "endTime", &violations)
+    if violations.isEmpty, let startMs, let endMs, startMs >= endMs {
+      violations.add("endTime", "must be after startTime", .timeRangeEmpty)
+    }
+    scope = [
+      "search", user, request.query, request.bucketId, startMs.map(String.init) ?? "", endMs.map(String.init) ?? "",
+    ]
+    let position = Paging.position(request.pageToken, parts: 1, scope: scope, &violations)
+    before = position.flatMap { Int64($0[0]) }
+    try violations.check()
+    // Without a query there was a violation.
+    guard let query else { throw .invalidField("query", "is no query", reason: Reason.required.rawValue) }
+    self.query = query
+  }
+
+  func nextPageToken(after document: Int64) -> String { Paging.token([String(document)], scope: scope) }
+}
+
+/// What was found.
+struct SearchPage: Sendable, Hashable {
+  var notifications: [Notification]
+  /// The last document of the page when there are more.
+  var last: Int64?
+}

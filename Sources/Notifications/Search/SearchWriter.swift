@@ -1,0 +1,157 @@
+import CampanileStore
+
+/// Brings single documents of the index in line with the notifications, inside one commit of limited size.
+///
+/// Nothing is taken from the change log but what changed: the document becomes what the notification is now. So it does
+/// not matter how often and in which order a notification is looked at.
+struct SearchWriter {
+  /// What one commit may do: each notification looked at counts, and every `textUnitBytes` of text that is indexed.
+  private(set) var budget: Int
+  private var seen: Set<SearchKey> = []
+  private let transaction: WriteTransaction
+  static let textUnitBytes = 1_024
+
+  init(_ transaction: WriteTransaction, budget: Int) {
+    self.transaction = transaction
+    self.budget = budget
+  }
+
+  var isExhausted: Bool { budget <= 0 }
+
+  /// Nothing is found in a deleted bucket, whether it is emptied yet or not.
+  static let notificationSQL = """
+    SELECT n.bucket_id, n.title, n.subtitle, n.body, n.created_at_ms FROM notifications AS n
+    JOIN buckets AS b ON b.user_id = n.user_id AND b.id = n.bucket_id
+    WHERE n.user_id = $1 AND n.id = $2 AND b.deleted_at_ms IS NULL
+    """
+  static let documentSQL = """
+    SELECT document_id, bucket_id FROM search_documents WHERE user_id = $1 AND notification_id = $2
+    """
+  static let textSQL = "SELECT title, subtitle, body FROM search_index WHERE rowid = $1"
+
+  private struct Text: Hashable {
+    var title: String
+    var subtitle: String?
+    var body: String?
+    var sizeBytes: Int { title.utf8.count + (subtitle?.utf8.count ?? 0) + (body?.utf8.count ?? 0) }
+    var values: [SQLValue] { [.text(title), .text(subtitle), .text(body)] }
+
+    init(_ row: borrowing SQLRow, from column: Int) throws {
+      title = try row.text(column)
+      subtitle = try row.textIfPresent(column + 1)
+      body = try row.textIfPresent(column + 2)
+    }
+  }
+
+  /// Indexes, changes or removes one document.
+  mutating func update(_ key: SearchKey) throws {
+    budget -= 1
+    guard seen.insert(key).inserted else { return }
+    let arguments: [SQLValue] = [.text(key.user), .text(key.notificationID)]
+    let document = try transaction.queryOne(Self.documentSQL, arguments) { row in
+      (number: try row.integer(0), bucketID: try row.text(1))
+    }
+    let notification = try transaction.queryOne(Self.notificationSQL, arguments) { row in
+      (bucketID: try row.text(0), text: try Text(row, from: 1), createdAtMs: try row.integer(4))
+    }
+    switch (document, notification) {
+    case (nil, nil): return
+    case (let document?, nil): try remove(document.number)
+    case (nil, let notification?):
+      let id = key.notificationID
+      let timeMs = SortableID.timeMs(of: id, prefix: SortableID.notificationPrefix) ?? notification.createdAtMs
+      let number = try DocumentNumber.next(notificationID: id, timeMs: timeMs, user: key.user, transaction)
+      try transaction.execute(
+        "INSERT INTO search_documents (document_id, user_id, notification_id, bucket_id) VALUES ($1, $2, $3, $4)",
+        [.integer(number)] + arguments + [.text(notification.bucketID)])
+      try transaction.execute(
+        "INSERT INTO search_index (rowid, title, subtitle, body, scope) VALUES ($1, $2, $3, $4, $5)",
+        [.integer(number)] + notification.text.values + [scope(key, notification.bucketID)])
+      budget -= notification.text.sizeBytes / Self.textUnitBytes
+    case (let document?, let notification?):
+      let known = try transaction.queryOne(Self.textSQL, [.integer(document.number)]) { try Text($0, from: 0) }
+      let isMoved = document.bucketID != notification.bucketID
+      guard isMoved || known != notification.text else { return }
+      try transaction.execute(
+        "UPDATE search_index SET title = $1, subtitle = $2, body = $3, scope = $4 WHERE rowid = $5",
+        notification.text.values + [scope(key, notification.bucketID), .integer(document.number)])
+      if isMoved {
+        try transaction.execute(
+          "UPDATE search_documents SET bucket_id = $1 WHERE document_id = $2",
+          [.text(notification.bucketID), .integer(document.number)])
+      }
+      budget -= 1 + 2 * notification.text.sizeBytes / Self.textUnitBytes
+    }
+  }
+
+  private func scope(_ key: SearchKey, _ bucketID: String) -> SQLValue {
+    .text(SearchExpression.scope(user: key.user, bucketID: bucketID))
+  }
+
+  private func remove(_ number: Int64) throws {
+    try transaction.execute("DELETE FROM search_index WHERE rowid = $1", [.integer(number)])
+    try transaction.execute("DELETE FROM search_documents WHERE document_id = $1", [.integer(number)])
+  }
+
+  static let bucketNotificationsSQL = """
+    SELECT id FROM notifications WHERE user_id = $1 AND bucket_id = $2 AND id > $3 ORDER BY id LIMIT $4
+    """
+  static let bucketDocumentsSQL = """
+    SELECT notification_id FROM search_documents WHERE user_id = $1 AND bucket_id = $2 AND notification_id > $3
+    ORDER BY notification_id LIMIT $4
+    """
+
+  /// Goes on through a bucket that came or went with its notifications, from `position`, which it moves.
+  /// True once the bucket is done.
+  mutating func updateBucket(_ bucketID: String, user: String, from position: inout String) throws -> Bool {
+    let arguments: [SQLValue] = [.text(user), .text(bucketID), .text(position), .int(max(1, budget))]
+    let (ids, isDone) = Self.merge(
+      try transaction.query(Self.bucketNotificationsSQL, arguments) { try $0.text(0) },
+      try transaction.query(Self.bucketDocumentsSQL, arguments) { try $0.text(0) }, countMax: max(1, budget),
+      by: { $0.precedes($1) })
+    for id in ids {
+      if isExhausted { return false }
+      try update(SearchKey(user: user, notificationID: id))
+      position = id
+    }
+    if isDone { position = "" }
+    return isDone
+  }
+
+  static let allNotificationsSQL = """
+    SELECT user_id, id FROM notifications WHERE (user_id, id) > ($1, $2) ORDER BY user_id, id LIMIT $3
+    """
+  static let allDocumentsSQL = """
+    SELECT user_id, notification_id FROM search_documents WHERE (user_id, notification_id) > ($1, $2)
+    ORDER BY user_id, notification_id LIMIT $3
+    """
+
+  /// Goes on through everything that is, or should be, indexed. Nil at the end.
+  mutating func rebuild(from start: SearchKey) throws -> SearchKey? {
+    let arguments: [SQLValue] = [.text(start.user), .text(start.notificationID), .int(max(1, budget))]
+    func key(_ row: borrowing SQLRow) throws -> SearchKey {
+      SearchKey(user: try row.text(0), notificationID: try row.text(1))
+    }
+    let (keys, isDone) = Self.merge(
+      try transaction.query(Self.allNotificationsSQL, arguments, key),
+      try transaction.query(Self.allDocumentsSQL, arguments, key), countMax: max(1, budget), by: <)
+    var position = start
+    for key in keys {
+      if isExhausted { return position }
+      try update(key)
+      position = key
+    }
+    return isDone ? nil : position
+  }
+
+  /// Two ascending lists as one, without doubles, up to where both are known; and whether that is all there is.
+  /// A list with `countMax` entries may go on.
+  static func merge<T: Hashable>(
+    _ a: [T], _ b: [T], countMax: Int, by precedes: (T, T) -> Bool
+  ) -> (items: [T], isDone: Bool) {
+    let ends = [a, b].filter { $0.count >= countMax }.compactMap(\.last)
+    let end = ends.min(by: precedes)
+    let items = Set(a).union(b).sorted(by: precedes).filter { item in end.map { !precedes($0, item) } ?? true }
+    return (items, end == nil)
+  }
+}

@@ -1,0 +1,123 @@
+public import CampanileAPI
+internal import CampanileCrypto
+public import CampanileRPC
+
+/// Serves `campanile.notifications.v1.SharingService`: who else may read, publish into or administer a bucket.
+public struct SharingService: SharingServiceProtocol {
+  static let secretPrefix = "cpk_"
+  static let userIDMax = 128
+  static let keyNameMax = 128
+
+  let repository: any NotificationsRepository
+  let notifications: NotificationsService
+
+  public func shareBucket(_ request: ShareBucketRequest, context: CallContext) async throws -> ShareBucketResponse {
+    let user = try context.requireUser()
+    var violations = Violations()
+    if Principal("user/\(request.userId)") == nil {
+      violations.add("userId", "must be the id of a user", .required)
+    }
+    switch request.role {
+    case .reader, .publisher, .admin: break
+    case .unspecified: violations.add("role", "must be given", .enumUnspecified)
+    default: violations.add("role", "must be READER, PUBLISHER or ADMIN", .enumUnknown)
+    }
+    RequestChecks.future(request.expireTime, "expireTime", nowMs: repository.clockMs(), &violations)
+    try violations.check()
+    var share = BucketShare()
+    share.userId = request.userId
+    share.role = request.role
+    share.expireTime = request.expireTime
+    var response = ShareBucketResponse()
+    response.share = try await repository.share(request.bucketId, share, by: user)
+    return response
+  }
+
+  public func unshareBucket(
+    _ request: UnshareBucketRequest, context: CallContext
+  ) async throws -> UnshareBucketResponse {
+    try await repository.unshare(request.bucketId, from: request.userId, by: try context.requireUser())
+    return UnshareBucketResponse()
+  }
+
+  public func listBucketShares(
+    _ request: ListBucketSharesRequest, context: CallContext
+  ) async throws -> ListBucketSharesResponse {
+    var response = ListBucketSharesResponse()
+    response.shares = try repository.shares(of: request.bucketId, by: try context.requireUser())
+    return response
+  }
+
+  public func createPublishKey(
+    _ request: CreatePublishKeyRequest, context: CallContext
+  ) async throws -> CreatePublishKeyResponse {
+    let user = try context.requireUser()
+    var violations = Violations()
+    violations.text(request.name, "name", max: Self.keyNameMax, isRequired: true)
+    RequestChecks.future(request.expireTime, "expireTime", nowMs: repository.clockMs(), &violations)
+    try violations.check()
+    let (secret, hash) = try Self.makeSecret()
+    var key = PublishKey()
+    key.name = request.name
+    key.expireTime = request.expireTime
+    key.hint = String(secret.prefix(8))
+    var response = CreatePublishKeyResponse()
+    response.key = try await repository.createPublishKey(
+      key, secretHash: hash, bucketID: request.bucketId, by: user)
+    response.secret = secret
+    return response
+  }
+
+  public func listPublishKeys(
+    _ request: ListPublishKeysRequest, context: CallContext
+  ) async throws -> ListPublishKeysResponse {
+    var response = ListPublishKeysResponse()
+    response.keys = try repository.publishKeys(of: request.bucketId, by: try context.requireUser())
+    return response
+  }
+
+  public func revokePublishKey(
+    _ request: RevokePublishKeyRequest, context: CallContext
+  ) async throws -> RevokePublishKeyResponse {
+    try await repository.revokePublishKey(request.keyId, of: request.bucketId, by: try context.requireUser())
+    return RevokePublishKeyResponse()
+  }
+
+  public func publishWithKey(
+    _ request: PublishWithKeyRequest, context: CallContext
+  ) async throws -> PublishWithKeyResponse {
+    let (owner, bucketID) = try repository.publishTarget(secretHash: try Self.hash(request.secret))
+    var inner = CreateNotificationRequest()
+    inner.notification = request.notification
+    inner.requestId = request.requestId
+    guard request.notification?.bucketId.isEmpty ?? true else {
+      throw RPCError.invalidField(
+        "notification.bucketId", "must be empty: the key has its bucket", reason: Reason.outOfRange.rawValue)
+    }
+    inner.notification?.bucketId = bucketID
+    let draft = try notifications.draft(inner, "", user: owner)
+    let repeatable = try RepeatableRequest(
+      request.requestId, inner, method: SharingServiceMethods.publishWithKey, user: owner)
+    var response = PublishWithKeyResponse()
+    response.notificationId = try await repository.createNotification(draft, user: owner, repeatable: repeatable).id
+    return response
+  }
+
+  private static func makeSecret() throws(RPCError) -> (secret: String, hash: [UInt8]) {
+    do throws(CryptoError) {
+      let secret = secretPrefix + Base64URL.encode(try SecureRandom.bytes(32))
+      return (secret, try SHA256.digest(Array(secret.utf8)).bytes)
+    } catch {
+      throw RPCError(.internalError, "no secret can be made")
+    }
+  }
+
+  private static func hash(_ secret: String) throws(RPCError) -> [UInt8] {
+    do throws(CryptoError) {
+      // No more is hashed than a secret has; a longer text is none.
+      return try SHA256.digest(Array(secret.utf8.prefix(64))).bytes
+    } catch {
+      throw RPCError(.internalError, "the secret cannot be hashed")
+    }
+  }
+}

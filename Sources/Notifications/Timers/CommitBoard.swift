@@ -1,0 +1,101 @@
+import CampanileStore
+import Synchronization
+
+/// What the writes of one commit leave to be done once for all of them: whose data has changed, and which timer is now the
+/// first. Filled by writes on the writer's thread, emptied before and after their commit.
+final class CommitBoard: Sendable {
+  /// The topic of the outbox under which a user's changed summary is told. Its messages are empty: who delivers one reads
+  /// the summary as it is then.
+  static let summaryTopic = "unread-summary"
+
+  private struct State {
+    var users: Set<String> = []
+    var told: Set<String> = []
+    var earliestMs: Int64?
+    var planMs = Int64.max
+  }
+
+  private let state = Mutex(State())
+  /// What single publications of one commit know and add to counts, so that 64 of them read and count once. Touched by the
+  /// writer's thread alone; the lock says so to the compiler.
+  private let publishing = Mutex<PublishingContext?>(nil)
+  private let nowMs: @Sendable () -> Int64
+  private let hub: WatchHub
+  /// Rung when a timer was committed that is due before the loop would look again.
+  let bell = WatchBell()
+
+  init(hub: WatchHub, nowMs: @escaping @Sendable () -> Int64) {
+    self.hub = hub
+    self.nowMs = nowMs
+  }
+
+  /// A transaction begins: nothing of an earlier one counts.
+  func begin() { publishing.withLock { $0 = nil } }
+
+  /// Runs a publication in the context that those of one commit share.
+  func publish<T>(
+    nowMs: Int64, limits: NotificationsLimits, _ body: (inout PublishingContext) throws -> T
+  ) throws -> T {
+    try publishing.withLock { shared in
+      var context = shared ?? PublishingContext(nowMs: nowMs, limits: limits)
+      context.renew(nowMs: nowMs, limits: limits)
+      shared = nil
+      // What failed is undone with the transaction, and so is the context; without changes it added nothing.
+      let result: T
+      do {
+        result = try body(&context)
+      } catch {
+        shared = context
+        throw error
+      }
+      shared = context
+      return result
+    }
+  }
+
+  /// Writes the counts that publications of this commit have left. Before every write that reads or changes buckets.
+  func settle(_ transaction: WriteTransaction) throws {
+    let context = publishing.withLock { shared in
+      defer { shared = nil }
+      return shared
+    }
+    try context?.finish(transaction)
+  }
+
+  /// Something of a user was changed.
+  func changed(_ user: String) { state.withLock { _ = $0.users.insert(user) } }
+
+  /// A timer was set.
+  func scheduled(_ dueMs: Int64) {
+    state.withLock { $0.earliestMs = min($0.earliestMs ?? dueMs, dueMs) }
+  }
+
+  /// Before the commit: whose unread summary may differ is put into the outbox, in the same transaction.
+  func complete(_ transaction: WriteTransaction) throws {
+    try settle(transaction)
+    let users = state.withLock { state in
+      state.told = state.users
+      state.users = []
+      return state.told
+    }
+    for user in users.sorted() {
+      try transaction.enqueueLatest(topic: Self.summaryTopic, key: user, payload: [], nowMs: nowMs())
+    }
+  }
+
+  /// After the commit: wakes the watches and the timers' loop. Also after one that failed, when they look in vain.
+  func committed() {
+    let (users, mustRing) = state.withLock { state in
+      defer {
+        state.earliestMs = nil
+        state.told = []
+      }
+      return (state.told, state.earliestMs.map { $0 < state.planMs } ?? false)
+    }
+    for user in users { hub.ring(user: user) }
+    if mustRing { bell.ring() }
+  }
+
+  /// When the loop will look again by itself.
+  func plan(_ dueMs: Int64) { state.withLock { $0.planMs = dueMs } }
+}

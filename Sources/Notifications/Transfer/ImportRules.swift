@@ -1,0 +1,180 @@
+import CampanileAPI
+import CampanileCodec
+internal import CampanileCrypto
+
+/// What an entry of an import must be, by the rules of what callers create, and what becomes of it.
+///
+/// An import tells no device. So what was held, snoozed or postponed counts as handed over, what waited to be repeated is
+/// not repeated, and a heartbeat waits for its next beat.
+enum ImportRules {
+  static let contentsSizeBytesMax = 256 << 10
+  static let collapseKeyMax = 64
+  static let contentTypeMax = 128
+
+  static func bucket(_ entry: Bucket, _ path: String, _ violations: inout Violations) -> Bucket {
+    id(entry.id, SortableID.bucketPrefix, path, &violations)
+    BucketRules.check(entry, path, &violations)
+    times([(entry.createTime, "createTime"), (entry.updateTime, "updateTime")], isRequired: true, path, &violations)
+    times([(entry.snoozeEndTime, "snoozeEndTime")], isRequired: false, path, &violations)
+    var bucket = entry
+    bucket.notificationCount = 0
+    bucket.unreadCount = 0
+    bucket.etag = Etag.text(version: 1)
+    return bucket
+  }
+
+  static func notification(
+    _ entry: ExportedNotification, nowMs: Int64, _ path: String, _ violations: inout Violations
+  ) -> Notification {
+    var notification = entry.notification ?? Notification()
+    let path = "\(path).notification"
+    id(notification.id, SortableID.notificationPrefix, path, &violations)
+    check(notification, path, &violations)
+    contents(of: notification, entry.contents, path, &violations)
+    violations.text(notification.collapseKey, "\(path).collapseKey", max: collapseKeyMax)
+    times(
+      [(notification.createTime, "createTime"), (notification.updateTime, "updateTime")], isRequired: true, path,
+      &violations)
+    times(
+      [
+        (notification.readTime, "readTime"), (notification.sendTime, "sendTime"),
+        (notification.expireTime, "expireTime"),
+      ], isRequired: false, path, &violations)
+    if let time = notification.expireTime, time.millisecondsSince1970 <= nowMs {
+      violations.add("\(path).expireTime", "is past", .outOfRange)
+    }
+    if notification.priority == .unspecified { notification.priority = .normal }
+    notification.deliveryState = notification.deliveryState == .suppressed ? .suppressed : .sent
+    notification.releaseTime = nil
+    notification.deliverTime = nil
+    notification.deleteTime = nil
+    notification.repeat = nil
+    notification.sendCount = max(0, notification.sendCount)
+    for index in notification.attachments.indices {
+      let size = entry.contents[notification.attachments[index].contentId]?.count
+      notification.attachments[index].sizeBytes = Int32(clamping: size ?? 0)
+    }
+    notification.etag = Etag.text(version: 1)
+    return notification
+  }
+
+  /// Also that its time is still to come.
+  static func scheduled(
+    _ entry: ExportedNotification, nowMs: Int64, _ path: String, _ violations: inout Violations
+  ) -> Notification {
+    let deliverTime = entry.notification?.deliverTime
+    var notification = notification(entry, nowMs: nowMs, path, &violations)
+    times([(deliverTime, "deliverTime")], isRequired: true, "\(path).notification", &violations)
+    if let deliverTime, deliverTime.millisecondsSince1970 <= nowMs {
+      violations.add("\(path).notification.deliverTime", "is past", .outOfRange)
+    }
+    notification.deliverTime = deliverTime
+    notification.repeat = entry.notification?.repeat
+    notification.deliveryState = .scheduled
+    notification.readTime = nil
+    notification.sendTime = nil
+    return notification
+  }
+
+  static func template(_ entry: Template, _ path: String, _ violations: inout Violations) -> Template {
+    id(entry.id, "t_", path, &violations)
+    TemplateRules.check(entry, path, &violations)
+    var template = entry
+    template.etag = Etag.text(version: 1)
+    return template
+  }
+
+  static func heartbeat(_ entry: Heartbeat, _ path: String, _ violations: inout Violations) -> Heartbeat {
+    id(entry.id, "h_", path, &violations)
+    HeartbeatRules.check(entry, path, &violations)
+    var heartbeat = entry
+    heartbeat.lastBeatTime = nil
+    heartbeat.dueTime = nil
+    heartbeat.isMissing = false
+    return heartbeat
+  }
+
+  static func webhook(_ entry: Webhook, _ path: String, _ violations: inout Violations) -> Webhook {
+    id(entry.id, "w_", path, &violations)
+    WebhookRules.check(entry, path, &violations)
+    return entry
+  }
+
+  static func settings(_ entry: UserSettings, _ path: String, _ violations: inout Violations) -> UserSettings {
+    TimeZoneRules.check(entry.timeZone, "\(path).timeZone", &violations)
+    if let hours = entry.quietHours { QuietHoursRules.check(hours, "\(path).quietHours", &violations) }
+    UnreadSummaryRules.check(entry.summarySize, "\(path).summarySize", &violations)
+    var settings = entry
+    settings.etag = Etag.text(version: 1)
+    return settings
+  }
+
+  private static func id(
+    _ id: String, _ prefix: StaticString, _ path: String, _ violations: inout Violations
+  ) {
+    if SortableID.timeMs(of: id, prefix: prefix) == nil {
+      violations.add("\(path).id", "is no id of this kind", .idInvalid)
+    }
+  }
+
+  /// Times are kept in milliseconds since 1970.
+  private static func times(
+    _ times: [(ProtoTimestamp?, String)], isRequired: Bool, _ path: String, _ violations: inout Violations
+  ) {
+    for (time, field) in times {
+      guard let time else {
+        if isRequired { violations.add("\(path).\(field)", "must be given", .required) }
+        continue
+      }
+      if !(0...253_402_300_799).contains(time.seconds) {
+        violations.add("\(path).\(field)", "must be in the years 1970 to 9999", .outOfRange)
+      }
+    }
+  }
+
+  /// The rules for notifications that are created; media that are kept already have no URL there.
+  private static func check(_ notification: Notification, _ path: String, _ violations: inout Violations) {
+    var plain = notification
+    for index in plain.attachments.indices where !plain.attachments[index].contentId.isEmpty {
+      let attachment = plain.attachments[index]
+      if !attachment.url.isEmpty || !attachment.data.isEmpty {
+        violations.add("\(path).attachments[\(index)].url", "must be empty beside contentId", .contentInvalid)
+      }
+      violations.text(
+        attachment.contentType, "\(path).attachments[\(index)].contentType", max: contentTypeMax, isRequired: true)
+      plain.attachments[index].contentId = ""
+      plain.attachments[index].contentType = ""
+      plain.attachments[index].sizeBytes = 0
+      plain.attachments[index].data = []
+      // Stands for the medium, which is checked by its digest.
+      plain.attachments[index].url = "https://content/"
+    }
+    // Its own times are checked by the caller.
+    for field in NotificationField.allCases where field != .expireTime {
+      NotificationRules.check(field, of: plain, path, nowMs: 0, &violations)
+    }
+  }
+
+  /// Every kept medium is there and is what its id says.
+  private static func contents(
+    of notification: Notification, _ contents: [String: [UInt8]], _ path: String, _ violations: inout Violations
+  ) {
+    guard contents.values.reduce(0, { $0 + $1.count }) <= contentsSizeBytesMax else {
+      return violations.add("\(path).attachments", "must have at most \(contentsSizeBytesMax) bytes in all", .tooLong)
+    }
+    for (index, attachment) in notification.attachments.enumerated() where !attachment.contentId.isEmpty {
+      guard let data = contents[attachment.contentId], contentID(data) == attachment.contentId else {
+        violations.add("\(path).attachments[\(index)].contentId", "is not the digest of a content", .contentInvalid)
+        continue
+      }
+    }
+  }
+
+  static func contentID(_ data: [UInt8]) -> String? {
+    do throws(CryptoError) {
+      return try SHA256.digest(data).hexadecimal
+    } catch {
+      return nil
+    }
+  }
+}

@@ -1,0 +1,177 @@
+import CampanileAPI
+import CampanileCodec
+import CampanileRPC
+import CampanileStore
+
+/// Keeps the entries of one commit, in their order, with counts and changes.
+struct ImportWriter {
+  enum Outcome: Sendable {
+    case imported
+    /// It was there already.
+    case kept
+    case refused(RPCError)
+  }
+
+  private let transaction: WriteTransaction
+  private let user: String
+  private let limits: NotificationsLimits
+  private let nowMs: Int64
+  private let board: CommitBoard
+  private var counts: [String: CountChange] = [:]
+  private var buckets: [String: Bool] = [:]
+  private var room: Int
+
+  static let userSQL = """
+    INSERT INTO users (user_id, bucket_count, notification_count, unread_count, compacted_through)
+    VALUES ($1, 0, 0, 0, 0) ON CONFLICT (user_id) DO NOTHING
+    """
+  static let userCountSQL = "SELECT notification_count FROM users WHERE user_id = $1"
+  static let settingsSQL = """
+    UPDATE users SET settings_json = $1, settings_version = 1, has_quiet_hours = $2
+    WHERE user_id = $3 AND settings_json IS NULL
+    """
+  static let knownBucketSQL = "SELECT deleted_at_ms IS NULL FROM buckets WHERE user_id = $1 AND id = $2"
+  static let knownNotificationSQL = """
+    SELECT 1 FROM notifications WHERE user_id = $1 AND id = $2
+    UNION ALL SELECT 1 FROM deleted_notifications WHERE user_id = $1 AND id = $2
+    UNION ALL SELECT 1 FROM scheduled WHERE user_id = $1 AND id = $2
+    """
+  static let collapseSQL = """
+    SELECT id FROM notifications WHERE user_id = $1 AND bucket_id = $2 AND collapse_key = $3
+    """
+
+  init(
+    _ transaction: WriteTransaction, user: String, limits: NotificationsLimits, nowMs: Int64, board: CommitBoard
+  ) throws {
+    self.transaction = transaction
+    self.board = board
+    self.user = user
+    self.limits = limits
+    self.nowMs = nowMs
+    try transaction.execute(Self.userSQL, [.text(user)])
+    let count = try transaction.queryOne(Self.userCountSQL, [.text(user)]) { try $0.integer(0) } ?? 0
+    room = limits.notificationsPerUserMax - Int(count)
+  }
+
+  /// Throws for failures of the store alone. What refuses an entry is found out before anything of it is kept.
+  mutating func keep(_ content: ImportEntry.Content) throws -> Outcome {
+    switch content {
+    case .settings(let settings):
+      let hasQuietHours = settings.quietHours != nil || !settings.timeZone.isEmpty
+      let changed = try transaction.execute(
+        Self.settingsSQL, [.text(settings.jsonString()), .bool(hasQuietHours), .text(user)])
+      return changed > 0 ? .imported : .kept
+    case .bucket(let bucket): return try keep(bucket)
+    case .notification(let notification, let contents): return try keep(notification, contents)
+    case .scheduled(let notification, let contents): return try schedule(notification, contents)
+    case .automation(let kind, let id, let payload):
+      let added = try transaction.execute(
+        """
+        INSERT INTO automation (user_id, kind, id, payload) VALUES ($1, $2, $3, $4)
+        ON CONFLICT (user_id, kind, id) DO NOTHING
+        """, [.text(user), .integer(kind.rawValue), .text(id), .blob(payload)])
+      return added > 0 ? .imported : .kept
+    }
+  }
+
+  /// Adds the counts of what was kept: the last step before the commit.
+  func finish() throws { try transaction.addCounts(counts, user: user) }
+
+  private mutating func keep(_ bucket: Bucket) throws -> Outcome {
+    let known = try transaction.queryOne(Self.knownBucketSQL, [.text(user), .text(bucket.id)]) { try $0.bool(0) }
+    if known != nil { return .kept }
+    let joined = try transaction.execute(
+      "UPDATE users SET bucket_count = bucket_count + 1 WHERE user_id = $1 AND bucket_count < $2",
+      [.text(user), .int(limits.bucketsPerUserMax)])
+    guard joined > 0 else {
+      return .refused(
+        .exhausted(
+          "a user may have \(limits.bucketsPerUserMax) buckets", .bucketsExhausted, limit: limits.bucketsPerUserMax))
+    }
+    var bucket = bucket
+    bucket.role = .owner
+    bucket.ownerId = user
+    bucket.etag = Etag.text(version: 1)
+    try transaction.execute(BucketRow.insertSQL, BucketRow.inserting(bucket, user: user))
+    buckets[bucket.id] = true
+    try transaction.log(.bucketCreated, bucket, atMs: nowMs, user: user, board)
+    return .imported
+  }
+
+  private mutating func keep(_ notification: Notification, _ contents: [String: [UInt8]]) throws -> Outcome {
+    if let settled = try settled(notification, path: "entry.notification.notification") { return settled }
+    if !notification.collapseKey.isEmpty {
+      let earlier = try transaction.queryOne(
+        Self.collapseSQL, [.text(user), .text(notification.bucketId), .text(notification.collapseKey)]
+      ) { try $0.text(0) }
+      if earlier != nil {
+        return .refused(
+          .invalidField(
+            "entry.notification.notification.collapseKey", "belongs to another notification of the bucket",
+            reason: Reason.collapseKeyTaken.rawValue))
+      }
+    }
+    guard room > 0 else {
+      return .refused(
+        .exhausted(
+          "a user may have \(limits.notificationsPerUserMax) notifications", .notificationsExhausted,
+          limit: limits.notificationsPerUserMax))
+    }
+    room -= 1
+    var notification = notification
+    notification.etag = Etag.text(version: 1)
+    try transaction.execute(NotificationRow.insertSQL, try NotificationRow.arguments(notification, user: user))
+    try keepContents(contents, of: notification)
+    if let time = notification.expireTime { try setTimer(.expire, notification.id, time) }
+    let unread: Int64 = notification.readTime == nil ? 1 : 0
+    counts[notification.bucketId, default: CountChange()] += CountChange(notifications: 1, unread: unread)
+    try transaction.log(.notificationCreated, notification, atMs: nowMs, user: user, board)
+    return .imported
+  }
+
+  private mutating func schedule(_ notification: Notification, _ contents: [String: [UInt8]]) throws -> Outcome {
+    if let settled = try settled(notification, path: "entry.scheduled.notification") { return settled }
+    guard let time = notification.deliverTime else {
+      return .refused(.invalidField("entry.scheduled.notification.deliverTime", "must be given", reason: "REQUIRED"))
+    }
+    try transaction.execute(
+      "INSERT INTO scheduled (user_id, id, deliver_at_ms, payload) VALUES ($1, $2, $3, $4)",
+      [.text(user), .text(notification.id), milliseconds(time), .blob(notification.jsonUTF8Bytes())])
+    try transaction.execute("UPDATE users SET scheduled_count = scheduled_count + 1 WHERE user_id = $1", [.text(user)])
+    try keepContents(contents, of: notification)
+    try setTimer(.deliver, notification.id, time)
+    return .imported
+  }
+
+  /// `kept` for what is there already, a refusal when its bucket is not, else nil.
+  private mutating func settled(_ notification: Notification, path: String) throws -> Outcome? {
+    let key: [SQLValue] = [.text(user), .text(notification.id)]
+    if try transaction.queryOne(Self.knownNotificationSQL, key, { try $0.integer(0) }) != nil { return .kept }
+    let id = notification.bucketId
+    if buckets[id] == nil {
+      buckets[id] =
+        try transaction.queryOne(Self.knownBucketSQL, [.text(user), .text(id)]) { try $0.bool(0) } ?? false
+    }
+    return buckets[id] == true ? nil : .refused(.bucketNotFound(id, field: "\(path).bucketId"))
+  }
+
+  private func keepContents(_ contents: [String: [UInt8]], of notification: Notification) throws {
+    for (id, data) in contents {
+      try transaction.execute(
+        "INSERT INTO contents (content_id, data) VALUES ($1, $2) ON CONFLICT (content_id) DO NOTHING",
+        [.text(id), .blob(data)])
+      try transaction.execute(
+        "INSERT INTO content_refs (user_id, notification_id, content_id) VALUES ($1, $2, $3)",
+        [.text(user), .text(notification.id), .text(id)])
+    }
+  }
+
+  private func setTimer(_ kind: TimerKind, _ subject: String, _ time: ProtoTimestamp) throws {
+    let dueMs = time.millisecondsSince1970
+    try transaction.execute(
+      TimerTable.setSQL, [.text(user), .text(subject), .integer(kind.rawValue), .integer(dueMs)])
+    board.scheduled(dueMs)
+  }
+
+  private func milliseconds(_ time: ProtoTimestamp?) -> SQLValue { .integer(time?.millisecondsSince1970) }
+}

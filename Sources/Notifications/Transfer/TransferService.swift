@@ -1,0 +1,31 @@
+public import CampanileAPI
+public import CampanileRPC
+import CampanileStore
+
+/// Serves `campanile.notifications.v1.TransferService`: everything of the calling user out and in.
+public struct TransferService: TransferServiceProtocol {
+  let store: Store
+  let limits: NotificationsLimits
+  let board: CommitBoard
+  let clockMs: @Sendable () -> Int64
+
+  public func exportUserData(
+    _ request: ExportUserDataRequest, context: CallContext, responses: ResponseSink<ExportUserDataResponse>
+  ) async throws {
+    let user = try context.requireUser()
+    try await UserExport(store: store, user: user).run { entry in
+      var response = ExportUserDataResponse()
+      response.entry = entry
+      try await responses.send(response)
+    }
+  }
+
+  public func importUserData(
+    _ requests: RequestStream<ImportUserDataRequest>, context: CallContext
+  ) async throws -> ImportUserDataResponse {
+    let user = try context.requireUser()
+    var run = UserImport(store: store, user: user, limits: limits, board: board, clockMs: clockMs)
+    for try await request in requests { try await run.add(request.entry) }
+    return try await run.finish()
+  }
+}

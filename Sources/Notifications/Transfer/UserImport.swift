@@ -1,0 +1,87 @@
+import CampanileAPI
+import CampanileRPC
+import CampanileStore
+
+/// Takes the entries of one import as they come and keeps them in batches.
+struct UserImport {
+  static let batchEntriesMax = 200
+  static let batchSizeBytesMax = 1 << 20
+  static let errorsMax = 100
+
+  let store: Store
+  let user: String
+  let limits: NotificationsLimits
+  let clockMs: @Sendable () -> Int64
+  let board: CommitBoard
+
+  private var batch: [ImportEntry] = []
+  private var batchSizeBytes = 0
+  private var index: Int64 = 0
+  private var response = ImportUserDataResponse()
+
+  init(
+    store: Store, user: String, limits: NotificationsLimits, board: CommitBoard,
+    clockMs: @escaping @Sendable () -> Int64
+  ) {
+    self.store = store
+    self.user = user
+    self.limits = limits
+    self.clockMs = clockMs
+    self.board = board
+  }
+
+  /// Throws FAILED_PRECONDITION, reason `FORMAT_VERSION_UNKNOWN`, for a header of a newer format, and what the store
+  /// throws. Batches before that are kept: the import may be repeated.
+  mutating func add(_ entry: TransferEntry?) async throws {
+    defer { index += 1 }
+    do throws(RPCError) {
+      guard let entry = try ImportEntry(entry, index: index, nowMs: clockMs()) else { return }
+      batch.append(entry)
+      batchSizeBytes += entry.sizeBytes
+    } catch {
+      guard error.code == .invalidArgument else { throw error }
+      return refuse(error, at: index)
+    }
+    if batch.count >= Self.batchEntriesMax || batchSizeBytes >= Self.batchSizeBytesMax { try await flush() }
+  }
+
+  /// Keeps the rest and says what became of all.
+  mutating func finish() async throws -> ImportUserDataResponse {
+    try await flush()
+    response.errors.sort { $0.index < $1.index }
+    return response
+  }
+
+  private mutating func flush() async throws {
+    let entries = batch
+    batch = []
+    batchSizeBytes = 0
+    guard !entries.isEmpty else { return }
+    let (user, limits, nowMs, board) = (user, limits, clockMs(), board)
+    let outcomes = try await store.write { transaction in
+      try board.settle(transaction)
+      var writer = try ImportWriter(transaction, user: user, limits: limits, nowMs: nowMs, board: board)
+      let outcomes = try entries.map { try writer.keep($0.content) }
+      try writer.finish()
+      return outcomes
+    }
+    for (entry, outcome) in zip(entries, outcomes) {
+      switch outcome {
+      case .imported: response.importedCount += 1
+      case .kept: response.keptCount += 1
+      case .refused(let error): refuse(error, at: entry.index)
+      }
+    }
+  }
+
+  private mutating func refuse(_ failure: RPCError, at index: Int64) {
+    response.refusedCount += 1
+    guard response.errors.count < Self.errorsMax else { return }
+    var error = ImportError()
+    error.index = index
+    error.message = failure.message
+    error.reason = failure.reason
+    error.field = failure.fieldViolations.first?.field ?? ""
+    response.errors.append(error)
+  }
+}

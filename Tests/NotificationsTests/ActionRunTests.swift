@@ -1,0 +1,108 @@
+import CampanileAPI
+import CampanileCodec
+import CampanileRPC
+import Synchronization
+import Testing
+
+@testable import Notifications
+
+/// Answers requests as the test says, and keeps them.
+final class ScriptedSender: HTTPActionSending {
+  private let state = Mutex<(results: [HTTPActionResult], requests: [HTTPActionRequest])>(([], []))
+
+  init(_ results: [HTTPActionResult]) { state.withLock { $0.results = results } }
+
+  var requests: [HTTPActionRequest] { state.withLock { $0.requests } }
+
+  func send(_ request: HTTPActionRequest) async -> HTTPActionResult {
+    state.withLock { state in
+      state.requests.append(request)
+      return state.results.isEmpty ? .response(status: 204, retryAfter: nil, nowMs: 0) : state.results.removeFirst()
+    }
+  }
+}
+
+@Suite struct ActionRunTests {
+  private let anna = user("anna")
+
+  private func open(_ fixture: Fixture, _ sender: ScriptedSender) async throws -> NotificationsComponent {
+    try await NotificationsComponent(
+      store: fixture.configuration, limits: fixture.limits, retention: fixture.retention, sender: sender,
+      nowMs: { fixture.nowMs.load(ordering: .relaxed) }, random: { 7 &* UInt64.random(in: .min ... .max) })
+  }
+
+  private func invoke(
+    _ id: String, _ action: String, _ component: NotificationsComponent, requestID: String = ""
+  ) async throws -> ActionRun {
+    var request = InvokeActionRequest()
+    (request.notificationId, request.actionId, request.requestId) = (id, action, requestID)
+    return try #require(try await component.service.invokeAction(request, context: anna).run)
+  }
+
+  private func action(_ type: ActionType, _ value: String) -> Action {
+    var action = Action()
+    (action.type, action.value, action.title) = (type, value, "do")
+    return action
+  }
+
+  @Test func localActionsDoWhatTheySay() async throws {
+    let fixture = try Fixture()
+    let component = try await open(fixture, ScriptedSender([]))
+    let box = try await component.service.makeBucket("b", anna)
+    var request = notification("n", in: box.id)
+    request.notification?.actions = [
+      action(.snooze, "15"), action(.postpone, "20"), action(.navigate, "https://example.org/x"),
+      action(.openNotification, ""),
+    ]
+    request.notification?.tapAction = action(.navigate, "app://home")
+    let one = try #require(try await component.service.createNotification(request, context: anna).notification)
+    #expect(try await invoke(one.id, "tap", component).url == "app://home")
+    #expect(try await invoke(one.id, "2", component).url == "https://example.org/x")
+    #expect(try await invoke(one.id, "open", component).openNotificationId == one.id)
+    _ = try await invoke(one.id, "0", component)
+    #expect(try component.service.repository.bucket(box.id, user: "anna").snoozeEndTime != nil)
+    _ = try await invoke(one.id, "1", component)
+    #expect(try component.service.repository.notification(one.id, user: "anna").deliveryState == .postponed)
+    _ = try await invoke(one.id, "mark_as_read", component)
+    #expect(try component.service.repository.notification(one.id, user: "anna").readTime != nil)
+    for bad in ["4", "9", "x", "-1", "01"] where bad != "01" {
+      #expect(await failure { try await invoke(one.id, bad, component) }?.reason == "ACTION_NOT_FOUND")
+    }
+    let run = try await invoke(one.id, "delete", component)
+    #expect(run.state == .succeeded && run.attemptCount == 1)
+    #expect(await failure { try await invoke(one.id, "delete", component) }?.code == .notFound)
+    var list = ListActionRunsRequest()
+    list.notificationId = one.id
+    #expect(try await component.service.listActionRuns(list, context: anna).runs.count == 7)
+    #expect(try await component.service.listActionRuns(list, context: user("bruno")).runs.isEmpty)
+    await component.close()
+  }
+
+  @Test func requestsAreRetriedUnderOneKeyAndKept() async throws {
+    let fixture = try Fixture()
+    let failing = HTTPActionResult.response(status: 503, retryAfter: nil, nowMs: 0)
+    let sender = ScriptedSender([failing, failing])
+    var component = try await open(fixture, sender)
+    let box = try await component.service.makeBucket("b", anna)
+    var request = notification("n", in: box.id)
+    request.notification?.actions = [action(.backgroundCall, "POST::https://example.org/hook"), action(.webhook, "w_none")]
+    let one = try #require(try await component.service.createNotification(request, context: anna).notification)
+    let first = try await invoke(one.id, "0", component, requestID: "once")
+    #expect(first.state == .retrying && first.httpStatus == 503 && first.reason == "HTTP_5XX")
+    #expect(try await invoke(one.id, "0", component, requestID: "once").id == first.id)
+    #expect(sender.requests.count == 1)
+    await component.close()
+    component = try await open(fixture, sender)
+    for _ in 0..<2 {
+      fixture.nowMs.add(600_000, ordering: .relaxed)
+      #expect(try await component.timers.runDue() == 1)
+    }
+    #expect(sender.requests.count == 3 && Set(sender.requests.map(\.idempotencyKey)) == [first.id])
+    let run = try #require(try await component.service.listActionRuns(.init(), context: anna).runs.first)
+    #expect(run.state == .succeeded && run.attemptCount == 3 && run.httpStatus == 204 && run.nextAttemptTime == nil)
+    #expect(try await component.timers.runDue() == 0)
+    let missing = try await invoke(one.id, "1", component)
+    #expect(missing.state == .failed && missing.reason == "WEBHOOK_NOT_FOUND")
+    await component.close()
+  }
+}

@@ -1,0 +1,260 @@
+import CampanileAPI
+import CampanileCodec
+import CampanileRPC
+import Synchronization
+import Testing
+
+@testable import Notifications
+
+@Suite struct DeliveryTests {
+  private let anna = user("anna")
+
+  private func explain(_ id: String, _ component: NotificationsComponent) async throws -> [DeliveryOutcome] {
+    var request = ExplainDeliveryRequest()
+    request.notificationId = id
+    return try await component.service.explainDelivery(request, context: anna).records.map(\.outcome)
+  }
+
+  private func get(_ id: String, _ component: NotificationsComponent) async throws -> Notification {
+    var request = GetNotificationRequest()
+    request.notificationId = id
+    return try #require(try await component.service.getNotification(request, context: anna).notification)
+  }
+
+  private func publish(
+    in bucketID: String, _ component: NotificationsComponent, _ change: (inout Notification) -> Void
+  ) async throws -> Notification {
+    var request = notification("n", in: bucketID)
+    if var draft = request.notification {
+      change(&draft)
+      request.notification = draft
+    }
+    return try #require(try await component.service.createNotification(request, context: anna).notification)
+  }
+
+  @Test func decidesWithoutAStore() {
+    func decide(
+      _ priority: Notification.Priority = .normal, muted: Bool = false, snooze: Int64? = nil, quiet: [ClosedRange<Int64>] = []
+    ) -> DeliveryDecision {
+      DeliveryDecision.decide(priority: priority, isMuted: muted, snoozedUntilMs: snooze, nowMs: 100) { now in
+        quiet.first { $0.contains(now) }?.upperBound.advanced(by: 1)
+      }
+    }
+    #expect(decide() == .send)
+    #expect(decide(.noPush) == .suppress(.noPush))
+    #expect(decide(muted: true) == .suppress(.muted))
+    #expect(decide(.critical, muted: true, snooze: 500, quiet: [0...900]) == .send)
+    #expect(decide(snooze: 100) == .send)
+    #expect(decide(snooze: 101) == .hold(untilMs: 101, .heldBySnooze))
+    #expect(decide(quiet: [50...199]) == .hold(untilMs: 200, .heldByQuietHours))
+    #expect(decide(snooze: 300, quiet: [250...399]) == .hold(untilMs: 400, .heldBySnooze))
+    #expect(decide(snooze: 300, quiet: [50...199]) == .hold(untilMs: 300, .heldBySnooze))
+  }
+
+  @Test func quietHoursHoldAndReleaseInOrder() async throws {
+    let fixture = try Fixture()
+    // 2026-11-20 23:30 in Rome.
+    fixture.nowMs.store(1_795_213_800_000, ordering: .relaxed)
+    let component = try await fixture.open()
+    let box = try await component.service.makeBucket("b", anna)
+    var settings = UpdateUserSettingsRequest()
+    settings.settings = UserSettings()
+    settings.settings?.timeZone = "Europe/Rome"
+    settings.settings?.quietHours = QuietHours()
+    var window = QuietWindow()
+    window.start = "22:00"
+    window.end = "07:00"
+    settings.settings?.quietHours?.windows = [window]
+    _ = try await component.service.updateUserSettings(settings, context: anna)
+    var held: [String] = []
+    for index in 0..<3 { held.append(try await component.service.make("n\(index)", in: box.id, anna).id) }
+    let critical = try await publish(in: box.id, component) { $0.priority = .critical }
+    #expect(critical.deliveryState == .sent)
+    let first = try await get(held[0], component)
+    #expect(first.deliveryState == .held && first.sendTime == nil)
+    #expect(first.releaseTime == ProtoTimestamp(millisecondsSince1970: 1_795_240_800_000))
+    #expect(try await explain(held[0], component) == [.heldByQuietHours])
+    // Read before it is released: nothing is handed over.
+    try await component.service.mark([held[1]], isRead: true, anna)
+    #expect(try await component.timers.runDue() == 0)
+    fixture.nowMs.store(1_795_213_800_000 + 27_000_000, ordering: .relaxed)
+    let before = try component.service.repository.watchStart(resumeToken: "", bucketID: nil, user: "anna")
+    #expect(try await component.timers.runDue() == 2)
+    let alerts = try component.service.repository.changes(after: before, user: "anna", rowsMax: 10)
+    #expect(alerts.filter(\.isAlert).map(\.notificationID) == [held[0], held[2]])
+    #expect(try await get(held[0], component).deliveryState == .sent)
+    #expect(try await explain(held[0], component) == [.heldByQuietHours, .handedOver])
+    #expect(try await explain(held[1], component) == [.heldByQuietHours, .obsolete])
+    #expect(try await explain(critical.id, component) == [.handedOver])
+    await component.close()
+  }
+
+  @Test func endingTheReasonReleasesAtOnce() async throws {
+    let fixture = try Fixture()
+    let component = try await fixture.open()
+    let box = try await component.service.makeBucket("b", anna)
+    var snooze = SnoozeBucketRequest()
+    snooze.bucketId = box.id
+    snooze.minutes = 60
+    _ = try await component.service.snoozeBucket(snooze, context: anna)
+    let one = try await component.service.make("n", in: box.id, anna)
+    #expect(one.deliveryState == .held)
+    snooze.minutes = 0
+    _ = try await component.service.snoozeBucket(snooze, context: anna)
+    #expect(try await component.timers.runDue() == 1)
+    #expect(try await get(one.id, component).deliveryState == .sent)
+    var mute = UpdateBucketRequest()
+    mute.bucket = Bucket()
+    mute.bucket?.id = box.id
+    mute.bucket?.isMuted = true
+    _ = try await component.service.updateBucket(mute, context: anna)
+    let muted = try await component.service.make("m", in: box.id, anna)
+    #expect(muted.deliveryState == .suppressed && muted.sendTime == nil)
+    #expect(try await explain(muted.id, component) == [.muted])
+    await component.close()
+  }
+
+  @Test func scheduledOnesComeInTimeAcrossARestart() async throws {
+    let fixture = try Fixture()
+    var component = try await fixture.open()
+    let box = try await component.service.makeBucket("b", anna)
+    let dueMs = fixture.nowMs.load(ordering: .relaxed) + 3_600_000
+    let scheduled = try await publish(in: box.id, component) {
+      $0.deliverTime = ProtoTimestamp(millisecondsSince1970: dueMs)
+    }
+    let dropped = try await publish(in: box.id, component) {
+      $0.deliverTime = ProtoTimestamp(millisecondsSince1970: dueMs + 1)
+    }
+    #expect(scheduled.deliveryState == .scheduled)
+    #expect(try await component.service.all(anna).isEmpty)
+    let list = try await component.service.listScheduledNotifications(.init(), context: anna)
+    #expect(list.notifications.map(\.id) == [scheduled.id, dropped.id])
+    var cancel = CancelScheduledNotificationRequest()
+    cancel.notificationId = dropped.id
+    #expect(await failure { try await component.service.cancelScheduledNotification(cancel, context: user("bruno")) }?.code == .notFound)
+    _ = try await component.service.cancelScheduledNotification(cancel, context: anna)
+    await component.close()
+    component = try await fixture.open()
+    fixture.nowMs.store(dueMs + 5, ordering: .relaxed)
+    #expect(try await component.timers.runDue() == 1)
+    #expect(try await component.timers.runDue() == 0)
+    let arrived = try await component.service.all(anna)
+    #expect(arrived.map(\.id) == [scheduled.id])
+    #expect(arrived.first?.createTime?.millisecondsSince1970 == dueMs && arrived.first?.deliveryState == .sent)
+    #expect(try await explain(scheduled.id, component) == [.scheduled, .handedOver])
+    #expect(try await explain(dropped.id, component) == [.scheduled, .cancelled])
+    #expect(try await component.service.listScheduledNotifications(.init(), context: anna).notifications.isEmpty)
+    let past = await failure {
+      try await publish(in: box.id, component) { $0.deliverTime = ProtoTimestamp(millisecondsSince1970: 1_000) }
+    }
+    #expect(past?.reason == "TIME_PAST" && past?.fieldViolations.first?.field == "notification.deliverTime")
+    await component.close()
+  }
+
+  @Test func repeatsUntilItIsRead() async throws {
+    let fixture = try Fixture()
+    let component = try await fixture.open()
+    let box = try await component.service.makeBucket("b", anna)
+    func start() async throws -> Notification {
+      try await publish(in: box.id, component) {
+        $0.`repeat` = Repeat()
+        $0.`repeat`?.everyMinutes = 5
+        $0.`repeat`?.maxCount = 3
+      }
+    }
+    let endless = try await start()
+    let read = try await start()
+    for round in 1...6 {
+      fixture.nowMs.add(300_000, ordering: .relaxed)
+      _ = try await component.timers.runDue()
+      if round == 1 { try await component.service.mark([read.id], isRead: true, anna) }
+    }
+    #expect(try await get(endless.id, component).sendCount == 4)
+    #expect(try await get(read.id, component).sendCount == 2)
+    #expect(try await explain(endless.id, component) == [.handedOver, .repeated, .repeated, .repeated])
+    await component.close()
+  }
+
+  @Test func snoozedPostponedAndExpired() async throws {
+    let fixture = try Fixture()
+    let component = try await fixture.open()
+    let box = try await component.service.makeBucket("b", anna)
+    let snoozed = try await component.service.make("s", in: box.id, anna)
+    let postponed = try await component.service.make("p", in: box.id, anna)
+    let expiring = try await publish(in: box.id, component) {
+      $0.expireTime = ProtoTimestamp(millisecondsSince1970: fixture.nowMs.load(ordering: .relaxed) + 60_000)
+    }
+    var snooze = SnoozeNotificationRequest()
+    (snooze.notificationId, snooze.minutes) = (snoozed.id, 10)
+    _ = try await component.service.snoozeNotification(snooze, context: anna)
+    var postpone = PostponeNotificationRequest()
+    (postpone.notificationId, postpone.minutes) = (postponed.id, 10)
+    _ = try await component.service.postponeNotification(postpone, context: anna)
+    #expect(Set(try await component.service.all(anna) { $0.unreadOnly = true }.map(\.id)) == [snoozed.id, expiring.id])
+    fixture.nowMs.add(600_000, ordering: .relaxed)
+    #expect(try await component.timers.runDue() == 3)
+    #expect(Set(try await component.service.all(anna) { $0.unreadOnly = true }.map(\.id)) == [snoozed.id, postponed.id])
+    #expect(try await get(postponed.id, component).sendCount == 2)
+    #expect(try await explain(expiring.id, component) == [.expired])
+    #expect(try await explain(postponed.id, component) == [.handedOver, .postponed, .handedOver])
+    await component.close()
+  }
+
+  @Test func collapseKeyReplacesInPlace() async throws {
+    let component = try await Fixture().open()
+    let box = try await component.service.makeBucket("b", anna)
+    let first = try await publish(in: box.id, component) { $0.collapseKey = "k" }
+    try await component.service.mark([first.id], isRead: true, anna)
+    let second = try await publish(in: box.id, component) {
+      $0.collapseKey = "k"
+      $0.title = "newer"
+    }
+    #expect(second.id == first.id && second.readTime == nil && second.sendCount == 2 && second.etag != first.etag)
+    #expect(try await component.service.all(anna).map(\.title) == ["newer"])
+    #expect(try await component.service.getUnreadCounts(.init(), context: anna).unreadCounts?.total == 1)
+    await component.close()
+  }
+
+  @Test func inlineMediaAreKeptWhileTheyAreNamed() async throws {
+    let component = try await Fixture().open()
+    let box = try await component.service.makeBucket("b", anna)
+    func withPicture() async throws -> Notification {
+      try await publish(in: box.id, component) {
+        var attachment = Attachment()
+        attachment.mediaType = .image
+        attachment.data = Array("picture".utf8)
+        attachment.contentType = "image/png"
+        $0.attachments = [attachment]
+      }
+    }
+    let one = try await withPicture()
+    let two = try await withPicture()
+    let attachment = try #require(one.attachments.first)
+    #expect(attachment.data.isEmpty && attachment.sizeBytes == 7 && attachment.contentId.utf8.count == 64)
+    var get = GetAttachmentContentRequest()
+    (get.notificationId, get.contentId) = (one.id, attachment.contentId)
+    let content = try await component.service.getAttachmentContent(get, context: anna)
+    #expect(content.data == Array("picture".utf8) && content.contentType == "image/png")
+    #expect(await failure { try await component.service.getAttachmentContent(get, context: user("bruno")) }?.code == .notFound)
+    // Naming a content does not give it.
+    var update = UpdateNotificationRequest()
+    update.notification = try await component.service.make("plain", in: box.id, anna)
+    update.notification?.attachments = one.attachments
+    update.updateMask = ProtoFieldMask(paths: ["attachments"])
+    #expect(
+      await failure { try await component.service.updateNotification(update, context: anna) }?.reason
+        == "CONTENT_NOT_FOUND")
+    let big = await failure {
+      try await publish(in: box.id, component) {
+        var attachment = Attachment()
+        attachment.mediaType = .file
+        attachment.data = Array(repeating: 1, count: 262_145)
+        attachment.contentType = "application/pdf"
+        $0.attachments = [attachment]
+      }
+    }
+    #expect(big?.fieldViolations.first?.field == "notification.attachments" && big?.reason == "TOO_LONG")
+    _ = two
+    await component.close()
+  }
+}

@@ -1,0 +1,231 @@
+import CampanileAPI
+import Foundation
+import NIOSSL
+import Synchronization
+import Testing
+
+@testable import Notifications
+
+/// A resolver that answers from a list: the next answer for each call, then the last one again.
+private final class ScriptedResolver: HostResolving {
+  private let answers: [String: [[String]]]
+  private let calls = Mutex<[String: Int]>([:])
+
+  init(_ answers: [String: [[String]]]) { self.answers = answers }
+
+  func addresses(of host: String) async -> [IPAddress] {
+    let index = calls.withLock { calls in
+      calls[host, default: 0] += 1
+      return (calls[host] ?? 1) - 1
+    }
+    guard let list = answers[host], let last = list.last else { return [] }
+    return (index < list.count ? list[index] : last).compactMap { IPAddress($0) }
+  }
+
+  func callCount(_ host: String) -> Int { calls.withLock { $0[host] ?? 0 } }
+}
+
+/// A resolver that never answers unless it is cancelled.
+private struct HangingResolver: HostResolving {
+  func addresses(of host: String) async -> [IPAddress] {
+    try? await Task.sleep(for: .seconds(3_600))
+    return []
+  }
+}
+
+@Suite struct HTTPActionSenderTests {
+  private func sender(
+    allowing blocks: [String] = ["127.0.0.1/32"], resolver: any HostResolving = SystemHostResolver(),
+    tls: TLSConfiguration = .makeClientConfiguration(), _ change: (inout HTTPActionLimits) -> Void = { _ in }
+  ) throws -> HTTPActionSender {
+    var limits = HTTPActionLimits()
+    limits.timeoutMs = 30_000
+    change(&limits)
+    return HTTPActionSender(
+      policy: try AddressPolicy(allowing: blocks), resolver: resolver, limits: limits, tls: tls, nowMs: { 0 })
+  }
+
+  private func get(_ url: String, _ method: String = "GET", headers: [String: String] = [:], body: String = "")
+    -> HTTPActionRequest
+  {
+    var webhook = Webhook()
+    webhook.method = method
+    webhook.url = url
+    webhook.headers = headers
+    webhook.body = body
+    return HTTPActionRequest(webhook: webhook, notification: Notification())
+  }
+
+  @Test func sendsMethodHeadersAndBody() async throws {
+    let server = try ActionServer()
+    let sender = try sender()
+    var request = get(server.url("/hook?a=b"), "POST", headers: ["X-Token": "secret"], body: "{\"x\":\"é\"}")
+    request.idempotencyKey = "r_1"
+    let result = await sender.send(request)
+    #expect(result == HTTPActionResult(status: 200, reason: nil, message: "", isRetryable: false, retryAfterMs: nil))
+    for method in ["GET", "HEAD", "PUT", "PATCH", "DELETE"] {
+      #expect(await sender.send(get(server.url("/m"), method)).isSuccess)
+    }
+    let told = try server.requests()
+    #expect(told.map(\.method) == ["POST", "GET", "HEAD", "PUT", "PATCH", "DELETE"])
+    #expect(told[0].path == "/hook?a=b" && told[0].body == "{\"x\":\"é\"}")
+    #expect(told[0].headers["x-token"] == "secret" && told[0].headers["content-type"] == "application/json")
+    #expect(told[0].headers["idempotency-key"] == "r_1" && told[0].headers["host"] == "127.0.0.1:\(server.port)")
+    #expect(told[0].headers["user-agent"] == HTTPActionRequest.userAgent)
+  }
+
+  @Test func refusesAddressesUnlessTheyAreConfigured() async throws {
+    let server = try ActionServer()
+    let strict = try sender(allowing: [])
+    let elsewhere = try sender(allowing: ["10.0.0.0/8", "127.0.0.2/32"])
+    for url in [
+      server.url("/x"), server.url("/x", host: "localhost"), server.url("/x", host: "127.1"),
+      server.url("/x", host: "2130706433"), server.url("/x", host: "0x7f000001"), server.url("/x", host: "0"),
+      server.url("/x", host: "[::1]"), server.url("/x", host: "[::ffff:127.0.0.1]"), "http://169.254.169.254/latest",
+      "http://[64:ff9b::a9fe:a9fe]/", "http://192.168.0.1/", "http://10.255.255.1/",
+    ] {
+      let result = await strict.send(get(url))
+      #expect(result.reason == .addressRefused && result.status == 0 && !result.isRetryable, "\(url)")
+    }
+    #expect(await elsewhere.send(get(server.url("/x"))).reason == .addressRefused)
+    #expect(try server.requests().isEmpty)
+  }
+
+  @Test func statusesAndRetryAfterComeBack() async throws {
+    let server = try ActionServer()
+    let sender = try sender()
+    #expect(await sender.send(get(server.url("/status/404"))).reason?.rawValue == "HTTP_4XX")
+    let broken = await sender.send(get(server.url("/status/503")))
+    #expect(broken.status == 503 && broken.reason?.rawValue == "HTTP_5XX" && broken.isRetryable)
+    let later = await sender.send(get(server.url("/later")))
+    #expect(later.status == 429 && later.retryAfterMs == 120_000 && later.isRetryable)
+    #expect(await sender.send(get(server.url("/status/304"))).reason?.rawValue == "HTTP_3XX")
+    #expect(await sender.send(get(server.url("/large"))).isSuccess)
+  }
+
+  @Test func redirectsAreFollowedAndCheckedEach() async throws {
+    let server = try ActionServer()
+    let other = try ActionServer()
+    let sender = try sender()
+    #expect(await sender.send(get(server.url("/chain/5"))).isSuccess)
+    #expect(await sender.send(get(server.url("/chain/6"))).reason == .tooManyRedirects)
+    for target in ["http://10.0.0.1/", "http://169.254.169.254/", "http://127.0.0.2:\(server.port)/", "http://[::1]/"] {
+      let result = await sender.send(get(server.url("/redirect/302?to=\(target)")))
+      #expect(result.reason == .addressRefused, "\(target)")
+    }
+    #expect(await sender.send(get(server.url("/redirect/301?to=ftp://127.0.0.1/"))).reason == .redirectRefused)
+    let headers = ["Authorization": "secret"]
+    let kept = await sender.send(get(server.url("/redirect/308?to=/kept"), "POST", headers: headers, body: "b"))
+    let moved = await sender.send(
+      get(server.url("/redirect/307?to=\(other.url("/moved"))"), "POST", headers: headers, body: "b"))
+    let fetched = await sender.send(get(server.url("/redirect/303?to=/fetched"), "POST", headers: headers, body: "b"))
+    #expect(kept.isSuccess && moved.isSuccess && fetched.isSuccess)
+    let told = try server.requests()
+    let keptTold = try #require(told.first { $0.path == "/kept" })
+    #expect(keptTold.method == "POST" && keptTold.body == "b" && keptTold.headers["authorization"] == "secret")
+    let fetchedTold = try #require(told.first { $0.path == "/fetched" })
+    #expect(fetchedTold.method == "GET" && fetchedTold.body.isEmpty && fetchedTold.headers["content-type"] == nil)
+    let movedTold = try #require(try other.requests().first)
+    #expect(movedTold.method == "POST" && movedTold.body == "b" && movedTold.headers["authorization"] == nil)
+  }
+
+  @Test func aHostIsResolvedOnceAndEveryAddressIsChecked() async throws {
+    let server = try ActionServer()
+    // Allowed the first time, and the connection goes there; a second answer is never asked for.
+    let rebinding = ScriptedResolver(["once.test": [["127.0.0.1"], ["127.0.0.9"]]])
+    #expect(await (try sender(resolver: rebinding)).send(get(server.url("/a", host: "once.test"))).isSuccess)
+    #expect(rebinding.callCount("once.test") == 1)
+    // One bad address among good ones condemns the host.
+    let mixed = ScriptedResolver(["mixed.test": [["127.0.0.1", "169.254.169.254"]]])
+    #expect(
+      await (try sender(resolver: mixed)).send(get(server.url("/b", host: "mixed.test"))).reason == .addressRefused)
+    // A redirect to the same host resolves anew, and is checked anew.
+    let turning = ScriptedResolver(["turn.test": [["127.0.0.1"], ["10.0.0.1"]]])
+    let turned = await (try sender(resolver: turning)).send(get(server.url("/chain/1", host: "turn.test")))
+    #expect(turned.reason == .addressRefused && turning.callCount("turn.test") == 2)
+    let told = try server.requests()
+    #expect(told.map(\.path) == ["/a", "/chain/1"])
+    #expect(told.map { $0.headers["host"] } == ["once.test:\(server.port)", "turn.test:\(server.port)"])
+  }
+
+  @Test func anotherAddressIsTriedWhenOneCannotBeReached() async throws {
+    let server = try ActionServer()
+    // Nothing listens at the first one.
+    let resolver = ScriptedResolver(["two.test": [["127.0.0.2", "127.0.0.1"]]])
+    let sender = try sender(allowing: ["127.0.0.0/8"], resolver: resolver)
+    #expect(await sender.send(get(server.url("/x", host: "two.test"))).isSuccess)
+    let unreachable = await sender.send(get(server.url("/x", host: "127.0.0.3")))
+    #expect(unreachable.reason == .connectFailed && unreachable.isRetryable)
+  }
+
+  @Test func slowServersAndResolversTimeOut() async throws {
+    let server = try ActionServer()
+    let quick = try sender { $0.timeoutMs = 400 }
+    let slow = await quick.send(get(server.url("/slow")))
+    #expect(slow.reason == .timeout && slow.status == 0 && slow.isRetryable)
+    // The answer was there: what its body does is of no matter.
+    #expect(await quick.send(get(server.url("/drip"))).isSuccess)
+    let hanging = try sender(resolver: HangingResolver()) { $0.timeoutMs = 50 }
+    #expect(await hanging.send(get("http://never.test/")).reason == .timeout)
+  }
+
+  @Test func brokenServersAreTold() async throws {
+    let server = try ActionServer()
+    let sender = try sender(resolver: ScriptedResolver([:]))
+    #expect(await sender.send(get("http://unknown.test/")).reason == .dnsFailed)
+    #expect(await sender.send(get(server.url("/garbage"))).reason == .responseInvalid)
+    #expect(await sender.send(get(server.url("/close"))).reason == .connectionClosed)
+    let tls = await sender.send(get(server.url("/x", scheme: "https")))
+    #expect(tls.reason == .tlsFailed && !tls.isRetryable)
+  }
+
+  @Test func badRequestsAreNotSent() async throws {
+    let server = try ActionServer()
+    let sender = try sender()
+    for headers in [
+      ["Host": "x"], ["Content-Length": "5"], ["connection": "close"], ["Transfer-Encoding": "chunked"],
+      ["X": "a\r\nY: b"], ["X\r\nY": "a"], ["X Y": "a"], ["": "a"], ["X": "a\u{0}"], ["X": "é"],
+    ] {
+      #expect(await sender.send(get(server.url("/x"), headers: headers)).reason == .headerInvalid, "\(headers)")
+    }
+    #expect(await sender.send(get(server.url("/x"), "CONNECT")).reason == .urlInvalid)
+    for url in ["", "ftp://127.0.0.1/", "http://", "file:///etc/passwd", "http://a b/"] {
+      #expect(await sender.send(get(url)).reason == .urlInvalid, "\(url)")
+    }
+    #expect(try server.requests().isEmpty)
+  }
+
+  @Test func requestsUnderWayHaveALimit() async throws {
+    let sender = try sender { $0.inFlightMax = 0 }
+    let busy = await sender.send(get("http://127.0.0.1/"))
+    #expect(busy.reason == .senderBusy && busy.isRetryable)
+  }
+
+  @Test func certificatesAreVerifiedForTheNameOfTheURL() async throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "action-tls-\(UUID().uuidString)").path
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let openssl = Process()
+    openssl.executableURL = URL(filePath: "/usr/bin/env")
+    openssl.arguments = [
+      "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+      "-subj", "/CN=good.test", "-addext", "subjectAltName=DNS:good.test", "-keyout", "\(folder)/key.pem", "-out",
+      "\(folder)/cert.pem",
+    ]
+    openssl.standardError = FileHandle.nullDevice
+    try openssl.run()
+    openssl.waitUntilExit()
+    try #require(openssl.terminationStatus == 0)
+    let server = try ActionServer(tls: ["\(folder)/cert.pem", "\(folder)/key.pem"])
+    let resolver = ScriptedResolver(["good.test": [["127.0.0.1"]], "bad.test": [["127.0.0.1"]]])
+    var tls = TLSConfiguration.makeClientConfiguration()
+    tls.trustRoots = .file("\(folder)/cert.pem")
+    let trusting = try sender(resolver: resolver, tls: tls)
+    #expect(await trusting.send(get(server.url("/x", scheme: "https", host: "good.test"))).isSuccess)
+    #expect(await trusting.send(get(server.url("/x", scheme: "https", host: "bad.test"))).reason == .tlsFailed)
+    let cautious = try sender(resolver: resolver)
+    #expect(await cautious.send(get(server.url("/x", scheme: "https", host: "good.test"))).reason == .tlsFailed)
+    let downgrade = server.url("/redirect/302?to=http://good.test/", scheme: "https", host: "good.test")
+    #expect(await trusting.send(get(downgrade)).reason == .redirectRefused)
+  }
+}

@@ -1,0 +1,148 @@
+import CampanileAPI
+import CampanileCodec
+import CampanileRPC
+import CampanileStore
+import Synchronization
+import Testing
+
+@testable import Notifications
+
+@Suite struct HeartbeatServiceTests {
+  private let anna = user("anna")
+
+  private func missed(_ id: String, _ component: NotificationsComponent, user: String = "anna", nowMs: Int64)
+    async throws
+    -> Notification?
+  {
+    try await component.store.write { transaction in
+      try SQLiteAutomationRepository.missed(id, user: user, nowMs: nowMs, transaction)?.draft
+    }
+  }
+
+  @Test func isDueAfterPeriodAndGraceAndPublishesOnce() async throws {
+    let fixture = try Fixture()
+    let component = try await fixture.open()
+    let service = component.automation
+    let box = try await component.service.makeBucket("b", anna)
+    let startMs = fixture.nowMs.load(ordering: .relaxed)
+    let made = try await service.make(heartbeat("backup", in: box.id), anna)
+    #expect(made.id.hasPrefix("h_") && made.lastBeatTime == nil && !made.isMissing)
+    #expect(made.dueTime?.millisecondsSince1970 == startMs + 360_000)
+    #expect(try component.timer(of: made.id, user: "anna") == startMs + 360_000)
+    // Too early, then due, then missing already.
+    #expect(try await missed(made.id, component, nowMs: startMs + 359_999) == nil)
+    #expect(try component.timer(of: made.id, user: "anna") == startMs + 360_000)
+    let draft = try #require(try await missed(made.id, component, nowMs: startMs + 360_000))
+    #expect(draft.title == "backup: no beat" && draft.bucketId == box.id && draft.priority == .normal)
+    #expect(try await missed(made.id, component, nowMs: startMs + 999_000) == nil)
+    #expect(try component.timer(of: made.id, user: "anna") == nil)
+    let missing = try #require(try await service.listHeartbeats(.init(), context: anna).heartbeats.first)
+    #expect(missing.isMissing && missing.dueTime == nil)
+    // A beat brings it back.
+    fixture.nowMs.add(1_000_000, ordering: .relaxed)
+    var beat = BeatRequest()
+    beat.heartbeatId = made.id
+    let beaten = try #require(try await service.beat(beat, context: anna).heartbeat)
+    #expect(!beaten.isMissing && beaten.lastBeatTime?.millisecondsSince1970 == startMs + 1_000_000)
+    #expect(try component.timer(of: made.id, user: "anna") == startMs + 1_360_000)
+    #expect(try await missed(made.id, component, nowMs: startMs + 1_360_000) != nil)
+    // Deleted, it has no timer; one that fires late does nothing.
+    _ = try await service.beat(beat, context: anna)
+    var delete = DeleteHeartbeatRequest()
+    delete.heartbeatId = made.id
+    _ = try await service.deleteHeartbeat(delete, context: anna)
+    #expect(try component.timer(of: made.id, user: "anna") == nil)
+    #expect(try await missed(made.id, component, nowMs: .max) == nil)
+    let gone = await failure { try await service.beat(beat, context: anna) }
+    #expect(gone?.code == .notFound && faults(gone) == ["heartbeatId HEARTBEAT_NOT_FOUND"])
+    await component.close()
+  }
+
+  @Test func publishesWhatItWasGiven() async throws {
+    let fixture = try Fixture()
+    let component = try await fixture.open()
+    let box = try await component.service.makeBucket("b", anna)
+    var request = heartbeat("h", in: box.id)
+    var given = Notification()
+    given.id = "n_x"
+    given.bucketId = "b_other"
+    given.title = "Own"
+    given.body = "Body"
+    given.priority = .critical
+    given.collapseKey = "k"
+    request.heartbeat?.notification = given
+    let made = try await component.automation.make(request, anna)
+    #expect(made.notification?.id == "" && made.notification?.bucketId == "")
+    let draft = try #require(
+      try await missed(made.id, component, nowMs: fixture.nowMs.load(ordering: .relaxed) + 360_000))
+    #expect(draft.collapseKey == "k")
+    #expect(draft.title == "Own" && draft.body == "Body" && draft.priority == .critical && draft.bucketId == box.id)
+    await component.close()
+  }
+
+  @Test func badHeartbeatsAreRefused() async throws {
+    let component = try await Fixture().open()
+    let service = component.automation
+    let box = try await component.service.makeBucket("b", anna)
+    var bad = heartbeat("", in: "", period: 0, grace: -1)
+    var notification = Notification()
+    notification.title = String(repeating: "x", count: 257)
+    notification.actions = [Action()]
+    notification.deliverTime = ProtoTimestamp(millisecondsSince1970: 1)
+    notification.expireTime = ProtoTimestamp(millisecondsSince1970: 1)
+    var attachment = CampanileAPI.Attachment()
+    attachment.mediaType = .image
+    attachment.url = "https://example.org/a.png"
+    attachment.data = [1]
+    notification.attachments = [attachment]
+    bad.heartbeat?.notification = notification
+    let error = await failure { try await service.createHeartbeat(bad, context: anna) }
+    let told = Set(faults(error))
+    #expect(
+      told.isSuperset(of: [
+        "heartbeat.name REQUIRED", "heartbeat.bucketId REQUIRED", "heartbeat.periodMinutes OUT_OF_RANGE",
+        "heartbeat.graceMinutes OUT_OF_RANGE", "heartbeat.notification.deliverTime FIELD_NOT_ALLOWED",
+        "heartbeat.notification.expireTime FIELD_NOT_ALLOWED",
+        "heartbeat.notification.attachments[0].data FIELD_NOT_ALLOWED", "heartbeat.notification.title TOO_LONG",
+        "heartbeat.notification.actions[0].type ENUM_UNSPECIFIED",
+      ]), "\(told)")
+    for (period, grace) in [(Int32(525_601), Int32(0)), (1, 525_601), (-5, 0)] {
+      let error = await failure {
+        try await service.make(heartbeat("h", in: box.id, period: period, grace: grace), anna)
+      }
+      #expect(error?.reason == "OUT_OF_RANGE")
+    }
+    #expect(
+      faults(await failure { try await service.createHeartbeat(.init(), context: anna) }) == ["heartbeat REQUIRED"])
+    #expect(try await service.listHeartbeats(.init(), context: anna).heartbeats.isEmpty)
+    _ = try await service.make(heartbeat("h", in: box.id, period: 525_600, grace: 525_600), anna)
+    await component.close()
+  }
+
+  @Test func theBucketMustBeOneToPublishInto() async throws {
+    let fixture = try Fixture()
+    let component = try await fixture.open()
+    let service = component.automation
+    let box = try await component.service.makeBucket("b", anna)
+    let foreign = await failure { try await service.make(heartbeat("h", in: box.id), user("bruno")) }
+    let absent = await failure { try await service.make(heartbeat("h", in: "b_none"), user("bruno")) }
+    #expect(foreign?.code == .notFound && faults(foreign) == ["heartbeat.bucketId BUCKET_NOT_FOUND"])
+    #expect(faults(absent) == faults(foreign))
+    func set(_ sql: String) async throws {
+      try await component.store.write { transaction in
+        _ = try transaction.execute("UPDATE buckets SET \(sql) WHERE id = $1", [.text(box.id)])
+      }
+    }
+    try await set("role = 1")
+    let reader = await failure { try await service.make(heartbeat("h", in: box.id), anna) }
+    #expect(reader?.code == .permissionDenied && faults(reader) == ["heartbeat.bucketId ROLE_MISSING"])
+    try await set("role = 2")
+    _ = try await service.make(heartbeat("h", in: box.id), anna)
+    try await set("share_expires_at_ms = \(fixture.nowMs.load(ordering: .relaxed))")
+    #expect(await failure { try await service.make(heartbeat("h", in: box.id), anna) }?.code == .notFound)
+    try await set("share_expires_at_ms = NULL, deleted_at_ms = 5")
+    #expect(await failure { try await service.make(heartbeat("h", in: box.id), anna) }?.code == .notFound)
+    #expect(try await service.listHeartbeats(.init(), context: anna).heartbeats.count == 1)
+    await component.close()
+  }
+}

@@ -1,0 +1,97 @@
+import CampanileAPI
+import CampanileCodec
+import Testing
+
+@testable import Notifications
+
+@Suite struct LongLookTests {
+  private func action(_ type: ActionType, _ value: String = "", title: String = "", icon: String = "") -> Action {
+    var action = Action()
+    action.type = type
+    action.value = value
+    action.title = title
+    action.icon = icon
+    return action
+  }
+
+  private func attachment(_ type: CampanileAPI.Attachment.MediaType, url: String = "", contentID: String = "")
+    -> CampanileAPI.Attachment
+  {
+    var attachment = CampanileAPI.Attachment()
+    attachment.mediaType = type
+    attachment.url = url
+    attachment.contentId = contentID
+    return attachment
+  }
+
+  private func look(_ change: (inout Notification) -> Void) -> LongLook {
+    var notification = Notification()
+    notification.id = "n_1"
+    notification.bucketId = "b_1"
+    notification.title = "Title"
+    notification.subtitle = "Subtitle"
+    notification.body = "Body"
+    notification.createTime = ProtoTimestamp(millisecondsSince1970: 5)
+    change(&notification)
+    var bucket = Bucket()
+    bucket.id = "b_1"
+    bucket.name = "Bucket"
+    bucket.iconUrl = "https://example.org/i.png"
+    return LongLookRules.longLook(notification, bucket: bucket)
+  }
+
+  @Test func showsTextsAndBucket() {
+    let look = look { _ in }
+    #expect(look.notificationId == "n_1" && look.title == "Title" && look.subtitle == "Subtitle" && look.body == "Body")
+    #expect(look.bucketId == "b_1" && look.bucketName == "Bucket" && look.bucketIconUrl == "https://example.org/i.png")
+    #expect(!look.isRead && look.createTime?.millisecondsSince1970 == 5)
+    #expect(look.imageUrl == nil && look.imageContentId == nil && look.actions == [])
+  }
+
+  @Test func baseActionsHaveTheirOrderAndDefaults() {
+    let look = look { _ in }
+    #expect(look.baseActions.map(\.actionId) == ["mark_as_read", "delete", "open"])
+    #expect(look.baseActions.map(\.label) == ["Mark as read", "Delete", "Open"])
+    #expect(look.baseActions.map(\.destructive) == [false, true, false])
+    #expect(look.baseActions.allSatisfy { !$0.icon.isEmpty })
+  }
+
+  @Test func ownActionsLendTheirTitlesAndTheOthersFollow() {
+    let look = look { notification in
+      notification.actions = [
+        action(.webhook, "w_1", title: "Run", icon: "bolt"), action(.openNotification, title: "Öffnen", icon: "eye"),
+        action(.snooze, "15"), action(.delete, "delete_notification", title: "Weg"), action(.markAsRead),
+        action(.openNotification, "n_2"), action(.markAsRead, title: "Second"),
+        action(.navigate, "https://example.org"),
+      ]
+    }
+    #expect(look.baseActions.map(\.label) == ["Mark as read", "Weg", "Öffnen"])
+    #expect(look.baseActions.last?.icon == "eye" && look.baseActions[1].destructive)
+    #expect(look.actions.map(\.actionId) == ["0", "2", "5", "7"])
+    #expect(look.actions.map(\.label) == ["Run", "Snooze 15 min", "Open other", "Open link"])
+    #expect(look.actions[0].icon == "bolt")
+  }
+
+  @Test func aReadOneIsNotMarkedAgain() {
+    let look = look { notification in
+      notification.readTime = ProtoTimestamp(millisecondsSince1970: 9)
+      notification.actions = [action(.markAsRead, title: "Read"), action(.postpone, "5")]
+    }
+    #expect(look.isRead && look.baseActions.map(\.actionId) == ["delete", "open"])
+    #expect(look.actions.map(\.actionId) == ["1"])
+  }
+
+  @Test func theImageIsTheFirstImageElseTheFirstGIF() {
+    let image = look { notification in
+      notification.attachments = [
+        attachment(.video, url: "https://v"), attachment(.gif, url: "https://g"), attachment(.image, url: "https://i"),
+        attachment(.image, url: "https://j"),
+      ]
+    }
+    #expect(image.imageUrl == "https://i" && image.imageContentId == nil)
+    let gif = look { $0.attachments = [attachment(.icon, url: "https://c"), attachment(.gif, contentID: "abc")] }
+    #expect(gif.imageUrl == nil && gif.imageContentId == "abc")
+    let none = look { $0.attachments = [attachment(.file, url: "https://f"), attachment(.image)] }
+    #expect(none.imageUrl == nil && none.imageContentId == nil)
+  }
+}

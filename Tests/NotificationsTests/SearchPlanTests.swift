@@ -1,0 +1,75 @@
+import CampanileStore
+import Testing
+
+@testable import Notifications
+
+@Suite struct SearchPlanTests {
+  @Test(arguments: [
+    (SearchState.pendingSQL, "changes_user "),
+    (SearchWriter.documentSQL, "search_documents_notification "),
+    (SearchWriter.notificationSQL, "sqlite_autoindex_notifications_1"),
+    (SearchWriter.bucketNotificationsSQL, "notifications_bucket "),
+    (SearchWriter.bucketDocumentsSQL, "search_documents_bucket "),
+    (SearchWriter.allNotificationsSQL, "sqlite_autoindex_notifications_1"),
+    (SearchWriter.allDocumentsSQL, "search_documents_notification "),
+    (SearchIndexer.entriesSQL, "sqlite_autoindex_changes_1"),
+    (SearchIndexer.entriesOfUserSQL, "changes_user "),
+    (DocumentNumber.beforeSQL, "search_documents_notification "),
+    (DocumentNumber.afterSQL, "search_documents_notification "),
+    (DocumentNumber.lastWithinSQL, "INTEGER PRIMARY KEY"),
+    (DocumentNumber.takenSQL, "INTEGER PRIMARY KEY"),
+    (SQLiteNotificationsRepository.searchedDocumentSQL, "INTEGER PRIMARY KEY"),
+    (RetentionJob.cursorSQL, "sqlite_autoindex_maintenance_cursors_1"),
+    (RetentionJob.bucketsSQL, "buckets_retention "),
+    (RetentionJob.bucketSQL, "sqlite_autoindex_buckets_1"),
+    (RetentionJob.oldestSQL, "notifications_bucket "),
+    (RetentionJob.readSQL, "notifications_bucket_read "),
+    (Deletion.timersSQL, "sqlite_autoindex_timers_1"),
+    (Deletion.deliveriesSQL, "sqlite_autoindex_deliveries_1"),
+    (Deletion.refsSQL, "sqlite_autoindex_content_refs_1"),
+    (Deletion.contentSQL, "content_refs_content "),
+    (ExpiredRows.notificationsSQL, "deleted_notifications_time "),
+    (ExpiredRows.deleteNotificationSQL, "sqlite_autoindex_deleted_notifications_1"),
+    (ExpiredRows.deliveriesSQL, "deliveries_time "),
+    (ExpiredRows.runsSQL, "action_runs_time "),
+    (ExpiredRows.bucketSQL, "buckets_deleted_time "),
+    (ExpiredRows.ofBucketSQL, "deleted_notifications_bucket "),
+    (ExpiredRows.keysSQL, "publish_keys_bucket "),
+    (ExpiredRows.deleteBucketSQL, "sqlite_autoindex_buckets_1"),
+    (UserExport.lastNotificationSQL, "sqlite_autoindex_notifications_1"),
+    (UserExport.lastBucketSQL, "sqlite_autoindex_buckets_1"),
+    (UserExport.settingsSQL, "sqlite_autoindex_users_1"),
+    (UserExport.bucketsSQL, "sqlite_autoindex_buckets_1"),
+    (UserExport.bucketSQL, "sqlite_autoindex_buckets_1"),
+    (UserExport.notificationsSQL, "sqlite_autoindex_notifications_1"),
+    (UserExport.contentsSQL, "sqlite_autoindex_content_refs_1"),
+    (UserExport.automationSQL, "sqlite_autoindex_automation_1"),
+    (UserExport.scheduledSQL, "sqlite_autoindex_scheduled_1"),
+    (ImportWriter.userCountSQL, "sqlite_autoindex_users_1"),
+    (ImportWriter.settingsSQL, "sqlite_autoindex_users_1"),
+    (ImportWriter.knownBucketSQL, "sqlite_autoindex_buckets_1"),
+    (ImportWriter.knownNotificationSQL, "sqlite_autoindex_deleted_notifications_1"),
+    (ImportWriter.collapseSQL, "notifications_collapse "),
+  ])
+  func usesItsIndex(_ sql: String, _ index: String) async throws {
+    let component = try await Fixture().open()
+    let plan = try component.store.queryPlan(sql)
+    #expect(try component.store.fullScans(sql) == [], "\(plan)")
+    #expect(plan.contains { "\($0) ".contains(index) }, "\(plan)")
+    #expect(!plan.contains { $0.contains("TEMP B-TREE") }, "\(plan)")
+    await component.close()
+  }
+
+  /// The index itself orders by falling number and starts at a word: nothing is sorted or scanned.
+  @Test(arguments: [
+    (SQLiteNotificationsRepository.searchSQL, ["M4", ">", "<"]), (SearchWriter.textSQL, ["="]),
+    (SearchPrefix.nextTermSQL, []),
+  ])
+  func asksTheFullTextIndex(_ sql: String, _ constraints: [String]) async throws {
+    let component = try await Fixture().open()
+    let plan = try component.store.queryPlan(sql)
+    #expect(plan.count == 1 && plan.allSatisfy { $0.contains("VIRTUAL TABLE INDEX") }, "\(plan)")
+    for constraint in constraints { #expect(plan.allSatisfy { $0.contains(constraint) }, "\(plan)") }
+    await component.close()
+  }
+}

@@ -1,0 +1,281 @@
+import CampanileAPI
+import CampanileCodec
+import CampanileRPC
+import CampanileStore
+import FoundationEssentials
+import Synchronization
+import Testing
+
+@testable import Notifications
+
+extension NotificationsService {
+  func search(
+    _ query: String, _ context: CallContext, _ change: (inout SearchNotificationsRequest) -> Void = { _ in }
+  ) async throws -> [String] {
+    var request = SearchNotificationsRequest()
+    request.query = query
+    change(&request)
+    return try await searchNotifications(request, context: context).notifications.map(\.title)
+  }
+}
+
+func draft(_ title: String, subtitle: String? = nil, body: String? = nil, in bucketID: String)
+  -> CreateNotificationRequest
+{
+  var request = notification(title, in: bucketID)
+  request.notification?.subtitle = subtitle
+  request.notification?.body = body
+  return request
+}
+
+@Suite struct SearchTests {
+  private let anna = user("anna")
+
+  private func publish(_ drafts: [CreateNotificationRequest], _ component: NotificationsComponent) async throws {
+    var request = BatchCreateNotificationsRequest()
+    request.requests = drafts
+    _ = try await component.service.batchCreateNotifications(request, context: anna)
+  }
+
+  @Test func findsWordsOfAllTextsNewestFirst() async throws {
+    let component = try await Fixture().open()
+    let service = component.service
+    let box = try await service.makeBucket("b", anna)
+    try await publish(
+      [
+        draft("Café Müller öffnet", in: box.id), draft("Disk", subtitle: "of the Server", in: box.id),
+        draft("Backup", body: "the server's backup failed, café closed", in: box.id),
+        draft("Serverless", body: "disk-full", in: box.id),
+      ], component)
+    #expect(try await service.search("cafe", anna) == ["Backup", "Café Müller öffnet"])
+    #expect(try await service.search("CAFÉ mull", anna) == ["Café Müller öffnet"])
+    #expect(try await service.search("serv", anna) == ["Serverless", "Backup", "Disk"])
+    #expect(try await service.search("serv backup", anna) == [])
+    #expect(try await service.search("serv* backup", anna) == ["Backup"])
+    #expect(try await service.search("server -backup d", anna) == ["Disk"])
+    #expect(try await service.search("\"backup failed\"", anna) == ["Backup"])
+    #expect(try await service.search("\"failed backup\"", anna) == [])
+    #expect(try await service.search("serv* -\"backup failed\"", anna) == ["Serverless", "Disk"])
+    #expect(try await service.search("disk-full", anna) == ["Serverless"])
+    #expect(try await service.search("s", anna) == ["Serverless", "Backup", "Disk"])
+    #expect(try await service.search("serverle", anna) == ["Serverless"])
+    #expect(try await service.search("serverlessness", anna) == [])
+    #expect(try await service.search("title : disk OR", anna) == [])
+    #expect(try await service.search("u616e6e61", anna) == [])
+    await component.close()
+  }
+
+  @Test func bucketsDatesAndUsersSelect() async throws {
+    let fixture = try Fixture()
+    let component = try await fixture.open()
+    let service = component.service
+    let one = try await service.makeBucket("one", anna)
+    let two = try await service.makeBucket("two", anna)
+    let foreign = try await service.makeBucket("b", user("bruno"))
+    var made: [Notification] = []
+    for index in 0..<4 {
+      fixture.nowMs.add(1_000, ordering: .relaxed)
+      made.append(try await service.make("word \(index)", in: [one.id, two.id][index % 2], anna))
+    }
+    _ = try await service.make("word of bruno", in: foreign.id, user("bruno"))
+    #expect(try await service.search("word", anna) == ["word 3", "word 2", "word 1", "word 0"])
+    #expect(try await service.search("word", anna) { $0.bucketId = two.id } == ["word 3", "word 1"])
+    let between = try await service.search("word", anna) {
+      $0.startTime = made[1].createTime
+      $0.endTime = made[3].createTime
+    }
+    #expect(between == ["word 2", "word 1"])
+    for id in [foreign.id, "b_none"] {
+      let error = await failure { try await service.search("word", anna) { $0.bucketId = id } }
+      #expect(error?.code == .notFound && error?.fieldViolations.first?.field == "bucketId")
+    }
+    let empty = await failure {
+      try await service.search("word", anna) {
+        $0.startTime = made[1].createTime
+        $0.endTime = made[1].createTime
+      }
+    }
+    #expect(empty?.reason == "TIME_RANGE_EMPTY")
+    #expect(await failure { try await service.search("-word", anna) }?.reason == "QUERY_ONLY_NEGATIVE")
+    #expect(await failure { try await service.search("a", anna) { $0.pageSize = 201 } }?.reason == "OUT_OF_RANGE")
+    await component.close()
+  }
+
+  @Test func pagesAreOfOneUserAndQuery() async throws {
+    let component = try await Fixture().open()
+    let service = component.service
+    let box = try await service.makeBucket("b", anna)
+    try await publish((0..<25).map { draft("word \($0)", in: box.id) }, component)
+    var request = SearchNotificationsRequest()
+    request.query = "word"
+    request.pageSize = 10
+    var found: [String] = []
+    var sizes: [Int] = []
+    repeat {
+      let page = try await service.searchNotifications(request, context: anna)
+      found += page.notifications.map(\.title)
+      sizes.append(page.notifications.count)
+      request.pageToken = page.nextPageToken
+    } while !request.pageToken.isEmpty
+    #expect(found == (0..<25).reversed().map { "word \($0)" } && sizes == [10, 10, 5])
+    request.pageToken = try await service.searchNotifications(request, context: anna).nextPageToken
+    request.query = "words"
+    #expect(
+      await failure { try await service.searchNotifications(request, context: anna) }?.reason == "PAGE_TOKEN_INVALID")
+    request.query = "word"
+    let other = await failure { try await service.searchNotifications(request, context: user("bruno")) }
+    #expect(other?.reason == "PAGE_TOKEN_INVALID")
+    await component.close()
+  }
+
+  @Test func aBacklogOfOthersDoesNotKeepAUserWaiting() async throws {
+    let component = try await Fixture().open()
+    let service = component.service
+    let box = try await service.makeBucket("b", anna)
+    let other = try await service.makeBucket("b", user("bruno"))
+    try await SearchIndexer(store: component.store).drain()
+    for _ in 0..<2 {
+      var request = BatchCreateNotificationsRequest()
+      request.requests = (0..<1_000).map { notification("much \($0)", in: other.id) }
+      _ = try await service.batchCreateNotifications(request, context: user("bruno"))
+    }
+    _ = try await service.make("mine", in: box.id, anna)
+    let indexer = SearchIndexer(store: component.store)
+    #expect(try await service.search("mine", anna) == ["mine"])
+    #expect(try indexer.hasWork())
+    let behind = await failure { try await service.search("much", user("bruno")) }
+    #expect(behind?.code == .unavailable && behind?.reason == "SEARCH_INDEX_BEHIND" && behind?.retryAfterMs == 1_000)
+    try await indexer.drain()
+    #expect(try await service.search("much", user("bruno")).count == 50)
+    #expect(try !indexer.hasWork())
+    await component.close()
+  }
+
+  @Test func rebuildsAfterTheLogWasCut() async throws {
+    var retention = ChangeRetention()
+    retention.rowsMax = 3
+    let component = try await Fixture(retention: retention).open()
+    let service = component.service
+    let box = try await service.makeBucket("b", anna)
+    var made: [Notification] = []
+    for index in 0..<30 { made.append(try await service.make("old \(index)", in: box.id, anna)) }
+    #expect(try await service.search("old", anna).count == 30)
+    var delete = DeleteNotificationsRequest()
+    delete.notificationIds = made.prefix(10).map(\.id)
+    _ = try await service.deleteNotifications(delete, context: anna)
+    for index in 0..<30 { _ = try await service.make("new \(index)", in: box.id, anna) }
+    #expect(try await component.maintain(nowMs: 0) > 0)
+    var indexer = SearchIndexer(store: component.store)
+    indexer.batchBudget = 7
+    // A piece a step, also over a restart; the state is in the database.
+    try await indexer.step()
+    #expect(try component.store.read { try SearchState($0).rebuild } != nil)
+    try await indexer.drain()
+    #expect(try await service.search("new", anna).count == 30)
+    #expect(try await service.search("old", anna).count == 20)
+    let documents = try component.store.read {
+      try $0.queryOne("SELECT count(*) FROM search_documents") { try $0.integer(0) }
+    }
+    #expect(documents == 50)
+    await component.close()
+  }
+
+  @Test func bucketsComeAndGoWithTheirNotifications() async throws {
+    let component = try await Fixture().open()
+    let service = component.service
+    let box = try await service.makeBucket("b", anna)
+    let kept = try await service.makeBucket("kept", anna)
+    try await publish((0..<30).map { draft("word \($0)", in: $0 < 20 ? box.id : kept.id) }, component)
+    #expect(try await service.search("word", anna).count == 30)
+    var delete = DeleteBucketRequest()
+    delete.bucketId = box.id
+    _ = try await service.deleteBucket(delete, context: anna)
+    var indexer = SearchIndexer(store: component.store)
+    indexer.batchBudget = 6
+    try await indexer.step()
+    #expect(try component.store.read { try SearchState($0).bucketPosition } != "")
+    #expect(try await service.search("word", anna).count == 10)
+    try await indexer.drain()
+    #expect(
+      try component.store.read { try $0.queryOne("SELECT count(*) FROM search_documents") { try $0.integer(0) } } == 10)
+    await component.close()
+  }
+
+  @Test func aHiddenBucketIsOutOfTheIndexBeforeItIsEmptied() async throws {
+    let component = try await Fixture().open()
+    let service = component.service
+    let box = try await service.makeBucket("b", anna)
+    try await publish((0..<5).map { draft("word \($0)", in: box.id) }, component)
+    #expect(try await service.search("word", anna).count == 5)
+    for (deletedAtMs, kind, count) in [(SQLValue.integer(1), Int64(6), Int64(0)), (.null, 4, 5)] {
+      _ = try await component.store.write { transaction in
+        try transaction.execute("UPDATE buckets SET deleted_at_ms = $1 WHERE id = $2", [deletedAtMs, .text(box.id)])
+        try transaction.execute(
+          """
+          INSERT INTO changes (sequence, user_id, kind, bucket_id, notification_id, at_ms, payload)
+          VALUES ((SELECT max(sequence) + 1 FROM changes), 'anna', $1, $2, '', 1, $3)
+          """, [.integer(kind), .text(box.id), .blob([])])
+      }
+      #expect(try await service.search("word", anna).count == Int(count))
+      let documents = try component.store.read { transaction in
+        try transaction.queryOne("SELECT count(*) FROM search_documents") { try $0.integer(0) }
+      }
+      #expect(documents == count)
+    }
+    await component.close()
+  }
+
+  /// Random changes against a search by hand.
+  @Test func findsWhatASearchByHandFinds() async throws {
+    let seed =
+      ProcessInfo.processInfo.environment["CAMPANILE_SEED"].flatMap(UInt64.init) ?? UInt64.random(in: 0 ... .max)
+    var source = SplitMix(state: seed)
+    let fixture = try Fixture()
+    let component = try await fixture.open()
+    let service = component.service
+    var buckets: [String] = []
+    for index in 0..<3 { buckets.append(try await service.makeBucket("\(index)", anna).id) }
+    var model: [String: Notification] = [:]
+    let words = ["alpha", "alphabet", "beta", "betamax", "gamma", "delta7", "order1", "order2"]
+    for step in 0..<300 {
+      let ids = model.keys.sorted()
+      let some = ids.isEmpty ? nil : ids[source.below(ids.count)]
+      let title = (0...source.below(3)).map { _ in words[source.below(words.count)] }.joined(separator: " ")
+      switch (source.below(8), some) {
+      case (0...4, _), (_, nil):
+        let made = try await service.make(title, in: buckets[source.below(3)], anna)
+        model[made.id] = made
+      case (5, let id?):
+        var request = UpdateNotificationRequest()
+        var change = Notification()
+        (change.id, change.title, change.bucketId) = (id, title, buckets[source.below(3)])
+        request.notification = change
+        model[id] = try await service.updateNotification(request, context: anna).notification
+      case (6, let id?):
+        var request = DeleteNotificationsRequest()
+        request.notificationIds = [id]
+        _ = try await service.deleteNotifications(request, context: anna)
+        model[id] = nil
+      default:
+        if step % 3 == 0 { try await SearchIndexer(store: component.store).merge() }
+      }
+      if source.below(4) > 0 { fixture.nowMs.add(1, ordering: .relaxed) }
+      guard step % 5 == 0 else { continue }
+      let (whole, part) = (
+        words[source.below(words.count)], String(words[source.below(words.count)].prefix(1 + source.below(7)))
+      )
+      let bucketID = source.below(2) == 0 ? buckets[source.below(3)] : nil
+      let expected = model.values.filter { one in
+        let own = one.title.split(separator: " ")
+        return own.contains { $0 == whole } && own.contains { $0.hasPrefix(part) }
+          && bucketID.map { $0 == one.bucketId } ?? true
+      }
+      let found = try await service.search("\(whole) \(part)", anna) {
+        $0.bucketId = bucketID ?? ""
+        $0.pageSize = 200
+      }
+      #expect(found == expected.sorted { $0.id > $1.id }.map(\.title), "seed \(seed) step \(step): \(whole) \(part)")
+    }
+    await component.close()
+  }
+}

@@ -1,0 +1,169 @@
+import CampanileAPI
+import CampanileCodec
+import CampanileRPC
+import Synchronization
+import Testing
+
+@testable import Notifications
+
+@Suite struct SharingTests {
+  private func share(
+    _ bucketID: String, _ member: String, _ role: BucketRole, by owner: String, until: ProtoTimestamp? = nil,
+    _ component: NotificationsComponent
+  ) async throws {
+    var request = ShareBucketRequest()
+    request.bucketId = bucketID
+    request.userId = member
+    request.role = role
+    request.expireTime = until
+    _ = try await component.sharing.shareBucket(request, context: user(owner))
+  }
+
+  private func unshare(_ bucketID: String, _ member: String, by caller: String, _ component: NotificationsComponent)
+    async throws
+  {
+    var request = UnshareBucketRequest()
+    request.bucketId = bucketID
+    request.userId = member
+    _ = try await component.sharing.unshareBucket(request, context: user(caller))
+  }
+
+  @Test func membersGetCopiesWithStateOfTheirOwn() async throws {
+    let component = try await Fixture().open()
+    let service = component.service
+    let box = try await service.makeBucket("team", user("anna"))
+    _ = try await service.make("before", in: box.id, user("anna"))
+    try await share(box.id, "bruno", .reader, by: "anna", component)
+    try await share(box.id, "carla", .publisher, by: "anna", component)
+    let published = try await service.make("hello", in: box.id, user("carla"))
+    for name in ["anna", "bruno", "carla"] {
+      let newest = try #require(try await service.all(user(name)).first)
+      #expect(newest.title == "hello" && newest.id == published.id && newest.bucketId == box.id)
+    }
+    #expect(try await service.all(user("bruno")).map(\.title) == ["hello"])
+    try await service.mark([published.id], isRead: true, user("bruno"))
+    #expect(try await service.all(user("anna")) { $0.unreadOnly = true }.count == 2)
+    #expect(try await service.all(user("bruno")) { $0.unreadOnly = true }.isEmpty)
+    // Content is everybody's, and changed by publishers alone.
+    var update = UpdateNotificationRequest()
+    update.notification = published
+    update.notification?.etag = ""
+    update.notification?.title = "hello all"
+    update.updateMask = ProtoFieldMask(paths: ["title"])
+    let refused = await failure { try await service.updateNotification(update, context: user("bruno")) }
+    #expect(refused?.code == .permissionDenied && refused?.reason == "ROLE_MISSING")
+    _ = try await service.updateNotification(update, context: user("carla"))
+    for name in ["anna", "bruno", "carla"] { #expect(try await service.all(user(name)).first?.title == "hello all") }
+    let denied = await failure { try await service.make("no", in: box.id, user("bruno")) }
+    #expect(denied?.code == .permissionDenied && denied?.fieldViolations.first?.field == "notification.bucketId")
+    let stranger = await failure { try await service.make("no", in: box.id, user("dora")) }
+    #expect(stranger?.code == .notFound)
+    await component.close()
+  }
+
+  @Test func rolesBoundWhatMembersDo() async throws {
+    let component = try await Fixture().open()
+    let service = component.service
+    let box = try await service.makeBucket("team", user("anna"))
+    try await share(box.id, "bruno", .admin, by: "anna", component)
+    try await share(box.id, "carla", .reader, by: "bruno", component)
+    // An admin is made, changed and removed by the owner alone; the owner is no member.
+    #expect(await failure { try await share(box.id, "dora", .admin, by: "bruno", component) }?.reason == "ROLE_MISSING")
+    #expect(await failure { try await share(box.id, "anna", .reader, by: "bruno", component) }?.code == .invalidArgument)
+    #expect(await failure { try await unshare(box.id, "anna", by: "bruno", component) }?.reason == "SHARE_NOT_FOUND")
+    #expect(await failure { try await share(box.id, "dora", .reader, by: "carla", component) }?.code == .permissionDenied)
+    #expect(await failure { try await share(box.id, "dora", .reader, by: "dora", component) }?.code == .notFound)
+    var update = UpdateBucketRequest()
+    update.bucket = Bucket()
+    update.bucket?.id = box.id
+    update.bucket?.name = "renamed"
+    #expect(await failure { try await service.updateBucket(update, context: user("carla")) }?.reason == "ROLE_MISSING")
+    _ = try await service.updateBucket(update, context: user("bruno"))
+    update.bucket?.name = ""
+    update.bucket?.isMuted = true
+    _ = try await service.updateBucket(update, context: user("carla"))
+    var get = GetBucketRequest()
+    get.bucketId = box.id
+    for (name, isMuted, role) in [("anna", false, BucketRole.owner), ("bruno", false, .admin), ("carla", true, .reader)] {
+      let bucket = try #require(try await service.getBucket(get, context: user(name)).bucket)
+      #expect(bucket.name == "renamed" && bucket.isMuted == isMuted && bucket.role == role && bucket.ownerId == "anna")
+    }
+    var delete = DeleteBucketRequest()
+    delete.bucketId = box.id
+    #expect(await failure { try await service.deleteBucket(delete, context: user("bruno")) }?.reason == "ROLE_MISSING")
+    await component.close()
+  }
+
+  @Test func endedSharesTakeTheirCopiesAlong() async throws {
+    let fixture = try Fixture()
+    let component = try await fixture.open()
+    let service = component.service
+    let box = try await service.makeBucket("team", user("anna"))
+    try await share(box.id, "bruno", .publisher, by: "anna", component)
+    let endMs = fixture.nowMs.load(ordering: .relaxed) + 60_000
+    try await share(
+      box.id, "carla", .reader, by: "anna", until: ProtoTimestamp(millisecondsSince1970: endMs), component)
+    for index in 0..<5 { _ = try await service.make("n\(index)", in: box.id, user("anna")) }
+    try await unshare(box.id, "bruno", by: "bruno", component)
+    #expect(try await service.all(user("bruno")).isEmpty)
+    #expect(await failure { try await service.make("x", in: box.id, user("bruno")) }?.code == .notFound)
+    #expect(try await service.all(user("carla")).count == 5)
+    fixture.nowMs.store(endMs, ordering: .relaxed)
+    // Over already, before any timer has run.
+    _ = try await service.make("late", in: box.id, user("anna"))
+    #expect(try await service.all(user("carla")).count == 5)
+    while try await component.timers.runDue() > 0 { fixture.nowMs.add(61_000, ordering: .relaxed) }
+    #expect(try await service.all(user("carla")).isEmpty)
+    #expect(try await service.all(user("anna")).count == 6)
+    var list = ListBucketSharesRequest()
+    list.bucketId = box.id
+    #expect(try await component.sharing.listBucketShares(list, context: user("anna")).shares.isEmpty)
+    // It can be shared anew.
+    try await share(box.id, "bruno", .reader, by: "anna", component)
+    _ = try await service.make("again", in: box.id, user("anna"))
+    #expect(try await service.all(user("bruno")).map(\.title) == ["again"])
+    await component.close()
+  }
+
+  @Test func publishKeysPublishAndNothingElse() async throws {
+    let fixture = try Fixture()
+    let component = try await fixture.open()
+    let box = try await component.service.makeBucket("alarms", user("anna"))
+    var create = CreatePublishKeyRequest()
+    create.bucketId = box.id
+    create.name = "sensor"
+    create.expireTime = ProtoTimestamp(millisecondsSince1970: fixture.nowMs.load(ordering: .relaxed) + 1_000)
+    let created = try await component.sharing.createPublishKey(create, context: user("anna"))
+    #expect(created.secret.hasPrefix("cpk_") && created.secret.utf8.count == 47)
+    var publish = PublishWithKeyRequest()
+    publish.secret = created.secret
+    publish.notification = Notification()
+    publish.notification?.title = "fire"
+    publish.requestId = "r1"
+    let nobody = CallContext(method: anyMethod)
+    let first = try await component.sharing.publishWithKey(publish, context: nobody)
+    #expect(try await component.sharing.publishWithKey(publish, context: nobody) == first)
+    #expect(try await component.service.all(user("anna")).map(\.title) == ["fire"])
+    publish.notification?.bucketId = box.id
+    #expect(
+      await failure { try await component.sharing.publishWithKey(publish, context: nobody) }?.code == .invalidArgument)
+    publish.notification?.bucketId = ""
+    publish.secret += "x"
+    #expect(
+      await failure { try await component.sharing.publishWithKey(publish, context: nobody) }?.code == .unauthenticated)
+    publish.secret = created.secret
+    fixture.nowMs.add(1_000, ordering: .relaxed)
+    #expect(
+      await failure { try await component.sharing.publishWithKey(publish, context: nobody) }?.reason
+        == "PUBLISH_KEY_INVALID")
+    var revoke = RevokePublishKeyRequest()
+    revoke.bucketId = box.id
+    revoke.keyId = try #require(created.key?.id)
+    #expect(await failure { try await component.sharing.revokePublishKey(revoke, context: user("bruno")) }?.code == .notFound)
+    _ = try await component.sharing.revokePublishKey(revoke, context: user("anna"))
+    var list = ListPublishKeysRequest()
+    list.bucketId = box.id
+    #expect(try await component.sharing.listPublishKeys(list, context: user("anna")).keys.isEmpty)
+    await component.close()
+  }
+}

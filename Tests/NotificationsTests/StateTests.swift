@@ -1,0 +1,150 @@
+import CampanileAPI
+import CampanileCodec
+import CampanileRPC
+import CampanileStore
+import Synchronization
+import Testing
+
+@testable import Notifications
+
+@Suite struct StateTests {
+  private let anna = user("anna")
+
+  @Test func marksAllReadInStretchesAndTellsThem() async throws {
+    var limits = NotificationsLimits()
+    limits.rowsPerCommit = 7
+    let component = try await Fixture(limits).open()
+    let one = try await component.service.makeBucket("one", anna)
+    let two = try await component.service.makeBucket("two", anna)
+    for index in 0..<20 { _ = try await component.service.make("n\(index)", in: index % 2 == 0 ? one.id : two.id, anna) }
+    let start = try component.service.repository.watchStart(resumeToken: "", bucketID: nil, user: "anna")
+    var request = MarkAllNotificationsReadRequest()
+    request.bucketId = one.id
+    let first = try await component.service.markAllNotificationsRead(request, context: anna)
+    #expect(first.changedCount == 10 && first.unreadCounts?.total == 10 && first.unreadCounts?.byBucket == [two.id: 10])
+    request.bucketId = ""
+    let rest = try await component.service.markAllNotificationsRead(request, context: anna)
+    #expect(rest.changedCount == 10 && rest.unreadCounts?.total == 0)
+    #expect(try await component.service.markAllNotificationsRead(request, context: anna).changedCount == 0)
+    let changes = try component.service.repository.changes(after: start, user: "anna", rowsMax: 100)
+    #expect(changes.map(\.kind) == Array(repeating: .markedRead, count: 4))
+    #expect(changes.map(\.bucketID) == [one.id, one.id, "", ""])
+    request.bucketId = "b_unknown"
+    #expect(await failure { try await component.service.markAllNotificationsRead(request, context: anna) }?.code == .notFound)
+    await component.close()
+  }
+
+  @Test func deletedOnesComeBackAsTheyWere() async throws {
+    let fixture = try Fixture()
+    let component = try await fixture.open()
+    let box = try await component.service.makeBucket("b", anna)
+    let read = try await component.service.make("read", in: box.id, anna)
+    let unread = try await component.service.make("unread", in: box.id, anna)
+    try await component.service.mark([read.id], isRead: true, anna)
+    var delete = DeleteNotificationsRequest()
+    delete.notificationIds = [read.id, unread.id, unread.id]
+    #expect(try await component.service.deleteNotifications(delete, context: anna).deletedCount == 2)
+    let listed = try await component.service.listDeletedNotifications(.init(), context: anna).notifications
+    #expect(Set(listed.map(\.id)) == [read.id, unread.id] && listed.allSatisfy { $0.deleteTime != nil })
+    var undelete = UndeleteNotificationsRequest()
+    undelete.notificationIds = [read.id, unread.id, "n_unknown"]
+    #expect(try await component.service.undeleteNotifications(undelete, context: user("bruno")).restoredCount == 0)
+    let restored = try await component.service.undeleteNotifications(undelete, context: anna)
+    #expect(restored.restoredCount == 2 && restored.unreadCounts?.total == 1)
+    #expect(try await component.service.all(anna).map(\.title) == ["unread", "read"])
+    #expect(try await component.service.undeleteNotifications(undelete, context: anna).restoredCount == 0)
+    await component.close()
+  }
+
+  @Test func deletedBucketsComeBackWithWhatWentWithThem() async throws {
+    var limits = NotificationsLimits()
+    limits.bucketDeletionRows = 3
+    let fixture = try Fixture(limits)
+    let component = try await fixture.open()
+    let service = component.service
+    let box = try await service.makeBucket("b", anna)
+    var share = ShareBucketRequest()
+    (share.bucketId, share.userId, share.role) = (box.id, "bruno", .reader)
+    _ = try await component.sharing.shareBucket(share, context: anna)
+    for index in 0..<10 { _ = try await service.make("n\(index)", in: box.id, anna) }
+    let gone = try await service.make("gone before", in: box.id, anna)
+    var delete = DeleteNotificationsRequest()
+    delete.notificationIds = [gone.id]
+    _ = try await service.deleteNotifications(delete, context: anna)
+    var request = DeleteBucketRequest()
+    request.bucketId = box.id
+    #expect(try await service.deleteBucket(request, context: anna).deletedNotificationCount == 10)
+    #expect(try await service.all(anna).isEmpty)
+    #expect(try await service.all(user("bruno")).isEmpty)
+    #expect(try await service.listBuckets(.init(), context: anna).buckets.isEmpty)
+    var list = ListBucketsRequest()
+    list.onlyDeleted = true
+    let listed = try await service.listBuckets(list, context: anna).buckets
+    #expect(listed.map(\.id) == [box.id] && listed.first?.purgeTime != nil)
+    #expect(await failure { try await service.make("x", in: box.id, anna) }?.code == .notFound)
+    var undelete = UndeleteBucketRequest()
+    undelete.bucketId = box.id
+    #expect(await failure { try await service.undeleteBucket(undelete, context: user("bruno")) }?.code == .notFound)
+    let restored = try #require(try await service.undeleteBucket(undelete, context: anna).bucket)
+    #expect(restored.notificationCount == 10 && restored.unreadCount == 10)
+    #expect(try await service.all(anna).map(\.title) == (0..<10).reversed().map { "n\($0)" })
+    // The member has eleven: the one that the owner had deleted was the member's own copy.
+    #expect(try await service.all(user("bruno")).count == 11)
+    fixture.nowMs.add(31 * 24 * 3_600_000, ordering: .relaxed)
+    _ = try await service.deleteBucket(request, context: anna)
+    fixture.nowMs.add(30 * 24 * 3_600_000, ordering: .relaxed)
+    #expect(await failure { try await service.undeleteBucket(undelete, context: anna) }?.code == .notFound)
+    await component.close()
+  }
+
+  @Test func aDeletionThatWasCutShortGoesOn() async throws {
+    var limits = NotificationsLimits()
+    limits.bucketDeletionRows = 2
+    let fixture = try Fixture(limits)
+    let component = try await fixture.open()
+    let box = try await component.service.makeBucket("b", anna)
+    for index in 0..<7 { _ = try await component.service.make("n\(index)", in: box.id, anna) }
+    // As the first commit of a deletion leaves it.
+    let repository = try #require(component.service.repository as? SQLiteNotificationsRepository)
+    let nowMs = fixture.nowMs.load(ordering: .relaxed)
+    try await repository.write { transaction in
+      try transaction.execute(
+        SQLiteNotificationsRepository.hideBucketSQL, [.integer(nowMs), "anna", .text(box.id)])
+      try repository.setTimer(.emptyBucket, box.id, user: "anna", dueMs: nowMs + 60_000, transaction)
+    }
+    #expect(try await component.service.all(anna).count == 7)
+    fixture.nowMs.add(60_000, ordering: .relaxed)
+    #expect(try await component.timers.runDue() == 1)
+    #expect(try await component.service.all(anna).isEmpty)
+    #expect(try await component.timers.runDue() == 0)
+    var undelete = UndeleteBucketRequest()
+    undelete.bucketId = box.id
+    #expect(try await component.service.undeleteBucket(undelete, context: anna).bucket?.notificationCount == 7)
+    await component.close()
+  }
+
+  @Test func theSummaryShowsTheNewestUnread() async throws {
+    let component = try await Fixture().open()
+    let box = try await component.service.makeBucket("inbox", anna)
+    var ids: [String] = []
+    for index in 0..<7 { ids.append(try await component.service.make("n\(index)", in: box.id, anna).id) }
+    try await component.service.mark([ids[5]], isRead: true, anna)
+    var summary = try #require(try await component.service.getUnreadSummary(.init(), context: anna).summary)
+    #expect(summary.notifications.map(\.title) == ["n6", "n4", "n3", "n2", "n1"] && summary.unreadCount == 6)
+    #expect(summary.notifications.first?.bucketName == "inbox")
+    var settings = UpdateUserSettingsRequest()
+    settings.settings = UserSettings()
+    settings.settings?.summarySize = 3
+    _ = try await component.service.updateUserSettings(settings, context: anna)
+    summary = try #require(try await component.service.getUnreadSummary(.init(), context: anna).summary)
+    #expect(summary.notifications.count == 3)
+    settings.settings?.summarySize = 6
+    #expect(
+      await failure { try await component.service.updateUserSettings(settings, context: anna) }?.fieldViolations.first?
+        .field == "settings.summarySize")
+    // One message waits for the services that show it, however much has changed.
+    let counts = try component.store.outboxCounts()
+    #expect(counts.pending == 1)
+    await component.close()
+  }
+}
