@@ -66,7 +66,8 @@ let package = Package(
       name: "APIOracleTests", dependencies: ["CampanileCodec", "CampanileAPI", "TestMessages", protobuf],
       swiftSettings: settings),
     .testTarget(
-      name: "CampanileRPCTests", dependencies: ["CampanileRPC", "CampanileCodec"] + nio, swiftSettings: settings),
+      name: "CampanileRPCTests", dependencies: ["CampanileAPI", "CampanileRPC", "CampanileCodec"] + nio,
+      swiftSettings: settings),
     .target(name: "Echo", dependencies: ["CampanileAPI", "CampanileCodec", "CampanileRPC"], swiftSettings: settings),
     .target(
       name: "Notifications",

@@ -88,6 +88,9 @@ struct Oracle: Sendable {
         let plain = Array(IntendedDifferences.withoutPlainEscapes(text).utf8)
         return plain == json ? "only the oracle refuses (\(error)): \(text)" : compare(plain, Ours.self, Theirs.self)
       case .success(let theirs):
+        if IntendedDifferences.oracleWouldTrap(on: theirs) {
+          return IntendedDifferences.faultWithoutOracle(ours).map { "\($0): \(text)" }
+        }
         let ourJSON = ours.jsonUTF8Bytes()
         let back = try Theirs(jsonUTF8Bytes: ourJSON)
         if try canonical(back) == canonical(theirs) || IntendedDifferences.mayDiffer(text) { return nil }

@@ -122,6 +122,25 @@ private let hang = method("Hang", .unary)
     }
   }
 
+  @Test func aCallerThatClosesItsSendingSideEndsTheHandler() async throws {
+    try await withServer { client, _, ended in
+      let port = client.configuration.addresses[0].port
+      let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+        .channelOption(.allowRemoteHalfClosure, value: true)
+        .connect(host: "127.0.0.1", port: port).get()
+      let frame = #"{"jsonrpc":"2.0","id":1,"method":"test.Notes/Hang"}"#
+      var bytes = ByteBuffer()
+      bytes.writeInteger(UInt32(frame.utf8.count))
+      bytes.writeString(frame)
+      try await channel.writeAndFlush(bytes)
+      try await ended.wait(for: 1)
+      try await channel.close(mode: .output)
+      try await ended.wait(for: 2)
+      #expect(ended.all == ["began", "ended"])
+      try await channel.closeFuture.get()
+    }
+  }
+
   @Test func aDeadlineEndsTheHandlerToo() async throws {
     try await withServer { client, _, ended in
       // The connection is there first, so that the call reaches the server before its time is up. Each loop has its own.

@@ -40,14 +40,24 @@ import Testing
     #expect(try feed(&decoder, frame("12345678")) == ["12345678"])
   }
 
-  @Test func stopsWhenToldTo() throws {
+  @Test func stopsWhenToldToAndGoesOnWhereItStopped() throws {
     var decoder = FrameDecoder(frameBytesMax: 8)
-    var count = 0
-    try decoder.feed(ByteBuffer(bytes: frame("a") + frame("b"))) { _ in
-      count += 1
-      return false
+    let bytes = frame("a") + frame("b") + frame("c") + frame("d") + frame("e")
+    var seen: [String] = []
+    func one(_ bytes: [UInt8]) throws {
+      try decoder.feed(ByteBuffer(bytes: bytes)) {
+        seen.append(String(decoding: $0, as: UTF8.self))
+        return false
+      }
     }
-    #expect(count == 1)
+    try one(Array(bytes[..<13]))
+    #expect(seen == ["a"] && decoder.isInsideFrame)
+    try one([])
+    decoder.keep(ByteBuffer(bytes: bytes[13...]))
+    try one([])
+    #expect(seen == ["a", "b", "c"])
+    #expect(try feed(&decoder, []) == ["d", "e"])
+    #expect(!decoder.isInsideFrame)
   }
 }
 

@@ -64,6 +64,37 @@ import Testing
         + #"{"jsonrpc":"2.0","id":2,"method":"campanile.rpc.v1.EchoService/Echo","params":{"payload":"b"}}]"#)
     #expect(answer.contains("STREAM_NOT_ALLOWED"))
     #expect(answer.contains(#"{"jsonrpc":"2.0","id":2,"result":{"payload":"b"}}"#))
+    #expect(backend.seen.all.map(\.method) == [EchoServiceMethods.echo])
+    await harness.stop()
+    await backend.server.shutdown()
+  }
+
+  @Test(arguments: ["Expand", "Collect", "Chat"])
+  func aStreamThatTheBackendMustNotSeeIsRefusedHere(method: String) async throws {
+    let backend = try await Backend()
+    let harness = try await Harness(backends: [backend.address])
+    let request = #""jsonrpc":"2.0","method":"campanile.rpc.v1.EchoService/\#(method)""#
+    let token = try await harness.key().secret
+    let batched = try await RawSocket.exchange(port: harness.port, token: token, #"[{"id":1,\#(request)}]"#)
+    #expect(batched.hasPrefix("[") && batched.contains("STREAM_NOT_ALLOWED") && batched.contains(#""processed":false"#))
+    // Without an id there is no answer: the one to what follows is the first.
+    let next = #"{"jsonrpc":"2.0","id":9,"method":"campanile.rpc.v1.EchoService/Echo","params":{"payload":"next"}}"#
+    let unnamed = try await RawSocket.exchange(port: harness.port, token: token, "{\(request)}", next)
+    #expect(unnamed.contains(#""result":{"payload":"next"}"#))
+    #expect(backend.seen.all.map(\.method) == [EchoServiceMethods.echo])
+    await harness.stop()
+    await backend.server.shutdown()
+  }
+
+  @Test func aStreamOfAMethodThatNobodyDescribesIsRefusedAtItsFirstMessage() async throws {
+    let backend = try await Backend()
+    let harness = try await Harness(backends: [backend.address]) { $0.methods = [] }
+    let answer = try await RawSocket.exchange(
+      port: harness.port, token: try await harness.key().secret,
+      #"[{"jsonrpc":"2.0","id":1,"method":"campanile.rpc.v1.EchoService/Expand","params":{"count":3}},"#
+        + #"{"jsonrpc":"2.0","id":2,"method":"campanile.rpc.v1.EchoService/Echo","params":{"payload":"b"}}]"#)
+    #expect(answer.contains("STREAM_NOT_ALLOWED") && answer.contains(#""processed":true"#))
+    #expect(answer.contains(#"{"jsonrpc":"2.0","id":2,"result":{"payload":"b"}}"#))
     await harness.stop()
     await backend.server.shutdown()
   }

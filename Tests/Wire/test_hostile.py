@@ -17,6 +17,7 @@ from wire_process import Process
 ECHO = "campanile.rpc.v1.EchoService/Echo"
 EXPAND = "campanile.rpc.v1.EchoService/Expand"
 COLLECT = "campanile.rpc.v1.EchoService/Collect"
+CHAT = "campanile.rpc.v1.EchoService/Chat"
 
 
 @pytest.fixture(autouse=True)
@@ -178,15 +179,49 @@ def test_executing_calls_are_limited(echo):
         assert all(reason(a) == "TOO_MANY_CALLS" and a["error"]["data"]["processed"] is False for a in refused)
 
 
-def test_half_open_peers(echo):
-    peers = [Peer(echo.port) for _ in range(50)]
+@pytest.mark.parametrize("method, params", [
+    (ECHO, {"payload": "x", "delayMs": 600_000}), (EXPAND, {"payload": "x", "count": 1_000_000, "intervalMs": 600_000}),
+    (EXPAND, {"payload": "x", "count": 1_000_000}), (COLLECT, None), (CHAT, None)])
+def test_closing_the_sending_side_cancels_the_calls(echo, method, params):
+    """The wire knows no half of a connection, whatever TCP does: nothing goes on for a caller who may be gone."""
+    peers = [Peer(echo.port) for _ in range(10)]
     for peer in peers:
-        peer.send({"jsonrpc": "2.0", "id": 1, "method": ECHO, "params": {"payload": "x", "delayMs": 100}})
+        peer.send({"jsonrpc": "2.0", "id": 1, "method": method, **({"params": params} if params else {})})
+        peer.send({"jsonrpc": "2.0", "id": 2, "method": "rpc.ping"})
+        while peer.receive().get("id") != 2:
+            pass
         peer.socket.shutdown(socket.SHUT_WR)
     for peer in peers:
-        assert peer.receive()["result"] == {"payload": "x"}
+        while "id" not in (answer := peer.receive()):
+            pass
+        assert answer["error"]["data"]["status"] == "CANCELLED" and reason(answer) == "CONNECTION_CLOSED"
         assert peer.receive() is None
         peer.close()
+
+
+def test_what_is_answered_before_the_sending_side_closes_still_arrives(echo):
+    for _ in range(50):
+        with Peer(echo.port) as peer:
+            peer.send({"jsonrpc": "2.0", "id": 1, "method": ECHO, "params": {"payload": "x" * 100_000}})
+            peer.socket.shutdown(socket.SHUT_WR)
+            assert len(peer.receive()["result"]["payload"]) == 100_000
+            assert peer.receive() is None
+
+
+def test_failing_notifications_are_not_answered(echo):
+    """Neither alone nor in a batch, which still waits for its other calls."""
+    fail = {"jsonrpc": "2.0", "method": "campanile.rpc.v1.EchoService/Fail", "params": {"code": 5}}
+    unknown = {"jsonrpc": "2.0", "method": "no.such/Method"}
+    undecodable = {"jsonrpc": "2.0", "method": ECHO, "params": {"nope": 1}}
+    stream = {"jsonrpc": "2.0", "method": EXPAND, "params": {"payload": "x", "count": 3}}
+    slow = {"jsonrpc": "2.0", "id": 1, "method": ECHO, "params": {"payload": "slow", "delayMs": 200}}
+    with Peer(echo.port) as peer:
+        for notification in (fail, unknown, undecodable, stream):
+            peer.send(notification)
+            peer.send([notification])
+        peer.send([fail, unknown, slow, undecodable, stream])
+        assert peer.receive() == [{"jsonrpc": "2.0", "id": 1, "result": {"payload": "slow"}}]
+        assert peer.call(ECHO)["result"] == {}
 
 
 def test_resets_in_the_middle(echo):

@@ -8,7 +8,8 @@ public struct ClientTLS: Sendable, Hashable {
   /// This client's certificate, its own one first. Needs `privateKeyPath`.
   public var certificateChainPath: String?
   public var privateKeyPath: String?
-  /// The name that the server's certificate must have. `nil`: the host of its address.
+  /// The name that the server's certificate must have. `nil`: the host of its address. A certificate for the IP address that is
+  /// connected to is taken, too.
   public var serverName: String?
 
   public init(

@@ -14,10 +14,13 @@ struct FrameDecoder {
 
   init(frameBytesMax: Int) { self.frameBytesMax = frameBytesMax }
 
-  /// Whether a frame has begun and is not complete.
+  /// Whether bytes are left over: a frame has begun and is not complete, or `feed` was told to stop.
   var isInsideFrame: Bool { rest.readableBytes > 0 }
 
-  /// Calls `body` with the bytes of each complete frame until it answers false.
+  /// Keeps bytes for a later `feed`.
+  mutating func keep(_ bytes: ByteBuffer) { rest.writeImmutableBuffer(bytes) }
+
+  /// Calls `body` with the bytes of each complete frame until it answers false; what is behind that frame is kept.
   ///
   /// The bytes are valid during the call only. After a fault the stream has no frame boundary any more.
   mutating func feed(_ bytes: ByteBuffer, _ body: (UnsafeRawBufferPointer) -> Bool) throws(Fault) {
@@ -58,7 +61,7 @@ struct FrameDecoder {
         guard end <= bytes.count else { break }
         let goesOn = body(UnsafeRawBufferPointer(rebasing: bytes[index + 4..<end]))
         index = end
-        guard goesOn else { return bytes.count }
+        guard goesOn else { return index }
       }
       return index
     }

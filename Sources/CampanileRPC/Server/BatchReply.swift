@@ -7,6 +7,8 @@ final class BatchReply {
   private var answers = ByteBuffer()
   private var answerCount = 0
 
+  var sizeBytes: Int { answers.readableBytes }
+
   func add() { pendingCount += 1 }
 
   /// Adds an answer: an object without a frame.

@@ -1,56 +1,66 @@
 /// Finds a value by the bytes of a name, without making a string of them.
-struct MethodTable<Value: Sendable>: Sendable {
-  private struct Slot: Sendable {
-    var name: [UInt8]
-    var value: Value
-  }
-  private var slots: [Slot] = []
-  /// Indices into `slots`, −1 for none; open addressing over a power of two at least twice the count.
-  private var buckets: [Int32] = []
+public struct MethodTable<Value: Sendable>: Sendable {
+  @usableFromInline
+  struct Slot: Sendable {
+    @usableFromInline var name: [UInt8]
+    @usableFromInline var value: Value
 
-  /// Later entries of the same name win.
-  init(_ entries: [(name: String, value: Value)]) {
+    @usableFromInline
+    init(name: [UInt8], value: Value) {
+      self.name = name
+      self.value = value
+    }
+  }
+  @usableFromInline private(set) var slots: [Slot] = []
+  /// Indices into `slots`, −1 for none. Open addressing over a power of two, at most half full, so that a search always ends.
+  @usableFromInline private(set) var buckets: [Int32]
+
+  /// Of entries with the same name the last one counts.
+  public init(_ entries: [(name: String, value: Value)]) {
     var bucketCount = 4
     while bucketCount < entries.count * 2 { bucketCount *= 2 }
     buckets = Array(repeating: -1, count: bucketCount)
-    for entry in entries { insert(Slot(name: Array(entry.name.utf8), value: entry.value)) }
-  }
-
-  private mutating func insert(_ slot: Slot) {
-    var bucket = slot.name.withUnsafeBytes { Self.hash($0) } & (buckets.count - 1)
-    while buckets[bucket] >= 0 {
-      let index = Int(buckets[bucket])
-      if slots[index].name == slot.name {
-        slots[index] = slot
-        return
+    for entry in entries {
+      let name = Array(entry.name.utf8)
+      let bucket = name.withUnsafeBytes { find($0) }
+      if buckets[bucket] >= 0 {
+        slots[Int(buckets[bucket])].value = entry.value
+      } else {
+        buckets[bucket] = Int32(slots.count)
+        slots.append(Slot(name: name, value: entry.value))
       }
-      bucket = (bucket + 1) & (buckets.count - 1)
     }
-    buckets[bucket] = Int32(slots.count)
-    slots.append(slot)
   }
 
-  @inline(__always)
-  subscript(name: UnsafeRawBufferPointer) -> Value? {
+  /// In the order in which the names first came.
+  public var values: [Value] { slots.map(\.value) }
+
+  // Inlinable, because the gateway looks up each call in a table of its own.
+  @inlinable @inline(__always)
+  public subscript(name: UnsafeRawBufferPointer) -> Value? {
+    let index = buckets[find(name)]
+    return index >= 0 ? slots[Int(index)].value : nil
+  }
+
+  /// The bucket that holds `name`, or the empty one where it would go.
+  @inlinable @inline(__always)
+  func find(_ name: UnsafeRawBufferPointer) -> Int {
     var bucket = Self.hash(name) & (buckets.count - 1)
     while buckets[bucket] >= 0 {
-      let index = Int(buckets[bucket])
-      let isSame = slots[index].name.withUnsafeBytes { candidate in
+      let isSame = slots[Int(buckets[bucket])].name.withUnsafeBytes { candidate in
         guard candidate.count == name.count else { return false }
         for at in 0..<name.count where candidate[at] != name[at] { return false }
         return true
       }
-      if isSame { return slots[index].value }
+      if isSame { return bucket }
       bucket = (bucket + 1) & (buckets.count - 1)
     }
-    return nil
+    return bucket
   }
 
-  var values: [Value] { slots.map(\.value) }
-
-  /// FNV-1a over eight bytes at a time and the length: names are the server's own, so collisions cannot be provoked.
-  @inline(__always)
-  private static func hash(_ bytes: UnsafeRawBufferPointer) -> Int {
+  /// FNV-1a over eight bytes at a time and the length: names are the operator's own, so callers cannot provoke collisions.
+  @inlinable @inline(__always)
+  static func hash(_ bytes: UnsafeRawBufferPointer) -> Int {
     var hash: UInt64 = 0xcbf2_9ce4_8422_2325 ^ UInt64(bytes.count)
     var index = 0
     while index + 8 <= bytes.count {

@@ -20,6 +20,7 @@ public final class ServerCall: DeadlineEntry, @unchecked Sendable {
   /// How many messages may still be sent to the caller.
   public private(set) var outboundCredit = WireLimits.streamCredit
   private var inboundCredit = WireLimits.streamCredit
+  private var backlogBytes = 0
   private var isHalfClosed = false
   public private(set) var isAnswered = false
   private var hasHandlerEnded = false
@@ -45,6 +46,12 @@ public final class ServerCall: DeadlineEntry, @unchecked Sendable {
 
   /// Whether a message may be sent now: the caller granted it and the connection takes it.
   public var canSend: Bool { !isAnswered && outboundCredit > 0 && connection.isWritable }
+
+  /// Whether more waits for the caller to read it than may, so that its streams are to be ended; see `WireLimits.unreadBytesMax`.
+  public var isUnread: Bool { connection.isUnread }
+  public var unreadBytesMax: Int { connection.unreadBytesMax }
+  /// Whether the call may be a stream: it has an id, and a frame of its own.
+  public var mayStream: Bool { id != nil && batch == nil }
 
   /// Ends the call with DEADLINE_EXCEEDED after `timeoutMs` from its arrival, at most the wire's cap. A deadline that is set
   /// stays.
@@ -75,6 +82,7 @@ public final class ServerCall: DeadlineEntry, @unchecked Sendable {
   /// Answers with an error.
   public func fail(_ error: RPCError) {
     guard answer(code: error.code) else { return }
+    guard let id else { return }
     connection.reply(id: id, batch: batch, error: error)
   }
 
@@ -90,6 +98,8 @@ public final class ServerCall: DeadlineEntry, @unchecked Sendable {
     isAnswered = true
     if deadline != nil { connection.context.remove(self) }
     handler = nil
+    connection.backlogBytes -= backlogBytes
+    backlogBytes = 0
     recorder?.callFinished(code: code, durationNs: (NIODeadline.now() - startedAt).nanoseconds)
     connection.callAnswered(self)
     return true
@@ -128,6 +138,22 @@ public final class ServerCall: DeadlineEntry, @unchecked Sendable {
     guard !isAnswered, let id, batch == nil, messages > 0 else { return }
     inboundCredit += messages
     connection.grantCredit(id: id, messages: messages)
+  }
+
+  /// A streamed message of `bytes` bytes waits for whoever takes it. False when too much waits for the calls of the connection:
+  /// then the call must end.
+  public func keeps(bytes: Int) -> Bool {
+    guard !isAnswered else { return true }
+    backlogBytes += bytes
+    connection.backlogBytes += bytes
+    return connection.backlogBytes <= connection.backlogBytesMax
+  }
+
+  /// That message was taken.
+  public func released(bytes: Int) {
+    guard !isAnswered else { return }
+    backlogBytes -= bytes
+    connection.backlogBytes -= bytes
   }
 
   // MARK: from the connection

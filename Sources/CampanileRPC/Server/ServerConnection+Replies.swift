@@ -6,7 +6,6 @@ extension ServerConnection {
   func callAnswered(_ call: ServerCall) {
     guard let id = call.id else { return }
     state.answered(id, streamed: call.hasStreamed)
-    if isInputClosed, state.openCalls.isEmpty { scheduleClose() }
   }
 
   func handlerEnded() {
@@ -17,17 +16,45 @@ extension ServerConnection {
   // MARK: answers; one that belongs to a batch waits there for the others
 
   func reply(id: CallID, batch: BatchReply?, result: UnsafeRawBufferPointer) {
-    // What an envelope adds to the longest id is well below this.
-    guard result.count <= core.limits.frameBytesMax - 512 else {
-      return reply(
-        id: id, batch: batch,
-        error: RPCError(
-          .resourceExhausted, "the result of \(result.count) bytes is longer than a frame may be",
-          reason: "RESULT_TOO_LARGE"))
-    }
+    if let refusal = refusal(ofBytes: result.count, batch) { return reply(id: id, batch: batch, error: refusal) }
     guard let batch else { return write { $0.writeResultFrame(id: id, result: result) } }
-    batch.write { $0.writeResult(id: id, result: result) }
-    finishOne(of: batch)
+    add(to: batch) { $0.writeResult(id: id, result: result) }
+  }
+
+  /// Why an answer that does not come from here, and may be long, cannot be sent.
+  @inline(__always)
+  private func refusal(ofBytes sizeBytes: Int, _ batch: BatchReply?) -> RPCError? {
+    // What an envelope adds to the longest id is well below 512 bytes.
+    if sizeBytes <= core.limits.frameBytesMax - 512, isWritable, batch == nil { return nil }
+    return slowRefusal(ofBytes: sizeBytes, batch)
+  }
+
+  private func slowRefusal(ofBytes sizeBytes: Int, _ batch: BatchReply?) -> RPCError? {
+    let frameBytesMax = core.limits.frameBytesMax
+    // A part of a batch's frame is left for the errors in it.
+    let reserve = min(max(frameBytesMax / 8, core.limits.batchEntriesMax * 512), frameBytesMax / 2)
+    let room = batch.map { frameBytesMax - reserve - $0.sizeBytes } ?? frameBytesMax
+    guard sizeBytes <= room - 512 else {
+      return RPCError(
+        .resourceExhausted,
+        "the result of \(sizeBytes) bytes is longer than \(batch == nil ? "a frame may be" : "what is left of the batch's frame")",
+        reason: "RESULT_TOO_LARGE")
+    }
+    guard isUnread else { return nil }
+    return RPCError(
+      .resourceExhausted, "more than \(unreadBytesMax) bytes wait for the caller to read them", reason: "SLOW_CONSUMER")
+  }
+
+  // MARK: what the peer has not read
+
+  var backlogBytesMax: Int { state.isTrusted ? core.limits.backlogBytesMaxTrusted : core.limits.backlogBytesMax }
+  var unreadBytesMax: Int { state.isTrusted ? core.limits.unreadBytesMaxTrusted : core.limits.unreadBytesMax }
+
+  /// Whether so much waits for the peer that nothing long may be added.
+  var isUnread: Bool {
+    if isWritable, batchedBytes == 0 { return false }
+    let queuedBytes = (try? channelContext?.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
+    return queuedBytes + outgoing.readableBytes + batchedBytes > unreadBytesMax
   }
 
   func reply(id: CallID, batch: BatchReply?, message: some ProtoMessage) {
@@ -38,18 +65,26 @@ extension ServerConnection {
 
   func reply(id: CallID?, batch: BatchReply?, error: RPCError) {
     guard let batch else { return write { $0.writeErrorFrame(id: id, error) } }
-    batch.write { $0.writeError(id: id, error) }
-    finishOne(of: batch)
+    add(to: batch) { $0.writeError(id: id, error) }
   }
 
   func reply(id: CallID, batch: BatchReply?, rawError: UnsafeRawBufferPointer) {
+    if let refusal = refusal(ofBytes: rawError.count, batch) { return reply(id: id, batch: batch, error: refusal) }
     guard let batch else { return write { $0.writeErrorFrame(id: id, rawError: rawError) } }
-    batch.write { $0.writeError(id: id, rawError: rawError) }
+    add(to: batch) { $0.writeError(id: id, rawError: rawError) }
+  }
+
+  private func add(to batch: BatchReply, _ body: (inout ByteBuffer) -> Void) {
+    let before = batch.sizeBytes
+    batch.write(body)
+    batchedBytes += batch.sizeBytes - before
     finishOne(of: batch)
   }
 
   func finishOne(of batch: BatchReply) {
+    let sizeBytes = batch.sizeBytes
     guard let answers = batch.finishOne() else { return }
+    batchedBytes -= sizeBytes
     write { buffer in
       let frame = buffer.beginFrame()
       buffer.writeImmutableBuffer(answers)
@@ -109,18 +144,15 @@ extension ServerConnection {
     }
   }
 
-  /// The peer will send nothing more. Answers under way still go out; an idle connection is closed at once.
+  /// The peer will send nothing more. The wire knows no half of a connection: its calls are cancelled, and a peer that still
+  /// reads is told so. A caller whose process has ended leaves nothing else behind, and nobody would read what its calls answer.
   func inputClosed() {
-    isInputClosed = true
-    if state.openCalls.isEmpty { closeAfterFlush() }
+    guard !isClosing else { return }
+    for call in state.openCalls.all { call.end(Self.gone) }
+    closeAfterFlush()
   }
 
-  /// Closes in the loop's next turn, when the answer that is being written has gone out.
-  private func scheduleClose() {
-    guard let loop = channelContext?.eventLoop else { return }
-    let bound = NIOLoopBound(self, eventLoop: loop)
-    loop.execute { bound.value.closeAfterFlush() }
-  }
+  static let gone = RPCError(.cancelled, "the connection is gone", reason: "CONNECTION_CLOSED")
 
   /// Closes without a word: for peers that do not answer or do not read.
   func abandon() { channelContext?.close(promise: nil) }
@@ -151,12 +183,9 @@ extension ServerConnection {
   func write(_ body: (inout ByteBuffer) -> Void) {
     guard let channelContext, !isClosing else { return }
     body(&outgoing)
-    if isReadingBatch {
-      // A batch of large answers goes out in parts, so that writability is noticed.
-      if outgoing.readableBytes > 256 * 1024 { flush(context: channelContext) }
-      return
-    }
-    guard !isFlushScheduled else { return }
+    // Large answers go out in parts, so that writability is noticed.
+    if outgoing.readableBytes > 256 * 1024 { flush(context: channelContext) }
+    guard !isReadingBatch, !isFlushScheduled else { return }
     isFlushScheduled = true
     let bound = NIOLoopBound(self, eventLoop: channelContext.eventLoop)
     channelContext.eventLoop.execute { bound.value.scheduledFlush() }

@@ -21,7 +21,12 @@ final class ServerConnection: ChannelInboundHandler {
   var isReadingBatch = false
   var isFlushScheduled = false
   var isClosing = false
-  var isInputClosed = false
+  /// Bytes of streamed messages that no handler has taken yet.
+  var backlogBytes = 0
+  /// Bytes of answers in batches that are not complete.
+  var batchedBytes = 0
+  /// Whether frames that have arrived wait until the peer has read more of the answers.
+  private var isPaused = false
   private(set) var isWritable = true
   private(set) var remoteAddress = ""
   private(set) var principal: Principal?
@@ -66,8 +71,7 @@ final class ServerConnection: ChannelInboundHandler {
     registry.remove(self)
     core.connectionCount.subtract(1, ordering: .relaxed)
     core.observer.connectionClosed()
-    let gone = RPCError(.cancelled, "the connection is gone", reason: "CONNECTION_CLOSED")
-    for call in state.openCalls.all { call.end(gone) }
+    for call in state.openCalls.all { call.end(Self.gone) }
     channelContext = nil
     context.fireChannelInactive()
   }
@@ -82,14 +86,22 @@ final class ServerConnection: ChannelInboundHandler {
     isReadingBatch = true
     batchTime = .now()
     timing.received(now: batchTime)
+    take(unwrapInboundIn(data))
+  }
+
+  /// Serves the frames that `bytes` complete, as long as the peer reads the answers.
+  private func take(_ bytes: ByteBuffer) {
+    if isPaused { return decoder.keep(bytes) }
     var completed = false
     do throws(FrameDecoder.Fault) {
-      try decoder.feed(unwrapInboundIn(data)) { frame in
+      try decoder.feed(bytes) { frame in
         completed = true
         receive(frame: frame)
-        return !isClosing
+        isPaused = !isWritable
+        return isWritable && !isClosing
       }
-      timing.frameInProgress(decoder.isInsideFrame, completedFrame: completed, now: batchTime)
+      // It is not the peer that takes its time over a frame that waits here.
+      timing.frameInProgress(decoder.isInsideFrame && !isPaused, completedFrame: completed, now: batchTime)
     } catch {
       let message =
         switch error {
@@ -115,14 +127,13 @@ final class ServerConnection: ChannelInboundHandler {
     timing.writable(isWritable, now: .now())
     if isWritable {
       for call in state.openCalls.all where call.outboundCredit > 0 { call.handler?.canSend() }
-      readIfWritable(context)
+      if isPaused { resumeSoon(context) } else { readIfWritable(context) }
     }
     context.fireChannelWritabilityChanged()
   }
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
     if case ChannelEvent.inputClosed? = event as? ChannelEvent {
-      // The peer sends nothing more, so nobody could read an answer with certainty: the connection ends with the answers under way.
       inputClosed()
     }
     context.fireUserInboundEventTriggered(event)
@@ -130,7 +141,24 @@ final class ServerConnection: ChannelInboundHandler {
 
   /// Reading is asked for by hand: a peer that does not read its answers is not read from either.
   private func readIfWritable(_ context: ChannelHandlerContext) {
-    if isWritable, !isClosing { context.read() }
+    if isWritable, !isPaused, !isClosing { context.read() }
+  }
+
+  /// In a later turn of the loop, because this one may be in the middle of a write.
+  private func resumeSoon(_ context: ChannelHandlerContext) {
+    let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
+    context.eventLoop.execute { bound.value.resume() }
+  }
+
+  private func resume() {
+    guard isPaused, isWritable, !isClosing, let channelContext else { return }
+    isPaused = false
+    isReadingBatch = true
+    batchTime = .now()
+    take(ByteBuffer())
+    isReadingBatch = false
+    flush(context: channelContext)
+    readIfWritable(channelContext)
   }
 
   // MARK: frames

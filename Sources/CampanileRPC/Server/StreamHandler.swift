@@ -10,8 +10,8 @@ final class StreamHandler<Element: Sendable>: ServerCallHandler, TaskOwner, @unc
     didSet { if ended != nil { task?.cancel() } }
   }
   private let decode: ((UnsafeRawBufferPointer) throws(RPCError) -> Element)?
-  /// At most as many as the caller has credit for.
-  private var messages: [Element] = []
+  /// At most as many as the caller has credit for, with the bytes that they came in.
+  private var messages: [(element: Element, sizeBytes: Int)] = []
   private var isHalfClosed = false
   private var ended: RPCError?
   private var consumedCount = 0
@@ -39,7 +39,13 @@ final class StreamHandler<Element: Sendable>: ServerCallHandler, TaskOwner, @unc
         consumed()
         reader.resume(returning: element)
       } else {
-        messages.append(element)
+        messages.append((element, message.count))
+        guard call.keeps(bytes: message.count) else {
+          return call.end(
+            RPCError(
+              .resourceExhausted, "too many bytes of streamed messages wait for the handlers of this connection",
+              reason: "STREAM_BACKLOG"))
+        }
       }
     } catch { call.end(error) }
   }
@@ -78,7 +84,9 @@ final class StreamHandler<Element: Sendable>: ServerCallHandler, TaskOwner, @unc
   func read(_ continuation: CheckedContinuation<Element?, any Error>) {
     if !messages.isEmpty {
       consumed()
-      continuation.resume(returning: messages.removeFirst())
+      let next = messages.removeFirst()
+      call.released(bytes: next.sizeBytes)
+      continuation.resume(returning: next.element)
     } else if let ended {
       continuation.resume(throwing: ended)
     } else if isHalfClosed {

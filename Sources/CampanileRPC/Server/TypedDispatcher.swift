@@ -40,7 +40,7 @@ public final class TypedDispatcher: CallDispatcher {
     let kind = method.entry.descriptor.kind
     if kind == .unary {
       call.setDeadline(timeoutMs: timeoutMsDefault)
-    } else if call.batch != nil || call.id == nil {
+    } else if !call.mayStream {
       call.fail(
         RPCError(
           .invalidArgument, "a streaming call needs an id and a frame of its own", reason: "STREAM_NOT_ALLOWED",

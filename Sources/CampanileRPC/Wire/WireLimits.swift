@@ -19,6 +19,16 @@ public struct WireLimits: Sendable, Hashable {
   public var idlePingMs: Int64 = 60_000
   /// How long the answer to a ping, or the reading of what was sent, may take before the connection is closed.
   public var unresponsiveMs: Int64 = 30_000
+  /// Bytes of answers that may wait for a connection's peer to read them. A result beyond it: RESOURCE_EXHAUSTED `SLOW_CONSUMER` in
+  /// its place. A stream waits; one that is forwarded ends with the same error.
+  public var unreadBytesMax = 8 * 1024 * 1024
+  /// The same for a link opened with the internal token, since a gateway carries many callers.
+  public var unreadBytesMaxTrusted = 64 * 1024 * 1024
+  /// Bytes of streamed messages that may wait for the handlers of a connection. The stream that goes beyond it ends:
+  /// RESOURCE_EXHAUSTED `STREAM_BACKLOG`, or `BACKEND_SLOW` where it is forwarded.
+  public var backlogBytesMax = 64 * 1024 * 1024
+  /// The same for a link opened with the internal token, since a gateway carries many callers.
+  public var backlogBytesMaxTrusted = 512 * 1024 * 1024
   /// What a unary call gets that asks for no time of its own.
   public var timeoutMsDefault: Int64 = 30_000
   /// The most that a unary call gets; more is clamped.

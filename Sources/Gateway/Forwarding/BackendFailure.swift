@@ -43,14 +43,16 @@ enum BackendFailure {
     return error.code == .unavailable || error.code == .resourceExhausted && error.reason != "FRAME_TOO_LARGE"
   }
 
-  static let streamNotAllowed = RPCError(
-    .invalidArgument, "a streaming call needs an id and a frame of its own", reason: "STREAM_NOT_ALLOWED",
-    protocolFailure: .invalidEnvelope)
+  static func streamNotAllowed(processed: Bool) -> RPCError {
+    RPCError(
+      .invalidArgument, "a streaming call needs an id and a frame of its own", reason: "STREAM_NOT_ALLOWED",
+      processed: processed, protocolFailure: .invalidEnvelope)
+  }
   static let streamUnexpected = RPCError(
     .invalidArgument, "the method takes one request, which are its params", reason: "STREAM_UNEXPECTED")
   static func slowConsumer(_ limit: Int) -> RPCError {
     RPCError(
-      .resourceExhausted, "the caller does not read: more than \(limit) bytes of the stream wait for it",
+      .resourceExhausted, "more than \(limit) bytes wait for the caller to read them",
       reason: "SLOW_CONSUMER")
   }
   static func slowBackend(_ service: String) -> RPCError {

@@ -7,7 +7,7 @@ import NIOCore
 /// Confined to the event loop of both. Bytes are passed on as they come; nothing of them is read. It ends exactly once: by the
 /// backend's answer, by the caller (cancel, deadline, a lost connection), or by a rule of the gateway's own.
 final class ForwardedCall {
-  /// The most bytes of a stream that wait for a backend, or for a caller that does not read.
+  /// The most bytes of a stream that wait for a backend.
   static let bufferedBytesMax = 8 * 1024 * 1024
   /// The longest request that is kept to be sent to another address.
   static let retryBytesMax = 256 * 1024
@@ -46,8 +46,6 @@ final class ForwardedCall {
     /// Messages that the connection to the backend did not take.
     var waiting: [[UInt8]] = []
     var waitingBytes = 0
-    /// Bytes sent to the caller since its connection was full.
-    var unreadBytes = 0
     var isHalfClosed = false
   }
 
@@ -165,16 +163,10 @@ extension ForwardedCall: ClientCallHandler {
   func callReceived(message: UnsafeRawBufferPointer) {
     guard !isEnded, stream?.responses.received() == true else { return }
     request = nil
-    guard call.send(message: message) else { return end(BackendFailure.streamNotAllowed) }
-    guard !call.canSend, call.outboundCredit > 0 else {
-      stream?.unreadBytes = 0
-      return grantUpstream()
-    }
-    // The caller's connection is full. Nothing more is granted; what was granted may still arrive.
-    stream?.unreadBytes += message.count
-    if let unread = stream?.unreadBytes, unread > Self.bufferedBytesMax {
-      end(BackendFailure.slowConsumer(Self.bufferedBytesMax))
-    }
+    // Where the caller's connection is full nothing more is granted; what was granted may still arrive.
+    if call.isUnread { return end(BackendFailure.slowConsumer(call.unreadBytesMax)) }
+    guard call.send(message: message) else { return end(BackendFailure.streamNotAllowed(processed: true)) }
+    grantUpstream()
   }
 
   func callCredit(messages: Int) {
@@ -204,7 +196,8 @@ extension ForwardedCall: ServerCallHandler {
     guard !isEnded else { return }
     stream?.waiting.append([UInt8](message))
     stream?.waitingBytes += message.count
-    if let waiting = stream?.waitingBytes, waiting > Self.bufferedBytesMax {
+    let mayWait = call.keeps(bytes: message.count)
+    if let waiting = stream?.waitingBytes, waiting > Self.bufferedBytesMax || !mayWait {
       end(BackendFailure.slowBackend(pool.name))
     }
   }
@@ -224,7 +217,6 @@ extension ForwardedCall: ServerCallHandler {
 
   func canSend() {
     guard !isEnded else { return }
-    if call.canSend { stream?.unreadBytes = 0 }
     grantUpstream()
   }
 
@@ -235,6 +227,7 @@ extension ForwardedCall: ServerCallHandler {
       guard !isEnded, message.withUnsafeBytes({ upstream?.send(message: $0) }) == true else { break }
       sentCount += 1
       stream?.waitingBytes -= message.count
+      call.released(bytes: message.count)
     }
     guard !isEnded else { return }
     stream?.waiting.removeFirst(sentCount)

@@ -84,6 +84,10 @@ final class Forwarder: CallDispatcher {
       return refuse(
         call, RPCError(.internalError, "the gateway has no way there", reason: "ROUTE_BROKEN", processed: false), route)
     }
+    // Before the backend hears of it. Of a method that no table describes only its first message tells that it is a stream.
+    if route.isDescribed, route.kind != .unary, !call.mayStream {
+      return refuse(call, BackendFailure.streamNotAllowed(processed: false), route)
+    }
     if route.isDescribed, route.kind == .unary { call.setDeadline(timeoutMs: timeoutMsDefault) }
     var head = CallHead(method: route.path, kind: route.kind, deadline: call.deadline, waitForReady: false)
     var principal: [UInt8] = []

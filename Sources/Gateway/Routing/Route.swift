@@ -47,7 +47,7 @@ struct RoutingTable: Sendable {
 
   /// The backends' short names, in the order of their numbers.
   let serviceNames: [String]
-  private let routes: NameTable<Route>
+  private let routes: MethodTable<Route>
   private let prefixes: [Prefix]
   private let otherRecorder: any MethodRecorder
 
@@ -77,7 +77,7 @@ struct RoutingTable: Sendable {
         isDescribed: true, recorder: observer.recorder(for: method))
       entries.append((method.path, route))
     }
-    routes = NameTable(entries)
+    routes = MethodTable(entries)
   }
 
   /// The route of a method; `nil` when no service here has it.

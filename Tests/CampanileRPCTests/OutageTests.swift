@@ -1,0 +1,162 @@
+import CampanileAPI
+import Foundation
+import Testing
+
+@testable import CampanileRPC
+
+/// What becomes of calls when their server, a process of its own, freezes, dies or cannot be reached: none hangs, which the
+/// time limit shows, and all is well afterwards.
+@Suite(.serialized, .timeLimit(.minutes(2))) struct OutageTests {
+  @Test func aServerThatFreezes() async throws {
+    let server = try await EchoProcess()
+    try await outage(of: server) {
+      try await server.freeze()
+    } after: {
+      server.signal(SIGCONT)
+    }
+  }
+
+  @Test func aServerThatFreezesAndIsReplaced() async throws {
+    let server = try await EchoProcess()
+    try await outage(of: server) {
+      try await server.freeze()
+    } after: {
+      server.end()
+      try await server.start()
+    }
+  }
+
+  @Test func aServerThatIsKilledAndStartedAgain() async throws {
+    let server = try await EchoProcess()
+    try await outage(of: server) {
+      server.end()
+    } after: {
+      try await server.start()
+    }
+  }
+
+  @Test(.enabled(if: TestNetwork.isAllowed, "making network namespaces (ip netns add) is not allowed here"))
+  func aNetworkThatDropsEveryPacket() async throws {
+    let network = try TestNetwork()
+    let server = try await EchoProcess(host: network.there, launcher: network.launcher)
+    try await outage(of: server) {
+      try network.cut()
+    } after: {
+      try network.mend()
+    }
+    server.end()
+  }
+
+  // MARK: - the same for each
+
+  private func outage(
+    of server: EchoProcess, begins: () async throws -> Void, after: () async throws -> Void
+  ) async throws {
+    var configuration = ClientConfiguration(host: server.host, port: server.port, token: EchoProcess.token)
+    configuration.keepAlive.intervalMs = 400
+    configuration.keepAlive.timeoutMs = 400
+    configuration.connectTimeoutMs = 500
+    configuration.backoff.initialMs = 50
+    configuration.backoff.maxMs = 200
+    configuration.waitMsMax = 1_000
+    configuration.retry.attemptsMax = 1
+    let client = try RPCClient(configuration)
+    let echo = EchoServiceClient(client)
+
+    var calls = try await openCalls(echo)
+    try await begins()
+    calls += newCalls(echo)
+    for call in calls {
+      let code = await call.value
+      #expect(code == .unavailable || code == .deadlineExceeded, "\(String(describing: code))")
+    }
+    // The connections are known to be dead by now.
+    for call in newCalls(echo) {
+      let code = await call.value
+      #expect(code == .unavailable || code == .deadlineExceeded, "\(String(describing: code))")
+    }
+
+    try await after()
+    #expect(try await echo.echo(request("again")).payload == "again")
+    var expand = ExpandRequest()
+    expand.count = 100
+    var count = 0
+    for try await _ in echo.expand(expand) { count += 1 }
+    #expect(count == 100)
+    await client.close()
+  }
+
+  private typealias Call = Task<RPCError.Code?, Never>
+
+  private func request(_ payload: String, delayMs: Int32 = 0) -> EchoRequest {
+    var request = EchoRequest()
+    request.payload = payload
+    request.delayMs = delayMs
+    return request
+  }
+
+  private func call(_ body: @escaping @Sendable () async throws -> Void) -> Call {
+    Task {
+      do {
+        try await body()
+        return nil
+      } catch { return (error as? RPCError)?.code ?? .unknown }
+    }
+  }
+
+  /// Calls of every shape that have begun and would go on for minutes.
+  private func openCalls(_ echo: EchoServiceClient) async throws -> [Call] {
+    let begun = ClientLog<String>()
+    let slow = request("slow", delayMs: 600_000)
+    var calls = (0..<8).map { _ in
+      call { _ = try await echo.echo(slow, options: CallOptions(timeoutMs: 600_000)) }
+    }
+    var expand = ExpandRequest()
+    expand.count = 1_000_000
+    expand.intervalMs = 10
+    calls.append(call { [expand] in for try await _ in echo.expand(expand) { begun.add("expand") } })
+    calls.append(
+      call {
+        _ = try await echo.collect { sink in
+          while true {
+            try await sink.send(CollectRequest())
+            begun.add("collect")
+            try await Task.sleep(for: .milliseconds(2))
+          }
+        }
+      })
+    calls.append(
+      call {
+        let replies = echo.chat { sink in
+          try await sink.send(ChatRequest())
+          try await Task.sleep(for: .seconds(600))
+        }
+        for try await _ in replies { begun.add("chat") }
+      })
+    // More than the credit that a stream starts with has gone through.
+    while true {
+      let all = begun.all
+      if all.contains("chat"), all.contains("expand"), all.count(where: { $0 == "collect" }) > 40 { return calls }
+      try await Task.sleep(for: .milliseconds(5))
+    }
+  }
+
+  /// Calls that are made while nobody answers.
+  private func newCalls(_ echo: EchoServiceClient) -> [Call] {
+    var calls = (0..<4).map { _ in
+      call { _ = try await echo.echo(request("late"), options: CallOptions(timeoutMs: 300)) }
+    }
+    calls.append(call { _ = try await echo.echo(request("impatient"), options: CallOptions(waitForReady: false)) })
+    // More than the sockets hold, so that writing stops too.
+    let large = request(String(repeating: "x", count: 2_000_000))
+    calls += (0..<12).map { _ in
+      call { _ = try await echo.echo(large, options: CallOptions(timeoutMs: 5_000)) }
+    }
+    var expand = ExpandRequest()
+    expand.count = 1
+    expand.intervalMs = 0
+    // No deadline: it waits for a connection as long as the configuration says.
+    calls.append(call { [expand] in for try await _ in echo.expand(expand) {} })
+    return calls
+  }
+}

@@ -1,0 +1,205 @@
+"""Callers that ask and never read: what waits for them stays within its limit, and they are ended."""
+
+import json
+import time
+import urllib.request
+
+import pytest
+
+from campanile_wire import Peer, reason
+from wire_process import Process
+
+MIB = 1024 * 1024
+ECHO = "campanile.rpc.v1.EchoService/Echo"
+EXPAND = "campanile.rpc.v1.EchoService/Expand"
+COLLECT = "campanile.rpc.v1.EchoService/Collect"
+CHAT = "campanile.rpc.v1.EchoService/Chat"
+DESCRIPTORS = "campanile.rpc.v1.ReflectionService/GetFileDescriptorSet"
+TOKEN = "internal-token-of-the-slow-consumer-test"
+
+
+@pytest.fixture
+def server(tmp_path):
+    process = Process("campanile-echo", tmp_path)
+    yield process
+    assert process.stop() == 0
+
+
+@pytest.fixture
+def gateway(tmp_path):
+    """A gateway in front of an echo server, and a key for it."""
+    backend = Process("campanile-echo", tmp_path, internal_token=TOKEN)
+    process = Process(
+        "campanile-gateway", tmp_path, "--data-dir", str(tmp_path), "--backends",
+        f"echo@campanile.rpc.v1.EchoService=127.0.0.1:{backend.port}", internal_token=TOKEN)
+    with Peer(process.port) as peer:
+        peer.hello(TOKEN)
+        answer = peer.call("campanile.gateway.v1.AccessService/CreateApiKey", {"principal": "user/slow"})
+    process.key = answer["result"]["secret"]
+    yield process
+    assert process.stop() == 0
+    assert backend.stop() == 0
+
+
+def largest_rss(process, seconds):
+    """The most memory that the process had meanwhile."""
+    end = time.monotonic() + seconds
+    largest = 0
+    while time.monotonic() < end:
+        largest = max(largest, process.rss_bytes())
+        time.sleep(0.01)
+    return largest
+
+
+def gauge(process, name):
+    with urllib.request.urlopen(f"http://127.0.0.1:{process.ready['http']}/metrics", timeout=20) as answer:
+        line = next(line for line in answer.read().decode().splitlines() if line.startswith(name + " "))
+    return float(line.split()[1])
+
+
+def still_serves(process):
+    with Peer(process.port) as peer:
+        assert peer.call("grpc.health.v1.Health/Check")["result"] == {"status": "SERVING"}
+
+
+def test_pipelined_calls_with_long_answers_wait_for_the_reader(server):
+    """Short requests, long answers that need no waiting: what was read must not all be answered at once."""
+    before = server.rss_bytes()
+    count = 2000
+    frames = b"".join(Peer.frame({"jsonrpc": "2.0", "id": i, "method": DESCRIPTORS}) for i in range(count))
+    peers = [Peer(server.port) for _ in range(20)]
+    for peer in peers:
+        peer.send_bytes(frames)
+    assert largest_rss(server, 3) - before < 64 * MIB
+    still_serves(server)
+    # One that reads in the end gets them all.
+    for expected in range(count):
+        answer = peers[0].receive()
+        assert answer["id"] == expected and answer["result"]["fileDescriptorSet"]
+    for peer in peers:
+        peer.close()
+    still_serves(server)
+
+
+def test_results_for_a_caller_that_does_not_read_are_dropped(server):
+    """A hundred handlers end while their caller reads nothing."""
+    payload = "x" * 400_000
+    with Peer(server.port, timeout_s=60) as peer:
+        for i in range(100):
+            peer.send({"jsonrpc": "2.0", "id": i, "method": ECHO, "params": {"payload": payload, "delayMs": 3000}})
+        time.sleep(4)
+        still_serves(server)
+        answers = [peer.receive() for _ in range(100)]
+        dropped = [answer for answer in answers if "error" in answer]
+        assert {reason(answer) for answer in dropped} == {"SLOW_CONSUMER"}
+        assert all(answer["error"]["data"]["status"] == "RESOURCE_EXHAUSTED" for answer in dropped)
+        # 8 MiB, what the sockets hold, and the last result.
+        assert 8 * MIB // 400_000 <= 100 - len(dropped) < 60
+        assert peer.call(ECHO, {"payload": "on we go"})["result"] == {"payload": "on we go"}
+
+
+def open_streams(peer, count, payload, interval_ms):
+    """Opens streams one after the other, so that all are open before the first message of any is left unread."""
+    for i in range(count):
+        peer.send({"jsonrpc": "2.0", "id": i, "method": EXPAND,
+                   "params": {"payload": payload, "count": 1_000_000, "intervalMs": interval_ms}})
+        peer.send({"jsonrpc": "2.0", "method": "rpc.credit", "params": {"id": i, "messages": 1 << 20}})
+        while (answer := peer.receive())["params"]["id"] != i:
+            assert answer["method"] in ("rpc.message", "rpc.credit")
+
+
+def test_streams_wait_for_a_caller_that_does_not_read(server):
+    peers = [Peer(server.port, timeout_s=60) for _ in range(4)]
+    for peer in peers:
+        open_streams(peer, 50, "x" * 200_000, 100)
+    before = server.rss_bytes()
+    assert largest_rss(server, 4) - before < 48 * MIB
+    for peer in peers:
+        peer.close()
+    still_serves(server)
+
+
+def test_a_caller_that_never_reads_is_closed(server):
+    with Peer(server.port) as peer:
+        peer.send({"jsonrpc": "2.0", "id": 1, "method": EXPAND, "params": {"payload": "x" * MIB, "count": 1_000_000}})
+        peer.send({"jsonrpc": "2.0", "method": "rpc.credit", "params": {"id": 1, "messages": 1 << 31}})
+        assert gauge(server, "campanile_server_open_calls") == 1
+        end = time.monotonic() + 50
+        while gauge(server, "campanile_server_open_connections") > 0 and time.monotonic() < end:
+            time.sleep(0.5)
+        assert gauge(server, "campanile_server_open_connections") == 0
+        assert gauge(server, "campanile_server_open_calls") == 0
+
+
+@pytest.mark.parametrize("stream_count", [1, 60])
+def test_forwarded_streams_of_a_caller_that_does_not_read_end(gateway, stream_count):
+    """What the gateway has granted the backend still arrives; beyond 8 MiB for all streams of a connection they end."""
+    with Peer(gateway.port, timeout_s=60) as peer:
+        assert "result" in peer.hello(gateway.key)
+        open_streams(peer, stream_count, "x" * MIB, 1000 if stream_count > 1 else 0)
+        before = gateway.rss_bytes()
+        assert largest_rss(gateway, 5) - before < 64 * MIB
+        ended, received = {}, 0
+        while len(ended) < stream_count:
+            answer = peer.receive()
+            if "id" in answer:
+                ended[answer["id"]] = reason(answer)
+            else:
+                received += 1
+        assert set(ended.values()) == {"SLOW_CONSUMER"}
+        # 8 MiB, what the sockets hold, and the last message.
+        assert 8 <= received < 30
+        assert peer.call(ECHO, {"payload": "on we go"})["result"] == {"payload": "on we go"}
+
+
+def test_messages_that_no_handler_takes_are_limited(server):
+    """Chat waits for credit to answer with; what is sent to it meanwhile, within its own credit, must wait somewhere."""
+    before = server.rss_bytes()
+    count = 8
+    with Peer(server.port, timeout_s=60) as peer:
+        def message(i, payload):
+            peer.send({"jsonrpc": "2.0", "method": "rpc.message", "params": {"id": i, "message": {"payload": payload}}})
+
+        for i in range(count):
+            peer.send({"jsonrpc": "2.0", "id": i, "method": CHAT})
+            for _ in range(32):
+                message(i, "x")
+            for _ in range(32):
+                while peer.receive()["method"] != "rpc.message":
+                    pass
+        for i in range(count):
+            for _ in range(24):
+                message(i, "x" * MIB)
+        peer.send({"jsonrpc": "2.0", "id": "end", "method": "rpc.ping"})
+        ended = []
+        while (answer := peer.receive()).get("id") != "end":
+            if "error" in answer:
+                ended.append(reason(answer))
+        # 64 MiB are two and a half of the streams.
+        assert 4 <= len(ended) < count and set(ended) == {"STREAM_BACKLOG"}
+        assert server.rss_bytes() - before < 160 * MIB
+    with Peer(server.port, timeout_s=60) as peer:
+        # A single stream may have all of its credit wait.
+        peer.send({"jsonrpc": "2.0", "id": 1, "method": COLLECT})
+        for _ in range(32):
+            message_of_one = {"id": 1, "message": {"payload": "x" * MIB}}
+            peer.send({"jsonrpc": "2.0", "method": "rpc.message", "params": message_of_one})
+        peer.send({"jsonrpc": "2.0", "method": "rpc.end", "params": {"id": 1}})
+        while "id" not in (answer := peer.receive()):
+            pass
+        assert answer["result"] == {"messageCount": 32, "payloadSizeBytes": str(32 * MIB)}
+
+
+def test_a_batch_is_answered_in_one_frame_that_the_caller_takes(tmp_path):
+    """The results beyond what a frame holds become errors; the frame never grows beyond its limit."""
+    process = Process("campanile-echo", tmp_path, "--max-frame-bytes", str(256 * 1024))
+    with Peer(process.port) as peer:
+        peer.send([{"jsonrpc": "2.0", "id": i, "method": DESCRIPTORS} for i in range(100)])
+        body = peer.receive_raw()
+        assert len(body) <= 256 * 1024
+        answers = json.loads(body)
+        assert {answer["id"] for answer in answers} == set(range(100))
+        refused = {reason(answer) for answer in answers if "error" in answer}
+        assert refused == {"RESULT_TOO_LARGE"} and any("result" in answer for answer in answers)
+        assert peer.call(ECHO)["result"] == {}
+    assert process.stop() == 0
