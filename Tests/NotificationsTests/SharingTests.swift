@@ -94,6 +94,25 @@ import Testing
     await component.close()
   }
 
+  @Test func anImportedBucketOfTheSameIDIsNoShare() async throws {
+    let component = try await Fixture().open()
+    let box = try await component.service.makeBucket("team", user("anna"))
+    var entries: [TransferEntry] = []
+    try await UserExport(store: component.store, user: "anna").run { entries.append($0) }
+    var run = UserImport(
+      store: component.store, user: "bruno", limits: NotificationsLimits(), board: component.board,
+      clockMs: { 1_770_000_000_000 })
+    for entry in entries { try await run.add(entry) }
+    _ = try await run.finish()
+    let taken = await failure { try await share(box.id, "bruno", .reader, by: "anna", component) }
+    #expect(taken?.code == .failedPrecondition && taken?.reason == "BUCKET_ID_TAKEN")
+    _ = try await component.service.make("hers", in: box.id, user("anna"))
+    #expect(try await component.service.all(user("bruno")).isEmpty)
+    _ = try await component.service.make("his", in: box.id, user("bruno"))
+    #expect(try await component.service.all(user("anna")).map(\.title) == ["hers"])
+    await component.close()
+  }
+
   @Test func endedSharesTakeTheirCopiesAlong() async throws {
     let fixture = try Fixture()
     let component = try await fixture.open()

@@ -75,6 +75,7 @@ enum Reason: String, Sendable {
   case notificationsExhausted = "NOTIFICATIONS_EXHAUSTED"
   case roleMissing = "ROLE_MISSING"
   case bucketShared = "BUCKET_SHARED"
+  case bucketIDTaken = "BUCKET_ID_TAKEN"
   case contentNotFound = "CONTENT_NOT_FOUND"
   case actionNotFound = "ACTION_NOT_FOUND"
   case shareNotFound = "SHARE_NOT_FOUND"

@@ -36,6 +36,16 @@ extension SQLiteNotificationsRepository {
       var kept = share
       kept.createTime = ProtoTimestamp(millisecondsSince1970: nowMs)
       if let old = try transaction.queryOne(Self.bucketSQL, [.text(member), .text(id)], BucketRow.bucket) {
+        // By an import a user may have a bucket of the same id.
+        guard old.ownerId == bucket.ownerId else {
+          throw RPCError(
+            .failedPrecondition, "the user has another bucket with this id", reason: Reason.bucketIDTaken.rawValue,
+            fieldViolations: [
+              .init(
+                field: "userId", description: "has another bucket with this id",
+                reason: Reason.bucketIDTaken.rawValue)
+            ])
+        }
         // An admin is changed by the owner alone.
         guard old.role != .admin || bucket.role == .owner else {
           throw RPCError.roleMissing(.owner, field: "userId")

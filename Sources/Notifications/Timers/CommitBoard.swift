@@ -79,7 +79,9 @@ final class CommitBoard: Sendable {
       return state.told
     }
     for user in users.sorted() {
-      try transaction.enqueueLatest(topic: Self.summaryTopic, key: user, payload: [], nowMs: nowMs())
+      // Bounded by the users there are: one message each.
+      try transaction.enqueueLatest(
+        topic: Self.summaryTopic, key: user, payload: [], nowMs: nowMs(), pendingMax: .max)
     }
   }
 
