@@ -85,7 +85,9 @@ final class ScriptedSender: HTTPActionSending {
     var component = try await open(fixture, sender)
     let box = try await component.service.makeBucket("b", anna)
     var request = notification("n", in: box.id)
-    request.notification?.actions = [action(.backgroundCall, "POST::https://example.org/hook"), action(.webhook, "w_none")]
+    request.notification?.actions = [
+      action(.backgroundCall, "POST::https://example.org/hook"), action(.webhook, "w_none"),
+    ]
     let one = try #require(try await component.service.createNotification(request, context: anna).notification)
     let first = try await invoke(one.id, "0", component, requestID: "once")
     #expect(first.state == .retrying && first.httpStatus == 503 && first.reason == "HTTP_5XX")

@@ -34,7 +34,8 @@ import Testing
 
   @Test func decidesWithoutAStore() {
     func decide(
-      _ priority: Notification.Priority = .normal, muted: Bool = false, snooze: Int64? = nil, quiet: [ClosedRange<Int64>] = []
+      _ priority: Notification.Priority = .normal, muted: Bool = false, snooze: Int64? = nil,
+      quiet: [ClosedRange<Int64>] = []
     ) -> DeliveryDecision {
       DeliveryDecision.decide(priority: priority, isMuted: muted, snoozedUntilMs: snooze, nowMs: 100) { now in
         quiet.first { $0.contains(now) }?.upperBound.advanced(by: 1)
@@ -131,7 +132,9 @@ import Testing
     #expect(list.notifications.map(\.id) == [scheduled.id, dropped.id])
     var cancel = CancelScheduledNotificationRequest()
     cancel.notificationId = dropped.id
-    #expect(await failure { try await component.service.cancelScheduledNotification(cancel, context: user("bruno")) }?.code == .notFound)
+    #expect(
+      await failure { try await component.service.cancelScheduledNotification(cancel, context: user("bruno")) }?.code
+        == .notFound)
     _ = try await component.service.cancelScheduledNotification(cancel, context: anna)
     await component.close()
     component = try await fixture.open()
@@ -193,7 +196,8 @@ import Testing
     #expect(Set(try await component.service.all(anna) { $0.unreadOnly = true }.map(\.id)) == [snoozed.id, expiring.id])
     fixture.nowMs.add(600_000, ordering: .relaxed)
     #expect(try await component.timers.runDue() == 3)
-    #expect(Set(try await component.service.all(anna) { $0.unreadOnly = true }.map(\.id)) == [snoozed.id, postponed.id])
+    #expect(
+      Set(try await component.service.all(anna) { $0.unreadOnly = true }.map(\.id)) == [snoozed.id, postponed.id])
     #expect(try await get(postponed.id, component).sendCount == 2)
     #expect(try await explain(expiring.id, component) == [.expired])
     #expect(try await explain(postponed.id, component) == [.handedOver, .postponed, .handedOver])
@@ -235,7 +239,9 @@ import Testing
     (get.notificationId, get.contentId) = (one.id, attachment.contentId)
     let content = try await component.service.getAttachmentContent(get, context: anna)
     #expect(content.data == Array("picture".utf8) && content.contentType == "image/png")
-    #expect(await failure { try await component.service.getAttachmentContent(get, context: user("bruno")) }?.code == .notFound)
+    #expect(
+      await failure { try await component.service.getAttachmentContent(get, context: user("bruno")) }?.code == .notFound
+    )
     // Naming a content does not give it.
     var update = UpdateNotificationRequest()
     update.notification = try await component.service.make("plain", in: box.id, anna)

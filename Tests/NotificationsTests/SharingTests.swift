@@ -69,9 +69,11 @@ import Testing
     try await share(box.id, "carla", .reader, by: "bruno", component)
     // An admin is made, changed and removed by the owner alone; the owner is no member.
     #expect(await failure { try await share(box.id, "dora", .admin, by: "bruno", component) }?.reason == "ROLE_MISSING")
-    #expect(await failure { try await share(box.id, "anna", .reader, by: "bruno", component) }?.code == .invalidArgument)
+    #expect(
+      await failure { try await share(box.id, "anna", .reader, by: "bruno", component) }?.code == .invalidArgument)
     #expect(await failure { try await unshare(box.id, "anna", by: "bruno", component) }?.reason == "SHARE_NOT_FOUND")
-    #expect(await failure { try await share(box.id, "dora", .reader, by: "carla", component) }?.code == .permissionDenied)
+    #expect(
+      await failure { try await share(box.id, "dora", .reader, by: "carla", component) }?.code == .permissionDenied)
     #expect(await failure { try await share(box.id, "dora", .reader, by: "dora", component) }?.code == .notFound)
     var update = UpdateBucketRequest()
     update.bucket = Bucket()
@@ -84,7 +86,9 @@ import Testing
     _ = try await service.updateBucket(update, context: user("carla"))
     var get = GetBucketRequest()
     get.bucketId = box.id
-    for (name, isMuted, role) in [("anna", false, BucketRole.owner), ("bruno", false, .admin), ("carla", true, .reader)] {
+    for (name, isMuted, role) in [
+      ("anna", false, BucketRole.owner), ("bruno", false, .admin), ("carla", true, .reader),
+    ] {
       let bucket = try #require(try await service.getBucket(get, context: user(name)).bucket)
       #expect(bucket.name == "renamed" && bucket.isMuted == isMuted && bucket.role == role && bucket.ownerId == "anna")
     }
@@ -178,7 +182,8 @@ import Testing
     var revoke = RevokePublishKeyRequest()
     revoke.bucketId = box.id
     revoke.keyId = try #require(created.key?.id)
-    #expect(await failure { try await component.sharing.revokePublishKey(revoke, context: user("bruno")) }?.code == .notFound)
+    #expect(
+      await failure { try await component.sharing.revokePublishKey(revoke, context: user("bruno")) }?.code == .notFound)
     _ = try await component.sharing.revokePublishKey(revoke, context: user("anna"))
     var list = ListPublishKeysRequest()
     list.bucketId = box.id

@@ -16,7 +16,9 @@ import Testing
     let component = try await Fixture(limits).open()
     let one = try await component.service.makeBucket("one", anna)
     let two = try await component.service.makeBucket("two", anna)
-    for index in 0..<20 { _ = try await component.service.make("n\(index)", in: index % 2 == 0 ? one.id : two.id, anna) }
+    for index in 0..<20 {
+      _ = try await component.service.make("n\(index)", in: index % 2 == 0 ? one.id : two.id, anna)
+    }
     let start = try component.service.repository.watchStart(resumeToken: "", bucketID: nil, user: "anna")
     var request = MarkAllNotificationsReadRequest()
     request.bucketId = one.id
@@ -30,7 +32,8 @@ import Testing
     #expect(changes.map(\.kind) == Array(repeating: .markedRead, count: 4))
     #expect(changes.map(\.bucketID) == [one.id, one.id, "", ""])
     request.bucketId = "b_unknown"
-    #expect(await failure { try await component.service.markAllNotificationsRead(request, context: anna) }?.code == .notFound)
+    #expect(
+      await failure { try await component.service.markAllNotificationsRead(request, context: anna) }?.code == .notFound)
     await component.close()
   }
 

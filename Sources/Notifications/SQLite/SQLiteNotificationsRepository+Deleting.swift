@@ -12,7 +12,8 @@ extension SQLiteNotificationsRepository {
     ON CONFLICT (user_id, id) DO UPDATE SET bucket_id = excluded.bucket_id, is_with_bucket = excluded.is_with_bucket,
       deleted_at_ms = excluded.deleted_at_ms, payload = excluded.payload
     """
-  static let trashedSQL = "SELECT payload FROM deleted_notifications WHERE user_id = $1 AND id = $2 AND is_with_bucket = 0"
+  static let trashedSQL =
+    "SELECT payload FROM deleted_notifications WHERE user_id = $1 AND id = $2 AND is_with_bucket = 0"
   static let untrashSQL = "DELETE FROM deleted_notifications WHERE user_id = $1 AND id = $2"
   static let trashListSQL = """
     SELECT payload, deleted_at_ms FROM deleted_notifications

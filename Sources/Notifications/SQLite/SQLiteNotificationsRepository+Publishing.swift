@@ -42,7 +42,8 @@ extension SQLiteNotificationsRepository {
     let target = replaced.map { PublishingTarget(id: $0.id, createdAtMs: 0) } ?? target ?? newTarget()
     let own = try place(draft, bucket, replacing: replaced, at: target, of: user, in: &context, transaction)
     for other in others {
-      try copy(draft, at: PublishingTarget(id: own.id, createdAtMs: target.createdAtMs), to: other, in: &context, transaction)
+      try copy(
+        draft, at: PublishingTarget(id: own.id, createdAtMs: target.createdAtMs), to: other, in: &context, transaction)
     }
     return own
   }

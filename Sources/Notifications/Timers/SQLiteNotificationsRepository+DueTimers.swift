@@ -103,7 +103,8 @@ extension SQLiteNotificationsRepository {
 
   /// Publishes what a heartbeat has to say that has missed its beat.
   private func miss(_ id: String, user: String, nowMs: Int64, _ transaction: WriteTransaction) throws {
-    guard let (_, notification) = try SQLiteAutomationRepository.missed(id, user: user, nowMs: nowMs, transaction) else {
+    guard let (_, notification) = try SQLiteAutomationRepository.missed(id, user: user, nowMs: nowMs, transaction)
+    else {
       return
     }
     var context = PublishingContext(nowMs: nowMs, limits: limits)

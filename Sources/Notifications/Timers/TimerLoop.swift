@@ -59,7 +59,7 @@ struct TimerLoop: Sendable {
     batch = []
     do {
       try await repository.write { transaction in for timer in timers { try repository.run(timer, transaction) } }
-    } catch where timers.count > 1 && !(error is CancellationError) {
+    } catch  where timers.count > 1 && !(error is CancellationError) {
       // One of them spoils it: each for itself.
       for timer in timers {
         var one = [timer]
