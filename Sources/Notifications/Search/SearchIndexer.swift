@@ -176,9 +176,10 @@ extension SearchIndexer {
       try await step()
       let spent = clock.now - begun
       let isBusy = store.metrics().writes - writesBefore > Self.busyWrites
-      // Where many write, a tenth of the time; what is left waits until they are done. Else a pause in which one may come.
+      // Where many write, a twentieth of the time; what is left waits until they are done. Else a pause in which one may
+      // come.
       if !isBusy { try await merge() }
-      try await clock.sleep(for: isBusy ? max(spent * 9, .milliseconds(50)) : spent / 4)
+      try await clock.sleep(for: isBusy ? max(spent * 19, .milliseconds(100)) : spent / 4)
     }
     try await merge()
   }
