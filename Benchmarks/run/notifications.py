@@ -13,7 +13,7 @@ import tempfile
 import threading
 import time
 
-from bench import ROOT, Rows, hello, load, median, rss_mb, service
+from bench import ROOT, Rows, cpu_s, hello, load, median, rss_mb, service
 
 sys.path.append(str(ROOT / "Tests" / "Wire"))
 from campanile_wire import Peer, reason  # noqa: E402
@@ -269,17 +269,29 @@ def watches(directory):
     return spent, memory
 
 
+def wait_for_rest(process, limit_s=180):
+    """Waits until the service does nothing by itself any more; answers how long that took."""
+    start = time.monotonic()
+    while time.monotonic() - start < limit_s:
+        before = cpu_s(process.pid)
+        time.sleep(2)
+        if cpu_s(process.pid) - before < 0.05:
+            break
+    return time.monotonic() - start
+
+
 def measure(rows, count, base):
     """All figures at a number of notifications; with `base`, those of fewer, as baselines of the growth."""
     figures, kept = {}, [] if base is None else None
     size = f"{count:,} notifications"
     grown = {} if base is None else {"ratio_at_most": 1.5}
     with tempfile.TemporaryDirectory() as directory:
-        with service("campanile-notifications", token=TOKEN, directory=directory, pinned=False) as (_, ports, _):
+        with service("campanile-notifications", token=TOKEN, directory=directory, pinned=False) as (process, ports, _):
             with Link(ports["rpc"]) as link:
                 spent = fill(link, count, kept)
                 rows.add(f"published in batches of 1,000, until there are {size}", count / spent, "a second")
                 rows.add("  seconds until all of them are found", wait_for_index(link), "s")
+            rows.add("  and until the parts of the index are joined", wait_for_rest(process), "s")
         with service("campanile-notifications", *LOOP, token=TOKEN, directory=directory) as (_, ports, _):
             figures["list"] = list_rate(ports["rpc"])
             rows.add(f"list the newest 50 unread, 1 x 64, S, {size}", figures["list"], "calls/s", base and base["list"],
