@@ -24,7 +24,7 @@ import Testing
     (RetentionJob.bucketSQL, "sqlite_autoindex_buckets_1"),
     (RetentionJob.oldestSQL, "notifications_bucket "),
     (RetentionJob.readSQL, "notifications_bucket_read "),
-    (Deletion.timersSQL, "sqlite_autoindex_timers_1"),
+    (TimerTable.clearAllSQL, "sqlite_autoindex_timers_1"),
     (Deletion.deliveriesSQL, "sqlite_autoindex_deliveries_1"),
     (Deletion.refsSQL, "sqlite_autoindex_content_refs_1"),
     (Deletion.contentSQL, "content_refs_content "),

@@ -20,23 +20,12 @@ struct SQLiteAutomationRepository: AutomationRepository {
     ids = SortableIDGenerator(clockMs: clockMs, random: random)
   }
 
-  /// A write whose failures are `RPCError`s.
   func write<T: Sendable>(_ body: @escaping @Sendable (WriteTransaction) throws -> T) async throws -> T {
-    do {
-      return try await store.write(body)
-    } catch let failure as StoreError {
-      throw RPCError(failure)
-    }
+    try await store.writing(body)
   }
 
   /// One query.
-  func read<T>(_ body: (ReadTransaction) throws -> T) throws -> T {
-    do {
-      return try store.readSingle(body)
-    } catch let failure as StoreError {
-      throw RPCError(failure)
-    }
-  }
+  func read<T>(_ body: (ReadTransaction) throws -> T) throws -> T { try store.readingSingle(body) }
 
   /// A write that is done once for a request id; a repeat answers what the first one made.
   func create<M: ProtoMessage>(
@@ -47,11 +36,7 @@ struct SQLiteAutomationRepository: AutomationRepository {
       let reply = try transaction.idempotent(
         repeatable.key, requestHash: repeatable.requestHash, nowMs: clockMs()
       ) { try change($0).jsonUTF8Bytes() }
-      do throws(ProtoJSONError) {
-        return try M(jsonUTF8: reply.bytes, options: .init(ignoreUnknownFields: true))
-      } catch {
-        throw StoreError(.corrupt, "a stored reply cannot be read: \(error.reason)")
-      }
+      return try StoredJSON.message(M.self, reply.bytes, "a stored reply")
     }
   }
 
@@ -97,7 +82,7 @@ struct SQLiteAutomationRepository: AutomationRepository {
       try violations.check()
       template.requiredVariables = TemplateRules.requiredVariables(of: template)
       template.updateTime = ProtoTimestamp(millisecondsSince1970: clockMs())
-      template.etag = Etag.text(version: (Int64(found.etag.dropFirst()) ?? 0) &+ 1)
+      template.etag = Etag.text(version: (Etag.version(found.etag) ?? 0) &+ 1)
       try transaction.updateAutomation(.template, template.id, template, user: user)
       return template
     }

@@ -51,11 +51,7 @@ struct SQLiteNotificationsRepository: NotificationsRepository {
   func writeBesidePublications<T: Sendable>(
     _ body: @escaping @Sendable (WriteTransaction) throws -> T
   ) async throws -> T {
-    do {
-      return try await store.write(body)
-    } catch let failure as StoreError {
-      throw RPCError(failure)
-    }
+    try await store.writing(body)
   }
 
   /// Several queries on one snapshot.
@@ -68,13 +64,7 @@ struct SQLiteNotificationsRepository: NotificationsRepository {
   }
 
   /// One query.
-  func readSingle<T>(_ body: (ReadTransaction) throws -> T) throws -> T {
-    do {
-      return try store.readSingle(body)
-    } catch let failure as StoreError {
-      throw RPCError(failure)
-    }
-  }
+  func readSingle<T>(_ body: (ReadTransaction) throws -> T) throws -> T { try store.readingSingle(body) }
 
   func unreadCounts(user: String) throws -> UnreadCounts { try read { try $0.unreadCounts(user: user) } }
 
@@ -86,11 +76,7 @@ struct SQLiteNotificationsRepository: NotificationsRepository {
       let reply = try transaction.storedReply(
         repeatable.key, requestHash: repeatable.requestHash, nowMs: clockMs())
     else { return nil }
-    do throws(ProtoJSONError) {
-      return try M(jsonUTF8: reply, options: .init(ignoreUnknownFields: true))
-    } catch {
-      throw StoreError(.corrupt, "a stored reply cannot be read: \(error.reason)")
-    }
+    return try StoredJSON.message(M.self, reply, "a stored reply")
   }
 
   func keep(_ reply: some ProtoMessage, _ repeatable: RepeatableRequest?, _ transaction: WriteTransaction) throws {
