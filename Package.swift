@@ -70,9 +70,12 @@ let package = Package(
       swiftSettings: settings),
     .target(name: "Echo", dependencies: ["CampanileAPI", "CampanileCodec", "CampanileRPC"], swiftSettings: settings),
     .target(
+      name: "CampanileService",
+      dependencies: ["CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileStore"], swiftSettings: settings),
+    .target(
       name: "Notifications",
       dependencies: [
-        "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileStore",
+        "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileService", "CampanileStore",
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "NIOHTTP1", package: "swift-nio"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ] + nio,
@@ -81,12 +84,13 @@ let package = Package(
       name: "campanile-echo", dependencies: ["CampanileRuntime", "Echo"], path: "Sources/Executables/campanile-echo",
       swiftSettings: settings),
     .executableTarget(
-      name: "campanile-notifications", dependencies: ["CampanileRuntime", "CampanileStore", "Notifications"],
+      name: "campanile-notifications",
+      dependencies: ["CampanileRuntime", "CampanileService", "CampanileStore", "Notifications"],
       path: "Sources/Executables/campanile-notifications", swiftSettings: settings),
     .testTarget(
       name: "NotificationsTests",
       dependencies: [
-        "Notifications", "CampanileAPI", "CampanileCodec", "CampanileRPC", "CampanileStore",
+        "Notifications", "CampanileAPI", "CampanileCodec", "CampanileRPC", "CampanileService", "CampanileStore",
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ],
       swiftSettings: settings),

@@ -1,6 +1,7 @@
 import CampanileAPI
 import CampanileCodec
 import CampanileRPC
+import CampanileService
 import CampanileStore
 
 /// The table `automation`: templates, heartbeats and webhooks as ProtoJSON, by user, kind and id.

@@ -1,6 +1,7 @@
 import CampanileAPI
 import CampanileCodec
 import CampanileRPC
+import CampanileService
 import CampanileStore
 
 extension SQLiteAutomationRepository {
@@ -20,15 +21,15 @@ extension SQLiteAutomationRepository {
   }
 
   func heartbeats(_ query: AutomationQuery) throws -> [Heartbeat] {
-    try read { try $0.automation(query, as: Heartbeat.self) }
+    try readSingle { try $0.automation(query, as: Heartbeat.self) }
   }
 
   func beat(_ id: String, user: String) async throws -> Heartbeat {
-    try await write { try Self.beat(id, user: user, nowMs: clockMs(), $0, board) }
+    try await storeWrite { try Self.beat(id, user: user, nowMs: clockMs(), $0, board) }
   }
 
   func deleteHeartbeat(_ id: String, user: String) async throws {
-    try await write { transaction in
+    try await storeWrite { transaction in
       try transaction.deleteAutomation(.heartbeat, id, user: user, field: "heartbeatId")
       try transaction.setHeartbeatTimer(id, dueMs: nil, user: user, board)
     }

@@ -1,10 +1,11 @@
 import CampanileAPI
 import CampanileCodec
 import CampanileRPC
+import CampanileService
 import CampanileStore
 
 /// The repository over the embedded store.
-struct SQLiteAutomationRepository: AutomationRepository {
+struct SQLiteAutomationRepository: AutomationRepository, StoreBacked {
   let store: Store
   let ids: SortableIDGenerator
   let board: CommitBoard
@@ -20,18 +21,11 @@ struct SQLiteAutomationRepository: AutomationRepository {
     ids = SortableIDGenerator(clockMs: clockMs, random: random)
   }
 
-  func write<T: Sendable>(_ body: @escaping @Sendable (WriteTransaction) throws -> T) async throws -> T {
-    try await store.writing(body)
-  }
-
-  /// One query.
-  func read<T>(_ body: (ReadTransaction) throws -> T) throws -> T { try store.readingSingle(body) }
-
   /// A write that is done once for a request id; a repeat answers what the first one made.
   func create<M: ProtoMessage>(
     _ repeatable: RepeatableRequest?, _ change: @escaping @Sendable (WriteTransaction) throws -> M
   ) async throws -> M {
-    try await write { transaction in
+    try await storeWrite { transaction in
       guard let repeatable else { return try change(transaction) }
       let reply = try transaction.idempotent(
         repeatable.key, requestHash: repeatable.requestHash, nowMs: clockMs()
@@ -56,17 +50,17 @@ struct SQLiteAutomationRepository: AutomationRepository {
   }
 
   func template(_ id: String, user: String) throws -> Template {
-    let template = try read { try $0.automation(.template, id, user: user, as: Template.self) }
+    let template = try readSingle { try $0.automation(.template, id, user: user, as: Template.self) }
     guard let template else { throw AutomationKind.template.notFound(id, field: "templateId") }
     return template
   }
 
   func templates(_ query: AutomationQuery) throws -> [Template] {
-    try read { try $0.automation(query, as: Template.self) }
+    try readSingle { try $0.automation(query, as: Template.self) }
   }
 
   func updateTemplate(_ change: Template, fields: [TemplateField], user: String) async throws -> Template {
-    try await write { transaction in
+    try await storeWrite { transaction in
       guard let found = try transaction.automation(.template, change.id, user: user, as: Template.self) else {
         throw AutomationKind.template.notFound(change.id, field: "template.id")
       }
@@ -89,7 +83,7 @@ struct SQLiteAutomationRepository: AutomationRepository {
   }
 
   func deleteTemplate(_ id: String, user: String) async throws {
-    try await write { try $0.deleteAutomation(.template, id, user: user, field: "templateId") }
+    try await storeWrite { try $0.deleteAutomation(.template, id, user: user, field: "templateId") }
   }
 
   func createWebhook(_ draft: Webhook, user: String, repeatable: RepeatableRequest?) async throws -> Webhook {
@@ -107,11 +101,11 @@ struct SQLiteAutomationRepository: AutomationRepository {
   }
 
   func webhooks(_ query: AutomationQuery) throws -> [Webhook] {
-    try read { try $0.automation(query, as: Webhook.self) }.map(WebhookRules.masked)
+    try readSingle { try $0.automation(query, as: Webhook.self) }.map(WebhookRules.masked)
   }
 
   func updateWebhook(_ change: Webhook, fields: [WebhookField], user: String) async throws -> Webhook {
-    try await write { transaction in
+    try await storeWrite { transaction in
       guard let found = try transaction.automation(.webhook, change.id, user: user, as: Webhook.self) else {
         throw AutomationKind.webhook.notFound(change.id, field: "webhook.id")
       }
@@ -129,6 +123,6 @@ struct SQLiteAutomationRepository: AutomationRepository {
   }
 
   func deleteWebhook(_ id: String, user: String) async throws {
-    try await write { try $0.deleteAutomation(.webhook, id, user: user, field: "webhookId") }
+    try await storeWrite { try $0.deleteAutomation(.webhook, id, user: user, field: "webhookId") }
   }
 }
