@@ -8,6 +8,12 @@ public struct CryptoError: Error, Sendable, Hashable, CustomStringConvertible {
     public static let digestFailed = Code(description: "DIGEST_FAILED")
     /// The system's generator gave no random bytes.
     public static let randomUnavailable = Code(description: "RANDOM_UNAVAILABLE")
+    /// No message authentication code could be made.
+    public static let macFailed = Code(description: "MAC_FAILED")
+    /// Costs or sizes of a key derivation that are outside its limits.
+    public static let invalidCost = Code(description: "INVALID_COST")
+    /// No key could be derived, which mostly means that there is no memory for it.
+    public static let derivationFailed = Code(description: "DERIVATION_FAILED")
   }
 
   public var code: Code
