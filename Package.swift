@@ -68,6 +68,8 @@ let package = Package(
     .testTarget(
       name: "CampanileRPCTests", dependencies: ["CampanileAPI", "CampanileRPC", "CampanileCodec"] + nio,
       swiftSettings: settings),
+    .target(name: "APNs", swiftSettings: settings),
+    .testTarget(name: "APNsTests", dependencies: ["APNs"], swiftSettings: settings),
     .target(name: "Echo", dependencies: ["CampanileAPI", "CampanileCodec", "CampanileRPC"], swiftSettings: settings),
     .target(
       name: "Notifications",
