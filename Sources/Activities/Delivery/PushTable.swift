@@ -55,7 +55,10 @@ enum PushTable {
     guard queue.board.queuedCount < queue.limits.queuedMax, count < queue.limits.queuedPerLaneMax else {
       throw RPCError(
         .resourceExhausted, "too many pushes wait", reason: "PUSHES_EXHAUSTED",
-        errorMetadata: ["limit": "\(count < queue.limits.queuedPerLaneMax ? queue.limits.queuedMax : Int64(queue.limits.queuedPerLaneMax))"],
+        errorMetadata: [
+          "limit":
+            "\(count < queue.limits.queuedPerLaneMax ? queue.limits.queuedMax : Int64(queue.limits.queuedPerLaneMax))"
+        ],
         retryAfterMs: 1_000)
     }
     let id = queue.ids.next(after: lastID)
