@@ -24,7 +24,7 @@ struct PushSettling {
     WHERE lane = $5 AND apns_id = $6 AND state = 1
     """
   static let newerStateSQL = """
-    SELECT 1 FROM pushes WHERE lane = $1 AND apns_id > $2 AND kind IN (2, 3, 6) LIMIT 1
+    SELECT 1 FROM pushes WHERE lane = $1 AND apns_id > $2 AND target_id = $3 AND kind IN (2, 3, 6) LIMIT 1
     """
   static let ledgerSQL = """
     INSERT INTO push_ledger (apns_id, route_id, user_id, activity_id, kind, push_type, priority, outcome, status, reason,
@@ -37,7 +37,8 @@ struct PushSettling {
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
     ON CONFLICT (apns_id) DO NOTHING
     """
-  static let deadStatesSQL = "DELETE FROM dead_letters WHERE lane = $1 AND apns_id < $2 AND kind IN (2, 6)"
+  static let deadStatesSQL =
+    "DELETE FROM dead_letters WHERE lane = $1 AND apns_id < $2 AND target_id = $3 AND kind IN (2, 6)"
 
   let transaction: WriteTransaction
   let registry: any PushTokenRegistry
@@ -98,7 +99,8 @@ struct PushSettling {
     try count(.latency(bucket: LatencyHistogram.bucket(nowMs - push.queuedAtMs)), push)
     // States that were given up before this one must never be sent after it.
     if push.kind.isState || push.kind == .end {
-      try transaction.execute(Self.deadStatesSQL, [.text(push.lane), .text(push.apnsID)])
+      try transaction.execute(
+        Self.deadStatesSQL, [.text(push.lane), .text(push.apnsID), .text(push.target.id)])
     }
   }
 
