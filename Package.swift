@@ -75,7 +75,7 @@ let package = Package(
       name: "Activities",
       dependencies: [
         "APNs", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileService", "CampanileStore",
-        log, .product(name: "NIOHPACK", package: "swift-nio-http2"),
+        log, .product(name: "DequeModule", package: "swift-collections"), .product(name: "NIOHPACK", package: "swift-nio-http2"),
         .product(name: "NIOHTTP2", package: "swift-nio-http2"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
         .product(name: "NIOTLS", package: "swift-nio"),
       ] + nio,
