@@ -26,15 +26,10 @@ public struct UnreadService: UnreadServiceProtocol {
       violations.add("itemsMax", "must be 1 to 5, or 0 for \(UnreadRenderer.itemsMaxDefault)", .outOfRange)
     }
     try violations.check()
-    let known = try repository.unreadSummary(user: user)
     var state = UnreadState()
     state.itemsMax = request.itemsMax == 0 ? UnreadRenderer.itemsMaxDefault : request.itemsMax
-    state.sequence = known?.sequence ?? 0
-    var summary = known?.summary ?? UnreadSummary()
-    if known == nil { summary.lastUpdate = ProtoTimestamp(millisecondsSince1970: repository.clockMs()) }
-    let renderer = UnreadRenderer(itemsMax: state.itemsMax, dates: policy.dates(of: request.app))
-    let content = ProtoStruct(verified: renderer.content(summary))
-    var draft = try StartRules.draft(common, content: content, context: context, policy: policy)
+    // The repository fills in the newest summary.
+    var draft = try StartRules.draft(common, content: ProtoStruct(), context: context, policy: policy)
     draft.driver = .unread(state)
     var unnamed = request
     unnamed.requestId = ""

@@ -36,6 +36,7 @@ extension SQLiteActivitiesRepository {
           .init(field: "activityId", description: "exists already", reason: Reason.activityExists.rawValue)
         ])
     }
+    try renderUnread(&activity, transaction)
     let replaced = try sameSubject(draft, user: user, transaction)
     guard try counts(user: user, transaction).activities - Int64(replaced.count) < limits.activitiesPerUserMax else {
       throw RPCError.exhausted(

@@ -15,17 +15,19 @@ extension SQLiteActivitiesRepository: PushTokensRepository {
       let nowMs = clockMs()
       let timeMs = min(draft.timeMs ?? nowMs, nowMs + Self.clockSkewMs)
       let activity = draft.kind == .update ? try self.activity(of: draft, user: user, transaction) : nil
-      let place: [SQLValue] = [
+      let key: [SQLValue] = [
         .text(user), .integer(draft.kind.rawValue), .text(draft.app), .text(draft.subject),
         .text(draft.installationID), .integer(activity?.generation ?? 0),
       ]
-      let known = try transaction.queryOne(TokenRow.placeSQL, place, TokenRow.row)
+      let known = try transaction.queryOne(TokenRow.placeSQL, key, TokenRow.row)
       if let known, known.timeMs > timeMs { return (known.message, true) }
       let others = try checkOwner(draft, user: user, except: known?.id, transaction)
       try checkCounts(known, activity, others.count, user: user, transaction)
       for other in others { try remove(other, transaction) }
       let row = try place(draft, over: known, activity, user: user, timeMs: timeMs, nowMs: nowMs, transaction)
-      if let activity { try attach(row, isNew: known?.token != draft.token || known?.state != .live, to: activity, draft, transaction) }
+      if let activity {
+        try attach(row, isNew: known?.token != draft.token || known?.state != .live, to: activity, draft, transaction)
+      }
       return (try transaction.queryOne(TokenRow.oneSQL, [.text(row.id)], TokenRow.row)?.message ?? row.message, false)
     }
   }

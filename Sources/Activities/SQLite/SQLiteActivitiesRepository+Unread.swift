@@ -39,18 +39,31 @@ extension SQLiteActivitiesRepository {
     }
   }
 
-  func unreadSummary(user: String) throws -> (summary: UnreadSummary, sequence: Int64)? {
-    try readSingle { transaction in
-      let found = try transaction.queryOne(Self.summarySQL, [.text(user)]) { row in
-        (try row.integer(0), try row.bytes(1))
-      }
-      guard let (sequence, payload) = found else { return nil }
-      do throws(ProtoJSONError) {
-        let summary = try UnreadSummary(jsonUTF8: payload, options: JSONDecodingOptions(ignoreUnknownFields: true))
-        return (summary, sequence)
-      } catch {
-        throw StoreError(.corrupt, "an unread summary cannot be read: \(error.reason)")
-      }
+  /// Gives an activity that shows the unread summary the newest there is, in the transaction of its start: none that comes
+  /// later is missed.
+  func renderUnread(_ activity: inout StoredActivity, _ transaction: ReadTransaction) throws {
+    guard case .unread(var state) = activity.driver else { return }
+    var summary = UnreadSummary()
+    summary.lastUpdate = ProtoTimestamp(millisecondsSince1970: activity.createdMs)
+    if let known = try unreadSummary(user: activity.user, transaction) {
+      (summary, state.sequence) = known
+    }
+    activity.driver = .unread(state)
+    let renderer = UnreadRenderer(itemsMax: state.itemsMax, dates: policy.dates(of: activity.app))
+    activity.contentState = ProtoStruct(verified: renderer.content(summary))
+  }
+
+  private func unreadSummary(
+    user: String, _ transaction: ReadTransaction
+  ) throws -> (summary: UnreadSummary, sequence: Int64)? {
+    let found = try transaction.queryOne(Self.summarySQL, [.text(user)]) { row in
+      (try row.integer(0), try row.bytes(1))
+    }
+    guard let (sequence, payload) = found else { return nil }
+    do throws(ProtoJSONError) {
+      return (try UnreadSummary(jsonUTF8: payload, options: JSONDecodingOptions(ignoreUnknownFields: true)), sequence)
+    } catch {
+      throw StoreError(.corrupt, "an unread summary cannot be read: \(error.reason)")
     }
   }
 
