@@ -74,8 +74,10 @@ let package = Package(
     .target(
       name: "Activities",
       dependencies: [
-        "APNs", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileService", "CampanileStore",
-        log, .product(name: "DequeModule", package: "swift-collections"), .product(name: "NIOHPACK", package: "swift-nio-http2"),
+        "APNs", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileService",
+        "CampanileStore",
+        log, .product(name: "DequeModule", package: "swift-collections"),
+        .product(name: "NIOHPACK", package: "swift-nio-http2"),
         .product(name: "NIOHTTP2", package: "swift-nio-http2"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
         .product(name: "NIOTLS", package: "swift-nio"),
       ] + nio,
@@ -108,7 +110,7 @@ let package = Package(
       swiftSettings: settings),
     .executableTarget(
       name: "campanile-notifications",
-      dependencies: ["CampanileRuntime", "CampanileService", "CampanileStore", "Notifications"],
+      dependencies: ["CampanileRPC", "CampanileRuntime", "CampanileService", "CampanileStore", "Notifications"],
       path: "Sources/Executables/campanile-notifications", swiftSettings: settings),
     .testTarget(
       name: "NotificationsTests",

@@ -27,7 +27,8 @@ enum Main {
         help: "other APNs servers than Apple's, ENVIRONMENT=HOST:PORT each; a new ENVIRONMENT adds one"),
       .path(apnsTrust, help: "PEM file of the certificates that APNs' servers are trusted by; by default the system's"),
       .path(
-        signingKeysDir, help: "directory of .p8 signing keys, each named AuthKey_KEYID.p8 or with a KEYID.json beside it"),
+        signingKeysDir,
+        help: "directory of .p8 signing keys, each named AuthKey_KEYID.p8 or with a KEYID.json beside it"),
       .string(signingTeamID, help: "team id of signing keys without a description"),
       .list(
         contentStateDates, default: [], maximumCount: 1024,
