@@ -82,6 +82,10 @@ let package = Package(
         .product(name: "NIOTLS", package: "swift-nio"),
       ] + nio,
       swiftSettings: settings),
+    .executableTarget(
+      name: "campanile-activities",
+      dependencies: ["Activities", "CampanileRuntime", "CampanileService", "CampanileStore", log],
+      path: "Sources/Executables/campanile-activities", swiftSettings: settings),
     .testTarget(
       name: "ActivitiesTests",
       dependencies: [

@@ -71,9 +71,9 @@ public enum PushTokenKind: ProtoEnum {
   }
 }
 
-/// PushToken is a token as it may be shown. One of a kind is kept for each installation, app and activity.
-public struct PushToken: ProtoMessage {
-  public static var protoFullName: String { "campanile.activities.v1.PushToken" }
+/// PushTokenInfo is a token as it may be shown. One of a kind is kept for each installation, app and activity.
+public struct PushTokenInfo: ProtoMessage {
+  public static var protoFullName: String { "campanile.activities.v1.PushTokenInfo" }
 
   public var id: String = ""
   public var kind: PushTokenKind = PushTokenKind()
@@ -401,7 +401,7 @@ public struct RegisterPushTokenRequest: ProtoMessage {
 public struct RegisterPushTokenResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.activities.v1.RegisterPushTokenResponse" }
 
-  public var token: PushToken?
+  public var token: PushTokenInfo?
   /// Whether a newer one is known already, which is the one answered.
   public var superseded: Bool = false
 
@@ -415,7 +415,7 @@ public struct RegisterPushTokenResponse: ProtoMessage {
       case 0:
         try reader.accept(0, &seen0)
         if try reader.null() { break }
-        self.token = try PushToken(from: &reader)
+        self.token = try PushTokenInfo(from: &reader)
       case 1:
         try reader.accept(1, &seen0)
         if try reader.null() { break }
@@ -497,7 +497,7 @@ public struct GetPushTokenRequest: ProtoMessage {
 public struct GetPushTokenResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.activities.v1.GetPushTokenResponse" }
 
-  public var token: PushToken?
+  public var token: PushTokenInfo?
 
   public init() {}
 
@@ -509,7 +509,7 @@ public struct GetPushTokenResponse: ProtoMessage {
       case 0:
         try reader.accept(0, &seen0)
         if try reader.null() { break }
-        self.token = try PushToken(from: &reader)
+        self.token = try PushTokenInfo(from: &reader)
       default: try reader.unknownField()
       }
       more = try reader.nextMember()
@@ -608,7 +608,7 @@ public struct ListPushTokensRequest: ProtoMessage {
 public struct ListPushTokensResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.activities.v1.ListPushTokensResponse" }
 
-  public var tokens: [PushToken] = []
+  public var tokens: [PushTokenInfo] = []
   public var nextPageToken: String = ""
 
   public init() {}
@@ -623,7 +623,7 @@ public struct ListPushTokensResponse: ProtoMessage {
         if try reader.null() { break }
         var moreElements = try reader.beginArray()
         while moreElements {
-          self.tokens.append(try PushToken(from: &reader))
+          self.tokens.append(try PushTokenInfo(from: &reader))
           moreElements = try reader.nextElement()
         }
       case 1:

@@ -342,7 +342,7 @@ public struct SendAlertRequest: ProtoMessage {
   /// `passive`, `active`, `time-sensitive` or `critical`; empty leaves it to the system.
   public var interruptionLevel: String = ""
   public var mutableContent: Bool = false
-  /// Members beside `aps`, such as the bucket and the attachments.
+  /// The member `data` beside `aps`, such as the bucket and the attachments.
   public var data: ProtoStruct?
   /// A newer one with the same id takes its place on the device; at most 64 bytes.
   public var collapseId: String = ""
