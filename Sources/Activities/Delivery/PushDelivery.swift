@@ -110,10 +110,7 @@ final class PushDelivery: Sendable {
   /// What must be known before the first push: routes, the count, and the greatest id, which new ones must exceed.
   private func learn(_ store: Store) throws {
     try store.read { transaction in
-      let routes = try transaction.query("SELECT id, app, environment FROM push_routes") { row in
-        (PushRouteKey(app: try row.text(1), environment: try row.text(2)), try row.integer(0))
-      }
-      board.learn(Dictionary(routes) { $1 })
+      board.learn(try PushTable.routes(transaction))
       let (count, last) =
         try transaction.queryOne("SELECT count(*), max(apns_id) FROM pushes") {
           (try $0.integer(0), try $0.textIfPresent(1))
