@@ -91,6 +91,8 @@ let package = Package(
       dependencies: [
         "Activities", "APNs", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileService",
         "CampanileStore",
+        .product(name: "NIOHPACK", package: "swift-nio-http2"),
+        .product(name: "NIOHTTP2", package: "swift-nio-http2"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ] + nio,
       swiftSettings: settings),
     .target(name: "Echo", dependencies: ["CampanileAPI", "CampanileCodec", "CampanileRPC"], swiftSettings: settings),
