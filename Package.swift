@@ -84,7 +84,7 @@ let package = Package(
       swiftSettings: settings),
     .executableTarget(
       name: "campanile-activities",
-      dependencies: ["Activities", "CampanileRuntime", "CampanileService", "CampanileStore", log],
+      dependencies: ["Activities", "CampanileRPC", "CampanileRuntime", "CampanileService", "CampanileStore", log],
       path: "Sources/Executables/campanile-activities", swiftSettings: settings),
     .testTarget(
       name: "ActivitiesTests",

@@ -40,18 +40,23 @@ public final class ActivitiesComponent: Sendable {
   let delivery: RunningDelivery
   private let limits: ActivitiesLimits
   private let compactor: ChangeLogCompactor
+  /// Nil while nobody is configured to take reports.
+  let reports: AlertReporter?
 
   /// Opens the store (see `Store.init` for what it throws), loads the signing keys and prepares the sender on `group`.
   public convenience init(
-    _ configuration: ActivitiesConfiguration, group: any EventLoopGroup, environment: Environment
+    _ configuration: ActivitiesConfiguration, group: any EventLoopGroup, environment: Environment,
+    reporter: (any DeliveryReporting)? = nil
   ) async throws {
-    try await self.init(configuration, group: group, environment: environment, sender: nil, canSign: nil)
+    try await self.init(
+      configuration, group: group, environment: environment, sender: nil, canSign: nil, reporter: reporter)
   }
 
   /// `sender` and `canSign` are a test's instead of APNs and the signing keys.
   init(
     _ configuration: ActivitiesConfiguration, group: any EventLoopGroup, environment: Environment,
-    sender: (any PushSending)?, canSign: (@Sendable (String, String) -> Bool)?
+    sender: (any PushSending)?, canSign: (@Sendable (String, String) -> Bool)?,
+    reporter: (any DeliveryReporting)? = nil
   ) async throws {
     let limits = configuration.limits
     let hub = WatchHub(limits: limits)
@@ -60,16 +65,18 @@ public final class ActivitiesComponent: Sendable {
       configuration.delivery,
       environment: .init(
         nowMs: environment.nowMs, steadyMs: environment.steadyMs, random: environment.random, log: environment.log))
+    let reportBell = WatchBell()
     let store = try Store(
-      Self.listening(configuration.store, board, delivery.board), migrations: ActivitiesMigrations.all)
+      Self.listening(configuration.store, board, delivery.board, reportBell), migrations: ActivitiesMigrations.all)
     let policy = ActivitiesPolicy(
       environments: Set(configuration.delivery.endpoints.push.keys), contentDates: configuration.contentDates,
-      canSign: canSign ?? { delivery.hasRoute(app: $0, environment: $1) })
+      canSign: canSign ?? { delivery.hasRoute(app: $0, environment: $1) }, reportsDeliveries: reporter != nil)
     do {
       let repository = try await SQLiteActivitiesRepository(
         store: store, limits: limits, policy: policy, board: board, queue: delivery.queue, clockMs: environment.nowMs,
         random: environment.random)
-      self.delivery = try delivery.start(store: store, registry: repository, group: group, sender: sender)
+      self.delivery = try delivery.start(
+        store: store, registry: repository, listener: AlertReportListener(), group: group, sender: sender)
       self.repository = repository
       activities = ActivitiesService(repository: repository, limits: limits, policy: policy, hub: hub)
       tokens = PushTokensService(repository: repository, limits: limits, policy: policy)
@@ -83,13 +90,15 @@ public final class ActivitiesComponent: Sendable {
       throw error
     }
     self.store = store
+    reports = reporter.map { AlertReporter(store: store, reporter: $0, bell: reportBell) }
     self.limits = limits
     compactor = ChangeLogCompactor(store: store, retention: configuration.retention)
   }
 
   /// Lets the boards know of every commit.
   private static func listening(
-    _ configuration: StoreConfiguration, _ board: WakeBoard, _ deliveryBoard: DeliveryBoard
+    _ configuration: StoreConfiguration, _ board: WakeBoard, _ deliveryBoard: DeliveryBoard,
+    _ reportBell: WatchBell
   ) -> StoreConfiguration {
     var configuration = configuration
     configuration.onBegin = { deliveryBoard.begin() }
@@ -101,6 +110,7 @@ public final class ActivitiesComponent: Sendable {
     configuration.observer = { commit in
       board.committed()
       deliveryBoard.committed(isKept: commit.failure == nil)
+      reportBell.ring()
       observer?(commit)
     }
     return configuration
@@ -116,6 +126,9 @@ public final class ActivitiesComponent: Sendable {
 
   /// Runs what is due at a time (starts, ends, expiries, timers and rooms) until the task is cancelled.
   public func runTimers() async { await timerLoop.run() }
+
+  /// Tells what became of pushes until the task is cancelled; without anybody to tell it returns at once.
+  public func runReports() async { await reports?.run() }
 
   /// Sends pushes until the task is cancelled.
   public func runDelivery() async { await delivery.run() }

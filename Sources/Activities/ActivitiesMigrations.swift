@@ -2,7 +2,7 @@ public import CampanileStore
 
 /// The schema of the Activities store, forward only.
 public enum ActivitiesMigrations {
-  public static let all: [Migration] = [activities] + DeliveryMigrations.all
+  public static let all: [Migration] = [activities] + DeliveryMigrations.all + [AlertReports.migration]
 
   /// - `users`: counters of each user, and how far their log was dropped.
   /// - `activities`: what an update reads and writes. `token_ids` names the update tokens in use, so that an update need

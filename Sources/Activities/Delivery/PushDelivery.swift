@@ -66,7 +66,8 @@ final class PushDelivery: Sendable {
   /// Throws what the store throws, and what a file of trusted certificates that holds none throws. Keys that cannot be used are
   /// logged, and the others are used.
   func start(
-    store: Store, registry: any PushTokenRegistry, group: any EventLoopGroup, sender: (any PushSending)? = nil
+    store: Store, registry: any PushTokenRegistry, listener: (any PushListener)? = nil, group: any EventLoopGroup,
+    sender: (any PushSending)? = nil
   ) throws -> RunningDelivery {
     try store.readSingle { transaction in try transaction.revokedKeys() }.forEach { keys.revoke($0) }
     let tokens = try ProviderTokens(
@@ -79,7 +80,7 @@ final class PushDelivery: Sendable {
       endpoints: configuration.endpoints, keys: keys, tokens: tokens, wallMs: environment.nowMs)
     let fraction = environment.fraction
     let dispatcher = PushDispatcher(
-      store: store, queue: queue, registry: registry, routing: routing, sender: sender ?? own,
+      store: store, queue: queue, registry: registry, listener: listener, routing: routing, sender: sender ?? own,
       budget: configuration.budget, backoff: configuration.backoff,
       environment: .init(nowMs: environment.nowMs, random: fraction, log: environment.log))
     loadKeys()

@@ -47,6 +47,7 @@ final class PushDispatcher: Sendable {
   private let store: Store
   private let board: DeliveryBoard
   private let registry: any PushTokenRegistry
+  private let listener: (any PushListener)?
   private let routing: any PushRouting
   private let sender: any PushSending
   private let budget: PriorityBudget.Limits
@@ -55,14 +56,16 @@ final class PushDispatcher: Sendable {
   private let state = Mutex(State())
 
   init(
-    store: Store, queue: PushQueue, registry: any PushTokenRegistry, routing: any PushRouting,
-    sender: any PushSending, budget: PriorityBudget.Limits = .init(), backoff: Backoff = Backoff(),
+    store: Store, queue: PushQueue, registry: any PushTokenRegistry, listener: (any PushListener)? = nil,
+    routing: any PushRouting, sender: any PushSending, budget: PriorityBudget.Limits = .init(),
+    backoff: Backoff = Backoff(),
     environment: Environment
   ) {
     limits = queue.limits
     self.store = store
     board = queue.board
     self.registry = registry
+    self.listener = listener
     self.routing = routing
     self.sender = sender
     self.budget = budget
@@ -121,7 +124,7 @@ final class PushDispatcher: Sendable {
       taken = try await store.write { [self] transaction in
         if recovering { try Self.recover(keeping: kept, board: board, nowMs: nowMs, in: transaction) }
         let settling = PushSettling(
-          transaction: transaction, registry: registry, board: board, limits: limits, nowMs: nowMs)
+          transaction: transaction, registry: registry, listener: listener, board: board, limits: limits, nowMs: nowMs)
         for settlement in settlements {
           try settling.settle(settlement.push, settlement.decision, retryAtMs: settlement.retryAtMs)
         }

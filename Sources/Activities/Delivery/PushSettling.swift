@@ -42,6 +42,7 @@ struct PushSettling {
 
   let transaction: WriteTransaction
   let registry: any PushTokenRegistry
+  let listener: (any PushListener)?
   let board: DeliveryBoard
   let limits: DeliveryLimits
   let nowMs: Int64
@@ -85,6 +86,7 @@ struct PushSettling {
         .integer(nowMs), .integer(push.sentAtMs > 0 ? max(0, nowMs - push.sentAtMs) : 0), .text(push.traceParent),
       ])
     try count(measure, push)
+    try listener?.ended(push, outcome, reason: reason, atMs: nowMs, in: transaction)
     try PushTable.promote(lane: push.lane, notBeforeMs: notBeforeMs, in: transaction)
     board.mustLook()
   }

@@ -11,6 +11,8 @@ struct ActivitiesPolicy: Sendable {
   var contentDates: [String: ContentDates]
   /// Whether there is a signing key for an app in an environment.
   var canSign: @Sendable (_ app: String, _ environment: String) -> Bool
+  /// Whether what became of an alert is kept until it is told.
+  var reportsDeliveries = false
 
   func dates(of app: String) -> ContentDates { contentDates[app] ?? .foundation }
 }

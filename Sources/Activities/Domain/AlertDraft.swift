@@ -13,6 +13,8 @@ struct AlertDraft: Sendable, Hashable {
 
   var user: String
   var id: String
+  /// What the reports are about; empty for none.
+  var notificationID: String
   /// Nil for all apps.
   var app: String?
   var isBackground: Bool
@@ -31,6 +33,7 @@ struct AlertDraft: Sendable, Hashable {
     try violations.check()
     user = request.userId
     id = request.alertId
+    notificationID = request.notificationId
     app = request.app.isEmpty ? nil : request.app
     isBackground = request.alert == nil
     payload = Self.payload(request)

@@ -36,6 +36,9 @@ struct ExpiredRows: Sendable {
     return try await repeated {
       try $0.execute(Self.retiredSQL, [.integer(retiredMs), .int(Self.batchRows)])
     }
+      + repeated {
+        try $0.execute(AlertReports.expiredSQL, [.integer(nowMs - Self.alertsKeptMs), .int(Self.batchRows)])
+      }
       + repeated { try Self.dropIdle($0, beforeMs: idleMs) } + repeated { try Self.dropEnded($0, beforeMs: endedMs) }
   }
 

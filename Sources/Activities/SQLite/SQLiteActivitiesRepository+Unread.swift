@@ -75,14 +75,19 @@ extension SQLiteActivitiesRepository {
       guard isNew else { return nil }
       var ids: [String] = []
       for token in try liveTokens(.device, app: alert.app, user: alert.user, transaction) {
-        ids.append(
-          try queue.enqueue(
-            PushOrder(
-              lane: .token(token.id), kind: alert.isBackground ? .background : .alert, userID: alert.user,
-              activityID: nil, target: .token(token.id), app: token.app, environment: token.environment,
-              pushType: alert.isBackground ? .background : .alert, priority: alert.priority, payload: alert.payload,
-              expirationMs: alert.expireMs, collapseID: alert.collapseID, traceParent: alert.traceParent, dueMs: nowMs),
-            in: transaction))
+        let id = try queue.enqueue(
+          PushOrder(
+            lane: .token(token.id), kind: alert.isBackground ? .background : .alert, userID: alert.user,
+            activityID: nil, target: .token(token.id), app: token.app, environment: token.environment,
+            pushType: alert.isBackground ? .background : .alert, priority: alert.priority, payload: alert.payload,
+            expirationMs: alert.expireMs, collapseID: alert.collapseID, traceParent: alert.traceParent, dueMs: nowMs),
+          in: transaction)
+        ids.append(id)
+        if policy.reportsDeliveries, !alert.notificationID.isEmpty {
+          try transaction.execute(
+            AlertReports.insertSQL,
+            [.text(id), .text(alert.user), .text(alert.notificationID), .text(token.id), .integer(nowMs)])
+        }
         try touch(token, nowMs: nowMs, transaction)
       }
       return ids

@@ -1,4 +1,5 @@
 import Activities
+import CampanileRPC
 import CampanileRuntime
 import CampanileService
 import CampanileStore
@@ -13,6 +14,7 @@ enum Main {
   private static let signingTeamID = "signing-team-id"
   private static let contentStateDates = "content-state-dates"
   private static let updateSpacingMs = "update-spacing-ms"
+  private static let notificationsAddress = "notifications-address"
   private static let activitiesMax = "activities-per-user-max"
   private static let tokensMax = "tokens-per-user-max"
   private static let changesMax = "watch-changes-max"
@@ -36,6 +38,9 @@ enum Main {
       .int(
         updateSpacingMs, default: 1000, in: 0...60_000,
         help: "least time between two updates of an activity; of those between only the last is pushed"),
+      .string(
+        notificationsAddress, default: "",
+        help: "HOST:PORT of campanile-notifications, which is told what became of its pushes; empty tells nobody"),
       .int(activitiesMax, default: 1000, in: 1...100_000, help: "live activities a user may have"),
       .int(tokensMax, default: 1000, in: 1...100_000, help: "tokens a user may have"),
       .int(changesMax, default: 1_000_000, in: 1000...100_000_000, help: "changes kept for watches to resume from"),
@@ -43,7 +48,8 @@ enum Main {
       .int(userWatchesMax, default: 100, in: 1...10_000, help: "watches a user may have open"),
       .int(watchesMax, default: 10_000, in: 1...1_000_000, help: "watches that may be open in all"),
     ]
-    let specification = ServiceSpecification(name: "campanile-activities", defaultPort: 7402, settings: settings)
+    let specification = ServiceSpecification(
+      name: "campanile-activities", defaultPort: 7402, settings: settings + ServiceLinkSettings.all)
     await ServiceMain.main(specification) { context in try await open(context) }
   }
 
@@ -51,6 +57,7 @@ enum Main {
     let logger = context.logger
     let clock = ContinuousClock()
     let start = clock.now
+    let notifications = try ServiceLinkSettings.client(notificationsAddress, context.settings)
     let component = try await ActivitiesComponent(
       try configuration(context.settings), group: context.eventLoopGroup,
       environment: .init(
@@ -59,7 +66,7 @@ enum Main {
           let (seconds, attoseconds) = (clock.now - start).components
           return seconds * 1_000 + attoseconds / 1_000_000_000_000_000
         },
-        log: { logger.warning("\($0)") }))
+        log: { logger.warning("\($0)") }), reporter: notifications.map { DeliveryReporter($0) })
     var components = ServiceComponents(rpcServices: component.services)
     components.backgroundServices = [
       PeriodicService("maintenance", intervalMs: 60_000, logger: logger) {
@@ -68,8 +75,15 @@ enum Main {
       PeriodicService("timers", intervalMs: 1, logger: logger) { await component.runTimers() },
       PeriodicService("delivery", intervalMs: 1, logger: logger) { await component.runDelivery() },
     ]
+    if notifications != nil {
+      components.backgroundServices.append(
+        PeriodicService("reports", intervalMs: 1, logger: logger) { await component.runReports() })
+    }
     components.beginDrain = { component.endWatches() }
-    components.close = { await component.close() }
+    components.close = {
+      await notifications?.close()
+      await component.close()
+    }
     return components
   }
 

@@ -14,7 +14,6 @@ struct AlertFeed: Sendable {
   static let batchMax = 256
   /// Alerts on their way at the same time.
   static let inFlightMax = 32
-  static let retryMsMax: Int64 = 30_000
 
   private let feed: ChangeFeed
   private let repository: SQLiteNotificationsRepository
@@ -29,23 +28,8 @@ struct AlertFeed: Sendable {
     self.bell = bell
   }
 
-  /// Runs until the task is cancelled. `sleepMs` waits between attempts that fail.
-  func run(sleepMs: @Sendable (Int64) async throws -> Void = { try await Task.sleep(for: .milliseconds($0)) }) async {
-    var failures = 0
-    while !Task.isCancelled {
-      do {
-        let count = try await step()
-        failures = 0
-        if count == 0 { try await bell.wait() }
-      } catch is CancellationError {
-        return
-      } catch {
-        // The pushing service is away, or the store refuses: nothing was acknowledged, and it is read again.
-        failures = min(failures + 1, 16)
-        do { try await sleepMs(min(250 << Int64(failures - 1), Self.retryMsMax)) } catch { return }
-      }
-    }
-  }
+  /// Runs until the task is cancelled.
+  func run() async { await FeedLoop.run(bell: bell) { try await step() } }
 
   /// Takes the next changes and returns how many there were.
   func step() async throws -> Int {
