@@ -1,0 +1,127 @@
+import CampanileAPI
+import CampanileCodec
+import CampanileRPC
+import CampanileService
+import CampanileStore
+import FoundationEssentials
+import NIOPosix
+import Synchronization
+import Testing
+
+@testable import Activities
+
+/// Keeps what it is told, and fails as the test says.
+final class RecordingReporter: DeliveryReporting {
+  let state = Mutex<(deliveries: [NotificationDelivery], failures: Int)>(([], 0))
+
+  func record(_ deliveries: RecordDeliveriesRequest) async throws {
+    try state.withLock { state in
+      if state.failures > 0 {
+        state.failures -= 1
+        throw RPCError(.unavailable, "away", reason: "CONNECT_FAILED")
+      }
+      state.deliveries += deliveries.deliveries
+    }
+  }
+}
+
+@Suite struct AlertReportTests {
+  private func open(_ fixture: Fixture, _ reporter: RecordingReporter?) async throws -> ActivitiesComponent {
+    let path = fixture.directory.appendingPathComponent("activities.sqlite").path
+    var store = StoreConfiguration(path: path)
+    store.durability = .normal
+    return try await ActivitiesComponent(
+      ActivitiesConfiguration(store: store, addedKeysDirectory: fixture.directory.appendingPathComponent("keys").path),
+      group: MultiThreadedEventLoopGroup.singleton,
+      environment: .init(
+        nowMs: { fixture.nowMs.load(ordering: .relaxed) }, steadyMs: { fixture.nowMs.load(ordering: .relaxed) }),
+      sender: nil, canSign: { _, _ in true }, reporter: reporter)
+  }
+
+  private func send(_ id: String, _ component: ActivitiesComponent) async throws -> [String] {
+    var request = SendAlertRequest()
+    (request.userId, request.alertId, request.notificationId) = ("anna", "\(id):1", id)
+    request.alert = alert()
+    return try await component.unread.sendAlert(request, context: program).apnsIds
+  }
+
+  /// Ends every push that waits as the test says, in the order of their ids.
+  private func end(_ component: ActivitiesComponent, _ outcomes: [(LedgerOutcome, String)], nowMs: Int64) async throws {
+    try await component.store.write { transaction in
+      let route = PushRouteKey(app: app, environment: "development")
+      let pushes = try transaction.query("SELECT \(TakenPush.columns) FROM pushes ORDER BY apns_id") {
+        try TakenPush($0, route: route, routeID: 1)
+      }
+      let settling = PushSettling(
+        transaction: transaction, registry: component.repository, listener: AlertReportListener(),
+        board: DeliveryBoard(), limits: DeliveryLimits(), nowMs: nowMs)
+      for (push, (outcome, reason)) in zip(pushes, outcomes) {
+        try settling.end(push, outcome, status: 0, reason: reason, measure: .accepted)
+      }
+    }
+  }
+
+  @Test func whatBecameOfEachPushIsToldOnce() async throws {
+    let fixture = Fixture()
+    let reporter = RecordingReporter()
+    var component = try await open(fixture, reporter)
+    let phone = try await component.register(token(.device, hex(1)), user("anna"))
+    var ids: [String] = []
+    for name in ["n1", "n2", "n3", "n4"] { ids += try await send(name, component) }
+    #expect(ids.count == 4)
+    #expect(try await #require(component.reports).step() == 0)
+    try await end(
+      component,
+      [(.accepted, ""), (.rejected, "Unregistered"), (.deadLetter, "TopicDisallowed"), (.expired, "Expired")],
+      nowMs: Fixture.startMs + 5)
+    // Not lost while Notifications is away, nor by a restart.
+    reporter.state.withLock { $0.failures = 1 }
+    await #expect(throws: RPCError.self) { try await component.reports?.step() }
+    await component.close()
+    component = try await open(fixture, reporter)
+    #expect(try await #require(component.reports).step() == 4)
+    #expect(try await #require(component.reports).step() == 0)
+    let told = reporter.state.withLock { $0.deliveries }
+    #expect(Set(told.map(\.notificationId)) == ["n1", "n2", "n3", "n4"] && told.allSatisfy { $0.userId == "anna" })
+    let records = told.sorted { $0.notificationId < $1.notificationId }.compactMap(\.record)
+    #expect(records.map(\.outcome) == [.pushed, .rejected, .rejected, .expired])
+    #expect(records.map(\.reason) == ["", "Unregistered", "TopicDisallowed", "Expired"])
+    #expect(records.map(\.pushId) == ids && records.allSatisfy { $0.deviceId == phone.id })
+    #expect(records.allSatisfy { $0.time?.millisecondsSince1970 == Fixture.startMs + 5 })
+    await component.close()
+  }
+
+  @Test func nothingIsKeptForNobodyNorForEver() async throws {
+    let fixture = Fixture()
+    func rows(_ component: ActivitiesComponent) throws -> Int64 {
+      try component.store.readSingle {
+        try $0.queryOne("SELECT count(*) FROM alert_reports") { try $0.integer(0) } ?? -1
+      }
+    }
+    var component = try await open(fixture, nil)
+    try await component.register(token(.device, hex(1)), user("anna"))
+    _ = try await send("n1", component)
+    #expect(try rows(component) == 0)
+    await component.runReports()
+    await component.close()
+    component = try await open(fixture, RecordingReporter())
+    _ = try await send("n2", component)
+    #expect(try rows(component) == 1)
+    fixture.advance(ms: ExpiredRows.alertsKeptMs + 1)
+    _ = try await component.maintain(nowMs: fixture.nowMs.load(ordering: .relaxed))
+    #expect(try rows(component) == 0)
+    await component.close()
+  }
+
+  @Test(arguments: [
+    (AlertReports.settleSQL, "sqlite_autoindex_alert_reports_1"), (AlertReports.settledSQL, "alert_reports_settled"),
+    (AlertReports.deleteSQL, "alert_reports_"), (AlertReports.expiredSQL, "alert_reports_queued"),
+  ])
+  func usesItsIndex(_ sql: String, _ index: String) async throws {
+    let component = try await Fixture().open()
+    let plan = try component.store.queryPlan(sql)
+    #expect(try component.store.fullScans(sql) == [], "\(plan)")
+    #expect(plan.contains { $0.contains(index) } && !plan.contains { $0.contains("TEMP B-TREE") }, "\(plan)")
+    await component.close()
+  }
+}
