@@ -34,10 +34,15 @@ public final class ActivitiesComponent: Sendable {
   public let rooms: RoomsService
   public let unread: UnreadService
   public let debugging: ActivityDebugService
+  /// What became of pushes.
+  public let pushes: PushDeliveryService
+  public let signing: SigningService
+  public let channels: BroadcastChannelsService
   public let store: Store
   let repository: SQLiteActivitiesRepository
   let timerLoop: TimerLoop
   let delivery: RunningDelivery
+  private let caller: APNsCaller
   private let limits: ActivitiesLimits
   private let compactor: ChangeLogCompactor
 
@@ -69,7 +74,16 @@ public final class ActivitiesComponent: Sendable {
       let repository = try await SQLiteActivitiesRepository(
         store: store, limits: limits, policy: policy, board: board, queue: delivery.queue, clockMs: environment.nowMs,
         random: environment.random)
-      self.delivery = try delivery.start(store: store, registry: repository, group: group, sender: sender)
+      let running = try delivery.start(store: store, registry: repository, group: group, sender: sender)
+      self.delivery = running
+      pushes = PushDeliveryService(
+        store: store, clockMs: environment.nowMs, board: delivery.board, limits: limits)
+      signing = SigningService(delivery: running)
+      caller = try APNsCaller(
+        configuration.delivery.sender, group: group,
+        environment: SenderEnvironment(
+          nowMs: environment.steadyMs, random: delivery.environment.fraction, log: environment.log))
+      channels = BroadcastChannelsService(delivery: running, caller: caller)
       self.repository = repository
       activities = ActivitiesService(repository: repository, limits: limits, policy: policy, hub: hub)
       tokens = PushTokensService(repository: repository, limits: limits, policy: policy)
@@ -107,7 +121,9 @@ public final class ActivitiesComponent: Sendable {
   }
 
   /// What a server offers to callers.
-  public var services: [any RPCService] { [activities, tokens, timers, rooms, unread, debugging] }
+  public var services: [any RPCService] {
+    [activities, tokens, timers, rooms, unread, debugging, pushes, signing, channels]
+  }
 
   /// Open watches.
   public var watchCount: Int { activities.watchCount }
@@ -135,6 +151,7 @@ public final class ActivitiesComponent: Sendable {
   public func close(drainTimeoutMs: Int64 = 5_000) async {
     activities.endWatches()
     await delivery.finish(timeoutMs: drainTimeoutMs)
+    caller.shutDown()
     await store.close()
   }
 }

@@ -222,17 +222,19 @@ extension SQLiteActivitiesRepository: PushTokensRepository {
 
 /// Delivery's view of the tokens.
 extension SQLiteActivitiesRepository: PushTokenRegistry {
-  func token(_ id: String, in transaction: ReadTransaction) throws -> PushToken? {
-    let row = try transaction.queryOne(TokenRow.oneSQL, [.text(id)], TokenRow.row)
-    guard let row, row.state != .retired, let token = row.deviceToken else { return nil }
-    return PushToken(token: token, registeredAtMs: row.registeredMs)
+  func token(_ id: String, in transaction: ReadTransaction) throws -> DeliveryToken? {
+    try transaction.queryOne(TokenRow.deliverySQL, [.text(id)]) { row in
+      let digits = Hexadecimal.text(try row.bytes(1))
+      guard try row.integer(0) != TokenState.retired.rawValue, let token = DeviceToken(digits) else { return nil }
+      return DeliveryToken(token: token, registeredAtMs: try row.integer(2))
+    } ?? nil
   }
 
   func retire(
-    _ id: String, reason: APNsReason, rejectedAtMs: Int64?, in transaction: WriteTransaction
+    _ id: String, token: DeviceToken?, reason: APNsReason, rejectedAtMs: Int64?, in transaction: WriteTransaction
   ) throws -> Bool {
     let found = try transaction.queryOne(TokenRow.oneSQL, [.text(id)], TokenRow.row)
-    guard let row = found, row.state != .retired else { return false }
+    guard let row = found, row.state != .retired, token == nil || row.deviceToken == token else { return false }
     if let rejectedAtMs, row.registeredMs > rejectedAtMs { return false }
     try transaction.execute(
       TokenRow.retireSQL,
