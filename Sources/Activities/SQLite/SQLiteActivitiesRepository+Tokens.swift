@@ -25,8 +25,10 @@ extension SQLiteActivitiesRepository: PushTokensRepository {
       try checkCounts(known, activity, others.count, user: user, transaction)
       for other in others { try remove(other, transaction) }
       let row = try place(draft, over: known, activity, user: user, timeMs: timeMs, nowMs: nowMs, transaction)
-      if let activity {
-        try attach(row, isNew: known?.token != draft.token || known?.state != .live, to: activity, draft, transaction)
+      if activity != nil {
+        let isNew = known?.token != draft.token || known?.state != .live
+        // Read again: a token that moved has left it.
+        try attach(row, isNew: isNew, to: find(draft.subject, user: user, transaction), draft, transaction)
       }
       return (try transaction.queryOne(TokenRow.oneSQL, [.text(row.id)], TokenRow.row)?.message ?? row.message, false)
     }
