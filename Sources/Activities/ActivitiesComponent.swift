@@ -34,6 +34,10 @@ public final class ActivitiesComponent: Sendable {
   public let rooms: RoomsService
   public let unread: UnreadService
   public let debugging: ActivityDebugService
+  /// What became of pushes.
+  public let pushes: PushDeliveryService
+  public let signing: SigningService
+  public let channels: BroadcastChannelsService
   public let store: Store
   let repository: SQLiteActivitiesRepository
   let timerLoop: TimerLoop
@@ -75,8 +79,13 @@ public final class ActivitiesComponent: Sendable {
       let repository = try await SQLiteActivitiesRepository(
         store: store, limits: limits, policy: policy, board: board, queue: delivery.queue, clockMs: environment.nowMs,
         random: environment.random)
-      self.delivery = try delivery.start(
+      let running = try delivery.start(
         store: store, registry: repository, listener: AlertReportListener(), group: group, sender: sender)
+      self.delivery = running
+      pushes = PushDeliveryService(
+        store: store, clockMs: environment.nowMs, board: delivery.board, limits: limits)
+      signing = SigningService(delivery: running)
+      channels = BroadcastChannelsService(delivery: running, caller: running.caller)
       self.repository = repository
       activities = ActivitiesService(repository: repository, limits: limits, policy: policy, hub: hub)
       tokens = PushTokensService(repository: repository, limits: limits, policy: policy)
@@ -118,7 +127,7 @@ public final class ActivitiesComponent: Sendable {
 
   /// What a server offers to callers.
   public var services: [any RPCService] {
-    [activities, tokens, timers, rooms, unread, debugging] + delivery.services(limits: limits)
+    [activities, tokens, timers, rooms, unread, debugging, pushes, signing, channels]
   }
 
   /// Open watches.

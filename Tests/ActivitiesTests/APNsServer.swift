@@ -10,6 +10,7 @@ import Synchronization
 final class APNsServer: Sendable {
   enum Action: Sendable {
     case answer(Int, String)
+    case answerWithChannel(Int, String)
     case reset(HTTP2ErrorCode)
     /// Answers, and takes no further streams: those above this one count as not processed.
     case answerAndGoAway(Int)
@@ -138,6 +139,7 @@ final class APNsServer: Sendable {
       }
       switch action {
       case .answer(let status, let body): answer(id, status, body, context)
+      case .answerWithChannel(let status, let channel): answer(id, status, "", context, channel: channel)
       case .reset(let code):
         context.writeAndFlush(wrapOutboundOut(HTTP2Frame(streamID: id, payload: .rstStream(code))), promise: nil)
       case .answerAndGoAway(let status):
@@ -151,9 +153,12 @@ final class APNsServer: Sendable {
       }
     }
 
-    private func answer(_ id: HTTP2StreamID, _ status: Int, _ body: String, _ context: ChannelHandlerContext) {
-      let head = HTTP2Frame.FramePayload.Headers(
-        headers: HPACKHeaders([(":status", "\(status)"), ("apns-id", "x")]), endStream: body.isEmpty)
+    private func answer(
+      _ id: HTTP2StreamID, _ status: Int, _ body: String, _ context: ChannelHandlerContext, channel: String? = nil
+    ) {
+      var headers = HPACKHeaders([(":status", "\(status)"), ("apns-id", "x")])
+      if let channel { headers.add(name: "apns-channel-id", value: channel) }
+      let head = HTTP2Frame.FramePayload.Headers(headers: headers, endStream: body.isEmpty)
       context.write(wrapOutboundOut(HTTP2Frame(streamID: id, payload: .headers(head))), promise: nil)
       if !body.isEmpty {
         let data = HTTP2Frame.FramePayload.Data(data: .byteBuffer(ByteBuffer(string: body)), endStream: true)

@@ -164,7 +164,8 @@ import Testing
     fixture.advance(ms: 10_000)
     try await component.runDueTimers()
     let sent = try component.queued()
-    #expect(sent.count == 1 && sent[0].payload.contains(#""content-state":{"final":true},"dismissal-date":1770000020}"#))
+    #expect(
+      sent.count == 1 && sent[0].payload.contains(#""content-state":{"final":true},"dismissal-date":1770000020}"#))
     await component.close()
   }
 

@@ -26,7 +26,8 @@ import Testing
     var request = try remote("x")
     try change(&request)
     let error = await failure { try await component.start(request, user("anna")) }
-    return error?.fieldViolations.map { Refusal(code: error?.code ?? .unknown, field: $0.field, reason: $0.reason) } ?? []
+    return error?.fieldViolations.map { Refusal(code: error?.code ?? .unknown, field: $0.field, reason: $0.reason) }
+      ?? []
   }
 
   @Test func startsAreChecked() async throws {

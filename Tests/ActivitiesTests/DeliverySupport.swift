@@ -88,7 +88,9 @@ final class FakeRegistry: PushTokenRegistry {
     }
   }
 
-  func retire(_ id: String, reason: APNsReason, rejectedAtMs: Int64?, in transaction: WriteTransaction) throws -> Bool {
+  func retire(
+    _ id: String, token: DeviceToken?, reason: APNsReason, rejectedAtMs: Int64?, in transaction: WriteTransaction
+  ) throws -> Bool {
     state.withLock { state in
       state.retired.append(Retired(id: id, reason: reason.text, atMs: rejectedAtMs))
       if let rejectedAtMs, state.registeredAtMs > rejectedAtMs { return false }

@@ -28,14 +28,18 @@ import Testing
     state.issue("t1", wallMs: 0, steadyMs: 0)
     #expect(state.rejected("t0", wallMs: 0, steadyMs: 0) == .useCurrent)
     #expect(state.rejected("t1", wallMs: 0, steadyMs: 5 * Self.minute) == .wait(ms: 15 * Self.minute))
+    // From then on, whoever needs one gets another.
+    #expect(state.current(wallMs: 0, steadyMs: 19 * Self.minute) == "t1")
+    #expect(state.current(wallMs: 0, steadyMs: 20 * Self.minute) == nil)
     #expect(state.rejected("t1", wallMs: 0, steadyMs: 20 * Self.minute) == .issue)
     state.issue("t2", wallMs: 0, steadyMs: 20 * Self.minute)
     #expect(state.rejected("t1", wallMs: 0, steadyMs: 21 * Self.minute) == .useCurrent)
     #expect(state.rejected("t2", wallMs: 0, steadyMs: 21 * Self.minute) == .wait(ms: 19 * Self.minute))
+    #expect(state.renewsInMs(wallMs: 0, steadyMs: 21 * Self.minute) == 19 * Self.minute)
   }
 
   @Test func aStoredTokenAgesByTheWallClock() {
-    let state = ProviderTokenState(.init(token: "t1", issuedAtMs: 100 * Self.minute))
+    var state = ProviderTokenState(.init(token: "t1", issuedAtMs: 100 * Self.minute))
     #expect(state.current(wallMs: 110 * Self.minute, steadyMs: 0) == "t1")
     #expect(state.current(wallMs: 140 * Self.minute, steadyMs: 0) == nil)
     // Set back since: its age is not known, and APNs would call it one of the future.
@@ -82,6 +86,22 @@ import Testing
     harness.sender.answer(second, status: 403, "ExpiredProviderToken")
     #expect(try await harness.send().isEmpty)
     #expect(try harness.count("dead_letters") == 1)
+    await harness.remove()
+  }
+
+  @Test func aPushThatCannotBeSignedAnewWaitsForTheNextToken() async throws {
+    let harness = try DeliveryHarness()
+    try await harness.enqueue(harness.order("a1", .alert))
+    let first = try #require(try await harness.send().first)
+    harness.clock.advance(5 * Self.minute)
+    harness.sender.answer(first, status: 403, "ExpiredProviderToken")
+    #expect(try await harness.send().isEmpty)
+    harness.clock.advance(15 * Self.minute)
+    let second = try #require(try await harness.send().first)
+    #expect(second.authorization != first.authorization)
+    harness.sender.answer(second, status: 200)
+    _ = try await harness.send()
+    #expect(try harness.counted(.accepted) == 1)
     await harness.remove()
   }
 

@@ -61,7 +61,8 @@ extension ActivitiesComponent {
   /// What waits to be sent, in the order of its ids.
   func queued() throws -> [QueuedPush] {
     try store.readSingle { transaction in
-      try transaction.query("SELECT kind, target_id, priority, payload, push_type FROM pushes ORDER BY apns_id") { row in
+      try transaction.query("SELECT kind, target_id, priority, payload, push_type FROM pushes ORDER BY apns_id") {
+        row in
         QueuedPush(
           kind: try #require(PushKind(rawValue: try row.integer(0))), target: try row.text(1),
           priority: try row.integer(2), payload: String(decoding: try row.bytes(3), as: UTF8.self),

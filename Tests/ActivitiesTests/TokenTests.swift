@@ -64,18 +64,36 @@ import Testing
     await component.close()
   }
 
+  @Test func aTokenThatMovesLeavesItsPlace() async throws {
+    let component = try await Fixture().open()
+    _ = try await component.start(local("a"), user("anna"))
+    let first = try await component.register(token(.activityUpdate, hex(1), activity: "a"), user("anna"))
+    let moved = try await component.register(
+      token(.activityUpdate, hex(1), activity: "a", installation: "again"), user("anna"))
+    #expect(moved.id != first.id)
+    _ = try await component.sendAll()
+    _ = try await component.update("a", #"{"n":1}"#, user("anna"))
+    #expect(try component.queued().map(\.target) == [moved.id])
+    #expect(try await component.get("a", user("anna")).updateTokenCount == 1)
+    #expect(try component.store.read { try component.repository.counts(user: "anna", $0) }.tokens == 1)
+    await component.close()
+  }
+
   @Test func tokensRetireUnlessRegisteredSince() async throws {
     let fixture = Fixture()
     let component = try await fixture.open()
     _ = try await component.start(local("a"), user("anna"))
     let id = try await component.register(token(.activityUpdate, hex(1), activity: "a"), user("anna")).id
     let repository = component.repository
-    func retire(_ rejectedAtMs: Int64?) async throws -> Bool {
+    func retire(_ rejectedAtMs: Int64?, _ number: Int = 1) async throws -> Bool {
       try await component.store.write {
-        try repository.retire(id, reason: .unregistered, rejectedAtMs: rejectedAtMs, in: $0)
+        try repository.retire(
+          id, token: DeviceToken(hex(number)), reason: .unregistered, rejectedAtMs: rejectedAtMs, in: $0)
       }
     }
     #expect(try await !retire(Fixture.startMs - 1))
+    // What was rejected is not its token any more.
+    #expect(try await !retire(nil, 2))
     #expect(try await component.get("a", user("anna")).updateTokenCount == 1)
     #expect(try await retire(Fixture.startMs))
     #expect(try await !retire(Fixture.startMs))

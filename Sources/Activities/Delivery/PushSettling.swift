@@ -109,7 +109,7 @@ struct PushSettling {
   /// Takes the token of a rejected push out of use, unless it was registered since.
   private func retireToken(of push: TakenPush, _ reason: APNsReason, rejectedAtMs: Int64?) throws {
     guard case .token(let id) = push.target else { return }
-    if try registry.retire(id, reason: reason, rejectedAtMs: rejectedAtMs, in: transaction) {
+    if try registry.retire(id, token: push.token, reason: reason, rejectedAtMs: rejectedAtMs, in: transaction) {
       try count(.retiredTokens, push)
     }
   }

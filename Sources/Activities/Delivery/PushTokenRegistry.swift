@@ -13,7 +13,10 @@ protocol PushTokenRegistry: Sendable {
   /// The token with this id; nil when there is none, or when it was retired.
   func token(_ id: String, in transaction: ReadTransaction) throws -> DeliveryToken?
 
-  /// Takes a token out of use that APNs does not know any more. `rejectedAtMs` is APNs' time stamp: since when.
-  /// False, and nothing happens, when it was registered after that time, or retired before.
-  func retire(_ id: String, reason: APNsReason, rejectedAtMs: Int64?, in transaction: WriteTransaction) throws -> Bool
+  /// Takes a token out of use that APNs does not know any more. `token` is the one that was rejected, `rejectedAtMs` APNs'
+  /// time stamp: since when. False, and nothing happens, when the id has another token by now, when it was registered after
+  /// that time, or retired before.
+  func retire(
+    _ id: String, token: DeviceToken?, reason: APNsReason, rejectedAtMs: Int64?, in transaction: WriteTransaction
+  ) throws -> Bool
 }

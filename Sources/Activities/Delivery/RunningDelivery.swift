@@ -1,4 +1,3 @@
-import CampanileRPC
 import CampanileStore
 
 /// Delivery with its store open.
@@ -23,16 +22,6 @@ final class RunningDelivery: Sendable {
     self.routing = routing
     self.sender = sender
     self.caller = caller
-  }
-
-  /// What operators and the other services call.
-  func services(limits: ActivitiesLimits) -> [any RPCService] {
-    [
-      SigningService(delivery: self),
-      PushDeliveryService(
-        store: store, clockMs: delivery.environment.nowMs, board: delivery.board, limits: limits),
-      BroadcastChannelsService(delivery: self, caller: caller),
-    ]
   }
 
   /// Sends until the task is cancelled.

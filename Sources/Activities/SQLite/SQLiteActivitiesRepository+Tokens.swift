@@ -25,8 +25,10 @@ extension SQLiteActivitiesRepository: PushTokensRepository {
       try checkCounts(known, activity, others.count, user: user, transaction)
       for other in others { try remove(other, transaction) }
       let row = try place(draft, over: known, activity, user: user, timeMs: timeMs, nowMs: nowMs, transaction)
-      if let activity {
-        try attach(row, isNew: known?.token != draft.token || known?.state != .live, to: activity, draft, transaction)
+      if activity != nil {
+        let isNew = known?.token != draft.token || known?.state != .live
+        // Read again: a token that moved has left it.
+        try attach(row, isNew: isNew, to: find(draft.subject, user: user, transaction), draft, transaction)
       }
       return (try transaction.queryOne(TokenRow.oneSQL, [.text(row.id)], TokenRow.row)?.message ?? row.message, false)
     }
@@ -223,16 +225,18 @@ extension SQLiteActivitiesRepository: PushTokensRepository {
 /// Delivery's view of the tokens.
 extension SQLiteActivitiesRepository: PushTokenRegistry {
   func token(_ id: String, in transaction: ReadTransaction) throws -> DeliveryToken? {
-    let row = try transaction.queryOne(TokenRow.oneSQL, [.text(id)], TokenRow.row)
-    guard let row, row.state != .retired, let token = row.deviceToken else { return nil }
-    return DeliveryToken(token: token, registeredAtMs: row.registeredMs)
+    try transaction.queryOne(TokenRow.deliverySQL, [.text(id)]) { row in
+      let digits = Hexadecimal.text(try row.bytes(1))
+      guard try row.integer(0) != TokenState.retired.rawValue, let token = DeviceToken(digits) else { return nil }
+      return DeliveryToken(token: token, registeredAtMs: try row.integer(2))
+    } ?? nil
   }
 
   func retire(
-    _ id: String, reason: APNsReason, rejectedAtMs: Int64?, in transaction: WriteTransaction
+    _ id: String, token: DeviceToken?, reason: APNsReason, rejectedAtMs: Int64?, in transaction: WriteTransaction
   ) throws -> Bool {
     let found = try transaction.queryOne(TokenRow.oneSQL, [.text(id)], TokenRow.row)
-    guard let row = found, row.state != .retired else { return false }
+    guard let row = found, row.state != .retired, token == nil || row.deviceToken == token else { return false }
     if let rejectedAtMs, row.registeredMs > rejectedAtMs { return false }
     try transaction.execute(
       TokenRow.retireSQL,

@@ -27,6 +27,8 @@ struct TokenRow: Sendable, Hashable {
     registered_at_ms, used_at_ms, state, retired_at_ms, retire_reason
     """
   static let oneSQL = "SELECT \(columns) FROM push_tokens WHERE token_id = $1"
+  /// What delivery needs; a channel's id is no device's token.
+  static let deliverySQL = "SELECT state, token, registered_at_ms FROM push_tokens WHERE token_id = $1 AND kind < 4"
   static let placeSQL = """
     SELECT \(columns) FROM push_tokens
     WHERE user_id = $1 AND kind = $2 AND app = $3 AND subject = $4 AND installation_id = $5 AND generation = $6

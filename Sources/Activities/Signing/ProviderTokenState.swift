@@ -29,6 +29,8 @@ struct ProviderTokenState: Sendable, Hashable {
   }
 
   private(set) var issued: Issued?
+  /// APNs has called it expired, too early for a new one: the next is issued as soon as it may be.
+  private var isRejected = false
   private let limits: Limits
 
   init(_ issued: Issued? = nil, limits: Limits = Limits()) {
@@ -38,26 +40,28 @@ struct ProviderTokenState: Sendable, Hashable {
 
   /// The token to use; nil when one must be issued first.
   func current(wallMs: Int64, steadyMs: Int64) -> String? {
-    guard let issued, let ageMs = ageMs(wallMs: wallMs, steadyMs: steadyMs), ageMs < limits.renewAfterMs else {
-      return nil
-    }
+    guard let issued, let ageMs = ageMs(wallMs: wallMs, steadyMs: steadyMs), ageMs < lifetimeMs else { return nil }
     return issued.token
   }
 
   /// In how many milliseconds the token will be renewed; 0 when it must be now.
   func renewsInMs(wallMs: Int64, steadyMs: Int64) -> Int64 {
     guard let ageMs = ageMs(wallMs: wallMs, steadyMs: steadyMs) else { return 0 }
-    return max(0, limits.renewAfterMs - ageMs)
+    return max(0, lifetimeMs - ageMs)
   }
 
   mutating func issue(_ token: String, wallMs: Int64, steadyMs: Int64) {
     issued = Issued(token: token, issuedAtMs: wallMs, steadyMs: steadyMs)
+    isRejected = false
   }
 
+  private var lifetimeMs: Int64 { isRejected ? limits.spacingMs : limits.renewAfterMs }
+
   /// APNs says that a token has expired.
-  func rejected(_ token: String, wallMs: Int64, steadyMs: Int64) -> Rejection {
+  mutating func rejected(_ token: String, wallMs: Int64, steadyMs: Int64) -> Rejection {
     guard let issued else { return .issue }
     if issued.token != token { return .useCurrent }
+    isRejected = true
     guard let ageMs = ageMs(wallMs: wallMs, steadyMs: steadyMs), ageMs < limits.spacingMs else { return .issue }
     return .wait(ms: limits.spacingMs - ageMs)
   }

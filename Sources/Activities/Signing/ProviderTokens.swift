@@ -80,7 +80,7 @@ final class ProviderTokens: Sendable {
     case .wait(let ms): return wallMs() + ms
     case .issue:
       _ = try await issue(id) { state in
-        guard let state else { return true }
+        guard var state else { return true }
         return state.rejected(token, wallMs: self.wallMs(), steadyMs: self.steadyMs()) == .issue
       }
       return wallMs()

@@ -1,0 +1,340 @@
+import APNs
+import CampanileAPI
+import CampanileCodec
+import CampanileCrypto
+import CampanileRPC
+import CampanileStore
+import Foundation
+import NIOHTTP2
+import NIOPosix
+import Synchronization
+import Testing
+
+@testable import Activities
+
+/// The whole of delivery, real store and real connections, against a server that misbehaves: every lane's last state
+/// arrives, and none goes backwards.
+@Suite(.serialized) struct DeliveryFaultTests {
+  /// What a device would show: the newest state of each lane, and whether it ever went back.
+  private final class Devices: Sendable {
+    struct State {
+      var shown: [String: Int] = [:]
+      var backwards: [String] = []
+      var accepted = 0
+      var count = 0
+    }
+
+    let state = Mutex(State())
+
+    /// Bodies are `{"lane":"…","n":…}`.
+    func show(_ body: String) {
+      guard let object = try? JSONSerialization.jsonObject(with: Data(body.utf8)) as? [String: Any],
+        let lane = object["lane"] as? String, let number = object["n"] as? Int
+      else { return }
+      state.withLock { state in
+        state.accepted += 1
+        if number < state.shown[lane] ?? 0 { state.backwards.append("\(lane): \(number)") }
+        state.shown[lane] = number
+      }
+    }
+
+    func next() -> Int {
+      state.withLock { state in
+        state.count += 1
+        return state.count
+      }
+    }
+  }
+
+  private final class Fixture: Sendable {
+    let folder: String
+    let delivery: PushDelivery
+    let store: Store
+    let running: RunningDelivery
+
+    init(
+      _ server: APNsServer, folder: String,
+      configure: (inout PushDelivery.Configuration, inout StoreConfiguration) -> Void = { _, _ in }
+    ) throws {
+      self.folder = folder
+      var configuration = PushDelivery.Configuration(addedKeysDirectory: "\(folder)/added")
+      configuration.teamID = "TEAM123456"
+      configuration.keysDirectory = "\(folder)/keys"
+      configuration.limits.updateSpacingMs = 5
+      configuration.limits.routeWaitMsMax = 50
+      configuration.limits.pollMs = 50
+      configuration.backoff.baseMs = 10
+      configuration.backoff.capMs = 100
+      configuration.limits.attemptsMax = 100
+      configuration.sender.trustFile = server.certificatePath
+      configuration.sender.pool.tickMs = 20
+      configuration.sender.pool.breaker.pauseMs = 20
+      configuration.sender.pool.breaker.pauseMsMax = 100
+      configuration.sender.pool.connection.streams.answerTimeoutMs = 500
+      try configuration.endpoints.set("production=localhost:\(server.port)")
+      var store = StoreConfiguration(path: "\(folder)/activities.sqlite")
+      store.durability = .normal
+      configure(&configuration, &store)
+      let start = ContinuousClock.now
+      let delivery = PushDelivery(
+        configuration,
+        environment: .init(
+          nowMs: { Int64(Date().timeIntervalSince1970 * 1_000) },
+          steadyMs: { Int64((ContinuousClock.now - start) / .milliseconds(1)) },
+          random: { UInt64.random(in: .min ... .max) }, log: { _ in }))
+      store.onBegin = { delivery.board.begin() }
+      store.beforeCommit = { try delivery.board.complete($0) }
+      store.observer = { delivery.board.committed(isKept: $0.failure == nil) }
+      self.delivery = delivery
+      self.store = try Store(store, migrations: DeliveryMigrations.all)
+      running = try delivery.start(
+        store: self.store, registry: FakeRegistry(), group: MultiThreadedEventLoopGroup.singleton)
+    }
+
+    static func addKey(_ folder: String, _ keyID: String, apps: [String] = []) throws {
+      var key = SigningKey()
+      (key.keyId, key.teamId, key.apps) = (keyID, "TEAM123456", apps)
+      try SigningKeyFiles(directory: "\(folder)/keys", teamID: nil).write(
+        key, pem: ES256PrivateKey.generate().privatePEM())
+    }
+
+    func enqueue(_ lane: String, _ number: Int, app: String = "com.example.app") async throws {
+      let order = PushOrder(
+        lane: .activity(lane), kind: .update, userID: "u", activityID: lane, target: .token(lane), app: app,
+        environment: "production", pushType: .liveactivity, payload: Array(#"{"lane":"\#(lane)","n":\#(number)}"#.utf8),
+        dueMs: 0)
+      let queue = delivery.queue
+      _ = try await store.write { try queue.enqueue(order, in: $0) }
+    }
+
+    /// Waits until nothing is queued; a test's time limit ends it otherwise.
+    func drained() async throws {
+      while true {
+        let left = try store.readSingle { try $0.queryOne("SELECT count(*) FROM pushes") { try $0.integer(0) } }
+        if left == 0 { return }
+        try await Task.sleep(for: .milliseconds(10))
+      }
+    }
+
+    func accepted(app: String) throws -> Int64 {
+      try store.readSingle { transaction in
+        try transaction.query(
+          "SELECT count FROM push_statistics WHERE app = $1 AND measure = 'accepted'", [.text(app)]
+        ) { try $0.integer(0) }
+      }.reduce(0, +)
+    }
+
+    func close() async {
+      await running.finish(timeoutMs: 0)
+      await store.close()
+    }
+  }
+
+  private func withServer(
+    _ body: (APNsServer, String, Devices) async throws -> Void
+  ) async throws {
+    let folder = NSTemporaryDirectory() + "campanile-faults-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    let server = try await APNsServer.start(folder: folder)
+    do {
+      try Fixture.addKey(folder, "KEY1111111")
+      try await body(server, folder, Devices())
+    } catch {
+      Issue.record(error)
+    }
+    await server.stop()
+    try FileManager.default.removeItem(atPath: folder)
+  }
+
+  /// Updates 30 lanes 20 times and expects their last states.
+  private func runLanes(_ fixture: Fixture, _ devices: Devices) async throws {
+    let task = Task { await fixture.running.run() }
+    for number in 1...20 {
+      for lane in 0..<30 { try await fixture.enqueue("lane\(lane)", number) }
+      try await Task.sleep(for: .milliseconds(3))
+    }
+    try await fixture.drained()
+    task.cancel()
+    await task.value
+    let state = devices.state.withLock { $0 }
+    #expect(state.shown == Dictionary(uniqueKeysWithValues: (0..<30).map { ("lane\($0)", 20) }))
+    #expect(state.backwards.isEmpty)
+  }
+
+  @Test(.timeLimit(.minutes(1)), arguments: ["refusals", "goaway", "resets", "closes", "silence"])
+  func theLastStatesArrive(fault: String) async throws {
+    try await withServer { server, folder, devices in
+      server.script { seen in
+        let number = devices.next()
+        switch fault {
+        case "refusals" where number % 5 == 0: return .answer(503, #"{"reason":"ServiceUnavailable"}"#)
+        case "goaway" where number % 20 == 0:
+          devices.show(seen.body)
+          return .answerAndGoAway(200)
+        case "resets" where number % 7 == 0: return .reset(number % 2 == 0 ? .internalError : .refusedStream)
+        case "closes" where number % 50 == 0: return .closeConnection
+        case "silence" where number % 60 == 0: return .silence
+        default:
+          devices.show(seen.body)
+          return .answer(200, "")
+        }
+      }
+      let fixture = try Fixture(server, folder: folder)
+      try await runLanes(fixture, devices)
+      await fixture.close()
+    }
+  }
+
+  @Test(.timeLimit(.minutes(1))) func aServerThatIsGoneForAWhileLosesNothing() async throws {
+    try await withServer { server, folder, devices in
+      let accept: @Sendable (APNsServer.Seen) -> APNsServer.Action = { seen in
+        devices.show(seen.body)
+        return .answer(200, "")
+      }
+      server.script(accept)
+      let fixture = try Fixture(server, folder: folder)
+      let task = Task { await fixture.running.run() }
+      for lane in 0..<20 { try await fixture.enqueue("lane\(lane)", 1) }
+      try await fixture.drained()
+      await server.stop()
+      server.script { _ in .closeConnection }
+      for lane in 0..<20 { try await fixture.enqueue("lane\(lane)", 2) }
+      try await Task.sleep(for: .milliseconds(300))
+      let second = try await APNsServer.start(folder: folder, port: server.port, script: accept)
+      server.script(accept)
+      try await fixture.drained()
+      task.cancel()
+      await task.value
+      #expect(devices.state.withLock { $0.shown.values.allSatisfy { $0 == 2 } && $0.shown.count == 20 })
+      await fixture.close()
+      await second.stop()
+    }
+  }
+
+  @Test(.timeLimit(.minutes(1))) func aWrongKeyOfOneAppLeavesTheOther() async throws {
+    try await withServer { server, folder, devices in
+      try Fixture.addKey(folder, "WRONGKEY11", apps: ["com.example.wrong"])
+      server.script { seen in
+        if seen.headers["apns-topic"]?.hasPrefix("com.example.wrong") == true {
+          return .answer(403, #"{"reason":"InvalidProviderToken"}"#)
+        }
+        devices.show(seen.body)
+        return .answer(200, "")
+      }
+      let fixture = try Fixture(server, folder: folder) { configuration, _ in
+        configuration.sender.pool.breaker.pauseMs = 60_000
+      }
+      let task = Task { await fixture.running.run() }
+      for lane in 0..<50 { try await fixture.enqueue("w\(lane)", 1, app: "com.example.wrong") }
+      for lane in 0..<50 { try await fixture.enqueue("lane\(lane)", 1) }
+      while try fixture.accepted(app: "com.example.app") < 50 { try await Task.sleep(for: .milliseconds(5)) }
+      task.cancel()
+      await task.value
+      #expect(devices.state.withLock { $0.shown.count } == 50)
+      let refused = server.seen.count { $0.headers["apns-topic"]?.hasPrefix("com.example.wrong") == true }
+      let dead = try fixture.store.readSingle {
+        try $0.queryOne("SELECT count(*) FROM dead_letters") { try $0.integer(0) }
+      }
+      let waiting = try fixture.store.readSingle {
+        try $0.queryOne("SELECT count(*) FROM pushes") { try $0.integer(0) }
+      }
+      // What APNs was asked for is a dead letter, the rest waits behind the breaker; nothing is lost.
+      #expect((dead ?? 0) + (waiting ?? 0) == 50)
+      #expect(refused >= Int(dead ?? 0))
+      await fixture.close()
+    }
+  }
+
+  @Test(.timeLimit(.minutes(1))) func aFullDiskRefusesNewPushesAndLosesNone() async throws {
+    try await withServer { server, folder, devices in
+      server.script { seen in
+        devices.show(seen.body)
+        return .answer(200, "")
+      }
+      let full = try Fixture(server, folder: folder) { _, store in store.sizeBytesMax = 600_000 }
+      var accepted = 0
+      var refusal: StoreError?
+      for lane in 0..<20_000 where refusal == nil {
+        do {
+          try await full.enqueue("lane\(lane)", 1)
+          accepted += 1
+        } catch let error as StoreError {
+          refusal = error
+        }
+      }
+      #expect(refusal?.code == .diskFull)
+      // While nothing can be noted nothing need be sent; whatever is tried must not lose a push.
+      let task = Task { await full.running.run() }
+      try await Task.sleep(for: .milliseconds(300))
+      task.cancel()
+      await task.value
+      await full.close()
+      let roomy = try Fixture(server, folder: folder)
+      let second = Task { await roomy.running.run() }
+      try await roomy.drained()
+      second.cancel()
+      await second.value
+      #expect(devices.state.withLock { $0.shown.count } == accepted)
+      await roomy.close()
+    }
+  }
+
+  @Test(.timeLimit(.minutes(1))) func channelsAreMadeListedSentToAndDeleted() async throws {
+    try await withServer { server, folder, _ in
+      server.script { seen in
+        switch (seen.headers[":method"], seen.headers[":path"]) {
+        case ("POST", "/1/apps/com.example.app/channels"):
+          return .answerWithChannel(201, "dHN0LXNyY2gtY2hubA==")
+        case ("GET", "/1/apps/com.example.app/all-channels"):
+          return .answer(200, #"{"channels":["dHN0LXNyY2gtY2hubA==","b3RoZXI="]}"#)
+        case ("DELETE", _): return .answer(seen.headers["apns-channel-id"] == "b3RoZXI=" ? 204 : 400, "")
+        case ("POST", "/4/broadcasts/apps/com.example.app"): return .answer(200, "")
+        default: return .answer(404, #"{"reason":"BadPath"}"#)
+        }
+      }
+      let fixture = try Fixture(server, folder: folder)
+      let channels = BroadcastChannelsService(delivery: fixture.running, caller: fixture.running.caller)
+      let context = CallContext(
+        method: BroadcastChannelsServiceMethods.sendBroadcast,
+        principal: Principal(kind: .user, id: "operator", scopes: ["admin"]))
+      var create = CreateBroadcastChannelRequest()
+      (create.app, create.environment, create.storagePolicy) = ("com.example.app", "production", .mostRecent)
+      #expect(try await channels.createBroadcastChannel(create, context: context).channelId == "dHN0LXNyY2gtY2hubA==")
+      #expect(server.seen.last?.body == #"{"message-storage-policy":1,"push-type":"LiveActivity"}"#)
+      var list = ListBroadcastChannelsRequest()
+      (list.app, list.environment) = ("com.example.app", "production")
+      #expect(try await channels.listBroadcastChannels(list, context: context).channelIds.count == 2)
+      var delete = DeleteBroadcastChannelRequest()
+      (delete.app, delete.environment, delete.channelId) = ("com.example.app", "production", "b3RoZXI=")
+      _ = try await channels.deleteBroadcastChannel(delete, context: context)
+      delete.channelId = "bm9uZQ=="
+      let refused = await #expect(throws: RPCError.self) {
+        try await channels.deleteBroadcastChannel(delete, context: context)
+      }
+      #expect(refused?.reason == "APNS_REFUSED")
+
+      var send = SendBroadcastRequest()
+      (send.app, send.environment, send.channelId) = ("com.example.app", "production", "dHN0LXNyY2gtY2hubA==")
+      send.payload = try .init(json: #"{"aps":{"event":"update","timestamp":1,"content-state":{}}}"#)
+      let id = try await channels.sendBroadcast(send, context: context).apnsId
+      let task = Task { await fixture.running.run() }
+      try await fixture.drained()
+      task.cancel()
+      await task.value
+      let seen = try #require(server.seen.last)
+      #expect(seen.headers["apns-id"] == id)
+      #expect(seen.headers["apns-channel-id"] == "dHN0LXNyY2gtY2hubA==")
+      #expect(seen.headers["apns-push-type"] == "liveactivity")
+      #expect(seen.headers["apns-topic"] == nil)
+      for json in [#"{"aps":{"event":"start"}}"#, "{}", #"{"aps":5}"#] {
+        send.payload = try .init(json: json)
+        await #expect(throws: RPCError.self) { try await channels.sendBroadcast(send, context: context) }
+      }
+      let long = String(repeating: "x", count: APNsLimits.largePayloadBytesMax)
+      send.payload = try .init(json: #"{"aps":{"event":"update"},"x":"\#(long)"}"#)
+      let tooLong = await #expect(throws: RPCError.self) { try await channels.sendBroadcast(send, context: context) }
+      #expect(tooLong?.message.contains("33 bytes more") == true)
+      await fixture.close()
+    }
+  }
+}
