@@ -70,15 +70,16 @@ public final class ActivitiesComponent: Sendable {
       environment: .init(
         nowMs: environment.nowMs, steadyMs: environment.steadyMs, random: environment.random, log: environment.log))
     let reportBell = WatchBell()
+    let states = StateWriter(
+      pending: PendingUpdates(), queue: delivery.queue, board: board, clockMs: environment.nowMs)
     let store = try Store(
-      Self.listening(configuration.store, board, delivery.board, reportBell), migrations: ActivitiesMigrations.all)
+      Self.listening(configuration.store, states, delivery.board, reportBell), migrations: ActivitiesMigrations.all)
     let policy = ActivitiesPolicy(
       environments: Set(configuration.delivery.endpoints.push.keys), contentDates: configuration.contentDates,
       canSign: canSign ?? { delivery.hasRoute(app: $0, environment: $1) }, reportsDeliveries: reporter != nil)
     do {
       let repository = try await SQLiteActivitiesRepository(
-        store: store, limits: limits, policy: policy, board: board, queue: delivery.queue, clockMs: environment.nowMs,
-        random: environment.random)
+        store: store, limits: limits, policy: policy, states: states, random: environment.random)
       let running = try delivery.start(
         store: store, registry: repository, listener: AlertReportListener(), group: group, sender: sender)
       self.delivery = running
@@ -106,18 +107,21 @@ public final class ActivitiesComponent: Sendable {
 
   /// Lets the boards know of every commit.
   private static func listening(
-    _ configuration: StoreConfiguration, _ board: WakeBoard, _ deliveryBoard: DeliveryBoard,
-    _ reportBell: WatchBell
+    _ configuration: StoreConfiguration, _ states: StateWriter, _ deliveryBoard: DeliveryBoard, _ reportBell: WatchBell
   ) -> StoreConfiguration {
     var configuration = configuration
-    configuration.onBegin = { deliveryBoard.begin() }
+    configuration.onBegin = {
+      states.pending.begin()
+      deliveryBoard.begin()
+    }
     configuration.beforeCommit = { transaction in
+      try states.settle(transaction)
       try deliveryBoard.complete(transaction)
-      board.seal()
+      states.board.seal()
     }
     let observer = configuration.observer
     configuration.observer = { commit in
-      board.committed()
+      states.board.committed()
       deliveryBoard.committed(isKept: commit.failure == nil)
       reportBell.ring()
       observer?(commit)

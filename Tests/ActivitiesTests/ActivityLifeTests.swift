@@ -206,13 +206,47 @@ import Testing
     var last: Int64 = 0
     for jumpMs in [0, 0, 5_000, -86_400_000, 0, 200_000_000, -1_000] as [Int64] {
       fixture.advance(ms: jumpMs)
-      let activity = try await component.update("a", #"{"n":1}"#, user("anna"))
-      #expect(activity.apsTimestamp > last)
-      last = activity.apsTimestamp
+      _ = try await component.update("a", #"{"n":1}"#, user("anna"))
+      let sent = try await component.sendAll()
+      #expect(sent.count == 1 && sent[0].timestamp ?? 0 > last)
+      last = sent[0].timestamp ?? 0
       await component.close()
       component = try await fixture.open()
     }
-    #expect(try component.queued().count == 1)
+    await component.close()
+  }
+
+  @Test func manyUnsentStatesDoNotDriveTheTimestampAhead() async throws {
+    let fixture = Fixture()
+    let component = try await fixture.open()
+    _ = try await component.start(local("a"), user("anna"))
+    try await component.register(token(.activityUpdate, hex(1), activity: "a"), user("anna"))
+    for number in 1...100 { _ = try await component.update("a", #"{"n":\#(number)}"#, user("anna")) }
+    let sent = try await component.sendAll()
+    #expect(sent.count == 1 && sent[0].timestamp == Fixture.startMs / 1_000 + 1)
+    // One that was tried may have reached the device.
+    _ = try await component.update("a", #"{"n":101}"#, user("anna"))
+    _ = try await component.store.write { try $0.execute("UPDATE pushes SET attempts = 1") }
+    _ = try await component.update("a", #"{"n":102}"#, user("anna"))
+    #expect(try component.queued().map(\.timestamp) == [Fixture.startMs / 1_000 + 3])
+    await component.close()
+  }
+
+  @Test func updatesOfOneCommitAreEachChecked() async throws {
+    let component = try await Fixture().open()
+    _ = try await component.start(local("a"), user("anna"))
+    try await component.register(token(.activityUpdate, hex(1), activity: "a"), user("anna"))
+    let versions = try await withThrowingTaskGroup(of: String.self) { group in
+      for number in 1...200 {
+        group.addTask { try await component.update("a", #"{"n":\#(number)}"#, user("anna")).etag }
+      }
+      return try await group.reduce(into: Set<String>()) { $0.insert($1) }
+    }
+    #expect(versions.count == 200)
+    let last = try await component.get("a", user("anna"))
+    #expect(last.etag == "v201")
+    let queued = try component.queued()
+    #expect(queued.count == 1 && queued[0].payload.contains(last.contentState?.json ?? "?"))
     await component.close()
   }
 

@@ -10,10 +10,10 @@ extension SQLiteActivitiesRepository {
     _ id: String, user: String, _ decide: @escaping @Sendable (StoredActivity, Int64) throws -> ActivityChange?
   ) async throws -> StoredActivity {
     try await storeWrite { transaction in
-      let activity = try find(id, user: user, transaction)
+      let activity = try current(id, user: user, transaction)
       guard activity.isLive else { throw RPCError.activityEnded() }
       guard let change = try decide(activity, clockMs()) else { return activity }
-      return try apply(change, to: activity, transaction)
+      return try update(activity, change, transaction)
     }
   }
 
@@ -25,9 +25,9 @@ extension SQLiteActivitiesRepository {
       results.reserveCapacity(entries.count)
       for entry in entries {
         do {
-          // A refused entry has changed nothing: `apply` checks first.
-          let activity = try find(entry.id, user: user, transaction)
-          results.append(.success(try apply(entry.change.get(), to: activity, transaction)))
+          // A refused entry has changed nothing: checks come first.
+          let activity = try current(entry.id, user: user, transaction)
+          results.append(.success(try update(activity, entry.change.get(), transaction)))
         } catch let failure as RPCError {
           results.append(.failure(failure.inside(entry.path)))
         }
@@ -36,30 +36,64 @@ extension SQLiteActivitiesRepository {
     }
   }
 
-  /// Keeps a change with its push and its log entry. All checks come before the first change.
-  func apply(
-    _ change: ActivityChange, to old: StoredActivity, _ transaction: WriteTransaction
+  /// As it is in this commit.
+  private func current(_ id: String, user: String, _ transaction: ReadTransaction) throws -> StoredActivity {
+    try states.pending.entry(id, user: user)?.activity ?? find(id, user: user, transaction)
+  }
+
+  /// A new state, which is written with the last one of this commit. What is more than a state is written at once.
+  private func update(
+    _ old: StoredActivity, _ change: ActivityChange, _ transaction: WriteTransaction
   ) throws -> StoredActivity {
-    guard Etag.allows(change.etag, version: old.version) else {
-      throw RPCError.etagMismatch(field: "etag", current: Etag.text(version: old.version))
+    guard change.end == nil, change.alert == nil, change.driver == nil, !transaction.isUndoneAlone else {
+      try states.settle(transaction)
+      return try apply(change, to: find(old.id, user: old.user, transaction), transaction)
     }
-    guard old.isLive else { throw RPCError.activityEnded() }
     let nowMs = clockMs()
+    let lastTimestamp = states.pending.entry(old.id, user: old.user)?.lastTimestamp ?? old.apsTimestamp
+    var activity = try changed(old, change, nowMs: nowMs)
+    activity.apsTimestamp = max(lastTimestamp, nowMs / 1_000)
+    _ = try payload(change, of: activity, nowMs: nowMs)
+    guard queue.board.queuedCount < queue.limits.queuedMax else {
+      throw RPCError(
+        .resourceExhausted, "too many pushes wait", reason: "PUSHES_EXHAUSTED",
+        errorMetadata: ["limit": "\(queue.limits.queuedMax)"], retryAfterMs: 1_000)
+    }
+    // Last: what has failed leaves nothing behind.
+    states.pending.put(.init(activity: activity, change: change, lastTimestamp: lastTimestamp))
+    return activity
+  }
+
+  /// What a change makes of an activity. Throws ABORTED, reason `ETAG_MISMATCH`, and FAILED_PRECONDITION, reason
+  /// `ACTIVITY_ENDED`.
+  private func changed(
+    _ old: StoredActivity, _ change: ActivityChange, nowMs: Int64
+  ) throws(RPCError) -> StoredActivity {
+    guard Etag.allows(change.etag, version: old.version) else {
+      throw .etagMismatch(field: "etag", current: Etag.text(version: old.version))
+    }
+    guard old.isLive else { throw .activityEnded() }
     var activity = old
     activity.version += 1
     activity.updatedMs = max(nowMs, old.updatedMs)
-    activity.apsTimestamp = PushClock.next(after: old.apsTimestamp, nowMs: nowMs)
     if let state = change.contentState { activity.contentState = state }
     if let score = change.relevanceScore { activity.relevanceScore = score }
     // It belongs to the state that it came with.
     activity.staleMs = change.staleMs
     if let driver = change.driver { activity.driver = driver }
+    return activity
+  }
+
+  /// Keeps a change with its push and its log entry. All checks come before the first change.
+  func apply(
+    _ change: ActivityChange, to old: StoredActivity, _ transaction: WriteTransaction
+  ) throws -> StoredActivity {
+    let nowMs = clockMs()
+    var activity = try changed(old, change, nowMs: nowMs)
+    activity.apsTimestamp = PushClock.next(after: old.apsTimestamp, nowMs: nowMs)
     let payload = try payload(change, of: activity, nowMs: nowMs)
-    if let end = change.end {
-      try ActivityRow.writeState(activity, transaction)
-      return try finish(activity, end, payload, change, transaction)
-    }
     try ActivityRow.writeState(activity, transaction)
+    if let end = change.end { return try finish(activity, end, payload, change, transaction) }
     if activity.driver != old.driver { try setDriverTimers(activity, transaction) }
     if activity.status == .active {
       try push(payload, change.alert == nil ? .update : .alert, of: activity, change, transaction)
@@ -69,42 +103,19 @@ extension SQLiteActivitiesRepository {
   }
 
   /// Throws INVALID_ARGUMENT, reason `PAYLOAD_TOO_LARGE`.
-  func payload(_ change: ActivityChange, of activity: StoredActivity, nowMs: Int64) throws -> [UInt8] {
-    let payload = PushPayload(
-      event: change.end == nil ? .update : .end, timestamp: activity.apsTimestamp,
-      contentState: activity.contentState.json, staleMs: activity.staleMs, relevanceScore: activity.relevanceScore,
-      dismissalSeconds: change.end?.dismissal.seconds(endMs: nowMs), alert: change.alert
-    ).bytes()
-    let limit =
-      activity.channelID.isEmpty ? APNsLimits.payloadBytesMax : APNsLimits.largePayloadBytesMax
+  func payload(_ change: ActivityChange, of activity: StoredActivity, nowMs: Int64) throws(RPCError) -> [UInt8] {
+    let payload = StateWriter.payload(change, of: activity, endMs: nowMs)
+    let limit = activity.channelID.isEmpty ? APNsLimits.payloadBytesMax : APNsLimits.largePayloadBytesMax
     guard payload.count <= limit else {
-      throw RPCError.payloadTooLarge("contentState", sizeBytes: payload.count, limit: limit)
+      throw .payloadTooLarge("contentState", sizeBytes: payload.count, limit: limit)
     }
     return payload
   }
 
-  /// Queues a push to every device that shows the activity, or to its channel.
   func push(
     _ payload: [UInt8], _ kind: PushKind, of activity: StoredActivity, _ change: ActivityChange,
     _ transaction: WriteTransaction
   ) throws {
-    let nowMs = clockMs()
-    // Until it would be gone from the Lock Screen APNs keeps the newest for a device that is off.
-    let expirationMs = (activity.endedMs ?? activity.expireMs) + Int64(APNsLimits.dismissalSecondsMax) * 1_000
-    func order(_ lane: PushLane, _ kind: PushKind, _ target: PushTarget) -> PushOrder {
-      PushOrder(
-        lane: lane, kind: kind, userID: activity.user, activityID: activity.id, target: target, app: activity.app,
-        environment: activity.environment, pushType: .liveactivity, priority: change.priority, payload: payload,
-        expirationMs: expirationMs, traceParent: change.traceParent, dueMs: nowMs)
-    }
-    if !activity.channelID.isEmpty {
-      let lane = PushLane.channel(activity.channelID)
-      _ = try queue.enqueue(order(lane, .broadcast, .channel(activity.channelID)), in: transaction)
-      return
-    }
-    for id in activity.tokenIDs {
-      // The token's row stays the same when the device gets another token: it stands for the activity on one device.
-      _ = try queue.enqueue(order(.activity(id), kind, .token(id)), in: transaction)
-    }
+    try states.push(payload, kind, of: activity, change, transaction)
   }
 }

@@ -14,7 +14,7 @@ extension SQLiteActivitiesRepository {
   static let deleteEndSQL = "DELETE FROM scheduled_ends WHERE user_id = $1 AND id = $2"
 
   func end(_ request: EndActivityRequest, _ end: PlannedEnd, user: String) async throws -> StoredActivity {
-    try await storeWrite { transaction in
+    try await write { transaction in
       let activity = try find(request.activityId, user: user, transaction)
       guard activity.isLive else { return activity }
       guard let endAtMs = end.endAtMs else { return try apply(end.change, to: activity, transaction) }
@@ -93,7 +93,7 @@ extension SQLiteActivitiesRepository {
     var ended = 0
     // Bounded by the live ones there may be.
     for _ in 0...(limits.activitiesPerUserMax / batch) {
-      let count = try await storeWrite { transaction in
+      let count = try await write { transaction in
         let live = try transaction.query(Self.liveSQL, [.text(user), .int(batch)], ActivityRow.activity)
         for activity in live {
           _ = try end(activity, .init(reason: .requested, dismissal: .immediate), transaction)

@@ -101,7 +101,7 @@ extension SQLiteActivitiesRepository {
     _ kind: ActivityDriver.Kind, app: String, subject: String?, user: String,
     _ decide: @escaping @Sendable (StoredActivity, Int64) throws -> ActivityChange?
   ) async throws -> [StoredActivity] {
-    try await storeWrite { transaction in
+    try await write { transaction in
       let nowMs = clockMs()
       return try driven(kind, app: app, subject: subject, user: user, transaction).map { activity in
         guard let change = try decide(activity, nowMs) else { return activity }

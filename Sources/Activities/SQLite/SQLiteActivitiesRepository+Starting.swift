@@ -11,7 +11,7 @@ extension SQLiteActivitiesRepository {
   static let startExpirationMs: Int64 = 3_600_000
 
   func start(_ draft: ActivityDraft, user: String, repeatable: RepeatableRequest?) async throws -> Activity {
-    try await storeWrite { transaction in
+    try await write { transaction in
       if let reply = try replayed(StartActivityResponse.self, repeatable, transaction), let activity = reply.activity {
         return activity
       }

@@ -11,7 +11,7 @@ extension SQLiteActivitiesRepository: PushTokensRepository {
   private static let touchMs: Int64 = 24 * 3_600_000
 
   func register(_ draft: TokenDraft, user: String) async throws -> (token: PushTokenInfo, isSuperseded: Bool) {
-    try await storeWrite { transaction in
+    try await write { transaction in
       let nowMs = clockMs()
       let timeMs = min(draft.timeMs ?? nowMs, nowMs + Self.clockSkewMs)
       let activity = draft.kind == .update ? try self.activity(of: draft, user: user, transaction) : nil
@@ -159,7 +159,7 @@ extension SQLiteActivitiesRepository: PushTokensRepository {
   }
 
   func deleteToken(_ id: String, user: String) async throws {
-    try await storeWrite { transaction in
+    try await write { transaction in
       let row = try transaction.queryOne(TokenRow.oneSQL, [.text(id)], TokenRow.row)
       guard let row, row.user == user else { return }
       try remove(row, transaction)

@@ -21,7 +21,7 @@ extension SQLiteActivitiesRepository {
 
   func put(_ summary: UnreadSummary, sequence: Int64, user: String) async throws -> (isNew: Bool, activities: Int) {
     let payload = summary.jsonUTF8Bytes()
-    return try await storeWrite { transaction in
+    return try await write { transaction in
       let nowMs = clockMs()
       let changed = try transaction.execute(
         Self.putSummarySQL, [.text(user), .integer(sequence), .integer(nowMs), .blob(payload)])
@@ -68,7 +68,7 @@ extension SQLiteActivitiesRepository {
   }
 
   func send(_ alert: AlertDraft) async throws -> [String]? {
-    try await storeWrite { transaction in
+    try await write { transaction in
       let nowMs = clockMs()
       let isNew = try transaction.acceptOnce(
         source: Self.alertSource, messageID: "\(alert.user)/\(alert.id)", nowMs: nowMs)

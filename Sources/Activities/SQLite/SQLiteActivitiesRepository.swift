@@ -14,23 +14,34 @@ struct SQLiteActivitiesRepository: ActivitiesRepository, StoreBacked {
   let clockMs: @Sendable () -> Int64
   let board: WakeBoard
   let queue: PushQueue
+  /// What the updates of a commit share; its `settle` runs before every commit.
+  let states: StateWriter
   /// Names this database's change log in resume tokens.
   let epoch: UInt64
 
   /// `random` names a new database's log and fills ids.
   init(
-    store: Store, limits: ActivitiesLimits, policy: ActivitiesPolicy, board: WakeBoard, queue: PushQueue,
-    clockMs: @escaping @Sendable () -> Int64, random: @escaping @Sendable () -> UInt64
+    store: Store, limits: ActivitiesLimits, policy: ActivitiesPolicy, states: StateWriter,
+    random: @escaping @Sendable () -> UInt64
   ) async throws {
     self.store = store
     self.limits = limits
     self.policy = policy
-    self.board = board
-    self.queue = queue
-    self.clockMs = clockMs
+    self.states = states
+    board = states.board
+    queue = states.queue
+    clockMs = states.clockMs
     ids = SortableIDGenerator(clockMs: clockMs, random: random)
     let candidate = random()
     epoch = try await store.write { try $0.logEpoch(in: "activities_meta", candidate: candidate) }
+  }
+
+  /// A write that looks at activities, and so lets the updates before it in the same commit be written first.
+  func write<T: Sendable>(_ body: @escaping @Sendable (WriteTransaction) throws -> T) async throws -> T {
+    try await storeWrite { transaction in
+      try states.settle(transaction)
+      return try body(transaction)
+    }
   }
 
   func find(_ id: String, user: String, _ transaction: ReadTransaction) throws -> StoredActivity {

@@ -46,7 +46,7 @@ extension SQLiteActivitiesRepository {
 
   /// Puts a timer off that could not be run, so that it does not stand before the others.
   func putOff(_ timer: DueTimer, toMs: Int64) async throws {
-    _ = try await storeWrite { transaction in
+    _ = try await write { transaction in
       try transaction.execute(
         TimerTable.setSQL,
         [.text(timer.user), .text(timer.activityID), .integer(timer.kind.rawValue), .integer(toMs)])

@@ -30,7 +30,7 @@ struct TimerLoop: Sendable {
 
   private func run(_ timers: [DueTimer]) async throws {
     do {
-      try await repository.storeWrite { transaction in
+      try await repository.write { transaction in
         for timer in timers { try repository.run(timer, transaction) }
       }
     } catch let error as CancellationError {
