@@ -40,6 +40,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+    .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
     .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0"),
     .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
@@ -70,11 +71,30 @@ let package = Package(
       swiftSettings: settings),
     .target(name: "APNs", swiftSettings: settings),
     .testTarget(name: "APNsTests", dependencies: ["APNs"], swiftSettings: settings),
+    .target(
+      name: "Activities",
+      dependencies: [
+        "APNs", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileService", "CampanileStore",
+        log, .product(name: "NIOHPACK", package: "swift-nio-http2"),
+        .product(name: "NIOHTTP2", package: "swift-nio-http2"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
+        .product(name: "NIOTLS", package: "swift-nio"),
+      ] + nio,
+      swiftSettings: settings),
+    .testTarget(
+      name: "ActivitiesTests",
+      dependencies: [
+        "Activities", "APNs", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileService",
+        "CampanileStore",
+      ] + nio,
+      swiftSettings: settings),
     .target(name: "Echo", dependencies: ["CampanileAPI", "CampanileCodec", "CampanileRPC"], swiftSettings: settings),
+    .target(
+      name: "CampanileService",
+      dependencies: ["CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileStore"], swiftSettings: settings),
     .target(
       name: "Notifications",
       dependencies: [
-        "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileStore",
+        "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileService", "CampanileStore",
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "NIOHTTP1", package: "swift-nio"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ] + nio,
@@ -88,7 +108,7 @@ let package = Package(
     .testTarget(
       name: "NotificationsTests",
       dependencies: [
-        "Notifications", "CampanileAPI", "CampanileCodec", "CampanileRPC", "CampanileStore",
+        "Notifications", "CampanileAPI", "CampanileCodec", "CampanileRPC", "CampanileService", "CampanileStore",
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ],
       swiftSettings: settings),

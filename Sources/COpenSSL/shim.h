@@ -1,9 +1,16 @@
 #ifndef CAMPANILE_COPENSSL_SHIM_H
 #define CAMPANILE_COPENSSL_SHIM_H
 
+#include <openssl/bio.h>
 #include <openssl/crypto.h>
+#include <openssl/ec.h>
+#include <openssl/ecdsa.h>
+#include <openssl/err.h>
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <openssl/pem.h>
 #include <openssl/rand.h>
+#include <openssl/x509.h>
 #include <openssl/x509v3.h>
 
 #endif

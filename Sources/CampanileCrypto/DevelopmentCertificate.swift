@@ -18,8 +18,8 @@ public struct DevelopmentCertificate: Sendable {
   public static func make(
     commonName: String, names: [String], validDays: Int
   ) throws(CryptoError) -> DevelopmentCertificate {
-    let authorityKey = try KeyPair()
-    let key = try KeyPair()
+    let authorityKey = try PEMKey.generate()
+    let key = try PEMKey.generate()
     let authority = try Builder(
       commonName: "\(commonName) authority", key: authorityKey, validDays: validDays, issuer: nil,
       signedBy: authorityKey,
@@ -35,28 +35,7 @@ public struct DevelopmentCertificate: Sendable {
         (NID_authority_key_identifier, "keyid"), (NID_subject_alt_name, names.joined(separator: ",")),
       ])
     return DevelopmentCertificate(
-      certificatePEM: try leaf.pem(), authorityPEM: try authority.pem(), keyPEM: try key.pem())
-  }
-
-  /// A new P-256 key.
-  private final class KeyPair {
-    let pointer: OpaquePointer
-
-    init() throws(CryptoError) {
-      guard let context = EVP_PKEY_CTX_new_id(EVP_PKEY_EC, nil) else { throw DevelopmentCertificate.failure("a key") }
-      defer { EVP_PKEY_CTX_free(context) }
-      var made: OpaquePointer?
-      guard EVP_PKEY_keygen_init(context) == 1, EVP_PKEY_CTX_set_group_name(context, "P-256") == 1,
-        EVP_PKEY_keygen(context, &made) == 1, let made
-      else { throw DevelopmentCertificate.failure("a key") }
-      pointer = made
-    }
-
-    deinit { EVP_PKEY_free(pointer) }
-
-    func pem() throws(CryptoError) -> String {
-      try DevelopmentCertificate.text { PEM_write_bio_PKCS8PrivateKey($0, pointer, nil, nil, 0, nil, nil) }
-    }
+      certificatePEM: try leaf.pem(), authorityPEM: try authority.pem(), keyPEM: String(decoding: try key.pkcs8(), as: UTF8.self))
   }
 
   /// A signed certificate.
@@ -64,7 +43,7 @@ public struct DevelopmentCertificate: Sendable {
     let pointer: OpaquePointer
 
     init(
-      commonName: String, key: KeyPair, validDays: Int, issuer: Builder?, signedBy signer: KeyPair,
+      commonName: String, key: PEMKey, validDays: Int, issuer: Builder?, signedBy signer: PEMKey,
       extensions: [(Int32, String)]
     ) throws(CryptoError) {
       guard let certificate = X509_new() else { throw DevelopmentCertificate.failure("a certificate") }

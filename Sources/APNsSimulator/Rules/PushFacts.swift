@@ -38,9 +38,9 @@ enum ProviderFacts: Sendable, Hashable {
   /// It is no provider token; why.
   case malformed(String)
   /// No key with its `kid` and `iss` is known.
-  case unknownKey(ProviderToken)
-  case wrongSignature(ProviderToken)
-  case verified(ProviderToken, SigningKey)
+  case unknownKey(ProviderClaims)
+  case wrongSignature(ProviderClaims)
+  case verified(ProviderClaims, SigningKey)
 }
 
 /// The last provider token of a connection or key.

@@ -3,7 +3,7 @@ import APNs
 extension PushRules {
   /// The key that a request may push with. Throws the refusal of its provider token.
   static func provider(_ facts: PushFacts, limits: SimulatorLimits) throws(Refusal) -> SigningKey {
-    let token: ProviderToken
+    let token: ProviderClaims
     let key: SigningKey
     switch facts.provider {
     case .missing: throw Refusal(.missingProviderToken, "authorization is missing")
@@ -36,7 +36,7 @@ extension PushRules {
   }
 
   /// A connection is for one team and one key.
-  private static func checkConnection(_ facts: PushFacts, _ token: ProviderToken) throws(Refusal) {
+  private static func checkConnection(_ facts: PushFacts, _ token: ProviderClaims) throws(Refusal) {
     guard let first = facts.connectionIssue else { return }
     guard first.teamID == token.teamID else {
       throw Refusal(.invalidProviderToken, "the connection is for team \(first.teamID)")

@@ -34,7 +34,7 @@ struct SigningKeyring: Sendable {
 
   /// Adds or replaces a key. Throws `CryptoError` when its PEM is not that of a P-256 public key.
   mutating func add(_ key: SigningKey) throws(CryptoError) {
-    let publicKey = try ES256PublicKey(pem: key.publicKeyPEM, name: key.keyID)
+    let publicKey = try ES256PublicKey(pem: Array(key.publicKeyPEM.utf8), source: "key \(key.keyID)")
     keys[key.keyID] = Entry(key: key, publicKey: publicKey, lastIssue: keys[key.keyID]?.lastIssue)
     judged.removeAll()
   }
@@ -51,17 +51,17 @@ struct SigningKeyring: Sendable {
     if let known = judged[authorization] { return known }
     let facts = examine(authorization)
     if judged.count >= Self.judgedMax { judged.removeAll() }
-    if authorization.utf8.count <= ProviderToken.fieldBytesMax { judged[authorization] = facts }
+    if authorization.utf8.count <= ProviderClaims.fieldBytesMax { judged[authorization] = facts }
     return facts
   }
 
   private func examine(_ authorization: String) -> ProviderFacts {
-    do throws(ProviderTokenError) {
-      let signed = try ProviderToken.parse(authorization)
+    do throws(ProviderClaimsError) {
+      let signed = try ProviderClaims.parse(authorization)
       guard let entry = keys[signed.token.keyID], entry.key.teamID == signed.token.teamID else {
         return .unknownKey(signed.token)
       }
-      guard entry.publicKey.isValid(signature: signed.signature, for: signed.signingInput) else {
+      guard (try? entry.publicKey.isValid(signed.signature, for: signed.signingInput)) == true else {
         return .wrongSignature(signed.token)
       }
       return .verified(signed.token, entry.key)

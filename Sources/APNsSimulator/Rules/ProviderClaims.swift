@@ -2,9 +2,9 @@ import APNs
 import CampanileCodec
 import CampanileCrypto
 
-/// A provider token: a JSON Web Token with the header `alg`, `kid` and the claims `iss`, `iat` (RFC 7519; "Establishing a
+/// What a provider token says: a JSON Web Token with the header `alg`, `kid` and the claims `iss`, `iat` (RFC 7519; "Establishing a
 /// token-based connection to APNs").
-struct ProviderToken: Sendable, Hashable {
+struct ProviderClaims: Sendable, Hashable {
   var keyID: String
   var teamID: String
   var issuedAtSeconds: Int64
@@ -14,42 +14,43 @@ struct ProviderToken: Sendable, Hashable {
 
   /// A token with what its signature is checked with.
   struct Signed: Sendable, Hashable {
-    var token: ProviderToken
+    var token: ProviderClaims
     var signingInput: [UInt8]
-    /// r and s, 32 bytes each (RFC 7518 section 3.4).
-    var signature: [UInt8]
+    var signature: ES256Signature
   }
 
   /// Reads the value of `authorization`. Throws what is wrong with it, in words.
-  static func parse(_ field: String) throws(ProviderTokenError) -> Signed {
-    guard field.utf8.count <= fieldBytesMax else { throw ProviderTokenError("longer than \(fieldBytesMax) bytes") }
+  static func parse(_ field: String) throws(ProviderClaimsError) -> Signed {
+    guard field.utf8.count <= fieldBytesMax else { throw ProviderClaimsError("longer than \(fieldBytesMax) bytes") }
     guard field.prefix(APNsHeader.bearer.count).lowercased() == APNsHeader.bearer else {
-      throw ProviderTokenError("authorization does not begin with \(APNsHeader.bearer)")
+      throw ProviderClaimsError("authorization does not begin with \(APNsHeader.bearer)")
     }
     let text = field.dropFirst(APNsHeader.bearer.count)
     let parts = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-    guard parts.count == 3 else { throw ProviderTokenError("not three parts") }
+    guard parts.count == 3 else { throw ProviderClaimsError("not three parts") }
     guard let header = Base64URL.decode(parts[0]), let claims = Base64URL.decode(parts[1]),
-      let signature = Base64URL.decode(parts[2])
-    else { throw ProviderTokenError("a part is not base64url") }
-    guard signature.count == 64 else { throw ProviderTokenError("the signature has \(signature.count) bytes, not 64") }
+      let raw = Base64URL.decode(parts[2])
+    else { throw ProviderClaimsError("a part is not base64url") }
+    guard let signature = ES256Signature(raw: raw) else {
+      throw ProviderClaimsError("the signature has \(raw.count) bytes, not \(ES256Signature.sizeBytes)")
+    }
     let head = try members(header, "header")
     let body = try members(claims, "claims")
     guard head.texts["alg"] == ProviderTokenRules.algorithm else {
-      throw ProviderTokenError("alg is not \(ProviderTokenRules.algorithm)")
+      throw ProviderClaimsError("alg is not \(ProviderTokenRules.algorithm)")
     }
-    guard let keyID = head.texts["kid"], !keyID.isEmpty else { throw ProviderTokenError("kid is missing") }
-    guard let teamID = body.texts["iss"], !teamID.isEmpty else { throw ProviderTokenError("iss is missing") }
-    guard let issuedAt = body.numbers["iat"] else { throw ProviderTokenError("iat is not a whole number") }
+    guard let keyID = head.texts["kid"], !keyID.isEmpty else { throw ProviderClaimsError("kid is missing") }
+    guard let teamID = body.texts["iss"], !teamID.isEmpty else { throw ProviderClaimsError("iss is missing") }
+    guard let issuedAt = body.numbers["iat"] else { throw ProviderClaimsError("iat is not a whole number") }
     return Signed(
-      token: ProviderToken(keyID: keyID, teamID: teamID, issuedAtSeconds: issuedAt),
+      token: ProviderClaims(keyID: keyID, teamID: teamID, issuedAtSeconds: issuedAt),
       signingInput: Array("\(parts[0]).\(parts[1])".utf8), signature: signature)
   }
 
   /// The members that are strings and whole numbers.
   private static func members(
     _ json: [UInt8], _ part: String
-  ) throws(ProviderTokenError) -> (texts: [String: String], numbers: [String: Int64]) {
+  ) throws(ProviderClaimsError) -> (texts: [String: String], numbers: [String: Int64]) {
     let result = json.withUnsafeBytes { bytes in
       Result { () throws(ProtoJSONError) in
         var texts: [String: String] = [:]
@@ -72,13 +73,13 @@ struct ProviderToken: Sendable, Hashable {
         return (texts: texts, numbers: numbers)
       }
     }
-    guard case .success(let members) = result else { throw ProviderTokenError("the \(part) is not a JSON object") }
+    guard case .success(let members) = result else { throw ProviderClaimsError("the \(part) is not a JSON object") }
     return members
   }
 }
 
 /// What is wrong with a provider token.
-struct ProviderTokenError: Error, Sendable, Hashable {
+struct ProviderClaimsError: Error, Sendable, Hashable {
   var detail: String
   init(_ detail: String) { self.detail = detail }
 }
