@@ -72,6 +72,25 @@ let package = Package(
     .target(name: "APNs", swiftSettings: settings),
     .testTarget(name: "APNsTests", dependencies: ["APNs"], swiftSettings: settings),
     .target(
+      name: "APNsSimulator",
+      dependencies: [
+        "APNs", "CampanileCodec", "CampanileCrypto", "CampanileRuntime",
+        .product(name: "DequeModule", package: "swift-collections"),
+        .product(name: "NIOHPACK", package: "swift-nio-http2"), .product(name: "NIOHTTP2", package: "swift-nio-http2"),
+        .product(name: "NIOSSL", package: "swift-nio-ssl"),
+      ] + nio,
+      swiftSettings: settings),
+    .executableTarget(
+      name: "campanile-apns-simulator", dependencies: ["APNsSimulator", "CampanileRuntime", log],
+      path: "Sources/Executables/campanile-apns-simulator", swiftSettings: settings),
+    .testTarget(
+      name: "APNsSimulatorTests",
+      dependencies: [
+        "APNsSimulator", "APNs", "CampanileCodec", "CampanileCrypto", "CampanileRuntime",
+        .product(name: "NIOPosix", package: "swift-nio"),
+      ],
+      swiftSettings: settings),
+    .target(
       name: "Activities",
       dependencies: [
         "APNs", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileService", "CampanileStore",

@@ -49,6 +49,7 @@ struct Answer: Sendable, Hashable {
 final class Simulator: Sendable {
   let state: Mutex<State>
   let nowMs: @Sendable () -> Int64
+  let idleTimeoutMs: Int64
   private let makeID: @Sendable () -> String
 
   /// Everything that a simulator knows.
@@ -76,6 +77,7 @@ final class Simulator: Sendable {
     state = Mutex(
       State(limits: limits, log: PushLog(countMax: limits.loggedPushesMax), faults: FaultPlan(seed: seed)))
     self.nowMs = nowMs
+    idleTimeoutMs = limits.idleTimeoutMs
     self.makeID = makeID
   }
 
@@ -89,6 +91,40 @@ final class Simulator: Sendable {
     }
     connection = use
     return outcome
+  }
+}
+
+extension Simulator {
+  var limits: SimulatorLimits { state.withLock { $0.limits } }
+
+  /// Counts one more.
+  func count(_ counter: any WritableKeyPath<SimulatorStatistics, Int> & Sendable) {
+    state.withLock { $0.statistics[keyPath: counter] += 1 }
+  }
+
+  /// Adds or replaces a key. Throws `CryptoError` when its PEM is none, or `keysMax` keys are there.
+  func add(_ key: SigningKey) throws(CryptoError) {
+    try state.withLock { state throws(CryptoError) in
+      guard state.keyring.count < state.limits.keysMax else {
+        throw CryptoError(.keyUnsupported, "there are \(state.limits.keysMax) keys")
+      }
+      try state.keyring.add(key)
+    }
+  }
+
+  /// Takes what a journal says and continues it.
+  func resume(_ journal: Journal) { state.withLock { _ = $0.resume(journal) } }
+
+  /// Forgets everything but the keys and settings.
+  func reset() {
+    state.withLock { state in
+      state.devices = [:]
+      state.screens = [:]
+      state.channels = [:]
+      state.log.removeAll()
+      state.statistics = SimulatorStatistics()
+      state.faults.removeAll()
+    }
   }
 }
 

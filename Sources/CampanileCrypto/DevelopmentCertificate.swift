@@ -35,7 +35,8 @@ public struct DevelopmentCertificate: Sendable {
         (NID_authority_key_identifier, "keyid"), (NID_subject_alt_name, names.joined(separator: ",")),
       ])
     return DevelopmentCertificate(
-      certificatePEM: try leaf.pem(), authorityPEM: try authority.pem(), keyPEM: String(decoding: try key.pkcs8(), as: UTF8.self))
+      certificatePEM: try leaf.pem(), authorityPEM: try authority.pem(),
+      keyPEM: String(decoding: try key.pkcs8(), as: UTF8.self))
   }
 
   /// A signed certificate.

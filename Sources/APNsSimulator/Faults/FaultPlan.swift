@@ -23,6 +23,9 @@ struct FaultPlan: Sendable {
     return rules.count < count
   }
 
+  /// Removes those that will not happen any more.
+  mutating func removeEnded(nowMs: Int64) { rules.removeAll { $0.isOver(nowMs: nowMs) } }
+
   mutating func removeAll() { rules.removeAll() }
 
   /// What happens to a request: delays add up, and the first of the other faults counts.
