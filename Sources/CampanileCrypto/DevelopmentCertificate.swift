@@ -57,7 +57,8 @@ public struct DevelopmentCertificate: Sendable {
         X509_gmtime_adj(X509_getm_notAfter(certificate), validDays * day) != nil,
         X509_set_pubkey(certificate, key.pointer) == 1,
         X509_NAME_add_entry_by_txt(
-          X509_get_subject_name(certificate), "CN", MBSTRING_UTF8, Array(commonName.utf8), -1, -1, 0) == 1,
+          X509_get_subject_name(certificate), "CN", MBSTRING_UTF8, Array(commonName.utf8),
+          Int32(commonName.utf8.count), -1, 0) == 1,
         X509_set_issuer_name(certificate, X509_get_subject_name(issuer?.pointer ?? certificate)) == 1
       else { throw DevelopmentCertificate.failure("a certificate for \(commonName)") }
       var context = X509V3_CTX()
