@@ -12,6 +12,7 @@ final class APNsConnection: ChannelInboundHandler {
   typealias OutboundOut = HTTP2Frame
 
   private let simulator: Simulator
+  private let raw: RawFrameWriter
   private var use: ConnectionUse
   private var streams: [HTTP2StreamID: OpenStream] = [:]
   private var highestStream = HTTP2StreamID.rootStream
@@ -41,8 +42,9 @@ final class APNsConnection: ChannelInboundHandler {
   static let windowBytes = 16 << 20
   static let idleCheck = TimeAmount.seconds(10)
 
-  init(simulator: Simulator, number: Int) {
+  init(simulator: Simulator, number: Int, raw: RawFrameWriter) {
     self.simulator = simulator
+    self.raw = raw
     use = ConnectionUse(number: number)
   }
 
@@ -193,11 +195,8 @@ final class APNsConnection: ChannelInboundHandler {
     guard self.lastStream == nil else { return }
     let last = lastStream ?? highestStream
     self.lastStream = last
-    for id in streams.keys where id > last { streams[id] = nil }
-    write(
-      context,
-      HTTP2Frame(
-        streamID: .rootStream, payload: .goAway(lastStreamID: last, errorCode: .noError, opaqueData: nil)))
+    for id in streams.keys.filter({ $0 > last }) { streams[id] = nil }
+    raw.goAway(lastStream: last)
     closesWhenIdle = true
     closeIfIdle(context)
   }
@@ -249,6 +248,28 @@ final class APNsConnection: ChannelInboundHandler {
 
 extension HTTP2StreamID {
   fileprivate var isClientInitiated: Bool { Int(self).isMultiple(of: 2) == false }
+}
+
+/// Writes frames past the HTTP/2 handler: told of a GOAWAY, that one closes the connection when the sender, which cannot know
+/// yet, opens another stream.
+final class RawFrameWriter: ChannelOutboundHandler {
+  typealias OutboundIn = ByteBuffer
+  typealias OutboundOut = ByteBuffer
+  private var context: ChannelHandlerContext?
+
+  func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+  func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
+
+  /// GOAWAY with NO_ERROR (RFC 9113 section 6.8).
+  func goAway(lastStream: HTTP2StreamID) {
+    guard let context else { return }
+    var frame = context.channel.allocator.buffer(capacity: 17)
+    frame.writeBytes([0, 0, 8, 7, 0])
+    frame.writeInteger(UInt32(0))
+    frame.writeInteger(UInt32(truncatingIfNeeded: Int(lastStream)))
+    frame.writeInteger(UInt32(0))
+    context.write(wrapOutboundOut(frame), promise: nil)
+  }
 }
 
 /// Asks a connection to end with GOAWAY.

@@ -101,9 +101,10 @@ final class APNsServer: Sendable {
     return channel.eventLoop.makeCompletedFuture {
       let pipeline = channel.pipeline.syncOperations
       if fault == .refuse { return try pipeline.addHandler(ClosingHandler(simulator: simulator)) }
+      let raw = RawFrameWriter()
       try pipeline.addHandlers([
         NIOSSLServerHandler(context: fault == .untrusted ? untrustedTLS : tls), TLSFailureCounter(simulator: simulator),
-        Self.http2(limits), APNsConnection(simulator: simulator, number: number),
+        raw, Self.http2(limits), APNsConnection(simulator: simulator, number: number, raw: raw),
       ])
     }
   }
