@@ -94,11 +94,15 @@ let package = Package(
       name: "Activities",
       dependencies: [
         "APNs", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileService", "CampanileStore",
-        log, .product(name: "NIOHPACK", package: "swift-nio-http2"),
+        log, .product(name: "DequeModule", package: "swift-collections"), .product(name: "NIOHPACK", package: "swift-nio-http2"),
         .product(name: "NIOHTTP2", package: "swift-nio-http2"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
         .product(name: "NIOTLS", package: "swift-nio"),
       ] + nio,
       swiftSettings: settings),
+    .executableTarget(
+      name: "campanile-activities",
+      dependencies: ["Activities", "CampanileRuntime", "CampanileService", "CampanileStore", log],
+      path: "Sources/Executables/campanile-activities", swiftSettings: settings),
     .testTarget(
       name: "ActivitiesTests",
       dependencies: [
@@ -122,7 +126,8 @@ let package = Package(
       name: "campanile-echo", dependencies: ["CampanileRuntime", "Echo"], path: "Sources/Executables/campanile-echo",
       swiftSettings: settings),
     .executableTarget(
-      name: "campanile-notifications", dependencies: ["CampanileRuntime", "CampanileStore", "Notifications"],
+      name: "campanile-notifications",
+      dependencies: ["CampanileRuntime", "CampanileService", "CampanileStore", "Notifications"],
       path: "Sources/Executables/campanile-notifications", swiftSettings: settings),
     .testTarget(
       name: "NotificationsTests",

@@ -82,6 +82,10 @@ final class DeliveryBoard: Sendable {
     state.withLock { $0.statistics.add(measure, app: app, atMs: atMs, by: count) }
   }
 
+  /// The routes of all pushes; those that were there before are told at the start.
+  var allRoutes: [PushRouteKey: Int64] { state.withLock { $0.routes } }
+  func learn(_ routes: [PushRouteKey: Int64]) { state.withLock { $0.routes.merge(routes) { $1 } } }
+
   func knownRoute(_ key: PushRouteKey) -> Int64? { state.withLock { $0.routes[key] } }
   func seen(_ key: PushRouteKey, id: Int64) { state.withLock { $0.routesSeen[key] = id } }
 

@@ -6,8 +6,9 @@ struct DeliveryLimits: Sendable, Hashable {
   var queuedPerLaneMax = 1_000
   /// Pairs of app and environment. One more: RESOURCE_EXHAUSTED, reason `PUSH_ROUTES_EXHAUSTED`.
   var routesMax = 1_000
-  /// Pushes under way at the same time, over all routes.
-  var inFlightMax = 4_000
+  /// Pushes under way at the same time, over all routes. A route gets at most half of what is free, so that routes that
+  /// answer slowly leave something for the others.
+  var inFlightMax = 16_000
   /// Pushes that are read from the queue in one transaction.
   var takenPerRoundMax = 1_000
   /// Least time between two updates of one lane; what comes between is coalesced.

@@ -27,7 +27,8 @@ struct PushOrder: Sendable, Hashable {
   var dueMs: Int64
 }
 
-/// What has at most one push under way.
+/// What has at most one push under way. An activity on several devices may have one lane; its states replace each other by
+/// target.
 enum PushLane: Sendable, Hashable {
   case activity(String)
   case token(String)
@@ -47,7 +48,7 @@ enum PushLane: Sendable, Hashable {
 enum PushKind: Int64, Sendable, Hashable, CaseIterable {
   /// Starts an activity. Never replaced.
   case start = 1
-  /// A state: replaces the lane's unsent update, which counts as coalesced.
+  /// A state: replaces the lane's unsent update to the same target, which counts as coalesced.
   case update = 2
   /// The last state: replaces the lane's unsent updates.
   case end = 3

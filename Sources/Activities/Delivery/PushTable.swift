@@ -19,14 +19,14 @@ enum PushTable {
       priority = $7, payload = $8, expiration_ms = $9, collapse_id = $10, trace_parent = $11,
       due_ms = CASE WHEN attempts > 0 AND due_ms > $12 THEN due_ms ELSE $12 END, queued_at_ms = $13, attempts = 0,
       is_renewed = 0, last_reason = NULL
-    WHERE lane = $14 AND kind = $15 AND state <> 1
+    WHERE lane = $14 AND kind = $15 AND target_id = $5 AND state <> 1
     """
   static let insertSQL = """
     INSERT INTO pushes (lane, apns_id, state, route_id, kind, user_id, activity_id, target_kind, target_id, push_type,
       priority, payload, expiration_ms, collapse_id, trace_parent, due_ms, queued_at_ms, attempts, is_renewed)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, 0, 0)
     """
-  static let deleteStatesSQL = "DELETE FROM pushes WHERE lane = $1 AND kind = $2 AND state <> 1"
+  static let deleteStatesSQL = "DELETE FROM pushes WHERE lane = $1 AND kind = $2 AND target_id = $3 AND state <> 1"
   static let laneSQL = "SELECT count(*), max(apns_id) FROM pushes WHERE lane = $1"
   static let promoteSQL = """
     UPDATE pushes SET state = 0, due_ms = CASE WHEN due_ms > $2 THEN due_ms ELSE $2 END
@@ -94,7 +94,8 @@ enum PushTable {
   private static func dropStates(
     _ order: PushOrder, lane: String, queue: PushQueue, nowMs: Int64, in transaction: WriteTransaction
   ) throws {
-    let dropped = try transaction.execute(deleteStatesSQL, [.text(lane), .integer(PushKind.update.rawValue)])
+    let dropped = try transaction.execute(
+      deleteStatesSQL, [.text(lane), .integer(PushKind.update.rawValue), .text(order.target.id)])
     guard dropped > 0 else { return }
     queue.board.queued(-Int64(dropped))
     try queue.board.count(.coalesced, app: order.app, atMs: nowMs, by: Int64(dropped), in: transaction)
