@@ -64,6 +64,8 @@ public final class NotificationsComponent: Sendable {
       timers = TimerLoop(repository: repository, hub: hub) { runID, user in
         try await runner.retry(runID, user: user)
       }
+      // What an earlier process has left to be indexed or joined does not wait for a commit.
+      searchBell.ring()
     } catch {
       await store.close()
       throw error
@@ -91,7 +93,7 @@ public final class NotificationsComponent: Sendable {
   /// Deletes what the buckets' policies say, and drops what can no longer be restored or asked for.
   private func applyRetention(nowMs: Int64) async throws -> Int {
     try await RetentionJob(store: store, board: board).run(nowMs: nowMs)
-      + ExpiredRows(store: store, board: board).purge(nowMs: nowMs)
+      + ExpiredRows(store: store, board: board).purge(nowMs: nowMs) + SearchWords.tidy(store)
   }
 
   /// Waits for the next commit, brings the search index up to date and returns. To be called again and again; a search
