@@ -155,7 +155,8 @@ let package = Package(
     .target(
       name: "CampanileCLI",
       dependencies: [
-        "CampanileAPI", "CampanileCodec", "CampanileRPC", "CampanileStore", "CParentBound", argumentParser, protobuf,
+        "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileStore", "CParentBound",
+        argumentParser, protobuf,
         subprocess, .product(name: "SystemPackage", package: "swift-system"),
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),
       ],

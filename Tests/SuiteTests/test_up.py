@@ -14,9 +14,9 @@ from campanile import CLI, alive, environment, eventually
 def test_endpoints_file_says_where_everything_is(suite):
     path = suite.folder / "endpoints.json"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert set(suite.endpoints) == {"gateway", "notifications", "internalToken"}
+    assert set(suite.endpoints) == {"gateway", "notifications", "activities", "internalToken", "apns"}
     assert suite.endpoints["gateway"]["adminKey"].startswith("cmp_")
-    for name in ("gateway", "notifications"):
+    for name in ("gateway", "notifications", "activities"):
         for kind in ("rpc", "http"):
             with socket.create_connection(("127.0.0.1", suite.endpoints[name][kind]), 5):
                 pass
@@ -57,12 +57,12 @@ def test_dead_process_is_started_again_on_its_port(start):
     suite = start().wait_ready()
     key = suite.key("user/restart")
     bucket = suite.call("CreateBucket", {"bucket": {"name": "kept"}}, key)["bucket"]
-    for name in ("notifications", "gateway"):
+    for name in ("notifications", "activities", "apns-simulator", "gateway"):
         before = suite.children()
         os.kill(before[name], signal.SIGKILL)
         eventually(lambda: suite.children().get(name, before[name]) != before[name], f"{name} again")
-        other = ({"notifications", "gateway"} - {name}).pop()
-        assert suite.children()[other] == before[other] and alive(before[other])
+        for other in set(before) - {name}:
+            assert suite.children()[other] == before[other] and alive(before[other])
 
         def answers():
             result = suite.run("call", "GetBucket", json.dumps({"bucketId": bucket["id"]}), key=key)
@@ -76,7 +76,7 @@ def test_dead_process_is_started_again_on_its_port(start):
 def test_sigterm_ends_everything_and_removes_the_endpoints(start):
     suite = start().wait_ready()
     children = suite.children()
-    assert len(children) == 2 and all(alive(pid) for pid in children.values())
+    assert len(children) == 4 and all(alive(pid) for pid in children.values())
     began = time.monotonic()
     assert suite.stop(signal.SIGTERM) == 0
     assert time.monotonic() - began < 16
@@ -146,7 +146,7 @@ def test_taken_port_fails_the_start_with_a_reason(start, tmp_path):
             taken.listen()
             # The gateway gets the port that is taken; the others that the suite wants are free.
             base = taken.getsockname()[1]
-            if base > 60_000 or not all(is_free(base + offset) for offset in (1, 80, 100, 101)):
+            if base > 60_000 or not all(is_free(base + offset) for offset in (1, 2, 80, 90, 101, 102, 190)):
                 continue
             result = subprocess.run(
                 [CLI, "up", "--data-dir", str(tmp_path / "taken"), "--port-base", str(base)], capture_output=True,
