@@ -1,4 +1,5 @@
 import APNs
+import Synchronization
 import Testing
 
 @testable import APNsSimulator

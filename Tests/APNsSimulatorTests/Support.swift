@@ -1,5 +1,6 @@
 import APNs
 import CampanileCrypto
+import Synchronization
 import Testing
 
 @testable import APNsSimulator

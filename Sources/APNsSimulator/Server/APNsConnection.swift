@@ -268,7 +268,8 @@ final class RawFrameWriter: ChannelOutboundHandler {
     frame.writeInteger(UInt32(0))
     frame.writeInteger(UInt32(truncatingIfNeeded: Int(lastStream)))
     frame.writeInteger(UInt32(0))
-    context.write(wrapOutboundOut(frame), promise: nil)
+    // The HTTP/2 handler passes a flush on only when it has written something itself.
+    context.writeAndFlush(wrapOutboundOut(frame), promise: nil)
   }
 }
 
