@@ -107,7 +107,9 @@ public final class ActivitiesComponent: Sendable {
   }
 
   /// What a server offers to callers.
-  public var services: [any RPCService] { [activities, tokens, timers, rooms, unread, debugging] }
+  public var services: [any RPCService] {
+    [activities, tokens, timers, rooms, unread, debugging] + delivery.services(limits: limits)
+  }
 
   /// Open watches.
   public var watchCount: Int { activities.watchCount }

@@ -18,16 +18,26 @@ public struct ES256Signature: Sendable, Hashable {
   /// The signature that `der` encodes: an `ECDSA-Sig-Value` (RFC 3279 section 2.2.3) in distinguished encoding.
   /// `nil` for anything else: other tags, longer lengths than needed, negative or padded numbers, bytes behind it.
   public init?(der: some Collection<UInt8>) {
-    let bytes = Array(der)
+    let bytes = Array(der.prefix(Self.derSizeBytesMax + 1))
+    guard let signature = bytes.withUnsafeBytes({ ES256Signature(der: $0) }) else { return nil }
+    self = signature
+  }
+
+  init?(der bytes: UnsafeRawBufferPointer) {
     guard bytes.count <= Self.derSizeBytesMax, bytes.count >= 2, bytes[0] == 0x30, Int(bytes[1]) == bytes.count - 2
-    else {
-      return nil
-    }
+    else { return nil }
     var position = 2
-    guard let r = Self.number(bytes, &position), let s = Self.number(bytes, &position), position == bytes.count else {
-      return nil
+    var isValid = false
+    let raw = [UInt8](unsafeUninitializedCapacity: Self.sizeBytes) { buffer, count in
+      buffer.initialize(repeating: 0)
+      count = Self.sizeBytes
+      isValid =
+        Self.number(bytes, &position, to: UnsafeMutableBufferPointer(rebasing: buffer[..<Self.numberBytes]))
+        && Self.number(bytes, &position, to: UnsafeMutableBufferPointer(rebasing: buffer[Self.numberBytes...]))
+        && position == bytes.count
     }
-    raw = r + s
+    guard isValid else { return nil }
+    self.raw = raw
   }
 
   /// The distinguished encoding, which OpenSSL and certificates use.
@@ -36,22 +46,24 @@ public struct ES256Signature: Sendable, Hashable {
     return [0x30, UInt8(numbers.count)] + numbers
   }
 
-  /// One INTEGER as 32 bytes.
-  private static func number(_ bytes: [UInt8], _ position: inout Int) -> [UInt8]? {
-    guard position + 2 < bytes.count, bytes[position] == 0x02 else { return nil }
+  /// One INTEGER into the end of 32 zero bytes.
+  private static func number(
+    _ bytes: UnsafeRawBufferPointer, _ position: inout Int, to buffer: UnsafeMutableBufferPointer<UInt8>
+  ) -> Bool {
+    guard position + 2 < bytes.count, bytes[position] == 0x02 else { return false }
     let count = Int(bytes[position + 1])
-    let start = position + 2
-    guard (1...numberBytes + 1).contains(count), start + count <= bytes.count else { return nil }
-    var digits = bytes[start..<start + count]
-    position = start + count
-    guard let first = digits.first, first < 0x80 else { return nil }
-    if first == 0, count > 1 {
+    var start = position + 2
+    let end = start + count
+    guard (1...numberBytes + 1).contains(count), end <= bytes.count, bytes[start] < 0x80 else { return false }
+    if bytes[start] == 0, count > 1 {
       // A leading zero is there only to keep the number positive.
-      guard bytes[start + 1] >= 0x80 else { return nil }
-      digits = digits.dropFirst()
+      guard bytes[start + 1] >= 0x80 else { return false }
+      start += 1
     }
-    guard digits.count <= numberBytes else { return nil }
-    return [UInt8](repeating: 0, count: numberBytes - digits.count) + digits
+    guard end - start <= numberBytes else { return false }
+    for index in start..<end { buffer[numberBytes - end + index] = bytes[index] }
+    position = end
+    return true
   }
 
   private static func encoded(_ number: ArraySlice<UInt8>) -> [UInt8] {

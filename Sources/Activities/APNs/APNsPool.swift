@@ -16,7 +16,8 @@ final class APNsPool: @unchecked Sendable {
   struct Limits: Sendable, Hashable {
     var connection = APNsConnection.Limits()
     var breaker = CircuitBreaker.Limits()
-    var connectionsMax = 4
+    /// With the streams of each connection so many that 20,000 pushes a second fit into round trips of 50 ms.
+    var connectionsMax = 8
     /// Requests that are taken before a connection has said how many it allows.
     var requestsBeforeConnection = 100
     /// Requests that are taken beside those that fit on the connections, so that none idles while more are fetched.
@@ -42,6 +43,8 @@ final class APNsPool: @unchecked Sendable {
   private var breaker: CircuitBreaker
   private var ticker: RepeatedTask?
   private var isShutDown = false
+  /// Results of this turn. They are told after the capacity: who gets them looks at it.
+  private var finished: [PushResult] = []
 
   init(
     route: PushRoute, limits: Limits, tls: NIOSSLContext, loop: any EventLoop, environment: SenderEnvironment,
@@ -71,7 +74,7 @@ final class APNsPool: @unchecked Sendable {
       self.isShutDown = true
       self.ticker?.cancel()
       for connection in self.connections { connection.close("the service is stopping") }
-      self.returnWaiting("the service is stopping")
+      self.advance()
     }
   }
 
@@ -93,6 +96,7 @@ final class APNsPool: @unchecked Sendable {
 
   /// Sends what can be sent, connects where more connections are wanted, and tells what is free.
   private func advance() {
+    defer { tell() }
     guard !isShutDown else { return returnWaiting("the service is stopping") }
     let allowance = breaker.allowance(nowMs: environment.nowMs())
     if allowance == 0 { returnWaiting("the route is down") }
@@ -131,9 +135,15 @@ final class APNsPool: @unchecked Sendable {
     if hadNone, capacity.free > 0 { results.bell.ring() }
   }
 
+  private func tell() {
+    guard !finished.isEmpty else { return }
+    results.append(finished)
+    finished.removeAll(keepingCapacity: true)
+  }
+
   private func returnWaiting(_ why: String) {
     guard !waiting.isEmpty else { return }
-    results.append(waiting.map { PushResult(ticket: $0.ticket, outcome: .unprocessed(why)) })
+    finished += waiting.map { PushResult(ticket: $0.ticket, outcome: .unprocessed(why)) }
     waiting.removeAll(keepingCapacity: true)
   }
 
@@ -214,8 +224,6 @@ final class APNsPool: @unchecked Sendable {
 
 extension APNsPool: APNsConnectionOwner {
   func connection(_ connection: APNsConnection, ended: [PushStreams.Ended]) {
-    var finished: [PushResult] = []
-    finished.reserveCapacity(ended.count)
     for end in ended {
       if case .unprocessed = end.outcome, end.request.handOvers < limits.handOversMax, !isShutDown {
         var request = end.request
@@ -226,7 +234,6 @@ extension APNsPool: APNsConnectionOwner {
       judge(end.outcome)
       finished.append(PushResult(ticket: end.request.ticket, outcome: end.outcome))
     }
-    if !finished.isEmpty { results.append(finished) }
     advance()
   }
 

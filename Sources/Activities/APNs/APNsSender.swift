@@ -19,10 +19,16 @@ struct SenderEnvironment: Sendable {
 final class ResultBox: Sendable {
   private let items = Mutex<[PushResult]>([])
   let bell: WatchBell
+  private let onResults: (@Sendable ([PushResult]) -> Void)?
 
-  init(bell: WatchBell) { self.bell = bell }
+  /// With `onResults` nothing is kept: it is told at once, on an event loop.
+  init(bell: WatchBell, onResults: (@Sendable ([PushResult]) -> Void)? = nil) {
+    self.bell = bell
+    self.onResults = onResults
+  }
 
   func append(_ results: [PushResult]) {
+    if let onResults { return onResults(results) }
     items.withLock { $0 += results }
     bell.ring()
   }
@@ -57,12 +63,13 @@ final class APNsSender: PushSending {
   /// Throws what NIOSSL throws for a file that holds no certificates. `bell` is rung when results have come or a route
   /// takes pushes again.
   init(
-    _ configuration: Configuration, group: any EventLoopGroup, environment: SenderEnvironment, bell: WatchBell
+    _ configuration: Configuration, group: any EventLoopGroup, environment: SenderEnvironment, bell: WatchBell,
+    onResults: (@Sendable ([PushResult]) -> Void)? = nil
   ) throws {
     self.configuration = configuration
     self.group = group
     self.environment = environment
-    results = ResultBox(bell: bell)
+    results = ResultBox(bell: bell, onResults: onResults)
     var tls = TLSConfiguration.makeClientConfiguration()
     tls.minimumTLSVersion = .tlsv12
     tls.applicationProtocols = ["h2"]

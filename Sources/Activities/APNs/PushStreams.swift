@@ -2,8 +2,9 @@
 /// for them. Pure: it does no I/O, and time is handed in.
 struct PushStreams: Sendable {
   struct Limits: Sendable, Hashable {
-    /// Streams that are used of those that the peer allows.
-    var streamsMax = 1_000
+    /// Streams that are used of those that the peer allows. The cost of a push grows with their number: several connections
+    /// with some streams each take more than one with many.
+    var streamsMax = 128
     /// How long an answer may take.
     var answerTimeoutMs: Int64 = 10_000
     /// Requests after which a connection is replaced: stream ids are finite (RFC 9113 section 5.1.1).

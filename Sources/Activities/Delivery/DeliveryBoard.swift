@@ -16,6 +16,8 @@ final class DeliveryBoard: Sendable {
     var routes: [PushRouteKey: Int64] = [:]
     /// Routes seen in the running transaction, which may be gone with it.
     var routesSeen: [PushRouteKey: Int64] = [:]
+    var hasNewRoute = false
+    var mustReadRoutes = false
   }
 
   private let state = Mutex(State())
@@ -48,6 +50,8 @@ final class DeliveryBoard: Sendable {
       state.queuedDelta = 0
       if isKept { state.routes.merge(state.routesSeen) { $1 } }
       state.routesSeen = [:]
+      if state.hasNewRoute { state.mustReadRoutes = true }
+      state.hasNewRoute = false
       defer { state.hasQueued = false }
       return state.hasQueued
     }
@@ -85,6 +89,17 @@ final class DeliveryBoard: Sendable {
   /// The routes of all pushes; those that were there before are told at the start.
   var allRoutes: [PushRouteKey: Int64] { state.withLock { $0.routes } }
   func learn(_ routes: [PushRouteKey: Int64]) { state.withLock { $0.routes.merge(routes) { $1 } } }
+
+  /// A route was added by a write that may yet be undone: the table is asked after the commit.
+  func addedRoute() { state.withLock { $0.hasNewRoute = true } }
+
+  /// Whether the table of routes was added to since the last call.
+  func takeMustReadRoutes() -> Bool {
+    state.withLock { state in
+      defer { state.mustReadRoutes = false }
+      return state.mustReadRoutes
+    }
+  }
 
   func knownRoute(_ key: PushRouteKey) -> Int64? { state.withLock { $0.routes[key] } }
   func seen(_ key: PushRouteKey, id: Int64) { state.withLock { $0.routesSeen[key] = id } }

@@ -26,6 +26,7 @@ enum DeliveryMigrations {
       is_renewed BIGINT NOT NULL, last_reason TEXT,
       PRIMARY KEY (lane, apns_id));
     CREATE INDEX pushes_due ON pushes (route_id, due_ms, lane) WHERE state = 0;
+    CREATE INDEX pushes_id ON pushes (apns_id);
 
     CREATE TABLE push_budgets (
       lane TEXT NOT NULL PRIMARY KEY, level_thousandths BIGINT NOT NULL, updated_at_ms BIGINT NOT NULL);

@@ -3,7 +3,7 @@ import CampanileCrypto
 import CampanileService
 import CampanileStore
 import NIOCore
-import NIOPosix
+import Synchronization
 
 /// Delivery as the component of the service holds it: made before the store is opened, because its board listens to commits,
 /// and started with it.
@@ -46,6 +46,7 @@ final class PushDelivery: Sendable {
   let board = DeliveryBoard()
   let queue: PushQueue
   let keys = SigningKeys()
+  private let toldProblems = Mutex<Set<String>>([])
 
   init(_ configuration: Configuration, environment: Environment) {
     self.configuration = configuration
@@ -73,6 +74,7 @@ final class PushDelivery: Sendable {
       steadyMs: environment.steadyMs)
     try learn(store)
     let own = try apnsSender(group)
+    let caller = try APNsCaller(configuration.sender, group: group, environment: senderEnvironment)
     let routing = SigningRouting(
       endpoints: configuration.endpoints, keys: keys, tokens: tokens, wallMs: environment.nowMs)
     let fraction = environment.fraction
@@ -82,7 +84,8 @@ final class PushDelivery: Sendable {
       environment: .init(nowMs: environment.nowMs, random: fraction, log: environment.log))
     loadKeys()
     return RunningDelivery(
-      delivery: self, store: store, dispatcher: dispatcher, tokens: tokens, routing: routing, sender: own)
+      delivery: self, store: store, dispatcher: dispatcher, tokens: tokens, routing: routing, sender: own,
+      caller: caller)
   }
 
   /// Reads the directories of keys again. What was added is used from now on; a key whose file is gone stays in use until it
@@ -96,24 +99,29 @@ final class PushDelivery: Sendable {
       let contents = files.read()
       for entry in contents.entries { _ = keys.add(entry) }
       // The directory of added keys is there from the first one on.
-      if index > 0 || !contents.entries.isEmpty { contents.problems.forEach(environment.log) }
+      if index > 0 || !contents.entries.isEmpty { tell(contents.problems) }
     }
   }
 
+  /// Logs each problem once, however often the directories are read.
+  private func tell(_ problems: [String]) {
+    for problem in problems where toldProblems.withLock({ $0.count < 10_000 && $0.insert(problem).inserted }) {
+      environment.log(problem)
+    }
+  }
+
+  private var senderEnvironment: SenderEnvironment {
+    SenderEnvironment(nowMs: environment.steadyMs, random: environment.fraction, log: environment.log)
+  }
+
   private func apnsSender(_ group: any EventLoopGroup) throws -> APNsSender {
-    try APNsSender(
-      configuration.sender, group: group,
-      environment: SenderEnvironment(
-        nowMs: environment.steadyMs, random: environment.fraction, log: environment.log), bell: board.bell)
+    try APNsSender(configuration.sender, group: group, environment: senderEnvironment, bell: board.bell)
   }
 
   /// What must be known before the first push: routes, the count, and the greatest id, which new ones must exceed.
   private func learn(_ store: Store) throws {
     try store.read { transaction in
-      let routes = try transaction.query("SELECT id, app, environment FROM push_routes") { row in
-        (PushRouteKey(app: try row.text(1), environment: try row.text(2)), try row.integer(0))
-      }
-      board.learn(Dictionary(routes) { $1 })
+      board.learn(try PushTable.routes(transaction))
       let (count, last) =
         try transaction.queryOne("SELECT count(*), max(apns_id) FROM pushes") {
           (try $0.integer(0), try $0.textIfPresent(1))

@@ -32,6 +32,8 @@ final class PushDispatcher: Sendable {
     var nextTicket: UInt64 = 1
     /// A transaction failed whose outcome is not known: rows may be marked as taken that nobody sends.
     var mustRecover = true
+    /// The wall clock at the last round.
+    var lastMs: Int64 = 0
     var isDraining = false
   }
 
@@ -101,17 +103,23 @@ final class PushDispatcher: Sendable {
 
   /// One round. Answers how many results were settled and pushes taken.
   func round() async throws -> Int {
+    if board.takeMustReadRoutes() { board.learn(try store.readSingle(PushTable.routes)) }
     let results = collect()
     let nowMs = environment.nowMs()
     let shares = shares()
     let settlements = await settlements(results, nowMs: nowMs)
-    let recovering = state.withLock { $0.mustRecover }
+    let recovering = state.withLock { state in
+      // A clock that was set back would let everything wait that was queued under the other time.
+      if nowMs < state.lastMs - Self.clockStepMs { state.mustRecover = true }
+      state.lastMs = nowMs
+      return state.mustRecover
+    }
     if settlements.isEmpty, shares.isEmpty, !recovering { return 0 }
     let kept = recovering ? state.withLock { Set($0.inFlight.values.map(\.push.apnsID)) } : []
     let taken: [TakenPush]
     do {
       taken = try await store.write { [self] transaction in
-        if recovering { try Self.recover(keeping: kept, board: board, in: transaction) }
+        if recovering { try Self.recover(keeping: kept, board: board, nowMs: nowMs, in: transaction) }
         let settling = PushSettling(
           transaction: transaction, registry: registry, board: board, limits: limits, nowMs: nowMs)
         for settlement in settlements {
@@ -132,6 +140,9 @@ final class PushDispatcher: Sendable {
     await send(taken)
     return settlements.count + taken.count
   }
+
+  /// How far a clock may go back before it counts as set back.
+  private static let clockStepMs: Int64 = 1_000
 
   // MARK: Results
 
@@ -179,8 +190,13 @@ final class PushDispatcher: Sendable {
   }
 
   /// Rows that are marked as taken and that nobody sends: those of a process that ended, or of a commit whose answer was lost.
-  private static func recover(keeping kept: Set<String>, board: DeliveryBoard, in transaction: WriteTransaction) throws
-  {
+  private static func recover(
+    keeping kept: Set<String>, board: DeliveryBoard, nowMs: Int64, in transaction: WriteTransaction
+  ) throws {
+    // Queued at a time to come: the clock was set back since, and their times go back with it.
+    try transaction.execute(
+      "UPDATE pushes SET due_ms = due_ms - (queued_at_ms - $1), queued_at_ms = $1 WHERE queued_at_ms > $1",
+      [.integer(nowMs)])
     var lost: [(String, String)] = []
     try transaction.forEach("SELECT lane, apns_id FROM pushes WHERE state = 1") { row in
       let id = try row.text(1)

@@ -128,7 +128,9 @@ struct PushSettling {
 
   private func again(_ push: TakenPush, dueMs: Int64, attempts: Int, isRenewed: Bool, _ reason: String) throws {
     if push.kind.isState {
-      let isSuperseded = try transaction.queryOne(Self.newerStateSQL, [.text(push.lane), .text(push.apnsID)]) { _ in
+      let isSuperseded = try transaction.queryOne(
+        Self.newerStateSQL, [.text(push.lane), .text(push.apnsID), .text(push.target.id)]
+      ) { _ in
         true
       }
       if isSuperseded == true {

@@ -107,6 +107,14 @@ enum PushTable {
     _ = try transaction.queryOne(promoteSQL, [.text(lane), .integer(notBeforeMs)]) { try $0.integer(0) }
   }
 
+  /// All routes, for the dispatcher.
+  static func routes(_ transaction: ReadTransaction) throws -> [PushRouteKey: Int64] {
+    let routes = try transaction.query("SELECT id, app, environment FROM push_routes") { row in
+      (PushRouteKey(app: try row.text(1), environment: try row.text(2)), try row.integer(0))
+    }
+    return Dictionary(routes) { $1 }
+  }
+
   private static func routeID(
     _ order: PushOrder, queue: PushQueue, in transaction: WriteTransaction
   ) throws -> Int64 {
@@ -129,6 +137,7 @@ enum PushTable {
     try transaction.execute(
       "INSERT INTO push_routes (id, app, environment) VALUES ($1, $2, $3)",
       [.integer(id), .text(key.app), .text(key.environment)])
+    queue.board.addedRoute()
     return id
   }
 }

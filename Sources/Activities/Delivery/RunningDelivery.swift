@@ -1,3 +1,4 @@
+import CampanileRPC
 import CampanileStore
 
 /// Delivery with its store open.
@@ -8,10 +9,12 @@ final class RunningDelivery: Sendable {
   let tokens: ProviderTokens
   let routing: SigningRouting
   let sender: APNsSender
+  /// For calls about channels.
+  let caller: APNsCaller
 
   init(
     delivery: PushDelivery, store: Store, dispatcher: PushDispatcher, tokens: ProviderTokens, routing: SigningRouting,
-    sender: APNsSender
+    sender: APNsSender, caller: APNsCaller
   ) {
     self.delivery = delivery
     self.store = store
@@ -19,6 +22,17 @@ final class RunningDelivery: Sendable {
     self.tokens = tokens
     self.routing = routing
     self.sender = sender
+    self.caller = caller
+  }
+
+  /// What operators and the other services call.
+  func services(limits: ActivitiesLimits) -> [any RPCService] {
+    [
+      SigningService(delivery: self),
+      PushDeliveryService(
+        store: store, clockMs: delivery.environment.nowMs, board: delivery.board, limits: limits),
+      BroadcastChannelsService(delivery: self, caller: caller),
+    ]
   }
 
   /// Sends until the task is cancelled.
@@ -28,11 +42,14 @@ final class RunningDelivery: Sendable {
   func finish(timeoutMs: Int64) async {
     await dispatcher.drain(timeoutMs: timeoutMs)
     sender.shutDown()
+    caller.shutDown()
   }
 
-  /// Drops what is past its time, in small batches. Answers how many rows went; to be called about once a minute.
+  /// Takes up new keys, and drops what is past its time, in small batches. Answers how many rows went; to be called about
+  /// once a minute.
   func maintain(nowMs: Int64) async throws -> Int {
-    try await DeliveryRetention(store: store, board: delivery.board, limits: delivery.configuration.limits)
+    delivery.loadKeys()
+    return try await DeliveryRetention(store: store, board: delivery.board, limits: delivery.configuration.limits)
       .run(nowMs: nowMs, budget: delivery.configuration.budget)
   }
 }

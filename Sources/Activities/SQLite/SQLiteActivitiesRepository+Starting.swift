@@ -43,7 +43,9 @@ extension SQLiteActivitiesRepository {
         "a user may have \(limits.activitiesPerUserMax) live activities", .activitiesExhausted,
         limit: limits.activitiesPerUserMax)
     }
-    let payload = try startPayload(activity, draft.start)
+    let payload =
+      draft.start.attributes == nil
+      ? try self.payload(ActivityChange(), of: activity, nowMs: nowMs) : try startPayload(activity, draft.start)
     let isPushed = draft.origin == .remote && draft.startAtMs == nil
     let tokens = isPushed ? try startTokens(activity, draft.start, transaction) : []
     for other in replaced { _ = try end(other, .init(reason: .replaced, dismissal: .immediate), transaction) }

@@ -222,10 +222,10 @@ extension SQLiteActivitiesRepository: PushTokensRepository {
 
 /// Delivery's view of the tokens.
 extension SQLiteActivitiesRepository: PushTokenRegistry {
-  func token(_ id: String, in transaction: ReadTransaction) throws -> PushToken? {
+  func token(_ id: String, in transaction: ReadTransaction) throws -> DeliveryToken? {
     let row = try transaction.queryOne(TokenRow.oneSQL, [.text(id)], TokenRow.row)
     guard let row, row.state != .retired, let token = row.deviceToken else { return nil }
-    return PushToken(token: token, registeredAtMs: row.registeredMs)
+    return DeliveryToken(token: token, registeredAtMs: row.registeredMs)
   }
 
   func retire(

@@ -67,9 +67,10 @@ struct SQLiteActivitiesRepository: ActivitiesRepository, StoreBacked {
 
   static let userSQL = "SELECT activity_count, token_count FROM users WHERE user_id = $1"
   static let countSQL = """
+    UPDATE users SET activity_count = activity_count + $2, token_count = token_count + $3 WHERE user_id = $1
+    """
+  static let addUserSQL = """
     INSERT INTO users (user_id, activity_count, token_count, compacted_through) VALUES ($1, $2, $3, 0)
-    ON CONFLICT (user_id) DO UPDATE
-    SET activity_count = users.activity_count + $2, token_count = users.token_count + $3
     """
 
   func counts(user: String, _ transaction: ReadTransaction) throws -> (activities: Int64, tokens: Int64) {
@@ -78,6 +79,8 @@ struct SQLiteActivitiesRepository: ActivitiesRepository, StoreBacked {
 
   /// Adds to a user's counters. Where they would fall below zero the transaction fails.
   func count(activities: Int64 = 0, tokens: Int64 = 0, user: String, _ transaction: WriteTransaction) throws {
-    try transaction.execute(Self.countSQL, [.text(user), .integer(activities), .integer(tokens)])
+    // Not one statement: the row to be inserted would be checked before it meets the one that is there.
+    let arguments: [SQLValue] = [.text(user), .integer(activities), .integer(tokens)]
+    if try transaction.execute(Self.countSQL, arguments) == 0 { try transaction.execute(Self.addUserSQL, arguments) }
   }
 }
