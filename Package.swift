@@ -28,6 +28,7 @@ let package = Package(
   platforms: [.macOS(.v26)],
   products: [
     .library(name: "CampanileCodec", targets: ["CampanileCodec"]),
+    .library(name: "CampanileCrypto", targets: ["CampanileCrypto"]),
     .library(name: "CampanileAPI", targets: ["CampanileAPI"]),
     .library(name: "CampanileRPC", targets: ["CampanileRPC"]),
     .library(name: "CampanileStore", targets: ["CampanileStore"]),

@@ -22,14 +22,14 @@ SERVICE = "campanile.activities.v1."
 class Activities:
     """The service on a folder of its own. It can be killed and started again on its port."""
 
-    def __init__(self, folder, simulator, keys, *arguments, trust=None, wrapper=()):
-        self.folder, self.wrapper = folder, list(wrapper)
+    def __init__(self, folder, simulator, keys, *arguments, spacing_ms=20):
+        self.folder = folder
         (folder / "signing").mkdir(parents=True, exist_ok=True)
         for key, apps in keys:
             self.write_key(key, apps)
         hosts = ",".join(f"{name}=localhost:{simulator.port}" for name in ("development", "sandbox", "production"))
-        self.arguments = ["--apns-endpoint", hosts, "--apns-trust", trust or simulator.trust,
-                          "--signing-keys-dir", str(folder / "signing"), "--update-spacing-ms", "20", *arguments]
+        self.arguments = ["--apns-endpoint", hosts, "--apns-trust", simulator.trust,
+                          "--signing-keys-dir", str(folder / "signing"), "--update-spacing-ms", str(spacing_ms), *arguments]
         self.ready = {"rpc": 0, "http": 0}
         self.process = None
         self.start()
@@ -46,7 +46,7 @@ class Activities:
         ready.unlink(missing_ok=True)
         with open(self.folder / "log", "ab") as log:
             self.process = subprocess.Popen(
-                [*self.wrapper, str(BIN / "campanile-activities"), "--port", str(self.ready["rpc"]),
+                [str(BIN / "campanile-activities"), "--port", str(self.ready["rpc"]),
                  "--http-port", str(self.ready["http"]), "--data-dir", str(self.folder), "--ready-file", str(ready),
                  "--drain-timeout-ms", "2000", *self.arguments],
                 stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=environment() | {"CAMPANILE_INTERNAL_TOKEN": INTERNAL})

@@ -146,7 +146,7 @@ def test_killed_service_does_not_renew_its_provider_token_too_often(service, sim
 
 def test_full_disk(tmp_path, simulator, key):
     """A limit on the size of files stands for a full disk: what cannot be stored is refused, what was stored is pushed."""
-    service = Activities(tmp_path / "service", simulator, [(key, [BUNDLE])], "--drain-timeout-ms", "1000")
+    service = Activities(tmp_path / "service", simulator, [(key, [BUNDLE])])
     load = Load(service, BUNDLE)
     pid = str(service.ready["pid"])
     with load:
@@ -166,7 +166,7 @@ def test_full_disk(tmp_path, simulator, key):
 
 def test_burst_ends_on_the_last_states(tmp_path, simulator, key):
     """10,000 updates to 100 activities are at most 300 pushes at the default spacing."""
-    service = Activities(tmp_path / "service", simulator, [(key, [BUNDLE])], "--update-spacing-ms", "1000")
+    service = Activities(tmp_path / "service", simulator, [(key, [BUNDLE])], spacing_ms=1000)
     try:
         load = Load(service, BUNDLE, activities=100, threads=1)
         with service.link() as link:
