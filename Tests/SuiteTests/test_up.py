@@ -7,7 +7,11 @@ import socket
 import stat
 import subprocess
 import time
+import urllib.error
+import urllib.request
 
+import pytest
+from apns import Simulator
 from campanile import CLI, alive, environment, eventually
 
 
@@ -20,6 +24,69 @@ def test_endpoints_file_says_where_everything_is(suite):
         for kind in ("rpc", "http"):
             with socket.create_connection(("127.0.0.1", suite.endpoints[name][kind]), 5):
                 pass
+
+
+def test_endpoints_tell_of_the_signing_key(suite):
+    apns = suite.endpoints["apns"]
+    assert set(apns) == {"teamId", "keyId", "publicKeyPem", "topic", "simulator"}
+    assert apns["publicKeyPem"].startswith("-----BEGIN PUBLIC KEY-----")
+    private = suite.folder / "apns" / f"AuthKey_{apns['keyId']}.p8"
+    assert stat.S_IMODE(private.stat().st_mode) == 0o600
+
+
+def live_activity(suite, token, environment="development"):
+    """Starts, tells the token of, and updates an activity through the gateway, as an app and its server do."""
+    key, app = suite.key("user/live"), suite.endpoints["apns"]["topic"]
+    activity = suite.call("StartActivity", {
+        "app": app, "environment": environment, "origin": "ACTIVITY_ORIGIN_LOCAL", "contentState": {"phase": "waiting"},
+        "attributesType": "Room", "attributes": {"roomId": "r"}}, key)["activity"]
+    suite.call("RegisterPushToken", {
+        "kind": "PUSH_TOKEN_KIND_ACTIVITY_UPDATE", "token": token, "app": app, "environment": environment,
+        "installationId": "phone", "activityId": activity["id"]}, key)
+    suite.call("UpdateActivity", {"activityId": activity["id"], "contentState": {"phase": "connected"}}, key)
+
+
+def test_activity_is_displayed_by_the_simulated_device(suite):
+    live_activity(suite, "ab" * 32)
+    port = suite.endpoints["apns"]["simulator"]["control"]
+    # The control API asks for the suite's secret.
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(f"http://127.0.0.1:{port}/v1/statistics", timeout=10)
+    assert refused.value.code == 401
+    headers = {"Authorization": "Bearer " + suite.endpoints["internalToken"]}
+
+    def displayed():
+        request = urllib.request.Request(f"http://127.0.0.1:{port}/v1/screens", headers=headers)
+        with urllib.request.urlopen(request, timeout=10) as reply:
+            screens = {screen["key"]: screen for screen in json.loads(reply.read())["screens"]}
+        return screens.get("ab" * 32, {}).get("contentState") == {"phase": "connected"}
+
+    eventually(displayed, "the state is displayed")
+
+
+def test_another_apns_stands_in_for_the_simulator(start, tmp_path):
+    other = Simulator(tmp_path / "other")
+    try:
+        suite = start("data", "--apns-endpoint", f"sandbox=localhost:{other.port}", "--apns-trust", other.trust).wait_ready()
+        assert "apns-simulator" not in suite.children() and "simulator" not in suite.endpoints["apns"]
+        other.control("POST", "/keys", suite.endpoints["apns"])
+        for token, environment in (("ab" * 32, "sandbox"), ("cd" * 32, "production")):
+            live_activity(suite, token, environment)
+            eventually(lambda: other.screens().get(token, {}).get("contentState") == {"phase": "connected"}, environment)
+    finally:
+        other.stop()
+
+
+@pytest.mark.parametrize("arguments,words", [
+    (["--apns-endpoint", "sandbox"], "must be ENVIRONMENT=HOST:PORT"),
+    (["--apns-trust", "/dev/null"], "needs --apns-endpoint"),
+    (["--apns-endpoint", "sandbox=h:1", "--apns-trust", "/nonexistent"], "cannot read /nonexistent"),
+])
+def test_wrong_apns_options(tmp_path, arguments, words):
+    result = subprocess.run(
+        [CLI, "up", "--data-dir", str(tmp_path / "data"), "--port-base", "0", *arguments], capture_output=True, text=True,
+        env=environment(), timeout=60)
+    assert result.returncode == 64 and words in result.stderr
 
 
 def test_secrets_are_private_and_not_in_the_log(suite):
