@@ -28,6 +28,7 @@ let package = Package(
   platforms: [.macOS(.v26)],
   products: [
     .library(name: "CampanileCodec", targets: ["CampanileCodec"]),
+    .library(name: "CampanileCrypto", targets: ["CampanileCrypto"]),
     .library(name: "CampanileAPI", targets: ["CampanileAPI"]),
     .library(name: "CampanileRPC", targets: ["CampanileRPC"]),
     .library(name: "CampanileStore", targets: ["CampanileStore"]),
@@ -71,6 +72,25 @@ let package = Package(
       swiftSettings: settings),
     .target(name: "APNs", swiftSettings: settings),
     .testTarget(name: "APNsTests", dependencies: ["APNs"], swiftSettings: settings),
+    .target(
+      name: "APNsSimulator",
+      dependencies: [
+        "APNs", "CampanileCodec", "CampanileCrypto", "CampanileRuntime",
+        .product(name: "DequeModule", package: "swift-collections"),
+        .product(name: "NIOHPACK", package: "swift-nio-http2"), .product(name: "NIOHTTP2", package: "swift-nio-http2"),
+        .product(name: "NIOSSL", package: "swift-nio-ssl"),
+      ] + nio,
+      swiftSettings: settings),
+    .executableTarget(
+      name: "campanile-apns-simulator", dependencies: ["APNsSimulator", "CampanileRuntime", log],
+      path: "Sources/Executables/campanile-apns-simulator", swiftSettings: settings),
+    .testTarget(
+      name: "APNsSimulatorTests",
+      dependencies: [
+        "APNsSimulator", "APNs", "CampanileCodec", "CampanileCrypto", "CampanileRuntime",
+        .product(name: "NIOPosix", package: "swift-nio"),
+      ],
+      swiftSettings: settings),
     .target(
       name: "Activities",
       dependencies: [
@@ -140,7 +160,8 @@ let package = Package(
     .target(
       name: "CampanileCLI",
       dependencies: [
-        "CampanileAPI", "CampanileCodec", "CampanileRPC", "CampanileStore", "CParentBound", argumentParser, protobuf,
+        "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileStore", "CParentBound",
+        argumentParser, protobuf,
         subprocess, .product(name: "SystemPackage", package: "swift-system"),
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),
       ],

@@ -47,6 +47,9 @@ let package = Package(
         .product(name: "SwiftProtobuf", package: "swift-protobuf"),
       ],
       swiftSettings: settings),
+    .executableTarget(
+      name: "SignBench", dependencies: [.product(name: "CampanileCrypto", package: "campanile")],
+      swiftSettings: settings),
     .executableTarget(name: "FrameLoad", cSettings: [.unsafeFlags(["-O2"])]),
     .executableTarget(name: "FrameEchoC", cSettings: [.unsafeFlags(["-O2"])]),
     .executableTarget(

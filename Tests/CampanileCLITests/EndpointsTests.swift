@@ -33,6 +33,16 @@ final class ScratchFolder: Sendable {
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["endpoints.json"])
   }
 
+  @Test func tellsOfTheSigningKey() throws {
+    let folder = try ScratchFolder()
+    var endpoints = Self.sample
+    endpoints.apns = .init(teamId: "T", keyId: "K", publicKeyPem: "P", topic: "a.b")
+    try endpoints.write(folder: folder.path)
+    let text = try String(contentsOfFile: folder.path + "/endpoints.json", encoding: .utf8)
+    #expect(text.hasPrefix(#"{"apns":{"keyId":"K","publicKeyPem":"P","teamId":"T","topic":"a.b"},"gateway""#))
+    #expect(try Endpoints.read(folder: folder.path) == endpoints)
+  }
+
   @Test(arguments: ["", "[]", "{\"gateway\":7}", "{\"gateway\":{\"rpc\":\"x\"}}", "{"])
   func refusesOtherFiles(text: String) throws {
     let folder = try ScratchFolder()

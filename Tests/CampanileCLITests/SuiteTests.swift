@@ -26,11 +26,55 @@ import Testing
 
   @Test func tellsTheGatewayItsBackends() throws {
     let gateway = try #require(SuiteMember.all.first { $0.isGateway })
+    let running = ["notifications", "activities", "apns-simulator"].enumerated().map { offset, name in
+      (name, MemberPorts(rpc: 7401 + offset, http: 1))
+    }
     let arguments = plan.arguments(
-      of: gateway, ports: plan.ports(of: gateway), backends: [("notifications", 7401), ("sync", 7403)])
+      of: gateway, ports: plan.ports(of: gateway), running: Dictionary(uniqueKeysWithValues: running))
     let position = try #require(arguments.firstIndex(of: "--backends"))
-    #expect(arguments[position + 1] == "notifications=127.0.0.1:7401,sync=127.0.0.1:7403")
+    #expect(arguments[position + 1] == "notifications=127.0.0.1:7401,activities=127.0.0.1:7402")
     #expect(!arguments.joined(separator: " ").contains("cmp_"))
+  }
+
+  @Test func tellsActivitiesWhereToPush() throws {
+    let activities = try #require(SuiteMember.all.first { $0.name == "activities" })
+    func apns(_ plan: SuitePlan) -> [String] {
+      let arguments = plan.arguments(
+        of: activities, ports: plan.ports(of: activities), running: ["apns-simulator": MemberPorts(rpc: 9, http: 1)])
+      return Array(arguments[(arguments.firstIndex(of: "--signing-keys-dir") ?? 0)...])
+    }
+    #expect(
+      apns(plan) == [
+        "--signing-keys-dir", "/data/apns", "--apns-endpoint",
+        "development=127.0.0.1:9,production=127.0.0.1:9,sandbox=127.0.0.1:9", "--apns-trust",
+        "/data/apns-simulator/trust.pem",
+      ])
+    let other = SuitePlan(
+      binaryFolder: "/bin", dataFolder: "/data", portBase: 7400,
+      apns: try APNsServers(["sandbox=[::1]:5,mine=a:6", "production=b:7"], trustFile: "/t"))
+    #expect(
+      apns(other).dropFirst(2) == [
+        "--apns-endpoint", "development=[::1]:5,mine=a:6,production=b:7,sandbox=[::1]:5", "--apns-trust", "/t",
+      ])
+    #expect(other.members.map(\.name) == ["notifications", "activities", "gateway"])
+  }
+
+  @Test(arguments: ["", "sandbox", "sandbox=", "sandbox=host", "sandbox=:1", "=h:1", "s=h:0", "s=h:65536", "s=h:1,"])
+  func refusesOtherServers(text: String) {
+    #expect(throws: UsageError.self) { try APNsServers([text], trustFile: nil) }
+  }
+
+  @Test func keepsTheDevelopmentKey() throws {
+    let folder = try ScratchFolder()
+    let made = try DevelopmentSigningKey.ensure(folder.path + "/apns")
+    #expect(made.publicKeyPem.hasPrefix("-----BEGIN PUBLIC KEY-----"))
+    #expect(try DevelopmentSigningKey.ensure(folder.path + "/apns") == made)
+    let file = folder.path + "/apns/AuthKey_DEVELOPKEY.p8"
+    #expect(try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int == 0o600)
+    let described = try Data(contentsOf: URL(fileURLWithPath: folder.path + "/apns/public/DEVELOPKEY.json"))
+    #expect(try JSONDecoder().decode(Endpoints.APNs.self, from: described) == made)
+    try Data("nonsense".utf8).write(to: URL(fileURLWithPath: file))
+    #expect(throws: UsageError.self) { try DevelopmentSigningKey.ensure(folder.path + "/apns") }
   }
 
   @Test func waitsLongerFromDeathToDeathAndForgets() {

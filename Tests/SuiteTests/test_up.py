@@ -7,19 +7,86 @@ import socket
 import stat
 import subprocess
 import time
+import urllib.error
+import urllib.request
 
+import pytest
+from apns import Simulator
 from campanile import CLI, alive, environment, eventually
 
 
 def test_endpoints_file_says_where_everything_is(suite):
     path = suite.folder / "endpoints.json"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert set(suite.endpoints) == {"gateway", "notifications", "internalToken"}
+    assert set(suite.endpoints) == {"gateway", "notifications", "activities", "internalToken", "apns"}
     assert suite.endpoints["gateway"]["adminKey"].startswith("cmp_")
-    for name in ("gateway", "notifications"):
+    for name in ("gateway", "notifications", "activities"):
         for kind in ("rpc", "http"):
             with socket.create_connection(("127.0.0.1", suite.endpoints[name][kind]), 5):
                 pass
+
+
+def test_endpoints_tell_of_the_signing_key(suite):
+    apns = suite.endpoints["apns"]
+    assert set(apns) == {"teamId", "keyId", "publicKeyPem", "topic", "simulator"}
+    assert apns["publicKeyPem"].startswith("-----BEGIN PUBLIC KEY-----")
+    private = suite.folder / "apns" / f"AuthKey_{apns['keyId']}.p8"
+    assert stat.S_IMODE(private.stat().st_mode) == 0o600
+
+
+def live_activity(suite, token, environment="development"):
+    """Starts, tells the token of, and updates an activity through the gateway, as an app and its server do."""
+    key, app = suite.key("user/live"), suite.endpoints["apns"]["topic"]
+    activity = suite.call("StartActivity", {
+        "app": app, "environment": environment, "origin": "ACTIVITY_ORIGIN_LOCAL", "contentState": {"phase": "waiting"},
+        "attributesType": "Room", "attributes": {"roomId": "r"}}, key)["activity"]
+    suite.call("RegisterPushToken", {
+        "kind": "PUSH_TOKEN_KIND_ACTIVITY_UPDATE", "token": token, "app": app, "environment": environment,
+        "installationId": "phone", "activityId": activity["id"]}, key)
+    suite.call("UpdateActivity", {"activityId": activity["id"], "contentState": {"phase": "connected"}}, key)
+
+
+def test_activity_is_displayed_by_the_simulated_device(suite):
+    live_activity(suite, "ab" * 32)
+    port = suite.endpoints["apns"]["simulator"]["control"]
+    # The control API asks for the suite's secret.
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(f"http://127.0.0.1:{port}/v1/statistics", timeout=10)
+    assert refused.value.code == 401
+    headers = {"Authorization": "Bearer " + suite.endpoints["internalToken"]}
+
+    def displayed():
+        request = urllib.request.Request(f"http://127.0.0.1:{port}/v1/screens", headers=headers)
+        with urllib.request.urlopen(request, timeout=10) as reply:
+            screens = {screen["key"]: screen for screen in json.loads(reply.read())["screens"]}
+        return screens.get("ab" * 32, {}).get("contentState") == {"phase": "connected"}
+
+    eventually(displayed, "the state is displayed")
+
+
+def test_another_apns_stands_in_for_the_simulator(start, tmp_path):
+    other = Simulator(tmp_path / "other")
+    try:
+        suite = start("data", "--apns-endpoint", f"sandbox=localhost:{other.port}", "--apns-trust", other.trust).wait_ready()
+        assert "apns-simulator" not in suite.children() and "simulator" not in suite.endpoints["apns"]
+        other.control("POST", "/keys", suite.endpoints["apns"])
+        for token, environment in (("ab" * 32, "sandbox"), ("cd" * 32, "production")):
+            live_activity(suite, token, environment)
+            eventually(lambda: other.screens().get(token, {}).get("contentState") == {"phase": "connected"}, environment)
+    finally:
+        other.stop()
+
+
+@pytest.mark.parametrize("arguments,words", [
+    (["--apns-endpoint", "sandbox"], "must be ENVIRONMENT=HOST:PORT"),
+    (["--apns-trust", "/dev/null"], "needs --apns-endpoint"),
+    (["--apns-endpoint", "sandbox=h:1", "--apns-trust", "/nonexistent"], "cannot read /nonexistent"),
+])
+def test_wrong_apns_options(tmp_path, arguments, words):
+    result = subprocess.run(
+        [CLI, "up", "--data-dir", str(tmp_path / "data"), "--port-base", "0", *arguments], capture_output=True, text=True,
+        env=environment(), timeout=60)
+    assert result.returncode == 64 and words in result.stderr
 
 
 def test_secrets_are_private_and_not_in_the_log(suite):
@@ -57,12 +124,12 @@ def test_dead_process_is_started_again_on_its_port(start):
     suite = start().wait_ready()
     key = suite.key("user/restart")
     bucket = suite.call("CreateBucket", {"bucket": {"name": "kept"}}, key)["bucket"]
-    for name in ("notifications", "gateway"):
+    for name in ("notifications", "activities", "apns-simulator", "gateway"):
         before = suite.children()
         os.kill(before[name], signal.SIGKILL)
         eventually(lambda: suite.children().get(name, before[name]) != before[name], f"{name} again")
-        other = ({"notifications", "gateway"} - {name}).pop()
-        assert suite.children()[other] == before[other] and alive(before[other])
+        for other in set(before) - {name}:
+            assert suite.children()[other] == before[other] and alive(before[other])
 
         def answers():
             result = suite.run("call", "GetBucket", json.dumps({"bucketId": bucket["id"]}), key=key)
@@ -76,7 +143,7 @@ def test_dead_process_is_started_again_on_its_port(start):
 def test_sigterm_ends_everything_and_removes_the_endpoints(start):
     suite = start().wait_ready()
     children = suite.children()
-    assert len(children) == 2 and all(alive(pid) for pid in children.values())
+    assert len(children) == 4 and all(alive(pid) for pid in children.values())
     began = time.monotonic()
     assert suite.stop(signal.SIGTERM) == 0
     assert time.monotonic() - began < 16
@@ -146,7 +213,7 @@ def test_taken_port_fails_the_start_with_a_reason(start, tmp_path):
             taken.listen()
             # The gateway gets the port that is taken; the others that the suite wants are free.
             base = taken.getsockname()[1]
-            if base > 60_000 or not all(is_free(base + offset) for offset in (1, 80, 100, 101)):
+            if base > 60_000 or not all(is_free(base + offset) for offset in (1, 2, 80, 90, 101, 102, 190)):
                 continue
             result = subprocess.run(
                 [CLI, "up", "--data-dir", str(tmp_path / "taken"), "--port-base", str(base)], capture_output=True,

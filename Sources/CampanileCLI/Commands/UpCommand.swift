@@ -31,6 +31,15 @@ public struct UpCommand: AsyncParsableCommand {
   @Option(help: "What an acknowledged write survives: full (power loss) or normal (a crash).")
   var durability = "full"
 
+  @Option(
+    help: ArgumentHelp(
+      "APNs server in place of the simulator, which is then not started. May be repeated.",
+      valueName: "environment=host:port"))
+  var apnsEndpoint: [String] = []
+
+  @Option(help: ArgumentHelp("PEM file of what that server is trusted by.", valueName: "file"))
+  var apnsTrust: String?
+
   public init() {}
 
   public func validate() throws {
@@ -40,13 +49,16 @@ public struct UpCommand: AsyncParsableCommand {
     guard ["full", "normal"].contains(durability) else {
       throw ValidationError("--durability must be full or normal.")
     }
+    guard apnsTrust == nil || !apnsEndpoint.isEmpty else {
+      throw ValidationError("--apns-trust needs --apns-endpoint.")
+    }
   }
 
   public func run() async throws {
     let folder = URL(fileURLWithPath: dataDir).standardizedFileURL.path
     let plan = SuitePlan(
       binaryFolder: URL(fileURLWithPath: try MemberProcess.ownExecutable()).deletingLastPathComponent().path,
-      dataFolder: folder, portBase: portBase, logLevel: logLevel, durability: durability)
+      dataFolder: folder, portBase: portBase, logLevel: logLevel, durability: durability, apns: try apnsServers())
     try Self.checkExecutables(plan)
     try PrivateFile.makeFolder(folder)
     let lock = try SuiteLock(folder: folder)
@@ -55,12 +67,13 @@ public struct UpCommand: AsyncParsableCommand {
     unlink(endpointsFile)
     defer { unlink(endpointsFile) }
     let token = try InternalToken.ensure(plan.internalTokenFile)
+    let apns = try DevelopmentSigningKey.ensure(plan.apnsFolder)
     let sampleFile = demo ? try sample ?? SampleFile.defaultPath() : sample
     let printer = LogPrinter(
       names: plan.members.map(\.name) + ["up"], isColoured: Terminal.isColoured(descriptor: STDERR_FILENO))
     let supervisor = Supervisor(plan: plan, printer: printer)
     try await Self.untilSignal(supervisor) { ports in
-      let endpoints = try Self.endpoints(plan, ports, token)
+      let endpoints = try Self.endpoints(plan, ports, token, apns)
       if let sampleFile {
         let loader = try SampleLoader(endpoints: endpoints, dataFolder: folder)
         for line in try await loader.load(try SampleFile.read(sampleFile)) { try Console.writeLine(line) }
@@ -70,6 +83,15 @@ public struct UpCommand: AsyncParsableCommand {
     }
     // The lock is held until here.
     _ = consume lock
+  }
+
+  private func apnsServers() throws -> APNsServers? {
+    guard !apnsEndpoint.isEmpty else { return nil }
+    let trustFile = apnsTrust.map { URL(fileURLWithPath: $0).standardizedFileURL.path }
+    if let trustFile, !FileManager.default.isReadableFile(atPath: trustFile) {
+      throw UsageError("cannot read \(trustFile)")
+    }
+    return try APNsServers(apnsEndpoint, trustFile: trustFile)
   }
 
   /// Runs the suite until a signal. A second one ends this process, and with it its children, at once.
@@ -95,16 +117,22 @@ public struct UpCommand: AsyncParsableCommand {
   }
 
   private static func endpoints(
-    _ plan: SuitePlan, _ ports: [String: MemberPorts], _ token: String
+    _ plan: SuitePlan, _ ports: [String: MemberPorts], _ token: String, _ apns: Endpoints.APNs
   ) throws -> Endpoints {
     var services: [String: Endpoints.Service] = [:]
+    var apns = apns
     for member in plan.members {
       guard let found = ports[member.name] else { continue }
+      if member.role == .peer {
+        apns.simulator = .init(
+          apns: found.rpc, control: found.http, trustFile: plan.dataFolder + "/apns-simulator/trust.pem")
+        continue
+      }
       var service = Endpoints.Service(rpc: found.rpc, http: found.http)
       if member.isGateway { service.adminKey = try InternalToken.read(plan.adminKeyFile) }
       services[member.name] = service
     }
-    return Endpoints(services: services, internalToken: token)
+    return Endpoints(services: services, internalToken: token, apns: apns)
   }
 
   private static func summary(_ plan: SuitePlan, _ ports: [String: MemberPorts]) -> String {

@@ -17,12 +17,33 @@ public struct Endpoints: Sendable, Hashable, Codable {
     }
   }
 
+  /// What an APNs in place of the simulator needs to know to take the suite's pushes.
+  public struct APNs: Sendable, Hashable, Codable {
+    public var teamId: String
+    public var keyId: String
+    /// PEM of the public half of the key that provider tokens are signed with.
+    public var publicKeyPem: String
+    /// The app of examples; the key is for every app.
+    public var topic: String
+    /// Ports of the simulator, where it runs: senders' and the control API's.
+    public var simulator: Simulator?
+
+    public struct Simulator: Sendable, Hashable, Codable {
+      public var apns: Int
+      public var control: Int
+      /// PEM of what senders are to trust.
+      public var trustFile: String
+    }
+  }
+
   /// By the short name, for example `notifications`.
   public var services: [String: Service]
   /// What services ask of those who name a principal.
   public var internalToken: String?
+  public var apns: APNs?
 
-  public init(services: [String: Service], internalToken: String?) {
+  public init(services: [String: Service], internalToken: String?, apns: APNs? = nil) {
+    self.apns = apns
     self.services = services
     self.internalToken = internalToken
   }
@@ -37,21 +58,25 @@ public struct Endpoints: Sendable, Hashable, Codable {
     init(stringValue: String) { self.stringValue = stringValue }
     init?(intValue: Int) { nil }
     static let internalToken = Key(stringValue: "internalToken")
+    static let apns = Key(stringValue: "apns")
   }
 
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: Key.self)
     services = [:]
-    for key in container.allKeys where key.stringValue != Key.internalToken.stringValue {
+    let others = [Key.internalToken.stringValue, Key.apns.stringValue]
+    for key in container.allKeys where !others.contains(key.stringValue) {
       services[key.stringValue] = try container.decode(Service.self, forKey: key)
     }
     internalToken = try container.decodeIfPresent(String.self, forKey: .internalToken)
+    apns = try container.decodeIfPresent(APNs.self, forKey: .apns)
   }
 
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: Key.self)
     for (name, service) in services { try container.encode(service, forKey: Key(stringValue: name)) }
     try container.encodeIfPresent(internalToken, forKey: .internalToken)
+    try container.encodeIfPresent(apns, forKey: .apns)
   }
 
   /// Reads the file of `folder`; `nil` when there is none. Throws `UsageError` when it cannot be read or is something else.

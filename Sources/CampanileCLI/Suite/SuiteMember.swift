@@ -8,14 +8,34 @@ public struct SuiteMember: Sendable, Hashable {
   public var portOffset: Int
   /// How far its HTTP port is from its RPC port.
   public var httpOffset: Int
-  /// Whether it is the gateway, which starts last and ends first.
-  public var isGateway = false
+  public var role = Role.service
+  /// The members that must be ready before it starts. The gateway waits for all.
+  public var after: [String] = []
+
+  /// What a member is to the others.
+  public enum Role: Sendable, Hashable {
+    /// The gateway forwards to it.
+    case service
+    /// It starts last and ends first.
+    case gateway
+    /// It plays a server outside the suite, whose protocol it speaks on its first port.
+    case peer
+  }
+
+  public var isGateway: Bool { role == .gateway }
 
   /// Everything that `up` runs, in the order of starting. A new service is one line.
   public static let all = [
     SuiteMember(name: "notifications", executable: "campanile-notifications", portOffset: 1, httpOffset: 100),
-    SuiteMember(name: "gateway", executable: "campanile-gateway", portOffset: 0, httpOffset: 80, isGateway: true),
+    simulator,
+    SuiteMember(
+      name: "activities", executable: "campanile-activities", portOffset: 2, httpOffset: 100, after: [simulator.name]),
+    SuiteMember(name: "gateway", executable: "campanile-gateway", portOffset: 0, httpOffset: 80, role: .gateway),
   ]
+
+  /// The APNs of development.
+  static let simulator = SuiteMember(
+    name: "apns-simulator", executable: "campanile-apns-simulator", portOffset: 90, httpOffset: 100, role: .peer)
 }
 
 /// The ports that a process listens on; 0 is one that the system picks.
@@ -39,12 +59,15 @@ public struct SuitePlan: Sendable, Hashable {
   public var portBase: Int
   public var logLevel: String
   public var durability: String
+  /// Other APNs servers in place of the simulator.
+  public var apns: APNsServers?
 
   public init(
     members: [SuiteMember] = SuiteMember.all, binaryFolder: String, dataFolder: String, portBase: Int,
-    logLevel: String = "info", durability: String = "full"
+    logLevel: String = "info", durability: String = "full", apns: APNsServers? = nil
   ) {
-    self.members = members
+    self.apns = apns
+    self.members = apns == nil ? members : members.filter { $0.role != .peer }
     self.binaryFolder = binaryFolder
     self.dataFolder = dataFolder
     self.portBase = portBase
@@ -66,23 +89,44 @@ public struct SuitePlan: Sendable, Hashable {
   public var runFolder: String { dataFolder + "/run" }
   public var internalTokenFile: String { dataFolder + "/internal-token" }
   public var adminKeyFile: String { dataFolder + "/admin-key" }
+  /// The development signing key, and what is public of it in a folder of its own.
+  public var apnsFolder: String { dataFolder + "/apns" }
   public func readyFile(of member: SuiteMember) -> String { "\(runFolder)/\(member.name).ready.json" }
 
   /// The command line of `member` without the program's name.
   ///
   /// - Parameters:
   ///   - ports: where it is to listen.
-  ///   - backends: where the services listen that are ready; the gateway forwards to them.
-  public func arguments(of member: SuiteMember, ports: MemberPorts, backends: [(name: String, rpc: Int)]) -> [String] {
+  ///   - running: where the members listen that are ready.
+  public func arguments(of member: SuiteMember, ports: MemberPorts, running: [String: MemberPorts]) -> [String] {
     var arguments = [
       "--port", String(ports.rpc), "--http-port", String(ports.http), "--data-dir", dataFolder,
       "--internal-token-file", internalTokenFile, "--ready-file", readyFile(of: member), "--log-level", logLevel,
       "--log-format", "pretty", "--durability", durability, "--drain-timeout-ms", String(Self.drainMs),
     ]
-    if member.isGateway {
-      let list = backends.map { "\($0.name)=127.0.0.1:\($0.rpc)" }.joined(separator: ",")
-      arguments += ["--backends", list, "--bootstrap-admin-key-file", adminKeyFile]
+    switch member.name {
+    case "gateway":
+      let backends = members.filter { $0.role == .service }.compactMap { service in
+        running[service.name].map { "\(service.name)=127.0.0.1:\($0.rpc)" }
+      }
+      arguments += ["--backends", backends.joined(separator: ","), "--bootstrap-admin-key-file", adminKeyFile]
+    case "activities":
+      arguments += ["--signing-keys-dir", apnsFolder] + apnsArguments(running[SuiteMember.simulator.name])
+    case SuiteMember.simulator.name:
+      arguments += ["--keys-dir", DevelopmentSigningKey.publicFolder(apnsFolder)]
+    default: break
     }
     return arguments
+  }
+
+  /// Where pushes go: to the servers that were named, or to the simulator.
+  private func apnsArguments(_ simulator: MemberPorts?) -> [String] {
+    let simulated = simulator.map { ports in
+      APNsServers(
+        endpoints: Dictionary(APNsServers.environments.map { ($0, "127.0.0.1:\(ports.rpc)") }) { $1 },
+        trustFile: dataFolder + "/apns-simulator/trust.pem")
+    }
+    guard let servers = apns ?? simulated else { return [] }
+    return ["--apns-endpoint", servers.list] + (servers.trustFile.map { ["--apns-trust", $0] } ?? [])
   }
 }

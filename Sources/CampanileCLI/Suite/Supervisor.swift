@@ -78,11 +78,10 @@ public actor Supervisor {
   // MARK: - starting
 
   private func supervise(_ member: SuiteMember) async throws {
-    if member.isGateway {
-      let services = plan.members.filter { !$0.isGateway }.map(\.name)
-      while !isStopping, !services.allSatisfy({ ports[$0] != nil }) {
-        try await Task.sleep(for: .milliseconds(ReadyFile.pollMs))
-      }
+    let others = member.isGateway ? plan.members.filter { !$0.isGateway }.map(\.name) : member.after
+    let awaited = others.filter { name in plan.members.contains { $0.name == name } }
+    while !isStopping, !awaited.allSatisfy({ ports[$0] != nil }) {
+      try await Task.sleep(for: .milliseconds(ReadyFile.pollMs))
     }
     var policy = RestartPolicy()
     var attempts = 0
@@ -104,12 +103,9 @@ public actor Supervisor {
   private func live(_ member: SuiteMember) async throws -> String {
     let readyFile = plan.readyFile(of: member)
     unlink(readyFile)
-    let backends = plan.members.filter { !$0.isGateway }.compactMap { service in
-      ports[service.name].map { (name: service.name, rpc: $0.rpc) }
-    }
     let process = MemberProcess(
       name: member.name, executable: plan.executable(of: member),
-      arguments: plan.arguments(of: member, ports: ports[member.name] ?? plan.ports(of: member), backends: backends),
+      arguments: plan.arguments(of: member, ports: ports[member.name] ?? plan.ports(of: member), running: ports),
       printer: printer)
     alive.insert(member.name)
     defer { alive.remove(member.name) }

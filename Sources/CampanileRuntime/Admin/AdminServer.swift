@@ -25,6 +25,7 @@ struct AdminServer: Service {
   let port: Int
   let metrics: MetricsRegistry
   let readiness: ReadinessRegistry
+  var routes: [AdminRoutes] = []
   let group: any EventLoopGroup
   let logger: Logger
   /// Called once with the port that is listened on.
@@ -67,7 +68,25 @@ struct AdminServer: Service {
       return Self.response(
         report.isReady ? .ok : .serviceUnavailable, "application/json", Self.body(of: report))
     }
+    for routes in routes {
+      for method: HTTPRequest.Method in [.get, .post, .put, .patch, .delete] {
+        router.on("\(routes.prefix)/**", method: method) { request, _ in try await Self.serve(request, routes) }
+      }
+    }
     return router
+  }
+
+  /// Hands a request to its routes when its body has come. Throws 413 when that is too long.
+  private static func serve(_ request: Request, _ routes: AdminRoutes) async throws -> Response {
+    let body = try await request.body.collect(upTo: routes.bodyBytesMax)
+    let query = request.uri.queryParameters.map { (String($0.key), String($0.value)) }
+    let answer = await routes.handle(
+      AdminRoutes.Request(
+        method: request.method.rawValue, path: request.uri.path, query: Dictionary(query) { _, last in last },
+        authorization: request.headers[.authorization], body: Array(body.readableBytesView)))
+    return Response(
+      status: .init(code: answer.status), headers: [.contentType: answer.contentType, .cacheControl: "no-store"],
+      body: .init(byteBuffer: ByteBuffer(bytes: answer.body)))
   }
 
   private static func response(_ status: HTTPResponse.Status, _ type: String, _ text: String) -> Response {

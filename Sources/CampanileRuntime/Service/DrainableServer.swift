@@ -2,8 +2,8 @@ import CampanileRPC
 import NIOCore
 import NIOPosix
 
-/// What the service main needs of a server; `RPCServer` in executables, a fake in tests.
-protocol DrainableServer: Sendable {
+/// What the service main needs of the server on `port`: the RPC server, or what an executable puts in its place.
+public protocol DrainableServer: Sendable {
   /// Listens and answers the port.
   func start() async throws -> Int
   /// Takes no new calls, and returns when the open ones are answered or `timeoutMs` have passed.

@@ -81,7 +81,7 @@ struct ServiceRun {
       services.append(
         AdminServer(
           host: try settings.string(CommonSettings.host), port: httpPort, metrics: metrics,
-          readiness: context.readiness, group: context.eventLoopGroup, logger: logger,
+          readiness: context.readiness, routes: components.adminRoutes, group: context.eventLoopGroup, logger: logger,
           onRunning: { httpContinuation.yield($0) }))
     } else {
       httpContinuation.finish()
@@ -122,6 +122,7 @@ struct ServiceRun {
   private func makeServer(
     _ components: ServiceComponents, context: ServiceContext
   ) throws -> (server: any DrainableServer, serviceNames: [String]) {
+    if let server = components.server { return (server, []) }
     let observer = RPCServerMetrics(factory: metrics)
     let configuration = try CommonSettings.serverConfiguration(
       settings, agent: "\(specification.name)/\(CampanileVersion.string)", logger: logger)

@@ -43,6 +43,10 @@ public struct ServiceComponents: Sendable {
   public var authenticator: (any HelloAuthenticator)?
   /// Wraps the dispatcher of the port's own services: a gateway forwards what those do not serve.
   public var wrapDispatcher: (@Sendable (TypedDispatcher, any ServerObserver) -> any CallDispatcher)?
+  /// Listens on `port` in place of the RPC server, for an executable that speaks another protocol there.
+  public var server: (any DrainableServer)?
+  /// Served on the HTTP port, too.
+  public var adminRoutes: [AdminRoutes] = []
   /// Run until graceful shutdown: relays, sweepers, client pools. They end after the server has drained.
   public var backgroundServices: [any Service] = []
   public var readinessChecks: [ReadinessCheck] = []

@@ -1,0 +1,295 @@
+"""Activities: pushes a second beside aioapns, durable updates, a burst, signing, and a million tokens. See scripts/bench."""
+
+import argparse
+import asyncio
+import collections
+import contextlib
+import json
+import os
+import pathlib
+import re
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+
+from bench import ONE_CORE, PEERS, ROOT, Rows, cpu_s, hello, load, median, rss_mb, service
+
+sys.path += [str(ROOT / "Tests" / "Wire"), str(ROOT / "Tests" / "SuiteTests")]
+from apns import BUNDLE, LIVE, Key, aioapns_led_to, control  # noqa: E402
+from campanile_wire import Peer  # noqa: E402
+
+TOKEN = "bench-internal-token"
+PATH = "campanile.activities.v1."
+OTHER_CORE = ["taskset", "-c", "1"]
+PUSHES = 20_000
+TOKENS = 1_000_000
+
+
+def principal(user="user/bench"):
+    return {"campanile-principal": user}
+
+
+class Link(Peer):
+    """A connection that keeps many calls in flight."""
+
+    def __init__(self, port):
+        super().__init__(port, timeout_s=300)
+        self.hello(TOKEN)
+
+    def ask_all(self, method, all_params, in_flight=512):
+        """The results in order; the first error is raised."""
+        results, sent = [None] * len(all_params), 0
+        for received in range(len(all_params)):
+            while sent < len(all_params) and sent - received < in_flight:
+                self.send({"jsonrpc": "2.0", "id": sent, "method": PATH + method, "params": all_params[sent],
+                           "metadata": principal(), "timeoutMs": 120_000})
+                sent += 1
+            answer = self.receive()
+            if "error" in answer:
+                raise RuntimeError(f"{method}: {answer['error']}")
+            results[answer["id"]] = answer["result"]
+        return results
+
+
+@contextlib.contextmanager
+def simulator(key, port=0, directory=None):
+    """The simulator on the second core. Yields its ports and the file to trust."""
+    with tempfile.TemporaryDirectory() as own:
+        home = pathlib.Path(directory or own)
+        (home / "keys").mkdir(exist_ok=True)
+        (home / "keys" / "key.json").write_text(json.dumps(key.public))
+        with service("campanile-apns-simulator", "--keys-dir", str(home / "keys"), *(["--port", str(port)] if port else []),
+                     directory=home, pinned=False) as (process, ports, _):
+            subprocess.run(["taskset", "-a", "-p", "-c", "1", str(process.pid)], check=True, stdout=subprocess.DEVNULL)
+            yield ports, home / "apns-simulator" / "trust.pem"
+
+
+def write_key(home, key):
+    (home / "signing").mkdir(exist_ok=True)
+    for suffix, text in (("p8", key.private_pem), ("json", json.dumps({"teamId": key.team_id, "keyId": key.key_id}))):
+        path = home / "signing" / f"AuthKey_{key.key_id}.{suffix}"
+        path.write_text(text)
+        path.chmod(0o600)
+
+
+@contextlib.contextmanager
+def activities(key, apns_port, trust, directory=None, pinned=True, *arguments):
+    """The service, which pushes to a port. Yields the process and its RPC port."""
+    with tempfile.TemporaryDirectory() as own:
+        home = pathlib.Path(directory or own)
+        write_key(home, key)
+        hosts = ",".join(f"{name}=localhost:{apns_port}" for name in ("development", "sandbox", "production"))
+        with service("campanile-activities", "--signing-keys-dir", str(home / "signing"), "--apns-endpoint", hosts,
+                     "--apns-trust", str(trust), "--activities-per-user-max", "100000", "--tokens-per-user-max", "100000",
+                     *arguments, directory=home, token=TOKEN, pinned=pinned) as (process, ports, _):
+            yield process, ports["rpc"]
+
+
+def start_activities(port, count):
+    """Activities with a token each; answers their ids."""
+    with Link(port) as link:
+        started = link.ask_all("ActivitiesService/StartActivity", [
+            {"app": BUNDLE, "environment": "sandbox", "origin": "ACTIVITY_ORIGIN_LOCAL", "contentState": {"n": 0},
+             "attributesType": "T", "attributes": {}}] * count)
+        ids = [result["activity"]["id"] for result in started]
+        link.ask_all("PushTokensService/RegisterPushToken", [
+            {"kind": "PUSH_TOKEN_KIND_ACTIVITY_UPDATE", "token": f"{index:064x}", "app": BUNDLE, "environment": "sandbox",
+             "installationId": "phone", "activityId": id} for index, id in enumerate(ids)])
+    return ids
+
+
+def update_all(port, ids, number):
+    with Link(port) as link:
+        for begin in range(0, len(ids), 1000):
+            link.ask_all("ActivitiesService/BatchUpdateActivities", [{"requests": [
+                {"activityId": id, "contentState": {"n": number, "title": "Peer connected", "colorHex": "#34C759"}}
+                for id in ids[begin:begin + 1000]]}])
+
+
+def accepted(ports):
+    return control(ports["http"], "GET", "/statistics")["answers"].get("200", 0)
+
+
+def wait_accepted(ports, count, limit_s=120):
+    end = time.monotonic() + limit_s
+    while accepted(ports) < count:
+        if time.monotonic() > end:
+            raise RuntimeError(f"{accepted(ports)} of {count} pushes were accepted after {limit_s} s: "
+                               f"{control(ports['http'], 'GET', '/statistics')}")
+        time.sleep(0.02)
+
+
+def send_rate(key, count, runs=3):
+    """Pushes a second of a queue that is full when APNs comes back, and the service's CPU microseconds for one."""
+    results = []
+    with tempfile.TemporaryDirectory() as own, simulator(key) as (ports, trust):
+        with activities(key, ports["rpc"], trust, own) as (process, port):
+            ids = start_activities(port, count)
+            for run in range(runs):
+                control(ports["http"], "POST", "/reset")
+                # The queue fills while nothing is answered; then all of it is due at once.
+                control(ports["http"], "PATCH", "/settings", {"tlsFault": "refuse"})
+                control(ports["http"], "POST", "/connections/close")
+                update_all(port, ids, run + 1)
+                before = accepted(ports)
+                control(ports["http"], "PATCH", "/settings", {"tlsFault": "none"})
+                end = time.monotonic() + 120
+                while accepted(ports) - before < count // 20:
+                    if time.monotonic() > end:
+                        raise RuntimeError("no push was sent")
+                    time.sleep(0.005)
+                first, spent, began = accepted(ports), cpu_s(process.pid), time.monotonic()
+                while accepted(ports) < before + count * 19 // 20:
+                    if time.monotonic() > end:
+                        raise RuntimeError(f"only {accepted(ports)} pushes were sent")
+                    time.sleep(0.005)
+                last, spent, took = accepted(ports), cpu_s(process.pid) - spent, time.monotonic() - began
+                results.append(((last - first) / took, spent / (last - first) * 1e6))
+                wait_accepted(ports, before + count)
+    rates, costs = zip(*results)
+    return sorted(rates)[len(rates) // 2], sorted(costs)[len(costs) // 2]
+
+
+AIOAPNS = """
+import asyncio, json, os, sys, time
+sys.path[:0] = json.loads(sys.argv[1])
+import ssl
+import aioapns
+from aioapns.connection import APNsProductionClientProtocol as protocol
+given = json.load(sys.stdin)
+protocol.APNS_SERVER, protocol.APNS_PORT = "localhost", given["port"]
+
+async def run():
+    client = aioapns.APNs(key=given["key"], key_id=given["keyId"], team_id=given["teamId"], topic=given["topic"],
+                          ssl_context=ssl.create_default_context(cafile=given["trust"]), max_connections=1)
+    def request(index):
+        message = {"aps": {"event": "update", "timestamp": int(time.time()),
+                           "content-state": {"n": 1, "title": "Peer connected", "colorHex": "#34C759"}}}
+        return aioapns.NotificationRequest(device_token=f"{index:064x}", message=message, priority=5,
+                                           push_type=aioapns.PushType.LIVEACTIVITY, time_to_live=3600)
+    await client.send_notification(request(0))
+    began, spent = time.monotonic(), time.process_time()
+    results = await asyncio.gather(*(client.send_notification(request(index)) for index in range(given["count"])))
+    took, spent = time.monotonic() - began, time.process_time() - spent
+    assert all(result.is_successful for result in results), next(r for r in results if not r.is_successful).description
+    print(json.dumps([given["count"] / took, spent / given["count"] * 1e6]))
+
+asyncio.run(run())
+"""
+
+
+def aioapns_rate(key, count, runs=3):
+    """The same pushes by aioapns on the same core."""
+    with simulator(key) as (ports, trust):
+        def once():
+            given = {"port": ports["rpc"], "key": key.private_pem, "keyId": key.key_id, "teamId": key.team_id, "topic": LIVE,
+                     "trust": str(trust), "count": count}
+            result = subprocess.run(
+                [*ONE_CORE, sys.executable, "-c", AIOAPNS, json.dumps([])], input=json.dumps(given), text=True,
+                stdout=subprocess.PIPE, check=True)
+            return tuple(json.loads(result.stdout))
+        return median(once, runs)
+
+
+def update_rate(key):
+    """Durable updates a second with 64 in flight, each to the same activity and to one of 64."""
+    with simulator(key) as (ports, trust), activities(key, ports["rpc"], trust, None, False) as (_, port):
+        (id,) = start_activities(port, 1)
+        request = {"jsonrpc": "2.0", "id": "@ID@", "method": PATH + "ActivitiesService/UpdateActivity",
+                   "params": {"activityId": id, "contentState": {"n": 1, "title": "Peer connected"}}, "metadata": principal()}
+        return median(lambda: load(port, request, in_flight=64, hello=hello(TOKEN), pinned=False))
+
+
+def burst(key):
+    """10,000 updates to 100 activities: pushes, and activities whose last state is not displayed."""
+    with simulator(key) as (ports, trust), activities(key, ports["rpc"], trust, None, False) as (_, port):
+        ids = start_activities(port, 100)
+        before = control(ports["http"], "GET", "/statistics")["requests"]
+        for number in range(1, 101):
+            update_all(port, ids, number)
+        end = time.monotonic() + 20
+        while True:
+            screens = control(ports["http"], "GET", "/screens?limit=1000")["screens"]
+            wrong = 100 - sum(screen["contentState"]["n"] == 100 for screen in screens)
+            if not wrong or time.monotonic() > end:
+                return control(ports["http"], "GET", "/statistics")["requests"] - before, wrong
+            time.sleep(0.1)
+
+
+def sign_rates():
+    ours = median(lambda: float(subprocess.run([*ONE_CORE, str(PEERS / "SignBench"), "2"], check=True, text=True,
+                                               stdout=subprocess.PIPE).stdout))
+
+    def openssl():
+        text = subprocess.run([*ONE_CORE, "openssl", "speed", "-seconds", "2", "ecdsap256"], check=True, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
+        return float(re.search(r"256 bits ecdsa \(nistp256\)\s+\S+s\s+\S+s\s+([\d.]+)", text).group(1))
+    return ours, median(openssl)
+
+
+def fill_tokens(path, count):
+    """Tokens by the thousand of each user, written as the service writes them."""
+    now = int(time.time() * 1000)
+    with contextlib.closing(sqlite3.connect(path)) as database, database:
+        database.executemany(
+            "INSERT INTO push_tokens VALUES (?, ?, 1, ?, 'sandbox', ?, '', 0, ?, ?, ?, ?, 1, NULL, NULL)",
+            ((f"t{index}", "user/bench" if index % 1000 == 0 else f"user/u{index % 1000}", BUNDLE, f"phone{index}",
+              index.to_bytes(32, "big"), now, now, now) for index in range(count)))
+
+
+def many_tokens(key, count):
+    """Microseconds of a look-up by its id and of a registration again, and the memory after a million of the first."""
+    with tempfile.TemporaryDirectory() as own, simulator(key) as (ports, trust):
+        with activities(key, ports["rpc"], trust, own):
+            pass
+        fill_tokens(pathlib.Path(own) / "activities.sqlite", count)
+        with activities(key, ports["rpc"], trust, own, False) as (process, port):
+            with Link(port) as link:
+                # 1,000 different ones, far apart, warm what is to be warm.
+                link.ask_all("PushTokensService/GetPushToken", [{"tokenId": f"t{index * 1000}"} for index in range(count // 1000)])
+            request = {"jsonrpc": "2.0", "id": "@ID@", "method": PATH + "PushTokensService/GetPushToken",
+                       "params": {"tokenId": "t5000"}, "metadata": principal()}
+            rate = median(lambda: load(port, request, in_flight=64, hello=hello(TOKEN), pinned=False))[0]
+            return 1e6 / rate, rss_mb(process.pid)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", type=pathlib.Path)
+    parser.add_argument("--pushes", type=int, default=PUSHES)
+    parser.add_argument("--tokens", type=int, default=TOKENS)
+    parser.add_argument("--only", default="", help="names joined by commas: send, update, burst, sign, tokens")
+    arguments = parser.parse_args()
+    only = set(filter(None, arguments.only.split(",")))
+    wanted = lambda name: not only or name in only
+    rows, key = Rows(), Key()
+    rows.head()
+    if wanted("send"):
+        theirs, their_cost = aioapns_rate(key, arguments.pushes)
+        ours, cost = send_rate(key, arguments.pushes)
+        rows.add("pushes from the durable queue, service on one core (baseline: aioapns)", ours, "a second", theirs,
+                 at_least=12_000, ratio_at_least=3)
+        rows.add("  CPU of the sending process for one push", cost, "us", their_cost)
+    if wanted("update"):
+        rate, p50, p99 = update_rate(key)
+        rows.add("UpdateActivity accepted durably, 1 x 64", rate, "calls/s", at_least=15_000)
+        rows.add("  p50", p50 / 1000, "ms")
+        rows.add("  p99", p99 / 1000, "ms")
+    if wanted("burst"):
+        pushes, wrong = burst(key)
+        rows.add("pushes of 10,000 updates to 100 activities", pushes, "", at_most=300)
+        rows.add("  activities that do not show their last state", wrong, "", at_most=0)
+    if wanted("sign"):
+        ours, theirs = sign_rates()
+        rows.add("ES256 signatures, one thread (baseline: openssl speed)", ours, "a second", theirs, ratio_at_least=0.9)
+    if wanted("tokens"):
+        look_up, memory = many_tokens(key, arguments.tokens)
+        rows.add(f"GetPushToken of {arguments.tokens:,}, 1 x 64, by the call", look_up, "us", at_most=20)
+        rows.add("  RSS with them", memory, "MB", at_most=150)
+    rows.write(arguments.json)
+
+
+if __name__ == "__main__":
+    main()

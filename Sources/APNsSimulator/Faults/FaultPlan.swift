@@ -1,0 +1,63 @@
+/// The scripted faults, in the order in which they were added.
+struct FaultPlan: Sendable {
+  private(set) var rules: [FaultRule] = []
+  private var lastID = 0
+  private var random: SplitMix64
+
+  /// - Parameter seed: the same seed and requests give the same faults.
+  init(seed: UInt64) { random = SplitMix64(seed: seed) }
+
+  /// Adds a fault and answers its id.
+  mutating func add(_ rule: FaultRule) -> Int {
+    lastID += 1
+    var rule = rule
+    rule.id = lastID
+    rules.append(rule)
+    return lastID
+  }
+
+  /// Returns whether it was there.
+  mutating func remove(_ id: Int) -> Bool {
+    let count = rules.count
+    rules.removeAll { $0.id == id }
+    return rules.count < count
+  }
+
+  /// Removes those that will not happen any more.
+  mutating func removeEnded(nowMs: Int64) { rules.removeAll { $0.isOver(nowMs: nowMs) } }
+
+  mutating func removeAll() { rules.removeAll() }
+
+  /// What happens to a request: delays add up, and the first of the other faults counts.
+  mutating func next(_ facts: PushFacts) -> (delayMs: Int64, action: FaultAction?) {
+    guard !rules.isEmpty else { return (0, nil) }
+    var delayMs: Int64 = 0
+    for index in rules.indices {
+      guard !rules[index].isOver(nowMs: facts.nowMs), rules[index].match.fits(facts) else { continue }
+      rules[index].matched += 1
+      guard rules[index].matched.isMultiple(of: rules[index].every) else { continue }
+      if rules[index].probability < 1, Double.random(in: 0..<1, using: &random) >= rules[index].probability { continue }
+      rules[index].applied += 1
+      if let remaining = rules[index].remaining { rules[index].remaining = remaining - 1 }
+      guard case .delay(let minMs, let maxMs) = rules[index].action else { return (delayMs, rules[index].action) }
+      delayMs += Int64.random(in: minMs...maxMs, using: &random)
+    }
+    return (delayMs, nil)
+  }
+}
+
+/// A small generator whose sequence follows from its seed (Steele, Lea and Flood, "Fast splittable pseudorandom number
+/// generators", 2014).
+struct SplitMix64: RandomNumberGenerator, Sendable {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
+  }
+}

@@ -1,0 +1,73 @@
+import APNs
+import CampanileCodec
+
+/// A broadcast channel.
+struct ChannelRecord: Sendable, Hashable {
+  var bundleID: String
+  /// Message storage policy 1: the newest message waits for devices that are offline.
+  var storesMessages: Bool
+  var createdAtMs: Int64
+}
+
+/// Apple's rules for broadcast channels ("Sending channel management requests to APNs").
+enum ChannelRules {
+  /// The channel that `id` names. Throws the refusal when the header is missing or malformed, or there is no such channel.
+  static func existing(_ id: String?, _ channel: ChannelRecord?) throws(Refusal) -> ChannelRecord {
+    guard let id, !id.isEmpty else { throw Refusal(.missingChannelID, "apns-channel-id is missing") }
+    guard isChannelID(id) else { throw Refusal(.badChannelID, "apns-channel-id is not base64") }
+    guard let channel else { throw Refusal(.channelNotRegistered, "the app has no such channel") }
+    return channel
+  }
+
+  /// Whether the policy of a body to create a channel is to store messages. Throws the refusal of the body.
+  static func storesMessages(_ body: [UInt8]) throws(Refusal) -> Bool {
+    guard !body.isEmpty else { throw Refusal(.payloadEmpty, "the body is empty") }
+    var policy: Int32?
+    var pushType: String?
+    do throws(ProtoJSONError) {
+      (policy, pushType) = try members(body)
+    } catch {
+      throw Refusal(.cannotCreateChannelConfig, error.message)
+    }
+    guard pushType?.lowercased() == PushType.liveactivity.rawValue else {
+      throw Refusal(.invalidPushType, "push-type must be LiveActivity")
+    }
+    guard let policy, policy == 0 || policy == 1 else {
+      throw Refusal(.cannotCreateChannelConfig, "message-storage-policy must be 0 or 1")
+    }
+    return policy == 1
+  }
+
+  private static func members(_ body: [UInt8]) throws(ProtoJSONError) -> (Int32?, String?) {
+    let result = body.withUnsafeBytes { bytes in
+      Result { () throws(ProtoJSONError) in
+        var found: (policy: Int32?, pushType: String?) = (nil, nil)
+        var reader = JSONReader(bytes, options: JSONDecodingOptions(ignoreUnknownFields: true, maxDepth: 8))
+        var more = try reader.beginObject()
+        while more {
+          switch try reader.stringKey() {
+          case "message-storage-policy": found.policy = try reader.int32()
+          case "push-type": found.pushType = try reader.string()
+          default: try reader.unknownField()
+          }
+          more = try reader.nextMember()
+        }
+        try reader.finish()
+        return (found.policy, found.pushType)
+      }
+    }
+    return try result.get()
+  }
+
+  private static func isChannelID(_ id: String) -> Bool {
+    guard id.utf8.count <= APNsLimits.channelIDBytesMax, id.utf8.count.isMultiple(of: 4) else { return false }
+    return id.utf8.allSatisfy { byte in
+      switch byte {
+      case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"), UInt8(ascii: "/"), UInt8(ascii: "="):
+        true
+      default: false
+      }
+    }
+  }
+}

@@ -1,0 +1,108 @@
+import APNs
+import CampanileCodec
+
+/// What a device reads from a payload.
+struct PushContent: Sendable, Hashable {
+  var event: LiveActivityEvent?
+  /// `aps.event` as it stands, where it is none of the three.
+  var otherEvent: String?
+  /// `aps.timestamp`, epoch seconds.
+  var timestampSeconds: Int64?
+  /// Members of `aps` as they stand in the payload: JSON texts.
+  var contentState: String?
+  var attributes: String?
+  var attributesType: String?
+  var alert: String?
+  var staleDateSeconds: Int64?
+  var dismissalDateSeconds: Int64?
+  var relevanceScore: Double?
+  /// Whether `content-available` is 1.
+  var isBackground = false
+  var hasAPS = false
+
+  /// Reads a payload. Throws when it is no JSON object, or when a member of `aps` has another type than Apple gives it.
+  init(_ payload: [UInt8]) throws(ProtoJSONError) {
+    let result = payload.withUnsafeBytes { bytes in
+      Result { () throws(ProtoJSONError) in
+        var content = PushContent()
+        var reader = JSONReader(bytes, options: JSONDecodingOptions(ignoreUnknownFields: true, maxDepth: 64))
+        var more = try reader.beginObject()
+        while more {
+          if try reader.key().matches("aps") { try content.readAPS(&reader) } else { try reader.skipValue() }
+          more = try reader.nextMember()
+        }
+        try reader.finish()
+        return content
+      }
+    }
+    self = try result.get()
+  }
+
+  private init() {}
+
+  private mutating func readAPS(_ reader: inout JSONReader) throws(ProtoJSONError) {
+    hasAPS = true
+    var more = try reader.beginObject()
+    while more {
+      let name = try reader.stringKey()
+      switch name {
+      case "event":
+        let text = try reader.string()
+        event = LiveActivityEvent(rawValue: text)
+        if event == nil { otherEvent = text }
+      case "timestamp": timestampSeconds = try reader.int64()
+      case "content-state": contentState = try reader.rawValue()
+      case "attributes": attributes = try reader.rawValue()
+      case "attributes-type": attributesType = try reader.string()
+      case "alert": alert = try reader.rawValue()
+      case "stale-date": staleDateSeconds = try reader.int64()
+      case "dismissal-date": dismissalDateSeconds = try reader.int64()
+      case "relevance-score": relevanceScore = try reader.double()
+      case "content-available": isBackground = try reader.double() == 1
+      default: try reader.skipValue()
+      }
+      more = try reader.nextMember()
+    }
+  }
+}
+
+/// Why a device ignores a push that APNs has taken, which answers 200 all the same.
+enum Discard: String, Error, Sendable, Hashable, CaseIterable {
+  case notJSON = "NOT_JSON"
+  case noAPS = "NO_APS"
+  case badEvent = "BAD_EVENT"
+  case noTimestamp = "NO_TIMESTAMP"
+  case noContentState = "NO_CONTENT_STATE"
+  case noAttributesType = "NO_ATTRIBUTES_TYPE"
+  case noAttributes = "NO_ATTRIBUTES"
+  case noAlert = "NO_ALERT"
+  /// An event that the token or channel is not for: a start to an activity, an update to a push-to-start token.
+  case wrongEvent = "WRONG_EVENT"
+  /// A later `timestamp` came before.
+  case oldTimestamp = "OLD_TIMESTAMP"
+  case afterEnd = "AFTER_END"
+}
+
+/// The rules by which a device reads a Live Activity push ("Starting and updating Live Activities with ActivityKit push
+/// notifications").
+enum EventRules {
+  /// Throws why the device would ignore the push.
+  static func check(_ content: PushContent, kind: DeviceRecord.Kind) throws(Discard) -> LiveActivityEvent {
+    guard content.hasAPS else { throw .noAPS }
+    guard let event = content.event else { throw .badEvent }
+    guard content.timestampSeconds != nil else { throw .noTimestamp }
+    guard event == .end || isObject(content.contentState) else { throw .noContentState }
+    switch (event, kind) {
+    case (.start, .activity), (.update, .start), (.end, .start): throw .wrongEvent
+    default: break
+    }
+    if event == .start {
+      guard content.attributesType?.isEmpty == false else { throw .noAttributesType }
+      guard isObject(content.attributes) else { throw .noAttributes }
+      guard content.alert != nil else { throw .noAlert }
+    }
+    return event
+  }
+
+  private static func isObject(_ json: String?) -> Bool { json?.utf8.first == UInt8(ascii: "{") }
+}

@@ -1,0 +1,112 @@
+import APNs
+
+/// What the device behind a token, or the devices behind a channel, would display.
+struct Screen: Sendable, Hashable {
+  var bundleID: String
+  var kind: DeviceRecord.Kind
+  /// Of the Live Activity: JSON text of the newest content-state.
+  var contentState: String?
+  var event: LiveActivityEvent?
+  /// Of the newest state, epoch seconds.
+  var timestampSeconds: Int64?
+  var staleDateSeconds: Int64?
+  var dismissalDateSeconds: Int64?
+  var relevanceScore: Double?
+  /// Of the newest start.
+  var attributes: String?
+  var attributesType: String?
+  /// JSON text of the newest alert.
+  var alert: String?
+  var starts = 0
+  var updates = 0
+  var ends = 0
+  var alerts = 0
+  var backgrounds = 0
+  /// Pushes with priority 10, which count toward the budget.
+  var highPriority = 0
+  /// States that came with the same timestamp as the one before and another content.
+  var sameTimestamps = 0
+  var discards: [Discard: Int] = [:]
+  var updatedAtMs: Int64 = 0
+  var lastID = ""
+
+  var isEnded: Bool { ends > 0 && kind != .start }
+
+  init(bundleID: String, kind: DeviceRecord.Kind) {
+    self.bundleID = bundleID
+    self.kind = kind
+  }
+
+  /// Displays a push, or takes note why it cannot be displayed. Returns that.
+  mutating func show(_ payload: [UInt8], push: AcceptedPush, id: String, nowMs: Int64) -> Discard? {
+    updatedAtMs = nowMs
+    // A repeated push is the same push: APNs does not deliver it as another.
+    let isRepeat = id == lastID
+    lastID = id
+    if isRepeat { return nil }
+    if push.priority == 10 { highPriority += 1 }
+    do throws(Discard) {
+      try apply(payload, push: push)
+      return nil
+    } catch {
+      discards[error, default: 0] += 1
+      return error
+    }
+  }
+
+  private mutating func apply(_ payload: [UInt8], push: AcceptedPush) throws(Discard) {
+    guard let content = try? PushContent(payload) else { throw .notJSON }
+    guard push.topic.pushType == .liveactivity else {
+      guard content.hasAPS else { throw .noAPS }
+      if push.topic.pushType == .background {
+        backgrounds += 1
+      } else {
+        alerts += 1
+        alert = content.alert
+      }
+      return
+    }
+    switch try EventRules.check(content, kind: kind) {
+    case .start: start(content)
+    case .update: try update(content)
+    case .end: try end(content)
+    }
+  }
+
+  private mutating func start(_ content: PushContent) {
+    starts += 1
+    attributes = content.attributes
+    attributesType = content.attributesType
+    alert = content.alert
+    take(content)
+  }
+
+  private mutating func update(_ content: PushContent) throws(Discard) {
+    try checkOrder(content)
+    updates += 1
+    take(content)
+  }
+
+  private mutating func end(_ content: PushContent) throws(Discard) {
+    try checkOrder(content)
+    ends += 1
+    take(content)
+  }
+
+  private func checkOrder(_ content: PushContent) throws(Discard) {
+    if isEnded { throw .afterEnd }
+    if let last = timestampSeconds, let new = content.timestampSeconds, new < last { throw .oldTimestamp }
+  }
+
+  private mutating func take(_ content: PushContent) {
+    if content.timestampSeconds == timestampSeconds, content.contentState != contentState { sameTimestamps += 1 }
+    event = content.event
+    timestampSeconds = content.timestampSeconds
+    // The last state stays when the end brings none.
+    contentState = content.contentState ?? contentState
+    staleDateSeconds = content.staleDateSeconds
+    dismissalDateSeconds = content.dismissalDateSeconds
+    relevanceScore = content.relevanceScore
+    if content.alert != nil { alert = content.alert }
+  }
+}

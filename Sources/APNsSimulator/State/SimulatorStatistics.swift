@@ -1,0 +1,16 @@
+/// Counts since the start or the last reset.
+struct SimulatorStatistics: Sendable, Hashable {
+  /// Requests that came whole.
+  var requests = 0
+  /// Answers by status and reason, such as `200` and `403 InvalidProviderToken`.
+  var answers: [String: Int] = [:]
+  var discards: [Discard: Int] = [:]
+  /// Pushes of tokens beyond `screensMax`, which were judged and not kept.
+  var untracked = 0
+  var connectionsAccepted = 0
+  var tlsFailures = 0
+  var goAways = 0
+  var resets = 0
+  var closes = 0
+  var stalls = 0
+}

@@ -1,0 +1,136 @@
+import APNs
+
+extension Simulator.State {
+  mutating func handle(
+    _ request: PushRequest, connection: inout ConnectionUse, nowMs: Int64, newID: String
+  ) -> Outcome {
+    statistics.requests += 1
+    let facts = facts(of: request, connection: connection, nowMs: nowMs)
+    let (delayMs, fault) = faults.next(facts)
+    let id = request.fields.id.flatMap { PushRules.isCanonicalUUID($0) ? $0.lowercased() : nil } ?? newID
+    var discard: Discard?
+    let action: Outcome.Action
+    switch fault {
+    case .answer(let refusal):
+      action = .answer(Answer(status: refusal.reason.status, id: id, refusal: refusal))
+    case .reset(false): action = .reset(isProcessed: false)
+    case .close(false): action = .close
+    case .stall(false): action = .nothing
+    default:
+      let answer = process(facts, request, id: id, connection: &connection, discard: &discard)
+      switch fault {
+      case .goAway: action = .answerAndGoAway(answer)
+      case .reset: action = .reset(isProcessed: true)
+      case .close: action = .close
+      case .stall: action = .nothing
+      default: action = .answer(answer)
+      }
+    }
+    record(facts, id: id, connection: connection.number, action: action, fault: fault, discard: discard)
+    return Outcome(action: action, delayMs: delayMs)
+  }
+
+  private mutating func facts(of request: PushRequest, connection: ConnectionUse, nowMs: Int64) -> PushFacts {
+    let provider = keyring.judge(request.fields.authorization)
+    var device: DeviceRecord?
+    var channel: ChannelRecord?
+    switch try? PushRules.address(method: request.method, path: request.path) {
+    case .device(let token): device = devices[token.hexadecimal]
+    case .broadcast(let bundleID), .channels(let bundleID, _):
+      channel = request.fields.channelID.flatMap { channels[$0] }.flatMap { $0.bundleID == bundleID ? $0 : nil }
+    case .allChannels, nil: break
+    }
+    var lastIssue = connection.issue
+    if limits.tokenRenewalScope == .key, case .verified(_, let key) = provider {
+      lastIssue = keyring.lastIssue(ofKey: key.keyID)
+    }
+    return PushFacts(
+      method: request.method, path: request.path, fields: request.fields, bodyBytes: request.bodyBytes,
+      provider: provider, connectionIssue: connection.issue, lastIssue: lastIssue, device: device, channel: channel,
+      nowMs: nowMs)
+  }
+
+  private mutating func process(
+    _ facts: PushFacts, _ request: PushRequest, id: String, connection: inout ConnectionUse, discard: inout Discard?
+  ) -> Answer {
+    switch PushRules.judge(facts, limits: limits) {
+    case .failure(let refusal):
+      return Answer(status: refusal.reason.status, id: id, refusal: refusal)
+    case .success(let push):
+      if case .verified(let token, _) = facts.provider {
+        let issue = ProviderIssue(
+          keyID: token.keyID, teamID: token.teamID, issuedAtSeconds: token.issuedAtSeconds, seenAtMs: facts.nowMs)
+        if connection.issue?.issuedAtSeconds != token.issuedAtSeconds { connection.issue = issue }
+        keyring.use(issue)
+      }
+      switch push.address {
+      case .device, .broadcast:
+        discard = show(push, request.body, id: id, nowMs: facts.nowMs)
+        return Answer(status: 200, id: id)
+      case .channels, .allChannels:
+        return manageChannels(push.address, request, facts, id: id)
+      }
+    }
+  }
+
+  /// Displays a push where it belongs. Returns why the device ignores it.
+  private mutating func show(_ push: AcceptedPush, _ payload: [UInt8], id: String, nowMs: Int64) -> Discard? {
+    let key: String
+    let kind: DeviceRecord.Kind
+    if case .device(let token) = push.address {
+      key = token.hexadecimal
+      if let known = devices[key] {
+        kind = known.kind
+      } else {
+        kind = push.topic.pushType == .liveactivity ? .live : .device
+        if devices.count < limits.screensMax {
+          devices[key] = DeviceRecord(bundleID: push.topic.bundleID, kind: kind, registeredAtMs: nowMs)
+        }
+      }
+    } else {
+      key = Self.channelKey(push.channelID ?? "")
+      kind = .activity
+    }
+    journal?.append(push: push, key: key, kind: kind, payload: payload, id: id, nowMs: nowMs)
+    return display(push, key: key, kind: kind, payload, id: id, nowMs: nowMs)
+  }
+
+  /// Also what a journal is read back with.
+  mutating func display(
+    _ push: AcceptedPush, key: String, kind: DeviceRecord.Kind, _ payload: [UInt8], id: String, nowMs: Int64
+  ) -> Discard? {
+    guard screens[key] != nil || screens.count < limits.screensMax else {
+      statistics.untracked += 1
+      return nil
+    }
+    return screens[key, default: Screen(bundleID: push.topic.bundleID, kind: kind)]
+      .show(payload, push: push, id: id, nowMs: nowMs)
+  }
+
+  static func channelKey(_ id: String) -> String { "channel/\(id)" }
+
+  private mutating func record(
+    _ facts: PushFacts, id: String, connection: Int, action: Outcome.Action, fault: FaultAction?, discard: Discard?
+  ) {
+    var push = LoggedPush(
+      sequence: 0, receivedAtMs: facts.nowMs, connection: connection, path: facts.path, topic: facts.fields.topic,
+      pushType: facts.fields.pushType, priority: facts.fields.priority, expiration: facts.fields.expiration,
+      collapseID: facts.fields.collapseID, id: id, bodyBytes: facts.bodyBytes, status: 0)
+    push.fault = fault?.name
+    push.discard = discard
+    if let discard { statistics.discards[discard, default: 0] += 1 }
+    switch action {
+    case .answer(let answer), .answerAndGoAway(let answer):
+      push.status = answer.status
+      push.reason = answer.refusal?.reason.text
+      push.detail = answer.refusal?.detail
+      let label = answer.refusal.map { "\($0.reason.status) \($0.reason.text)" } ?? "\(answer.status)"
+      statistics.answers[label, default: 0] += 1
+      if case .answerAndGoAway = action { statistics.goAways += 1 }
+    case .reset: statistics.resets += 1
+    case .close: statistics.closes += 1
+    case .nothing: statistics.stalls += 1
+    }
+    log.append(push)
+  }
+}

@@ -1,0 +1,75 @@
+import APNs
+import CampanileCodec
+
+extension Simulator.State {
+  /// Takes what the journal's lines say, and writes to it from now on. Returns how many lines were understood.
+  mutating func resume(_ journal: Journal) -> Int {
+    var count = 0
+    var state = self
+    journal.read { line in
+      if (try? state.take(line)) != nil { count += 1 }
+    }
+    self = state
+    self.journal = journal
+    return count
+  }
+
+  private struct Line {
+    var channel: String?
+    var key = ""
+    var kind = ""
+    var bundleID = ""
+    var storesMessages = false
+    var pushType = ""
+    var priority: Int32 = 10
+    var id = ""
+    var atMs: Int64 = 0
+    var payload = ""
+  }
+
+  private mutating func take(_ bytes: UnsafeRawBufferPointer) throws(ProtoJSONError) {
+    let line = try Self.read(bytes)
+    if let channel = line.channel {
+      channels[channel] =
+        line.bundleID.isEmpty
+        ? nil : ChannelRecord(bundleID: line.bundleID, storesMessages: line.storesMessages, createdAtMs: line.atMs)
+      if line.bundleID.isEmpty { screens[Self.channelKey(channel)] = nil }
+      return
+    }
+    guard let kind = DeviceRecord.Kind(rawValue: line.kind), let pushType = PushType(rawValue: line.pushType) else {
+      return
+    }
+    let push = AcceptedPush(
+      // Only the topic and the priority matter to a display.
+      address: .broadcast(bundleID: line.bundleID), topic: Topic(bundleID: line.bundleID, pushType: pushType),
+      priority: Int(line.priority))
+    if !line.key.hasPrefix("channel/"), devices[line.key] == nil {
+      devices[line.key] = DeviceRecord(bundleID: line.bundleID, kind: kind, registeredAtMs: line.atMs)
+    }
+    _ = display(push, key: line.key, kind: kind, Array(line.payload.utf8), id: line.id, nowMs: line.atMs)
+  }
+
+  private static func read(_ bytes: UnsafeRawBufferPointer) throws(ProtoJSONError) -> Line {
+    var line = Line()
+    var reader = JSONReader(bytes, options: JSONDecodingOptions(ignoreUnknownFields: true, maxDepth: 4))
+    var more = try reader.beginObject()
+    while more {
+      switch try reader.stringKey() {
+      case "channel": line.channel = try reader.string()
+      case "key": line.key = try reader.string()
+      case "kind": line.kind = try reader.string()
+      case "bundleId": line.bundleID = try reader.string()
+      case "storesMessages": line.storesMessages = try reader.bool()
+      case "pushType": line.pushType = try reader.string()
+      case "priority": line.priority = try reader.int32()
+      case "id": line.id = try reader.string()
+      case "atMs": line.atMs = try reader.int64()
+      case "payload": line.payload = try reader.string()
+      default: try reader.skipValue()
+      }
+      more = try reader.nextMember()
+    }
+    try reader.finish()
+    return line
+  }
+}

@@ -1,0 +1,205 @@
+"""What goes wrong between the service and APNs loses nothing: every activity's last state arrives, none goes backwards."""
+
+import os
+import time
+
+import pytest
+from activities import Activities, Load, ask
+from apns import BUNDLE, Key, Simulator
+from campanile import eventually
+
+# How often the service is killed under load; more on a machine that is left to it.
+KILLS = int(os.environ.get("CAMPANILE_TEST_KILLS", "5"))
+
+
+@pytest.fixture
+def key():
+    return Key()
+
+
+@pytest.fixture
+def simulator(tmp_path, key):
+    running = Simulator(tmp_path / "simulator", keys=[key])
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def service(tmp_path, simulator, key):
+    running = Activities(tmp_path / "service", simulator, [(key, [BUNDLE])])
+    yield running
+    running.stop()
+
+
+def under_load(service, simulator, seconds=3, **options):
+    """Updates for a while and checks what became of them; answers the load."""
+    load = Load(service, BUNDLE, **options)
+    with load:
+        time.sleep(seconds)
+    load.check(simulator)
+    assert sum(load.acknowledged.values()) > len(load.ids)
+    return load
+
+
+def test_without_faults(service, simulator):
+    load = under_load(service, simulator, seconds=2)
+    assert not load.refusals
+    assert set(simulator.statistics()["answers"]) == {"200"}
+
+
+def test_a_fifth_of_all_pushes_is_refused(service, simulator):
+    simulator.fault("answer", reason="ServiceUnavailable", probability=0.2)
+    under_load(service, simulator)
+    assert simulator.statistics()["answers"]["503 ServiceUnavailable"] > 10
+
+
+def test_goaway_every_hundred_pushes(service, simulator):
+    simulator.fault("goaway", every=100)
+    under_load(service, simulator)
+    assert simulator.statistics()["goAways"] >= 2
+
+
+@pytest.mark.parametrize("processed", [False, True])
+def test_stream_resets(service, simulator, processed):
+    simulator.fault("reset", every=7, processed=processed)
+    under_load(service, simulator)
+    assert simulator.statistics()["resets"] >= 5
+
+
+@pytest.mark.parametrize("processed", [False, True])
+def test_connections_closed_in_mid_stream(service, simulator, processed):
+    simulator.fault("close", every=50, processed=processed)
+    under_load(service, simulator)
+    assert simulator.statistics()["closes"] >= 3
+
+
+def test_too_many_requests(service, simulator):
+    simulator.fault("answer", reason="TooManyRequests", retryAfterSeconds=1, count=20)
+    under_load(service, simulator)
+    assert simulator.statistics()["answers"]["429 TooManyRequests"] == 20
+
+
+def test_tls_failure(service, simulator):
+    load = Load(service, BUNDLE)
+    with load:
+        time.sleep(0.5)
+        for fault in ("refuse", "untrusted"):
+            simulator.control("PATCH", "/settings", {"tlsFault": fault})
+            simulator.control("POST", "/connections/close")
+            time.sleep(1)
+        simulator.control("PATCH", "/settings", {"tlsFault": "none"})
+        time.sleep(0.5)
+    load.check(simulator)
+    assert simulator.statistics()["tlsFailures"] >= 2
+
+
+def test_simulator_killed_and_started_again(service, simulator):
+    load = Load(service, BUNDLE)
+    with load:
+        for _ in range(3):
+            time.sleep(0.7)
+            simulator.kill()
+            time.sleep(0.5)
+            simulator.start()
+    load.check(simulator)
+
+
+def test_wrong_key_for_one_app_while_another_goes_on(tmp_path, simulator, key):
+    unknown = Key("UNKNOWN123")
+    service = Activities(tmp_path / "service", simulator, [(key, [BUNDLE]), (unknown, ["com.example.rooms"])])
+    try:
+        good = Load(service, BUNDLE, prefix="aa")
+        bad = Load(service, "com.example.rooms", prefix="bb", activities=10, threads=1)
+        with good, bad:
+            time.sleep(3)
+        good.check(simulator)
+        answers = simulator.statistics()["answers"]
+        assert answers["403 InvalidProviderToken"] >= 1
+        assert not any(token.startswith("bb") for token in simulator.screens())
+    finally:
+        service.stop()
+
+
+def test_service_killed_under_load(service, simulator):
+    load = Load(service, BUNDLE)
+    with load:
+        for number in range(KILLS):
+            time.sleep(0.3 + 0.1 * (number % 5))
+            service.kill()
+            service.start()
+        time.sleep(0.5)
+    load.check(simulator)
+
+
+def test_killed_service_does_not_renew_its_provider_token_too_often(service, simulator):
+    simulator.control("PATCH", "/settings", {"tokenRenewalScope": "key"})
+    load = Load(service, BUNDLE)
+    with load:
+        for _ in range(3):
+            time.sleep(0.5)
+            service.kill()
+            service.start()
+        time.sleep(0.5)
+    load.check(simulator)
+    assert "429 TooManyProviderTokenUpdates" not in simulator.statistics()["answers"]
+
+
+def test_full_disk(tmp_path, simulator, key):
+    """A limit on the size of files stands for a full disk: what cannot be stored is refused, what was stored is pushed."""
+    service = Activities(tmp_path / "service", simulator, [(key, [BUNDLE])])
+    load = Load(service, BUNDLE)
+    pid = str(service.ready["pid"])
+    with load:
+        time.sleep(1)
+        size = max(file.stat().st_size for file in service.folder.glob("activities.sqlite*"))
+        os.system(f"prlimit --pid {pid} --fsize={size + 65_536}:unlimited")
+        eventually(lambda: load.refusals, "writes are refused")
+        time.sleep(1)
+        os.system(f"prlimit --pid {pid} --fsize=unlimited")
+        before = dict(load.acknowledged)
+        eventually(lambda: all(load.acknowledged[token] > before[token] for token in load.ids), "writes go on")
+    try:
+        load.check(simulator)
+    finally:
+        service.stop()
+
+
+def test_burst_ends_on_the_last_states(tmp_path, simulator, key):
+    """10,000 updates to 100 activities are at most 300 pushes at the default spacing."""
+    service = Activities(tmp_path / "service", simulator, [(key, [BUNDLE])], spacing_ms=1000)
+    try:
+        load = Load(service, BUNDLE, activities=100, threads=1)
+        with service.link() as link:
+            for number in range(1, 101):
+                results = ask(link, "ActivitiesService/BatchUpdateActivities", {"requests": [
+                    {"activityId": id, "contentState": {"n": number}} for id in load.ids.values()]})
+                assert all("activity" in result for result in results["results"])
+        load.acknowledged = {token: 100 for token in load.ids}
+        load.check(simulator)
+        assert simulator.statistics()["answers"] == {"200": simulator.statistics()["requests"]}
+        assert simulator.statistics()["requests"] <= 300
+    finally:
+        service.stop()
+
+
+def test_rejected_token_is_retired_unless_registered_later(service, simulator):
+    load = Load(service, BUNDLE, activities=2, threads=1)
+    gone, again = sorted(load.ids)
+    with service.link() as link:
+        for token in load.ids:
+            load.update(link, token)
+        load.check(simulator)
+        now = int(time.time() * 1000)
+        simulator.control("POST", f"/tokens/{gone}/reject", {"timestampMs": now})
+        # It became invalid before it was registered here: the rejection is about its former life.
+        simulator.control("POST", f"/tokens/{again}/reject", {"timestampMs": now - 3_600_000})
+        for token in load.ids:
+            load.update(link, token)
+        eventually(lambda: simulator.statistics()["answers"].get("410 Unregistered", 0) >= 2, "both are refused")
+
+        def retired():
+            tokens = ask(link, "PushTokensService/ListPushTokens", {"includeRetired": True})["tokens"]
+            return {token["activityId"]: token.get("retireReason") for token in tokens}
+
+        eventually(lambda: retired()[load.ids[gone]], "the token is retired")
+        assert retired()[load.ids[again]] is None
