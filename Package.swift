@@ -72,9 +72,12 @@ let package = Package(
     .testTarget(name: "APNsTests", dependencies: ["APNs"], swiftSettings: settings),
     .target(name: "Echo", dependencies: ["CampanileAPI", "CampanileCodec", "CampanileRPC"], swiftSettings: settings),
     .target(
+      name: "CampanileService",
+      dependencies: ["CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileStore"], swiftSettings: settings),
+    .target(
       name: "Notifications",
       dependencies: [
-        "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileStore",
+        "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileService", "CampanileStore",
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "NIOHTTP1", package: "swift-nio"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ] + nio,
@@ -88,7 +91,7 @@ let package = Package(
     .testTarget(
       name: "NotificationsTests",
       dependencies: [
-        "Notifications", "CampanileAPI", "CampanileCodec", "CampanileRPC", "CampanileStore",
+        "Notifications", "CampanileAPI", "CampanileCodec", "CampanileRPC", "CampanileService", "CampanileStore",
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ],
       swiftSettings: settings),

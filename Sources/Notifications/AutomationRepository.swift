@@ -1,5 +1,6 @@
 import CampanileAPI
 import CampanileRPC
+import CampanileService
 
 /// Keeps templates, heartbeats and webhooks.
 ///

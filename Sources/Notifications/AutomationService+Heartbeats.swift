@@ -1,6 +1,7 @@
 public import CampanileAPI
 import CampanileCodec
 public import CampanileRPC
+import CampanileService
 
 extension AutomationService {
   public func createHeartbeat(

@@ -1,6 +1,7 @@
 public import CampanileAPI
 import CampanileCodec
 public import CampanileRPC
+import CampanileService
 import CampanileStore
 
 /// Serves `campanile.notifications.v1.AutomationService`: templates, heartbeats and webhooks. Everything belongs to the

@@ -1,5 +1,6 @@
 public import CampanileAPI
 public import CampanileRPC
+import CampanileService
 
 /// Serves `campanile.notifications.v1.DeliveryService`: what the pushing services report for the ledger.
 public struct DeliveryService: DeliveryServiceProtocol {
@@ -11,8 +12,7 @@ public struct DeliveryService: DeliveryServiceProtocol {
   public func recordDeliveries(
     _ request: RecordDeliveriesRequest, context: CallContext
   ) async throws -> RecordDeliveriesResponse {
-    // A service of the suite, or an operator.
-    if context.principal?.kind != .service { try context.requireAdmin() }
+    try context.requireOperator()
     var violations = Violations()
     RequestChecks.count(request.deliveries.count, "deliveries", limits, &violations)
     for (index, delivery) in request.deliveries.enumerated() {

@@ -1,5 +1,6 @@
 import CampanileAPI
 public import CampanileRPC
+public import CampanileService
 public import CampanileStore
 
 /// The services with the store below them, as an executable or a test runs them.

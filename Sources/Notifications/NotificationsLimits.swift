@@ -1,5 +1,7 @@
+public import CampanileService
+
 /// What one user may keep and one call may ask for. Each limit has a documented error; the configuration sets them.
-public struct NotificationsLimits: Sendable, Hashable {
+public struct NotificationsLimits: ServiceLimits, Hashable {
   /// Buckets of one user. One more: RESOURCE_EXHAUSTED, reason `BUCKETS_EXHAUSTED`.
   public var bucketsPerUserMax = 1_000
   /// Notifications of one user. One more: RESOURCE_EXHAUSTED, reason `NOTIFICATIONS_EXHAUSTED`.
@@ -31,18 +33,6 @@ public struct NotificationsLimits: Sendable, Hashable {
   public var rowsPerCommit = 1_000
   /// Notifications that leave with their bucket in one commit; a fuller bucket takes several.
   public var bucketDeletionRows = 2_000
-
-  public init() {}
-}
-
-/// How long the change log remembers, which is how long a watch may be interrupted and still resume.
-public struct ChangeRetention: Sendable, Hashable {
-  /// Changes kept at most, of all users together.
-  public var rowsMax: Int64 = 1_000_000
-  /// Age after which a change is dropped.
-  public var ageMaxMs: Int64 = 7 * 24 * 3_600 * 1_000
-  /// Changes dropped in one commit, so that no write waits long behind it.
-  public var batchRows = 1_000
 
   public init() {}
 }

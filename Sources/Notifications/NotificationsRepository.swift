@@ -1,5 +1,6 @@
 import CampanileAPI
 import CampanileRPC
+import CampanileService
 
 /// Keeps buckets, notifications, their counts and the log of their changes.
 ///

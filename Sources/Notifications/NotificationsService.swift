@@ -1,5 +1,6 @@
 public import CampanileAPI
 import CampanileRPC
+import CampanileService
 
 /// Serves `campanile.notifications.v1.NotificationsService`: checks requests and lets the repository act, whose
 /// commits wake the watches. Everything belongs to the calling user.

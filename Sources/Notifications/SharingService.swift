@@ -1,6 +1,7 @@
 public import CampanileAPI
 internal import CampanileCrypto
 public import CampanileRPC
+import CampanileService
 
 /// Serves `campanile.notifications.v1.SharingService`: who else may read, publish into or administer a bucket.
 public struct SharingService: SharingServiceProtocol {

@@ -1,3 +1,4 @@
+import CampanileService
 import Testing
 
 @testable import Notifications

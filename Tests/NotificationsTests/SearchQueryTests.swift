@@ -1,4 +1,5 @@
 import CampanileRPC
+import CampanileService
 import Testing
 
 @testable import Notifications

@@ -1,3 +1,4 @@
+import CampanileService
 import Synchronization
 import Testing
 

@@ -1,4 +1,5 @@
 import CampanileRPC
+import CampanileService
 
 /// What the requests of actions may do.
 public struct ActionLimits: Sendable, Hashable {

@@ -1,3 +1,4 @@
+import CampanileService
 import Foundation
 
 /// One request on the way of an action: the first, or what a redirect makes of it.

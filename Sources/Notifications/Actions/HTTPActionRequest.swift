@@ -1,5 +1,6 @@
 import CampanileAPI
 import CampanileCodec
+import CampanileService
 
 /// An HTTP request that an action asks for.
 struct HTTPActionRequest: Sendable, Hashable {

@@ -1,3 +1,5 @@
+import CampanileService
+
 /// What came of one HTTP request that an action made.
 struct HTTPActionResult: Sendable, Hashable {
   /// Why a request failed, in a stable word.

@@ -1,3 +1,4 @@
+import CampanileService
 import Foundation
 
 /// Where an HTTP request goes: a URL in the one form that the sender and the client below it read alike.

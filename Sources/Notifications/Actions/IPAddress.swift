@@ -1,3 +1,4 @@
+import CampanileService
 import Foundation
 
 /// An IPv4 or IPv6 address: its four or sixteen bytes.

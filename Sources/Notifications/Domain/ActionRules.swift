@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileService
 
 /// What the value of an action must be, by its type.
 enum ActionRules {

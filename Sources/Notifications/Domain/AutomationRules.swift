@@ -1,6 +1,7 @@
 import CampanileAPI
 import CampanileCodec
 import CampanileRPC
+import CampanileService
 
 /// What is kept in the table `automation`; the raw value is its kind there.
 enum AutomationKind: Int64, Sendable, CaseIterable {

@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileService
 
 /// What a bucket may hold.
 enum BucketRules {

@@ -1,5 +1,6 @@
 import CampanileAPI
 import CampanileCodec
+import CampanileService
 
 /// What a heartbeat may be, and how it goes through its life: expecting a beat until it is due, then missing it.
 enum HeartbeatRules {

@@ -1,5 +1,6 @@
 import CampanileAPI
 import CampanileRPC
+import CampanileService
 
 /// One entry of a batch.
 struct NewNotification: Sendable {

@@ -1,5 +1,6 @@
 import CampanileAPI
 import CampanileCodec
+import CampanileService
 
 /// What a notification may hold.
 enum NotificationRules {

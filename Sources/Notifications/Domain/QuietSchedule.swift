@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileService
 import Foundation
 
 /// When devices are to be left alone: the windows of quiet hours, in a time zone.

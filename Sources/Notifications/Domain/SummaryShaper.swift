@@ -1,5 +1,6 @@
 import CampanileAPI
 import CampanileCodec
+import CampanileService
 
 /// Makes the unread summary of a Live Activity fit into a push.
 ///

@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileService
 
 /// What a template may hold, and how a notification is made from one.
 enum TemplateRules {

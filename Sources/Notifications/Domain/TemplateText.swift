@@ -1,3 +1,5 @@
+import CampanileService
+
 /// A text with variables: `{{name}}` stands for a value, `{{name|text}}` for one that may be missing and then reads `text`.
 ///
 /// Names have 1 to 64 letters, digits and underscores of ASCII. A text for a missing value has neither `{{` nor `}}`. All

@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileService
 
 /// What a webhook may hold.
 enum WebhookRules {

@@ -1,3 +1,4 @@
+import CampanileService
 import CampanileStore
 
 /// Walks the buckets that have a policy and deletes for good what it says, in small commits.

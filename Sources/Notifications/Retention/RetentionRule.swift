@@ -1,3 +1,5 @@
+import CampanileService
+
 /// What a bucket's policy deletes at a time. What is 0 does not apply.
 struct RetentionRule: Sendable, Hashable {
   private static let hourMs: Int64 = 3_600_000

@@ -1,5 +1,6 @@
 import CampanileAPI
 import CampanileCodec
+import CampanileService
 import CampanileStore
 
 /// Maps rows of `buckets`.

@@ -1,5 +1,6 @@
 import CampanileAPI
 import CampanileCodec
+import CampanileService
 import CampanileStore
 
 /// The table `changes`. Sequences ascend without gaps in the order of the commits, because one writer hands them out
@@ -9,9 +10,9 @@ import CampanileStore
 /// write everything twice. One that is gone by then is passed over, since its deletion follows.
 enum ChangeLog {
   static let columns = "sequence, kind, bucket_id, notification_id, previous_bucket_id, at_ms, is_alert, payload"
-  static let lastSQL = "SELECT coalesce(max(sequence), 0) FROM changes"
-  static let firstSQL = "SELECT coalesce(min(sequence), 0) FROM changes"
-  static let compactedSQL = "SELECT compacted_through FROM users WHERE user_id = $1"
+  static let lastSQL = ChangeLogTable.lastSQL
+  static let firstSQL = ChangeLogTable.firstSQL
+  static let compactedSQL = ChangeLogTable.compactedSQL
   static let ofUserSQL = """
     SELECT \(columns) FROM changes WHERE user_id = $1 AND sequence > $2 ORDER BY sequence LIMIT $3
     """

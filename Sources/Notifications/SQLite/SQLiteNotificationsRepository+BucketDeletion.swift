@@ -1,6 +1,7 @@
 import CampanileAPI
 import CampanileCodec
 import CampanileRPC
+import CampanileService
 import CampanileStore
 
 /// Deleting a bucket hides it at once, for all members, and takes its notifications out in commits of bounded size. A timer

@@ -1,5 +1,6 @@
 import CampanileAPI
 import CampanileRPC
+import CampanileService
 import CampanileStore
 
 /// Inline media. Equal ones are kept once, for all users, while any notification names them.

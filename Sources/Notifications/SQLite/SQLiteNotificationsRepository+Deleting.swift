@@ -1,6 +1,7 @@
 import CampanileAPI
 import CampanileCodec
 import CampanileRPC
+import CampanileService
 import CampanileStore
 
 /// Deleted notifications move to a table of their own as they are, so that lists and counts need not look past them.

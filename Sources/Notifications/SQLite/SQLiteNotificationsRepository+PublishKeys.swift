@@ -1,6 +1,7 @@
 import CampanileAPI
 import CampanileCodec
 import CampanileRPC
+import CampanileService
 import CampanileStore
 
 /// Publish keys. Of a secret only its SHA-256 is kept: it has 256 random bits, so that no slower hash is needed.

@@ -1,6 +1,7 @@
 import CampanileAPI
 import CampanileCodec
 import CampanileRPC
+import CampanileService
 import CampanileStore
 
 /// Where a draft goes: fixed for a scheduled one, made anew otherwise.

@@ -1,6 +1,7 @@
 import CampanileAPI
 import CampanileCodec
 import CampanileRPC
+import CampanileService
 import CampanileStore
 
 /// Notifications that wait for their `deliver_time`, each under the id that it will have. Ids carry the time of delivery, so

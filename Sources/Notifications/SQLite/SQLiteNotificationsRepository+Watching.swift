@@ -1,16 +1,13 @@
 import CampanileAPI
 import CampanileRPC
+import CampanileService
 import CampanileStore
 
 extension SQLiteNotificationsRepository {
   func watchStart(resumeToken: String, bucketID: String?, user: String) throws -> ResumeToken {
     let token = resumeToken.isEmpty ? nil : try ResumeToken(resumeToken, user: user)
     return try read { transaction in
-      let last = try transaction.queryOne(ChangeLog.lastSQL) { try $0.integer(0) } ?? 0
-      let start = token ?? ResumeToken(epoch: epoch, sequence: last)
-      // Another epoch is another database in this one's place; a sequence ahead of the log is one put back from a backup.
-      guard start.epoch == epoch, start.sequence <= last else { throw Self.tokenTooOld }
-      try checkKept(start, user: user, transaction)
+      let start = try ChangeLogTable.start(resumeToken: resumeToken, epoch: epoch, user: user, transaction)
       if let bucketID { try checkWatched(bucketID, since: token, user: user, transaction) }
       return start
     }
@@ -18,18 +15,12 @@ extension SQLiteNotificationsRepository {
 
   func changes(after token: ResumeToken, user: String, rowsMax: Int) throws -> [Change] {
     try read { transaction in
-      try checkKept(token, user: user, transaction)
+      try ChangeLogTable.checkKept(token, user: user, transaction)
       let changes = try transaction.query(
         ChangeLog.ofUserSQL, [.text(user), .integer(token.sequence), .int(rowsMax)], rowsMax: max(0, rowsMax),
         ChangeLog.change)
       return try changes.map { try $0.completed(user: user, transaction) }
     }
-  }
-
-  /// Throws unless every change of the user after the token is still in the log.
-  private func checkKept(_ token: ResumeToken, user: String, _ transaction: ReadTransaction) throws {
-    let compacted = try transaction.queryOne(ChangeLog.compactedSQL, [.text(user)]) { try $0.integer(0) }
-    guard token.sequence >= compacted ?? 0 else { throw Self.tokenTooOld }
   }
 
   /// A watched bucket must exist, or have changes to tell after the token: its deletion is one.
@@ -44,15 +35,6 @@ extension SQLiteNotificationsRepository {
       if try transaction.queryOne(ChangeLog.ofBucketSQL, arguments, { try $0.integer(0) }) != nil { return }
     }
     throw RPCError.bucketNotFound(id, field: "bucketId")
-  }
-
-  private static var tokenTooOld: RPCError {
-    RPCError(
-      .outOfRange, "the changes after this token are no longer kept: read everything and watch without a token",
-      reason: Reason.tokenTooOld.rawValue,
-      fieldViolations: [
-        .init(field: "resumeToken", description: "is too old", reason: Reason.tokenTooOld.rawValue)
-      ])
   }
 }
 

@@ -1,3 +1,4 @@
+import CampanileService
 import CampanileStore
 
 /// The numbers of documents: 48 bits of the time in the notification's id, then 15 bits that keep the order within it.

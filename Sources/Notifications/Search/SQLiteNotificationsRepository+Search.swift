@@ -1,5 +1,6 @@
 import CampanileAPI
 import CampanileRPC
+import CampanileService
 import CampanileStore
 
 extension SQLiteNotificationsRepository {

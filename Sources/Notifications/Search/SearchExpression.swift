@@ -1,3 +1,5 @@
+import CampanileService
+
 /// The query in the index's own language (FTS5). Every text that comes from outside stands inside a string literal, where
 /// nothing but the quote has a meaning, and quotes are doubled.
 enum SearchExpression {

@@ -1,4 +1,5 @@
 import CampanileRPC
+import CampanileService
 import CampanileStore
 
 /// Keeps the full-text index up to date, after the fact: it follows the change log in small commits, so that publishing

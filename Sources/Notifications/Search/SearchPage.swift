@@ -1,5 +1,6 @@
 import CampanileAPI
 import CampanileRPC
+import CampanileService
 
 /// A page of a search: what is asked for, and where the page begins.
 struct SearchPageQuery: Sendable, Hashable {
@@ -25,8 +26,8 @@ struct SearchPageQuery: Sendable, Hashable {
     let query = SearchQuery(request.query, field: "query", &violations)
     bucketID = request.bucketId.isEmpty ? nil : request.bucketId
     pageSize = Paging.size(request.pageSize, limits, &violations)
-    startMs = NotificationQuery.milliseconds(request.startTime, "startTime", &violations)
-    endMs = NotificationQuery.milliseconds(request.endTime, "endTime", &violations)
+    startMs = TimeRules.milliseconds(request.startTime, "startTime", &violations)
+    endMs = TimeRules.milliseconds(request.endTime, "endTime", &violations)
     if violations.isEmpty, let startMs, let endMs, startMs >= endMs {
       violations.add("endTime", "must be after startTime", .timeRangeEmpty)
     }

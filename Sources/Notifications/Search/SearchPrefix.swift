@@ -1,3 +1,4 @@
+import CampanileService
 import CampanileStore
 
 /// Spells out the beginning of a word as the words that the index has.

@@ -1,3 +1,5 @@
+import CampanileService
+
 /// What a user searches for: the words of a query, taken apart.
 ///
 /// The syntax is that of `SearchNotificationsRequest.query`. Text without letters or digits says nothing and is left out.

@@ -1,3 +1,4 @@
+import CampanileService
 import CampanileStore
 
 /// Brings single documents of the index in line with the notifications, inside one commit of limited size.

@@ -1,3 +1,4 @@
+import CampanileService
 import CampanileStore
 import Synchronization
 
@@ -8,24 +9,16 @@ final class CommitBoard: Sendable {
   /// the summary as it is then.
   static let summaryTopic = "unread-summary"
 
-  private struct State {
-    var users: Set<String> = []
-    var told: Set<String> = []
-    var earliestMs: Int64?
-    var planMs = Int64.max
-  }
-
-  private let state = Mutex(State())
+  let wake: WakeBoard
   /// What single publications of one commit know and add to counts, so that 64 of them read and count once. Touched by the
   /// writer's thread alone; the lock says so to the compiler.
   private let publishing = Mutex<PublishingContext?>(nil)
   private let nowMs: @Sendable () -> Int64
-  private let hub: WatchHub
   /// Rung when a timer was committed that is due before the loop would look again.
-  let bell = WatchBell()
+  var bell: WatchBell { wake.bell }
 
   init(hub: WatchHub, nowMs: @escaping @Sendable () -> Int64) {
-    self.hub = hub
+    wake = WakeBoard(hub: hub)
     self.nowMs = nowMs
   }
 
@@ -63,22 +56,15 @@ final class CommitBoard: Sendable {
   }
 
   /// Something of a user was changed.
-  func changed(_ user: String) { state.withLock { _ = $0.users.insert(user) } }
+  func changed(_ user: String) { wake.changed(user) }
 
   /// A timer was set.
-  func scheduled(_ dueMs: Int64) {
-    state.withLock { $0.earliestMs = min($0.earliestMs ?? dueMs, dueMs) }
-  }
+  func scheduled(_ dueMs: Int64) { wake.scheduled(dueMs) }
 
   /// Before the commit: whose unread summary may differ is put into the outbox, in the same transaction.
   func complete(_ transaction: WriteTransaction) throws {
     try settle(transaction)
-    let users = state.withLock { state in
-      state.told = state.users
-      state.users = []
-      return state.told
-    }
-    for user in users.sorted() {
+    for user in wake.seal().sorted() {
       // Bounded by the users there are: one message each.
       try transaction.enqueueLatest(
         topic: Self.summaryTopic, key: user, payload: [], nowMs: nowMs(), pendingMax: .max)
@@ -86,18 +72,8 @@ final class CommitBoard: Sendable {
   }
 
   /// After the commit: wakes the watches and the timers' loop. Also after one that failed, when they look in vain.
-  func committed() {
-    let (users, mustRing) = state.withLock { state in
-      defer {
-        state.earliestMs = nil
-        state.told = []
-      }
-      return (state.told, state.earliestMs.map { $0 < state.planMs } ?? false)
-    }
-    for user in users { hub.ring(user: user) }
-    if mustRing { bell.ring() }
-  }
+  func committed() { wake.committed() }
 
   /// When the loop will look again by itself.
-  func plan(_ dueMs: Int64) { state.withLock { $0.planMs = dueMs } }
+  func plan(_ dueMs: Int64) { wake.plan(dueMs) }
 }

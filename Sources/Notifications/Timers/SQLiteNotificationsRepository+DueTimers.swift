@@ -1,6 +1,7 @@
 import CampanileAPI
 import CampanileCodec
 import CampanileRPC
+import CampanileService
 import CampanileStore
 
 /// What the timers do that need nothing but the database. Each takes its row away in the transaction of its effect, so that

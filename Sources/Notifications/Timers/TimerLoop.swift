@@ -1,4 +1,5 @@
 import CampanileRPC
+import CampanileService
 
 /// Runs what is due, in order, and sleeps until the next. One loop a store.
 ///
@@ -8,8 +9,6 @@ struct TimerLoop: Sendable {
   static let batchMax = 50
   static let roundMax = 500
   static let putOffMs: Int64 = 60_000
-  /// Longest sleep: a clock that was set forward is noticed within it.
-  static let sleepMaxMs: Int64 = 10_000
 
   let repository: SQLiteNotificationsRepository
   let hub: WatchHub
@@ -18,21 +17,10 @@ struct TimerLoop: Sendable {
 
   /// Runs until the task is cancelled.
   func run() async {
-    while !Task.isCancelled {
-      do {
-        repository.board.plan(.max)
-        if try await runDue() > 0 { continue }
-        let nowMs = repository.clockMs()
-        let nextMs = try repository.nextTimerMs() ?? .max
-        repository.board.plan(nextMs)
-        try await sleep(min(max(1, nextMs == .max ? .max : nextMs - nowMs), Self.sleepMaxMs))
-      } catch is CancellationError {
-        return
-      } catch {
-        // The store refuses: it is closed, full or overloaded.
-        do { try await Task.sleep(for: .milliseconds(1_000)) } catch { return }
-      }
-    }
+    await AlarmLoop(
+      board: repository.board.wake, nowMs: repository.clockMs, nextMs: { try repository.nextTimerMs() },
+      runDue: { try await runDue() }
+    ).run()
   }
 
   /// One round: what is due now, at most `roundMax`. Answers how many timers that were.
@@ -86,15 +74,5 @@ struct TimerLoop: Sendable {
       try? await repository.putOff(timer, toMs: repository.clockMs() + Self.putOffMs)
     }
     hub.ring(user: timer.user)
-  }
-
-  private func sleep(_ pauseMs: Int64) async throws {
-    try await withThrowingTaskGroup(of: Void.self) { group in
-      group.addTask { try await Task.sleep(for: .milliseconds(pauseMs)) }
-      group.addTask { try await repository.board.bell.wait() }
-      defer { group.cancelAll() }
-      try await group.next()
-    }
-    try Task.checkCancellation()
   }
 }

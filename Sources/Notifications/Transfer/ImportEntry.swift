@@ -1,6 +1,7 @@
 import CampanileAPI
 import CampanileCodec
 import CampanileRPC
+import CampanileService
 
 /// One entry of an import that was found valid, ready to be kept.
 struct ImportEntry: Sendable {

@@ -1,6 +1,7 @@
 import CampanileAPI
 import CampanileCodec
 internal import CampanileCrypto
+import CampanileService
 
 /// What an entry of an import must be, by the rules of what callers create, and what becomes of it.
 ///

@@ -1,6 +1,7 @@
 import CampanileAPI
 import CampanileCodec
 import CampanileRPC
+import CampanileService
 import CampanileStore
 
 /// Keeps the entries of one commit, in their order, with counts and changes.

@@ -1,5 +1,6 @@
 import CampanileAPI
 import CampanileRPC
+import CampanileService
 import CampanileStore
 
 /// Reads everything that a user has, a page at a time and each page in a transaction of its own, so that a receiver may

@@ -1,5 +1,6 @@
 import CampanileAPI
 import CampanileRPC
+import CampanileService
 import CampanileStore
 
 /// Takes the entries of one import as they come and keeps them in batches.

@@ -1,4 +1,5 @@
 import CampanileRPC
+import CampanileService
 import CampanileStore
 
 /// The whole change log for one other service, which takes it in order from a cursor kept beside it: the outbox of this
@@ -14,7 +15,7 @@ struct ChangeFeed: Sendable {
   let name: String
   private let store: Store
 
-  static let lowestSQL = "SELECT min(sequence) FROM change_cursors"
+  static let lowestSQL = ChangeLogTable.cursorsSQL
   static let cursorSQL = "SELECT sequence FROM change_cursors WHERE feed = $1"
   static let entriesSQL = """
     SELECT \(ChangeLog.columns), user_id FROM changes WHERE sequence > $1 ORDER BY sequence LIMIT $2

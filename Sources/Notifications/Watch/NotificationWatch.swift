@@ -1,6 +1,7 @@
 import CampanileAPI
 import CampanileCodec
 import CampanileRPC
+import CampanileService
 
 /// One open watch: reads its user's changes from the log and sends them in the order of the commits.
 ///

@@ -26,17 +26,18 @@ public struct ChangeLogCompactor: Sendable {
     return total
   }
 
-  static let batchSQL = """
+  public static let batchSQL = """
     SELECT sequence, user_id, at_ms FROM changes WHERE sequence >= $1 AND sequence < $2 ORDER BY sequence
     """
-  static let dropSQL = "DELETE FROM changes WHERE sequence >= $1 AND sequence <= $2"
-  static let markSQL = "UPDATE users SET compacted_through = $1 WHERE user_id = $2"
+  public static let dropSQL = "DELETE FROM changes WHERE sequence >= $1 AND sequence <= $2"
+  public static let markSQL = "UPDATE users SET compacted_through = $1 WHERE user_id = $2"
 
   private func dropBatch(of batchRows: Int, nowMs: Int64, _ transaction: WriteTransaction) throws -> Int {
-    let first = try transaction.queryOne(ChangeLog.firstSQL) { try $0.integer(0) } ?? 0
-    let last = try transaction.queryOne(ChangeLog.lastSQL) { try $0.integer(0) } ?? 0
+    let first = try transaction.queryOne(ChangeLogTable.firstSQL) { try $0.integer(0) } ?? 0
+    let last = try transaction.queryOne(ChangeLogTable.lastSQL) { try $0.integer(0) } ?? 0
     guard first < last else { return 0 }
-    let taken = try transaction.queryOne(ChangeFeed.lowestSQL) { try $0.integerIfPresent(0) }.flatMap { $0 } ?? last
+    let taken =
+      try transaction.queryOne(ChangeLogTable.cursorsSQL) { try $0.integerIfPresent(0) }.flatMap { $0 } ?? last
     let oldestMs = nowMs - retention.ageMaxMs
     let end = min(last, first + Int64(batchRows))
     var users: [String: Int64] = [:]

@@ -1,8 +1,8 @@
 /// Bytes as text: two lower-case hexadecimal digits each.
-enum Hexadecimal {
+public enum Hexadecimal {
   private static let digits = Array("0123456789abcdef".utf8)
 
-  static func text(_ bytes: some Collection<UInt8>) -> String {
+  public static func text(_ bytes: some Collection<UInt8>) -> String {
     var text: [UInt8] = []
     text.reserveCapacity(2 * bytes.count)
     for byte in bytes {

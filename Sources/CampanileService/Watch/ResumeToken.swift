@@ -1,26 +1,26 @@
-import CampanileRPC
+public import CampanileRPC
 
 /// Where a watch stands in the change log of one store, as callers keep it.
-struct ResumeToken: Sendable, Hashable {
+public struct ResumeToken: Sendable, Hashable {
   /// Of the store whose log it is.
-  var epoch: UInt64
+  public var epoch: UInt64
   /// The last change that was told.
-  var sequence: Int64
+  public var sequence: Int64
 
-  func text(user: String) -> String {
+  public func text(user: String) -> String {
     var payload: [UInt8] = []
     OpaqueToken.append(epoch, to: &payload)
     OpaqueToken.append(UInt64(bitPattern: sequence), to: &payload)
     return OpaqueToken.encode(payload, scope: Self.scope(user))
   }
 
-  init(epoch: UInt64, sequence: Int64) {
+  public init(epoch: UInt64, sequence: Int64) {
     self.epoch = epoch
     self.sequence = sequence
   }
 
   /// Throws INVALID_ARGUMENT, reason `RESUME_TOKEN_INVALID`, for a text that is no token of this user.
-  init(_ text: String, user: String) throws(RPCError) {
+  public init(_ text: String, user: String) throws(RPCError) {
     guard let payload = OpaqueToken.decode(text, scope: Self.scope(user)), payload.count == 16,
       let epoch = OpaqueToken.readInteger(payload, at: 0), let bits = OpaqueToken.readInteger(payload, at: 8),
       let sequence = Int64(exactly: bits)

@@ -5,7 +5,7 @@ import Synchronization
 /// The first ten characters are the creation time in milliseconds, the other twelve 60 random bits. Within a
 /// millisecond, and while the clock stands still or goes back, the random part of the last id is counted on, so that
 /// every id of one generator is greater than the one before.
-final class SortableIDGenerator: Sendable {
+public final class SortableIDGenerator: Sendable {
   /// An id's random part and the time that it carries.
   private struct Last {
     var timeMs: Int64 = 0
@@ -19,13 +19,13 @@ final class SortableIDGenerator: Sendable {
   fileprivate let random: @Sendable () -> UInt64
   private let last = Mutex(Last())
 
-  init(clockMs: @escaping @Sendable () -> Int64, random: @escaping @Sendable () -> UInt64) {
+  public init(clockMs: @escaping @Sendable () -> Int64, random: @escaping @Sendable () -> UInt64) {
     self.clockMs = clockMs
     self.random = random
   }
 
   /// A new id and the time inside of it, which is the object's creation time.
-  func next(prefix: StaticString) -> (id: String, timeMs: Int64) {
+  public func next(prefix: StaticString) -> (id: String, timeMs: Int64) {
     let nowMs = min(max(0, clockMs()), SortableID.timeMsMax)
     let chance = random()
     let value = last.withLock { last in
@@ -48,26 +48,22 @@ final class SortableIDGenerator: Sendable {
 
 extension SortableIDGenerator {
   /// An id for something that begins at a time to come. It is apart from the others: two of one time are in no order.
-  func future(prefix: StaticString, timeMs: Int64) -> String {
+  public func future(prefix: StaticString, timeMs: Int64) -> String {
     SortableID.text(prefix: prefix, timeMs: min(max(0, timeMs), SortableID.timeMsMax), tail: random() & Self.tailMax)
   }
 }
 
 /// The text of sortable ids.
-enum SortableID {
-  static let notificationPrefix: StaticString = "n_"
-  static let bucketPrefix: StaticString = "b_"
-  static let publishKeyPrefix: StaticString = "k_"
-  static let actionRunPrefix: StaticString = "r_"
+public enum SortableID {
   /// The end of the year 9999.
-  static let timeMsMax: Int64 = 253_402_300_799_999
+  public static let timeMsMax: Int64 = 253_402_300_799_999
   /// Bytes of an id with its prefix.
-  static let sizeBytes = 24
+  public static let sizeBytes = 24
 
   /// Ascending in ASCII, without i, l, o and u.
-  static let alphabet: [UInt8] = Array("0123456789abcdefghjkmnpqrstvwxyz".utf8)
+  public static let alphabet: [UInt8] = Array("0123456789abcdefghjkmnpqrstvwxyz".utf8)
 
-  static func text(prefix: StaticString, timeMs: Int64, tail: UInt64) -> String {
+  public static func text(prefix: StaticString, timeMs: Int64, tail: UInt64) -> String {
     String(unsafeUninitializedCapacity: sizeBytes) { buffer in
       write(prefix, timeMs, to: buffer)
       for index in 0..<12 {
@@ -78,7 +74,7 @@ enum SortableID {
   }
 
   /// The beginning that ids of a time have: ids of that time and later are not less, earlier ones are less.
-  static func lowerBound(prefix: StaticString, timeMs: Int64) -> String {
+  public static func lowerBound(prefix: StaticString, timeMs: Int64) -> String {
     String(unsafeUninitializedCapacity: 12) { buffer in
       write(prefix, min(max(0, timeMs), timeMsMax), to: buffer)
       return 12

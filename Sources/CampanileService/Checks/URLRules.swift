@@ -1,6 +1,6 @@
 /// Which URLs a notification may carry (the syntax of RFC 3986, as far as safety needs it).
-enum URLRules {
-  static let sizeMax = 2_048
+public enum URLRules {
+  public static let sizeMax = 2_048
 
   /// Schemes that run code or read the device when they are opened.
   private static let refusedSchemes: Set<String> = [
@@ -8,7 +8,7 @@ enum URLRules {
   ]
 
   /// `http` or `https`, `://`, a host, and nothing that RFC 3986 leaves out of URLs.
-  static func isWebURL(_ text: Substring) -> Bool {
+  public static func isWebURL(_ text: Substring) -> Bool {
     guard let (scheme, rest) = split(text), scheme == "http" || scheme == "https" else { return false }
     guard rest.starts(with: "//".utf8) else { return false }
     let authority = rest.dropFirst(2).prefix { byte in
@@ -18,7 +18,7 @@ enum URLRules {
   }
 
   /// A web URL, or one with the scheme of an app (`zentik://…`, `tel:…`); schemes that run code are refused.
-  static func isNavigable(_ text: Substring) -> Bool {
+  public static func isNavigable(_ text: Substring) -> Bool {
     guard let (scheme, rest) = split(text), !rest.isEmpty else { return false }
     if scheme == "http" || scheme == "https" { return isWebURL(text) }
     return !refusedSchemes.contains(scheme)

@@ -1,7 +1,7 @@
 /// Rules for single values. Lengths are counted in Unicode code points.
-enum TextRules {
+public enum TextRules {
   /// Whether a text has at most `max` code points. Each takes one to four bytes, which settles most texts at once.
-  static func fits(_ text: String, max: Int) -> Bool {
+  public static func fits(_ text: String, max: Int) -> Bool {
     let sizeBytes = text.utf8.count
     if sizeBytes <= max { return true }
     if sizeBytes > max * 4 { return false }
@@ -9,15 +9,15 @@ enum TextRules {
   }
 
   /// U+0000 is no text for PostgreSQL and ends a text for C.
-  static func hasNull(_ text: String) -> Bool { text.utf8.contains(0) }
+  public static func hasNull(_ text: String) -> Bool { text.utf8.contains(0) }
 
   /// `#RRGGBB` with hexadecimal digits of either case.
-  static func isColor(_ text: String) -> Bool {
+  public static func isColor(_ text: String) -> Bool {
     text.utf8.count == 7 && text.utf8.first == UInt8(ascii: "#") && text.utf8.dropFirst().allSatisfy(isHexDigit)
   }
 
   /// 1 to 128 characters of `[A-Za-z0-9._:-]`.
-  static func isIdentifier(_ text: String) -> Bool {
+  public static func isIdentifier(_ text: String) -> Bool {
     (1...128).contains(text.utf8.count)
       && text.utf8.allSatisfy { byte in
         isLetter(byte) || isDigit(byte) || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "_")
@@ -26,7 +26,7 @@ enum TextRules {
   }
 
   /// `type/subtype` of RFC 6838 without parameters, at most 127 characters.
-  static func isMediaType(_ text: String) -> Bool {
+  public static func isMediaType(_ text: String) -> Bool {
     let parts = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
     guard text.utf8.count <= 127, parts.count == 2 else { return false }
     return parts.allSatisfy { part in
@@ -37,16 +37,16 @@ enum TextRules {
 
   private static let mediaTypeMarks = Set("!#$&-^_.+".utf8)
 
-  static func isLetter(_ byte: UInt8) -> Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) }
-  static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
-  static func isHexDigit(_ byte: UInt8) -> Bool {
+  public static func isLetter(_ byte: UInt8) -> Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) }
+  public static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+  public static func isHexDigit(_ byte: UInt8) -> Bool {
     isDigit(byte) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte | 0x20)
   }
 }
 
 extension Violations {
   /// A text that may be empty unless `isRequired`, of at most `max` code points and without U+0000.
-  mutating func text(_ value: String, _ field: @autoclosure () -> String, max: Int, isRequired: Bool = false) {
+  public mutating func text(_ value: String, _ field: @autoclosure () -> String, max: Int, isRequired: Bool = false) {
     if value.isEmpty {
       if isRequired { add(field(), "must not be empty", .required) }
       return
@@ -59,7 +59,7 @@ extension Violations {
   }
 
   /// An absolute URL with the scheme http or https.
-  mutating func webURL(_ value: String, _ field: @autoclosure () -> String) {
+  public mutating func webURL(_ value: String, _ field: @autoclosure () -> String) {
     if value.isEmpty {
       add(field(), "must not be empty", .required)
     } else if value.utf8.count > URLRules.sizeMax {

@@ -1,25 +1,25 @@
-import CampanileRPC
+public import CampanileRPC
 import Synchronization
 
 /// Wakes the watches of a user after a commit. It carries no events: each watch reads the log at its own pace, so a slow
 /// one holds up neither writers nor memory.
-final class WatchHub: Sendable {
+public final class WatchHub: Sendable {
   private struct State {
     var bells: [String: [WatchBell]] = [:]
     var count = 0
     var isClosed = false
   }
 
-  private let limits: NotificationsLimits
+  private let limits: any ServiceLimits
   private let state = Mutex(State())
 
-  init(limits: NotificationsLimits) { self.limits = limits }
+  public init(limits: any ServiceLimits) { self.limits = limits }
 
   /// Open watches.
-  var count: Int { state.withLock { $0.count } }
+  public var count: Int { state.withLock { $0.count } }
 
   /// Adds a watch. Throws RESOURCE_EXHAUSTED, reason `WATCHES_EXHAUSTED`, beyond the limits, UNAVAILABLE after `close`.
-  func add(user: String) throws(RPCError) -> WatchBell {
+  public func add(user: String) throws(RPCError) -> WatchBell {
     let bell = WatchBell()
     let refusal: RPCError? = state.withLock { state in
       if state.isClosed { return Self.closed }
@@ -41,7 +41,7 @@ final class WatchHub: Sendable {
     return bell
   }
 
-  func remove(_ bell: WatchBell, user: String) {
+  public func remove(_ bell: WatchBell, user: String) {
     state.withLock { state in
       guard var bells = state.bells[user], let index = bells.firstIndex(where: { $0 === bell }) else { return }
       bells.remove(at: index)
@@ -51,14 +51,14 @@ final class WatchHub: Sendable {
   }
 
   /// Says that something of this user was committed.
-  func ring(user: String) {
+  public func ring(user: String) {
     let bells = state.withLock { $0.bells[user] }
     guard let bells else { return }
     for bell in bells { bell.ring() }
   }
 
   /// Ends all watches, so that the service can drain: each is told UNAVAILABLE and resumes elsewhere.
-  func close() {
+  public func close() {
     let bells = state.withLock { state in
       state.isClosed = true
       return state.bells.values.flatMap { $0 }
@@ -66,11 +66,12 @@ final class WatchHub: Sendable {
     for bell in bells { bell.close() }
   }
 
-  static let closed = RPCError(.unavailable, "the service is stopping: resume the watch", reason: "SERVICE_STOPPING")
+  public static let closed = RPCError(
+    .unavailable, "the service is stopping: resume the watch", reason: "SERVICE_STOPPING")
 }
 
 /// A signal that is remembered until its one waiter takes it: any number of rings before a wait are one.
-final class WatchBell: Sendable {
+public final class WatchBell: Sendable {
   private struct State {
     var isRung = false
     var isClosed = false
@@ -79,7 +80,9 @@ final class WatchBell: Sendable {
 
   private let state = Mutex(State())
 
-  func ring() {
+  public init() {}
+
+  public func ring() {
     let waiter = state.withLock { state in
       defer { state.waiter = nil }
       if state.waiter == nil { state.isRung = true }
@@ -88,13 +91,13 @@ final class WatchBell: Sendable {
     waiter?.resume()
   }
 
-  func close() {
+  public func close() {
     state.withLock { $0.isClosed = true }
     ring()
   }
 
   /// Returns after the next ring. Throws `CancellationError` when the task is cancelled, UNAVAILABLE when it was closed.
-  func wait() async throws {
+  public func wait() async throws {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let mustResume = state.withLock { state in

@@ -1,13 +1,13 @@
 /// Etags (AIP-154): opaque to callers, here the number of changes an object has seen.
-enum Etag {
-  static func text(version: Int64) -> String { "v\(version)" }
+public enum Etag {
+  public static func text(version: Int64) -> String { "v\(version)" }
 
   /// The version inside of an etag that this service made; nil for other texts.
-  static func version(_ etag: String) -> Int64? {
+  public static func version(_ etag: String) -> Int64? {
     guard etag.utf8.first == UInt8(ascii: "v") else { return nil }
     return Int64(etag.dropFirst())
   }
 
   /// Whether a request's etag allows the change: an empty one always does.
-  static func allows(_ etag: String, version: Int64) -> Bool { etag.isEmpty || etag == text(version: version) }
+  public static func allows(_ etag: String, version: Int64) -> Bool { etag.isEmpty || etag == text(version: version) }
 }

@@ -1,29 +1,29 @@
-import Foundation
+public import Foundation
 
 /// Turns times of day into instants in one time zone, across daylight-saving changes.
 ///
 /// A time of day that is skipped becomes the next instant that exists, which is the change itself. One that is repeated
 /// has a first and a last instant; the caller says which. Offsets are looked up once a day and remembered, so that a
 /// value serves one calculation, not several threads.
-struct WallClockTime {
+public struct WallClockTime {
   /// Which instant a repeated time of day means.
-  enum Occurrence {
+  public enum Occurrence {
     case first, last
   }
 
-  static let dayMs: Int64 = 86_400_000
+  public static let dayMs: Int64 = 86_400_000
 
   private let timeZone: TimeZone
   /// Offsets from UTC in milliseconds at midnight UTC, by day since 1970.
   private var offsets: [Int64: Int64] = [:]
 
-  init(_ timeZone: TimeZone) { self.timeZone = timeZone }
+  public init(_ timeZone: TimeZone) { self.timeZone = timeZone }
 
   /// The local day that an instant falls on, in days since 1970.
-  func day(of instantMs: Int64) -> Int64 { (instantMs + offset(at: instantMs)).floorDivided(by: Self.dayMs) }
+  public func day(of instantMs: Int64) -> Int64 { (instantMs + offset(at: instantMs)).floorDivided(by: Self.dayMs) }
 
   /// The instant at which clocks show `timeMs` after midnight of a local day.
-  mutating func instant(day: Int64, timeMs: Int64, _ occurrence: Occurrence) -> Int64 {
+  public mutating func instant(day: Int64, timeMs: Int64, _ occurrence: Occurrence) -> Int64 {
     let localMs = day * Self.dayMs + timeMs
     let localDay = localMs.floorDivided(by: Self.dayMs)
     // Offsets lie between -12 and +14 hours: these two instants are before and after every instant of the local day.
@@ -69,7 +69,7 @@ struct WallClockTime {
 
 extension Int64 {
   /// The quotient rounded down, for a positive divisor.
-  func floorDivided(by divisor: Int64) -> Int64 {
+  public func floorDivided(by divisor: Int64) -> Int64 {
     let quotient = self / divisor
     return self % divisor < 0 ? quotient - 1 : quotient
   }

@@ -4,31 +4,31 @@ internal import CampanileCrypto
 ///
 /// The digest binds the payload to what it was made for, such as the user and the query. It finds mistakes; it is no
 /// secret, and need not be: whoever forges a token reads no more than its user's own objects, from another place.
-enum OpaqueToken {
+public enum OpaqueToken {
   /// Characters of a token at most; longer ones are refused unread.
-  static let sizeMax = 1_024
+  public static let sizeMax = 1_024
   private static let version: UInt8 = 1
 
-  static func encode(_ payload: [UInt8], scope: [String]) -> String {
+  public static func encode(_ payload: [UInt8], scope: [String]) -> String {
     var bytes: [UInt8] = [version]
     append(digest(payload, scope), to: &bytes)
     return Base64URL.encode(bytes + payload)
   }
 
   /// The payload; nil when the token was not made for this scope.
-  static func decode(_ token: String, scope: [String]) -> [UInt8]? {
+  public static func decode(_ token: String, scope: [String]) -> [UInt8]? {
     guard token.utf8.count <= sizeMax, let bytes = Base64URL.decode(token), bytes.count >= 9, bytes[0] == version
     else { return nil }
     let payload = Array(bytes[9...])
     return readInteger(bytes, at: 1) == digest(payload, scope) ? payload : nil
   }
 
-  static func append(_ value: UInt64, to bytes: inout [UInt8]) {
+  public static func append(_ value: UInt64, to bytes: inout [UInt8]) {
     for shift in stride(from: 56, through: 0, by: -8) { bytes.append(UInt8(truncatingIfNeeded: value >> shift)) }
   }
 
   /// Eight bytes, big-endian; nil when there are fewer.
-  static func readInteger(_ bytes: [UInt8], at offset: Int) -> UInt64? {
+  public static func readInteger(_ bytes: [UInt8], at offset: Int) -> UInt64? {
     guard bytes.count >= offset + 8 else { return nil }
     return bytes[offset..<offset + 8].reduce(0) { $0 << 8 | UInt64($1) }
   }

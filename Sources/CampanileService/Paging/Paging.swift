@@ -1,0 +1,59 @@
+public import CampanileRPC
+
+/// Page sizes and page tokens (AIP-158).
+public enum Paging {
+  /// The size to use; a violation when it is out of bounds.
+  public static func size(_ requested: Int32, _ limits: some ServiceLimits, _ violations: inout Violations) -> Int {
+    let size = Int(requested)
+    if size == 0 { return min(limits.pageSizeDefault, limits.pageSizeMax) }
+    guard (1...limits.pageSizeMax).contains(size) else {
+      violations.add("pageSize", "must be 1 to \(limits.pageSizeMax), or 0 for \(limits.pageSizeDefault)", .outOfRange)
+      return limits.pageSizeDefault
+    }
+    return size
+  }
+
+  public static func token(_ position: [String], scope: [String]) -> String {
+    OpaqueToken.encode(Array(position.joined(separator: "\u{0}").utf8), scope: scope)
+  }
+
+  /// The position that a token carries; nil for the first page. A token of another query or user is a violation.
+  public static func position(
+    _ token: String, parts: Int, scope: [String], _ violations: inout Violations
+  ) -> [String]? {
+    if token.isEmpty { return nil }
+    if let payload = OpaqueToken.decode(token, scope: scope), let text = String(validating: payload, as: UTF8.self) {
+      let position = text.split(separator: "\u{0}", omittingEmptySubsequences: false).map(String.init)
+      if position.count == parts { return position }
+    }
+    violations.add("pageToken", "is no token of this list", .pageTokenInvalid)
+    return nil
+  }
+}
+
+/// A page of a user's list that goes on after a position: the sort key of the last object of the page before.
+public struct PositionQuery: Sendable, Hashable {
+  public var user: String
+  public var pageSize: Int
+  /// Empty for the first page.
+  public var position: [String]
+  private var scope: [String]
+
+  /// `scope` names the list and its filters: a token of another is refused. `parts` is the length of a position.
+  public init(
+    user: String, pageSize: Int32, pageToken: String, scope: [String], parts: Int, limits: some ServiceLimits
+  ) throws(RPCError) {
+    var violations = Violations()
+    self.user = user
+    self.scope = scope + [user]
+    self.pageSize = Paging.size(pageSize, limits, &violations)
+    position = Paging.position(pageToken, parts: parts, scope: self.scope, &violations) ?? []
+    try violations.check()
+  }
+
+  /// Cuts what was read, one more than a page, to the page. The token is empty after the last page.
+  public func page<T>(_ found: [T], _ key: (T) -> [String]) -> (page: [T], nextPageToken: String) {
+    guard found.count > pageSize, let last = found.prefix(pageSize).last else { return (found, "") }
+    return (Array(found.prefix(pageSize)), Paging.token(key(last), scope: scope))
+  }
+}

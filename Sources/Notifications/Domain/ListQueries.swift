@@ -1,0 +1,65 @@
+import CampanileAPI
+import CampanileRPC
+import CampanileService
+
+/// A page of buckets: those after a name and id.
+struct BucketQuery: Sendable, Hashable {
+  var user: String
+  var pageSize: Int
+  var isOfDeleted: Bool
+  var after: (name: String, id: String) { (position.first ?? "", position.last ?? "") }
+  private var position: [String]
+
+  init(_ request: ListBucketsRequest, user: String, limits: NotificationsLimits) throws(RPCError) {
+    var violations = Violations()
+    self.user = user
+    isOfDeleted = request.onlyDeleted
+    pageSize = Paging.size(request.pageSize, limits, &violations)
+    position = []
+    position = Paging.position(request.pageToken, parts: 2, scope: scope, &violations) ?? ["", ""]
+    try violations.check()
+  }
+
+  /// The token of the page after `last`.
+  func nextPageToken(after last: Bucket) -> String { Paging.token([last.name, last.id], scope: scope) }
+
+  private var scope: [String] { [isOfDeleted ? "deleted-buckets" : "buckets", user] }
+}
+
+/// A page of notifications, newest first: ids between two bounds, since ids ascend with time.
+struct NotificationQuery: Sendable, Hashable {
+  var user: String
+  /// Nil for all buckets.
+  var bucketID: String?
+  var isUnreadOnly: Bool
+  /// Ids from here on.
+  var lowerID: String
+  /// Ids below this.
+  var upperID: String
+  var pageSize: Int
+  private var scope: [String]
+
+  init(_ request: ListNotificationsRequest, user: String, limits: NotificationsLimits) throws(RPCError) {
+    var violations = Violations()
+    self.user = user
+    bucketID = request.bucketId.isEmpty ? nil : request.bucketId
+    isUnreadOnly = request.unreadOnly
+    pageSize = Paging.size(request.pageSize, limits, &violations)
+    let startMs = TimeRules.milliseconds(request.startTime, "startTime", &violations)
+    let endMs = TimeRules.milliseconds(request.endTime, "endTime", &violations)
+    if violations.isEmpty, let startMs, let endMs, startMs >= endMs {
+      violations.add("endTime", "must be after startTime", .timeRangeEmpty)
+    }
+    let prefix = SortableID.notificationPrefix
+    lowerID = startMs.map { SortableID.lowerBound(prefix: prefix, timeMs: $0) } ?? "n_"
+    // Above every id, which has only lower-case letters and digits behind the prefix.
+    upperID = endMs.map { SortableID.lowerBound(prefix: prefix, timeMs: $0) } ?? "n_~"
+    scope = ["notifications", user, request.bucketId, isUnreadOnly ? "unread" : "all", lowerID, upperID]
+    if let position = Paging.position(request.pageToken, parts: 1, scope: scope, &violations) {
+      upperID = min(upperID, position[0])
+    }
+    try violations.check()
+  }
+
+  func nextPageToken(after last: Notification) -> String { Paging.token([last.id], scope: scope) }
+}
