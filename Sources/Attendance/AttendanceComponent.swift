@@ -1,7 +1,7 @@
 import CampanileAPI
 public import CampanileCrypto
 public import CampanileRPC
-public import CampanileService
+import CampanileService
 public import CampanileStore
 
 /// The services with the store below them, as an executable or a test runs them.

@@ -115,7 +115,7 @@ struct AuditRow: Sendable, Hashable {
     entry.newState = try newJSON.map(Self.state)
     entry.redacted = salt == nil
     entry.undoOf = undoOf
-    entry.hash = Hexadecimal.text(hash)
+    entry.hashField = Hexadecimal.text(hash)
     return entry
   }
 

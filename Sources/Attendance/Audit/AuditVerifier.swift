@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileCodec
 import CampanileCrypto
 import CampanileService
 
