@@ -1,5 +1,6 @@
 import CampanileAPI
 import CampanileCodec
+import CampanileRPC
 import CampanileService
 import Testing
 

@@ -14,6 +14,7 @@ public struct SuiteMember: Sendable, Hashable {
   /// Everything that `up` runs, in the order of starting. A new service is one line.
   public static let all = [
     SuiteMember(name: "notifications", executable: "campanile-notifications", portOffset: 1, httpOffset: 100),
+    SuiteMember(name: "attendance", executable: "campanile-attendance", portOffset: 4, httpOffset: 100),
     SuiteMember(name: "gateway", executable: "campanile-gateway", portOffset: 0, httpOffset: 80, isGateway: true),
   ]
 }

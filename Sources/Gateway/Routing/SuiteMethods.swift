@@ -6,7 +6,11 @@ public enum SuiteMethods {
   /// Every method of the suite's services, whether they are configured or not.
   public static let all: [MethodDescriptor] =
     NotificationsServiceMethods.all + SharingServiceMethods.all + AutomationServiceMethods.all
-    + DeliveryServiceMethods.all + TransferServiceMethods.all + EchoServiceMethods.all
+    + DeliveryServiceMethods.all + TransferServiceMethods.all + EchoServiceMethods.all + attendance
+
+  private static let attendance: [MethodDescriptor] =
+    MembersServiceMethods.all + MeetingsServiceMethods.all + AttendanceServiceMethods.all
+    + StatisticsServiceMethods.all + SessionsServiceMethods.all + LodgeServiceMethods.all
 
   /// Those of the configured backends: what reflection tells beside the gateway's own.
   public static func methods(of backends: [BackendConfiguration]) -> [MethodDescriptor] {
