@@ -104,7 +104,8 @@ let package = Package(
       name: "campanile-echo", dependencies: ["CampanileRuntime", "Echo"], path: "Sources/Executables/campanile-echo",
       swiftSettings: settings),
     .executableTarget(
-      name: "campanile-notifications", dependencies: ["CampanileRuntime", "CampanileStore", "Notifications"],
+      name: "campanile-notifications",
+      dependencies: ["CampanileRuntime", "CampanileService", "CampanileStore", "Notifications"],
       path: "Sources/Executables/campanile-notifications", swiftSettings: settings),
     .testTarget(
       name: "NotificationsTests",

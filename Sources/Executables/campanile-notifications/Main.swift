@@ -1,4 +1,5 @@
 import CampanileRuntime
+import CampanileService
 import CampanileStore
 import Notifications
 
