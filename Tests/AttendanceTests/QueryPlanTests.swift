@@ -31,7 +31,7 @@ import Testing
     (MarkTable.countSQL, "meetings_ordinal "), (MarkTable.throughSQL, "meetings_"),
     (MarkTable.makeRoomSQL, "meetings_ordinal "), (MarkTable.closeGapSQL, "meetings_ordinal "),
     (MemberState.selectSQL, "sqlite_autoindex_members_1"), (Tombstones.afterSQL, "sqlite_autoindex_tombstones_1"),
-    (Tombstones.oldestSQL, "sqlite_autoindex_tombstones_1"), (Tombstones.dropSQL, "sqlite_autoindex_tombstones_1"),
+    (Tombstones.dropSQL, "sqlite_autoindex_tombstones_1"),
     (SessionTable.callerSQL, "sqlite_autoindex_sessions_1"), (SessionTable.oneSQL, "sqlite_autoindex_sessions_1"),
     (SessionTable.ofMemberSQL, "sessions_member "), (SessionTable.revokeSQL, "sessions_member "),
     (SessionTable.surplusSQL, "sessions_member "), (SessionTable.purgeSQL, "sessions_expiry "),
@@ -56,11 +56,16 @@ import Testing
     await component.close()
   }
 
-  /// The last entry is found at the end of an index.
-  @Test func theEndsOfTablesAreFoundInTheirIndexes() async throws {
+  /// They read no more of an index than they return.
+  @Test(arguments: [
+    (AuditRow.lastSQL, "sqlite_autoindex_audit_1"), (Tombstones.oldestSQL, "sqlite_autoindex_tombstones_1"),
+  ])
+  func readsTheEndOfItsIndex(_ sql: String, _ index: String) async throws {
     let component = try await Fixture().open()
-    let plan = try component.store.queryPlan(AuditRow.lastSQL)
-    #expect(plan.contains { $0.contains("sqlite_autoindex_audit_1") }, "\(plan)")
+    let plan = try component.store.queryPlan(sql)
+    #expect(sql.contains("ORDER BY sequence") && sql.contains("LIMIT"))
+    #expect(plan.contains { $0.contains(index) }, "\(plan)")
+    #expect(try component.store.fullScans(sql, allowingIndexScans: true) == [])
     await component.close()
   }
 }
