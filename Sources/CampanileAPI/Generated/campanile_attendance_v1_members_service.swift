@@ -974,8 +974,8 @@ public enum MembersServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/members/{member_id}:export", body: ""),
     ])
-  /// EraseMember forgets who a member was: name, e-mail, dates, PIN, sessions and every old value in the audit log. The
-  /// attendance stays without a name, so that totals stay, too. It cannot be undone. For admins.
+  /// EraseMember forgets who a member was: name, e-mail, user, dates but that of the initiation, PIN, sessions and every old
+  /// value in the audit log. The attendance stays without a name, so that totals stay, too. It cannot be undone. For admins.
   public static let eraseMember = MethodDescriptor(
     path: "campanile.attendance.v1.MembersService/EraseMember",
     kind: .unary, idempotency: .idempotent,
@@ -1008,8 +1008,8 @@ public protocol MembersServiceProtocol: RPCService {
   func setMemberPin(_ request: SetMemberPinRequest, context: CallContext) async throws -> SetMemberPinResponse
   /// ExportMemberData tells everything that is kept of a member. For the member and admins.
   func exportMemberData(_ request: ExportMemberDataRequest, context: CallContext, responses: ResponseSink<ExportMemberDataResponse>) async throws
-  /// EraseMember forgets who a member was: name, e-mail, dates, PIN, sessions and every old value in the audit log. The
-  /// attendance stays without a name, so that totals stay, too. It cannot be undone. For admins.
+  /// EraseMember forgets who a member was: name, e-mail, user, dates but that of the initiation, PIN, sessions and every old
+  /// value in the audit log. The attendance stays without a name, so that totals stay, too. It cannot be undone. For admins.
   func eraseMember(_ request: EraseMemberRequest, context: CallContext) async throws -> EraseMemberResponse
 }
 
@@ -1094,8 +1094,8 @@ public struct MembersServiceClient: Sendable {
     caller.serverStreaming(MembersServiceMethods.exportMemberData, request, options: options)
   }
 
-  /// EraseMember forgets who a member was: name, e-mail, dates, PIN, sessions and every old value in the audit log. The
-  /// attendance stays without a name, so that totals stay, too. It cannot be undone. For admins.
+  /// EraseMember forgets who a member was: name, e-mail, user, dates but that of the initiation, PIN, sessions and every old
+  /// value in the audit log. The attendance stays without a name, so that totals stay, too. It cannot be undone. For admins.
   public func eraseMember(_ request: EraseMemberRequest, options: CallOptions = .init()) async throws -> EraseMemberResponse {
     try await caller.unary(MembersServiceMethods.eraseMember, request, options: options)
   }
