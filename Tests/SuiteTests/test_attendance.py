@@ -212,7 +212,8 @@ def test_files_are_those_of_other_programs(start):
     process = start()
     names = ["Rossi, Anna", 'Bruno "il vecchio"', "=cmd|' /C calc'!A0", "Nicolò\nPaganini", "+39", "  spaces  ", "'quoted", "ＪＯ"]
     text = io.StringIO()
-    writer = csv.writer(text)
+    # SwiftCSV drops spaces before cells without quotes.
+    writer = csv.writer(text, quoting=csv.QUOTE_ALL)
     writer.writerow(["name", "first_name"])
     for k, name in enumerate(names):
         writer.writerow([f"Member {k}", name])
