@@ -40,6 +40,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+    .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
     .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0"),
     .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
@@ -71,6 +72,30 @@ let package = Package(
       swiftSettings: settings),
     .target(name: "APNs", swiftSettings: settings),
     .testTarget(name: "APNsTests", dependencies: ["APNs"], swiftSettings: settings),
+    .target(
+      name: "Activities",
+      dependencies: [
+        "APNs", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileService",
+        "CampanileStore",
+        log, .product(name: "DequeModule", package: "swift-collections"),
+        .product(name: "NIOHPACK", package: "swift-nio-http2"),
+        .product(name: "NIOHTTP2", package: "swift-nio-http2"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
+        .product(name: "NIOTLS", package: "swift-nio"),
+      ] + nio,
+      swiftSettings: settings),
+    .executableTarget(
+      name: "campanile-activities",
+      dependencies: ["Activities", "CampanileRPC", "CampanileRuntime", "CampanileService", "CampanileStore", log],
+      path: "Sources/Executables/campanile-activities", swiftSettings: settings),
+    .testTarget(
+      name: "ActivitiesTests",
+      dependencies: [
+        "Activities", "APNs", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileService",
+        "CampanileStore",
+        .product(name: "NIOHPACK", package: "swift-nio-http2"),
+        .product(name: "NIOHTTP2", package: "swift-nio-http2"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
+      ] + nio,
+      swiftSettings: settings),
     .target(name: "Echo", dependencies: ["CampanileAPI", "CampanileCodec", "CampanileRPC"], swiftSettings: settings),
     .target(
       name: "CampanileService",
@@ -105,7 +130,7 @@ let package = Package(
       swiftSettings: settings),
     .executableTarget(
       name: "campanile-notifications",
-      dependencies: ["CampanileRuntime", "CampanileService", "CampanileStore", "Notifications"],
+      dependencies: ["CampanileRPC", "CampanileRuntime", "CampanileService", "CampanileStore", "Notifications"],
       path: "Sources/Executables/campanile-notifications", swiftSettings: settings),
     .testTarget(
       name: "NotificationsTests",

@@ -1,6 +1,7 @@
 """Notifications at rest and in motion: lists, search, marks, watches; at 100,000 rows, and how they grow. See scripts/bench."""
 
 import argparse
+import contextlib
 import json
 import pathlib
 import random
@@ -122,18 +123,28 @@ def request(name, method, params):
     return {"jsonrpc": "2.0", "id": "@ID@", "method": PATH + method, "params": params, "metadata": user(name)}
 
 
-def list_rate(port):
+def in_turns(measure, ports, turns=5):
+    """The medians of what is measured at each port, by turns: the machine's own ups and downs are the same for all."""
+    found = [[] for _ in ports]
+    for _ in range(turns):
+        for port, results in zip(ports, found):
+            results.append(measure(port))
+    return [tuple(statistics.median(column) for column in zip(*results)) for results in found]
+
+
+def list_rates(ports):
     newest = request("u3", "ListNotifications", {"unreadOnly": True, "pageSize": 50})
-    return median(lambda: load(port, newest, hello=hello(TOKEN))[0])
+    return [rate for rate, in in_turns(lambda port: load(port, newest, hello=hello(TOKEN), duration_ms=1_000)[:1], ports)]
 
 
-def search_times(port):
-    """For each query the medians of p50 and p99 in milliseconds."""
-    found = {}
+def search_times(ports):
+    """For each port and query the medians of p50 and p99 in milliseconds."""
+    found = [{} for _ in ports]
     for label, query in QUERIES.items():
         one = request("u3", "SearchNotifications", {"query": query})
-        p50, p99 = median(lambda: load(port, one, in_flight=1, duration_ms=600, hello=hello(TOKEN))[1:])
-        found[label] = (p50 / 1_000, p99 / 1_000)
+        times = in_turns(lambda port: load(port, one, in_flight=1, duration_ms=400, hello=hello(TOKEN))[1:], ports)
+        for kept, (p50, p99) in zip(found, times):
+            kept[label] = (p50 / 1_000, p99 / 1_000)
     return found
 
 
@@ -280,47 +291,59 @@ def wait_for_rest(process, limit_s=180):
     return time.monotonic() - start
 
 
-def measure(rows, count, base):
+@contextlib.contextmanager
+def pinned(directory):
+    with service("campanile-notifications", *LOOP, token=TOKEN, directory=directory) as (_, ports, _):
+        yield ports["rpc"]
+
+
+def measure_reading(rows, size, directory, base, kept):
+    """Lists and searches; with `base`, by turns with those of fewer notifications."""
+    with contextlib.ExitStack() as stack:
+        ports = [stack.enter_context(pinned(one)) for one in [directory] + ([base["directory"]] if base else [])]
+        lists = list_rates(ports)
+        rows.add(f"list the newest 50 unread, 1 x 64, S, {size}", lists[0], "calls/s", lists[1] if base else None,
+                 at_least=8_000, **({"ratio_at_least": round(1 / 1.5, 3)} if base else {}))
+        times = search_times(ports)
+    p50, p99 = ([max(pair[which] for pair in one.values()) for one in times] for which in (0, 1))
+    plain, note = (p99[1], "fewer, by turns") if base else (plain_search_p99(kept), "plain FTS5, in process")
+    grown = {"ratio_at_most": 1.5} if base else {}
+    rows.add(f"search, sequential p99, S, {size} (baseline: {note})", p99[0], "ms", plain, at_most=5, **grown)
+    rows.add("  p50 of the slowest query", p50[0], "ms", p50[1] if base else None, **grown)
+    for label, (one_p50, one_p99) in times[0].items():
+        fewer = times[1][label] if base else (None, None)
+        rows.add(f"  {label}: p50", one_p50, "ms", fewer[0])
+        rows.add("    p99", one_p99, "ms", fewer[1])
+
+
+def measure(rows, count, directory, base):
     """All figures at a number of notifications; with `base`, those of fewer, as baselines of the growth."""
-    figures, kept = {}, [] if base is None else None
+    figures, kept = {"directory": directory}, [] if base is None else None
     size = f"{count:,} notifications"
     grown = {} if base is None else {"ratio_at_most": 1.5}
-    with tempfile.TemporaryDirectory() as directory:
-        with service("campanile-notifications", token=TOKEN, directory=directory, pinned=False) as (process, ports, _):
-            with Link(ports["rpc"]) as link:
-                spent = fill(link, count, kept)
-                rows.add(f"published in batches of 1,000, until there are {size}", count / spent, "a second")
-                rows.add("  seconds until all of them are found", wait_for_index(link), "s")
-            rows.add("  and until the parts of the index are joined", wait_for_rest(process), "s")
-        with service("campanile-notifications", *LOOP, token=TOKEN, directory=directory) as (_, ports, _):
-            figures["list"] = list_rate(ports["rpc"])
-            rows.add(f"list the newest 50 unread, 1 x 64, S, {size}", figures["list"], "calls/s", base and base["list"],
-                     at_least=8_000, **({"ratio_at_least": round(1 / 1.5, 3)} if base else {}))
-            each = search_times(ports["rpc"])
-            figures["search p50"], figures["search"] = (max(times[k] for times in each.values()) for k in (0, 1))
-            plain = base["search"] if base else plain_search_p99(kept)
-            note = "fewer" if base else "plain FTS5, in process"
-            rows.add(f"search, sequential p99, S, {size} (baseline: {note})", figures["search"], "ms", plain, at_most=5, **grown)
-            rows.add("  p50 of the slowest query", figures["search p50"], "ms", base and base["search p50"], **grown)
-            for label, (p50, p99) in each.items():
-                rows.add(f"  {label}: p50", p50, "ms")
-                rows.add("    p99", p99, "ms")
-        with service("campanile-notifications", token=TOKEN, directory=directory, pinned=False) as (_, ports, _):
-            figures["event"] = median(lambda: event_p50(ports["rpc"]))
-            rows.add(f"publish to event at a watching client, p50, {size}", figures["event"], "ms", base and base["event"],
-                     at_most=2, **grown)
-            marked = mark_all(ports["rpc"])
-            if marked is None:
-                print("  MarkAllNotificationsRead is not served: left out", flush=True)
-            else:
-                figures["mark"], delay = marked
-                rows.add(f"mark all read, {MARKED:,} unread, {size}", figures["mark"], "ms", base and base.get("mark"),
-                         at_most=150, **grown)
-                rows.add("  longest write of another meanwhile", delay, "ms", at_most=50)
-        figures["reach"], memory = watches(directory)
-        rows.add(f"one change reaches {WATCHES:,} open watches, {size}", figures["reach"], "ms", base and base["reach"],
-                 at_most=250, **grown)
-        rows.add("  RSS with them", memory, "MB", at_most=150)
+    with service("campanile-notifications", token=TOKEN, directory=directory, pinned=False) as (process, ports, _):
+        with Link(ports["rpc"]) as link:
+            spent = fill(link, count, kept)
+            rows.add(f"published in batches of 1,000, until there are {size}", count / spent, "a second")
+            rows.add("  seconds until all of them are found", wait_for_index(link), "s")
+        rows.add("  and until the parts of the index are joined", wait_for_rest(process), "s")
+    measure_reading(rows, size, directory, base, kept)
+    with service("campanile-notifications", token=TOKEN, directory=directory, pinned=False) as (_, ports, _):
+        figures["event"] = median(lambda: event_p50(ports["rpc"]))
+        rows.add(f"publish to event at a watching client, p50, {size}", figures["event"], "ms", base and base["event"],
+                 at_most=2, **grown)
+        marked = mark_all(ports["rpc"])
+        if marked is None:
+            print("  MarkAllNotificationsRead is not served: left out", flush=True)
+        else:
+            figures["mark"], delay = marked
+            rows.add(f"mark all read, {MARKED:,} unread, {size}", figures["mark"], "ms", base and base.get("mark"),
+                     at_most=150, **grown)
+            rows.add("  longest write of another meanwhile", delay, "ms", at_most=50)
+    figures["reach"], memory = watches(directory)
+    rows.add(f"one change reaches {WATCHES:,} open watches, {size}", figures["reach"], "ms", base and base["reach"],
+             at_most=250, **grown)
+    rows.add("  RSS with them", memory, "MB", at_most=150)
     return figures
 
 
@@ -331,9 +354,10 @@ def main():
     arguments = parser.parse_args()
     rows = Rows()
     rows.head()
-    base = measure(rows, min(arguments.rows, 100_000), None)
-    if arguments.rows > 100_000:
-        measure(rows, arguments.rows, base)
+    with tempfile.TemporaryDirectory() as few, tempfile.TemporaryDirectory() as many:
+        base = measure(rows, min(arguments.rows, 100_000), few, None)
+        if arguments.rows > 100_000:
+            measure(rows, arguments.rows, many, base)
     rows.write(arguments.json)
 
 

@@ -56,10 +56,16 @@ public enum SHA256 {
 
   /// The digest of `bytes`. Throws `digestFailed` when OpenSSL has no memory or no SHA-256.
   public static func digest(_ bytes: UnsafeRawBufferPointer) throws(CryptoError) -> SHA256Digest {
-    guard let algorithm, let context = EVP_MD_CTX_new() else {
-      throw CryptoError(.digestFailed, "OpenSSL gives no SHA-256")
-    }
+    guard let context = EVP_MD_CTX_new() else { throw CryptoError(.digestFailed, "OpenSSL gives no SHA-256") }
     defer { EVP_MD_CTX_free(context) }
+    return try digest(bytes, in: context)
+  }
+
+  /// The digest of `bytes`, made in a context that is used again and again.
+  static func digest(
+    _ bytes: UnsafeRawBufferPointer, in context: OpaquePointer
+  ) throws(CryptoError) -> SHA256Digest {
+    guard let algorithm else { throw CryptoError(.digestFailed, "OpenSSL gives no SHA-256") }
     var digest = SHA256Digest()
     var sizeBytes: UInt32 = 0
     let succeeded =

@@ -33,7 +33,7 @@ extension AutomationService {
       .heartbeat, pageSize: request.pageSize, pageToken: request.pageToken, user: try context.requireUser(),
       limits: limits)
     var response = ListHeartbeatsResponse()
-    (response.heartbeats, response.nextPageToken) = page(try repository.heartbeats(query), query, id: \.id)
+    (response.heartbeats, response.nextPageToken) = query.position.page(try repository.heartbeats(query)) { [$0.id] }
     return response
   }
 

@@ -34,7 +34,7 @@ extension AutomationService {
       .webhook, pageSize: request.pageSize, pageToken: request.pageToken, user: try context.requireUser(),
       limits: limits)
     var response = ListWebhooksResponse()
-    (response.webhooks, response.nextPageToken) = page(try repository.webhooks(query), query, id: \.id)
+    (response.webhooks, response.nextPageToken) = query.position.page(try repository.webhooks(query)) { [$0.id] }
     return response
   }
 

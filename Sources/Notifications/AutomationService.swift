@@ -23,14 +23,6 @@ public struct AutomationService: AutomationServiceProtocol {
       repository: SQLiteAutomationRepository(store: store, board: board, clockMs: clockMs, random: random),
       limits: limits)
   }
-
-  /// One page of what a query found, with the token of the next one.
-  func page<M>(
-    _ found: [M], _ query: AutomationQuery, id: (M) -> String
-  ) -> (items: [M], nextPageToken: String) {
-    guard found.count > query.pageSize, query.pageSize > 0 else { return (found, "") }
-    return (Array(found.prefix(query.pageSize)), query.nextPageToken(after: id(found[query.pageSize - 1])))
-  }
 }
 
 extension AutomationService {
@@ -63,7 +55,7 @@ extension AutomationService {
       .template, pageSize: request.pageSize, pageToken: request.pageToken, user: try context.requireUser(),
       limits: limits)
     var response = ListTemplatesResponse()
-    (response.templates, response.nextPageToken) = page(try repository.templates(query), query, id: \.id)
+    (response.templates, response.nextPageToken) = query.position.page(try repository.templates(query)) { [$0.id] }
     return response
   }
 

@@ -17,6 +17,11 @@ public final class NotificationsComponent: Sendable {
   let board: CommitBoard
   /// Rung by every commit.
   private let searchBell = WatchBell()
+  private let alertBell = WatchBell()
+  private let summaryBell = WatchBell()
+  /// Nil while no pushing service is configured.
+  let alerts: AlertFeed?
+  let summaries: SummaryRelay?
 
   /// Opens the store (see `Store.init` for what it throws) and prepares the change log.
   ///
@@ -24,18 +29,19 @@ public final class NotificationsComponent: Sendable {
   public convenience init(
     store configuration: StoreConfiguration, limits: NotificationsLimits = NotificationsLimits(),
     retention: ChangeRetention = ChangeRetention(), actions: ActionLimits = ActionLimits(),
-    nowMs: @escaping @Sendable () -> Int64,
+    pusher: (any DevicePushing)? = nil, nowMs: @escaping @Sendable () -> Int64,
     random: @escaping @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) }
   ) async throws {
     try await self.init(
       store: configuration, limits: limits, retention: retention, sender: try actions.sender(nowMs: nowMs),
-      nowMs: nowMs, random: random)
+      pusher: pusher, nowMs: nowMs, random: random)
   }
 
   /// `sender` makes the requests of actions.
   init(
     store configuration: StoreConfiguration, limits: NotificationsLimits, retention: ChangeRetention,
-    sender: any HTTPActionSending, nowMs: @escaping @Sendable () -> Int64, random: @escaping @Sendable () -> UInt64
+    sender: any HTTPActionSending, pusher: (any DevicePushing)? = nil, nowMs: @escaping @Sendable () -> Int64,
+    random: @escaping @Sendable () -> UInt64
   ) async throws {
     let hub = WatchHub(limits: limits)
     let board = CommitBoard(hub: hub, nowMs: nowMs)
@@ -43,10 +49,10 @@ public final class NotificationsComponent: Sendable {
     var configuration = configuration
     configuration.onBegin = { board.begin() }
     configuration.beforeCommit = { try board.complete($0) }
-    let (observer, searchBell) = (configuration.observer, searchBell)
+    let (observer, bells) = (configuration.observer, [searchBell, alertBell, summaryBell])
     configuration.observer = { commit in
       board.committed()
-      searchBell.ring()
+      for bell in bells { bell.ring() }
       observer?(commit)
     }
     let store = try Store(configuration, migrations: NotificationsMigrations.all)
@@ -64,6 +70,15 @@ public final class NotificationsComponent: Sendable {
       timers = TimerLoop(repository: repository, hub: hub) { runID, user in
         try await runner.retry(runID, user: user)
       }
+      if let pusher {
+        alerts = try await AlertFeed(repository, pusher, bell: alertBell)
+        summaries = SummaryRelay(
+          repository: repository, pusher: pusher, environment: RelayEnvironment(nowMs: nowMs), bell: summaryBell)
+      } else {
+        (alerts, summaries) = (nil, nil)
+      }
+      // What an earlier process has left to be indexed or joined does not wait for a commit.
+      searchBell.ring()
     } catch {
       await store.close()
       throw error
@@ -79,6 +94,15 @@ public final class NotificationsComponent: Sendable {
   /// Runs what is due at a time (schedules, releases, repeats, expiries, heartbeats, retries) until the task is cancelled.
   public func runTimers() async { await timers.run() }
 
+  /// Tells the pushing service of alerts and unread summaries until the task is cancelled; without one it returns at once.
+  public func runPushing() async {
+    guard let alerts, let summaries else { return }
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask { await alerts.run() }
+      group.addTask { await summaries.run() }
+    }
+  }
+
   /// Drops changes and idempotent replies that are past their time, in small batches that never hold up writers for long.
   /// Answers how many rows went; call it about once a minute.
   @discardableResult
@@ -91,7 +115,7 @@ public final class NotificationsComponent: Sendable {
   /// Deletes what the buckets' policies say, and drops what can no longer be restored or asked for.
   private func applyRetention(nowMs: Int64) async throws -> Int {
     try await RetentionJob(store: store, board: board).run(nowMs: nowMs)
-      + ExpiredRows(store: store, board: board).purge(nowMs: nowMs)
+      + ExpiredRows(store: store, board: board).purge(nowMs: nowMs) + SearchWords.tidy(store)
   }
 
   /// Waits for the next commit, brings the search index up to date and returns. To be called again and again; a search

@@ -29,6 +29,8 @@ public struct NotificationsLimits: ServiceLimits, Hashable {
   public var sharesPerBucketMax = 100
   /// Publish keys of one bucket. One more: RESOURCE_EXHAUSTED, reason `PUBLISH_KEYS_EXHAUSTED`.
   public var publishKeysPerBucketMax = 100
+  /// Runs of actions of one user that are kept, the newest. An older one that is still to be tried again is given up.
+  public var actionRunsPerUserMax = 1_000
   /// Notifications that one commit marks, deletes or restores on the way to more of them.
   public var rowsPerCommit = 1_000
   /// Notifications that leave with their bucket in one commit; a fuller bucket takes several.

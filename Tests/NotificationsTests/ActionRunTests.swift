@@ -78,6 +78,19 @@ final class ScriptedSender: HTTPActionSending {
     await component.close()
   }
 
+  @Test func theNewestRunsAreKept() async throws {
+    var limits = NotificationsLimits()
+    limits.actionRunsPerUserMax = 3
+    let component = try await open(try Fixture(limits), ScriptedSender([]))
+    let box = try await component.service.makeBucket("b", anna)
+    let one = try await component.service.make("n", in: box.id, anna)
+    var ids: [String] = []
+    for _ in 0..<5 { ids.append(try await invoke(one.id, "mark_as_read", component).id) }
+    let kept = try await component.service.listActionRuns(.init(), context: anna).runs.map(\.id)
+    #expect(kept == ids.suffix(3).reversed())
+    await component.close()
+  }
+
   @Test func requestsAreRetriedUnderOneKeyAndKept() async throws {
     let fixture = try Fixture()
     let failing = HTTPActionResult.response(status: 503, retryAfter: nil, nowMs: 0)

@@ -11,8 +11,8 @@ import Testing
     (AutomationTable.listSQL, "sqlite_autoindex_automation_1"),
     (AutomationTable.updateSQL, "sqlite_autoindex_automation_1"),
     (AutomationTable.deleteSQL, "sqlite_autoindex_automation_1"),
-    (AutomationTable.deleteTimerSQL, "sqlite_autoindex_timers_1"),
-    (AutomationTable.bucketSQL, "sqlite_autoindex_buckets_1"),
+    (TimerTable.clearSQL, "sqlite_autoindex_timers_1"),
+    (BucketState.selectSQL, "sqlite_autoindex_buckets_1"),
   ])
   func usesItsIndex(_ sql: String, _ index: String) async throws {
     let component = try await Fixture().open()

@@ -220,6 +220,25 @@ import Testing
     await component.close()
   }
 
+  @Test func aHeldOneThatIsReplacedAndSentIsTold() async throws {
+    let fixture = try Fixture()
+    let component = try await fixture.open()
+    let box = try await component.service.makeBucket("b", anna)
+    var snooze = SnoozeBucketRequest()
+    (snooze.bucketId, snooze.minutes) = (box.id, 60)
+    _ = try await component.service.snoozeBucket(snooze, context: anna)
+    let held = try await publish(in: box.id, component) { $0.collapseKey = "k" }
+    #expect(held.deliveryState == .held)
+    fixture.nowMs.add(1_000, ordering: .relaxed)
+    let sent = try await publish(in: box.id, component) {
+      $0.collapseKey = "k"
+      $0.priority = .critical
+    }
+    #expect(sent.id == held.id && sent.deliveryState == .sent && sent.sendCount == 1)
+    #expect(try await explain(held.id, component) == [.heldBySnooze, .handedOver])
+    await component.close()
+  }
+
   @Test func inlineMediaAreKeptWhileTheyAreNamed() async throws {
     let component = try await Fixture().open()
     let box = try await component.service.makeBucket("b", anna)

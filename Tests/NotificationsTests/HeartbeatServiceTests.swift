@@ -15,7 +15,7 @@ import Testing
     -> Notification?
   {
     try await component.store.write { transaction in
-      try SQLiteAutomationRepository.missed(id, user: user, nowMs: nowMs, transaction)?.draft
+      try SQLiteAutomationRepository.missed(id, user: user, nowMs: nowMs, transaction, component.board)?.draft
     }
   }
 

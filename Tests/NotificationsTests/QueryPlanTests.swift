@@ -35,6 +35,7 @@ import Testing
     (Repository.contentUsedSQL, "content_refs_content "),
     (Repository.runSQL, "sqlite_autoindex_action_runs_1"),
     (Repository.runsSQL, "sqlite_autoindex_action_runs_1"),
+    (Repository.surplusRunsSQL, "sqlite_autoindex_action_runs_1"),
     (Repository.runsOfNotificationSQL, "action_runs_notification "),
     (Repository.keysSQL, "publish_keys_bucket "),
     (Repository.keySQL, "publish_keys_secret "),

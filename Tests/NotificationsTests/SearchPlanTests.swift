@@ -24,7 +24,7 @@ import Testing
     (RetentionJob.bucketSQL, "sqlite_autoindex_buckets_1"),
     (RetentionJob.oldestSQL, "notifications_bucket "),
     (RetentionJob.readSQL, "notifications_bucket_read "),
-    (Deletion.timersSQL, "sqlite_autoindex_timers_1"),
+    (TimerTable.clearAllSQL, "sqlite_autoindex_timers_1"),
     (Deletion.deliveriesSQL, "sqlite_autoindex_deliveries_1"),
     (Deletion.refsSQL, "sqlite_autoindex_content_refs_1"),
     (Deletion.contentSQL, "content_refs_content "),
@@ -50,6 +50,8 @@ import Testing
     (ImportWriter.knownBucketSQL, "sqlite_autoindex_buckets_1"),
     (ImportWriter.knownNotificationSQL, "sqlite_autoindex_deleted_notifications_1"),
     (ImportWriter.collapseSQL, "notifications_collapse "),
+    (SearchWords.nextSQL, "PRIMARY KEY"), (SearchWords.walkSQL, "PRIMARY KEY"), (SearchWords.dropSQL, "PRIMARY KEY"),
+    (SearchWords.cursorSQL, "sqlite_autoindex_maintenance_cursors_1"),
   ])
   func usesItsIndex(_ sql: String, _ index: String) async throws {
     let component = try await Fixture().open()
@@ -63,7 +65,7 @@ import Testing
   /// The index itself orders by falling number and starts at a word: nothing is sorted or scanned.
   @Test(arguments: [
     (SQLiteNotificationsRepository.searchSQL, ["M4", ">", "<"]), (SearchWriter.textSQL, ["="]),
-    (SearchPrefix.nextTermSQL, []),
+    (SearchWords.usedSQL, []),
   ])
   func asksTheFullTextIndex(_ sql: String, _ constraints: [String]) async throws {
     let component = try await Fixture().open()

@@ -66,6 +66,52 @@ func draft(_ title: String, subtitle: String? = nil, body: String? = nil, in buc
     await component.close()
   }
 
+  /// Words that some text has and `search_words` has not, and the other way round.
+  private func wordDifferences(_ component: NotificationsComponent) throws -> (missing: [String], surplus: [String]) {
+    try component.store.read { transaction in
+      let terms = "SELECT DISTINCT term FROM search_terms WHERE col <> 'scope'"
+      let words = "SELECT word FROM search_words"
+      return (
+        try transaction.query("\(terms) EXCEPT \(words)") { try $0.text(0) },
+        try transaction.query("\(words) EXCEPT \(terms)") { try $0.text(0) }
+      )
+    }
+  }
+
+  @Test func itsWordsAreThoseOfTheTexts() async throws {
+    let component = try await Fixture().open()
+    let service = component.service
+    let box = try await service.makeBucket("b", anna)
+    let letters = Array("aàáäbcçdeéñoößşſKÅﬁ日本語Жд'-_ 12\u{301}\u{E000}")
+    for _ in 0..<20 {
+      let drafts = (0..<30).map { _ in
+        let text = String((0..<40).map { _ in letters.randomElement() ?? "a" })
+        return draft("n " + text, subtitle: String(text.reversed()), body: text + " body", in: box.id)
+      }
+      try await publish(drafts, component)
+      _ = try await service.search("n", anna)
+      #expect(try wordDifferences(component).missing == [])
+    }
+    let all = try await service.all(anna, pageSize: 1_000)
+    #expect(all.count == 600)
+    // A beginning of any length finds what has it.
+    try await publish([draft("Résumé überprüfung", in: box.id)], component)
+    for beginning in ["r", "resum", "uberpru", "uberprufun", "uberprufung"] {
+      #expect(try await service.search(beginning, anna).contains("Résumé überprüfung"), "\(beginning)")
+    }
+    // Words go when their texts have gone, in several runs where there are many.
+    var delete = DeleteNotificationsRequest()
+    delete.notificationIds = all.map(\.id)
+    _ = try await service.deleteNotifications(delete, context: anna)
+    #expect(try await service.search("n", anna) == [])
+    var runs = 0
+    while try await SearchWords.tidy(component.store) > 0 { runs += 1 }
+    #expect(runs > 0)
+    let (missing, surplus) = try wordDifferences(component)
+    #expect(missing == [] && surplus == [])
+    await component.close()
+  }
+
   @Test func bucketsDatesAndUsersSelect() async throws {
     let fixture = try Fixture()
     let component = try await fixture.open()

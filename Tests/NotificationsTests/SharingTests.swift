@@ -118,6 +118,21 @@ import Testing
     await component.close()
   }
 
+  @Test func membersAreNotOfferedWhatOnlyTheOwnerRestores() async throws {
+    let component = try await Fixture().open()
+    let service = component.service
+    let box = try await service.makeBucket("team", user("anna"))
+    try await share(box.id, "bruno", .publisher, by: "anna", component)
+    var delete = DeleteBucketRequest()
+    delete.bucketId = box.id
+    _ = try await service.deleteBucket(delete, context: user("anna"))
+    var list = ListBucketsRequest()
+    list.onlyDeleted = true
+    #expect(try await service.listBuckets(list, context: user("anna")).buckets.map(\.id) == [box.id])
+    #expect(try await service.listBuckets(list, context: user("bruno")).buckets.isEmpty)
+    await component.close()
+  }
+
   @Test func endedSharesTakeTheirCopiesAlong() async throws {
     let fixture = try Fixture()
     let component = try await fixture.open()

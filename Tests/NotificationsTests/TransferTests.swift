@@ -175,6 +175,45 @@ import Testing
     await component.close()
   }
 
+  @Test func scheduledAndAutomationHaveTheirLimitsInImports() async throws {
+    let component = try await Fixture().open()
+    var box = Bucket()
+    box.id = SortableID.text(prefix: "b_", timeMs: 5, tail: 1)
+    box.name = "b"
+    box.createTime = ProtoTimestamp(millisecondsSince1970: 5)
+    box.updateTime = box.createTime
+    var entries: [TransferEntry] = [.of(.bucket(box))]
+    for index in 0..<4 {
+      var scheduled = Notification()
+      scheduled.id = SortableID.text(prefix: "n_", timeMs: 1_780_000_000_000, tail: UInt64(index))
+      (scheduled.bucketId, scheduled.title) = (box.id, "later")
+      scheduled.createTime = box.createTime
+      scheduled.updateTime = box.createTime
+      scheduled.deliverTime = ProtoTimestamp(millisecondsSince1970: 1_780_000_000_000)
+      var exported = ExportedNotification()
+      exported.notification = scheduled
+      entries.append(.of(.scheduled(exported)))
+    }
+    for index in 0..<(AutomationKind.countMax + 2) {
+      var template = Template()
+      template.id = SortableID.text(prefix: "t_", timeMs: 5, tail: UInt64(index))
+      (template.name, template.title) = ("t", "{{x}}")
+      entries.append(.of(.template(template)))
+    }
+    var limits = NotificationsLimits()
+    limits.scheduledPerUserMax = 3
+    let result = try await bring(entries, to: "anna", component, limits: limits)
+    #expect(
+      result.errors.map { "\($0.index) \($0.reason)" } == [
+        "4 SCHEDULED_EXHAUSTED", "205 AUTOMATION_EXHAUSTED", "206 AUTOMATION_EXHAUSTED",
+      ])
+    #expect(result.importedCount == 204)
+    // What is there already is no new one.
+    let again = try await bring(entries, to: "anna", component, limits: limits)
+    #expect(again.keptCount == 204 && again.errors.map(\.index) == [4, 205, 206])
+    await component.close()
+  }
+
   @Test func limitsHoldForImports() async throws {
     let component = try await Fixture().open()
     try await fill(component, user("anna"))

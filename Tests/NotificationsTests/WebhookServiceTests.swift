@@ -72,6 +72,10 @@ import Testing
       faults(await failure { try await service.createWebhook(bad, context: anna) }) == [
         "webhook.url TOO_LONG", "webhook.body TEXT_INVALID",
       ])
+    bad = webhook("w")
+    bad.webhook?.url = "https://anna:secret@example.org/"
+    let credentials = await failure { try await service.createWebhook(bad, context: anna) }
+    #expect(faults(credentials) == ["webhook.url URL_INVALID"] && credentials?.message.contains("secret") == false)
     #expect(faults(await failure { try await service.createWebhook(.init(), context: anna) }) == ["webhook REQUIRED"])
     #expect(faults(await failure { try await service.updateWebhook(.init(), context: anna) }) == ["webhook REQUIRED"])
     #expect(try await service.listWebhooks(.init(), context: anna).webhooks.isEmpty)

@@ -8,9 +8,16 @@ import struct
 class Peer:
     """One connection. Frames are JSON texts; `receive` answers the decoded value, or None when the server closed."""
 
-    def __init__(self, port, host="127.0.0.1", timeout_s=20, tls=None, server_name=None):
-        """`tls` is an `ssl.SSLContext`; without one the connection is plain."""
-        self.socket = socket.create_connection((host, port), timeout=timeout_s)
+    def __init__(self, port, host="127.0.0.1", timeout_s=20, tls=None, server_name=None, receive_buffer_bytes=None):
+        """`tls` is an `ssl.SSLContext`; without one the connection is plain.
+
+        `receive_buffer_bytes` bounds what the kernel takes in for a peer that does not read, which otherwise grows.
+        """
+        self.socket = socket.socket()
+        self.socket.settimeout(timeout_s)
+        if receive_buffer_bytes:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer_bytes)
+        self.socket.connect((host, port))
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if tls:
             self.socket = tls.wrap_socket(self.socket, server_hostname=server_name or host)

@@ -318,7 +318,7 @@ public struct Webhook: ProtoMessage {
   public var name: String = ""
   /// `GET`, `HEAD`, `POST`, `PUT`, `PATCH` or `DELETE`; empty means POST.
   public var method: String = ""
-  /// An absolute http or https URL of at most 2048 characters.
+  /// An absolute http or https URL of at most 2048 characters, without `user:password@`: credentials belong into a header.
   public var url: String = ""
   /// At most 32. Values are kept and sent, and answered as `***`.
   public var headers: [String: String] = [:]

@@ -10,6 +10,18 @@ public struct ClientConfiguration: Sendable {
       self.host = host
       self.port = port
     }
+
+    /// Reads `HOST:PORT`, an IPv6 address in brackets; nil for other text.
+    public init?(_ text: some StringProtocol) {
+      guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
+        (1...65_535).contains(port)
+      else { return nil }
+      var host = text[..<colon]
+      let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
+      if isBracketed { host = host.dropFirst().dropLast() }
+      guard !host.isEmpty, isBracketed || !host.contains(":") else { return nil }
+      self.init(host: String(host), port: port)
+    }
     public var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
   }
 

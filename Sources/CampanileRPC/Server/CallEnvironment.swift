@@ -41,7 +41,7 @@ struct CallEnvironment: Sendable {
   func context(of call: ServerCall, method: MethodDescriptor) -> CallContext {
     CallContext(
       method: method, metadata: call.metadata,
-      principal: call.isTrusted ? Principal(trusted: call.metadata) : call.connectionPrincipal, deadline: call.deadline,
+      principal: call.principal, deadline: call.deadline,
       remoteAddress: call.remoteAddress)
   }
 

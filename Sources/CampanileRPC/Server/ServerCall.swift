@@ -13,6 +13,8 @@ public final class ServerCall: DeadlineEntry, @unchecked Sendable {
   /// `nil` until one is set, and for streams without one.
   public private(set) var deadline: Deadline?
   public let isTrusted: Bool
+  /// Who calls: as the call's metadata says on a trusted link, else as the connection's own credential.
+  public let principal: Principal?
   let startedAt: NIODeadline
 
   /// Who is told of messages and of the end. Set by the dispatcher, and let go with the answer.
@@ -29,20 +31,19 @@ public final class ServerCall: DeadlineEntry, @unchecked Sendable {
 
   init(
     connection: ServerConnection, id: CallID?, batch: BatchReply?, metadata: Metadata, isTrusted: Bool,
-    startedAt: NIODeadline
+    principal: Principal?, startedAt: NIODeadline
   ) {
     self.connection = connection
     self.id = id
     self.batch = batch
     self.metadata = metadata
     self.isTrusted = isTrusted
+    self.principal = principal
     self.startedAt = startedAt
   }
 
   public var eventLoop: any EventLoop { connection.context.loop }
   public var remoteAddress: String { connection.remoteAddress }
-  /// The principal that the connection's own credential stands for, if it was opened with one.
-  public var connectionPrincipal: Principal? { connection.principal }
 
   /// Whether a message may be sent now: the caller granted it and the connection takes it.
   public var canSend: Bool { !isAnswered && outboundCredit > 0 && connection.isWritable }

@@ -29,7 +29,9 @@ final class ServerConnection: ChannelInboundHandler {
   private var isPaused = false
   private(set) var isWritable = true
   private(set) var remoteAddress = ""
-  private(set) var principal: Principal?
+  /// Whom the connection's own credential stands for, if it was opened with one.
+  private var principal: Principal?
+  private var trustedMetadata = TrustedMetadataCache()
   var timing: ConnectionTiming
   private var batchTime = NIODeadline.now()
 
@@ -244,15 +246,15 @@ final class ServerConnection: ChannelInboundHandler {
     _ id: CallID?, _ envelope: Envelope, method: UnsafeRawBufferPointer, _ frame: UnsafeRawBufferPointer,
     batch: BatchReply?
   ) {
-    var metadata = Metadata()
+    var told = TrustedMetadata()
     var refusal: RPCError?
     if let range = envelope.metadata {
-      do throws(RPCError) { metadata = try Metadata(object: frame, range) } catch { refusal = error }
-      if !state.isTrusted { metadata.removeReserved() }
+      do throws(RPCError) { told = try read(metadata: frame, range) } catch { refusal = error }
     }
     let requested = envelope.timeoutMs
     let call = ServerCall(
-      connection: self, id: id, batch: batch, metadata: metadata, isTrusted: state.isTrusted, startedAt: batchTime)
+      connection: self, id: id, batch: batch, metadata: told.metadata, isTrusted: state.isTrusted,
+      principal: state.isTrusted ? told.principal : principal, startedAt: batchTime)
     if let inUse = state.open(call, id: id) {
       batch?.add()
       return reply(id: id, batch: batch, error: inUse)
@@ -270,6 +272,13 @@ final class ServerConnection: ChannelInboundHandler {
     if let requested { call.setDeadline(timeoutMs: requested) }
     let params = envelope.params.map { UnsafeRawBufferPointer(rebasing: frame[$0]) } ?? .init(start: nil, count: 0)
     core.dispatcher.startCall(call, method: method, params: params)
+  }
+
+  private func read(metadata frame: UnsafeRawBufferPointer, _ range: Range<Int>) throws(RPCError) -> TrustedMetadata {
+    if state.isTrusted { return try trustedMetadata.read(frame, range) }
+    var metadata = try Metadata(object: frame, range)
+    metadata.removeReserved()
+    return TrustedMetadata(metadata: metadata)
   }
 
   private func hello(_ id: CallID?, _ range: Range<Int>?, _ frame: UnsafeRawBufferPointer, batch: BatchReply?) {

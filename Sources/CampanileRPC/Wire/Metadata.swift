@@ -2,32 +2,53 @@
 ///
 /// Keys are `[0-9a-z_.-]+`; all keys and values together are at most 8 KiB. The prefix `campanile-` is reserved for the
 /// suite: a gateway strips it from outside calls and a service believes it on trusted links only.
-public struct Metadata: Sendable, Hashable {
+public struct Metadata: Sendable {
   public struct Entry: Sendable, Hashable {
     public let key: String
     public let value: String
   }
-  public private(set) var entries: [Entry] = []
+  private var kept: [Entry] = []
+  /// The last entry of a call that a gateway forwards, as it arrived: most calls are served without a look at it.
+  private var requestID: RequestID?
+
+  public var entries: [Entry] {
+    guard let requestID else { return kept }
+    return kept + [Entry(key: Self.requestIDKey, value: requestID.text)]
+  }
 
   /// The most bytes that keys and values may have together.
   public static let sizeBytesMax = 8192
   /// The most values that all keys may have together.
   public static let entryCountMax = 128
   public static let reservedPrefix = "campanile-"
+  /// The key of the name that a gateway gives each call, which no other call has.
+  public static let requestIDKey = "campanile-request-id"
 
   public init() {}
 
-  public var isEmpty: Bool { entries.isEmpty }
+  /// `base`, which has no request id, with one behind.
+  init(_ base: Metadata, requestID: RequestID) {
+    self = base
+    self.requestID = requestID
+  }
+
+  public var isEmpty: Bool { kept.isEmpty && requestID == nil }
   /// The bytes of all keys and values.
   public var sizeBytes: Int { entries.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count } }
 
   /// The first value of a key.
-  public subscript(key: String) -> String? { entries.first { $0.key == key }?.value }
+  public subscript(key: String) -> String? {
+    if let found = kept.first(where: { $0.key == key }) { return found.value }
+    return key == Self.requestIDKey ? requestID?.text : nil
+  }
   /// Every value of a key, in order.
   public func values(_ key: String) -> [String] { entries.compactMap { $0.key == key ? $0.value : nil } }
 
   /// Adds a value and keeps those that the key has. What is not sendable is refused when the call is made.
-  public mutating func add(_ value: String, for key: String) { entries.append(Entry(key: key, value: value)) }
+  public mutating func add(_ value: String, for key: String) {
+    spellOut()
+    kept.append(Entry(key: key, value: value))
+  }
 
   /// Makes `value` the only value of `key`.
   public mutating func set(_ value: String, for key: String) {
@@ -35,10 +56,21 @@ public struct Metadata: Sendable, Hashable {
     add(value, for: key)
   }
 
-  public mutating func remove(_ key: String) { entries.removeAll { $0.key == key } }
+  public mutating func remove(_ key: String) {
+    spellOut()
+    kept.removeAll { $0.key == key }
+  }
 
   /// Removes every key with the reserved prefix.
-  public mutating func removeReserved() { entries.removeAll { $0.key.hasPrefix(Self.reservedPrefix) } }
+  public mutating func removeReserved() {
+    requestID = nil
+    kept.removeAll { $0.key.hasPrefix(Self.reservedPrefix) }
+  }
+
+  private mutating func spellOut() {
+    kept = entries
+    requestID = nil
+  }
 
   /// Whether a key is one that may be sent.
   public static func isValidKey(_ key: String) -> Bool {
@@ -66,6 +98,11 @@ public struct Metadata: Sendable, Hashable {
     }
     return nil
   }
+}
+
+extension Metadata: Hashable {
+  public static func == (a: Metadata, b: Metadata) -> Bool { a.entries == b.entries }
+  public func hash(into hasher: inout Hasher) { hasher.combine(entries) }
 }
 
 extension Metadata: ExpressibleByDictionaryLiteral {

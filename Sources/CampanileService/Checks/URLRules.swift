@@ -8,13 +8,20 @@ public enum URLRules {
   ]
 
   /// `http` or `https`, `://`, a host, and nothing that RFC 3986 leaves out of URLs.
-  public static func isWebURL(_ text: Substring) -> Bool {
-    guard let (scheme, rest) = split(text), scheme == "http" || scheme == "https" else { return false }
-    guard rest.starts(with: "//".utf8) else { return false }
-    let authority = rest.dropFirst(2).prefix { byte in
+  public static func isWebURL(_ text: Substring) -> Bool { authority(text).map(hasHost) ?? false }
+
+  /// Whether a web URL carries `user@` or `user:password@`, which would be answered and logged with it.
+  public static func hasUserInformation(_ text: Substring) -> Bool {
+    authority(text)?.contains(UInt8(ascii: "@")) ?? false
+  }
+
+  /// What is between `//` and the path of a web URL; nil for other texts.
+  private static func authority(_ text: Substring) -> Substring.UTF8View? {
+    guard let (scheme, rest) = split(text), scheme == "http" || scheme == "https", rest.starts(with: "//".utf8)
+    else { return nil }
+    return rest.dropFirst(2).prefix { byte in
       byte != UInt8(ascii: "/") && byte != UInt8(ascii: "?") && byte != UInt8(ascii: "#")
     }
-    return hasHost(authority)
   }
 
   /// A web URL, or one with the scheme of an app (`zentik://…`, `tel:…`); schemes that run code are refused.

@@ -1,5 +1,5 @@
 public import CampanileCodec
-public import CampanileRPC
+import CampanileRPC
 public import CampanileStore
 
 /// A repository over the embedded store. Reads run on the caller's thread, so that a handler never leaves its event loop for
@@ -48,11 +48,7 @@ extension StoreBacked {
       let reply = try transaction.storedReply(
         repeatable.key, requestHash: repeatable.requestHash, nowMs: clockMs())
     else { return nil }
-    do throws(ProtoJSONError) {
-      return try M(jsonUTF8: reply, options: .init(ignoreUnknownFields: true))
-    } catch {
-      throw StoreError(.corrupt, "a stored reply cannot be read: \(error.reason)")
-    }
+    return try StoredJSON.message(M.self, reply, "a stored reply")
   }
 
   /// Keeps the reply for repeats of its request.

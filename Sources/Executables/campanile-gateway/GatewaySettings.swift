@@ -10,33 +10,26 @@ enum GatewaySettings {
   static let callTimeoutMs = "call-timeout-ms"
   static let readyNeedsBackends = "ready-needs-backends"
 
-  static let backendTLSCAFile = "backend-tls-ca-file"
-  static let backendTLSCertFile = "backend-tls-cert-file"
-  static let backendTLSKeyFile = "backend-tls-key-file"
-  static let backendTLSServerName = "backend-tls-server-name"
-
   static let defaultPort = 7400
 
-  static let all: [Setting] = [
-    .list(
-      backends, default: ["notifications=127.0.0.1:7401", "attendance=127.0.0.1:7404"], maximumCount: 1024,
-      help: "services to forward to, NAME=HOST:PORT each; a NAME that comes again adds an address"),
-    .path(bootstrapAdminKeyFile, help: "file that holds an admin key; made with mode 0600 where it is missing"),
-    .int(
-      connectTimeoutMs, default: 2_000, in: 10...60_000,
-      help: "how long connecting to a service may take, and a call wait for it"),
-    .int(
-      callTimeoutMs, default: 30_000, in: 1...600_000, help: "what a unary call gets that asks for no time of its own"),
-    .bool(
-      readyNeedsBackends, default: true, help: "answer /readyz only while every service has an address that serves"),
-    .path(
-      backendTLSCAFile, help: "CA in PEM that the services' certificates must come from; turns TLS to the services on"),
-    .path(backendTLSCertFile, help: "certificate chain in PEM that the services are shown, for mutual TLS"),
-    .path(backendTLSKeyFile, isPrivate: true, help: "private key of that certificate in PEM"),
-    .string(
-      backendTLSServerName,
-      help: "name that the services' certificates must have unless they have the address; by default the HOST of each"),
-  ]
+  static let all: [Setting] =
+    [
+      .list(
+        backends,
+        default: [
+          "notifications=127.0.0.1:7401", "activities=127.0.0.1:7402", "attendance=127.0.0.1:7404",
+        ], maximumCount: 1024,
+        help: "services to forward to, NAME=HOST:PORT each; a NAME that comes again adds an address"),
+      .path(bootstrapAdminKeyFile, help: "file that holds an admin key; made with mode 0600 where it is missing"),
+      .int(
+        connectTimeoutMs, default: 2_000, in: 10...60_000,
+        help: "how long connecting to a service may take, and a call wait for it"),
+      .int(
+        callTimeoutMs, default: 30_000, in: 1...600_000, help: "what a unary call gets that asks for no time of its own"
+      ),
+      .bool(
+        readyNeedsBackends, default: true, help: "answer /readyz only while every service has an address that serves"),
+    ] + ServiceLinkSettings.all
 
   /// Reads the configuration. Throws INVALID_ARGUMENT `CONFIGURATION_INVALID` for backends that cannot be routed to, and
   /// `ConfigurationError` for settings that the executable does not declare.
@@ -47,29 +40,7 @@ enum GatewaySettings {
     configuration.connectTimeoutMs = Int64(try settings.int(connectTimeoutMs))
     configuration.timeoutMsDefault = Int64(try settings.int(callTimeoutMs))
     configuration.frameBytesMax = try settings.int(CommonSettings.maxFrameBytes)
-    configuration.tls = try backendTLS(settings)
+    configuration.tls = try ServiceLinkSettings.tls(settings)
     return configuration
-  }
-
-  /// Nil without a CA. Throws `ConfigurationError` `conflictingSettings` for the other settings without a CA, and for only one of
-  /// certificate and key.
-  private static func backendTLS(_ settings: Settings) throws(ConfigurationError) -> ClientTLS? {
-    let tls = ClientTLS(
-      trustRootsPath: try settings.optionalString(backendTLSCAFile),
-      certificateChainPath: try settings.optionalString(backendTLSCertFile),
-      privateKeyPath: try settings.optionalString(backendTLSKeyFile),
-      serverName: try settings.optionalString(backendTLSServerName))
-    guard (tls.certificateChainPath == nil) == (tls.privateKeyPath == nil) else {
-      throw ConfigurationError(
-        code: .conflictingSettings, key: tls.privateKeyPath == nil ? backendTLSKeyFile : backendTLSCertFile,
-        message: "mutual TLS to the services needs both --\(backendTLSCertFile) and --\(backendTLSKeyFile)")
-    }
-    if tls.trustRootsPath != nil { return tls }
-    guard tls.certificateChainPath == nil, tls.serverName == nil else {
-      throw ConfigurationError(
-        code: .conflictingSettings, key: backendTLSCAFile,
-        message: "TLS to the services needs --\(backendTLSCAFile)")
-    }
-    return nil
   }
 }

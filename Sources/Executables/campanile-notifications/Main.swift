@@ -1,3 +1,4 @@
+import CampanileRPC
 import CampanileRuntime
 import CampanileService
 import CampanileStore
@@ -14,6 +15,7 @@ enum Main {
   private static let watchesMax = "watches-max"
   private static let actionAddresses = "action-allowed-addresses"
   private static let actionTimeoutMs = "action-timeout-ms"
+  private static let activitiesAddress = "activities-address"
 
   static func main() async {
     let settings: [Setting] = [
@@ -27,8 +29,12 @@ enum Main {
         actionAddresses, default: "",
         help: "blocks beside the public Internet that actions may call, such as 10.1.0.0/16,fd00::/8"),
       .int(actionTimeoutMs, default: 10_000, in: 100...60_000, help: "how long the request of an action may take"),
+      .string(
+        activitiesAddress, default: "",
+        help: "HOST:PORT of campanile-activities, which pushes to devices; empty pushes nothing"),
     ]
-    let specification = ServiceSpecification(name: "campanile-notifications", defaultPort: 7401, settings: settings)
+    let specification = ServiceSpecification(
+      name: "campanile-notifications", defaultPort: 7401, settings: settings + ServiceLinkSettings.all)
     await ServiceMain.main(specification) { context in try await open(context) }
   }
 
@@ -44,9 +50,10 @@ enum Main {
     retention.ageMaxMs = Int64(try settings.int(changeAgeHours)) * 3_600_000
     var store = StoreConfiguration(path: "\(try settings.string(CommonSettings.dataDir))/notifications.sqlite")
     store.durability = try settings.string(CommonSettings.durability) == "normal" ? .normal : .full
+    let activities = try ServiceLinkSettings.client(activitiesAddress, settings)
     let component = try await NotificationsComponent(
       store: store, limits: limits, retention: retention, actions: try actionLimits(settings),
-      nowMs: { WallClock.nowMs() })
+      pusher: activities.map { DevicePusher($0) }, nowMs: { WallClock.nowMs() })
     var components = ServiceComponents(rpcServices: component.services)
     components.backgroundServices = [
       PeriodicService("maintenance", intervalMs: 60_000, logger: context.logger) {
@@ -58,8 +65,15 @@ enum Main {
         try await component.indexForSearch()
       },
     ]
+    if activities != nil {
+      components.backgroundServices.append(
+        PeriodicService("pushing", intervalMs: 1, logger: context.logger) { await component.runPushing() })
+    }
     components.beginDrain = { component.endWatches() }
-    components.close = { await component.close() }
+    components.close = {
+      await activities?.close()
+      await component.close()
+    }
     return components
   }
 

@@ -22,7 +22,7 @@ struct CallerAuthenticator: Sendable {
       entry.markUsed()
       return .key(entry)
     }
-    if let principal = call.connectionPrincipal {
+    if !call.isTrusted, let principal = call.principal {
       // The key may have ended since the connection was opened.
       guard let id = ConnectionCredential.keyID(of: principal), let entry = keys.entry(id: id) else {
         throw CredentialFault.revoked

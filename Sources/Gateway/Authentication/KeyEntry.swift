@@ -60,7 +60,7 @@ enum CredentialFault {
 
 /// How the gateway tells a backend who calls.
 enum PrincipalMetadata {
-  static let requestIDKey = "campanile-request-id"
+  static let requestIDKey = Metadata.requestIDKey
 
   /// `"campanile-principal":"…"`, and the scopes where there are any. Principals and scopes hold no characters that JSON escapes.
   static func members(principal: String, scopes: String) -> [UInt8] {

@@ -37,18 +37,14 @@ public struct BackendConfiguration: Sendable, Hashable {
   }
 
   private static func read(_ entry: String) throws(RPCError) -> BackendConfiguration {
-    guard let equals = entry.firstIndex(of: "="), let colon = entry.lastIndex(of: ":"), colon > equals else {
-      throw invalid(entry, "is not NAME=HOST:PORT")
-    }
+    guard let equals = entry.firstIndex(of: "=") else { throw invalid(entry, "is not NAME=HOST:PORT") }
     let names = entry[..<equals].split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-    var host = String(entry[entry.index(after: equals)..<colon])
-    if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) }
-    guard !host.isEmpty, let port = Int(entry[entry.index(after: colon)...]), (1...65_535).contains(port) else {
+    guard let address = ClientConfiguration.Address(entry[entry.index(after: equals)...]) else {
       throw invalid(entry, "has no HOST:PORT")
     }
     return BackendConfiguration(
       name: names[0], servicePrefix: names.count > 1 ? names[1] : nil,
-      addresses: [ClientConfiguration.Address(host: host, port: port)])
+      addresses: [address])
   }
 
   /// Throws INVALID_ARGUMENT `CONFIGURATION_INVALID` for a set of backends that cannot be routed to.

@@ -6,7 +6,12 @@ public enum SuiteMethods {
   /// Every method of the suite's services, whether they are configured or not.
   public static let all: [MethodDescriptor] =
     NotificationsServiceMethods.all + SharingServiceMethods.all + AutomationServiceMethods.all
-    + DeliveryServiceMethods.all + TransferServiceMethods.all + EchoServiceMethods.all + attendance
+    + DeliveryServiceMethods.all + TransferServiceMethods.all + EchoServiceMethods.all + activities + attendance
+
+  private static let activities: [MethodDescriptor] =
+    ActivitiesServiceMethods.all + PushTokensServiceMethods.all + TimersServiceMethods.all + RoomsServiceMethods.all
+    + UnreadServiceMethods.all + ActivityDebugServiceMethods.all + SigningServiceMethods.all
+    + PushDeliveryServiceMethods.all + BroadcastChannelsServiceMethods.all
 
   private static let attendance: [MethodDescriptor] =
     MembersServiceMethods.all + MeetingsServiceMethods.all + AttendanceServiceMethods.all

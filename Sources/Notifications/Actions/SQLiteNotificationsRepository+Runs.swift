@@ -5,6 +5,11 @@ import CampanileService
 import CampanileStore
 
 extension SQLiteNotificationsRepository {
+  /// Each run adds one, so that one too many is all there can be.
+  static let surplusRunsSQL = """
+    DELETE FROM action_runs WHERE user_id = $1
+      AND id = (SELECT id FROM action_runs WHERE user_id = $1 ORDER BY id DESC LIMIT 1 OFFSET $2)
+    """
   static let runSQL = "SELECT payload FROM action_runs WHERE user_id = $1 AND id = $2"
   static let runsSQL = "SELECT payload FROM action_runs WHERE user_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3"
   static let runsOfNotificationSQL = """
@@ -21,6 +26,7 @@ extension SQLiteNotificationsRepository {
         .text(user), .text(run.id), .text(run.notificationId),
         .integer(run.createTime?.millisecondsSince1970 ?? 0), .blob(run.jsonUTF8Bytes()),
       ])
+    try transaction.execute(Self.surplusRunsSQL, [.text(user), .int(limits.actionRunsPerUserMax)])
   }
 
   func update(_ run: ActionRun, user: String, _ transaction: WriteTransaction) throws {
@@ -66,6 +72,6 @@ extension SQLiteNotificationsRepository {
   }
 
   private static func actionRun(_ row: borrowing SQLRow) throws -> ActionRun {
-    try row.withBytes(0) { try NotificationRow.decoded(ActionRun.self, $0, "an action's run") }
+    try StoredJSON.message(ActionRun.self, row, 0, "an action's run")
   }
 }

@@ -36,11 +36,7 @@ enum AutomationKind: Int64, Sendable, CaseIterable {
       case .heartbeat: .heartbeatNotFound
       case .webhook: .webhookNotFound
       }
-    // The id comes from the request: no more of it is echoed than an id has.
-    let shown = String(id.unicodeScalars.prefix(64))
-    return RPCError(
-      .notFound, "\(name) \(shown) does not exist", reason: reason.rawValue, errorMetadata: ["id": shown],
-      fieldViolations: [.init(field: field, description: "does not exist", reason: reason.rawValue)])
+    return .missing(name, id, field: field, reason)
   }
 
   var exhausted: RPCError {
@@ -50,24 +46,15 @@ enum AutomationKind: Int64, Sendable, CaseIterable {
 
 /// A page of one kind, in the order of the ids.
 struct AutomationQuery: Sendable, Hashable {
-  var user: String
   var kind: AutomationKind
-  var pageSize: Int
-  /// Ids above this one; empty for the first page.
-  var afterID: String
+  var position: PositionQuery
 
   init(
     _ kind: AutomationKind, pageSize: Int32, pageToken: String, user: String, limits: NotificationsLimits
   ) throws(RPCError) {
-    var violations = Violations()
-    self.user = user
     self.kind = kind
-    self.pageSize = Paging.size(pageSize, limits, &violations)
-    afterID = Paging.position(pageToken, parts: 1, scope: Self.scope(kind, user), &violations)?.first ?? ""
-    try violations.check()
+    position = try PositionQuery(
+      user: user, pageSize: pageSize, pageToken: pageToken, scope: ["automation.\(kind.name)"], parts: 1, limits: limits
+    )
   }
-
-  func nextPageToken(after id: String) -> String { Paging.token([id], scope: Self.scope(kind, user)) }
-
-  private static func scope(_ kind: AutomationKind, _ user: String) -> [String] { ["automation.\(kind.name)", user] }
 }

@@ -7,8 +7,6 @@ enum HeartbeatRules {
   static let nameMax = 128
   /// A year.
   static let minutesMax: Int32 = 525_600
-  /// Of the rows of `timers` that wait for a missing beat.
-  static let timerKind: Int64 = 5
 
   static func check(_ heartbeat: Heartbeat, _ path: String, _ violations: inout Violations) {
     violations.text(heartbeat.name, "\(path).name", max: nameMax, isRequired: true)

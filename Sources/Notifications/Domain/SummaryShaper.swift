@@ -112,7 +112,7 @@ enum SummaryShaper {
   }
 
   /// A beginning with the mark whose JSON takes at most `limit` bytes; nil when not one character fits.
-  private static func cut(_ text: String, toCost limit: Int) -> String? {
+  static func cut(_ text: String, toCost limit: Int) -> String? {
     var left = limit - markBytes
     var end = text.startIndex
     while end < text.endIndex {
@@ -139,7 +139,7 @@ enum SummaryShaper {
     return result
   }
 
-  private static func cost(_ text: String) -> Int { cost(text[...]) }
+  static func cost(_ text: String) -> Int { cost(text[...]) }
 
   /// Bytes of a text in JSON, without its quotes.
   private static func cost(_ text: Substring) -> Int {

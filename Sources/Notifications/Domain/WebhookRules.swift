@@ -29,7 +29,12 @@ enum WebhookRules {
       if !webhook.method.isEmpty, !ActionRules.methods.contains(webhook.method) {
         violations.add("\(path).method", "must be GET, HEAD, POST, PUT, PATCH or DELETE", .methodInvalid)
       }
-    case .url: violations.webURL(webhook.url, "\(path).url")
+    case .url:
+      violations.webURL(webhook.url, "\(path).url")
+      // Webhooks are answered with their URL, and with their headers masked.
+      if URLRules.hasUserInformation(webhook.url[...]) {
+        violations.add("\(path).url", "must not contain credentials: put them into a header", .urlInvalid)
+      }
     case .headers: check(webhook.headers, "\(path).headers", &violations)
     case .body:
       if webhook.body.utf8.count > bodySizeBytesMax {

@@ -2,8 +2,6 @@ import CampanileStore
 
 /// Drops what is kept for 30 days: deleted notifications and buckets, the delivery ledger, and what actions came to.
 struct ExpiredRows: Sendable {
-  static let ageMaxMs: Int64 = 30 * 24 * 3_600 * 1_000
-
   let store: Store
   let board: CommitBoard
   /// Rows of one commit.
@@ -21,14 +19,16 @@ struct ExpiredRows: Sendable {
     """
   static let deleteNotificationSQL = "DELETE FROM deleted_notifications WHERE user_id = $1 AND id = $2"
   static let deletedCountSQL = """
-    UPDATE users SET deleted_count = max(0, deleted_count - $1) WHERE user_id = $2
+    UPDATE users SET deleted_count = deleted_count - $1 WHERE user_id = $2
     """
   static let deliveriesSQL = """
-    DELETE FROM deliveries WHERE rowid IN (SELECT rowid FROM deliveries WHERE at_ms < $1 ORDER BY at_ms LIMIT $2)
+    DELETE FROM deliveries WHERE (user_id, notification_id, at_ms, device_id, outcome, push_id) IN (
+      SELECT user_id, notification_id, at_ms, device_id, outcome, push_id FROM deliveries
+      WHERE at_ms < $1 ORDER BY at_ms LIMIT $2)
     """
   static let runsSQL = """
-    DELETE FROM action_runs WHERE rowid IN (
-      SELECT rowid FROM action_runs WHERE created_at_ms < $1 ORDER BY created_at_ms LIMIT $2)
+    DELETE FROM action_runs WHERE (user_id, id) IN (
+      SELECT user_id, id FROM action_runs WHERE created_at_ms < $1 ORDER BY created_at_ms LIMIT $2)
     """
   static let bucketSQL = """
     SELECT user_id, id FROM buckets WHERE deleted_at_ms IS NOT NULL AND deleted_at_ms < $1
@@ -42,7 +42,7 @@ struct ExpiredRows: Sendable {
 
   /// Drops what is due and returns how many rows that were.
   func purge(nowMs: Int64) async throws -> Int {
-    let cutoff = nowMs - Self.ageMaxMs
+    let cutoff = nowMs - Trash.retentionMs
     let rowsMax = max(1, batchRows)
     var count = try await repeating { try Self.dropNotifications(before: cutoff, rowsMax: rowsMax, $0) }
     let board = board
@@ -102,7 +102,7 @@ struct ExpiredRows: Sendable {
       return deleted.count
     }
     let keys = try transaction.execute(keysSQL, key)
-    try transaction.execute(Deletion.timersSQL, key)
+    try transaction.clearTimers(of: id, user: user)
     try transaction.execute(deleteBucketSQL, key)
     return keys + 1
   }

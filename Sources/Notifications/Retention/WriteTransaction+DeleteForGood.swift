@@ -5,7 +5,6 @@ enum Deletion {
   static let notificationSQL = """
     DELETE FROM notifications WHERE user_id = $1 AND id = $2 RETURNING bucket_id, read_at_ms
     """
-  static let timersSQL = "DELETE FROM timers WHERE user_id = $1 AND subject_id = $2"
   static let deliveriesSQL = "DELETE FROM deliveries WHERE user_id = $1 AND notification_id = $2"
   static let refsSQL = "DELETE FROM content_refs WHERE user_id = $1 AND notification_id = $2 RETURNING content_id"
   static let contentSQL = """
@@ -36,7 +35,7 @@ extension WriteTransaction {
   /// Deletes what hangs on a notification: timers, its lines in the ledger, and media that no other one has.
   func deleteAttendants(of id: String, user: String) throws {
     let key: [SQLValue] = [.text(user), .text(id)]
-    try execute(Deletion.timersSQL, key)
+    try clearTimers(of: id, user: user)
     try execute(Deletion.deliveriesSQL, key)
     let contents = try query(Deletion.refsSQL, key) { try $0.text(0) }
     for content in contents { try execute(Deletion.contentSQL, [.text(content)]) }

@@ -1,6 +1,7 @@
 import CampanileAPI
 import CampanileCodec
 import CampanileRPC
+import CampanileService
 import CampanileStore
 
 /// The table `automation`: templates, heartbeats and webhooks as ProtoJSON, by user, kind and id.
@@ -12,25 +13,13 @@ enum AutomationTable {
     """
   static let updateSQL = "UPDATE automation SET payload = $1 WHERE user_id = $2 AND kind = $3 AND id = $4"
   static let deleteSQL = "DELETE FROM automation WHERE user_id = $1 AND kind = $2 AND id = $3"
-  static let deleteTimerSQL = "DELETE FROM timers WHERE user_id = $1 AND subject_id = $2 AND kind = $3"
-  static let bucketSQL = """
-    SELECT role, share_expires_at_ms FROM buckets WHERE user_id = $1 AND id = $2 AND deleted_at_ms IS NULL
-    """
-
-  static func message<M: ProtoMessage>(_ row: borrowing SQLRow, as type: M.Type) throws -> M {
-    do {
-      return try row.withBytes(0) { try M(jsonUTF8: $0, options: .init(ignoreUnknownFields: true)) }
-    } catch let error as ProtoJSONError {
-      throw StoreError(.corrupt, "a row of automation cannot be read: \(error.reason)")
-    }
-  }
 }
 
 extension ReadTransaction {
   /// A template, heartbeat or webhook of a user; nil when the user has none with this id.
   func automation<M: ProtoMessage>(_ kind: AutomationKind, _ id: String, user: String, as type: M.Type) throws -> M? {
     try queryOne(AutomationTable.oneSQL, [.text(user), .integer(kind.rawValue), .text(id)]) { row in
-      try AutomationTable.message(row, as: type)
+      try StoredJSON.message(type, row, 0, "a row of automation")
     }
   }
 
@@ -38,10 +27,12 @@ extension ReadTransaction {
   func automation<M: ProtoMessage>(_ query: AutomationQuery, as type: M.Type) throws -> [M] {
     try self.query(
       AutomationTable.listSQL,
-      [.text(query.user), .integer(query.kind.rawValue), .text(query.afterID), .int(query.pageSize + 1)],
-      rowsMax: query.pageSize + 1
+      [
+        .text(query.position.user), .integer(query.kind.rawValue), .text(query.position.position.first ?? ""),
+        .int(query.position.pageSize + 1),
+      ], rowsMax: query.position.pageSize + 1
     ) { row in
-      try AutomationTable.message(row, as: type)
+      try StoredJSON.message(type, row, 0, "a row of automation")
     }
   }
 }
@@ -49,11 +40,16 @@ extension ReadTransaction {
 extension WriteTransaction {
   /// Throws `AUTOMATION_EXHAUSTED` when the user has as many as may be.
   func addAutomation(_ kind: AutomationKind, _ id: String, _ message: some ProtoMessage, user: String) throws {
+    try addAutomation(kind, id, payload: message.jsonUTF8Bytes(), user: user)
+  }
+
+  /// `payload` is the ProtoJSON of the message.
+  func addAutomation(_ kind: AutomationKind, _ id: String, payload: [UInt8], user: String) throws {
     let count = try queryOne(AutomationTable.countSQL, [.text(user), .integer(kind.rawValue)]) { try $0.integer(0) }
     guard (count ?? 0) < AutomationKind.countMax else { throw kind.exhausted }
     try execute(
       "INSERT INTO automation (user_id, kind, id, payload) VALUES ($1, $2, $3, $4)",
-      [.text(user), .integer(kind.rawValue), .text(id), .blob(message.jsonUTF8Bytes())])
+      [.text(user), .integer(kind.rawValue), .text(id), .blob(payload)])
   }
 
   func updateAutomation(_ kind: AutomationKind, _ id: String, _ message: some ProtoMessage, user: String) throws {
@@ -69,16 +65,8 @@ extension WriteTransaction {
   }
 
   /// Sets when a heartbeat is missed; nil waits for nothing.
-  func setHeartbeatTimer(_ id: String, dueMs: Int64?, user: String) throws {
-    guard let dueMs else {
-      try execute(
-        AutomationTable.deleteTimerSQL, [.text(user), .text(id), .integer(HeartbeatRules.timerKind)])
-      return
-    }
-    try execute(
-      """
-      INSERT INTO timers (user_id, subject_id, kind, due_ms) VALUES ($1, $2, $3, $4)
-      ON CONFLICT (user_id, subject_id, kind) DO UPDATE SET due_ms = excluded.due_ms
-      """, [.text(user), .text(id), .integer(HeartbeatRules.timerKind), .integer(dueMs)])
+  func setHeartbeatTimer(_ id: String, dueMs: Int64?, user: String, _ board: CommitBoard) throws {
+    guard let dueMs else { return try clearTimer(.heartbeat, id, user: user) }
+    try setTimer(.heartbeat, id, user: user, dueMs: dueMs, board)
   }
 }

@@ -43,7 +43,7 @@ enum BucketRow {
     bucket.isMuted = try row.bool(15)
     bucket.snoozeEndTime = try row.integerIfPresent(16).map { ProtoTimestamp(millisecondsSince1970: $0) }
     if !row.isNull(17) {
-      bucket.quietHours = try row.withBytes(17) { try NotificationRow.decoded(QuietHours.self, $0, "quiet_hours_json") }
+      bucket.quietHours = try StoredJSON.message(QuietHours.self, row, 17, "quiet_hours_json")
     }
     var retention = RetentionPolicy()
     retention.maxAgeDays = Int32(clamping: try row.integer(18))

@@ -22,8 +22,8 @@ enum NotificationRow {
     """
 
   static func notification(_ row: borrowing SQLRow) throws -> Notification {
-    var notification = Notification()
-    if !row.isNull(6) { try row.withBytes(6) { notification = try content($0) } }
+    var notification =
+      row.isNull(6) ? Notification() : try StoredJSON.message(Notification.self, row, 6, "content_json")
     notification.id = try row.text(0)
     notification.bucketId = try row.text(1)
     notification.title = try row.text(2)
@@ -39,9 +39,7 @@ enum NotificationRow {
     if !row.isNull(13) { notification.collapseKey = try row.text(13) }
     notification.deliveryState = .init(rawValue: Int32(truncatingIfNeeded: try row.integer(14)))
     notification.releaseTime = try row.integerIfPresent(15).map { ProtoTimestamp(millisecondsSince1970: $0) }
-    if !row.isNull(16) {
-      try row.withBytes(16) { bytes in notification.`repeat` = try decoded(Repeat.self, bytes, "repeat_json") }
-    }
+    if !row.isNull(16) { notification.`repeat` = try StoredJSON.message(Repeat.self, row, 16, "repeat_json") }
     notification.sendCount = Int32(truncatingIfNeeded: try row.integer(17))
     return notification
   }
@@ -72,22 +70,5 @@ enum NotificationRow {
     content.actions = notification.actions
     content.tapAction = notification.tapAction
     return content.jsonString()
-  }
-
-  private static func content(_ bytes: UnsafeRawBufferPointer) throws -> Notification {
-    try decoded(Notification.self, bytes, "content_json")
-  }
-
-  /// A message that this service wrote itself, maybe as an older program.
-  static func decoded<M: ProtoMessage>(_ type: M.Type, _ bytes: UnsafeRawBufferPointer, _ name: String) throws -> M {
-    do throws(ProtoJSONError) {
-      return try M(jsonUTF8: bytes, options: .init(ignoreUnknownFields: true))
-    } catch {
-      throw StoreError(.corrupt, "\(name) cannot be read: \(error.reason)")
-    }
-  }
-
-  static func decoded<M: ProtoMessage>(_ type: M.Type, _ bytes: [UInt8], _ name: String) throws -> M {
-    try bytes.withUnsafeBytes { try decoded(type, $0, name) }
   }
 }

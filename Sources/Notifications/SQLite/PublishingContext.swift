@@ -1,6 +1,7 @@
 import CampanileAPI
 import CampanileCodec
 import CampanileRPC
+import CampanileService
 import CampanileStore
 
 /// What publishing needs to know of one user's row of a bucket.
@@ -31,7 +32,7 @@ struct BucketState: Sendable, Hashable {
     snoozedUntilMs = try row.integerIfPresent(5)
     quietHours =
       row.isNull(6)
-      ? nil : try row.withBytes(6) { try NotificationRow.decoded(QuietHours.self, $0, "quiet_hours_json") }
+      ? nil : try StoredJSON.message(QuietHours.self, row, 6, "quiet_hours_json")
   }
 
   /// What its user may do with it now: a share that has ended gives nothing.
@@ -39,11 +40,23 @@ struct BucketState: Sendable, Hashable {
     if let shareExpiresAtMs, shareExpiresAtMs <= nowMs { return .unspecified }
     return role
   }
+
+  /// Throws NOT_FOUND of `field` when the share has ended, and PERMISSION_DENIED unless its user may publish.
+  func requirePublisher(_ bucketID: String, field: String, nowMs: Int64) throws(RPCError) {
+    let role = role(nowMs: nowMs)
+    guard role != .unspecified else { throw RPCError.bucketNotFound(bucketID, field: field) }
+    guard role.includes(.publisher) else { throw RPCError.roleMissing(.publisher, field: field) }
+  }
 }
 
 extension BucketRole {
   /// Whether it includes another role.
   func includes(_ other: BucketRole) -> Bool { rawValue >= other.rawValue }
+}
+
+extension UserSettings {
+  /// Whether publishing must read them. A bucket's own quiet hours are in the user's time zone, too.
+  var concernsQuietHours: Bool { quietHours != nil || !timeZone.isEmpty }
 }
 
 /// What publishing needs to know of a user.
@@ -59,7 +72,7 @@ struct UserState: Sendable, Hashable {
   init(_ row: borrowing SQLRow) throws {
     notificationCount = try row.integer(0)
     guard try row.bool(1), !row.isNull(2) else { return }
-    settings = try row.withBytes(2) { try NotificationRow.decoded(UserSettings.self, $0, "settings_json") }
+    settings = try StoredJSON.message(UserSettings.self, row, 2, "settings_json")
   }
 }
 
@@ -104,6 +117,15 @@ struct PublishingContext {
     let state = try transaction.queryOne(BucketState.selectSQL, [.text(user), .text(id)]) { try BucketState($0) }
     buckets[place] = .some(state)
     return state
+  }
+
+  /// A bucket that the user may publish into; throws NOT_FOUND or PERMISSION_DENIED of `field`.
+  mutating func publisherBucket(
+    _ id: String, of user: String, field: String = "notification.bucketId", _ transaction: WriteTransaction
+  ) throws -> BucketState {
+    guard let bucket = try bucket(id, of: user, transaction) else { throw RPCError.bucketNotFound(id, field: field) }
+    try bucket.requirePublisher(id, field: field, nowMs: nowMs)
+    return bucket
   }
 
   /// The members of a bucket beside its owner, in the order of their ids.

@@ -5,7 +5,7 @@ import CampanileService
 import CampanileStore
 
 /// The repository over the embedded store.
-struct SQLiteAutomationRepository: AutomationRepository {
+struct SQLiteAutomationRepository: AutomationRepository, StoreBacked {
   let store: Store
   let ids: SortableIDGenerator
   let board: CommitBoard
@@ -21,38 +21,16 @@ struct SQLiteAutomationRepository: AutomationRepository {
     ids = SortableIDGenerator(clockMs: clockMs, random: random)
   }
 
-  /// A write whose failures are `RPCError`s.
-  func write<T: Sendable>(_ body: @escaping @Sendable (WriteTransaction) throws -> T) async throws -> T {
-    do {
-      return try await store.write(body)
-    } catch let failure as StoreError {
-      throw RPCError(failure)
-    }
-  }
-
-  /// One query.
-  func read<T>(_ body: (ReadTransaction) throws -> T) throws -> T {
-    do {
-      return try store.readSingle(body)
-    } catch let failure as StoreError {
-      throw RPCError(failure)
-    }
-  }
-
   /// A write that is done once for a request id; a repeat answers what the first one made.
   func create<M: ProtoMessage>(
     _ repeatable: RepeatableRequest?, _ change: @escaping @Sendable (WriteTransaction) throws -> M
   ) async throws -> M {
-    try await write { transaction in
+    try await storeWrite { transaction in
       guard let repeatable else { return try change(transaction) }
       let reply = try transaction.idempotent(
         repeatable.key, requestHash: repeatable.requestHash, nowMs: clockMs()
       ) { try change($0).jsonUTF8Bytes() }
-      do throws(ProtoJSONError) {
-        return try M(jsonUTF8: reply.bytes, options: .init(ignoreUnknownFields: true))
-      } catch {
-        throw StoreError(.corrupt, "a stored reply cannot be read: \(error.reason)")
-      }
+      return try StoredJSON.message(M.self, reply.bytes, "a stored reply")
     }
   }
 
@@ -72,17 +50,17 @@ struct SQLiteAutomationRepository: AutomationRepository {
   }
 
   func template(_ id: String, user: String) throws -> Template {
-    let template = try read { try $0.automation(.template, id, user: user, as: Template.self) }
+    let template = try readSingle { try $0.automation(.template, id, user: user, as: Template.self) }
     guard let template else { throw AutomationKind.template.notFound(id, field: "templateId") }
     return template
   }
 
   func templates(_ query: AutomationQuery) throws -> [Template] {
-    try read { try $0.automation(query, as: Template.self) }
+    try readSingle { try $0.automation(query, as: Template.self) }
   }
 
   func updateTemplate(_ change: Template, fields: [TemplateField], user: String) async throws -> Template {
-    try await write { transaction in
+    try await storeWrite { transaction in
       guard let found = try transaction.automation(.template, change.id, user: user, as: Template.self) else {
         throw AutomationKind.template.notFound(change.id, field: "template.id")
       }
@@ -98,14 +76,14 @@ struct SQLiteAutomationRepository: AutomationRepository {
       try violations.check()
       template.requiredVariables = TemplateRules.requiredVariables(of: template)
       template.updateTime = ProtoTimestamp(millisecondsSince1970: clockMs())
-      template.etag = Etag.text(version: (Int64(found.etag.dropFirst()) ?? 0) &+ 1)
+      template.etag = Etag.text(version: (Etag.version(found.etag) ?? 0) &+ 1)
       try transaction.updateAutomation(.template, template.id, template, user: user)
       return template
     }
   }
 
   func deleteTemplate(_ id: String, user: String) async throws {
-    try await write { try $0.deleteAutomation(.template, id, user: user, field: "templateId") }
+    try await storeWrite { try $0.deleteAutomation(.template, id, user: user, field: "templateId") }
   }
 
   func createWebhook(_ draft: Webhook, user: String, repeatable: RepeatableRequest?) async throws -> Webhook {
@@ -123,11 +101,11 @@ struct SQLiteAutomationRepository: AutomationRepository {
   }
 
   func webhooks(_ query: AutomationQuery) throws -> [Webhook] {
-    try read { try $0.automation(query, as: Webhook.self) }.map(WebhookRules.masked)
+    try readSingle { try $0.automation(query, as: Webhook.self) }.map(WebhookRules.masked)
   }
 
   func updateWebhook(_ change: Webhook, fields: [WebhookField], user: String) async throws -> Webhook {
-    try await write { transaction in
+    try await storeWrite { transaction in
       guard let found = try transaction.automation(.webhook, change.id, user: user, as: Webhook.self) else {
         throw AutomationKind.webhook.notFound(change.id, field: "webhook.id")
       }
@@ -145,6 +123,6 @@ struct SQLiteAutomationRepository: AutomationRepository {
   }
 
   func deleteWebhook(_ id: String, user: String) async throws {
-    try await write { try $0.deleteAutomation(.webhook, id, user: user, field: "webhookId") }
+    try await storeWrite { try $0.deleteAutomation(.webhook, id, user: user, field: "webhookId") }
   }
 }

@@ -143,7 +143,7 @@ extension SQLiteNotificationsRepository {
     let rows = try transaction.query(
       Self.trashedOfBucketSQL, [.text(user), .text(id), .text(after), .int(rowsMax)], rowsMax: rowsMax
     ) { row in
-      try row.withBytes(0) { try NotificationRow.decoded(Notification.self, $0, "a deleted notification") }
+      try StoredJSON.message(Notification.self, row, 0, "a deleted notification")
     }
     var context = PublishingContext(nowMs: clockMs(), limits: limits)
     for row in rows { _ = try restore(row, user: user, in: &context, transaction) }

@@ -13,7 +13,8 @@ extension SQLiteNotificationsRepository {
     """
   static let bucketVersionSQL = "SELECT version FROM buckets WHERE user_id = $1 AND id = $2 AND deleted_at_ms IS NULL"
   static let bucketsSQL = bucketList("IS NULL")
-  static let deletedBucketsSQL = bucketList("IS NOT NULL")
+  /// Those that the user can restore: a member's row of a bucket goes and comes with the owner's.
+  static let deletedBucketsSQL = bucketList("IS NOT NULL AND owner_id = ''")
   private static func bucketList(_ condition: String) -> String {
     """
     SELECT \(BucketRow.columns) FROM buckets

@@ -74,7 +74,7 @@ extension SQLiteNotificationsRepository {
     try transaction.execute(Self.removeSQL, [.text(user), .text(notification.id)])
     let unread: Int64 = notification.readTime == nil ? -1 : 0
     context.add(CountChange(notifications: -1, unread: unread), to: notification.bucketId, of: user)
-    try clearTimers(of: notification.id, user: user, transaction)
+    try transaction.clearTimers(of: notification.id, user: user)
     try dropContents(of: notification, user: user, transaction)
     try transaction.logDeletion(
       bucketID: notification.bucketId, notificationID: notification.id, atMs: context.nowMs, user: user, board)
@@ -86,7 +86,7 @@ extension SQLiteNotificationsRepository {
       var restored = 0
       for id in ids {
         let found = try transaction.queryOne(Self.trashedSQL, [.text(user), .text(id)]) { row in
-          try row.withBytes(0) { try NotificationRow.decoded(Notification.self, $0, "a deleted notification") }
+          try StoredJSON.message(Notification.self, row, 0, "a deleted notification")
         }
         guard let found, try restore(found, user: user, in: &context, transaction) else { continue }
         restored += 1
@@ -128,9 +128,7 @@ extension SQLiteNotificationsRepository {
           .text(query.position.last ?? ""), .int(query.pageSize + 1),
         ]
       ) { row in
-        var notification = try row.withBytes(0) {
-          try NotificationRow.decoded(Notification.self, $0, "a deleted notification")
-        }
+        var notification = try StoredJSON.message(Notification.self, row, 0, "a deleted notification")
         notification.deleteTime = ProtoTimestamp(millisecondsSince1970: try row.integer(1))
         return notification
       }

@@ -76,6 +76,11 @@ extension SQLiteNotificationsRepository {
     WHERE user_id = $1 AND read_at_ms IS NULL ORDER BY id DESC LIMIT $2
     """
 
+  /// The newest change of all users.
+  func lastChange() throws -> Int64 {
+    try readSingle { try $0.queryOne(ChangeLog.lastSQL) { try $0.integer(0) } ?? 0 }
+  }
+
   /// What the user's Live Activity shows: a function of what is kept, so that it is never behind.
   func unreadSummary(user: String) throws -> UnreadSummary {
     try read { transaction in

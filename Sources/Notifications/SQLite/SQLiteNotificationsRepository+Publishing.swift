@@ -25,12 +25,7 @@ extension SQLiteNotificationsRepository {
     in context: inout PublishingContext, _ transaction: WriteTransaction
   ) throws -> Notification {
     let bucketID = draft.notification.bucketId
-    guard let bucket = try context.bucket(bucketID, of: user, transaction),
-      bucket.role(nowMs: context.nowMs) != .unspecified
-    else { throw RPCError.bucketNotFound(bucketID, field: "notification.bucketId") }
-    guard bucket.role.includes(.publisher) else {
-      throw RPCError.roleMissing(.publisher, field: "notification.bucketId")
-    }
+    let bucket = try context.publisherBucket(bucketID, of: user, transaction)
     let replaced = try collapsed(by: draft, of: user, transaction)
     guard try replaced != nil || context.hasRoom(user, transaction) else { throw notificationsExhausted }
     guard context.takeCopy() else { throw copiesExhausted }
@@ -118,7 +113,8 @@ extension SQLiteNotificationsRepository {
     if notification.`repeat`?.maxCount == 0 { notification.`repeat`?.maxCount = NotificationField.repeatCountDefault }
     notification.etag = Etag.text(version: (old.flatMap { Etag.version($0.etag) } ?? 0) + 1)
     let decision = try decide(notification, bucket, of: user, in: &context, transaction)
-    try deliver(&notification, decision, user: user, nowMs: nowMs, transaction)
+    // A new one's plain hand-over is its row; any later one is told by the ledger alone.
+    try deliver(&notification, decision, user: user, nowMs: nowMs, isHandOverTold: old != nil, transaction)
     let arguments = try NotificationRow.arguments(notification, user: user)
     if let old {
       try transaction.execute(NotificationRow.updateSQL, arguments)
@@ -157,9 +153,9 @@ extension SQLiteNotificationsRepository {
     return QuietSchedule(hours, timeZone: zone)
   }
 
-  /// Sets what a decision means for a notification, and tells the ledger of everything but the plain hand-over of a new one.
+  /// Sets what a decision means for a notification, and tells the ledger: of a hand-over only where `isHandOverTold`.
   func deliver(
-    _ notification: inout Notification, _ decision: DeliveryDecision, user: String, nowMs: Int64,
+    _ notification: inout Notification, _ decision: DeliveryDecision, user: String, nowMs: Int64, isHandOverTold: Bool,
     _ transaction: WriteTransaction
   ) throws {
     notification.deliveryState = decision.state
@@ -168,7 +164,7 @@ extension SQLiteNotificationsRepository {
       notification.sendTime = notification.updateTime
       notification.releaseTime = nil
       notification.sendCount += 1
-      if notification.sendCount > 1 {
+      if isHandOverTold {
         try record(.handedOver, of: notification.id, user: user, atMs: nowMs, transaction)
       }
     case .hold(let untilMs, let outcome):

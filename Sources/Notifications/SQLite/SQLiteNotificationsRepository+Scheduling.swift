@@ -18,21 +18,8 @@ extension SQLiteNotificationsRepository {
     _ transaction: WriteTransaction
   ) throws -> Notification {
     let bucketID = draft.notification.bucketId
-    guard let bucket = try context.bucket(bucketID, of: user, transaction),
-      bucket.role(nowMs: context.nowMs) != .unspecified
-    else { throw RPCError.bucketNotFound(bucketID, field: "notification.bucketId") }
-    guard bucket.role.includes(.publisher) else {
-      throw RPCError.roleMissing(.publisher, field: "notification.bucketId")
-    }
-    guard
-      try transaction.execute(
-        "UPDATE users SET scheduled_count = scheduled_count + 1 WHERE user_id = $1 AND scheduled_count < $2",
-        [.text(user), .int(limits.scheduledPerUserMax)]) > 0
-    else {
-      throw RPCError.exhausted(
-        "a user may have \(limits.scheduledPerUserMax) scheduled notifications", .scheduledExhausted,
-        limit: limits.scheduledPerUserMax)
-    }
+    _ = try context.publisherBucket(bucketID, of: user, transaction)
+    try transaction.takeScheduledPlace(of: user, limits)
     if !draft.heartbeatID.isEmpty { try beat(draft.heartbeatID, user: user, nowMs: context.nowMs, transaction) }
     var notification = draft.notification
     notification.id = ids.future(prefix: SortableID.notificationPrefix, timeMs: atMs)
@@ -42,9 +29,7 @@ extension SQLiteNotificationsRepository {
     notification.etag = Etag.text(version: 1)
     for content in draft.contents { try keep(content, transaction) }
     try reference(notification, user: user, transaction)
-    try transaction.execute(
-      "INSERT INTO scheduled (user_id, id, deliver_at_ms, payload) VALUES ($1, $2, $3, $4)",
-      [.text(user), .text(notification.id), .integer(atMs), .blob(notification.jsonUTF8Bytes())])
+    try transaction.addScheduled(notification, atMs: atMs, user: user)
     try setTimer(.deliver, notification.id, user: user, dueMs: atMs, transaction)
     try record(
       .scheduled, of: notification.id, user: user, atMs: context.nowMs, releaseAtMs: atMs, transaction)
@@ -73,10 +58,8 @@ extension SQLiteNotificationsRepository {
   /// Publishes a scheduled notification whose time has come. One whose bucket is gone, or that may not be published any
   /// more, is dropped; the ledger tells.
   func deliverScheduled(_ id: String, user: String, nowMs: Int64, _ transaction: WriteTransaction) throws {
-    guard var notification = try takeScheduled(id, user: user, transaction) else { return }
+    guard let notification = try takeScheduled(id, user: user, transaction) else { return }
     let atMs = notification.deliverTime?.millisecondsSince1970 ?? nowMs
-    // Its media are named anew by its copies before this reference goes.
-    notification.deliveryState = .unspecified
     if let expireMs = notification.expireTime?.millisecondsSince1970, expireMs <= nowMs {
       try record(.expired, of: id, user: user, atMs: nowMs, transaction)
       return try dropContents(of: notification, user: user, transaction)
@@ -106,6 +89,26 @@ extension SQLiteNotificationsRepository {
   }
 
   private static func scheduled(_ row: borrowing SQLRow) throws -> Notification {
-    try row.withBytes(0) { try NotificationRow.decoded(Notification.self, $0, "a scheduled notification") }
+    try StoredJSON.message(Notification.self, row, 0, "a scheduled notification")
+  }
+}
+
+extension WriteTransaction {
+  /// Counts one more scheduled notification. Throws RESOURCE_EXHAUSTED when the user has as many as may be.
+  func takeScheduledPlace(of user: String, _ limits: NotificationsLimits) throws {
+    let taken = try execute(
+      "UPDATE users SET scheduled_count = scheduled_count + 1 WHERE user_id = $1 AND scheduled_count < $2",
+      [.text(user), .int(limits.scheduledPerUserMax)])
+    guard taken > 0 else {
+      throw RPCError.exhausted(
+        "a user may have \(limits.scheduledPerUserMax) scheduled notifications", .scheduledExhausted,
+        limit: limits.scheduledPerUserMax)
+    }
+  }
+
+  func addScheduled(_ notification: Notification, atMs: Int64, user: String) throws {
+    try execute(
+      "INSERT INTO scheduled (user_id, id, deliver_at_ms, payload) VALUES ($1, $2, $3, $4)",
+      [.text(user), .text(notification.id), .integer(atMs), .blob(notification.jsonUTF8Bytes())])
   }
 }

@@ -15,7 +15,7 @@ extension SQLiteNotificationsRepository {
     let found = try transaction.queryOne(Self.settingsSQL, [.text(user)]) { row in
       var settings = UserSettings()
       if !row.isNull(0) {
-        settings = try row.withBytes(0) { try NotificationRow.decoded(UserSettings.self, $0, "settings_json") }
+        settings = try StoredJSON.message(UserSettings.self, row, 0, "settings_json")
       }
       settings.etag = Etag.text(version: try row.integer(1))
       return settings
@@ -51,8 +51,7 @@ extension SQLiteNotificationsRepository {
         """,
         [
           .text(user), .text(json), .integer(version),
-          // A bucket's own quiet hours are in the user's time zone, too.
-          .bool(settings.quietHours != nil || !settings.timeZone.isEmpty),
+          .bool(settings.concernsQuietHours),
         ])
       board.changed(user)
       try hastenReleases(user: user, nowMs: nowMs, transaction)

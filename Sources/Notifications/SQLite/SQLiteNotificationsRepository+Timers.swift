@@ -6,17 +6,11 @@ extension SQLiteNotificationsRepository {
   func setTimer(
     _ kind: TimerKind, _ subject: String, user: String, dueMs: Int64, _ transaction: WriteTransaction
   ) throws {
-    try transaction.execute(
-      TimerTable.setSQL, [.text(user), .text(subject), .integer(kind.rawValue), .integer(dueMs)])
-    board.scheduled(dueMs)
+    try transaction.setTimer(kind, subject, user: user, dueMs: dueMs, board)
   }
 
   func clearTimer(_ kind: TimerKind, _ subject: String, user: String, _ transaction: WriteTransaction) throws {
-    try transaction.execute(TimerTable.clearSQL, [.text(user), .text(subject), .integer(kind.rawValue)])
-  }
-
-  func clearTimers(of subject: String, user: String, _ transaction: WriteTransaction) throws {
-    try transaction.execute(TimerTable.clearAllSQL, [.text(user), .text(subject)])
+    try transaction.clearTimer(kind, subject, user: user)
   }
 
   /// Lets what is held be decided anew at once: after its reason may have ended.

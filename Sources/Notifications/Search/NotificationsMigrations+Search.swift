@@ -5,7 +5,7 @@ extension NotificationsMigrations {
   ///   the index, which yields its rows by number, yields the newest first.
   /// - `search_index`: the text, and in `scope` a word for the user and one for the bucket. Merges are asked for by the
   ///   indexer, in steps of known size: left to themselves they would hold up a commit now and then.
-  /// - `search_terms`: the index's own words in their order, to spell out beginnings of words.
+  /// - `search_terms`: where the index has which word.
   /// - `search_state`: one row: the last change that is indexed; how far a rebuild has come (NULL: none is under way);
   ///   and how far the bucket of the next change has been walked.
   /// - `maintenance_cursors`: where a bounded walk over all users goes on.

@@ -43,6 +43,7 @@ struct SearchIndexer: Sendable {
       var writer = SearchWriter(transaction, budget: budget)
       try Self.follow(&state, &writer, rowsMax: budget, transaction)
       if let position = state.rebuild, !writer.isExhausted { state.rebuild = try writer.rebuild(from: position) }
+      try writer.finish()
       if state != before { try state.save(transaction) }
     }
   }
@@ -97,12 +98,15 @@ struct SearchIndexer: Sendable {
         Self.entriesOfUserSQL, [.text(user), .integer(state.sequence), .int(budget + 1)], Entry.init)
       guard entries.count <= budget else { return false }
       var writer = SearchWriter(transaction, budget: budget)
+      var isDone = true
       for entry in entries {
-        if writer.isExhausted { return false }
+        if case .bucket = entry.subject { isDone = false }
+        if writer.isExhausted { isDone = false }
+        guard isDone else { break }
         if case .notification(let key) = entry.subject { try writer.update(key) }
-        if case .bucket = entry.subject { return false }
       }
-      return true
+      try writer.finish()
+      return isDone
     }
   }
 

@@ -10,8 +10,6 @@ enum SearchPrefix {
   /// Choices at most; with more, the index gathers.
   static let choicesMax = 64
 
-  static let nextTermSQL = "SELECT term FROM search_terms WHERE term >= $1 LIMIT 1"
-
   /// Nil when nothing in the index begins so.
   static func alternative(
     _ term: SearchQuery.Term, _ transaction: ReadTransaction
@@ -24,7 +22,7 @@ enum SearchPrefix {
     var choices: [SearchQuery.Term] = []
     var position = beginning
     while true {
-      let found = try transaction.queryOne(nextTermSQL, [.text(position)]) { try $0.text(0) }
+      let found = try transaction.queryOne(SearchWords.nextSQL, [.text(position)]) { try $0.text(0) }
       guard let found, found.utf8.starts(with: beginning.utf8) else { break }
       guard choices.count < choicesMax else { return .term(term) }
       let scalars = found.unicodeScalars

@@ -9,6 +9,7 @@ struct SearchWriter {
   /// What one commit may do: each notification looked at counts, and every `textUnitBytes` of text that is indexed.
   private(set) var budget: Int
   private var seen: Set<SearchKey> = []
+  private var textCount = 0
   private let transaction: WriteTransaction
   static let textUnitBytes = 1_024
 
@@ -68,6 +69,7 @@ struct SearchWriter {
       try transaction.execute(
         "INSERT INTO search_index (rowid, title, subtitle, body, scope) VALUES ($1, $2, $3, $4, $5)",
         [.integer(number)] + notification.text.values + [scope(key, notification.bucketID)])
+      try keepWords(of: notification.text)
       budget -= notification.text.sizeBytes / Self.textUnitBytes
     case (let document?, let notification?):
       let known = try transaction.queryOne(Self.textSQL, [.integer(document.number)]) { try Text($0, from: 0) }
@@ -76,6 +78,7 @@ struct SearchWriter {
       try transaction.execute(
         "UPDATE search_index SET title = $1, subtitle = $2, body = $3, scope = $4 WHERE rowid = $5",
         notification.text.values + [scope(key, notification.bucketID), .integer(document.number)])
+      if known != notification.text { try keepWords(of: notification.text) }
       if isMoved {
         try transaction.execute(
           "UPDATE search_documents SET bucket_id = $1 WHERE document_id = $2",
@@ -83,6 +86,20 @@ struct SearchWriter {
       }
       budget -= 1 + 2 * notification.text.sizeBytes / Self.textUnitBytes
     }
+  }
+
+  private mutating func keepWords(of text: Text) throws {
+    for value in text.values {
+      textCount += 1
+      try transaction.execute(SearchWords.batchSQL, [.int(textCount), value])
+    }
+  }
+
+  /// Keeps the words of what was indexed. The last step before the commit.
+  func finish() throws {
+    guard textCount > 0 else { return }
+    try transaction.execute(SearchWords.keepSQL)
+    try transaction.execute(SearchWords.emptySQL)
   }
 
   private func scope(_ key: SearchKey, _ bucketID: String) -> SQLValue {

@@ -61,11 +61,7 @@ extension SQLiteNotificationsRepository {
     if found.deliveryState != .held { notification.readTime = nil }
     let decision = try decide(notification, bucket, of: user, in: &context, transaction)
     notification.updateTime = ProtoTimestamp(millisecondsSince1970: nowMs)
-    try deliver(&notification, decision, user: user, nowMs: nowMs, transaction)
-    if decision == .send, notification.sendCount == 1 {
-      // The first hand-over of one that was held at first is told, too.
-      try record(.handedOver, of: id, user: user, atMs: nowMs, transaction)
-    }
+    try deliver(&notification, decision, user: user, nowMs: nowMs, isHandOverTold: true, transaction)
     _ = try rewrite(found, as: notification, isAlert: decision == .send, user: user, in: &context, transaction)
     try context.finish(transaction)
   }
@@ -104,7 +100,8 @@ extension SQLiteNotificationsRepository {
 
   /// Publishes what a heartbeat has to say that has missed its beat.
   private func miss(_ id: String, user: String, nowMs: Int64, _ transaction: WriteTransaction) throws {
-    guard let (_, notification) = try SQLiteAutomationRepository.missed(id, user: user, nowMs: nowMs, transaction)
+    guard
+      let (_, notification) = try SQLiteAutomationRepository.missed(id, user: user, nowMs: nowMs, transaction, board)
     else {
       return
     }
@@ -119,7 +116,6 @@ extension SQLiteNotificationsRepository {
 
   /// A beat that comes with a publication.
   func beat(_ id: String, user: String, nowMs: Int64, _ transaction: WriteTransaction) throws {
-    let heartbeat = try SQLiteAutomationRepository.beat(id, user: user, nowMs: nowMs, transaction)
-    if let dueMs = heartbeat.dueTime?.millisecondsSince1970 { board.scheduled(dueMs) }
+    _ = try SQLiteAutomationRepository.beat(id, user: user, nowMs: nowMs, transaction, board)
   }
 }

@@ -54,3 +54,19 @@ enum TimerTable {
     return DueTimer(user: try row.text(0), subject: try row.text(1), kind: kind, dueMs: try row.integer(3))
   }
 }
+
+extension WriteTransaction {
+  /// Sets a timer, in place of one that its subject has of the kind.
+  func setTimer(_ kind: TimerKind, _ subject: String, user: String, dueMs: Int64, _ board: CommitBoard) throws {
+    try execute(TimerTable.setSQL, [.text(user), .text(subject), .integer(kind.rawValue), .integer(dueMs)])
+    board.scheduled(dueMs)
+  }
+
+  func clearTimers(of subject: String, user: String) throws {
+    try execute(TimerTable.clearAllSQL, [.text(user), .text(subject)])
+  }
+
+  func clearTimer(_ kind: TimerKind, _ subject: String, user: String) throws {
+    try execute(TimerTable.clearSQL, [.text(user), .text(subject), .integer(kind.rawValue)])
+  }
+}

@@ -58,20 +58,16 @@ struct ImportWriter {
   mutating func keep(_ content: ImportEntry.Content) throws -> Outcome {
     switch content {
     case .settings(let settings):
-      let hasQuietHours = settings.quietHours != nil || !settings.timeZone.isEmpty
       let changed = try transaction.execute(
-        Self.settingsSQL, [.text(settings.jsonString()), .bool(hasQuietHours), .text(user)])
+        Self.settingsSQL, [.text(settings.jsonString()), .bool(settings.concernsQuietHours), .text(user)])
       return changed > 0 ? .imported : .kept
     case .bucket(let bucket): return try keep(bucket)
     case .notification(let notification, let contents): return try keep(notification, contents)
     case .scheduled(let notification, let contents): return try schedule(notification, contents)
     case .automation(let kind, let id, let payload):
-      let added = try transaction.execute(
-        """
-        INSERT INTO automation (user_id, kind, id, payload) VALUES ($1, $2, $3, $4)
-        ON CONFLICT (user_id, kind, id) DO NOTHING
-        """, [.text(user), .integer(kind.rawValue), .text(id), .blob(payload)])
-      return added > 0 ? .imported : .kept
+      let key: [SQLValue] = [.text(user), .integer(kind.rawValue), .text(id)]
+      if try transaction.queryOne(AutomationTable.oneSQL, key, { _ in true }) == true { return .kept }
+      return try Self.orRefused { try transaction.addAutomation(kind, id, payload: payload, user: user) }
     }
   }
 
@@ -135,13 +131,22 @@ struct ImportWriter {
     guard let time = notification.deliverTime else {
       return .refused(.invalidField("entry.scheduled.notification.deliverTime", "must be given", reason: "REQUIRED"))
     }
-    try transaction.execute(
-      "INSERT INTO scheduled (user_id, id, deliver_at_ms, payload) VALUES ($1, $2, $3, $4)",
-      [.text(user), .text(notification.id), milliseconds(time), .blob(notification.jsonUTF8Bytes())])
-    try transaction.execute("UPDATE users SET scheduled_count = scheduled_count + 1 WHERE user_id = $1", [.text(user)])
+    let taken = try Self.orRefused { try transaction.takeScheduledPlace(of: user, limits) }
+    guard case .imported = taken else { return taken }
+    try transaction.addScheduled(notification, atMs: time.millisecondsSince1970, user: user)
     try keepContents(contents, of: notification)
     try setTimer(.deliver, notification.id, time)
     return .imported
+  }
+
+  /// The outcome of a step that throws an `RPCError` before it changes anything.
+  private static func orRefused(_ step: () throws -> Void) throws -> Outcome {
+    do {
+      try step()
+      return .imported
+    } catch let refusal as RPCError {
+      return .refused(refusal)
+    }
   }
 
   /// `kept` for what is there already, a refusal when its bucket is not, else nil.
@@ -168,11 +173,6 @@ struct ImportWriter {
   }
 
   private func setTimer(_ kind: TimerKind, _ subject: String, _ time: ProtoTimestamp) throws {
-    let dueMs = time.millisecondsSince1970
-    try transaction.execute(
-      TimerTable.setSQL, [.text(user), .text(subject), .integer(kind.rawValue), .integer(dueMs)])
-    board.scheduled(dueMs)
+    try transaction.setTimer(kind, subject, user: user, dueMs: time.millisecondsSince1970, board)
   }
-
-  private func milliseconds(_ time: ProtoTimestamp?) -> SQLValue { .integer(time?.millisecondsSince1970) }
 }

@@ -1,5 +1,4 @@
 import CampanileAPI
-import CampanileCodec
 import CampanileStore
 
 /// Maps whole rows for an export.
@@ -19,14 +18,5 @@ enum TransferRows {
     bucket.shareCount = 0
     bucket.etag = ""
     return bucket
-  }
-
-  /// A message that is kept as JSON, perhaps by an older program.
-  static func message<M: ProtoMessage>(_ type: M.Type, _ bytes: [UInt8]) throws -> M {
-    do throws(ProtoJSONError) {
-      return try M(jsonUTF8: bytes, options: .init(ignoreUnknownFields: true))
-    } catch {
-      throw StoreError(.corrupt, "a stored \(M.protoFullName) cannot be read: \(error.reason)")
-    }
   }
 }

@@ -51,7 +51,7 @@ struct UserExport: Sendable {
     header.userId = user
     try await send(.of(.header(header)))
     if let settings {
-      var message = try TransferRows.message(UserSettings.self, Array(settings.utf8))
+      var message = try StoredJSON.message(UserSettings.self, Array(settings.utf8), "settings")
       message.etag = ""
       try await send(.of(.settings(message)))
     }
@@ -77,7 +77,7 @@ struct UserExport: Sendable {
     try await pages(after: "") { position in
       try payloads(Self.scheduledSQL, [.text(user), .text(position)])
     } each: { row in
-      let notification = try TransferRows.message(Notification.self, row.payload)
+      let notification = try StoredJSON.message(Notification.self, row.payload, "a scheduled notification")
       try await send(.of(.scheduled(try exported(notification))))
       return row.id
     }
@@ -90,12 +90,13 @@ struct UserExport: Sendable {
       } each: { row in
         switch kind {
         case .template:
-          var template = try TransferRows.message(Template.self, row.payload)
+          var template = try StoredJSON.message(Template.self, row.payload, "a template")
           template.etag = ""
           try await send(.of(.template(template)))
-        case .heartbeat: try await send(.of(.heartbeat(try TransferRows.message(Heartbeat.self, row.payload))))
+        case .heartbeat:
+          try await send(.of(.heartbeat(try StoredJSON.message(Heartbeat.self, row.payload, "a heartbeat"))))
         case .webhook:
-          var webhook = try TransferRows.message(Webhook.self, row.payload)
+          var webhook = try StoredJSON.message(Webhook.self, row.payload, "a webhook")
           webhook.headers = webhook.headers.mapValues { _ in "" }
           try await send(.of(.webhook(webhook)))
         }

@@ -1,0 +1,134 @@
+public import CampanileAPI
+import CampanileCodec
+public import CampanileRPC
+import CampanileService
+
+/// Serves `campanile.activities.v1.ActivitiesService`: checks requests and lets the repository act, whose commits wake the
+/// watches and the sender. Everything belongs to the calling user.
+public struct ActivitiesService: ActivitiesServiceProtocol {
+  let repository: any ActivitiesRepository
+  let limits: ActivitiesLimits
+  let policy: ActivitiesPolicy
+  let hub: WatchHub
+
+  /// Watches that are open now.
+  public var watchCount: Int { hub.count }
+
+  /// Ends all watches with UNAVAILABLE, reason `SERVICE_STOPPING`, so that a drain need not wait for them.
+  public func endWatches() { hub.close() }
+
+  var watch: ActivityWatch {
+    ActivityWatch(repository: repository, hub: hub, pageRows: limits.watchPageRows)
+  }
+
+  public func startActivity(
+    _ request: StartActivityRequest, context: CallContext
+  ) async throws -> StartActivityResponse {
+    let user = try context.requireUser()
+    // A broadcast reaches everybody who listens to its channel.
+    if !request.channelId.isEmpty { try context.requireAdmin() }
+    let draft = try StartRules.draft(request, context: context, policy: policy, nowMs: repository.clockMs())
+    var unnamed = request
+    unnamed.requestId = ""
+    let repeatable = try RepeatableRequest(
+      request.requestId, unnamed, method: ActivitiesServiceMethods.startActivity, user: user)
+    var response = StartActivityResponse()
+    response.activity = try await repository.start(draft, user: user, repeatable: repeatable)
+    return response
+  }
+
+  public func updateActivity(
+    _ request: UpdateActivityRequest, context: CallContext
+  ) async throws -> UpdateActivityResponse {
+    let user = try context.requireUser()
+    let change = try UpdateRules.change(
+      request, nowMs: repository.clockMs(), traceParent: context.traceParent)
+    var response = UpdateActivityResponse()
+    response.activity = try await repository.change(request.activityId, user: user) { activity, _ in
+      try UpdateRules.checkDriver(activity, change)
+      return change
+    }.message
+    return response
+  }
+
+  public func batchUpdateActivities(
+    _ request: BatchUpdateActivitiesRequest, context: CallContext
+  ) async throws -> BatchUpdateActivitiesResponse {
+    let user = try context.requireUser()
+    var violations = Violations()
+    RequestChecks.count(request.requests.count, "requests", limits, &violations)
+    try violations.check()
+    let nowMs = repository.clockMs()
+    let traceParent = context.traceParent
+    let entries = request.requests.enumerated().map { index, entry in
+      let change: Result<ActivityChange, RPCError>
+      do throws(RPCError) {
+        change = .success(try UpdateRules.change(entry, nowMs: nowMs, traceParent: traceParent))
+      } catch {
+        change = .failure(error)
+      }
+      return (id: entry.activityId, path: "requests[\(index)].", change: change)
+    }
+    var response = BatchUpdateActivitiesResponse()
+    response.results = try await repository.change(entries, user: user).map(Self.result)
+    return response
+  }
+
+  public func endActivity(_ request: EndActivityRequest, context: CallContext) async throws -> EndActivityResponse {
+    let user = try context.requireUser()
+    let end = try UpdateRules.end(request, nowMs: repository.clockMs(), traceParent: context.traceParent)
+    var response = EndActivityResponse()
+    response.activity = try await repository.end(request, end, user: user).message
+    return response
+  }
+
+  public func getActivity(_ request: GetActivityRequest, context: CallContext) async throws -> GetActivityResponse {
+    let user = try context.requireUser()
+    var response = GetActivityResponse()
+    response.activity = try repository.activity(request.activityId, user: user)
+    return response
+  }
+
+  public func listActivities(
+    _ request: ListActivitiesRequest, context: CallContext
+  ) async throws -> ListActivitiesResponse {
+    let query = try ActivityQuery(request, user: try context.requireUser(), limits: limits)
+    let (page, nextPageToken) = query.cut(try repository.activities(query))
+    var response = ListActivitiesResponse()
+    response.activities = page.map(\.message)
+    response.nextPageToken = nextPageToken
+    return response
+  }
+
+  public func watchActivities(
+    _ request: WatchActivitiesRequest, context: CallContext, responses: ResponseSink<WatchActivitiesResponse>
+  ) async throws {
+    let user = try context.requireUser()
+    try await watch.run(request, user: user) { try await responses.send($0) }
+  }
+
+  private static func result(_ result: Result<StoredActivity, RPCError>) -> BatchUpdateResult {
+    var entry = BatchUpdateResult()
+    switch result {
+    case .success(let activity):
+      var receipt = ActivityReceipt()
+      receipt.activityId = activity.id
+      receipt.etag = Etag.text(version: activity.version)
+      receipt.apsTimestamp = activity.apsTimestamp
+      entry.outcome = .activity(receipt)
+    case .failure(let failure):
+      var error = ActivityError()
+      error.code = Int32(failure.code.rawValue)
+      error.message = failure.message
+      error.reason = failure.reason
+      error.field = failure.fieldViolations.first?.field ?? ""
+      entry.outcome = .error(error)
+    }
+    return entry
+  }
+}
+
+extension CallContext {
+  /// The W3C trace context of the call.
+  var traceParent: String? { metadata["traceparent"] }
+}

@@ -1,0 +1,90 @@
+public import CampanileAPI
+import CampanileCodec
+public import CampanileRPC
+import CampanileService
+
+/// Serves `campanile.activities.v1.ActivityDebugService`: the debug controls of an app, for any user. Needs the scope `admin`.
+public struct ActivityDebugService: ActivityDebugServiceProtocol {
+  static let testRoomID = String(repeating: "0", count: DriverRules.roomIDCharacters)
+
+  let repository: any ActivitiesRepository
+  let policy: ActivitiesPolicy
+
+  public func getActivityStatus(
+    _ request: GetActivityStatusRequest, context: CallContext
+  ) async throws -> GetActivityStatusResponse {
+    try Self.check(context, user: request.userId, app: request.app)
+    return try repository.status(app: request.app, user: request.userId)
+  }
+
+  public func testStart(_ request: TestStartRequest, context: CallContext) async throws -> TestStartResponse {
+    try Self.check(context, user: request.userId, app: request.app)
+    var join = JoinRoomRequest()
+    join.app = request.app
+    join.environment = request.environment
+    join.roomId = Self.testRoomID
+    join.origin = request.origin
+    join.attributesType = "ConnectionActivityAttributes"
+    var alert = Alert()
+    alert.title = RoomMachine.Phase.waiting.title
+    alert.body = "Test"
+    join.alert = alert
+    var response = TestStartResponse()
+    response.activity = try await rooms.join(join, user: request.userId, context: context, repeatable: nil)
+    return response
+  }
+
+  public func testToConnected(
+    _ request: TestToConnectedRequest, context: CallContext
+  ) async throws -> TestToConnectedResponse {
+    try Self.check(context, user: request.userId, app: request.app)
+    var response = TestToConnectedResponse()
+    response.activity = try await handle(.peerConnected, request.userId, request.app, context)
+    return response
+  }
+
+  public func testToWaiting(
+    _ request: TestToWaitingRequest, context: CallContext
+  ) async throws -> TestToWaitingResponse {
+    try Self.check(context, user: request.userId, app: request.app)
+    var response = TestToWaitingResponse()
+    response.activity = try await handle(.peerDisconnected, request.userId, request.app, context)
+    return response
+  }
+
+  public func testEnd(_ request: TestEndRequest, context: CallContext) async throws -> TestEndResponse {
+    try Self.check(context, user: request.userId, app: request.app)
+    var response = TestEndResponse()
+    response.activity = try await handle(.leave, request.userId, request.app, context)
+    return response
+  }
+
+  public func endAllActivities(
+    _ request: EndAllActivitiesRequest, context: CallContext
+  ) async throws -> EndAllActivitiesResponse {
+    try Self.check(context, user: request.userId, app: nil)
+    var response = EndAllActivitiesResponse()
+    response.endedCount = Int32(clamping: try await repository.endAll(user: request.userId))
+    return response
+  }
+
+  private var rooms: RoomDriver { RoomDriver(repository: repository, policy: policy) }
+
+  /// Throws NOT_FOUND when there is no test: here it is what the caller is after.
+  private func handle(
+    _ event: RoomMachine.Event, _ user: String, _ app: String, _ context: CallContext
+  ) async throws -> Activity {
+    let changed = try await rooms.handle(
+      event, app: app, roomID: Self.testRoomID, user: user, traceParent: context.traceParent)
+    guard let activity = changed.first else { throw RPCError.activityNotFound("test", field: "userId") }
+    return activity.message
+  }
+
+  private static func check(_ context: CallContext, user: String, app: String?) throws(RPCError) {
+    try context.requireAdmin()
+    var violations = Violations()
+    violations.text(user, "userId", max: AlertDraft.textMax, isRequired: true)
+    if let app { ActivityRules.app(app, "app", &violations) }
+    try violations.check()
+  }
+}

@@ -1,0 +1,170 @@
+import APNs
+public import CampanileAPI
+import CampanileCodec
+public import CampanileRPC
+import CampanileService
+import CampanileStore
+
+/// Serves `campanile.activities.v1.BroadcastChannelsService`: channels at APNs, and pushes to them.
+public struct BroadcastChannelsService: BroadcastChannelsServiceProtocol {
+  /// How long a broadcast is of use when its sender does not say.
+  static let lifetimeMs: Int64 = 3_600_000
+
+  let delivery: RunningDelivery
+  let caller: APNsCaller
+
+  public func createBroadcastChannel(
+    _ request: CreateBroadcastChannelRequest, context: CallContext
+  ) async throws -> CreateBroadcastChannelResponse {
+    try context.requireOperator()
+    var violations = Violations()
+    let policy: Int
+    switch request.storagePolicy {
+    case .noneValue: policy = 0
+    case .mostRecent: policy = 1
+    default:
+      policy = 0
+      violations.add("storagePolicy", "must be NONE or MOST_RECENT", .enumUnspecified)
+    }
+    let route = try route(app: request.app, environment: request.environment, &violations)
+    let body = #"{"message-storage-policy":\#(policy),"push-type":"LiveActivity"}"#
+    let answer = try await call("POST", APNsPath.apps + request.app + APNsPath.channels, route, body: body)
+    guard answer.status == 201, let id = answer.channelID, BroadcastRules.isChannelID(id) else {
+      throw Self.refused(answer)
+    }
+    let (app, environment, nowMs) = (request.app, request.environment, delivery.delivery.environment.nowMs())
+    do {
+      _ = try await delivery.store.write { transaction in
+        try transaction.execute(
+          """
+          INSERT INTO push_channels (app, environment, channel_id, storage_policy, created_at_ms)
+          VALUES ($1, $2, $3, $4, $5) ON CONFLICT (app, environment, channel_id) DO NOTHING
+          """, [.text(app), .text(environment), .text(id), .int(policy), .integer(nowMs)])
+      }
+    } catch let failure as StoreError {
+      throw RPCError(failure)
+    }
+    var response = CreateBroadcastChannelResponse()
+    response.channelId = id
+    return response
+  }
+
+  public func listBroadcastChannels(
+    _ request: ListBroadcastChannelsRequest, context: CallContext
+  ) async throws -> ListBroadcastChannelsResponse {
+    try context.requireOperator()
+    var violations = Violations()
+    let route = try route(app: request.app, environment: request.environment, &violations)
+    let answer = try await call("GET", APNsPath.apps + request.app + APNsPath.allChannels, route)
+    guard answer.status == 200, let ids = BroadcastRules.channels(in: answer.body) else { throw Self.refused(answer) }
+    var response = ListBroadcastChannelsResponse()
+    response.channelIds = ids
+    return response
+  }
+
+  public func deleteBroadcastChannel(
+    _ request: DeleteBroadcastChannelRequest, context: CallContext
+  ) async throws -> DeleteBroadcastChannelResponse {
+    try context.requireOperator()
+    var violations = Violations()
+    if !BroadcastRules.isChannelID(request.channelId) {
+      violations.add("channelId", "must be a channel id in base64", .channelInvalid)
+    }
+    let route = try route(app: request.app, environment: request.environment, &violations)
+    let answer = try await call(
+      "DELETE", APNsPath.apps + request.app + APNsPath.channels, route, channelID: request.channelId)
+    // Gone is gone: a repetition finds nothing.
+    let isGone = answer.status == 204 || answer.status == 200 || answer.reason == APNsReason.channelNotRegistered.text
+    guard isGone else { throw Self.refused(answer) }
+    let (app, environment, id) = (request.app, request.environment, request.channelId)
+    do {
+      _ = try await delivery.store.write { transaction in
+        try transaction.execute(
+          "DELETE FROM push_channels WHERE app = $1 AND environment = $2 AND channel_id = $3",
+          [.text(app), .text(environment), .text(id)])
+      }
+    } catch let failure as StoreError {
+      throw RPCError(failure)
+    }
+    return DeleteBroadcastChannelResponse()
+  }
+
+  public func sendBroadcast(
+    _ request: SendBroadcastRequest, context: CallContext
+  ) async throws -> SendBroadcastResponse {
+    try context.requireOperator()
+    var violations = Violations()
+    if !BroadcastRules.isChannelID(request.channelId) {
+      violations.add("channelId", "must be a channel id in base64", .channelInvalid)
+    }
+    let priority = PushPriority(rawValue: Int64(request.priority))
+    if priority == nil { violations.add("priority", "must be 5, 10 or 0", .outOfRange) }
+    let payload = Array((request.payload?.json ?? "").utf8)
+    BroadcastRules.check(payload, "payload", &violations)
+    _ = try route(app: request.app, environment: request.environment, &violations)
+    let nowMs = delivery.delivery.environment.nowMs()
+    let order = PushOrder(
+      lane: .channel(request.channelId), kind: .broadcast, userID: "", target: .channel(request.channelId),
+      app: request.app, environment: request.environment, pushType: .liveactivity, priority: priority ?? .automatic,
+      payload: payload, expirationMs: request.expireTime?.millisecondsSince1970 ?? nowMs + Self.lifetimeMs,
+      traceParent: nil, dueMs: nowMs)
+    let queue = delivery.delivery.queue
+    var response = SendBroadcastResponse()
+    do {
+      response.apnsId = try await delivery.store.write { try queue.enqueue(order, in: $0) }
+    } catch let failure as StoreError {
+      throw RPCError(failure)
+    }
+    return response
+  }
+
+  // MARK: Calls
+
+  private func route(
+    app: String, environment: String, _ violations: inout Violations
+  ) throws(RPCError) -> PushRoute {
+    if !Topic.isBundleID(app) { violations.add("app", "must be a bundle id", .idInvalid) }
+    guard let host = delivery.delivery.configuration.endpoints.channels[environment] else {
+      violations.add("environment", "is not configured", .init(rawValue: "ENVIRONMENT_UNKNOWN"))
+      try violations.check()
+      throw RPCError(.internalError, "a violation was not told")
+    }
+    try violations.check()
+    guard let id = delivery.delivery.keys.id(app: app, environment: environment) else {
+      throw RPCError(
+        .failedPrecondition, "no signing key is for this app", reason: Reason.routeMissing.rawValue,
+        errorMetadata: ["app": app, "environment": environment])
+    }
+    return PushRoute(host: host, teamID: id.teamID, keyID: id.keyID)
+  }
+
+  private func call(
+    _ method: String, _ path: String, _ route: PushRoute, channelID: String? = nil, body: String = ""
+  ) async throws -> PushAnswer {
+    let authorization: String
+    do {
+      authorization = try await delivery.routing.authorization(for: route)
+    } catch let failure as StoreError {
+      throw RPCError(failure)
+    }
+    var request = PushRequest(
+      ticket: 0, path: path, authorization: authorization, id: "", payload: Array(body.utf8))
+    request.method = method
+    request.channelID = channelID
+    return try await caller.call(request, to: route)
+  }
+
+  /// What APNs' refusal is for the caller. Its reason travels along.
+  private static func refused(_ answer: PushAnswer) -> RPCError {
+    let reason = answer.reason.isEmpty ? "Status\(answer.status)" : answer.reason
+    let code: RPCError.Code =
+      switch answer.status {
+      case 429: .resourceExhausted
+      case 400..<500: .failedPrecondition
+      default: .unavailable
+      }
+    return RPCError(
+      code, "APNs refused: \(reason)", reason: "APNS_REFUSED",
+      errorMetadata: ["apnsReason": reason, "status": "\(answer.status)"])
+  }
+}

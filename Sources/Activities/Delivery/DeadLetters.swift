@@ -1,0 +1,45 @@
+import CampanileStore
+
+/// Sends dead letters again, and forgets them.
+enum DeadLetters {
+  enum Replay: Sendable, Hashable { case replayed, superseded, unknown }
+
+  static let findSQL = "SELECT lane, kind, target_id, route_id FROM dead_letters WHERE apns_id = $1"
+  static let insertSQL = """
+    INSERT INTO pushes (lane, apns_id, state, route_id, kind, user_id, activity_id, target_kind, target_id, push_type,
+      priority, payload, expiration_ms, collapse_id, trace_parent, due_ms, queued_at_ms, attempts, is_renewed)
+    SELECT lane, apns_id, $2, route_id, kind, user_id, activity_id, target_kind, target_id, push_type, priority, payload,
+      expiration_ms, collapse_id, trace_parent, $3, $3, 0, 0
+    FROM dead_letters WHERE apns_id = $1
+    """
+  static let deleteSQL = "DELETE FROM dead_letters WHERE apns_id = $1"
+  static let forgetSQL = "DELETE FROM push_ledger WHERE apns_id = $1"
+
+  /// Queues one again under its id, before what its lane holds: it is older. A state is dropped when a newer one waits; where a
+  /// newer one was accepted it is no dead letter any more.
+  static func replay(
+    _ apnsID: String, board: DeliveryBoard, nowMs: Int64, in transaction: WriteTransaction
+  ) throws -> Replay {
+    let found = try transaction.queryOne(findSQL, [.text(apnsID)]) { row in
+      (lane: try row.text(0), kind: PushKind(rawValue: try row.integer(1)), target: try row.text(2))
+    }
+    guard let found else { return .unknown }
+    if found.kind?.isState == true {
+      let isSuperseded = try transaction.queryOne(
+        PushSettling.newerStateSQL, [.text(found.lane), .text(apnsID), .text(found.target)]
+      ) { _ in true }
+      if isSuperseded == true {
+        try transaction.execute(deleteSQL, [.text(apnsID)])
+        return .superseded
+      }
+    }
+    let count = try transaction.queryOne(PushTable.laneSQL, [.text(found.lane)]) { try $0.integer(0) } ?? 0
+    let state: PushState = count == 0 ? .ready : .behind
+    try transaction.execute(insertSQL, [.text(apnsID), .integer(state.rawValue), .integer(nowMs)])
+    try transaction.execute(deleteSQL, [.text(apnsID)])
+    // It is not over any more.
+    try transaction.execute(forgetSQL, [.text(apnsID)])
+    board.queued(1)
+    return .replayed
+  }
+}

@@ -1,0 +1,143 @@
+import APNs
+import CampanileCrypto
+import CampanileService
+import CampanileStore
+import NIOCore
+import Synchronization
+
+/// Delivery as the component of the service holds it: made before the store is opened, because its board listens to commits,
+/// and started with it.
+final class PushDelivery: Sendable {
+  struct Configuration: Sendable {
+    var limits = DeliveryLimits()
+    var endpoints = APNsEndpoints()
+    var sender = APNsSender.Configuration()
+    var budget = PriorityBudget.Limits()
+    var backoff = Backoff()
+    var providerTokens = ProviderTokenState.Limits()
+    /// Where the operator's keys are; nil: none but those that were added by call.
+    var keysDirectory: String?
+    /// Where keys that are added by call are kept.
+    var addedKeysDirectory: String
+    /// The team of keys without a description.
+    var teamID: String?
+
+    init(addedKeysDirectory: String) { self.addedKeysDirectory = addedKeysDirectory }
+  }
+
+  struct Environment: Sendable {
+    /// The wall clock in milliseconds since 1970.
+    var nowMs: @Sendable () -> Int64
+    /// A clock that never jumps.
+    var steadyMs: @Sendable () -> Int64
+    var random: @Sendable () -> UInt64
+    var log: @Sendable (String) -> Void
+
+    /// In 0..<1.
+    var fraction: @Sendable () -> Double {
+      let random = random
+      return { Double(random() >> 11) / Double(1 << 53) }
+    }
+  }
+
+  let configuration: Configuration
+  let environment: Environment
+  /// Listens to the commits of the store: `begin`, `complete` and `committed` are its hooks.
+  let board = DeliveryBoard()
+  let queue: PushQueue
+  let keys = SigningKeys()
+  private let toldProblems = Mutex<Set<String>>([])
+
+  init(_ configuration: Configuration, environment: Environment) {
+    self.configuration = configuration
+    self.environment = environment
+    queue = PushQueue(
+      limits: configuration.limits, board: board,
+      ids: PushIDGenerator(nowMs: environment.nowMs, random: environment.random), nowMs: environment.nowMs)
+  }
+
+  /// Whether a push of this app can be signed and has a host: what a request is checked for before anything is queued.
+  func hasRoute(app: String, environment: String) -> Bool {
+    configuration.endpoints.push[environment] != nil && keys.id(app: app, environment: environment) != nil
+  }
+
+  /// Reads what the store knows, loads the keys, and makes what sends. `sender` replaces the real one in tests.
+  ///
+  /// Throws what the store throws, and what a file of trusted certificates that holds none throws. Keys that cannot be used are
+  /// logged, and the others are used.
+  func start(
+    store: Store, registry: any PushTokenRegistry, listener: (any PushListener)? = nil, group: any EventLoopGroup,
+    sender: (any PushSending)? = nil
+  ) throws -> RunningDelivery {
+    try store.readSingle { transaction in try transaction.revokedKeys() }.forEach { keys.revoke($0) }
+    let tokens = try ProviderTokens(
+      store: store, keys: keys, limits: configuration.providerTokens, wallMs: environment.nowMs,
+      steadyMs: environment.steadyMs)
+    try learn(store)
+    let own = try apnsSender(group)
+    let caller = try APNsCaller(configuration.sender, group: group, environment: senderEnvironment)
+    let routing = SigningRouting(
+      endpoints: configuration.endpoints, keys: keys, tokens: tokens, wallMs: environment.nowMs)
+    let fraction = environment.fraction
+    let dispatcher = PushDispatcher(
+      store: store, queue: queue, registry: registry, listener: listener, routing: routing, sender: sender ?? own,
+      budget: configuration.budget, backoff: configuration.backoff,
+      environment: .init(nowMs: environment.nowMs, random: fraction, log: environment.log))
+    loadKeys()
+    return RunningDelivery(
+      delivery: self, store: store, dispatcher: dispatcher, tokens: tokens, routing: routing, sender: own,
+      caller: caller)
+  }
+
+  /// Reads the directories of keys again. What was added is used from now on; a key whose file is gone stays in use until it
+  /// is revoked or the process ends.
+  func loadKeys() {
+    var directories = [SigningKeyFiles(directory: configuration.addedKeysDirectory, teamID: configuration.teamID)]
+    if let directory = configuration.keysDirectory {
+      directories.append(SigningKeyFiles(directory: directory, teamID: configuration.teamID))
+    }
+    for (index, files) in directories.enumerated() {
+      let contents = files.read()
+      for entry in contents.entries { _ = keys.add(entry) }
+      // The directory of added keys is there from the first one on.
+      if index > 0 || !contents.entries.isEmpty { tell(contents.problems) }
+    }
+  }
+
+  /// Logs each problem once, however often the directories are read.
+  private func tell(_ problems: [String]) {
+    for problem in problems where toldProblems.withLock({ $0.count < 10_000 && $0.insert(problem).inserted }) {
+      environment.log(problem)
+    }
+  }
+
+  private var senderEnvironment: SenderEnvironment {
+    SenderEnvironment(nowMs: environment.steadyMs, random: environment.fraction, log: environment.log)
+  }
+
+  private func apnsSender(_ group: any EventLoopGroup) throws -> APNsSender {
+    try APNsSender(configuration.sender, group: group, environment: senderEnvironment, bell: board.bell)
+  }
+
+  /// What must be known before the first push: routes, the count, and the greatest id, which new ones must exceed.
+  private func learn(_ store: Store) throws {
+    try store.read { transaction in
+      board.learn(try PushTable.routes(transaction))
+      let (count, last) =
+        try transaction.queryOne("SELECT count(*), max(apns_id) FROM pushes") {
+          (try $0.integer(0), try $0.textIfPresent(1))
+        } ?? (0, nil)
+      board.recounted(count)
+      let lastEnded = try transaction.queryOne("SELECT max(apns_id) FROM push_ledger") { try $0.textIfPresent(0) }
+      if let greatest = [last, lastEnded ?? nil].compactMap({ $0 }).max() { _ = queue.ids.next(after: greatest) }
+    }
+  }
+}
+
+extension ReadTransaction {
+  func revokedKeys() throws -> [SigningKeyID] {
+    try query("SELECT team_id, key_id FROM revoked_keys") {
+      SigningKeyID(teamID: try $0.text(0), keyID: try $0.text(1))
+    }
+  }
+}

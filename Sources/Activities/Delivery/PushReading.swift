@@ -1,0 +1,67 @@
+import CampanileAPI
+import CampanileCodec
+import CampanileStore
+
+/// Reads what is known of pushes, for the operator.
+enum PushReading {
+  private static let ledgerColumns = """
+    l.apns_id, l.outcome, l.kind, r.app, r.environment, l.user_id, l.activity_id, l.push_type, l.priority, l.attempts,
+    l.status, l.reason, l.queued_at_ms, l.settled_at_ms, l.latency_ms, l.trace_parent
+    """
+  static let ledgerOneSQL = """
+    SELECT \(ledgerColumns) FROM push_ledger l JOIN push_routes r ON r.id = l.route_id WHERE l.apns_id = $1
+    """
+  static let ledgerSQL = """
+    SELECT \(ledgerColumns) FROM push_ledger l JOIN push_routes r ON r.id = l.route_id WHERE l.apns_id < $1
+    ORDER BY l.apns_id DESC LIMIT $2
+    """
+  static let ledgerOfUserSQL = """
+    SELECT \(ledgerColumns) FROM push_ledger l JOIN push_routes r ON r.id = l.route_id
+    WHERE l.user_id = $3 AND l.apns_id < $1 ORDER BY l.apns_id DESC LIMIT $2
+    """
+  static let ledgerOfActivitySQL = """
+    SELECT \(ledgerColumns) FROM push_ledger l JOIN push_routes r ON r.id = l.route_id
+    WHERE l.activity_id = $3 AND l.apns_id < $1 ORDER BY l.apns_id DESC LIMIT $2
+    """
+  static let deadSQL = """
+    SELECT d.apns_id, 3, d.kind, r.app, r.environment, d.user_id, d.activity_id, d.push_type, d.priority, d.attempts,
+      d.status, d.reason, d.queued_at_ms, d.failed_at_ms, 0, d.trace_parent
+    FROM dead_letters d JOIN push_routes r ON r.id = d.route_id WHERE d.apns_id > $1 ORDER BY d.apns_id LIMIT $2
+    """
+  static let waitingSQL = """
+    SELECT p.apns_id, CASE p.state WHEN 1 THEN 8 ELSE 7 END, p.kind, r.app, r.environment, p.user_id, p.activity_id,
+      p.push_type, p.priority, p.attempts, 0, p.last_reason, p.queued_at_ms, NULL, 0, p.trace_parent, p.due_ms
+    FROM pushes p JOIN push_routes r ON r.id = p.route_id WHERE p.apns_id = $1
+    """
+
+  /// After every id that there is.
+  static let beyondAllIDs = "~"
+
+  static func push(_ row: borrowing SQLRow) throws -> Push {
+    var push = Push()
+    push.apnsId = try row.text(0)
+    push.status = PushStatus(rawValue: Int32(truncatingIfNeeded: try row.integer(1)))
+    push.action = PushAction(rawValue: Int32(truncatingIfNeeded: try row.integer(2)))
+    push.app = try row.text(3)
+    push.environment = try row.text(4)
+    push.userId = try row.text(5)
+    push.activityId = try row.textIfPresent(6) ?? ""
+    push.pushType = try row.text(7)
+    push.priority = Int32(clamping: try row.integer(8))
+    push.attemptCount = Int32(clamping: try row.integer(9))
+    push.httpStatus = Int32(clamping: try row.integer(10))
+    push.reason = try row.textIfPresent(11) ?? ""
+    push.queueTime = ProtoTimestamp(millisecondsSince1970: try row.integer(12))
+    push.settleTime = try row.integerIfPresent(13).map { ProtoTimestamp(millisecondsSince1970: $0) }
+    push.latencyMs = try row.integer(14)
+    push.traceId = traceID(try row.textIfPresent(15))
+    if row.count > 16 { push.dueTime = ProtoTimestamp(millisecondsSince1970: try row.integer(16)) }
+    return push
+  }
+
+  /// The trace id of a W3C `traceparent`: `00-<32 digits>-<16 digits>-<flags>`.
+  static func traceID(_ traceParent: String?) -> String {
+    guard let parts = traceParent?.split(separator: "-"), parts.count >= 2, parts[1].utf8.count == 32 else { return "" }
+    return String(parts[1])
+  }
+}

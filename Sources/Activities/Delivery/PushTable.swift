@@ -1,0 +1,158 @@
+import APNs
+import CampanileRPC
+import CampanileStore
+
+/// Where a push of the queue stands. The numbers are in the database.
+enum PushState: Int64, Sendable {
+  /// The first of its lane, to be sent when it is due.
+  case ready = 0
+  /// Under way. A process that starts finds none: it sends them again.
+  case taken = 1
+  /// Behind another of its lane.
+  case behind = 2
+}
+
+/// The table `pushes`.
+enum PushTable {
+  static let replaceSQL = """
+    UPDATE pushes SET apns_id = $1, route_id = $2, user_id = $3, target_kind = $4, target_id = $5, push_type = $6,
+      priority = $7, payload = $8, expiration_ms = $9, collapse_id = $10, trace_parent = $11,
+      due_ms = CASE WHEN attempts > 0 AND due_ms > $12 THEN due_ms ELSE $12 END, queued_at_ms = $13, attempts = 0,
+      is_renewed = 0, last_reason = NULL
+    WHERE lane = $14 AND kind = $15 AND target_id = $5 AND state <> 1
+    """
+  static let insertSQL = """
+    INSERT INTO pushes (lane, apns_id, state, route_id, kind, user_id, activity_id, target_kind, target_id, push_type,
+      priority, payload, expiration_ms, collapse_id, trace_parent, due_ms, queued_at_ms, attempts, is_renewed)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, 0, 0)
+    """
+  static let deleteStatesSQL = "DELETE FROM pushes WHERE lane = $1 AND kind = $2 AND target_id = $3 AND state <> 1"
+  static let laneSQL = "SELECT count(*), max(apns_id) FROM pushes WHERE lane = $1"
+  static let promoteSQL = """
+    UPDATE pushes SET state = 0, due_ms = CASE WHEN due_ms > $2 THEN due_ms ELSE $2 END
+    WHERE lane = $1 AND state = 2 AND apns_id = (SELECT min(apns_id) FROM pushes WHERE lane = $1)
+    RETURNING kind
+    """
+
+  static func enqueue(_ order: PushOrder, queue: PushQueue, in transaction: WriteTransaction) throws -> String {
+    let nowMs = queue.nowMs()
+    let lane = order.lane.text
+    let routeID = try routeID(order, queue: queue, in: transaction)
+    var dueMs = order.dueMs
+    if order.kind.isState {
+      dueMs = max(
+        dueMs, queue.board.notBeforeMs(lane: lane, nowMs: nowMs, spacingMs: queue.limits.updateSpacingMs))
+      let id = queue.ids.next()
+      if try replace(order, lane: lane, id: id, routeID: routeID, dueMs: dueMs, nowMs: nowMs, in: transaction) {
+        try queue.board.count(.coalesced, app: order.app, atMs: nowMs, in: transaction)
+        if dueMs <= nowMs { queue.board.mustLook() }
+        return id
+      }
+    }
+    if order.kind == .end { try dropStates(order, lane: lane, queue: queue, nowMs: nowMs, in: transaction) }
+    let (count, lastID) =
+      try transaction.queryOne(laneSQL, [.text(lane)]) { (try $0.integer(0), try $0.textIfPresent(1)) } ?? (0, nil)
+    guard queue.board.queuedCount < queue.limits.queuedMax, count < queue.limits.queuedPerLaneMax else {
+      throw RPCError(
+        .resourceExhausted, "too many pushes wait", reason: "PUSHES_EXHAUSTED",
+        errorMetadata: [
+          "limit":
+            "\(count < queue.limits.queuedPerLaneMax ? queue.limits.queuedMax : Int64(queue.limits.queuedPerLaneMax))"
+        ],
+        retryAfterMs: 1_000)
+    }
+    let id = queue.ids.next(after: lastID)
+    let state: PushState = count == 0 ? .ready : .behind
+    try transaction.execute(
+      insertSQL,
+      [
+        .text(lane), .text(id), .integer(state.rawValue), .integer(routeID), .integer(order.kind.rawValue),
+        .text(order.userID), .text(order.activityID), .integer(order.target.kindNumber), .text(order.target.id),
+        .text(order.pushType.rawValue), .integer(order.priority.rawValue), .blob(order.payload),
+        .integer(order.expirationMs), .text(order.collapseID), .text(order.traceParent), .integer(dueMs),
+        .integer(nowMs),
+      ])
+    queue.board.queued(1)
+    return id
+  }
+
+  private static func replace(
+    _ order: PushOrder, lane: String, id: String, routeID: Int64, dueMs: Int64, nowMs: Int64,
+    in transaction: WriteTransaction
+  ) throws -> Bool {
+    try transaction.execute(
+      replaceSQL,
+      [
+        .text(id), .integer(routeID), .text(order.userID), .integer(order.target.kindNumber), .text(order.target.id),
+        .text(order.pushType.rawValue), .integer(order.priority.rawValue), .blob(order.payload),
+        .integer(order.expirationMs), .text(order.collapseID), .text(order.traceParent), .integer(dueMs),
+        .integer(nowMs), .text(lane), .integer(order.kind.rawValue),
+      ]) > 0
+  }
+
+  /// An end makes the updates before it superfluous.
+  private static func dropStates(
+    _ order: PushOrder, lane: String, queue: PushQueue, nowMs: Int64, in transaction: WriteTransaction
+  ) throws {
+    let dropped = try transaction.execute(
+      deleteStatesSQL, [.text(lane), .integer(PushKind.update.rawValue), .text(order.target.id)])
+    guard dropped > 0 else { return }
+    queue.board.queued(-Int64(dropped))
+    try queue.board.count(.coalesced, app: order.app, atMs: nowMs, by: Int64(dropped), in: transaction)
+    try promote(lane: lane, notBeforeMs: nowMs, in: transaction)
+  }
+
+  /// Makes the first of a lane the next to be sent, when nothing of the lane is under way.
+  static func promote(lane: String, notBeforeMs: Int64, in transaction: WriteTransaction) throws {
+    _ = try transaction.queryOne(promoteSQL, [.text(lane), .integer(notBeforeMs)]) { try $0.integer(0) }
+  }
+
+  /// All routes, for the dispatcher.
+  static func routes(_ transaction: ReadTransaction) throws -> [PushRouteKey: Int64] {
+    let routes = try transaction.query("SELECT id, app, environment FROM push_routes") { row in
+      (PushRouteKey(app: try row.text(1), environment: try row.text(2)), try row.integer(0))
+    }
+    return Dictionary(routes) { $1 }
+  }
+
+  private static func routeID(
+    _ order: PushOrder, queue: PushQueue, in transaction: WriteTransaction
+  ) throws -> Int64 {
+    let key = PushRouteKey(app: order.app, environment: order.environment)
+    if let known = queue.board.knownRoute(key) { return known }
+    let found = try transaction.queryOne(
+      "SELECT id FROM push_routes WHERE app = $1 AND environment = $2", [.text(key.app), .text(key.environment)]
+    ) { try $0.integer(0) }
+    if let found {
+      queue.board.seen(key, id: found)
+      return found
+    }
+    let last = try transaction.queryOne("SELECT max(id) FROM push_routes") { try $0.integerIfPresent(0) } ?? nil
+    guard (last ?? 0) < queue.limits.routesMax else {
+      throw RPCError(
+        .resourceExhausted, "there are too many apps", reason: "PUSH_ROUTES_EXHAUSTED",
+        errorMetadata: ["limit": "\(queue.limits.routesMax)"])
+    }
+    let id = (last ?? 0) + 1
+    try transaction.execute(
+      "INSERT INTO push_routes (id, app, environment) VALUES ($1, $2, $3)",
+      [.integer(id), .text(key.app), .text(key.environment)])
+    queue.board.addedRoute()
+    return id
+  }
+}
+
+extension PushTarget {
+  var kindNumber: Int64 {
+    switch self {
+    case .token: 1
+    case .channel: 2
+    }
+  }
+
+  var id: String {
+    switch self {
+    case .token(let id), .channel(let id): id
+    }
+  }
+}

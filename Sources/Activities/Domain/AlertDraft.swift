@@ -1,0 +1,108 @@
+import APNs
+import CampanileAPI
+import CampanileCodec
+import CampanileRPC
+import CampanileService
+
+/// A push of one notification to a user's devices, checked.
+struct AlertDraft: Sendable, Hashable {
+  static let interruptionLevels: Set<String> = ["passive", "active", "time-sensitive", "critical"]
+  static let textMax = 128
+  /// A day: what APNs keeps for a device that is off when the caller says nothing.
+  static let expirationMsDefault: Int64 = 24 * 3_600_000
+
+  var user: String
+  var id: String
+  /// What the reports are about; empty for none.
+  var notificationID: String
+  /// Nil for all apps.
+  var app: String?
+  var isBackground: Bool
+  var payload: [UInt8]
+  var collapseID: String?
+  var expireMs: Int64
+  var priority: PushPriority
+  var traceParent: String?
+
+  /// Throws INVALID_ARGUMENT naming every field at fault, or reason `PAYLOAD_TOO_LARGE`.
+  init(_ request: SendAlertRequest, traceParent: String?, nowMs: Int64) throws(RPCError) {
+    var violations = Violations()
+    Self.check(request, &violations)
+    let expireMs = TimeRules.milliseconds(request.expireTime, "expireTime", &violations)
+    if let expireMs, expireMs <= nowMs { violations.add("expireTime", "must be in the future", .timePast) }
+    try violations.check()
+    user = request.userId
+    id = request.alertId
+    notificationID = request.notificationId
+    app = request.app.isEmpty ? nil : request.app
+    isBackground = request.alert == nil
+    payload = Self.payload(request)
+    guard payload.count <= APNsLimits.payloadBytesMax else {
+      throw .payloadTooLarge(
+        request.data == nil ? "alert" : "data", sizeBytes: payload.count, limit: APNsLimits.payloadBytesMax)
+    }
+    collapseID = request.collapseId.isEmpty ? nil : request.collapseId
+    self.expireMs = expireMs ?? nowMs + Self.expirationMsDefault
+    // A background push with another priority is refused by APNs.
+    priority = isBackground || request.lowPriority ? .low : .high
+    self.traceParent = traceParent
+  }
+
+  private static func check(_ request: SendAlertRequest, _ violations: inout Violations) {
+    violations.text(request.userId, "userId", max: textMax, isRequired: true)
+    violations.text(request.alertId, "alertId", max: textMax, isRequired: true)
+    violations.text(request.notificationId, "notificationId", max: textMax)
+    if !request.app.isEmpty { ActivityRules.app(request.app, "app", &violations) }
+    ActivityRules.alert(request.alert, "alert", &violations)
+    if let subtitle = request.subtitle {
+      violations.text(subtitle, "subtitle", max: ActivityRules.alertTextMax)
+    }
+    if let badge = request.badge, badge < 0 { violations.add("badge", "must not be negative", .outOfRange) }
+    violations.text(request.category, "category", max: textMax)
+    violations.text(request.threadId, "threadId", max: textMax)
+    if !request.interruptionLevel.isEmpty, !interruptionLevels.contains(request.interruptionLevel) {
+      violations.add(
+        "interruptionLevel", "must be passive, active, time-sensitive or critical", .interruptionLevelUnknown)
+    }
+    if request.collapseId.utf8.count > APNsLimits.collapseIDBytesMax {
+      violations.add("collapseId", "must have at most \(APNsLimits.collapseIDBytesMax) bytes", .tooLong)
+    }
+  }
+
+  /// `aps`, and beside it `notificationId` and `data` as it stands.
+  private static func payload(_ request: SendAlertRequest) -> [UInt8] {
+    var writer = JSONWriter(capacity: 1_024)
+    let whole = writer.beginObject()
+    writer.name(",\"aps\":")
+    let aps = writer.beginObject()
+    if let alert = request.alert {
+      writer.name(",\"alert\":")
+      alert.write(forActivity: false, subtitle: request.subtitle, to: &writer)
+      text(",\"sound\":", alert.sound, &writer)
+    } else {
+      writer.name(",\"content-available\":1")
+    }
+    if let badge = request.badge {
+      writer.name(",\"badge\":")
+      writer.int32(badge)
+    }
+    text(",\"category\":", request.category, &writer)
+    text(",\"thread-id\":", request.threadId, &writer)
+    text(",\"interruption-level\":", request.interruptionLevel, &writer)
+    if request.mutableContent { writer.name(",\"mutable-content\":1") }
+    writer.endObject(aps)
+    text(",\"notificationId\":", request.notificationId, &writer)
+    if let data = request.data {
+      writer.name(",\"data\":")
+      writer.append(raw: data.json)
+    }
+    writer.endObject(whole)
+    return writer.withUnsafeBytes { Array($0) }
+  }
+
+  private static func text(_ name: StaticString, _ value: String, _ writer: inout JSONWriter) {
+    guard !value.isEmpty else { return }
+    writer.name(name)
+    writer.string(value)
+  }
+}

@@ -1,0 +1,33 @@
+import CampanileRPC
+import CampanileService
+
+extension RPCError {
+  /// NOT_FOUND for an activity that does not exist or belongs to another user: the two look the same.
+  static func activityNotFound(_ id: String, field: String = "activityId") -> RPCError {
+    missing("activity", id, field: field, .activityNotFound)
+  }
+
+  /// NOT_FOUND for a token that does not exist or belongs to another user.
+  static func tokenNotFound(_ id: String) -> RPCError { missing("token", id, field: "tokenId", .tokenNotFound) }
+
+  /// FAILED_PRECONDITION about one field.
+  static func precondition(_ field: String, _ description: String, _ reason: Reason) -> RPCError {
+    RPCError(
+      .failedPrecondition, "\(field): \(description)", reason: reason.rawValue,
+      fieldViolations: [.init(field: field, description: description, reason: reason.rawValue)])
+  }
+
+  static func activityEnded(field: String = "activityId") -> RPCError {
+    precondition(field, "the activity has ended: start another one", .activityEnded)
+  }
+
+  /// INVALID_ARGUMENT: a payload has more than `limit` bytes; says by how much.
+  static func payloadTooLarge(_ field: String, sizeBytes: Int, limit: Int) -> RPCError {
+    let excess = sizeBytes - limit
+    let description = "makes a payload of \(sizeBytes) bytes, \(excess) more than \(limit)"
+    return RPCError(
+      .invalidArgument, "\(field): \(description)", reason: Reason.payloadTooLarge.rawValue,
+      errorMetadata: ["sizeBytes": "\(sizeBytes)", "limitBytes": "\(limit)", "excessBytes": "\(excess)"],
+      fieldViolations: [.init(field: field, description: description, reason: Reason.payloadTooLarge.rawValue)])
+  }
+}

@@ -1,0 +1,129 @@
+import APNs
+import CampanileAPI
+import CampanileCodec
+
+/// The JSON of a Live Activity push ("Starting and updating Live Activities with ActivityKit push notifications").
+///
+/// Objects are put in as they stand: the app decodes the content-state byte for byte as its caller wrote it.
+struct PushPayload {
+  var event: LiveActivityEvent
+  /// `aps.timestamp`, seconds since 1970.
+  var timestamp: Int64
+  /// The JSON of an object.
+  var contentState: String
+  var staleMs: Int64?
+  var relevanceScore: Double?
+  /// Seconds since 1970; with an end only.
+  var dismissalSeconds: Int64?
+  var alert: Alert?
+  /// With a start only.
+  var start: Start?
+
+  /// What a start needs beside the state.
+  struct Start: Sendable, Hashable {
+    var attributesType: String
+    /// The JSON of an object.
+    var attributes: String
+    /// The app is to listen to this channel; empty asks for a token.
+    var channelID: String
+  }
+
+  func bytes() -> [UInt8] {
+    var writer = JSONWriter(capacity: 256 + contentState.utf8.count)
+    let whole = writer.beginObject()
+    writer.name(",\"aps\":")
+    let aps = writer.beginObject()
+    writer.name(",\"timestamp\":")
+    writer.number(timestamp)
+    writer.name(",\"event\":")
+    writer.string(event.rawValue)
+    writer.name(",\"content-state\":")
+    writer.append(raw: contentState)
+    if let start { write(start, to: &writer) }
+    if let staleMs {
+      writer.name(",\"stale-date\":")
+      writer.number(staleMs / 1_000)
+    }
+    if let dismissalSeconds {
+      writer.name(",\"dismissal-date\":")
+      writer.number(dismissalSeconds)
+    }
+    if let relevanceScore {
+      writer.name(",\"relevance-score\":")
+      writer.double(relevanceScore)
+    }
+    if let alert {
+      writer.name(",\"alert\":")
+      alert.write(forActivity: true, to: &writer)
+    }
+    writer.endObject(aps)
+    writer.endObject(whole)
+    return writer.withUnsafeBytes { Array($0) }
+  }
+
+  private func write(_ start: Start, to writer: inout JSONWriter) {
+    writer.name(",\"attributes-type\":")
+    writer.string(start.attributesType)
+    writer.name(",\"attributes\":")
+    writer.append(raw: start.attributes)
+    if start.channelID.isEmpty {
+      writer.name(",\"input-push-token\":1")
+    } else {
+      writer.name(",\"input-push-channel\":")
+      writer.string(start.channelID)
+    }
+  }
+}
+
+extension Alert {
+  /// Whether it has the texts that a device shows.
+  var isComplete: Bool { !(title.isEmpty && titleLocKey.isEmpty) && !(body.isEmpty && locKey.isEmpty) }
+
+  /// An activity's alert holds its sound and nests localized texts; an ordinary one has `title-loc-key`, and its sound is
+  /// beside it in `aps`.
+  func write(forActivity: Bool, subtitle: String? = nil, to writer: inout JSONWriter) {
+    let object = writer.beginObject()
+    if forActivity {
+      Self.nested(",\"title\":", text: title, key: titleLocKey, args: titleLocArgs, to: &writer)
+      Self.nested(",\"body\":", text: body, key: locKey, args: locArgs, to: &writer)
+      Self.member(",\"sound\":", sound, to: &writer)
+    } else {
+      Self.member(",\"title\":", title, to: &writer)
+      Self.member(",\"subtitle\":", subtitle ?? "", to: &writer)
+      Self.member(",\"body\":", body, to: &writer)
+      Self.member(",\"title-loc-key\":", titleLocKey, to: &writer)
+      Self.list(",\"title-loc-args\":", titleLocArgs, to: &writer)
+      Self.member(",\"loc-key\":", locKey, to: &writer)
+      Self.list(",\"loc-args\":", locArgs, to: &writer)
+    }
+    writer.endObject(object)
+  }
+
+  private static func nested(
+    _ name: StaticString, text: String, key: String, args: [String], to writer: inout JSONWriter
+  ) {
+    guard !key.isEmpty else { return member(name, text, to: &writer) }
+    writer.name(name)
+    let object = writer.beginObject()
+    member(",\"loc-key\":", key, to: &writer)
+    list(",\"loc-args\":", args, to: &writer)
+    writer.endObject(object)
+  }
+
+  private static func member(_ name: StaticString, _ value: String, to writer: inout JSONWriter) {
+    guard !value.isEmpty else { return }
+    writer.name(name)
+    writer.string(value)
+  }
+
+  private static func list(_ name: StaticString, _ values: [String], to writer: inout JSONWriter) {
+    guard !values.isEmpty else { return }
+    writer.name(name)
+    let array = writer.beginArray()
+    for value in values {
+      writer.nextElement()
+      writer.string(value)
+    }
+    writer.endArray(array)
+  }
+}

@@ -1,0 +1,94 @@
+import CampanileAPI
+import CampanileCodec
+import CampanileRPC
+import CampanileService
+
+/// Checks of starts: those of callers, and those of timers, rooms and unread summaries.
+enum StartRules {
+  /// The fields that every start has.
+  struct Common: Sendable {
+    var id: String
+    var app: String
+    var environment: String
+    var origin: ActivityOrigin
+    var attributesType: String
+    var attributes: ProtoStruct?
+    var alert: Alert?
+    var installationID: String
+    var requestID: String
+    var renews = false
+  }
+
+  /// What a request asks for. Throws INVALID_ARGUMENT naming every field at fault, and FAILED_PRECONDITION, reason
+  /// `SIGNING_KEY_MISSING`.
+  static func draft(
+    _ request: StartActivityRequest, context: CallContext, policy: ActivitiesPolicy, nowMs: Int64
+  ) throws(RPCError) -> ActivityDraft {
+    var violations = Violations()
+    let common = Common(
+      id: request.activityId, app: request.app, environment: request.environment, origin: request.origin,
+      attributesType: request.attributesType, attributes: request.attributes, alert: request.alert,
+      installationID: request.installationId, requestID: request.requestId, renews: request.renews)
+    check(common, policy, &violations)
+    if request.contentState == nil { violations.add("contentState", "must be given", .required) }
+    ActivityRules.relevance(request.relevanceScore, "relevanceScore", &violations)
+    violations.text(request.channelId, "channelId", max: ActivityRules.channelIDMax)
+    RequestChecks.future(request.startTime, "startTime", nowMs: nowMs, &violations)
+    RequestChecks.future(request.endTime, "endTime", nowMs: nowMs, &violations)
+    let staleMs = TimeRules.milliseconds(request.staleTime, "staleTime", &violations)
+    if request.startTime != nil, request.origin == .local {
+      violations.add("startTime", "is for remote starts only: the app starts a local one", .fieldNotAllowed)
+    }
+    let startMs = request.startTime?.millisecondsSince1970
+    let endMs = request.endTime?.millisecondsSince1970
+    if let endMs, violations.isEmpty {
+      let begin = startMs ?? nowMs
+      if endMs <= begin {
+        violations.add("endTime", "must be after startTime", .timeRangeEmpty)
+      } else if endMs - begin > SQLiteActivitiesRepository.lifetimeMs, !request.renews {
+        violations.add("endTime", "must be within 8 h of the start", .outOfRange)
+      }
+    }
+    try violations.check()
+    var draft = try draft(common, content: request.contentState ?? ProtoStruct(), context: context, policy: policy)
+    (draft.startAtMs, draft.endAtMs, draft.staleMs) = (startMs, endMs, staleMs)
+    draft.relevanceScore = request.relevanceScore
+    draft.channelID = request.channelId
+    return draft
+  }
+
+  /// Fields of all starts. A remote one needs what its push must carry.
+  static func check(_ common: Common, _ policy: ActivitiesPolicy, _ violations: inout Violations) {
+    RequestChecks.requestID(common.requestID, "requestId", &violations)
+    ActivityRules.identifier(common.id, "activityId", &violations)
+    ActivityRules.app(common.app, "app", &violations)
+    ActivityRules.environment(common.environment, "environment", policy, &violations)
+    ActivityRules.origin(common.origin, &violations)
+    ActivityRules.identifier(common.installationID, "installationId", &violations)
+    violations.text(common.attributesType, "attributesType", max: ActivityRules.attributesTypeMax)
+    ActivityRules.alert(common.alert, "alert", &violations)
+    guard common.origin == .remote || common.renews else { return }
+    let why = common.origin == .remote ? "a remote start" : "a renewal"
+    if common.attributesType.isEmpty { violations.add("attributesType", "is needed for \(why)", .required) }
+    if common.attributes == nil { violations.add("attributes", "is needed for \(why)", .required) }
+    if common.alert == nil { violations.add("alert", "is needed for \(why)", .required) }
+  }
+
+  /// The draft of checked fields. Throws FAILED_PRECONDITION, reason `SIGNING_KEY_MISSING`.
+  static func draft(
+    _ common: Common, content: ProtoStruct, context: CallContext, policy: ActivitiesPolicy
+  ) throws(RPCError) -> ActivityDraft {
+    guard policy.canSign(common.app, common.environment) else {
+      throw .precondition(
+        "app", "has no signing key in \(common.environment): add one with its topic", .signingKeyMissing)
+    }
+    var draft = ActivityDraft(
+      id: common.id, app: common.app, environment: common.environment, origin: common.origin, contentState: content)
+    draft.start = StartContent(
+      attributesType: common.attributesType, attributes: common.attributes?.json, alert: common.alert,
+      installationID: common.installationID)
+    draft.renews = common.renews
+    draft.traceParent = context.traceParent
+    return draft
+  }
+}

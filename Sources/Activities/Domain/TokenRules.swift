@@ -1,0 +1,108 @@
+import APNs
+import CampanileAPI
+import CampanileCodec
+import CampanileRPC
+import CampanileService
+
+/// What a token is for. The numbers are in the database, and those of `PushTokenKind`.
+enum TokenKind: Int64, Sendable, CaseIterable {
+  case device = 1
+  case update = 2
+  case pushToStart = 3
+  case channel = 4
+}
+
+/// Where a token is in its life. The numbers are in the database.
+enum TokenState: Int64, Sendable {
+  case live = 1
+  /// Its activity has ended: what is queued for it is still sent, nothing new is.
+  case ended = 2
+  case retired = 3
+}
+
+/// A token to be registered, checked.
+struct TokenDraft: Sendable, Hashable {
+  var kind: TokenKind
+  /// A device's bytes, or the text of a channel's id.
+  var token: [UInt8]
+  var app: String
+  var environment: String
+  var installationID: String
+  /// The activity of an update token, the attributes' type of a push-to-start token.
+  var subject: String
+  /// The device's time of the registration; nil for now.
+  var timeMs: Int64?
+  var traceParent: String?
+}
+
+extension TokenDraft {
+  /// Throws INVALID_ARGUMENT naming every field at fault.
+  init(_ request: RegisterPushTokenRequest, policy: ActivitiesPolicy) throws(RPCError) {
+    var violations = Violations()
+    let kind = TokenKind(rawValue: Int64(request.kind.rawValue))
+    if kind == nil {
+      violations.add(
+        "kind", "must be DEVICE, ACTIVITY_UPDATE, PUSH_TO_START or CHANNEL",
+        request.kind == .unspecified ? .enumUnspecified : .enumUnknown)
+    }
+    token = Self.token(request.token, kind, &violations)
+    ActivityRules.app(request.app, "app", &violations)
+    ActivityRules.environment(request.environment, "environment", policy, &violations)
+    ActivityRules.identifier(request.installationId, "installationId", &violations)
+    if kind == .update {
+      ActivityRules.identifier(request.activityId, "activityId", isRequired: true, &violations)
+    } else if !request.activityId.isEmpty {
+      violations.add("activityId", "is for update tokens only", .fieldNotAllowed)
+    }
+    if kind == .pushToStart {
+      violations.text(request.attributesType, "attributesType", max: ActivityRules.attributesTypeMax)
+    } else if !request.attributesType.isEmpty {
+      violations.add("attributesType", "is for push-to-start tokens only", .fieldNotAllowed)
+    }
+    timeMs = TimeRules.milliseconds(request.tokenTime, "tokenTime", &violations)
+    try violations.check()
+    self.kind = kind ?? .device
+    app = request.app
+    environment = request.environment
+    installationID = request.installationId
+    subject = request.activityId + request.attributesType
+  }
+
+  private static func token(_ text: String, _ kind: TokenKind?, _ violations: inout Violations) -> [UInt8] {
+    if text.isEmpty {
+      violations.add("token", "must not be empty", .required)
+      return []
+    }
+    if kind == .channel {
+      let isValid = text.utf8.count <= ActivityRules.channelIDMax && text.utf8.allSatisfy(isBase64)
+      if !isValid { violations.add("token", "is no channel id: up to 128 characters of base64", .tokenInvalid) }
+      return Array(text.utf8)
+    }
+    guard let token = DeviceToken(text) else {
+      violations.add(
+        "token", "must be an even number of hexadecimal digits, \(2 * DeviceToken.sizeBytesMax) at most", .tokenInvalid)
+      return []
+    }
+    return bytes(token)
+  }
+
+  private static func isBase64(_ byte: UInt8) -> Bool {
+    TextRules.isLetter(byte) || TextRules.isDigit(byte) || [0x2B, 0x2D, 0x2F, 0x3D, 0x5F].contains(byte)
+  }
+
+  static func bytes(_ token: DeviceToken) -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(token.sizeBytes)
+    var high: UInt8?
+    for digit in token.hexadecimal.utf8 {
+      let value = digit < UInt8(ascii: "a") ? digit - UInt8(ascii: "0") : digit - UInt8(ascii: "a") + 10
+      if let first = high {
+        bytes.append(first << 4 | value)
+        high = nil
+      } else {
+        high = value
+      }
+    }
+    return bytes
+  }
+}

@@ -1,0 +1,58 @@
+import APNs
+import CampanileAPI
+import CampanileRPC
+import CampanileService
+
+/// Checks of updates and ends.
+enum UpdateRules {
+  /// What an update asks for. Throws INVALID_ARGUMENT naming every field at fault.
+  static func change(
+    _ request: UpdateActivityRequest, nowMs: Int64, traceParent: String?
+  ) throws(RPCError) -> ActivityChange {
+    var violations = Violations()
+    if request.activityId.isEmpty { violations.add("activityId", "must not be empty", .required) }
+    let isEnd = request.event == LiveActivityEvent.end.rawValue
+    ActivityRules.event(request.event, "event", &violations)
+    if request.contentState == nil, !isEnd, violations.isEmpty, request.alert == nil, request.relevanceScore == nil {
+      violations.add("contentState", "must be given", .required)
+    }
+    ActivityRules.alert(request.alert, "alert", &violations)
+    ActivityRules.relevance(request.relevanceScore, "relevanceScore", &violations)
+    ActivityRules.urgency(request.urgency, "urgency", &violations)
+    let staleMs = TimeRules.milliseconds(request.staleTime, "staleTime", &violations)
+    try violations.check()
+    var change = ActivityChange(
+      contentState: request.contentState, alert: request.alert, staleMs: staleMs,
+      relevanceScore: request.relevanceScore, etag: request.etag, traceParent: traceParent)
+    switch request.urgency {
+    case .low: change.priority = .low
+    case .high: change.priority = .high
+    default: change.priority = .automatic
+    }
+    if isEnd { change.end = .init(reason: .requested, dismissal: .automatic) }
+    return change
+  }
+
+  /// Throws FAILED_PRECONDITION, reason `ACTIVITY_DRIVEN`, for a state of a caller's where a driver makes it.
+  static func checkDriver(_ activity: StoredActivity, _ change: ActivityChange) throws(RPCError) {
+    guard activity.driver != nil, change.contentState != nil, change.end == nil else { return }
+    throw .precondition(
+      "contentState", "this activity's state is made by its timer, room or unread summary", .activityDriven)
+  }
+
+  /// What an end asks for.
+  static func end(_ request: EndActivityRequest, nowMs: Int64, traceParent: String?) throws(RPCError) -> PlannedEnd {
+    var violations = Violations()
+    if request.activityId.isEmpty { violations.add("activityId", "must not be empty", .required) }
+    ActivityRules.alert(request.alert, "alert", &violations)
+    RequestChecks.future(request.endTime, "endTime", nowMs: nowMs, &violations)
+    let endAtMs = violations.isEmpty ? TimeRules.milliseconds(request.endTime, "endTime", &violations) : nil
+    let dismissal = ActivityRules.dismissalMs(
+      request.dismissalTime, endMs: endAtMs ?? nowMs, "dismissalTime", &violations)
+    try violations.check()
+    let change = ActivityChange(
+      contentState: request.contentState, alert: request.alert, priority: .high,
+      end: .init(reason: .requested, dismissal: dismissal), etag: request.etag, traceParent: traceParent)
+    return PlannedEnd(change: change, endAtMs: endAtMs)
+  }
+}

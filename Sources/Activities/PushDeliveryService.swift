@@ -1,0 +1,169 @@
+public import CampanileAPI
+import CampanileCodec
+public import CampanileRPC
+import CampanileService
+import CampanileStore
+
+/// Serves `campanile.activities.v1.PushDeliveryService`: what became of pushes, and what is done about those that were given up.
+public struct PushDeliveryService: PushDeliveryServiceProtocol {
+  static let idMax = 128
+
+  let store: Store
+  let clockMs: @Sendable () -> Int64
+  let board: DeliveryBoard
+  let limits: ActivitiesLimits
+
+  public func getPush(_ request: GetPushRequest, context: CallContext) async throws -> GetPushResponse {
+    try context.requireOperator()
+    var violations = Violations()
+    violations.text(request.apnsId, "apnsId", max: Self.idMax, isRequired: true)
+    try violations.check()
+    let push = try reading { transaction in
+      try [PushReading.ledgerOneSQL, PushReading.waitingSQL].lazy.compactMap { sql in
+        try transaction.queryOne(sql, [.text(request.apnsId)], PushReading.push)
+      }.first
+    }
+    guard let push else { throw RPCError.missing("push", request.apnsId, field: "apnsId", .pushNotFound) }
+    var response = GetPushResponse()
+    response.push = push
+    return response
+  }
+
+  public func listPushes(_ request: ListPushesRequest, context: CallContext) async throws -> ListPushesResponse {
+    try context.requireOperator()
+    var violations = Violations()
+    violations.text(request.userId, "userId", max: Self.idMax)
+    violations.text(request.activityId, "activityId", max: Self.idMax)
+    if !request.userId.isEmpty, !request.activityId.isEmpty {
+      violations.add("activityId", "must not be given together with userId", .fieldNotAllowed)
+    }
+    try violations.check()
+    let query = try PositionQuery(
+      user: "", pageSize: request.pageSize, pageToken: request.pageToken,
+      scope: ["pushes", request.userId, request.activityId], parts: 1, limits: limits)
+    var arguments: [SQLValue] = [
+      .text(query.position.first ?? PushReading.beyondAllIDs), .int(query.pageSize + 1),
+    ]
+    var sql = PushReading.ledgerSQL
+    if !request.userId.isEmpty {
+      sql = PushReading.ledgerOfUserSQL
+      arguments.append(.text(request.userId))
+    } else if !request.activityId.isEmpty {
+      sql = PushReading.ledgerOfActivitySQL
+      arguments.append(.text(request.activityId))
+    }
+    let found = try reading { try $0.query(sql, arguments, PushReading.push) }
+    var response = ListPushesResponse()
+    (response.pushes, response.nextPageToken) = query.page(found) { [$0.apnsId] }
+    return response
+  }
+
+  public func listDeadLetters(
+    _ request: ListDeadLettersRequest, context: CallContext
+  ) async throws -> ListDeadLettersResponse {
+    try context.requireOperator()
+    let query = try PositionQuery(
+      user: "", pageSize: request.pageSize, pageToken: request.pageToken, scope: ["dead-letters"], parts: 1,
+      limits: limits)
+    let found = try reading { transaction in
+      try transaction.query(
+        PushReading.deadSQL, [.text(query.position.first ?? ""), .int(query.pageSize + 1)], PushReading.push)
+    }
+    var response = ListDeadLettersResponse()
+    (response.pushes, response.nextPageToken) = query.page(found) { [$0.apnsId] }
+    return response
+  }
+
+  public func replayDeadLetters(
+    _ request: ReplayDeadLettersRequest, context: CallContext
+  ) async throws -> ReplayDeadLettersResponse {
+    try context.requireOperator()
+    try check(request.apnsIds)
+    let (board, clockMs) = (board, clockMs)
+    return try await writing { transaction in
+      var response = ReplayDeadLettersResponse()
+      for id in request.apnsIds {
+        switch try DeadLetters.replay(id, board: board, nowMs: clockMs(), in: transaction) {
+        case .replayed: response.replayedCount += 1
+        case .superseded: response.supersededCount += 1
+        case .unknown: response.unknownApnsIds.append(id)
+        }
+      }
+      return response
+    }
+  }
+
+  public func deleteDeadLetters(
+    _ request: DeleteDeadLettersRequest, context: CallContext
+  ) async throws -> DeleteDeadLettersResponse {
+    try context.requireOperator()
+    try check(request.apnsIds)
+    return try await writing { transaction in
+      var response = DeleteDeadLettersResponse()
+      for id in request.apnsIds {
+        response.deletedCount += Int32(clamping: try transaction.execute(DeadLetters.deleteSQL, [.text(id)]))
+      }
+      return response
+    }
+  }
+
+  public func listPushStatistics(
+    _ request: ListPushStatisticsRequest, context: CallContext
+  ) async throws -> ListPushStatisticsResponse {
+    try context.requireOperator()
+    let hourMs = StatisticsDelta.hourMs
+    var violations = Violations()
+    violations.text(request.app, "app", max: Self.idMax + 64, isRequired: true)
+    let endMs = request.endTime?.millisecondsSince1970 ?? clockMs()
+    let startMs = request.startTime?.millisecondsSince1970 ?? endMs - 24 * hourMs
+    if startMs >= endMs { violations.add("endTime", "must be after startTime", .timeRangeEmpty) }
+    if endMs > startMs, endMs - startMs > Int64(StatisticsReading.hoursMax) * hourMs {
+      violations.add("endTime", "must be at most 31 days after startTime", .outOfRange)
+    }
+    try violations.check()
+    var response = ListPushStatisticsResponse()
+    // The hour in which the time lies counts.
+    let firstMs = startMs - (startMs % hourMs + hourMs) % hourMs
+    response.hours = try reading {
+      try StatisticsReading.hours(app: request.app, startMs: firstMs, endMs: endMs, in: $0)
+    }
+    return response
+  }
+
+  private func reading<T>(_ body: (ReadTransaction) throws -> T) throws -> T {
+    do {
+      return try store.read(body)
+    } catch let failure as StoreError {
+      throw RPCError(failure)
+    }
+  }
+
+  private func writing<T: Sendable>(_ body: @escaping @Sendable (WriteTransaction) throws -> T) async throws -> T {
+    do {
+      return try await store.write(body)
+    } catch let failure as StoreError {
+      throw RPCError(failure)
+    }
+  }
+
+  private func check(_ ids: [String]) throws(RPCError) {
+    var violations = Violations()
+    RequestChecks.count(ids.count, "apnsIds", limits, &violations)
+    for (index, id) in ids.enumerated() {
+      violations.text(id, "apnsIds[\(index)]", max: Self.idMax, isRequired: true)
+    }
+    try violations.check()
+  }
+}
+
+/// The reasons of delivery and signing.
+extension Reason {
+  static let pushNotFound = Reason(rawValue: "PUSH_NOT_FOUND")
+  static let signingKeyNotFound = Reason(rawValue: "SIGNING_KEY_NOT_FOUND")
+  static let signingKeyInvalid = Reason(rawValue: "SIGNING_KEY_INVALID")
+  static let signingKeyRevoked = Reason(rawValue: "SIGNING_KEY_REVOKED")
+  static let routeMissing = Reason(rawValue: "SIGNING_KEY_MISSING")
+  static let channelInvalid = Reason(rawValue: "CHANNEL_INVALID")
+  static let payloadInvalid = Reason(rawValue: "BROADCAST_PAYLOAD_INVALID")
+  static let payloadTooLong = Reason(rawValue: "BROADCAST_PAYLOAD_TOO_LONG")
+}

@@ -1,0 +1,51 @@
+public import CampanileAPI
+public import CampanileRPC
+import CampanileService
+
+/// Serves `campanile.activities.v1.PushTokensService`. Everything belongs to the calling user, and no token is shown whole.
+public struct PushTokensService: PushTokensServiceProtocol {
+  let repository: any PushTokensRepository
+  let limits: ActivitiesLimits
+  let policy: ActivitiesPolicy
+
+  public func registerPushToken(
+    _ request: RegisterPushTokenRequest, context: CallContext
+  ) async throws -> RegisterPushTokenResponse {
+    let user = try context.requireUser()
+    var draft = try TokenDraft(request, policy: policy)
+    draft.traceParent = context.traceParent
+    var response = RegisterPushTokenResponse()
+    let (token, isSuperseded) = try await repository.register(draft, user: user)
+    response.token = token
+    response.superseded = isSuperseded
+    return response
+  }
+
+  public func getPushToken(
+    _ request: GetPushTokenRequest, context: CallContext
+  ) async throws -> GetPushTokenResponse {
+    var response = GetPushTokenResponse()
+    response.token = try repository.token(request.tokenId, user: try context.requireUser())
+    return response
+  }
+
+  public func listPushTokens(
+    _ request: ListPushTokensRequest, context: CallContext
+  ) async throws -> ListPushTokensResponse {
+    let query = try PositionQuery(
+      user: try context.requireUser(), pageSize: request.pageSize, pageToken: request.pageToken,
+      scope: ["push-tokens", request.includeRetired ? "all" : "live"], parts: 1, limits: limits)
+    var response = ListPushTokensResponse()
+    (response.tokens, response.nextPageToken) = query.page(
+      try repository.tokens(query, includeRetired: request.includeRetired)
+    ) { [$0.id] }
+    return response
+  }
+
+  public func deletePushToken(
+    _ request: DeletePushTokenRequest, context: CallContext
+  ) async throws -> DeletePushTokenResponse {
+    try await repository.deleteToken(request.tokenId, user: try context.requireUser())
+    return DeletePushTokenResponse()
+  }
+}

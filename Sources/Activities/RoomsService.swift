@@ -1,0 +1,113 @@
+public import CampanileAPI
+import CampanileCodec
+public import CampanileRPC
+import CampanileService
+
+/// Serves `campanile.activities.v1.RoomsService`: activities whose state a chat room makes. Everything belongs to the calling
+/// user.
+public struct RoomsService: RoomsServiceProtocol {
+  let repository: any ActivitiesRepository
+  let policy: ActivitiesPolicy
+
+  public func joinRoom(_ request: JoinRoomRequest, context: CallContext) async throws -> JoinRoomResponse {
+    let user = try context.requireUser()
+    var unnamed = request
+    unnamed.requestId = ""
+    let repeatable = try RepeatableRequest(
+      request.requestId, unnamed, method: RoomsServiceMethods.joinRoom, user: user)
+    let driver = RoomDriver(repository: repository, policy: policy)
+    var response = JoinRoomResponse()
+    response.activity = try await driver.join(request, user: user, context: context, repeatable: repeatable)
+    return response
+  }
+
+  public func reportPeer(_ request: ReportPeerRequest, context: CallContext) async throws -> ReportPeerResponse {
+    let user = try context.requireUser()
+    try Self.check(app: request.app, roomID: request.roomId)
+    let driver = RoomDriver(repository: repository, policy: policy)
+    var response = ReportPeerResponse()
+    response.activity = try await driver.handle(
+      request.connected ? .peerConnected : .peerDisconnected, app: request.app, roomID: request.roomId, user: user,
+      traceParent: context.traceParent
+    ).first?.message
+    return response
+  }
+
+  public func leaveRoom(_ request: LeaveRoomRequest, context: CallContext) async throws -> LeaveRoomResponse {
+    let user = try context.requireUser()
+    try Self.check(app: request.app, roomID: request.roomId)
+    let driver = RoomDriver(repository: repository, policy: policy)
+    var response = LeaveRoomResponse()
+    response.activity = try await driver.handle(
+      .leave, app: request.app, roomID: request.roomId, user: user, traceParent: context.traceParent
+    ).first?.message
+    return response
+  }
+
+  public func disconnectRooms(
+    _ request: DisconnectRoomsRequest, context: CallContext
+  ) async throws -> DisconnectRoomsResponse {
+    let user = try context.requireUser()
+    try Self.check(app: request.app, roomID: nil)
+    let driver = RoomDriver(repository: repository, policy: policy)
+    var response = DisconnectRoomsResponse()
+    response.endedCount = Int32(
+      clamping: try await driver.handle(
+        .leave, app: request.app, roomID: nil, user: user, traceParent: context.traceParent
+      ).count)
+    return response
+  }
+
+  private static func check(app: String, roomID: String?) throws(RPCError) {
+    var violations = Violations()
+    ActivityRules.app(app, "app", &violations)
+    if let roomID { DriverRules.roomID(roomID, &violations) }
+    try violations.check()
+  }
+}
+
+/// What rooms and the debug controls have in common.
+struct RoomDriver: Sendable {
+  let repository: any ActivitiesRepository
+  let policy: ActivitiesPolicy
+
+  func join(
+    _ request: JoinRoomRequest, user: String, context: CallContext, repeatable: RepeatableRequest?
+  ) async throws -> Activity {
+    var attributes = request.attributes
+    if attributes == nil { attributes = ProtoStruct(verified: "{\"roomId\":\"\(request.roomId)\"}") }
+    let common = StartRules.Common(
+      id: request.activityId, app: request.app, environment: request.environment, origin: request.origin,
+      attributesType: request.attributesType, attributes: attributes, alert: request.alert,
+      installationID: request.installationId, requestID: request.requestId)
+    var violations = Violations()
+    StartRules.check(common, policy, &violations)
+    DriverRules.roomID(request.roomId, &violations)
+    if !DriverRules.waitingMinutes.contains(request.waitingMinutesMax) {
+      violations.add("waitingMinutesMax", "must be 0 to 480", .outOfRange)
+    }
+    try violations.check()
+    let machine = RoomMachine(
+      roomID: request.roomId, waitingMinutesMax: request.waitingMinutesMax, atMs: repository.clockMs())
+    let content = ProtoStruct(verified: machine.content(policy.dates(of: request.app)))
+    var draft = try StartRules.draft(common, content: content, context: context, policy: policy)
+    draft.driver = .room(machine.state)
+    return try await repository.start(draft, user: user, repeatable: repeatable)
+  }
+
+  /// Without an activity nothing happens and none is answered. `roomID` nil is all of the app's rooms.
+  func handle(
+    _ event: RoomMachine.Event, app: String, roomID: String?, user: String, traceParent: String?
+  ) async throws -> [StoredActivity] {
+    let policy = policy
+    return try await repository.changeDriven(.room, app: app, subject: roomID, user: user) { activity, nowMs in
+      guard case .room(let state) = activity.driver else { return nil }
+      var machine = RoomMachine(state)
+      let action = machine.handle(event, atMs: nowMs)
+      let content = machine.content(policy.dates(of: activity.app))
+      var change = ActivityChange(action, driver: .room(machine.state), content: content)
+      change?.traceParent = traceParent
+      return change
+    }
+  }
+}

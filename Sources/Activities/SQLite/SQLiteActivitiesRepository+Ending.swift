@@ -1,0 +1,108 @@
+import APNs
+import CampanileAPI
+import CampanileCodec
+import CampanileRPC
+import CampanileService
+import CampanileStore
+
+extension SQLiteActivitiesRepository {
+  static let insertEndSQL = """
+    INSERT INTO scheduled_ends (user_id, id, request_json) VALUES ($1, $2, $3)
+    ON CONFLICT (user_id, id) DO UPDATE SET request_json = excluded.request_json
+    """
+  static let endSQL = "SELECT request_json FROM scheduled_ends WHERE user_id = $1 AND id = $2"
+  static let deleteEndSQL = "DELETE FROM scheduled_ends WHERE user_id = $1 AND id = $2"
+
+  func end(_ request: EndActivityRequest, _ end: PlannedEnd, user: String) async throws -> StoredActivity {
+    try await storeWrite { transaction in
+      let activity = try find(request.activityId, user: user, transaction)
+      guard activity.isLive else { return activity }
+      guard let endAtMs = end.endAtMs else { return try apply(end.change, to: activity, transaction) }
+      return try plan(request, end.change, of: activity, atMs: endAtMs, transaction)
+    }
+  }
+
+  private func plan(
+    _ request: EndActivityRequest, _ change: ActivityChange, of old: StoredActivity, atMs: Int64,
+    _ transaction: WriteTransaction
+  ) throws -> StoredActivity {
+    guard Etag.allows(change.etag, version: old.version) else {
+      throw RPCError.etagMismatch(field: "etag", current: Etag.text(version: old.version))
+    }
+    guard atMs > old.startMs, atMs <= old.startMs + Self.lifetimeMs || old.renews else {
+      throw RPCError.invalidField(
+        "endTime", "must be within 8 h of the activity's start", reason: Reason.outOfRange.rawValue)
+    }
+    var activity = old
+    if let state = change.contentState { activity.contentState = state }
+    _ = try payload(change, of: activity, nowMs: atMs)
+    activity = old
+    activity.version += 1
+    activity.scheduledEndMs = atMs
+    var kept = request
+    (kept.etag, kept.endTime) = ("", nil)
+    try transaction.execute(
+      Self.insertEndSQL, [.text(old.user), .text(old.id), .text(kept.jsonString())])
+    try ActivityRow.writeLife(activity, transaction)
+    try setTimer(.end, activity, dueMs: atMs, transaction)
+    try transaction.log(.updated, activity, atMs: clockMs(), board)
+    return activity
+  }
+
+  /// Ends an activity with its newest state.
+  func end(
+    _ activity: StoredActivity, _ end: ActivityChange.End, _ transaction: WriteTransaction
+  ) throws -> StoredActivity {
+    var change = ActivityChange(staleMs: activity.staleMs, end: end)
+    change.priority = .high
+    return try apply(change, to: activity, transaction)
+  }
+
+  /// The last steps of an end, whose state is written: pushes, tokens, timers, counters.
+  func finish(
+    _ current: StoredActivity, _ end: ActivityChange.End, _ payload: [UInt8], _ change: ActivityChange,
+    _ transaction: WriteTransaction
+  ) throws -> StoredActivity {
+    let nowMs = clockMs()
+    var activity = current
+    activity.endedMs = nowMs
+    activity.endReason = current.status == .scheduled && end.reason == .requested ? .cancelled : end.reason
+    activity.status = .ended
+    activity.scheduledEndMs = nil
+    var last = change
+    last.priority = .high
+    if current.status == .active { try push(payload, .end, of: activity, last, transaction) }
+    try releaseTokens(of: current, nowMs: nowMs, transaction)
+    activity.tokenIDs = []
+    try ActivityRow.writeLife(activity, transaction)
+    let key: [SQLValue] = [.text(activity.user), .text(activity.id)]
+    try transaction.execute(TimerTable.clearAllSQL, key)
+    try transaction.execute(Self.deleteEndSQL, key)
+    try count(activities: -1, user: activity.user, transaction)
+    try transaction.log(.ended, activity, atMs: nowMs, board)
+    return activity
+  }
+
+  static let liveSQL = """
+    SELECT \(ActivityRow.columns) FROM activities WHERE user_id = $1 AND ended_at_ms IS NULL
+    ORDER BY created_at_ms, id LIMIT $2
+    """
+
+  func endAll(user: String) async throws -> Int {
+    let batch = max(1, min(100, limits.batchEntriesMax))
+    var ended = 0
+    // Bounded by the live ones there may be.
+    for _ in 0...(limits.activitiesPerUserMax / batch) {
+      let count = try await storeWrite { transaction in
+        let live = try transaction.query(Self.liveSQL, [.text(user), .int(batch)], ActivityRow.activity)
+        for activity in live {
+          _ = try end(activity, .init(reason: .requested, dismissal: .immediate), transaction)
+        }
+        return live.count
+      }
+      ended += count
+      if count < batch { break }
+    }
+    return ended
+  }
+}

@@ -1,0 +1,246 @@
+import APNs
+import CampanileAPI
+import CampanileRPC
+import CampanileService
+import CampanileStore
+
+extension SQLiteActivitiesRepository: PushTokensRepository {
+  /// How far ahead of the server's clock a device's may be. What is further ahead counts as this, so that one wrong clock
+  /// cannot keep out every later token.
+  static let clockSkewMs: Int64 = 60_000
+  private static let touchMs: Int64 = 24 * 3_600_000
+
+  func register(_ draft: TokenDraft, user: String) async throws -> (token: PushTokenInfo, isSuperseded: Bool) {
+    try await storeWrite { transaction in
+      let nowMs = clockMs()
+      let timeMs = min(draft.timeMs ?? nowMs, nowMs + Self.clockSkewMs)
+      let activity = draft.kind == .update ? try self.activity(of: draft, user: user, transaction) : nil
+      let key: [SQLValue] = [
+        .text(user), .integer(draft.kind.rawValue), .text(draft.app), .text(draft.subject),
+        .text(draft.installationID), .integer(activity?.generation ?? 0),
+      ]
+      let known = try transaction.queryOne(TokenRow.placeSQL, key, TokenRow.row)
+      if let known, known.timeMs > timeMs { return (known.message, true) }
+      let others = try checkOwner(draft, user: user, except: known?.id, transaction)
+      try checkCounts(known, activity, others.count, user: user, transaction)
+      for other in others { try remove(other, transaction) }
+      let row = try place(draft, over: known, activity, user: user, timeMs: timeMs, nowMs: nowMs, transaction)
+      if let activity {
+        try attach(row, isNew: known?.token != draft.token || known?.state != .live, to: activity, draft, transaction)
+      }
+      return (try transaction.queryOne(TokenRow.oneSQL, [.text(row.id)], TokenRow.row)?.message ?? row.message, false)
+    }
+  }
+
+  private func activity(
+    of draft: TokenDraft, user: String, _ transaction: ReadTransaction
+  ) throws -> StoredActivity {
+    let activity = try find(draft.subject, user: user, transaction)
+    var violations = Violations()
+    if activity.app != draft.app { violations.add("app", "is not the activity's", .appMismatch) }
+    if activity.environment != draft.environment {
+      violations.add("environment", "is not the activity's, \(activity.environment)", .environmentMismatch)
+    }
+    try violations.check()
+    return activity
+  }
+
+  /// The user's own places that have this token. Throws ALREADY_EXISTS, reason `TOKEN_TAKEN`, when another user has it;
+  /// a channel is everybody's.
+  private func checkOwner(
+    _ draft: TokenDraft, user: String, except id: String?, _ transaction: ReadTransaction
+  ) throws -> [TokenRow] {
+    if draft.kind == .channel { return [] }
+    let owners = try transaction.query(
+      TokenRow.valueSQL, [.blob(draft.token), .text(draft.app)], TokenRow.row
+    ).filter { $0.kind != .channel }
+    guard owners.allSatisfy({ $0.user == user }) else {
+      throw RPCError(
+        .alreadyExists, "token: belongs to another user: it must be deleted there first",
+        reason: Reason.tokenTaken.rawValue,
+        fieldViolations: [
+          .init(field: "token", description: "belongs to another user", reason: Reason.tokenTaken.rawValue)
+        ])
+    }
+    return owners.filter { $0.id != id }
+  }
+
+  private func checkCounts(
+    _ known: TokenRow?, _ activity: StoredActivity?, _ freed: Int, user: String, _ transaction: ReadTransaction
+  ) throws {
+    guard known?.state != .live else { return }
+    if let activity, activity.tokenIDs.count - freed >= limits.devicesPerActivityMax {
+      throw RPCError.exhausted(
+        "an activity may be on \(limits.devicesPerActivityMax) devices", .tokensExhausted,
+        limit: limits.devicesPerActivityMax)
+    }
+    guard try counts(user: user, transaction).tokens - Int64(freed) < limits.tokensPerUserMax else {
+      throw RPCError.exhausted(
+        "a user may have \(limits.tokensPerUserMax) tokens", .tokensExhausted, limit: limits.tokensPerUserMax)
+    }
+  }
+
+  private func place(
+    _ draft: TokenDraft, over known: TokenRow?, _ activity: StoredActivity?, user: String, timeMs: Int64,
+    nowMs: Int64, _ transaction: WriteTransaction
+  ) throws -> TokenRow {
+    var row =
+      known
+      ?? TokenRow(
+        id: ids.next(prefix: SortableID.tokenPrefix).id, user: user, kind: draft.kind, app: draft.app,
+        environment: draft.environment, installationID: draft.installationID, subject: draft.subject,
+        generation: activity?.generation ?? 0, token: draft.token, timeMs: timeMs, registeredMs: nowMs, usedMs: nowMs,
+        state: .live)
+    (row.environment, row.token, row.timeMs) = (draft.environment, draft.token, timeMs)
+    // Never back: a rejection is compared with it.
+    row.registeredMs = max(nowMs, row.registeredMs)
+    (row.usedMs, row.state, row.retiredMs, row.retireReason) = (nowMs, .live, nil, nil)
+    if known == nil { try row.insert(transaction) } else { try row.update(transaction) }
+    if known?.state != .live { try count(tokens: 1, user: user, transaction) }
+    return row
+  }
+
+  /// Lets an activity know of its token, and pushes to it what the device cannot know yet.
+  private func attach(
+    _ row: TokenRow, isNew: Bool, to old: StoredActivity, _ draft: TokenDraft, _ transaction: WriteTransaction
+  ) throws {
+    let nowMs = clockMs()
+    var activity = old
+    var change = ActivityChange(staleMs: activity.staleMs, traceParent: draft.traceParent)
+    if !activity.isLive {
+      // It ended before its token came: the end is what it must be told.
+      change.end = .init(reason: activity.endReason, dismissal: .immediate)
+    } else if !isNew || activity.status == .scheduled {
+      guard !activity.tokenIDs.contains(row.id) else { return }
+    }
+    if activity.isLive {
+      if !activity.tokenIDs.contains(row.id) { activity.tokenIDs.append(row.id) }
+      if activity.status == .starting { activity.status = .active }
+    }
+    let mustTell = isNew && activity.channelID.isEmpty && (!activity.isLive || activity.version > 1)
+    if mustTell {
+      activity.apsTimestamp = PushClock.next(after: activity.apsTimestamp, nowMs: nowMs)
+      var single = activity
+      single.tokenIDs = [row.id]
+      try push(
+        payload(change, of: activity, nowMs: nowMs), activity.isLive ? .update : .end, of: single, change, transaction)
+    }
+    try ActivityRow.writeLife(activity, transaction)
+    guard activity.isLive else { return try release([row.id], user: row.user, nowMs: nowMs, transaction) }
+    try transaction.log(.updated, activity, atMs: nowMs, board)
+  }
+
+  func token(_ id: String, user: String) throws -> PushTokenInfo {
+    try readSingle { transaction in
+      let row = try transaction.queryOne(TokenRow.oneSQL, [.text(id)], TokenRow.row)
+      guard let row, row.user == user else { throw RPCError.tokenNotFound(id) }
+      return row.message
+    }
+  }
+
+  static let listTokensSQL = listTokens("")
+  static let listLiveTokensSQL = listTokens(" AND state = 1")
+  private static func listTokens(_ condition: String) -> String {
+    """
+    SELECT \(TokenRow.columns) FROM push_tokens WHERE user_id = $1 AND token_id > $2\(condition)
+    ORDER BY token_id LIMIT $3
+    """
+  }
+
+  func tokens(_ query: PositionQuery, includeRetired: Bool) throws -> [PushTokenInfo] {
+    try readSingle { transaction in
+      try transaction.query(
+        includeRetired ? Self.listTokensSQL : Self.listLiveTokensSQL,
+        [.text(query.user), .text(query.position.first ?? ""), .int(query.pageSize + 1)], TokenRow.row
+      ).map(\.message)
+    }
+  }
+
+  func deleteToken(_ id: String, user: String) async throws {
+    try await storeWrite { transaction in
+      let row = try transaction.queryOne(TokenRow.oneSQL, [.text(id)], TokenRow.row)
+      guard let row, row.user == user else { return }
+      try remove(row, transaction)
+    }
+  }
+
+  // MARK: - For activities and alerts
+
+  func liveTokens(
+    _ kind: TokenKind, app: String?, user: String, _ transaction: ReadTransaction
+  ) throws -> [TokenRow] {
+    let arguments: [SQLValue] = [.text(user), .integer(kind.rawValue)]
+    guard let app else { return try transaction.query(TokenRow.liveSQL, arguments, TokenRow.row) }
+    return try transaction.query(TokenRow.liveOfAppSQL, arguments + [.text(app)], TokenRow.row)
+  }
+
+  /// Notes that a token is in use, once a day.
+  func touch(_ token: TokenRow, nowMs: Int64, _ transaction: WriteTransaction) throws {
+    guard nowMs - token.usedMs >= Self.touchMs else { return }
+    try transaction.execute(TokenRow.useSQL, [.text(token.id), .integer(nowMs)])
+  }
+
+  /// Takes the update tokens of an ended activity out of use; what is queued for them is still sent.
+  func releaseTokens(of activity: StoredActivity, nowMs: Int64, _ transaction: WriteTransaction) throws {
+    try release(activity.tokenIDs, user: activity.user, nowMs: nowMs, transaction)
+  }
+
+  private func release(
+    _ ids: [String], user: String, nowMs: Int64, _ transaction: WriteTransaction
+  ) throws {
+    var released: Int64 = 0
+    for id in ids {
+      released += Int64(
+        try transaction.execute(
+          TokenRow.retireSQL,
+          [.text(id), .integer(TokenState.ended.rawValue), .integer(nowMs), .text("ACTIVITY_ENDED")]))
+    }
+    if released > 0 { try count(tokens: -released, user: user, transaction) }
+  }
+
+  /// Deletes a token.
+  private func remove(_ row: TokenRow, _ transaction: WriteTransaction) throws {
+    try transaction.execute(TokenRow.deleteSQL, [.text(row.id)])
+    guard row.state == .live else { return }
+    try count(tokens: -1, user: row.user, transaction)
+    try detach(row, transaction)
+  }
+
+  /// Lets an activity forget its token.
+  private func detach(_ row: TokenRow, _ transaction: WriteTransaction) throws {
+    guard row.kind == .update else { return }
+    let found = try transaction.queryOne(
+      ActivityRow.oneSQL, [.text(row.user), .text(row.subject)], ActivityRow.activity)
+    guard var activity = found, activity.tokenIDs.contains(row.id) else { return }
+    activity.tokenIDs.removeAll { $0 == row.id }
+    try transaction.execute(
+      ActivityRow.tokensSQL,
+      [.text(activity.user), .text(activity.id), .text(activity.tokenIDs.joined(separator: ","))])
+    try transaction.log(.updated, activity, atMs: clockMs(), board)
+  }
+}
+
+/// Delivery's view of the tokens.
+extension SQLiteActivitiesRepository: PushTokenRegistry {
+  func token(_ id: String, in transaction: ReadTransaction) throws -> DeliveryToken? {
+    let row = try transaction.queryOne(TokenRow.oneSQL, [.text(id)], TokenRow.row)
+    guard let row, row.state != .retired, let token = row.deviceToken else { return nil }
+    return DeliveryToken(token: token, registeredAtMs: row.registeredMs)
+  }
+
+  func retire(
+    _ id: String, reason: APNsReason, rejectedAtMs: Int64?, in transaction: WriteTransaction
+  ) throws -> Bool {
+    let found = try transaction.queryOne(TokenRow.oneSQL, [.text(id)], TokenRow.row)
+    guard let row = found, row.state != .retired else { return false }
+    if let rejectedAtMs, row.registeredMs > rejectedAtMs { return false }
+    try transaction.execute(
+      TokenRow.retireSQL,
+      [.text(id), .integer(TokenState.retired.rawValue), .integer(clockMs()), .text(reason.text)])
+    if row.state == .live {
+      try count(tokens: -1, user: row.user, transaction)
+      try detach(row, transaction)
+    }
+    return true
+  }
+}

@@ -1,0 +1,96 @@
+import APNs
+import CampanileAPI
+import CampanileCodec
+import CampanileRPC
+import CampanileService
+import CampanileStore
+
+extension SQLiteActivitiesRepository {
+  static let summarySQL = "SELECT sequence, payload FROM unread_summaries WHERE user_id = $1"
+  static let putSummarySQL = """
+    INSERT INTO unread_summaries (user_id, sequence, updated_at_ms, payload) VALUES ($1, $2, $3, $4)
+    ON CONFLICT (user_id) DO UPDATE
+    SET sequence = excluded.sequence, updated_at_ms = excluded.updated_at_ms, payload = excluded.payload
+    WHERE unread_summaries.sequence < excluded.sequence
+    """
+  static let unreadSQL = """
+    SELECT \(ActivityRow.columns) FROM activities
+    WHERE user_id = $1 AND driver_kind = $2 AND ended_at_ms IS NULL AND driver_kind > 0
+    """
+  static let alertSource = "alert"
+
+  func put(_ summary: UnreadSummary, sequence: Int64, user: String) async throws -> (isNew: Bool, activities: Int) {
+    let payload = summary.jsonUTF8Bytes()
+    return try await storeWrite { transaction in
+      let nowMs = clockMs()
+      let changed = try transaction.execute(
+        Self.putSummarySQL, [.text(user), .integer(sequence), .integer(nowMs), .blob(payload)])
+      guard changed > 0 else { return (false, 0) }
+      let shown = try transaction.query(
+        Self.unreadSQL, [.text(user), .integer(ActivityDriver.Kind.unread.rawValue)], ActivityRow.activity)
+      for activity in shown {
+        guard case .unread(var state) = activity.driver else { continue }
+        state.sequence = sequence
+        let content = UnreadRenderer(itemsMax: state.itemsMax, dates: policy.dates(of: activity.app)).content(summary)
+        let change = ActivityChange(contentState: ProtoStruct(verified: content), driver: .unread(state))
+        _ = try apply(change, to: activity, transaction)
+      }
+      return (true, shown.count)
+    }
+  }
+
+  /// Gives an activity that shows the unread summary the newest there is, in the transaction of its start: none that comes
+  /// later is missed.
+  func renderUnread(_ activity: inout StoredActivity, _ transaction: ReadTransaction) throws {
+    guard case .unread(var state) = activity.driver else { return }
+    var summary = UnreadSummary()
+    summary.lastUpdate = ProtoTimestamp(millisecondsSince1970: activity.createdMs)
+    if let known = try unreadSummary(user: activity.user, transaction) {
+      (summary, state.sequence) = known
+    }
+    activity.driver = .unread(state)
+    let renderer = UnreadRenderer(itemsMax: state.itemsMax, dates: policy.dates(of: activity.app))
+    activity.contentState = ProtoStruct(verified: renderer.content(summary))
+  }
+
+  private func unreadSummary(
+    user: String, _ transaction: ReadTransaction
+  ) throws -> (summary: UnreadSummary, sequence: Int64)? {
+    let found = try transaction.queryOne(Self.summarySQL, [.text(user)]) { row in
+      (try row.integer(0), try row.bytes(1))
+    }
+    guard let (sequence, payload) = found else { return nil }
+    do throws(ProtoJSONError) {
+      return (try UnreadSummary(jsonUTF8: payload, options: JSONDecodingOptions(ignoreUnknownFields: true)), sequence)
+    } catch {
+      throw StoreError(.corrupt, "an unread summary cannot be read: \(error.reason)")
+    }
+  }
+
+  func send(_ alert: AlertDraft) async throws -> [String]? {
+    try await storeWrite { transaction in
+      let nowMs = clockMs()
+      let isNew = try transaction.acceptOnce(
+        source: Self.alertSource, messageID: "\(alert.user)/\(alert.id)", nowMs: nowMs)
+      guard isNew else { return nil }
+      var ids: [String] = []
+      for token in try liveTokens(.device, app: alert.app, user: alert.user, transaction) {
+        let id = try queue.enqueue(
+          PushOrder(
+            lane: .token(token.id), kind: alert.isBackground ? .background : .alert, userID: alert.user,
+            activityID: nil, target: .token(token.id), app: token.app, environment: token.environment,
+            pushType: alert.isBackground ? .background : .alert, priority: alert.priority, payload: alert.payload,
+            expirationMs: alert.expireMs, collapseID: alert.collapseID, traceParent: alert.traceParent, dueMs: nowMs),
+          in: transaction)
+        ids.append(id)
+        if policy.reportsDeliveries, !alert.notificationID.isEmpty {
+          try transaction.execute(
+            AlertReports.insertSQL,
+            [.text(id), .text(alert.user), .text(alert.notificationID), .text(token.id), .integer(nowMs)])
+        }
+        try touch(token, nowMs: nowMs, transaction)
+      }
+      return ids
+    }
+  }
+}

@@ -1,0 +1,31 @@
+import CampanileRPC
+import CampanileService
+import CampanileStore
+
+extension SQLiteActivitiesRepository {
+  func watchStart(resumeToken: String, activityID: String?, user: String) throws -> ResumeToken {
+    try read { transaction in
+      let start = try ChangeLogTable.start(resumeToken: resumeToken, epoch: epoch, user: user, transaction)
+      if let activityID { _ = try find(activityID, user: user, transaction) }
+      return start
+    }
+  }
+
+  func changes(after token: ResumeToken, user: String, rowsMax: Int) throws -> [Change] {
+    try read { transaction in
+      try ChangeLogTable.checkKept(token, user: user, transaction)
+      let changes = try transaction.query(
+        ChangeLog.ofUserSQL, [.text(user), .integer(token.sequence), .int(rowsMax)], rowsMax: max(0, rowsMax),
+        ChangeLog.change)
+      // Of changes that come close together each would show the same.
+      var seen: Set<String> = []
+      return try changes.reversed().map { change in
+        var change = change
+        guard change.kind != .updated || seen.insert(change.activityID).inserted else { return change }
+        change.activity = try transaction.queryOne(
+          ActivityRow.oneSQL, [.text(user), .text(change.activityID)], ActivityRow.activity)
+        return change
+      }.reversed()
+    }
+  }
+}

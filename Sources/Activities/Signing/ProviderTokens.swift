@@ -1,0 +1,147 @@
+import CampanileCrypto
+import CampanileRPC
+import CampanileStore
+import Synchronization
+
+/// The provider tokens: one for each key, shared by all senders, issued under one lock and stored before it is used, so that a
+/// restart goes on with it.
+final class ProviderTokens: Sendable {
+  private let store: Store
+  private let keys: SigningKeys
+  private let limits: ProviderTokenState.Limits
+  private let wallMs: @Sendable () -> Int64
+  private let steadyMs: @Sendable () -> Int64
+  private let states: Mutex<[SigningKeyID: ProviderTokenState]>
+  private let issuer: Issuer
+
+  /// Lets one issue at a time.
+  private actor Issuer {
+    private var isBusy = false
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+
+    func enter() async {
+      if !isBusy {
+        isBusy = true
+        return
+      }
+      await withCheckedContinuation { waiting.append($0) }
+    }
+
+    func leave() {
+      if waiting.isEmpty { isBusy = false } else { waiting.removeFirst().resume() }
+    }
+  }
+
+  /// Reads the stored tokens. `steadyMs` is a clock that never jumps.
+  init(
+    store: Store, keys: SigningKeys, limits: ProviderTokenState.Limits = .init(),
+    wallMs: @escaping @Sendable () -> Int64, steadyMs: @escaping @Sendable () -> Int64
+  ) throws {
+    self.store = store
+    self.keys = keys
+    self.limits = limits
+    self.wallMs = wallMs
+    self.steadyMs = steadyMs
+    issuer = Issuer()
+    let stored = try store.readSingle { transaction in
+      try transaction.query("SELECT team_id, key_id, token, issued_at_ms FROM provider_tokens") { row in
+        (
+          SigningKeyID(teamID: try row.text(0), keyID: try row.text(1)),
+          ProviderTokenState(.init(token: try row.text(2), issuedAtMs: try row.integer(3)), limits: limits)
+        )
+      }
+    }
+    states = Mutex(Dictionary(stored) { $1 })
+  }
+
+  /// The token of a key, renewed when it is old.
+  ///
+  /// Throws NOT_FOUND, reason `SIGNING_KEY_NOT_FOUND`, for a key that is not in use, and what the store throws: a token
+  /// whose time is not stored is not used.
+  func token(of id: SigningKeyID) async throws -> ProviderTokenState.Issued {
+    if let issued = fresh(id) { return issued }
+    return try await issue(id) { state in state?.current(wallMs: self.wallMs(), steadyMs: self.steadyMs()) == nil }
+  }
+
+  /// When the token of a key was issued; nil while it has none.
+  func issuedAtMs(_ id: SigningKeyID) -> Int64? { states.withLock { $0[id]?.issued?.issuedAtMs } }
+
+  /// In how many milliseconds the token will be renewed.
+  func renewsInMs(_ id: SigningKeyID) -> Int64 {
+    states.withLock { $0[id]?.renewsInMs(wallMs: wallMs(), steadyMs: steadyMs()) ?? 0 }
+  }
+
+  /// APNs says that a token has expired: issues a new one where the last is 20 minutes old. Answers when to try again, in the
+  /// wall clock's time.
+  func rejected(_ token: String, of id: SigningKeyID) async throws -> Int64 {
+    let verdict = verdict(token, id)
+    switch verdict {
+    case .useCurrent: return wallMs()
+    case .wait(let ms): return wallMs() + ms
+    case .issue:
+      _ = try await issue(id) { state in
+        guard let state else { return true }
+        return state.rejected(token, wallMs: self.wallMs(), steadyMs: self.steadyMs()) == .issue
+      }
+      return wallMs()
+    }
+  }
+
+  private func verdict(_ token: String, _ id: SigningKeyID) -> ProviderTokenState.Rejection {
+    states.withLock { states in
+      states[id]?.rejected(token, wallMs: wallMs(), steadyMs: steadyMs()) ?? .issue
+    }
+  }
+
+  private func fresh(_ id: SigningKeyID) -> ProviderTokenState.Issued? {
+    guard keys.entry(id) != nil else { return nil }
+    return states.withLock { states in
+      guard let state = states[id], state.current(wallMs: wallMs(), steadyMs: steadyMs()) != nil else { return nil }
+      return state.issued
+    }
+  }
+
+  /// Signs, stores, and only then hands out. `isNeeded` is asked again under the lock: another may have done it meanwhile.
+  private func issue(
+    _ id: SigningKeyID, isNeeded: @Sendable (ProviderTokenState?) -> Bool
+  ) async throws -> ProviderTokenState.Issued {
+    await issuer.enter()
+    do {
+      let issued = try await issueAlone(id, isNeeded: isNeeded)
+      await issuer.leave()
+      return issued
+    } catch {
+      await issuer.leave()
+      throw error
+    }
+  }
+
+  private func issueAlone(
+    _ id: SigningKeyID, isNeeded: @Sendable (ProviderTokenState?) -> Bool
+  ) async throws -> ProviderTokenState.Issued {
+    guard let entry = keys.entry(id) else {
+      throw RPCError(
+        .notFound, "the signing key \(id.keyID) is not in use", reason: "SIGNING_KEY_NOT_FOUND",
+        errorMetadata: ["keyId": id.keyID])
+    }
+    let known = states.withLock { $0[id] }
+    if !isNeeded(known), let issued = known?.issued { return issued }
+    let (wall, steady) = (wallMs(), steadyMs())
+    // Whole seconds, as in the token.
+    let token = try ProviderToken.make(
+      key: entry.key, keyID: id.keyID, teamID: id.teamID, issuedAtSeconds: wall / 1_000)
+    _ = try await store.write { transaction in
+      try transaction.execute(
+        """
+        INSERT INTO provider_tokens (team_id, key_id, token, issued_at_ms) VALUES ($1, $2, $3, $4)
+        ON CONFLICT (team_id, key_id) DO UPDATE SET token = excluded.token, issued_at_ms = excluded.issued_at_ms
+        """, [.text(id.teamID), .text(id.keyID), .text(token), .integer(wall)])
+    }
+    return states.withLock { states in
+      var state = ProviderTokenState(limits: limits)
+      state.issue(token, wallMs: wall, steadyMs: steady)
+      states[id] = state
+      return ProviderTokenState.Issued(token: token, issuedAtMs: wall, steadyMs: steady)
+    }
+  }
+}

@@ -1,0 +1,119 @@
+import APNs
+import CampanileAPI
+import CampanileCodec
+import CampanileCrypto
+import Foundation
+
+/// A directory with signing keys: `AuthKey_<key id>.p8` as Apple hands them out, and beside each `AuthKey_<key id>.json` with a
+/// `SigningKey` that says its team and what it is for.
+struct SigningKeyFiles: Sendable {
+  static let filesMax = SigningKeys.countMax
+  static let prefix = "AuthKey_"
+
+  let directory: String
+  /// The team of keys without a description.
+  let teamID: String?
+
+  /// What was found, and what cannot be used, each in one line that names the file.
+  struct Contents: Sendable {
+    var entries: [SigningKeys.Entry] = []
+    var problems: [String] = []
+  }
+
+  /// Reads all keys. One that cannot be used is a problem and does not keep the others from being used.
+  func read() -> Contents {
+    var contents = Contents()
+    let names: [String]
+    do {
+      names = try FileManager.default.contentsOfDirectory(atPath: directory).filter { $0.hasSuffix(".p8") }.sorted()
+    } catch {
+      contents.problems.append("\(directory): cannot be read: \(error.localizedDescription)")
+      return contents
+    }
+    if names.count > Self.filesMax { contents.problems.append("\(directory): has more than \(Self.filesMax) keys") }
+    for name in names.prefix(Self.filesMax) {
+      switch entry(name) {
+      case .success(let entry): contents.entries.append(entry)
+      case .failure(let problem): contents.problems.append(problem.text)
+      }
+    }
+    return contents
+  }
+
+  /// Keeps a key: both files with mode 0600, each written whole or not at all.
+  func write(_ description: SigningKey, pem: [UInt8]) throws {
+    try FileManager.default.createDirectory(
+      atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    let base = "\(directory)/\(Self.prefix)\(description.keyId)"
+    try Self.writeWhole(description.jsonUTF8Bytes(), "\(base).json")
+    try Self.writeWhole(pem, "\(base).p8")
+  }
+
+  /// Removes a key's files, where they are.
+  func remove(_ keyID: String) {
+    guard ProviderTokenRules.isIdentifier(keyID) else { return }
+    for suffix in ["p8", "json"] {
+      try? FileManager.default.removeItem(atPath: "\(directory)/\(Self.prefix)\(keyID).\(suffix)")
+    }
+  }
+
+  private struct Problem: Error { var text: String }
+
+  private func entry(_ name: String) -> Result<SigningKeys.Entry, Problem> {
+    let path = "\(directory)/\(name)"
+    do {
+      let key = try ES256PrivateKey(path: path)
+      let description = try description(path: path, name: name)
+      return .success(SigningKeys.Entry(description: description, key: key))
+    } catch let error as CryptoError {
+      return .failure(Problem(text: error.message))
+    } catch let error as Problem {
+      return .failure(error)
+    } catch {
+      return .failure(Problem(text: "\(path): cannot be used"))
+    }
+  }
+
+  private func description(path: String, name: String) throws -> SigningKey {
+    let stem = String(name.dropLast(3))
+    let jsonPath = String(path.dropLast(3)) + ".json"
+    var description = SigningKey()
+    if FileManager.default.fileExists(atPath: jsonPath) {
+      guard let bytes = FileManager.default.contents(atPath: jsonPath), bytes.count <= 65_536 else {
+        throw Problem(text: "\(jsonPath): cannot be read")
+      }
+      do throws(ProtoJSONError) {
+        description = try SigningKey(jsonUTF8: [UInt8](bytes))
+      } catch {
+        throw Problem(text: "\(jsonPath): \(error.fieldPath): \(error.message)")
+      }
+    }
+    if description.keyId.isEmpty, stem.hasPrefix(Self.prefix) {
+      description.keyId = String(stem.dropFirst(Self.prefix.count))
+    }
+    if description.teamId.isEmpty { description.teamId = teamID ?? "" }
+    description.tokenTime = nil
+    guard ProviderTokenRules.isIdentifier(description.keyId) else {
+      throw Problem(text: "\(path): needs a key id: name the file AuthKey_<key id>.p8, or say keyId in \(jsonPath)")
+    }
+    guard ProviderTokenRules.isIdentifier(description.teamId) else {
+      throw Problem(text: "\(path): needs a team id: say teamId in \(jsonPath), or set the team of all keys")
+    }
+    return description
+  }
+
+  private static func writeWhole(_ bytes: [UInt8], _ path: String) throws {
+    let temporary = "\(path).new"
+    try? FileManager.default.removeItem(atPath: temporary)
+    guard
+      FileManager.default.createFile(
+        atPath: temporary, contents: Data(bytes), attributes: [.posixPermissions: 0o600])
+    else { throw CryptoError(.keyUnreadable, "\(temporary): cannot be written") }
+    let handle = try FileHandle(forUpdating: URL(filePath: temporary))
+    try handle.synchronize()
+    try handle.close()
+    guard rename(temporary, path) == 0 else {
+      throw CryptoError(.keyUnreadable, "\(path): cannot be put in place")
+    }
+  }
+}

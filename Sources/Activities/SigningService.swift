@@ -1,0 +1,142 @@
+import APNs
+public import CampanileAPI
+import CampanileCodec
+import CampanileCrypto
+public import CampanileRPC
+import CampanileService
+import CampanileStore
+
+/// Serves `campanile.activities.v1.SigningService`: the keys that sign pushes, and provider tokens for other senders.
+public struct SigningService: SigningServiceProtocol {
+  static let patternsMax = 1_000
+
+  let delivery: RunningDelivery
+
+  public func signProviderToken(
+    _ request: SignProviderTokenRequest, context: CallContext
+  ) async throws -> SignProviderTokenResponse {
+    try context.requireAdmin()
+    let id = try find(keyID: request.keyId, teamID: request.teamId)
+    let issued: ProviderTokenState.Issued
+    do {
+      issued = try await delivery.tokens.token(of: id)
+    } catch let failure as StoreError {
+      throw RPCError(failure)
+    }
+    var response = SignProviderTokenResponse()
+    response.token = issued.token
+    response.issueTime = ProtoTimestamp(millisecondsSince1970: issued.issuedAtMs)
+    let nowMs = delivery.delivery.environment.nowMs()
+    response.renewTime = ProtoTimestamp(millisecondsSince1970: nowMs + delivery.tokens.renewsInMs(id))
+    return response
+  }
+
+  public func createSigningKey(
+    _ request: CreateSigningKeyRequest, context: CallContext
+  ) async throws -> CreateSigningKeyResponse {
+    try context.requireAdmin()
+    var violations = Violations()
+    var description = request.key ?? SigningKey()
+    if request.key == nil { violations.add("key", "must be given", .required) }
+    description.tokenTime = nil
+    Self.check(description, &violations)
+    let pem = Array(request.privateKeyPem.utf8)
+    var key: ES256PrivateKey?
+    do {
+      key = try ES256PrivateKey(pem: pem, source: "privateKeyPem")
+    } catch {
+      violations.add("privateKeyPem", error.message, .signingKeyInvalid)
+    }
+    try violations.check()
+    guard let key else { throw RPCError(.internalError, "the key was not read") }
+    let id = SigningKeyID(teamID: description.teamId, keyID: description.keyId)
+    guard !delivery.delivery.keys.isRevoked(id) else {
+      throw RPCError(
+        .failedPrecondition, "the key was revoked", reason: Reason.signingKeyRevoked.rawValue,
+        errorMetadata: ["keyId": id.keyID])
+    }
+    let directory = delivery.delivery.configuration.addedKeysDirectory
+    do {
+      // In PKCS#8, whatever form it came in.
+      try SigningKeyFiles(directory: directory, teamID: nil).write(description, pem: key.privatePEM())
+    } catch {
+      throw RPCError(.unavailable, "the key cannot be kept", reason: "SIGNING_KEY_NOT_KEPT", retryAfterMs: 5_000)
+    }
+    guard delivery.delivery.keys.add(.init(description: description, key: key)) else {
+      throw RPCError.exhausted(
+        "there are too many signing keys", .init(rawValue: "SIGNING_KEYS_EXHAUSTED"), limit: SigningKeys.countMax)
+    }
+    // What waited for it is sent.
+    delivery.delivery.board.bell.ring()
+    var response = CreateSigningKeyResponse()
+    response.key = description
+    return response
+  }
+
+  public func listSigningKeys(
+    _ request: ListSigningKeysRequest, context: CallContext
+  ) async throws -> ListSigningKeysResponse {
+    try context.requireAdmin()
+    var response = ListSigningKeysResponse()
+    response.keys = delivery.delivery.keys.all.map { entry in
+      var key = entry.description
+      key.tokenTime = delivery.tokens.issuedAtMs(entry.id).map { ProtoTimestamp(millisecondsSince1970: $0) }
+      return key
+    }
+    return response
+  }
+
+  public func revokeSigningKey(
+    _ request: RevokeSigningKeyRequest, context: CallContext
+  ) async throws -> RevokeSigningKeyResponse {
+    try context.requireAdmin()
+    let named = SigningKeyID(teamID: request.teamId, keyID: request.keyId)
+    if delivery.delivery.keys.isRevoked(named) { return RevokeSigningKeyResponse() }
+    let id = try find(keyID: request.keyId, teamID: request.teamId)
+    let nowMs = delivery.delivery.environment.nowMs()
+    do {
+      _ = try await delivery.store.write { transaction in
+        try transaction.execute(
+          "INSERT INTO revoked_keys (team_id, key_id, revoked_at_ms) VALUES ($1, $2, $3) ON CONFLICT (team_id, key_id) DO NOTHING",
+          [.text(id.teamID), .text(id.keyID), .integer(nowMs)])
+        try transaction.execute(
+          "DELETE FROM provider_tokens WHERE team_id = $1 AND key_id = $2", [.text(id.teamID), .text(id.keyID)])
+      }
+    } catch let failure as StoreError {
+      throw RPCError(failure)
+    }
+    delivery.delivery.keys.revoke(id)
+    SigningKeyFiles(directory: delivery.delivery.configuration.addedKeysDirectory, teamID: nil).remove(id.keyID)
+    return RevokeSigningKeyResponse()
+  }
+
+  /// The key that is meant. Throws NOT_FOUND, or INVALID_ARGUMENT when several teams have one with this id.
+  private func find(keyID: String, teamID: String) throws(RPCError) -> SigningKeyID {
+    let ids = delivery.delivery.keys.ids(keyID: keyID).filter { teamID.isEmpty || $0.teamID == teamID }
+    guard let id = ids.first else {
+      throw RPCError.missing("signing key", keyID, field: "keyId", .signingKeyNotFound)
+    }
+    guard ids.count == 1 else {
+      throw RPCError.invalidField("teamId", "must be given: several teams have a key with this id", reason: "REQUIRED")
+    }
+    return id
+  }
+
+  private static func check(_ key: SigningKey, _ violations: inout Violations) {
+    for (text, field) in [(key.teamId, "key.teamId"), (key.keyId, "key.keyId")]
+    where !ProviderTokenRules.isIdentifier(text) {
+      violations.add(field, "must be ten upper-case letters and digits", .idInvalid)
+    }
+    for (patterns, field) in [(key.environments, "key.environments"), (key.apps, "key.apps")] {
+      if patterns.count > patternsMax {
+        violations.add(field, "must have at most \(patternsMax) entries", .tooMany)
+      }
+      for (index, pattern) in patterns.prefix(patternsMax).enumerated() {
+        let name = pattern.hasSuffix(".*") ? String(pattern.dropLast(2)) : pattern
+        if !Topic.isBundleID(name) {
+          violations.add("\(field)[\(index)]", "must be letters, digits, dots and hyphens", .idInvalid)
+        }
+      }
+    }
+  }
+}

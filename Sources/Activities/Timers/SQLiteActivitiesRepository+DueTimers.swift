@@ -1,0 +1,155 @@
+import CampanileAPI
+import CampanileCodec
+import CampanileRPC
+import CampanileService
+import CampanileStore
+
+/// What happens at a time. Each timer's row goes in the transaction of its effect, so that it happens once, whenever the process
+/// ends.
+extension SQLiteActivitiesRepository {
+  func dueTimers(nowMs: Int64, rowsMax: Int) throws -> [DueTimer] {
+    try readSingle { transaction in
+      try transaction.query(TimerTable.dueSQL, [.integer(nowMs), .int(rowsMax)], rowsMax: rowsMax, TimerTable.due)
+        .compactMap { $0 }
+    }
+  }
+
+  func nextTimerMs() throws -> Int64? {
+    try readSingle { try $0.queryOne(TimerTable.nextSQL) { try $0.integerIfPresent(0) }.flatMap { $0 } }
+  }
+
+  /// Does what a timer says, unless it was changed since it was read.
+  func run(_ timer: DueTimer, _ transaction: WriteTransaction) throws {
+    let taken = try transaction.execute(
+      TimerTable.takeSQL,
+      [.text(timer.user), .text(timer.activityID), .integer(timer.kind.rawValue), .integer(timer.dueMs)])
+    guard taken > 0 else { return }
+    let found = try transaction.queryOne(
+      ActivityRow.oneSQL, [.text(timer.user), .text(timer.activityID)], ActivityRow.activity)
+    guard let activity = found, activity.isLive else { return }
+    switch timer.kind {
+    case .start: try startScheduled(activity, transaction)
+    case .end: try endScheduled(activity, transaction)
+    case .expire: try expire(activity, transaction)
+    case .timeOver:
+      guard case .timer(let state) = activity.driver else { return }
+      var machine = TimerMachine(state)
+      let action = try machine.handle(.timeOver, atMs: max(clockMs(), timer.dueMs))
+      try drive(activity, .timer(machine.state), machine.content(policy.dates(of: activity.app)), action, transaction)
+    case .waitingOver:
+      guard case .room(let state) = activity.driver else { return }
+      var machine = RoomMachine(state)
+      let action = machine.handle(.waitingOver, atMs: max(clockMs(), timer.dueMs))
+      try drive(activity, .room(machine.state), machine.content(policy.dates(of: activity.app)), action, transaction)
+    }
+  }
+
+  /// Puts a timer off that could not be run, so that it does not stand before the others.
+  func putOff(_ timer: DueTimer, toMs: Int64) async throws {
+    _ = try await storeWrite { transaction in
+      try transaction.execute(
+        TimerTable.setSQL,
+        [.text(timer.user), .text(timer.activityID), .integer(timer.kind.rawValue), .integer(toMs)])
+    }
+  }
+
+  private func drive(
+    _ activity: StoredActivity, _ driver: ActivityDriver, _ content: String, _ action: DriverAction,
+    _ transaction: WriteTransaction
+  ) throws {
+    guard let change = ActivityChange(action, driver: driver, content: content) else { return }
+    _ = try apply(change, to: activity, transaction)
+  }
+
+  private func startScheduled(_ old: StoredActivity, _ transaction: WriteTransaction) throws {
+    guard old.status == .scheduled else { return }
+    let nowMs = clockMs()
+    let start = try StartRow.find(id: old.id, user: old.user, transaction)
+    var activity = old
+    activity.version += 1
+    activity.startMs = nowMs
+    activity.expireMs = nowMs + Self.lifetimeMs
+    activity.apsTimestamp = PushClock.next(after: old.apsTimestamp, nowMs: nowMs)
+    let tokens: [TokenRow]
+    let payload: [UInt8]
+    do {
+      tokens = try startTokens(activity, start, transaction)
+      payload = try startPayload(activity, start)
+    } catch is RPCError {
+      _ = try end(old, .init(reason: .startFailed, dismissal: .immediate), transaction)
+      return
+    }
+    activity.status = activity.channelID.isEmpty ? .starting : .active
+    try ActivityRow.writeLife(activity, transaction)
+    try setTimer(.expire, activity, dueMs: activity.expireMs, transaction)
+    try push(payload, startOf: activity, to: tokens, nil, transaction)
+    try transaction.log(.started, activity, atMs: nowMs, board)
+  }
+
+  private func endScheduled(_ activity: StoredActivity, _ transaction: WriteTransaction) throws {
+    let json = try transaction.queryOne(Self.endSQL, [.text(activity.user), .text(activity.id)]) { try $0.text(0) }
+    var change = ActivityChange(staleMs: activity.staleMs, end: .init(reason: .requested, dismissal: .automatic))
+    if let json {
+      do throws(ProtoJSONError) {
+        let request = try EndActivityRequest(
+          jsonUTF8: Array(json.utf8), options: JSONDecodingOptions(ignoreUnknownFields: true))
+        change.contentState = request.contentState
+        change.alert = request.alert
+        if let dismissal = request.dismissalTime?.millisecondsSince1970 {
+          change.end = .init(reason: .requested, dismissal: .at(dismissal))
+        }
+      } catch {
+        throw StoreError(.corrupt, "a scheduled end cannot be read: \(error.reason)")
+      }
+    }
+    _ = try apply(change, to: activity, transaction)
+  }
+
+  /// After 8 h: ends an activity, or starts it anew on the devices.
+  private func expire(_ old: StoredActivity, _ transaction: WriteTransaction) throws {
+    let nowMs = clockMs()
+    let start = old.renews ? try StartRow.find(id: old.id, user: old.user, transaction) : StartContent()
+    var activity = old
+    activity.apsTimestamp = PushClock.next(after: old.apsTimestamp, nowMs: nowMs)
+    let lastTimestamp = activity.apsTimestamp
+    activity.apsTimestamp = PushClock.next(after: lastTimestamp, nowMs: nowMs)
+    guard old.renews, start.isComplete, let tokens = try? startTokens(activity, start, transaction),
+      let payload = try? startPayload(activity, start)
+    else {
+      _ = try end(old, .init(reason: .expired, dismissal: .automatic), transaction)
+      return
+    }
+    var goodbye = activity
+    goodbye.apsTimestamp = lastTimestamp
+    let change = ActivityChange(
+      staleMs: old.staleMs, priority: .high, end: .init(reason: .expired, dismissal: .immediate))
+    if old.status == .active, old.channelID.isEmpty {
+      try push(self.payload(change, of: goodbye, nowMs: nowMs), .end, of: goodbye, change, transaction)
+    }
+    try releaseTokens(of: old, nowMs: nowMs, transaction)
+    activity.version += 1
+    activity.tokenIDs = []
+    activity.generation += 1
+    activity.startMs = nowMs
+    activity.expireMs = nowMs + Self.lifetimeMs
+    activity.status = activity.channelID.isEmpty ? .starting : .active
+    try ActivityRow.writeLife(activity, transaction)
+    try setTimer(.expire, activity, dueMs: activity.expireMs, transaction)
+    try push(payload, startOf: activity, to: tokens, nil, transaction)
+    try transaction.log(.updated, activity, atMs: nowMs, board)
+  }
+}
+
+extension ActivityChange {
+  /// What a driver's action comes to; nil when nothing changes.
+  init?(_ action: DriverAction, driver: ActivityDriver, content: String) {
+    self.init(contentState: ProtoStruct(verified: content), driver: driver)
+    switch action {
+    case .keep: return nil
+    case .update: break
+    case .end(let reason, let dismissal):
+      end = End(reason: reason, dismissal: dismissal)
+      priority = .high
+    }
+  }
+}

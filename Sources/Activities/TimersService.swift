@@ -1,0 +1,78 @@
+public import CampanileAPI
+import CampanileCodec
+public import CampanileRPC
+import CampanileService
+
+/// Serves `campanile.activities.v1.TimersService`: activities whose state a timer makes. Everything belongs to the calling
+/// user.
+public struct TimersService: TimersServiceProtocol {
+  let repository: any ActivitiesRepository
+  let policy: ActivitiesPolicy
+
+  public func startTimer(_ request: StartTimerRequest, context: CallContext) async throws -> StartTimerResponse {
+    let user = try context.requireUser()
+    let nowMs = repository.clockMs()
+    let common = StartRules.Common(
+      id: request.activityId, app: request.app, environment: request.environment, origin: request.origin,
+      attributesType: request.attributesType, attributes: request.attributes, alert: request.alert,
+      installationID: request.installationId, requestID: request.requestId)
+    var violations = Violations()
+    StartRules.check(common, policy, &violations)
+    let state = DriverRules.timer(request, nowMs: nowMs, &violations)
+    try violations.check()
+    let content = TimerMachine(state).content(policy.dates(of: request.app))
+    var draft = try StartRules.draft(
+      common, content: ProtoStruct(verified: content), context: context, policy: policy)
+    draft.driver = .timer(state)
+    var unnamed = request
+    unnamed.requestId = ""
+    let repeatable = try RepeatableRequest(
+      request.requestId, unnamed, method: TimersServiceMethods.startTimer, user: user)
+    var response = StartTimerResponse()
+    response.activity = try await repository.start(draft, user: user, repeatable: repeatable)
+    return response
+  }
+
+  public func pauseTimer(_ request: PauseTimerRequest, context: CallContext) async throws -> PauseTimerResponse {
+    var response = PauseTimerResponse()
+    response.activity = try await handle(.pause, request.activityId, context)
+    return response
+  }
+
+  public func resumeTimer(_ request: ResumeTimerRequest, context: CallContext) async throws -> ResumeTimerResponse {
+    var response = ResumeTimerResponse()
+    response.activity = try await handle(.resume, request.activityId, context)
+    return response
+  }
+
+  public func stopTimer(_ request: StopTimerRequest, context: CallContext) async throws -> StopTimerResponse {
+    var response = StopTimerResponse()
+    response.activity = try await handle(.stop, request.activityId, context)
+    return response
+  }
+
+  public func completeTimer(
+    _ request: CompleteTimerRequest, context: CallContext
+  ) async throws -> CompleteTimerResponse {
+    var response = CompleteTimerResponse()
+    response.activity = try await handle(.complete, request.activityId, context)
+    return response
+  }
+
+  private func handle(_ event: TimerMachine.Event, _ id: String, _ context: CallContext) async throws -> Activity {
+    let user = try context.requireUser()
+    let policy = policy
+    let traceParent = context.traceParent
+    return try await repository.change(id, user: user) { activity, nowMs in
+      guard case .timer(let state) = activity.driver else {
+        throw RPCError.precondition("activityId", "the activity shows no timer", .activityNoTimer)
+      }
+      var machine = TimerMachine(state)
+      let action = try machine.handle(event, atMs: nowMs)
+      let content = machine.content(policy.dates(of: activity.app))
+      var change = ActivityChange(action, driver: .timer(machine.state), content: content)
+      change?.traceParent = traceParent
+      return change
+    }.message
+  }
+}

@@ -1,0 +1,77 @@
+public import CampanileAPI
+import CampanileCodec
+public import CampanileRPC
+import CampanileService
+
+/// Serves `campanile.activities.v1.UnreadService`: activities that show a user's unread notifications, and pushes of single
+/// ones.
+public struct UnreadService: UnreadServiceProtocol {
+  /// Items of a summary at most; more than can be shown are of no use.
+  static let itemsMax = 100
+
+  let repository: any ActivitiesRepository
+  let policy: ActivitiesPolicy
+
+  public func startUnreadActivity(
+    _ request: StartUnreadActivityRequest, context: CallContext
+  ) async throws -> StartUnreadActivityResponse {
+    let user = try context.requireUser()
+    let common = StartRules.Common(
+      id: request.activityId, app: request.app, environment: request.environment, origin: request.origin,
+      attributesType: request.attributesType, attributes: request.attributes, alert: request.alert,
+      installationID: request.installationId, requestID: request.requestId, renews: request.renews)
+    var violations = Violations()
+    StartRules.check(common, policy, &violations)
+    if request.itemsMax != 0, !UnreadRenderer.itemsMaxRange.contains(request.itemsMax) {
+      violations.add("itemsMax", "must be 1 to 5, or 0 for \(UnreadRenderer.itemsMaxDefault)", .outOfRange)
+    }
+    try violations.check()
+    var state = UnreadState()
+    state.itemsMax = request.itemsMax == 0 ? UnreadRenderer.itemsMaxDefault : request.itemsMax
+    // The repository fills in the newest summary.
+    var draft = try StartRules.draft(common, content: ProtoStruct(), context: context, policy: policy)
+    draft.driver = .unread(state)
+    var unnamed = request
+    unnamed.requestId = ""
+    let repeatable = try RepeatableRequest(
+      request.requestId, unnamed, method: UnreadServiceMethods.startUnreadActivity, user: user)
+    var response = StartUnreadActivityResponse()
+    response.activity = try await repository.start(draft, user: user, repeatable: repeatable)
+    return response
+  }
+
+  public func putUnreadSummary(
+    _ request: PutUnreadSummaryRequest, context: CallContext
+  ) async throws -> PutUnreadSummaryResponse {
+    try context.requireOperator()
+    var violations = Violations()
+    violations.text(request.userId, "userId", max: AlertDraft.textMax, isRequired: true)
+    if let summary = request.summary {
+      if summary.notifications.count > Self.itemsMax {
+        violations.add("summary.notifications", "must have at most \(Self.itemsMax) entries", .tooMany)
+      }
+    } else {
+      violations.add("summary", "must be given", .required)
+    }
+    if request.sequence <= 0 { violations.add("sequence", "must be above 0", .outOfRange) }
+    try violations.check()
+    var response = PutUnreadSummaryResponse()
+    let (isNew, count) = try await repository.put(
+      request.summary ?? UnreadSummary(), sequence: request.sequence, user: request.userId)
+    response.accepted = isNew
+    response.activityCount = Int32(clamping: count)
+    return response
+  }
+
+  public func sendAlert(_ request: SendAlertRequest, context: CallContext) async throws -> SendAlertResponse {
+    try context.requireOperator()
+    let draft = try AlertDraft(request, traceParent: context.traceParent, nowMs: repository.clockMs())
+    var response = SendAlertResponse()
+    if let ids = try await repository.send(draft) {
+      response.apnsIds = ids
+    } else {
+      response.repeatedAlert = true
+    }
+    return response
+  }
+}

@@ -1,0 +1,101 @@
+private import COpenSSL
+import Synchronization
+
+/// A private key on P-256 that signs with ECDSA and SHA-256 (`ES256`, RFC 7518 section 3.4). Threads may share it.
+///
+/// It does not show itself: printing, dumping or mirroring it gives `[redacted]`.
+public final class ES256PrivateKey: Sendable, CustomStringConvertible, CustomReflectable {
+  /// The contexts of OpenSSL for a signature and its digest, used by one signature at a time. Making them costs as much as a
+  /// tenth of a signature.
+  private struct Context: @unchecked Sendable {
+    // `@unchecked`: whoever has taken it out of `idle` is its only user.
+    let pointer: OpaquePointer
+    let digest: OpaquePointer
+
+    func free() {
+      EVP_PKEY_CTX_free(pointer)
+      EVP_MD_CTX_free(digest)
+    }
+  }
+
+  private static let idleMax = 8
+
+  private let key: PEMKey
+  private let idle = Mutex<[Context]>([])
+  /// The other half.
+  public let publicKey: ES256PublicKey
+
+  /// The key of a PKCS#8 (Apple's `.p8`) or SEC 1 text in PEM. `source` is what messages call it, such as the file's path.
+  ///
+  /// Throws `keyMalformed`, `keyEncrypted` or `keyUnsupported`; the message names `source` and nothing of the key.
+  public convenience init(pem: [UInt8], source: String) throws(CryptoError) {
+    try self.init(key: try PEMKey.privateKey(pem, source: source))
+  }
+
+  /// The key of a file. Throws as `KeyFile.read` and as above.
+  public convenience init(path: String) throws(CryptoError) {
+    try self.init(pem: try KeyFile.read(path), source: path)
+  }
+
+  /// A new random key.
+  public static func generate() throws(CryptoError) -> ES256PrivateKey {
+    try ES256PrivateKey(key: try PEMKey.generate())
+  }
+
+  private init(key: PEMKey) throws(CryptoError) {
+    self.key = key
+    publicKey = try ES256PublicKey(pem: try key.spki(), source: "the public part")
+  }
+
+  deinit {
+    for context in idle.withLock({ $0 }) { context.free() }
+  }
+
+  /// The key as PKCS#8 in PEM, for a private file.
+  public func privatePEM() throws(CryptoError) -> [UInt8] { try key.pkcs8() }
+
+  /// Signs the SHA-256 of `message`. Throws `signatureFailed` when OpenSSL has no memory or no randomness.
+  public func sign(_ message: [UInt8]) throws(CryptoError) -> ES256Signature {
+    let context = try takeContext()
+    defer { giveBack(context) }
+    let digested = message.withUnsafeBytes { raw in
+      Result { () throws(CryptoError) in try SHA256.digest(raw, in: context.digest) }
+    }
+    let digest = try digested.get()
+    var sizeBytes = ES256Signature.derSizeBytesMax
+    let signature = withUnsafeTemporaryAllocation(byteCount: sizeBytes, alignment: 1) { buffer -> ES256Signature? in
+      let start = buffer.baseAddress?.assumingMemoryBound(to: UInt8.self)
+      let made = digest.withUnsafeBytes { digest in
+        EVP_PKEY_sign(
+          context.pointer, start, &sizeBytes, digest.baseAddress?.assumingMemoryBound(to: UInt8.self), digest.count)
+      }
+      guard made == 1 else { return nil }
+      return ES256Signature(der: UnsafeRawBufferPointer(rebasing: buffer[..<sizeBytes]))
+    }
+    guard let signature else {
+      ERR_clear_error()
+      throw CryptoError(.signatureFailed, "OpenSSL failed to sign")
+    }
+    return signature
+  }
+
+  private func takeContext() throws(CryptoError) -> Context {
+    if let context = idle.withLock({ $0.popLast() }) { return context }
+    guard let pointer = EVP_PKEY_CTX_new(key.pointer, nil), let digest = EVP_MD_CTX_new(),
+      EVP_PKEY_sign_init(pointer) == 1
+    else { throw CryptoError(.signatureFailed, "OpenSSL has no memory to sign") }
+    return Context(pointer: pointer, digest: digest)
+  }
+
+  private func giveBack(_ context: Context) {
+    let isKept = idle.withLock { idle in
+      guard idle.count < Self.idleMax else { return false }
+      idle.append(context)
+      return true
+    }
+    if !isKept { context.free() }
+  }
+
+  public var description: String { "ES256PrivateKey([redacted])" }
+  public var customMirror: Mirror { Mirror(self, children: []) }
+}

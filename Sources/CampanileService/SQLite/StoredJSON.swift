@@ -1,0 +1,27 @@
+public import CampanileCodec
+public import CampanileStore
+
+/// Reads the messages that a service keeps as ProtoJSON, maybe written by an older or a newer program.
+public enum StoredJSON {
+  /// Throws a `StoreError` of the code `corrupt` that names `what`.
+  public static func message<M: ProtoMessage>(
+    _ type: M.Type, _ bytes: UnsafeRawBufferPointer, _ what: String
+  ) throws(StoreError) -> M {
+    do throws(ProtoJSONError) {
+      return try M(jsonUTF8: bytes, options: .init(ignoreUnknownFields: true))
+    } catch {
+      throw StoreError(.corrupt, "\(what) cannot be read: \(error.reason)")
+    }
+  }
+
+  public static func message<M: ProtoMessage>(_ type: M.Type, _ bytes: [UInt8], _ what: String) throws -> M {
+    try bytes.withUnsafeBytes { try message(type, $0, what) }
+  }
+
+  /// The message in a column of text or blob.
+  public static func message<M: ProtoMessage>(
+    _ type: M.Type, _ row: borrowing SQLRow, _ column: Int, _ what: String
+  ) throws -> M {
+    try row.withBytes(column) { try message(type, $0, what) }
+  }
+}

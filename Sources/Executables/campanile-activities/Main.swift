@@ -1,0 +1,115 @@
+import Activities
+import CampanileRPC
+import CampanileRuntime
+import CampanileService
+import CampanileStore
+import Logging
+
+/// `campanile-activities`: Live Activities, push tokens, and their delivery through APNs.
+@main
+enum Main {
+  private static let apnsEndpoint = "apns-endpoint"
+  private static let apnsTrust = "apns-trust"
+  private static let signingKeysDir = "signing-keys-dir"
+  private static let signingTeamID = "signing-team-id"
+  private static let contentStateDates = "content-state-dates"
+  private static let updateSpacingMs = "update-spacing-ms"
+  private static let notificationsAddress = "notifications-address"
+  private static let activitiesMax = "activities-per-user-max"
+  private static let tokensMax = "tokens-per-user-max"
+  private static let changesMax = "watch-changes-max"
+  private static let changeAgeHours = "watch-change-age-hours"
+  private static let userWatchesMax = "watches-per-user-max"
+  private static let watchesMax = "watches-max"
+
+  static func main() async {
+    let settings: [Setting] = [
+      .list(
+        apnsEndpoint, default: [], maximumCount: 32,
+        help: "other APNs servers than Apple's, ENVIRONMENT=HOST:PORT each; a new ENVIRONMENT adds one"),
+      .path(apnsTrust, help: "PEM file of the certificates that APNs' servers are trusted by; by default the system's"),
+      .path(
+        signingKeysDir,
+        help: "directory of .p8 signing keys, each named AuthKey_KEYID.p8 or with a KEYID.json beside it"),
+      .string(signingTeamID, help: "team id of signing keys without a description"),
+      .list(
+        contentStateDates, default: [], maximumCount: 1024,
+        help: "how apps read dates, APP=foundation|unix|iso8601 each; others read foundation, seconds since 2001"),
+      .int(
+        updateSpacingMs, default: 1000, in: 0...60_000,
+        help: "least time between two updates of an activity; of those between only the last is pushed"),
+      .string(
+        notificationsAddress, default: "",
+        help: "HOST:PORT of campanile-notifications, which is told what became of its pushes; empty tells nobody"),
+      .int(activitiesMax, default: 1000, in: 1...100_000, help: "live activities a user may have"),
+      .int(tokensMax, default: 1000, in: 1...100_000, help: "tokens a user may have"),
+      .int(changesMax, default: 1_000_000, in: 1000...100_000_000, help: "changes kept for watches to resume from"),
+      .int(changeAgeHours, default: 168, in: 1...8760, help: "how long changes are kept for watches"),
+      .int(userWatchesMax, default: 100, in: 1...10_000, help: "watches a user may have open"),
+      .int(watchesMax, default: 10_000, in: 1...1_000_000, help: "watches that may be open in all"),
+    ]
+    let specification = ServiceSpecification(
+      name: "campanile-activities", defaultPort: 7402, settings: settings + ServiceLinkSettings.all)
+    await ServiceMain.main(specification) { context in try await open(context) }
+  }
+
+  private static func open(_ context: ServiceContext) async throws -> ServiceComponents {
+    let logger = context.logger
+    let clock = ContinuousClock()
+    let start = clock.now
+    let notifications = try ServiceLinkSettings.client(notificationsAddress, context.settings)
+    let component = try await ActivitiesComponent(
+      try configuration(context.settings), group: context.eventLoopGroup,
+      environment: .init(
+        nowMs: { WallClock.nowMs() },
+        steadyMs: {
+          let (seconds, attoseconds) = (clock.now - start).components
+          return seconds * 1_000 + attoseconds / 1_000_000_000_000_000
+        },
+        log: { logger.warning("\($0)") }), reporter: notifications.map { DeliveryReporter($0) })
+    var components = ServiceComponents(rpcServices: component.services)
+    components.backgroundServices = [
+      PeriodicService("maintenance", intervalMs: 60_000, logger: logger) {
+        try await component.maintain(nowMs: WallClock.nowMs())
+      },
+      PeriodicService("timers", intervalMs: 1, logger: logger) { await component.runTimers() },
+      PeriodicService("delivery", intervalMs: 1, logger: logger) { await component.runDelivery() },
+    ]
+    if notifications != nil {
+      components.backgroundServices.append(
+        PeriodicService("reports", intervalMs: 1, logger: logger) { await component.runReports() })
+    }
+    components.beginDrain = { component.endWatches() }
+    components.close = {
+      await notifications?.close()
+      await component.close()
+    }
+    return components
+  }
+
+  private static func configuration(_ settings: Settings) throws -> ActivitiesConfiguration {
+    let dataDir = try settings.string(CommonSettings.dataDir)
+    var store = StoreConfiguration(path: "\(dataDir)/activities.sqlite")
+    store.durability = try settings.string(CommonSettings.durability) == "normal" ? .normal : .full
+    var configuration = ActivitiesConfiguration(store: store, addedKeysDirectory: "\(dataDir)/signing-keys")
+    try configuration.setEndpoints(try settings.list(apnsEndpoint))
+    configuration.trustFile = try settings.optionalString(apnsTrust)
+    configuration.signingKeysDirectory = try settings.optionalString(signingKeysDir)
+    configuration.teamID = try settings.optionalString(signingTeamID)
+    configuration.updateSpacingMs = Int64(try settings.int(updateSpacingMs))
+    configuration.limits.activitiesPerUserMax = try settings.int(activitiesMax)
+    configuration.limits.tokensPerUserMax = try settings.int(tokensMax)
+    configuration.limits.watchesPerUserMax = try settings.int(userWatchesMax)
+    configuration.limits.watchesMax = try settings.int(watchesMax)
+    configuration.retention.rowsMax = Int64(try settings.int(changesMax))
+    configuration.retention.ageMaxMs = Int64(try settings.int(changeAgeHours)) * 3_600_000
+    let (formats, invalid) = ContentDates.parse(try settings.list(contentStateDates))
+    if let invalid {
+      throw ConfigurationError(
+        code: .invalidValue, key: contentStateDates,
+        message: "--\(contentStateDates): \(invalid) is not APP=foundation, APP=unix or APP=iso8601")
+    }
+    configuration.contentDates = formats
+    return configuration
+  }
+}

@@ -1,0 +1,256 @@
+import CampanileAPI
+import CampanileCodec
+import CampanileCrypto
+import CampanileRPC
+import Foundation
+import Testing
+
+@testable import Activities
+
+/// The operator's calls: the ledger, dead letters, statistics and signing keys.
+@Suite struct DeliveryServiceTests {
+  private func with(_ body: (DeliveryHarness, PushDeliveryService, SigningService) async throws -> Void) async throws {
+    let harness = try DeliveryHarness()
+    let clock = harness.clock
+    let service = PushDeliveryService(
+      store: harness.store, clockMs: { clock.nowMs }, board: harness.delivery.board, limits: ActivitiesLimits())
+    do {
+      try await body(harness, service, SigningService(delivery: harness.running))
+    } catch {
+      await harness.remove()
+      throw error
+    }
+    await harness.remove()
+  }
+
+  private func context(scopes: [String] = ["admin"]) -> CallContext {
+    CallContext(
+      method: PushDeliveryServiceMethods.getPush, principal: Principal(kind: .user, id: "operator", scopes: scopes))
+  }
+
+  @Test func aPushIsFollowedFromTheQueueToTheLedger() async throws {
+    try await with { harness, service, _ in
+      var order = harness.order("a1")
+      order.traceParent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+      let id = try await harness.enqueue(order)[0]
+      var request = GetPushRequest()
+      request.apnsId = id
+      #expect(try await service.getPush(request, context: context()).push?.status == .waiting)
+      let sent = try #require(try await harness.send().first)
+      #expect(try await service.getPush(request, context: context()).push?.status == .sending)
+      harness.clock.advance(25)
+      harness.sender.answer(sent, status: 200)
+      _ = try await harness.send()
+      let push = try #require(try await service.getPush(request, context: context()).push)
+      #expect(push.status == .accepted)
+      #expect(push.action == .update)
+      #expect(push.httpStatus == 200)
+      #expect(push.attemptCount == 1)
+      #expect(push.latencyMs == 25)
+      #expect(push.priority == 10)
+      #expect(push.app == DeliveryHarness.app)
+      #expect(push.traceId == "0af7651916cd43dd8448eb211c80319c")
+      request.apnsId = "none"
+      let missing = await #expect(throws: RPCError.self) { try await service.getPush(request, context: self.context()) }
+      #expect(missing?.reason == "PUSH_NOT_FOUND")
+    }
+  }
+
+  @Test func pushesAreListedNewestFirst() async throws {
+    try await with { harness, service, _ in
+      var ids: [String] = []
+      for index in 0..<5 {
+        ids += try await harness.enqueue(harness.order("a\(index % 2)", .alert))
+        harness.sender.answer(try #require(try await harness.send().first), status: 200)
+      }
+      _ = try await harness.send()
+      var request = ListPushesRequest()
+      request.pageSize = 2
+      var found: [String] = []
+      repeat {
+        let page = try await service.listPushes(request, context: context())
+        found += page.pushes.map(\.apnsId)
+        request.pageToken = page.nextPageToken
+      } while !request.pageToken.isEmpty
+      #expect(found == ids.reversed())
+      var ofActivity = ListPushesRequest()
+      ofActivity.activityId = "a1"
+      #expect(try await service.listPushes(ofActivity, context: context()).pushes.map(\.apnsId) == [ids[3], ids[1]])
+      var ofUser = ListPushesRequest()
+      ofUser.userId = "u1"
+      #expect(try await service.listPushes(ofUser, context: context()).pushes.count == 5)
+      ofUser.activityId = "a1"
+      await #expect(throws: RPCError.self) { try await service.listPushes(ofUser, context: self.context()) }
+    }
+  }
+
+  @Test func deadLettersAreReplayedUnderTheirIds() async throws {
+    try await with { harness, service, _ in
+      let id = try await harness.enqueue(harness.order("a1", .alert, "x"))[0]
+      harness.sender.answer(try #require(try await harness.send().first), status: 403, "InvalidProviderToken")
+      _ = try await harness.send()
+      let listed = try await service.listDeadLetters(ListDeadLettersRequest(), context: context()).pushes
+      #expect(listed.map(\.apnsId) == [id])
+      #expect(listed.first?.reason == "InvalidProviderToken")
+      #expect(listed.first?.status == .deadLetter)
+      var request = ReplayDeadLettersRequest()
+      request.apnsIds = [id, "unknown"]
+      let response = try await service.replayDeadLetters(request, context: context())
+      #expect(response.replayedCount == 1)
+      #expect(response.unknownApnsIds == ["unknown"])
+      let again = try #require(try await harness.send().first)
+      #expect(again.id == id)
+      #expect(again.payload == Array("x".utf8))
+      harness.sender.answer(again, status: 200)
+      _ = try await harness.send()
+      var get = GetPushRequest()
+      get.apnsId = id
+      #expect(try await service.getPush(get, context: context()).push?.status == .accepted)
+      #expect(try harness.count("dead_letters") == 0)
+    }
+  }
+
+  @Test func aReplayNeverGoesBackwards() async throws {
+    try await with { harness, service, _ in
+      let id = try await harness.enqueue(harness.order("a1", .update, "old"))[0]
+      harness.sender.answer(try #require(try await harness.send().first), status: 413, "PayloadTooLarge")
+      _ = try await harness.send()
+      try await harness.enqueue(harness.order("a1", .update, "new"))
+      var request = ReplayDeadLettersRequest()
+      request.apnsIds = [id]
+      #expect(try await service.replayDeadLetters(request, context: context()).supersededCount == 1)
+      harness.clock.advance(10_000)
+      #expect(try await harness.sendTexts() == ["new"])
+      #expect(try harness.count("dead_letters") == 0)
+    }
+  }
+
+  @Test func deadLettersAreForgotten() async throws {
+    try await with { harness, service, _ in
+      let id = try await harness.enqueue(harness.order("a1", .alert))[0]
+      harness.sender.answer(try #require(try await harness.send().first), status: 400, "BadTopic")
+      _ = try await harness.send()
+      var request = DeleteDeadLettersRequest()
+      request.apnsIds = [id, id]
+      #expect(try await service.deleteDeadLetters(request, context: context()).deletedCount == 1)
+      request.apnsIds = []
+      await #expect(throws: RPCError.self) { try await service.deleteDeadLetters(request, context: self.context()) }
+    }
+  }
+
+  @Test func statisticsCountByHour() async throws {
+    try await with { harness, service, _ in
+      for index in 0..<10 {
+        try await harness.enqueue(harness.order("a\(index)"))
+        let request = try #require(try await harness.send().first)
+        harness.clock.advance(Int64(index + 1) * 10)
+        harness.sender.answer(request, status: index == 9 ? 410 : 200, index == 9 ? "Unregistered" : "")
+        _ = try await harness.send()
+      }
+      harness.clock.advance(3_600_000)
+      var request = ListPushStatisticsRequest()
+      request.app = DeliveryHarness.app
+      let hours = try await service.listPushStatistics(request, context: context()).hours
+      #expect(hours.count == 1)
+      let hour = try #require(hours.first)
+      #expect(hour.acceptedCount == 9)
+      #expect(hour.rejectedCounts == ["Unregistered": 1])
+      #expect(hour.retiredTokenCount == 1)
+      #expect((45...57).contains(hour.latencyP50Ms))
+      #expect((79...101).contains(hour.latencyP99Ms))
+      #expect((hour.hour?.seconds ?? 1) % 3_600 == 0)
+      request.app = ""
+      await #expect(throws: RPCError.self) { try await service.listPushStatistics(request, context: self.context()) }
+    }
+  }
+
+  @Test func onlyOperatorsCall() async throws {
+    try await with { _, service, signing in
+      let context = context(scopes: ["activities"])
+      await #expect(throws: RPCError.self) { try await service.getPush(GetPushRequest(), context: context) }
+      await #expect(throws: RPCError.self) { try await service.listPushes(ListPushesRequest(), context: context) }
+      await #expect(throws: RPCError.self) {
+        try await service.listDeadLetters(ListDeadLettersRequest(), context: context)
+      }
+      await #expect(throws: RPCError.self) {
+        try await service.replayDeadLetters(ReplayDeadLettersRequest(), context: context)
+      }
+      await #expect(throws: RPCError.self) {
+        try await signing.signProviderToken(SignProviderTokenRequest(), context: context)
+      }
+      await #expect(throws: RPCError.self) {
+        try await signing.createSigningKey(CreateSigningKeyRequest(), context: context)
+      }
+      await #expect(throws: RPCError.self) {
+        try await signing.listSigningKeys(ListSigningKeysRequest(), context: context)
+      }
+      await #expect(throws: RPCError.self) {
+        try await signing.revokeSigningKey(RevokeSigningKeyRequest(), context: context)
+      }
+    }
+  }
+
+  @Test func otherSendersGetTheSameToken() async throws {
+    try await with { harness, _, signing in
+      var request = SignProviderTokenRequest()
+      request.keyId = "KEY1111111"
+      let first = try await signing.signProviderToken(request, context: context())
+      try await harness.enqueue(harness.order("a1"))
+      #expect(try await harness.send().first?.authorization == "bearer " + first.token)
+      #expect(first.issueTime?.millisecondsSince1970 == harness.clock.nowMs)
+      #expect(first.renewTime?.millisecondsSince1970 == harness.clock.nowMs + 40 * 60_000)
+      request.keyId = "NONE111111"
+      let missing = await #expect(throws: RPCError.self) {
+        try await signing.signProviderToken(request, context: self.context())
+      }
+      #expect(missing?.reason == "SIGNING_KEY_NOT_FOUND")
+    }
+  }
+
+  @Test func keysAreAddedAndRevoked() async throws {
+    try await with { harness, _, signing in
+      var create = CreateSigningKeyRequest()
+      var key = SigningKey()
+      (key.keyId, key.teamId, key.apps) = ("NEWKEY1111", DeliveryHarness.team, ["com.example.new"])
+      create.key = key
+      create.privateKeyPem = String(decoding: try ES256PrivateKey.generate().privatePEM(), as: UTF8.self)
+      _ = try await signing.createSigningKey(create, context: context())
+      let keys = harness.delivery.keys
+      #expect(keys.id(app: "com.example.new", environment: "production")?.keyID == "NEWKEY1111")
+      let listed = try await signing.listSigningKeys(ListSigningKeysRequest(), context: context())
+      #expect(listed.keys.map(\.keyId) == ["KEY1111111", "NEWKEY1111"])
+      #expect(!listed.jsonString().contains("PRIVATE"))
+      let path = "\(harness.folder)/added/AuthKey_NEWKEY1111.p8"
+      let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+      #expect(mode == 0o600)
+      var revoke = RevokeSigningKeyRequest()
+      (revoke.keyId, revoke.teamId) = ("NEWKEY1111", DeliveryHarness.team)
+      _ = try await signing.revokeSigningKey(revoke, context: context())
+      _ = try await signing.revokeSigningKey(revoke, context: context())
+      #expect(keys.id(app: "com.example.new", environment: "production")?.keyID == "KEY1111111")
+      #expect(!FileManager.default.fileExists(atPath: path))
+      let again = await #expect(throws: RPCError.self) {
+        try await signing.createSigningKey(create, context: self.context())
+      }
+      #expect(again?.reason == "SIGNING_KEY_REVOKED")
+    }
+  }
+
+  @Test func badKeysAreRefusedByField() async throws {
+    try await with { _, _, signing in
+      var create = CreateSigningKeyRequest()
+      var key = SigningKey()
+      (key.keyId, key.teamId, key.apps, key.environments) = ("short", "lower12345", ["a b"], ["x/y"])
+      create.key = key
+      create.privateKeyPem = "-----BEGIN PRIVATE KEY-----\nsecret"
+      let error = await #expect(throws: RPCError.self) {
+        try await signing.createSigningKey(create, context: self.context())
+      }
+      #expect(
+        error?.fieldViolations.map(\.field) == [
+          "key.teamId", "key.keyId", "key.environments[0]", "key.apps[0]", "privateKeyPem",
+        ])
+      #expect(error?.message.contains("secret") == false)
+    }
+  }
+}

@@ -1,0 +1,199 @@
+import APNs
+import CampanileAPI
+import CampanileCrypto
+import CampanileStore
+import Foundation
+import NIOPosix
+import Synchronization
+
+@testable import Activities
+
+/// A clock that a test moves.
+final class DeliveryClock: Sendable {
+  private let value: Mutex<Int64>
+  init(_ value: Int64 = 1_700_000_000_000) { self.value = Mutex(value) }
+  var nowMs: Int64 { value.withLock { $0 } }
+  func advance(_ ms: Int64) { value.withLock { $0 += ms } }
+}
+
+/// A sender that only notes what it is given; the test says what becomes of it.
+final class FakeSender: PushSending {
+  struct State {
+    var requests: [PushRequest] = []
+    var routes: [PushRoute] = []
+    var results: [PushResult] = []
+    var free: [String: Int] = [:]
+  }
+
+  let state = Mutex(State())
+
+  func capacity(of route: PushRoute) -> PushCapacity {
+    state.withLock { PushCapacity(free: $0.free[route.keyID] ?? 100) }
+  }
+
+  func submit(_ requests: [PushRequest], to route: PushRoute) {
+    state.withLock {
+      $0.requests += requests
+      $0.routes += requests.map { _ in route }
+    }
+  }
+
+  func takeResults() -> [PushResult] {
+    state.withLock { state in
+      defer { state.results = [] }
+      return state.results
+    }
+  }
+
+  func setFree(_ count: Int, keyID: String) { state.withLock { $0.free[keyID] = count } }
+
+  /// The requests since the last call.
+  func takeRequests() -> [PushRequest] {
+    state.withLock { state in
+      defer { (state.requests, state.routes) = ([], []) }
+      return state.requests
+    }
+  }
+
+  func answer(_ request: PushRequest, _ outcome: PushOutcome) {
+    state.withLock { $0.results.append(PushResult(ticket: request.ticket, outcome: outcome)) }
+  }
+
+  func answer(_ request: PushRequest, status: Int, _ reason: String = "", timestampMs: Int64? = nil) {
+    answer(request, .answered(PushAnswer(status: status, reason: reason, timestampMs: timestampMs)))
+  }
+}
+
+/// Tokens by id: the id's UTF-8 in hexadecimal digits.
+final class FakeRegistry: PushTokenRegistry {
+  struct Retired: Hashable {
+    var id: String
+    var reason: String
+    var atMs: Int64?
+  }
+
+  struct State {
+    var gone: Set<String> = []
+    var retired: [Retired] = []
+    var registeredAtMs: Int64 = 0
+  }
+
+  let state = Mutex(State())
+
+  func token(_ id: String, in transaction: ReadTransaction) throws -> DeliveryToken? {
+    state.withLock { state in
+      guard !state.gone.contains(id) else { return nil }
+      let digits = id.utf8.map { String(format: "%02x", $0) }.joined()
+      return DeviceToken(digits).map { DeliveryToken(token: $0, registeredAtMs: state.registeredAtMs) }
+    }
+  }
+
+  func retire(_ id: String, reason: APNsReason, rejectedAtMs: Int64?, in transaction: WriteTransaction) throws -> Bool {
+    state.withLock { state in
+      state.retired.append(Retired(id: id, reason: reason.text, atMs: rejectedAtMs))
+      if let rejectedAtMs, state.registeredAtMs > rejectedAtMs { return false }
+      return state.gone.insert(id).inserted
+    }
+  }
+}
+
+/// Delivery over a real store in a folder of its own, with a fake sender and clock.
+final class DeliveryHarness: Sendable {
+  static let team = "TEAM123456"
+  static let app = "com.example.app"
+
+  let folder: String
+  let clock: DeliveryClock
+  let sender = FakeSender()
+  let registry = FakeRegistry()
+  let delivery: PushDelivery
+  let store: Store
+  let running: RunningDelivery
+
+  /// `keys` are key ids with the apps that they are for.
+  init(
+    keys: [String: [String]] = ["KEY1111111": []], folder: String? = nil, clock: DeliveryClock = DeliveryClock(),
+    limits: DeliveryLimits = DeliveryLimits()
+  ) throws {
+    let path = folder ?? NSTemporaryDirectory() + "campanile-delivery-\(UUID().uuidString)"
+    self.folder = path
+    self.clock = clock
+    var configuration = PushDelivery.Configuration(addedKeysDirectory: "\(path)/added")
+    configuration.keysDirectory = "\(path)/keys"
+    configuration.limits = limits
+    // Without chance, so that tests can tell times.
+    configuration.backoff.jitter = 0
+    if folder == nil {
+      for (keyID, apps) in keys {
+        var description = SigningKey()
+        description.keyId = keyID
+        description.teamId = Self.team
+        description.apps = apps
+        try SigningKeyFiles(directory: "\(path)/keys", teamID: nil)
+          .write(description, pem: ES256PrivateKey.generate().privatePEM())
+      }
+    }
+    let delivery = PushDelivery(
+      configuration,
+      environment: .init(
+        nowMs: { clock.nowMs }, steadyMs: { clock.nowMs }, random: { UInt64.random(in: .min ... .max) }, log: { _ in }))
+    self.delivery = delivery
+    var store = StoreConfiguration(path: "\(path)/activities.sqlite")
+    store.durability = .normal
+    store.onBegin = { delivery.board.begin() }
+    store.beforeCommit = { try delivery.board.complete($0) }
+    store.observer = { delivery.board.committed(isKept: $0.failure == nil) }
+    self.store = try Store(store, migrations: DeliveryMigrations.all)
+    running = try delivery.start(
+      store: self.store, registry: registry, group: MultiThreadedEventLoopGroup.singleton, sender: sender)
+  }
+
+  var dispatcher: PushDispatcher { running.dispatcher }
+
+  func close() async {
+    running.sender.shutDown()
+    await store.close()
+  }
+
+  func remove() async {
+    await close()
+    try? FileManager.default.removeItem(atPath: folder)
+  }
+
+  func order(
+    _ lane: String = "a1", _ kind: PushKind = .update, _ text: String = "{}", app: String = DeliveryHarness.app,
+    target: String = "t1"
+  ) -> PushOrder {
+    PushOrder(
+      lane: .activity(lane), kind: kind, userID: "u1", activityID: lane, target: .token(target), app: app,
+      environment: "production", pushType: .liveactivity, payload: Array(text.utf8), dueMs: 0)
+  }
+
+  @discardableResult
+  func enqueue(_ orders: PushOrder...) async throws -> [String] {
+    let queue = delivery.queue
+    return try await store.write { transaction in try orders.map { try queue.enqueue($0, in: transaction) } }
+  }
+
+  /// Rounds until one has nothing to do; answers what was sent.
+  func send() async throws -> [PushRequest] {
+    for _ in 0..<100 { if try await dispatcher.round() == 0 { break } }
+    return sender.takeRequests()
+  }
+
+  /// What was sent, as texts.
+  func sendTexts() async throws -> [String] { try await send().map { String(decoding: $0.payload, as: UTF8.self) } }
+
+  func count(_ table: String) throws -> Int64 {
+    try store.readSingle { try $0.queryOne("SELECT count(*) FROM \(table)") { try $0.integer(0) } } ?? -1
+  }
+
+  /// What the statistics counted in all hours.
+  func counted(_ measure: StatisticsMeasure) throws -> Int64 {
+    try store.readSingle { transaction in
+      try transaction.query("SELECT count FROM push_statistics WHERE measure = $1", [.text(measure.text)]) {
+        try $0.integer(0)
+      }
+    }.reduce(0, +)
+  }
+}

@@ -1,0 +1,266 @@
+import CampanileAPI
+import CampanileCodec
+import CampanileRPC
+import CampanileService
+import Testing
+
+@testable import Activities
+
+@Suite struct DrivenActivityTests {
+  private static let room = String(repeating: "0a", count: 24)
+
+  private static func timerRequest(_ id: String) -> StartTimerRequest {
+    var request = StartTimerRequest()
+    (request.activityId, request.app, request.environment, request.origin) = (id, app, "development", .local)
+    (request.methodName, request.sessionType, request.durationMs) = ("Run", "countdown", 600_000)
+    return request
+  }
+
+  private static func join(_ id: String = "") -> JoinRoomRequest {
+    var request = JoinRoomRequest()
+    (request.activityId, request.app, request.environment, request.origin) = (id, app, "development", .local)
+    request.roomId = room
+    return request
+  }
+
+  @Test func aTimerIsPausedResumedAndStopped() async throws {
+    let fixture = Fixture()
+    let component = try await fixture.open(dates: ["com.example.iso": .iso8601])
+    _ = try await component.timers.startTimer(Self.timerRequest("t"), context: user("anna"))
+    try await component.register(token(.activityUpdate, hex(1), activity: "t"), user("anna"))
+    fixture.advance(ms: 60_000)
+    var pause = PauseTimerRequest()
+    pause.activityId = "t"
+    let paused = try await component.timers.pauseTimer(pause, context: user("anna")).activity
+    #expect(paused?.contentState?.json.contains(#""pausedAt":791692860"#) == true)
+    let again = await failure { try await component.timers.pauseTimer(pause, context: user("anna")) }
+    #expect(again?.code == .failedPrecondition && again?.reason == "TIMER_PAUSED")
+    fixture.advance(ms: 30_000)
+    var resume = ResumeTimerRequest()
+    resume.activityId = "t"
+    let resumed = try await component.timers.resumeTimer(resume, context: user("anna")).activity
+    #expect(resumed?.contentState?.json.contains(#""totalPausedDuration":30}"#) == true)
+    let own = await failure { try await component.update("t", "{}", user("anna")) }
+    #expect(own?.reason == "ACTIVITY_DRIVEN")
+    var stop = StopTimerRequest()
+    stop.activityId = "t"
+    let stopped = try await component.timers.stopTimer(stop, context: user("anna")).activity
+    #expect(stopped?.status == .ended)
+    let end = try #require(try component.queued().last)
+    #expect(end.kind == .end && end.payload.contains(#""dismissal-date":1770000089}"#))
+    await component.close()
+  }
+
+  @Test func aTimerCompletesByItself() async throws {
+    let fixture = Fixture()
+    let component = try await fixture.open()
+    var request = Self.timerRequest("t")
+    request.completesByItself = true
+    _ = try await component.timers.startTimer(request, context: user("anna"))
+    fixture.advance(ms: 100_000)
+    var pause = PauseTimerRequest()
+    pause.activityId = "t"
+    _ = try await component.timers.pauseTimer(pause, context: user("anna"))
+    fixture.advance(ms: 3_600_000)
+    try await component.runDueTimers()
+    #expect(try await component.get("t", user("anna")).status == .active)
+    var resume = ResumeTimerRequest()
+    resume.activityId = "t"
+    _ = try await component.timers.resumeTimer(resume, context: user("anna"))
+    fixture.advance(ms: 499_999)
+    try await component.runDueTimers()
+    #expect(try await component.get("t", user("anna")).status == .active)
+    fixture.advance(ms: 1)
+    try await component.runDueTimers()
+    let done = try await component.get("t", user("anna"))
+    #expect(done.endReason == .completed && done.contentState?.json.contains(#""sessionType":"completed""#) == true)
+    await component.close()
+  }
+
+  @Test func timersAreChecked() async throws {
+    let component = try await Fixture().open()
+    var request = Self.timerRequest("t")
+    (request.sessionType, request.durationMs) = ("endless", 10)
+    let error = await failure { try await component.timers.startTimer(request, context: user("anna")) }
+    #expect(error?.fieldViolations.map(\.field) == ["sessionType", "durationMs"])
+    _ = try await component.start(local("plain"), user("anna"))
+    var pause = PauseTimerRequest()
+    pause.activityId = "plain"
+    let plain = await failure { try await component.timers.pauseTimer(pause, context: user("anna")) }
+    #expect(plain?.reason == "ACTIVITY_NO_TIMER")
+    await component.close()
+  }
+
+  @Test func aRoomHasOneActivity() async throws {
+    let fixture = Fixture()
+    let component = try await fixture.open()
+    _ = try await component.rooms.joinRoom(Self.join("one"), context: user("anna"))
+    let second = try await component.rooms.joinRoom(Self.join("two"), context: user("anna")).activity
+    #expect(try await component.get("one", user("anna")).endReason == .replaced)
+    #expect(second?.room?.phase == "waiting")
+    var peer = ReportPeerRequest()
+    (peer.app, peer.roomId, peer.connected) = (app, Self.room, true)
+    let connected = try await component.rooms.reportPeer(peer, context: user("anna")).activity
+    #expect(connected?.contentState?.json.contains("#34C759") == true)
+    let version = connected?.etag
+    #expect(try await component.rooms.reportPeer(peer, context: user("anna")).activity?.etag == version)
+    peer.connected = false
+    let waiting = try await component.rooms.reportPeer(peer, context: user("anna")).activity
+    #expect(waiting?.contentState?.json.contains("#F7C948") == true)
+    // Nobody else's, and nothing without an activity.
+    #expect(try await component.rooms.reportPeer(peer, context: user("bruno")).activity == nil)
+    var leave = LeaveRoomRequest()
+    (leave.app, leave.roomId) = (app, Self.room)
+    #expect(try await component.rooms.leaveRoom(leave, context: user("anna")).activity?.status == .ended)
+    #expect(try await component.rooms.leaveRoom(leave, context: user("anna")).activity == nil)
+    await component.close()
+  }
+
+  @Test func disconnectingEndsAllRooms() async throws {
+    let component = try await Fixture().open()
+    for digit in ["a", "b", "c"] {
+      var join = Self.join(digit)
+      join.roomId = String(repeating: digit, count: 48)
+      _ = try await component.rooms.joinRoom(join, context: user("anna"))
+    }
+    _ = try await component.start(local("other"), user("anna"))
+    var request = DisconnectRoomsRequest()
+    request.app = app
+    #expect(try await component.rooms.disconnectRooms(request, context: user("anna")).endedCount == 3)
+    #expect(try await component.get("other", user("anna")).status == .active)
+    var join = Self.join()
+    join.roomId = "ABC"
+    let bad = await failure { try await component.rooms.joinRoom(join, context: user("anna")) }
+    #expect(bad?.reason == "ROOM_ID_INVALID")
+    await component.close()
+  }
+
+  @Test func aRoomWaitsAsLongAsItMay() async throws {
+    let fixture = Fixture()
+    let component = try await fixture.open()
+    var join = Self.join("w")
+    join.waitingMinutesMax = 30
+    _ = try await component.rooms.joinRoom(join, context: user("anna"))
+    var peer = ReportPeerRequest()
+    (peer.app, peer.roomId, peer.connected) = (app, Self.room, true)
+    fixture.advance(ms: 29 * 60_000)
+    _ = try await component.rooms.reportPeer(peer, context: user("anna"))
+    fixture.advance(ms: 60 * 60_000)
+    try await component.runDueTimers()
+    #expect(try await component.get("w", user("anna")).status == .active)
+    peer.connected = false
+    _ = try await component.rooms.reportPeer(peer, context: user("anna"))
+    fixture.advance(ms: 30 * 60_000)
+    try await component.runDueTimers()
+    #expect(try await component.get("w", user("anna")).endReason == .waitedTooLong)
+    await component.close()
+  }
+
+  private static func summary(_ count: Int32, _ titles: [String]) -> UnreadSummary {
+    var summary = UnreadSummary()
+    summary.unreadCount = count
+    summary.notifications = titles.map { title in
+      var item = UnreadItem()
+      (item.id, item.title, item.bucketId) = ("n-\(title)", title, "b")
+      return item
+    }
+    return summary
+  }
+
+  private static func put(_ component: ActivitiesComponent, _ summary: UnreadSummary, _ sequence: Int64) async throws
+    -> PutUnreadSummaryResponse
+  {
+    var request = PutUnreadSummaryRequest()
+    (request.userId, request.summary, request.sequence) = ("anna", summary, sequence)
+    return try await component.unread.putUnreadSummary(request, context: program)
+  }
+
+  @Test func theUnreadSummaryIsShown() async throws {
+    let component = try await Fixture().open()
+    #expect(try await Self.put(component, Self.summary(1, ["first"]), 10).accepted)
+    var start = StartUnreadActivityRequest()
+    (start.activityId, start.app, start.environment, start.origin) = ("u", app, "development", .local)
+    start.itemsMax = 2
+    let started = try await component.unread.startUnreadActivity(start, context: user("anna")).activity
+    #expect(started?.contentState?.json.contains("n-first") == true && started?.unread?.sequence == 10)
+    try await component.register(token(.activityUpdate, hex(1), activity: "u"), user("anna"))
+    let put = try await Self.put(component, Self.summary(3, ["third", "second", "first"]), 12)
+    #expect(put.accepted && put.activityCount == 1)
+    let shown = try await component.get("u", user("anna")).contentState?.json ?? ""
+    #expect(shown.contains("n-third") && shown.contains("n-second") && !shown.contains("n-first"))
+    #expect(shown.contains(#""unreadCount":3"#))
+    // An older one never overwrites it, nor does a repeat.
+    #expect(try await !Self.put(component, Self.summary(0, []), 11).accepted)
+    #expect(try await !Self.put(component, Self.summary(0, []), 12).accepted)
+    #expect(try await component.get("u", user("anna")).contentState?.json == shown)
+    #expect(try component.queued().count == 1)
+    await component.close()
+  }
+
+  @Test func alertsGoToDevicesOnce() async throws {
+    let component = try await Fixture().open()
+    let phone = try await component.register(token(.device, hex(1)), user("anna"))
+    var other = token(.device, hex(2))
+    other.app = "com.example.other"
+    try await component.register(other, user("anna"))
+    try await component.register(token(.device, hex(3)), user("bruno"))
+    var request = SendAlertRequest()
+    (request.userId, request.alertId, request.notificationId, request.app) = ("anna", "n1:1", "n1", app)
+    request.alert = alert()
+    request.alert?.sound = "default"
+    request.badge = 4
+    request.data = try object(#"{"bucketId": "b"}"#)
+    let sent = try await component.unread.sendAlert(request, context: program)
+    #expect(sent.apnsIds.count == 1 && !sent.repeatedAlert)
+    let push = try #require(try component.queued().first)
+    #expect(push.target == phone.id && push.pushType == "alert" && push.priority == 10)
+    #expect(
+      push.payload
+        == #"{"aps":{"alert":{"title":"Title","body":"Body"},"sound":"default","badge":4},"notificationId":"n1","data":{"bucketId": "b"}}"#
+    )
+    let again = try await component.unread.sendAlert(request, context: program)
+    #expect(again.repeatedAlert && again.apnsIds.isEmpty)
+    request.alertId = "n1:2"
+    request.app = ""
+    request.alert = nil
+    request.badge = nil
+    #expect(try await component.unread.sendAlert(request, context: program).apnsIds.count == 2)
+    let silent = try #require(try component.queued().last)
+    #expect(silent.pushType == "background" && silent.priority == 5)
+    #expect(silent.payload.hasPrefix(#"{"aps":{"content-available":1},"#))
+    request.userId = "nobody"
+    #expect(try await component.unread.sendAlert(request, context: program).apnsIds.isEmpty)
+    request.alertId = "big"
+    request.data = try object(#"{"s":"\#(String(repeating: "x", count: 5_000))"}"#)
+    let large = await failure { try await component.unread.sendAlert(request, context: program) }
+    #expect(large?.reason == "PAYLOAD_TOO_LARGE" && large?.fieldViolations.map(\.field) == ["data"])
+    await component.close()
+  }
+
+  @Test func theDebugControlsPlayARoomThrough() async throws {
+    let component = try await Fixture().open()
+    let debugging = component.debugging
+    var start = TestStartRequest()
+    (start.userId, start.app, start.environment, start.origin) = ("anna", app, "development", .local)
+    #expect(try await debugging.testStart(start, context: admin).activity?.room?.phase == "waiting")
+    var connected = TestToConnectedRequest()
+    (connected.userId, connected.app) = ("anna", app)
+    #expect(try await debugging.testToConnected(connected, context: admin).activity?.room?.phase == "connected")
+    var waiting = TestToWaitingRequest()
+    (waiting.userId, waiting.app) = ("anna", app)
+    #expect(try await debugging.testToWaiting(waiting, context: admin).activity?.room?.phase == "waiting")
+    var status = GetActivityStatusRequest()
+    (status.userId, status.app) = ("anna", app)
+    #expect(try await debugging.getActivityStatus(status, context: admin).liveCount == 1)
+    var end = TestEndRequest()
+    (end.userId, end.app) = ("anna", app)
+    #expect(try await debugging.testEnd(end, context: admin).activity?.status == .ended)
+    #expect(await failure { try await debugging.testEnd(end, context: admin) }?.code == .notFound)
+    for number in 0..<5 { _ = try await component.start(local("a\(number)"), user("anna")) }
+    var all = EndAllActivitiesRequest()
+    all.userId = "anna"
+    #expect(try await debugging.endAllActivities(all, context: admin).endedCount == 5)
+    #expect(try await debugging.getActivityStatus(status, context: admin).liveCount == 0)
+    await component.close()
+  }
+}

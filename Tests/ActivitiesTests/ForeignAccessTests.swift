@@ -1,0 +1,223 @@
+import CampanileAPI
+import CampanileCodec
+import CampanileRPC
+import CampanileService
+import Testing
+
+@testable import Activities
+
+/// Every method, called by a stranger with the ids of another user, answers exactly as for ids that nobody has.
+@Suite struct ForeignAccessTests {
+  private typealias Call = @Sendable (ActivitiesComponent, _ id: String, CallContext) async throws -> Void
+
+  /// What the calls of a kind of id have in common.
+  private struct Case: Sendable {
+    var method: MethodDescriptor
+    /// Whether `id` is a token's.
+    var isToken = false
+    var call: Call
+  }
+
+  private static let byActivity: [Case] = [
+    Case(method: ActivitiesServiceMethods.updateActivity) { component, id, context in
+      _ = try await component.update(id, "{}", context)
+    },
+    Case(method: ActivitiesServiceMethods.batchUpdateActivities) { component, id, context in
+      var request = BatchUpdateActivitiesRequest()
+      request.requests = [try update(id, "{}")]
+      let results = try await component.activities.batchUpdateActivities(request, context: context).results
+      guard case .error(let error)? = results[0].outcome else { return }
+      throw RPCError(.notFound, error.message, reason: error.reason, errorMetadata: ["field": error.field])
+    },
+    Case(method: ActivitiesServiceMethods.endActivity) { component, id, context in
+      _ = try await component.end(id, context)
+    },
+    Case(method: ActivitiesServiceMethods.getActivity) { component, id, context in
+      _ = try await component.get(id, context)
+    },
+    Case(method: ActivitiesServiceMethods.watchActivities) { component, id, context in
+      var request = WatchActivitiesRequest()
+      request.activityId = id
+      try await component.activities.watch.run(request, user: try context.requireUser()) { _ in }
+    },
+    Case(method: PushTokensServiceMethods.registerPushToken) { component, id, context in
+      try await component.register(token(.activityUpdate, hex(77), activity: id), context)
+    },
+    Case(method: PushTokensServiceMethods.getPushToken, isToken: true) { component, id, context in
+      var request = GetPushTokenRequest()
+      request.tokenId = id
+      _ = try await component.tokens.getPushToken(request, context: context)
+    },
+    Case(method: TimersServiceMethods.pauseTimer) { component, id, context in
+      var request = PauseTimerRequest()
+      request.activityId = id
+      _ = try await component.timers.pauseTimer(request, context: context)
+    },
+    Case(method: TimersServiceMethods.resumeTimer) { component, id, context in
+      var request = ResumeTimerRequest()
+      request.activityId = id
+      _ = try await component.timers.resumeTimer(request, context: context)
+    },
+    Case(method: TimersServiceMethods.stopTimer) { component, id, context in
+      var request = StopTimerRequest()
+      request.activityId = id
+      _ = try await component.timers.stopTimer(request, context: context)
+    },
+    Case(method: TimersServiceMethods.completeTimer) { component, id, context in
+      var request = CompleteTimerRequest()
+      request.activityId = id
+      _ = try await component.timers.completeTimer(request, context: context)
+    },
+  ]
+
+  /// Those that name no object of a user, or whose missing object is no error: what they do to another's is below.
+  private static let withoutID: [Case] = [
+    Case(method: ActivitiesServiceMethods.startActivity) { component, id, context in
+      _ = try await component.start(local(id), context)
+    },
+    Case(method: ActivitiesServiceMethods.listActivities) { component, _, context in
+      _ = try await component.activities.listActivities(.init(), context: context)
+    },
+    Case(method: PushTokensServiceMethods.listPushTokens) { component, _, context in
+      _ = try await component.tokens.listPushTokens(.init(), context: context)
+    },
+    Case(method: PushTokensServiceMethods.deletePushToken, isToken: true) { component, id, context in
+      var request = DeletePushTokenRequest()
+      request.tokenId = id
+      _ = try await component.tokens.deletePushToken(request, context: context)
+    },
+    Case(method: TimersServiceMethods.startTimer) { component, id, context in
+      var request = StartTimerRequest()
+      (request.activityId, request.app, request.environment, request.origin) = (id, app, "development", .local)
+      (request.sessionType, request.durationMs) = ("single", 60_000)
+      _ = try await component.timers.startTimer(request, context: context)
+    },
+    Case(method: RoomsServiceMethods.joinRoom) { component, id, context in
+      var request = JoinRoomRequest()
+      (request.activityId, request.app, request.environment, request.origin) = (id, app, "development", .local)
+      request.roomId = room
+      _ = try await component.rooms.joinRoom(request, context: context)
+    },
+    Case(method: RoomsServiceMethods.reportPeer) { component, _, context in
+      var request = ReportPeerRequest()
+      (request.app, request.roomId, request.connected) = (app, room, true)
+      _ = try await component.rooms.reportPeer(request, context: context)
+    },
+    Case(method: RoomsServiceMethods.leaveRoom) { component, _, context in
+      var request = LeaveRoomRequest()
+      (request.app, request.roomId) = (app, room)
+      _ = try await component.rooms.leaveRoom(request, context: context)
+    },
+    Case(method: RoomsServiceMethods.disconnectRooms) { component, _, context in
+      var request = DisconnectRoomsRequest()
+      request.app = app
+      _ = try await component.rooms.disconnectRooms(request, context: context)
+    },
+    Case(method: UnreadServiceMethods.startUnreadActivity) { component, id, context in
+      var request = StartUnreadActivityRequest()
+      (request.activityId, request.app, request.environment, request.origin) = (id, app, "development", .local)
+      _ = try await component.unread.startUnreadActivity(request, context: context)
+    },
+  ]
+
+  private static let room = String(repeating: "5e", count: 24)
+
+  @Test func foreignAndMissingLookTheSame() async throws {
+    let component = try await Fixture().open()
+    let own = try await component.start(local(), user("anna"))
+    let token = try await component.register(token(.activityUpdate, hex(1), activity: own.id), user("anna"))
+    let absent = ["a_" + String(repeating: "0", count: 22), "p_" + String(repeating: "0", count: 22)]
+    for one in Self.byActivity {
+      let (id, missing) = one.isToken ? (token.id, absent[1]) : (own.id, absent[0])
+      let foreign = await failure { try await one.call(component, id, user("bruno")) }
+      var expected = try #require(await failure { try await one.call(component, missing, user("bruno")) })
+      expected.message = expected.message.replacing(missing, with: id)
+      if expected.errorMetadata["id"] != nil { expected.errorMetadata["id"] = id }
+      #expect(foreign == expected && foreign?.code == .notFound, "\(one.method.name)")
+    }
+    #expect(try await component.get(own.id, user("anna")).etag == own.etag)
+    #expect(try component.queued().isEmpty)
+    await component.close()
+  }
+
+  @Test func strangersTouchNothing() async throws {
+    let component = try await Fixture().open()
+    var join = JoinRoomRequest()
+    (join.activityId, join.app, join.environment, join.origin) = ("mine", app, "development", .local)
+    join.roomId = Self.room
+    _ = try await component.rooms.joinRoom(join, context: user("anna"))
+    let registered = try await component.register(token(.activityUpdate, hex(1), activity: "mine"), user("anna"))
+    let before = try await component.get("mine", user("anna"))
+    for one in Self.withoutID {
+      _ = await failure { try await one.call(component, one.isToken ? registered.id : "mine", user("bruno")) }
+    }
+    #expect(try await component.get("mine", user("anna")) == before)
+    #expect(try await component.tokens.listPushTokens(.init(), context: user("anna")).tokens == [registered])
+    #expect(try component.queued().isEmpty)
+    await component.close()
+  }
+
+  private static let operators: [Case] = [
+    Case(method: UnreadServiceMethods.putUnreadSummary) { component, _, context in
+      _ = try await component.unread.putUnreadSummary(.init(), context: context)
+    },
+    Case(method: UnreadServiceMethods.sendAlert) { component, _, context in
+      _ = try await component.unread.sendAlert(.init(), context: context)
+    },
+    Case(method: ActivityDebugServiceMethods.getActivityStatus) { component, _, context in
+      _ = try await component.debugging.getActivityStatus(.init(), context: context)
+    },
+    Case(method: ActivityDebugServiceMethods.testStart) { component, _, context in
+      _ = try await component.debugging.testStart(.init(), context: context)
+    },
+    Case(method: ActivityDebugServiceMethods.testToConnected) { component, _, context in
+      _ = try await component.debugging.testToConnected(.init(), context: context)
+    },
+    Case(method: ActivityDebugServiceMethods.testToWaiting) { component, _, context in
+      _ = try await component.debugging.testToWaiting(.init(), context: context)
+    },
+    Case(method: ActivityDebugServiceMethods.testEnd) { component, _, context in
+      _ = try await component.debugging.testEnd(.init(), context: context)
+    },
+    Case(method: ActivityDebugServiceMethods.endAllActivities) { component, _, context in
+      _ = try await component.debugging.endAllActivities(.init(), context: context)
+    },
+  ]
+
+  @Test func whatOperatorsMayUsersMayNot() async throws {
+    let component = try await Fixture().open()
+    for one in Self.operators {
+      let error = await failure { try await one.call(component, "", user("anna")) }
+      #expect(error?.code == .permissionDenied, "\(one.method.name)")
+      #expect(await failure { try await one.call(component, "", admin) }?.code == .invalidArgument)
+    }
+    var request = try local("c")
+    request.channelId = "Y2hhbm5lbA=="
+    let asked = request
+    #expect(await failure { try await component.start(asked, user("anna")) }?.code == .permissionDenied)
+    #expect(await failure { try await component.start(asked, admin) } == nil)
+    await component.close()
+  }
+
+  @Test func everyMethodNeedsAUser() async throws {
+    let component = try await Fixture().open()
+    let nobody = CallContext(method: anyMethod)
+    for one in Self.byActivity + Self.withoutID + Self.operators {
+      let error = await failure { try await one.call(component, "x", nobody) }
+      #expect(error?.code == .unauthenticated, "\(one.method.name)")
+    }
+    for one in Self.byActivity + Self.withoutID {
+      let error = await failure { try await one.call(component, "x", program) }
+      #expect(error?.code == .permissionDenied, "\(one.method.name)")
+    }
+    await component.close()
+  }
+
+  @Test func everyMethodIsCovered() {
+    let covered = Set((Self.byActivity + Self.withoutID + Self.operators).map(\.method.path))
+    let all =
+      ActivitiesServiceMethods.all + PushTokensServiceMethods.all + TimersServiceMethods.all + RoomsServiceMethods.all
+      + UnreadServiceMethods.all + ActivityDebugServiceMethods.all
+    #expect(covered == Set(all.map(\.path)))
+  }
+}

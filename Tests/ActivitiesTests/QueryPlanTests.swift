@@ -1,0 +1,46 @@
+import CampanileService
+import CampanileStore
+import Testing
+
+@testable import Activities
+
+/// No query of the service walks through a whole table.
+@Suite struct QueryPlanTests {
+  static let queries: [(name: String, sql: String)] = [
+    ("activity", ActivityRow.oneSQL), ("update", ActivityRow.updateSQL), ("life", ActivityRow.lifeSQL),
+    ("tokens of an activity", ActivityRow.tokensSQL), ("start", StartRow.oneSQL),
+    ("list", SQLiteActivitiesRepository.listSQL), ("list live", SQLiteActivitiesRepository.listLiveSQL),
+    ("list of app", SQLiteActivitiesRepository.listOfAppSQL),
+    ("list live of app", SQLiteActivitiesRepository.listLiveOfAppSQL),
+    ("live", SQLiteActivitiesRepository.liveSQL), ("live count", SQLiteActivitiesRepository.liveCountSQL),
+    ("token counts", SQLiteActivitiesRepository.tokenCountsSQL),
+    ("driven", SQLiteActivitiesRepository.drivenSQL),
+    ("driven subject", SQLiteActivitiesRepository.drivenOfSubjectSQL),
+    ("unread", SQLiteActivitiesRepository.unreadSQL), ("summary", SQLiteActivitiesRepository.summarySQL),
+    ("user", SQLiteActivitiesRepository.userSQL), ("end", SQLiteActivitiesRepository.endSQL),
+    ("token", TokenRow.oneSQL), ("place", TokenRow.placeSQL), ("value", TokenRow.valueSQL),
+    ("live tokens", TokenRow.liveSQL), ("live tokens of app", TokenRow.liveOfAppSQL),
+    ("list tokens", SQLiteActivitiesRepository.listTokensSQL),
+    ("list live tokens", SQLiteActivitiesRepository.listLiveTokensSQL),
+    ("retire", TokenRow.retireSQL), ("use", TokenRow.useSQL),
+    ("changes", ChangeLog.ofUserSQL), ("last change", ChangeLogTable.lastSQL), ("due", TimerTable.dueSQL),
+    ("take", TimerTable.takeSQL), ("next", TimerTable.nextSQL), ("retired", ExpiredRows.retiredSQL),
+    ("idle", ExpiredRows.idleSQL), ("ended", ExpiredRows.endedSQL),
+  ]
+
+  @Test(arguments: queries.map(\.name))
+  func usesAnIndex(_ name: String) async throws {
+    let component = try await Fixture().open()
+    let sql = try #require(Self.queries.first { $0.name == name }).sql
+    #expect(try component.store.fullScans(sql) == [], "\(name)")
+    await component.close()
+  }
+
+  @Test func listsAreNotSorted() async throws {
+    let component = try await Fixture().open()
+    for sql in [SQLiteActivitiesRepository.listSQL, SQLiteActivitiesRepository.listLiveSQL] {
+      #expect(try component.store.queryPlan(sql).allSatisfy { !$0.contains("TEMP B-TREE") })
+    }
+    await component.close()
+  }
+}

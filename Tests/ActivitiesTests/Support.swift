@@ -1,0 +1,199 @@
+import CampanileAPI
+import CampanileCodec
+import CampanileRPC
+import CampanileService
+import CampanileStore
+import FoundationEssentials
+import NIOPosix
+import Synchronization
+import Testing
+
+@testable import Activities
+
+/// A component over a file of its own, with a clock that the test moves. Nothing is sent: pushes stay in the queue.
+final class Fixture: Sendable {
+  static let startMs: Int64 = 1_770_000_000_000
+  let directory: URL
+  let nowMs = Atomic<Int64>(Fixture.startMs)
+  let limits: ActivitiesLimits
+
+  init(_ limits: ActivitiesLimits = ActivitiesLimits()) {
+    self.limits = limits
+    directory = FileManager.default.temporaryDirectory.appendingPathComponent("activities-\(UUID().uuidString)")
+  }
+
+  deinit { try? FileManager.default.removeItem(at: directory) }
+
+  func open(dates: [String: ContentDates] = [:]) async throws -> ActivitiesComponent {
+    var store = StoreConfiguration(path: directory.appendingPathComponent("activities.sqlite").path)
+    store.durability = .normal
+    var configuration = ActivitiesConfiguration(
+      store: store, addedKeysDirectory: directory.appendingPathComponent("keys").path)
+    configuration.limits = limits
+    configuration.contentDates = dates
+    return try await ActivitiesComponent(
+      configuration, group: MultiThreadedEventLoopGroup.singleton,
+      environment: .init(
+        nowMs: { self.nowMs.load(ordering: .relaxed) }, steadyMs: { self.nowMs.load(ordering: .relaxed) }),
+      sender: nil, canSign: { app, _ in app != "com.example.unsigned" })
+  }
+
+  func advance(ms: Int64) { nowMs.add(ms, ordering: .relaxed) }
+}
+
+/// A push in the queue.
+struct QueuedPush: Sendable, Hashable {
+  var kind: PushKind
+  var target: String
+  var priority: Int64
+  var payload: String
+  var pushType: String
+
+  /// `aps.timestamp`.
+  var timestamp: Int64? {
+    payload.firstRange(of: "\"timestamp\":").flatMap { range in
+      Int64(payload[range.upperBound...].prefix { $0.isNumber })
+    }
+  }
+}
+
+extension ActivitiesComponent {
+  /// What waits to be sent, in the order of its ids.
+  func queued() throws -> [QueuedPush] {
+    try store.readSingle { transaction in
+      try transaction.query("SELECT kind, target_id, priority, payload, push_type FROM pushes ORDER BY apns_id") { row in
+        QueuedPush(
+          kind: try #require(PushKind(rawValue: try row.integer(0))), target: try row.text(1),
+          priority: try row.integer(2), payload: String(decoding: try row.bytes(3), as: UTF8.self),
+          pushType: try row.text(4))
+      }
+    }
+  }
+
+  /// As if everything had been sent.
+  func sendAll() async throws -> [QueuedPush] {
+    let sent = try queued()
+    _ = try await store.write { try $0.execute("DELETE FROM pushes") }
+    return sent
+  }
+
+  func runDueTimers() async throws {
+    // Bounded by the timers that tests set.
+    for _ in 0..<20 { if try await timerLoop.runDue() == 0 { break } }
+  }
+}
+
+let anyMethod = MethodDescriptor(
+  path: "campanile.activities.v1.ActivitiesService/Test", kind: .unary, idempotency: .unknown, requestType: "",
+  responseType: "")
+
+func user(_ id: String, scopes: [String] = []) -> CallContext {
+  CallContext(method: anyMethod, principal: Principal(kind: .user, id: id, scopes: scopes))
+}
+
+let admin = user("root", scopes: ["admin"])
+let program = CallContext(method: anyMethod, principal: Principal(kind: .service, id: "notifications"))
+
+/// The error that `body` throws.
+func failure<T>(_ body: () async throws -> T) async -> RPCError? {
+  do {
+    _ = try await body()
+    return nil
+  } catch let error as RPCError {
+    return error
+  } catch let error as any RPCErrorConvertible {
+    return error.rpcError
+  } catch {
+    return RPCError(.internalError, "\(error)")
+  }
+}
+
+let app = "com.example.growth"
+
+func object(_ json: String) throws -> ProtoStruct { try ProtoStruct(json: json) }
+
+func alert() -> Alert {
+  var alert = Alert()
+  (alert.title, alert.body) = ("Title", "Body")
+  return alert
+}
+
+/// A local start.
+func local(_ id: String = "", state: String = #"{"n":0}"#) throws -> StartActivityRequest {
+  var request = StartActivityRequest()
+  (request.activityId, request.app, request.environment, request.origin) = (id, app, "development", .local)
+  request.contentState = try object(state)
+  return request
+}
+
+/// A remote start with all that it needs.
+func remote(_ id: String = "", state: String = #"{"n":0}"#) throws -> StartActivityRequest {
+  var request = try local(id, state: state)
+  request.origin = .remote
+  request.attributesType = "TimerActivityAttributes"
+  request.attributes = try object(#"{"methodId":"m1"}"#)
+  request.alert = alert()
+  return request
+}
+
+func update(_ id: String, _ state: String) throws -> UpdateActivityRequest {
+  var request = UpdateActivityRequest()
+  request.activityId = id
+  request.contentState = try object(state)
+  return request
+}
+
+func token(_ kind: PushTokenKind, _ hex: String, activity: String = "", installation: String = "phone")
+  -> RegisterPushTokenRequest
+{
+  var request = RegisterPushTokenRequest()
+  (request.kind, request.token, request.app, request.environment) = (kind, hex, app, "development")
+  (request.installationId, request.activityId) = (installation, activity)
+  return request
+}
+
+/// Hexadecimal digits of 32 bytes.
+func hex(_ number: Int) -> String {
+  let digits = String(number, radix: 16)
+  return String(repeating: "0", count: 64 - digits.count) + digits
+}
+
+extension ActivitiesComponent {
+  func start(_ request: StartActivityRequest, _ context: CallContext) async throws -> Activity {
+    try #require(try await activities.startActivity(request, context: context).activity)
+  }
+
+  func update(_ id: String, _ state: String, _ context: CallContext) async throws -> Activity {
+    try #require(
+      try await activities.updateActivity(ActivitiesTests.update(id, state), context: context).activity)
+  }
+
+  func end(_ id: String, _ context: CallContext) async throws -> Activity {
+    var request = EndActivityRequest()
+    request.activityId = id
+    return try #require(try await activities.endActivity(request, context: context).activity)
+  }
+
+  func get(_ id: String, _ context: CallContext) async throws -> Activity {
+    var request = GetActivityRequest()
+    request.activityId = id
+    return try #require(try await activities.getActivity(request, context: context).activity)
+  }
+
+  @discardableResult
+  func register(_ request: RegisterPushTokenRequest, _ context: CallContext) async throws -> PushTokenInfo {
+    try #require(try await tokens.registerPushToken(request, context: context).token)
+  }
+}
+
+extension Activity {
+  var room: RoomState? {
+    guard case .room(let state) = driver else { return nil }
+    return state
+  }
+
+  var unread: UnreadState? {
+    guard case .unread(let state) = driver else { return nil }
+    return state
+  }
+}

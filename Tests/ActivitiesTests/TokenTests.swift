@@ -1,0 +1,140 @@
+import APNs
+import CampanileAPI
+import CampanileCodec
+import CampanileRPC
+import CampanileService
+import CampanileStore
+import Synchronization
+import Testing
+
+@testable import Activities
+
+@Suite struct TokenTests {
+  @Test func tokensAreShownRedacted() async throws {
+    let component = try await Fixture().open()
+    let digits = "abcd" + String(repeating: "0", count: 56) + "4321"
+    let registered = try await component.register(token(.device, digits.uppercased()), user("anna"))
+    #expect(registered.redactedToken == "abcd…4321" && registered.sizeBytes == 32)
+    var request = GetPushTokenRequest()
+    request.tokenId = registered.id
+    let found = try await component.tokens.getPushToken(request, context: user("anna"))
+    #expect(found.token == registered)
+    #expect(!found.jsonString().contains(digits))
+    let stored = try component.store.read { try component.repository.token(registered.id, in: $0) }
+    #expect(stored?.token.hexadecimal == digits)
+    #expect(!"\(String(describing: stored))".contains(digits))
+    await component.close()
+  }
+
+  @Test func anOlderTokenNeverOverwritesANewerOne() async throws {
+    let fixture = Fixture()
+    let component = try await fixture.open()
+    func register(_ number: Int, atMs: Int64) async throws -> RegisterPushTokenResponse {
+      var request = token(.device, hex(number))
+      request.tokenTime = ProtoTimestamp(millisecondsSince1970: atMs)
+      return try await component.tokens.registerPushToken(request, context: user("anna"))
+    }
+    let first = try await register(1, atMs: Fixture.startMs - 5_000)
+    let newer = try await register(2, atMs: Fixture.startMs - 1_000)
+    #expect(newer.token?.id == first.token?.id && !newer.superseded)
+    let older = try await register(1, atMs: Fixture.startMs - 2_000)
+    #expect(older.superseded && older.token?.redactedToken == newer.token?.redactedToken)
+    // A clock that is far ahead counts as a minute ahead, and cannot keep out later tokens for ever.
+    let future = try await register(3, atMs: Fixture.startMs + 10 * 365 * 86_400_000)
+    #expect(future.token?.tokenTime?.millisecondsSince1970 == Fixture.startMs + 60_000)
+    fixture.advance(ms: 61_000)
+    #expect(try await !register(4, atMs: Fixture.startMs + 61_000).superseded)
+    await component.close()
+  }
+
+  @Test func nobodyTakesOverAnothersToken() async throws {
+    let component = try await Fixture().open()
+    let own = try await component.register(token(.device, hex(1)), user("anna"))
+    let error = await failure { try await component.register(token(.device, hex(1)), user("bruno")) }
+    #expect(error?.code == .alreadyExists && error?.reason == "TOKEN_TAKEN")
+    #expect(error?.fieldViolations.map(\.field) == ["token"])
+    // After the logout it is free; within one user it moves.
+    var delete = DeletePushTokenRequest()
+    delete.tokenId = own.id
+    _ = try await component.tokens.deletePushToken(delete, context: user("anna"))
+    try await component.register(token(.device, hex(1)), user("bruno"))
+    let moved = try await component.register(token(.device, hex(1), installation: "new"), user("bruno"))
+    let list = try await component.tokens.listPushTokens(.init(), context: user("bruno"))
+    #expect(list.tokens == [moved])
+    await component.close()
+  }
+
+  @Test func tokensRetireUnlessRegisteredSince() async throws {
+    let fixture = Fixture()
+    let component = try await fixture.open()
+    _ = try await component.start(local("a"), user("anna"))
+    let id = try await component.register(token(.activityUpdate, hex(1), activity: "a"), user("anna")).id
+    let repository = component.repository
+    func retire(_ rejectedAtMs: Int64?) async throws -> Bool {
+      try await component.store.write {
+        try repository.retire(id, reason: .unregistered, rejectedAtMs: rejectedAtMs, in: $0)
+      }
+    }
+    #expect(try await !retire(Fixture.startMs - 1))
+    #expect(try await component.get("a", user("anna")).updateTokenCount == 1)
+    #expect(try await retire(Fixture.startMs))
+    #expect(try await !retire(Fixture.startMs))
+    #expect(try await component.get("a", user("anna")).updateTokenCount == 0)
+    #expect(try component.store.read { try repository.token(id, in: $0) } == nil)
+    #expect(try await component.tokens.listPushTokens(.init(), context: user("anna")).tokens.isEmpty)
+    var all = ListPushTokensRequest()
+    all.includeRetired = true
+    let retired = try await component.tokens.listPushTokens(all, context: user("anna")).tokens
+    #expect(retired.map(\.retireReason) == ["Unregistered"])
+    // A new token takes its place.
+    try await component.register(token(.activityUpdate, hex(2), activity: "a"), user("anna"))
+    #expect(try await component.get("a", user("anna")).updateTokenCount == 1)
+    await component.close()
+  }
+
+  @Test func anEndedActivitysTokenStillTakesItsEnd() async throws {
+    let fixture = Fixture()
+    let component = try await fixture.open()
+    _ = try await component.start(local("a"), user("anna"))
+    let id = try await component.register(token(.activityUpdate, hex(1), activity: "a"), user("anna")).id
+    _ = try await component.end("a", user("anna"))
+    #expect(try component.store.read { try component.repository.token(id, in: $0) }?.token.hexadecimal == hex(1))
+    #expect(try component.queued().map(\.target) == [id])
+    fixture.advance(ms: ExpiredRows.retiredKeptMs + 1)
+    try await component.maintain(nowMs: fixture.nowMs.load(ordering: .relaxed))
+    #expect(try component.store.read { try component.repository.token(id, in: $0) } == nil)
+    #expect(await failure { try await component.get("a", user("anna")) }?.code == .notFound)
+    await component.close()
+  }
+
+  @Test func idleTokensAreDropped() async throws {
+    let fixture = Fixture()
+    let component = try await fixture.open()
+    try await component.register(token(.device, hex(1)), user("anna"))
+    let used = try await component.register(token(.device, hex(2), installation: "pad"), user("anna"))
+    fixture.advance(ms: 89 * 86_400_000)
+    try await component.register(token(.device, hex(2), installation: "pad"), user("anna"))
+    fixture.advance(ms: 2 * 86_400_000)
+    try await component.maintain(nowMs: fixture.nowMs.load(ordering: .relaxed))
+    let left = try await component.tokens.listPushTokens(.init(), context: user("anna")).tokens
+    #expect(left.map(\.id) == [used.id])
+    let counts = try component.store.read { try component.repository.counts(user: "anna", $0) }
+    #expect(counts.tokens == 1)
+    await component.close()
+  }
+
+  @Test func aPushToStartTokenMayBeForOneType() async throws {
+    let component = try await Fixture().open()
+    var typed = token(.pushToStart, hex(1))
+    typed.attributesType = "TimerActivityAttributes"
+    let own = try await component.register(typed, user("anna"))
+    typed.token = hex(2)
+    typed.attributesType = "OtherAttributes"
+    try await component.register(typed, user("anna"))
+    try await component.register(token(.pushToStart, hex(3)), user("anna"))
+    _ = try await component.start(remote("a"), user("anna"))
+    // Once a device, by the token that fits best.
+    #expect(try component.queued().map(\.target) == [own.id])
+    await component.close()
+  }
+}

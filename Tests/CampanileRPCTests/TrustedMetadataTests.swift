@@ -1,0 +1,79 @@
+import Testing
+
+@testable import CampanileRPC
+
+@Suite struct TrustedMetadataTests {
+  private static let name = "0123456789abcdef-0000000000000001"
+
+  /// What the cache makes of a text, and what reading it from the start makes of it: or the reason of the refusal.
+  private func both(_ text: String, _ cache: inout TrustedMetadataCache) -> (cached: String, plain: String) {
+    // Inside a frame, as it arrives.
+    let frame = Array("[\(text)]".utf8)
+    return frame.withUnsafeBytes { bytes in
+      func told(_ read: () throws(RPCError) -> TrustedMetadata) -> String {
+        do throws(RPCError) {
+          let told = try read()
+          let entries = told.metadata.entries.map { "\($0.key)=\($0.value)" }.joined(separator: ";")
+          return "\(entries) \(told.principal?.name ?? "-") \(told.principal?.scopes.joined(separator: ",") ?? "-")"
+        } catch {
+          return error.reason
+        }
+      }
+      let range = 1..<(frame.count - 1)
+      return (
+        told { () throws(RPCError) in try cache.read(bytes, range) },
+        told { () throws(RPCError) in
+          let metadata = try Metadata(object: bytes, range)
+          return TrustedMetadata(metadata: metadata, principal: Principal(trusted: metadata))
+        }
+      )
+    }
+  }
+
+  @Test func saysWhatReadingFromTheStartSays() {
+    let id = "\"campanile-request-id\":\"\(Self.name)\""
+    let long = String(repeating: "x", count: 600)
+    let texts = [
+      "{}", "{\(id)}", "{ \(id) }", "{\"campanile-principal\":\"user/anna\",\(id)}",
+      "{\"campanile-principal\":\"user/anna\" , \(id)}", "{\"campanile-principal\":\"user/anna\",\(id),\"a\":\"b\"}",
+      "{\"campanile-principal\":\"user/anna\",\"campanile-scopes\":\"a b\",\(id)}", "{\(id),\(id)}",
+      "{\"campanile-principal\":\"nobody\",\(id)}", "{\"a\":[\"1\",\"2\"],\(id)}", "{\"a\":5,\(id)}",
+      "{\"A\":\"b\",\(id)}", "{\"a\":\"\(long)\",\(id)}", "{\"a\":\"\(long)\"}", "{\"a\":\"x\\\\\",\(id)}",
+      "{\"a\":\",\\\"campanile-request-id\\\":\\\"\(Self.name)\"}",
+      "{\"campanile-principal\":\"user/anna\",\"campanile-request-id\":\"other\"}",
+      "{\"campanile-principal\":\"user/anna\",\"campanile-request-id\":\"\(Self.name.dropLast())é\"}",
+    ]
+    var cache = TrustedMetadataCache()
+    for _ in 0..<2 {
+      for text in texts {
+        let (cached, plain) = both(text, &cache)
+        #expect(cached == plain, "\(text)")
+      }
+    }
+  }
+
+  @Test func manyCallersTakeTurnsInItsPlaces() {
+    var cache = TrustedMetadataCache()
+    for round in 0..<3 {
+      for caller in 0..<1_000 {
+        let head = "{\"campanile-principal\":\"user/u\(caller)\",\"campanile-request-id\":\"0123456789abcdef-"
+        let (cached, plain) = both(head + "000000000000000\(round)\"}", &cache)
+        #expect(cached == plain)
+        #expect(cached.contains("user/u\(caller) "))
+      }
+    }
+  }
+
+  @Test func aRequestIDIsAnEntryLikeOthers() throws {
+    let text = Array("{\"a\":\"b\",\"campanile-request-id\":\"\(Self.name)\"}".utf8)
+    var cache = TrustedMetadataCache()
+    var metadata = try text.withUnsafeBytes { try cache.read($0, 0..<text.count) }.metadata
+    let spelled: Metadata = ["a": "b", "campanile-request-id": Self.name]
+    #expect(metadata == spelled && metadata.hashValue == spelled.hashValue && metadata.sizeBytes == spelled.sizeBytes)
+    #expect(metadata[Metadata.requestIDKey] == Self.name && metadata.values(Metadata.requestIDKey) == [Self.name])
+    metadata.add("c", for: "d")
+    #expect(metadata.entries.map(\.key) == ["a", "campanile-request-id", "d"])
+    metadata.removeReserved()
+    #expect(metadata.entries.map(\.key) == ["a", "d"])
+  }
+}

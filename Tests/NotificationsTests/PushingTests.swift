@@ -1,0 +1,200 @@
+import CampanileAPI
+import CampanileCodec
+import CampanileRPC
+import CampanileService
+import CampanileStore
+import Synchronization
+import Testing
+
+@testable import Notifications
+
+/// Keeps what it is asked to push, and fails as the test says.
+final class RecordingPusher: DevicePushing {
+  struct State {
+    var alerts: [SendAlertRequest] = []
+    var summaries: [PutUnreadSummaryRequest] = []
+    var failures: [RPCError] = []
+    var devices = 1
+  }
+
+  let state = Mutex(State())
+
+  var alerts: [SendAlertRequest] { state.withLock { $0.alerts } }
+  var summaries: [PutUnreadSummaryRequest] { state.withLock { $0.summaries } }
+
+  func fail(_ errors: RPCError...) { state.withLock { $0.failures = errors } }
+
+  func put(_ summary: PutUnreadSummaryRequest) async throws -> PutUnreadSummaryResponse {
+    try state.withLock { state in
+      if !state.failures.isEmpty { throw state.failures.removeFirst() }
+      state.summaries.append(summary)
+      return PutUnreadSummaryResponse()
+    }
+  }
+
+  func send(_ alert: SendAlertRequest) async throws -> SendAlertResponse {
+    try state.withLock { state in
+      if !state.failures.isEmpty { throw state.failures.removeFirst() }
+      var response = SendAlertResponse()
+      response.repeatedAlert = state.alerts.contains { $0.alertId == alert.alertId && $0.userId == alert.userId }
+      if !response.repeatedAlert {
+        state.alerts.append(alert)
+        response.apnsIds = (0..<state.devices).map { "id \($0)" }
+      }
+      return response
+    }
+  }
+}
+
+@Suite struct PushingTests {
+  private let anna = user("anna")
+  private static let away = RPCError(.unavailable, "away", reason: "CONNECT_FAILED")
+
+  private func open(_ fixture: Fixture, _ pusher: RecordingPusher) async throws -> NotificationsComponent {
+    try await NotificationsComponent(
+      store: fixture.configuration, limits: fixture.limits, retention: fixture.retention, pusher: pusher,
+      nowMs: { fixture.nowMs.load(ordering: .relaxed) })
+  }
+
+  private func drain(_ component: NotificationsComponent) async throws {
+    while try await #require(component.alerts).step() > 0 {}
+  }
+
+  private func outcomes(_ id: String, _ component: NotificationsComponent) async throws -> [String] {
+    var request = ExplainDeliveryRequest()
+    request.notificationId = id
+    return try await component.service.explainDelivery(request, context: anna).records.map {
+      "\($0.outcome) \($0.reason)"
+    }
+  }
+
+  private func publish(
+    in bucketID: String, _ component: NotificationsComponent, _ change: (inout Notification) -> Void
+  ) async throws -> Notification {
+    var request = notification("n", in: bucketID)
+    if var draft = request.notification {
+      change(&draft)
+      request.notification = draft
+    }
+    return try #require(try await component.service.createNotification(request, context: anna).notification)
+  }
+
+  @Test func everyHandOverIsPushedOnce() async throws {
+    let fixture = try Fixture()
+    let pusher = RecordingPusher()
+    var component = try await open(fixture, pusher)
+    let box = try await component.service.makeBucket("Disks", anna)
+    let normal = try await publish(in: box.id, component) {
+      $0.subtitle = "s"
+      $0.body = "b"
+      $0.collapseKey = "k"
+    }
+    _ = try await publish(in: box.id, component) { $0.priority = .silent }
+    _ = try await publish(in: box.id, component) { $0.priority = .critical }
+    _ = try await publish(in: box.id, component) { $0.priority = .noPush }
+    let read = try await component.service.make("read at once", in: box.id, anna)
+    try await component.service.mark([read.id], isRead: true, anna)
+    // Nothing is lost while the pushing service is away, nor when the process ends.
+    pusher.fail(Self.away)
+    await #expect(throws: RPCError.self) { try await component.alerts?.step() }
+    await component.close()
+    component = try await open(fixture, pusher)
+    try await drain(component)
+    let alerts = pusher.alerts.sorted { $0.alertId < $1.alertId }
+    #expect(alerts.count == 3)
+    let first = try #require(alerts.first)
+    #expect(first.alertId == "\(normal.id):1" && first.userId == "anna" && first.notificationId == normal.id)
+    #expect(first.alert?.title == "n" && first.alert?.body == "b" && first.subtitle == "s")
+    #expect(first.interruptionLevel == "active" && first.collapseId == "k" && first.threadId == box.id)
+    #expect(first.data?.json == "{\"bucketId\":\"\(box.id)\",\"bucketName\":\"Disks\"}")
+    #expect(first.badge == 4)
+    #expect(alerts.filter { $0.alert == nil }.count == 1)
+    #expect(alerts.last?.interruptionLevel == "critical")
+    // The same log again pushes nothing again.
+    _ = try await component.store.write { try $0.execute("UPDATE change_cursors SET sequence = 0") }
+    try await drain(component)
+    #expect(pusher.alerts.count == 3)
+    await component.close()
+  }
+
+  @Test func heldOnesArePushedWhenTheyAreReleased() async throws {
+    let fixture = try Fixture()
+    let pusher = RecordingPusher()
+    let component = try await open(fixture, pusher)
+    let box = try await component.service.makeBucket("b", anna)
+    var snooze = SnoozeBucketRequest()
+    (snooze.bucketId, snooze.minutes) = (box.id, 60)
+    _ = try await component.service.snoozeBucket(snooze, context: anna)
+    let held = try await component.service.make("held", in: box.id, anna)
+    try await drain(component)
+    #expect(pusher.alerts.isEmpty)
+    fixture.nowMs.add(3_600_001, ordering: .relaxed)
+    _ = try await component.timers.runDue()
+    try await drain(component)
+    #expect(pusher.alerts.map(\.notificationId) == [held.id])
+    await component.close()
+  }
+
+  @Test func whatReachesNobodyIsTold() async throws {
+    let fixture = try Fixture()
+    let pusher = RecordingPusher()
+    pusher.state.withLock { $0.devices = 0 }
+    let component = try await open(fixture, pusher)
+    let box = try await component.service.makeBucket("b", anna)
+    let one = try await component.service.make("to nobody", in: box.id, anna)
+    fixture.nowMs.add(1_000, ordering: .relaxed)
+    try await drain(component)
+    #expect(try await outcomes(one.id, component).last == "\(DeliveryOutcome.noToken) ")
+    pusher.fail(RPCError(.invalidArgument, "too large", reason: "PAYLOAD_TOO_LARGE"))
+    let refused = try await component.service.make("refused", in: box.id, anna)
+    let next = try await component.service.make("next", in: box.id, anna)
+    fixture.nowMs.add(1_000, ordering: .relaxed)
+    try await drain(component)
+    let told = try await outcomes(refused.id, component) + outcomes(next.id, component)
+    #expect(told.contains("\(DeliveryOutcome.rejected) PAYLOAD_TOO_LARGE"))
+    #expect(pusher.alerts.count == 2)
+    await component.close()
+  }
+
+  @Test func summariesAreToldAsTheyAre() async throws {
+    let fixture = try Fixture()
+    let pusher = RecordingPusher()
+    let component = try await open(fixture, pusher)
+    let summaries = try #require(component.summaries)
+    let box = try await component.service.makeBucket("b", anna)
+    var ids: [String] = []
+    for index in 0..<7 { ids.append(try await component.service.make("n\(index)", in: box.id, anna).id) }
+    pusher.fail(Self.away)
+    #expect(try await summaries.deliverDue().retried == 1)
+    fixture.nowMs.add(3_600_000, ordering: .relaxed)
+    while try await summaries.deliverDue().delivered > 0 {}
+    // Seven changes, told together.
+    let first = try #require(pusher.summaries.first)
+    #expect(pusher.summaries.count == 1 && first.userId == "anna" && first.summary?.unreadCount == 7)
+    #expect(first.summary?.notifications.map(\.title) == ["n6", "n5", "n4", "n3", "n2"])
+    try await component.service.mark(ids, isRead: true, anna)
+    while try await summaries.deliverDue().delivered > 0 {}
+    let last = try #require(pusher.summaries.last)
+    #expect(pusher.summaries.count == 2 && last.summary?.unreadCount == 0 && last.sequence > first.sequence)
+    await component.close()
+  }
+
+  @Test func pushesStayBelowTheirSize() throws {
+    for text in ["é", "\u{1}", "\"", "日", "👩‍👩‍👧‍👦", "a"] {
+      var notification = Notification()
+      (notification.id, notification.bucketId) = ("n_" + String(repeating: "x", count: 22), "b_x")
+      notification.title = String(repeating: text, count: 256)
+      notification.subtitle = String(repeating: text, count: 256)
+      notification.body = String(repeating: text, count: 4_000)
+      notification.deliveryState = .sent
+      var attachment = Attachment()
+      attachment.url = "https://example.org/" + String(repeating: "x", count: 780)
+      notification.attachments = [attachment]
+      let request = try #require(
+        AlertRules.request(
+          notification, user: "anna", bucketName: String(repeating: text, count: 128), unreadCount: 5, nowMs: 0))
+      #expect(request.jsonUTF8Bytes().count < 4_096, "\(text)")
+      #expect(request.alert?.body.hasSuffix("…") == true && request.mutableContent)
+    }
+  }
+}
