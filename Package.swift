@@ -49,6 +49,7 @@ let package = Package(
     .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
     .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    .package(url: "https://github.com/swiftcsv/SwiftCSV", from: "0.10.0"),
     .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
   ],
   targets: [
@@ -126,6 +127,23 @@ let package = Package(
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "NIOHTTP1", package: "swift-nio"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ] + nio,
+      swiftSettings: settings),
+    .target(
+      name: "Attendance",
+      dependencies: [
+        "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileService", "CampanileStore",
+        .product(name: "SwiftCSV", package: "SwiftCSV"),
+      ],
+      swiftSettings: settings),
+    .executableTarget(
+      name: "campanile-attendance", dependencies: ["Attendance", "CampanileRuntime", "CampanileStore", log],
+      path: "Sources/Executables/campanile-attendance", swiftSettings: settings),
+    .testTarget(
+      name: "AttendanceTests",
+      dependencies: [
+        "Attendance", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileService",
+        "CampanileStore",
+      ],
       swiftSettings: settings),
     .executableTarget(
       name: "campanile-echo", dependencies: ["CampanileRuntime", "Echo"], path: "Sources/Executables/campanile-echo",

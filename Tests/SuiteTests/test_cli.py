@@ -198,7 +198,8 @@ def test_keys_are_made_listed_and_revoked(suite):
 def test_backup_of_a_running_suite(suite, tmp_path):
     lines = suite.run("backup", "--to", str(tmp_path / "copies"), check=0).stdout.splitlines()
     reports = [json.loads(line) for line in lines]
-    assert {pathlib.Path(r["path"]).name.split("-")[0] for r in reports} == {"activities", "gateway", "notifications"}
+    names = {pathlib.Path(r["path"]).name.split("-")[0] for r in reports}
+    assert names == {"activities", "attendance", "gateway", "notifications"}
     for report in reports:
         path = pathlib.Path(report["path"])
         assert hashlib.sha256(path.read_bytes()).hexdigest() == report["sha256"]

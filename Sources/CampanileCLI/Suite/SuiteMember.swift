@@ -30,6 +30,7 @@ public struct SuiteMember: Sendable, Hashable {
     simulator,
     SuiteMember(
       name: "activities", executable: "campanile-activities", portOffset: 2, httpOffset: 100, after: [simulator.name]),
+    SuiteMember(name: "attendance", executable: "campanile-attendance", portOffset: 4, httpOffset: 100),
     SuiteMember(name: "gateway", executable: "campanile-gateway", portOffset: 0, httpOffset: 80, role: .gateway),
   ]
 

@@ -2,16 +2,16 @@
 ///
 /// Years are counted from March, so that the leap day is their last: every 400 years have the same 146,097 days, and a
 /// month's first day in its year is a line through (153 m + 2) / 5.
-struct CivilDate {
-  var year: Int
-  var month: Int
-  var day: Int
+package struct CivilDate {
+  package var year: Int
+  package var month: Int
+  package var day: Int
 
   private static let daysFromYear0To1970 = 719_468
   private static let daysPerEra = 146_097
 
   /// Nil if there is no such day in the years 1...9999.
-  init?(year: Int, month: Int, day: Int) {
+  package init?(year: Int, month: Int, day: Int) {
     guard (1...9999).contains(year), (1...12).contains(month), day >= 1, day <= Self.days(in: month, of: year) else {
       return nil
     }
@@ -21,7 +21,7 @@ struct CivilDate {
   }
 
   /// `days` is in the years 1...9999.
-  init(daysSince1970 days: Int) {
+  package init(daysSince1970 days: Int) {
     let shifted = days + Self.daysFromYear0To1970
     let era = shifted / Self.daysPerEra
     let dayOfEra = shifted % Self.daysPerEra
@@ -34,7 +34,7 @@ struct CivilDate {
   }
 
   /// The days since 1970-01-01, negative before it.
-  var daysSince1970: Int {
+  package var daysSince1970: Int {
     let shiftedYear = month <= 2 ? year - 1 : year
     let era = shiftedYear / 400
     let yearOfEra = shiftedYear % 400

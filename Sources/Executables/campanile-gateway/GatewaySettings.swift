@@ -15,7 +15,10 @@ enum GatewaySettings {
   static let all: [Setting] =
     [
       .list(
-        backends, default: ["notifications=127.0.0.1:7401", "activities=127.0.0.1:7402"], maximumCount: 1024,
+        backends,
+        default: [
+          "notifications=127.0.0.1:7401", "activities=127.0.0.1:7402", "attendance=127.0.0.1:7404",
+        ], maximumCount: 1024,
         help: "services to forward to, NAME=HOST:PORT each; a NAME that comes again adds an address"),
       .path(bootstrapAdminKeyFile, help: "file that holds an admin key; made with mode 0600 where it is missing"),
       .int(

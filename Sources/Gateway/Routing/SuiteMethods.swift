@@ -6,12 +6,16 @@ public enum SuiteMethods {
   /// Every method of the suite's services, whether they are configured or not.
   public static let all: [MethodDescriptor] =
     NotificationsServiceMethods.all + SharingServiceMethods.all + AutomationServiceMethods.all
-    + DeliveryServiceMethods.all + TransferServiceMethods.all + EchoServiceMethods.all + activities
+    + DeliveryServiceMethods.all + TransferServiceMethods.all + EchoServiceMethods.all + activities + attendance
 
   private static let activities: [MethodDescriptor] =
     ActivitiesServiceMethods.all + PushTokensServiceMethods.all + TimersServiceMethods.all + RoomsServiceMethods.all
     + UnreadServiceMethods.all + ActivityDebugServiceMethods.all + SigningServiceMethods.all
     + PushDeliveryServiceMethods.all + BroadcastChannelsServiceMethods.all
+
+  private static let attendance: [MethodDescriptor] =
+    MembersServiceMethods.all + MeetingsServiceMethods.all + AttendanceServiceMethods.all
+    + StatisticsServiceMethods.all + SessionsServiceMethods.all + LodgeServiceMethods.all
 
   /// Those of the configured backends: what reflection tells beside the gateway's own.
   public static func methods(of backends: [BackendConfiguration]) -> [MethodDescriptor] {

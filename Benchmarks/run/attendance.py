@@ -1,0 +1,266 @@
+"""Attendance of 5,000 members at 500 meetings: statistics, summary, recording, export; and how a month changes them. See scripts/bench."""
+
+import argparse
+import base64
+import datetime
+import json
+import os
+import pathlib
+import sqlite3
+import statistics
+import struct
+import sys
+import tempfile
+import time
+
+from bench import ROOT, Rows, hello, load, median, rss_mb, service
+
+sys.path.append(str(ROOT / "Tests" / "Wire"))
+from campanile_wire import Peer, reason  # noqa: E402
+
+TOKEN = "bench-internal-token"
+PACKAGE = "campanile.attendance.v1."
+ADMIN = {"campanile-principal": "service/bench", "campanile-scopes": "admin"}
+LOOP = ["--event-loop-threads", "1"]
+MEMBERS = 5_000
+YEARS = range(2016, 2026)
+PER_YEAR = 50
+STATUSES = ["PRESENT", "ABSENT", "PRESENT", "EXCUSED", "PRESENT", "NOT_CONFIRMED", "PRESENT"]
+
+
+class Link(Peer):
+    """A connection that may do everything."""
+
+    def __init__(self, port):
+        super().__init__(port, timeout_s=300)
+        self.hello(TOKEN)
+
+    def ask(self, method, params):
+        answer = self.call(PACKAGE + method, params, metadata=ADMIN, timeoutMs=300_000)
+        if "error" in answer:
+            raise RuntimeError(f"{method}: {reason(answer)} {answer['error']['message']}")
+        return answer["result"]
+
+    def stream(self, method, params):
+        """The messages of a server stream as they came, undecoded."""
+        self.send({"jsonrpc": "2.0", "id": "s", "method": PACKAGE + method, "params": params, "metadata": ADMIN})
+        self.send({"jsonrpc": "2.0", "method": "rpc.credit", "params": {"id": "s", "messages": 1_000_000}})
+        while (frame := self.receive_raw()).find(b'"rpc.message"', 0, 60) >= 0:
+            yield frame
+        if b'"error"' in frame[:60]:
+            raise RuntimeError(frame[:500])
+
+    def import_csv(self, table, text):
+        self.send({"jsonrpc": "2.0", "id": "i", "method": PACKAGE + "LodgeService/ImportCsv", "metadata": ADMIN})
+        pieces = [{"header": {"table": table}}]
+        data = text.encode()
+        for start in range(0, len(data), 48_000):
+            pieces.append({"chunk": base64.b64encode(data[start:start + 48_000]).decode()})
+        for piece in pieces:
+            self.send({"jsonrpc": "2.0", "method": "rpc.message", "params": {"id": "i", "message": piece}})
+        self.send({"jsonrpc": "2.0", "method": "rpc.end", "params": {"id": "i"}})
+        while (answer := self.receive()).get("id") != "i":
+            pass
+        if "error" in answer or not answer["result"].get("committed"):
+            raise RuntimeError(f"import: {answer}")
+        return answer["result"]
+
+
+def starts(year, count):
+    first = datetime.datetime(year, 1, 7, 18, 30, tzinfo=datetime.timezone.utc)
+    return [first + datetime.timedelta(days=7 * k) for k in range(count)]
+
+
+def fill(link, rows):
+    """Members, meetings and 2.5 million records. Answers the meetings by year."""
+    lines = ["name,initiation_date,degree"]
+    for k in range(MEMBERS):
+        # A tenth joined in the middle.
+        joined = "2010-01-01" if k % 10 else f"20{18 + k // 10 % 5}-06-01"
+        lines.append(f"Member number {k:05},{joined},{['apprentice', 'fellow', 'master'][k % 3]}")
+    link.import_csv("CSV_TABLE_MEMBERS", "\n".join(lines) + "\n")
+    meetings, spent, records = {}, 0.0, 0
+    for year in YEARS:
+        meetings[year] = []
+        for start in starts(year, PER_YEAR):
+            identifier, seconds, count = hold(link, start)
+            meetings[year].append(identifier)
+            spent += seconds
+            records += count
+    rows.add(f"recorded in batches of 1,000, until there are {records:,} records", records / spent, "a second")
+    return meetings
+
+
+def hold(link, start):
+    """One meeting with what is recorded of everyone. Answers its id, the seconds of recording and the records."""
+    text = start.strftime("%Y-%m-%dT%H:%M:%SZ")
+    meeting = link.ask("MeetingsService/CreateMeeting", {"meeting": {"startTime": text, "discussion": f"Evening {text}"}})["meeting"]
+    number, day, count = meeting["number"], text[:10], 0
+    started = time.monotonic()
+    for first in range(0, MEMBERS, 1_000):
+        entries = []
+        for k in range(first, first + 1_000):
+            joined = "2010-01-01" if k % 10 else f"20{18 + k // 10 % 5}-06-01"
+            if joined <= day:
+                status = STATUSES[(k * 31 + int(number) * 17) % len(STATUSES)]
+                entries.append({"memberId": f"m_{k + 1}", "status": f"ATTENDANCE_STATUS_{status}"})
+        link.ask("AttendanceService/BatchRecordAttendance", {"meetingId": meeting["id"], "entries": entries})
+        count += len(entries)
+    spent = time.monotonic() - started
+    link.ask("MeetingsService/UpdateMeeting", {"meeting": {"id": meeting["id"], "status": "MEETING_STATUS_COMPLETED"}})
+    return meeting["id"], spent, count
+
+
+def request(method, params):
+    return {"jsonrpc": "2.0", "id": "@ID@", "method": PACKAGE + method, "params": params, "metadata": ADMIN}
+
+
+def record_rate(port, meeting, count, flip):
+    """Single records a second with 64 in flight, each of which changes something: one connection, frames made before."""
+    frames = []
+    for k in range(count):
+        status = "PRESENT" if (k // MEMBERS + flip) % 2 else "ABSENT"
+        body = json.dumps({"jsonrpc": "2.0", "id": k, "method": PACKAGE + "AttendanceService/RecordAttendance", "metadata": ADMIN,
+                           "params": {"meetingId": meeting, "memberId": f"m_{k % MEMBERS + 1}",
+                                      "status": f"ATTENDANCE_STATUS_{status}"}}).encode()
+        frames.append(struct.pack(">I", len(body)) + body)
+    with Link(port) as link:
+        plain, buffer, sent, done = link.socket, bytearray(), 64, 0
+        started = time.monotonic()
+        plain.sendall(b"".join(frames[:64]))
+        while done < count:
+            buffer += plain.recv(1 << 18)
+            at, finished = 0, 0
+            while len(buffer) - at >= 4 and len(buffer) - at >= (size := 4 + int.from_bytes(buffer[at:at + 4], "big")):
+                if buffer.find(b'"error"', at, at + 60) >= 0:
+                    raise RuntimeError(bytes(buffer[at + 4:at + size]))
+                at += size
+                finished += 1
+            del buffer[:at]
+            done += finished
+            if sent < count and finished:
+                plain.sendall(b"".join(frames[sent:sent + finished]))
+                sent += finished
+        return count / (time.monotonic() - started)
+
+
+def answer_ms(port, method, params, calls=30):
+    """The median of milliseconds from a request to the last byte of its answer, both sides on one core."""
+    cores, times = os.sched_getaffinity(0), []
+    os.sched_setaffinity(0, {0})
+    try:
+        with Link(port) as link:
+            frame, buffer = link.frame(request(method, params)), bytearray(8 << 20)
+            view = memoryview(buffer)
+            for _ in range(calls):
+                started = time.perf_counter()
+                link.socket.sendall(frame)
+                have, size = 0, 4
+                while have < size:
+                    have += link.socket.recv_into(view[have:])
+                    if have >= 4:
+                        size = 4 + int.from_bytes(buffer[:4], "big")
+                times.append((time.perf_counter() - started) * 1_000)
+                if b'"error"' in buffer[:60]:
+                    raise RuntimeError(bytes(buffer[:500]))
+    finally:
+        os.sched_setaffinity(0, cores)
+    return statistics.median(times)
+
+
+def export(port, process, table, year):
+    """Milliseconds, bytes and the highest resident size in MB meanwhile."""
+    size, highest = 0, 0.0
+    with Link(port) as link:
+        started = time.monotonic()
+        for count, frame in enumerate(link.stream("LodgeService/ExportCsv", {"table": f"CSV_TABLE_{table}", "year": year})):
+            size += len(frame)
+            if count % 16 == 0:
+                highest = max(highest, rss_mb(process.pid))
+        spent = (time.monotonic() - started) * 1_000
+    return spent, size, max(highest, rss_mb(process.pid))
+
+
+def recount(directory, year):
+    """The same figures counted from the records by SQL, in this process: statistics a second, and the summary's milliseconds."""
+    database = sqlite3.connect(pathlib.Path(directory) / "attendance.sqlite")
+    one = """SELECT sum(a.status = 1), sum(a.status = 2), sum(a.status = 3), count(*) FROM meetings m LEFT JOIN attendance a
+             ON a.meeting_no = m.number AND a.member_no = ? WHERE m.status = 2"""
+    started, count = time.perf_counter(), 300
+    for k in range(count):
+        database.execute(one, (k + 1,)).fetchall()
+    rate = count / (time.perf_counter() - started)
+    every = """SELECT p.number, p.name, sum(a.status = 1), sum(a.status = 2), sum(a.status = 3), count(*) FROM members p
+               JOIN meetings m ON m.status = 2 AND m.year = ? LEFT JOIN attendance a ON a.meeting_no = m.number
+               AND a.member_no = p.number GROUP BY p.number ORDER BY p.name_key"""
+    times = []
+    for _ in range(3):
+        started = time.perf_counter()
+        database.execute(every, (year,)).fetchall()
+        times.append((time.perf_counter() - started) * 1_000)
+    database.close()
+    return rate, statistics.median(times)
+
+
+def measure(rows, directory, year, meeting, label, base):
+    figures = {}
+    grown = {} if base is None else {"ratio_at_most": 1.3}
+    slower = {} if base is None else {"ratio_at_least": round(1 / 1.3, 3)}
+    plain_rate, plain_ms = recount(directory, year) if base is None else (None, None)
+    with service("campanile-attendance", *LOOP, token=TOKEN, directory=directory) as (_, ports, _):
+        for name, params in (("all years", {}), ("a year", {"year": year}), ("as of a day", {"asOfDate": f"{year}-06-30"})):
+            one = request("StatisticsService/GetMemberStatistics", {"memberId": "m_1234", **params})
+            rate = median(lambda: load(ports["rpc"], one, hello=hello(TOKEN))[0])
+            figures[name] = rate
+            rows.add(f"statistics of one member, {name}, 1 x 64, S, {label}", rate, "calls/s",
+                     base[name] if base else plain_rate, at_least=20_000, **slower)
+        for name, params in (("a year", {"year": year}), ("all years", {})):
+            spent = median(lambda: answer_ms(ports["rpc"], "StatisticsService/ListMemberSummaries", params))
+            key = f"summary {name}"
+            figures[key] = spent
+            target = {"at_most": 30} if name == "a year" else {}
+            rows.add(f"summary of all members, {name}, p50, S, {label}", spent, "ms",
+                     base[key] if base else (plain_ms if name == "a year" else None), **target, **grown)
+    with service("campanile-attendance", token=TOKEN, directory=directory, pinned=False) as (process, ports, _):
+        flips = iter(range(100))
+        figures["record"] = median(lambda: record_rate(ports["rpc"], meeting, 40_000, next(flips)))
+        rows.add(f"recorded one by one, durable, 64 in flight, {label}", figures["record"], "calls/s", base and base["record"],
+                 at_least=15_000, **slower)
+    with service("campanile-attendance", token=TOKEN, directory=directory, pinned=False) as (process, ports, _):
+        for table in ("SUMMARY", "ATTENDANCE"):
+            spent, size, memory = median(lambda: export(ports["rpc"], process, table, year))
+            figures[table] = spent
+            rows.add(f"export of a year, {table.lower()}, {size / 1e6:.1f} MB, {label}", spent, "ms", base and base[table],
+                     at_most=300, **grown)
+            rows.add("  RSS with it", memory, "MB", at_most=80)
+    return figures
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", type=pathlib.Path)
+    parser.add_argument("--keep", type=pathlib.Path, help="folder to keep the filled database in, and to take it from")
+    arguments = parser.parse_args()
+    rows = Rows()
+    rows.head()
+    with tempfile.TemporaryDirectory() as own:
+        directory = arguments.keep or own
+        pathlib.Path(directory).mkdir(parents=True, exist_ok=True)
+        if not (pathlib.Path(directory) / "attendance.sqlite").exists():
+            with service("campanile-attendance", token=TOKEN, directory=directory, pinned=False) as (_, ports, _):
+                with Link(ports["rpc"]) as link:
+                    fill(link, rows)
+        last = f"t_{len(YEARS) * PER_YEAR}"
+        base = measure(rows, directory, YEARS[-1], last, "2.5 M records", None)
+        with service("campanile-attendance", token=TOKEN, directory=directory, pinned=False) as (_, ports, _):
+            with Link(ports["rpc"]) as link:
+                started = time.monotonic()
+                for start in starts(YEARS[-1], PER_YEAR + 4)[PER_YEAR:]:
+                    hold(link, start - datetime.timedelta(hours=5))
+                rows.add("a month more: 4 meetings with 5,000 records each", time.monotonic() - started, "s")
+        measure(rows, directory, YEARS[-1], last, "a month more", base)
+    rows.write(arguments.json)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,83 @@
+public import CampanileStore
+
+/// The schema of the Attendance store, forward only.
+public enum AttendanceMigrations {
+  /// - `members`, `meetings`, `attendance`: each row carries the `sequence` of its last change, ascending in the order of the
+  ///   commits, so that whoever catches up is told of each object once, as it is now. `tombstones` tells what is gone.
+  /// - `meetings.ordinal`: the place among the completed meetings of its year; NULL for others.
+  /// - `member_years`: what the completed meetings of a year are for a member, a byte each in the order of `ordinal`
+  ///   (see Marks): the statistics. A member has a row for every year that has a completed meeting.
+  /// - `audit`: append-only. `hash` covers the entry, `value_digest` and the hash before; `value_digest` covers `salt` and both
+  ///   values. So values can be erased, with their salt, and the chain still holds.
+  public static let all: [Migration] = [
+    Migration(
+      "0001-members-meetings-attendance",
+      """
+      CREATE TABLE attendance_meta (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL);
+      CREATE TABLE counters (name TEXT NOT NULL PRIMARY KEY, value BIGINT NOT NULL);
+      INSERT INTO counters (name, value) VALUES ('sequence', 0), ('member', 0), ('meeting', 0), ('tombstones', 0);
+
+      CREATE TABLE members (
+        number BIGINT NOT NULL PRIMARY KEY, name TEXT NOT NULL, name_key TEXT NOT NULL, first_name TEXT NOT NULL,
+        last_name TEXT NOT NULL, email TEXT NOT NULL, degree BIGINT NOT NULL, office BIGINT NOT NULL,
+        initiation_day BIGINT, passing_day BIGINT, raising_day BIGINT, is_active BIGINT NOT NULL, role BIGINT NOT NULL,
+        user_id TEXT, has_pin BIGINT NOT NULL, created_at_ms BIGINT NOT NULL, updated_at_ms BIGINT NOT NULL,
+        version BIGINT NOT NULL, erased_at_ms BIGINT, sequence BIGINT NOT NULL);
+      CREATE UNIQUE INDEX members_name ON members (name_key);
+      CREATE INDEX members_active ON members (name_key) WHERE is_active = 1;
+      CREATE UNIQUE INDEX members_user ON members (user_id) WHERE user_id IS NOT NULL;
+      CREATE INDEX members_sequence ON members (sequence);
+
+      CREATE TABLE pins (member_no BIGINT NOT NULL PRIMARY KEY, hash TEXT NOT NULL, set_at_ms BIGINT NOT NULL);
+
+      CREATE TABLE meetings (
+        number BIGINT NOT NULL PRIMARY KEY, start_ms BIGINT NOT NULL, day BIGINT NOT NULL, year BIGINT NOT NULL,
+        ordinal BIGINT, time_zone TEXT NOT NULL, discussion TEXT NOT NULL, type BIGINT NOT NULL,
+        status BIGINT NOT NULL, location TEXT NOT NULL, has_dinner BIGINT NOT NULL, introduced_by TEXT NOT NULL,
+        notes TEXT NOT NULL, cover_image_url TEXT NOT NULL, created_at_ms BIGINT NOT NULL,
+        updated_at_ms BIGINT NOT NULL, version BIGINT NOT NULL, sequence BIGINT NOT NULL);
+      CREATE INDEX meetings_start ON meetings (start_ms, number);
+      CREATE INDEX meetings_year ON meetings (year, start_ms, number);
+      CREATE INDEX meetings_status ON meetings (status, start_ms, number);
+      CREATE INDEX meetings_year_status ON meetings (year, status, start_ms, number);
+      CREATE INDEX meetings_ordinal ON meetings (year, ordinal) WHERE ordinal IS NOT NULL;
+      CREATE INDEX meetings_sequence ON meetings (sequence);
+
+      CREATE TABLE attendance (
+        meeting_no BIGINT NOT NULL, member_no BIGINT NOT NULL, status BIGINT NOT NULL, source BIGINT NOT NULL,
+        recorded_by TEXT NOT NULL, updated_at_ms BIGINT NOT NULL, version BIGINT NOT NULL, sequence BIGINT NOT NULL,
+        PRIMARY KEY (meeting_no, member_no));
+      CREATE INDEX attendance_sequence ON attendance (sequence);
+
+      CREATE TABLE member_years (
+        member_no BIGINT NOT NULL, year BIGINT NOT NULL, marks BYTEA NOT NULL, PRIMARY KEY (member_no, year));
+
+      CREATE TABLE tombstones (
+        sequence BIGINT NOT NULL PRIMARY KEY, meeting_no BIGINT NOT NULL, member_no BIGINT, at_ms BIGINT NOT NULL);
+
+      CREATE TABLE check_ins (
+        meeting_no BIGINT NOT NULL, member_no BIGINT NOT NULL, step BIGINT NOT NULL,
+        PRIMARY KEY (meeting_no, member_no, step));
+      CREATE INDEX check_ins_step ON check_ins (step);
+
+      CREATE TABLE sessions (
+        token_hash BYTEA NOT NULL PRIMARY KEY, id TEXT NOT NULL, member_no BIGINT NOT NULL,
+        created_at_ms BIGINT NOT NULL, expires_at_ms BIGINT NOT NULL, ends_at_ms BIGINT NOT NULL,
+        address TEXT NOT NULL);
+      CREATE INDEX sessions_member ON sessions (member_no, id);
+      CREATE INDEX sessions_expiry ON sessions (expires_at_ms);
+
+      CREATE TABLE calendar_feeds (
+        id TEXT NOT NULL PRIMARY KEY, owner TEXT NOT NULL, name TEXT NOT NULL, secret_hash BYTEA NOT NULL,
+        created_at_ms BIGINT NOT NULL);
+      CREATE UNIQUE INDEX calendar_feeds_secret ON calendar_feeds (secret_hash);
+      CREATE INDEX calendar_feeds_owner ON calendar_feeds (owner, id);
+
+      CREATE TABLE audit (
+        sequence BIGINT NOT NULL PRIMARY KEY, at_ms BIGINT NOT NULL, actor TEXT NOT NULL, address TEXT NOT NULL,
+        action TEXT NOT NULL, subject TEXT NOT NULL, undo_of BIGINT NOT NULL, salt BYTEA, old_json TEXT, new_json TEXT,
+        value_digest BYTEA NOT NULL, hash BYTEA NOT NULL);
+      CREATE INDEX audit_subject ON audit (subject, sequence);
+      """)
+  ]
+}

@@ -1,0 +1,169 @@
+import CampanileAPI
+import CampanileCodec
+import CampanileCrypto
+import CampanileService
+import CampanileStore
+
+/// One row of `audit`.
+struct AuditRow: Sendable, Hashable {
+  static let columns = """
+    sequence, at_ms, actor, address, action, subject, undo_of, salt, old_json, new_json, value_digest, hash
+    """
+  static let insertSQL = """
+    INSERT INTO audit (\(columns)) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+    """
+  static let lastSQL = "SELECT sequence, hash FROM audit ORDER BY sequence DESC LIMIT 1"
+  static let oneSQL = "SELECT \(columns) FROM audit WHERE sequence = $1"
+  static let listSQL = "SELECT \(columns) FROM audit WHERE sequence < $1 ORDER BY sequence DESC LIMIT $2"
+  static let ofSubjectSQL = """
+    SELECT \(columns) FROM audit WHERE subject = $3 AND sequence < $1 ORDER BY sequence DESC LIMIT $2
+    """
+  static let afterSQL = "SELECT \(columns) FROM audit WHERE sequence > $1 ORDER BY sequence LIMIT $2"
+  static let redactSQL = """
+    UPDATE audit SET salt = NULL, old_json = NULL, new_json = NULL WHERE subject = $1 AND salt IS NOT NULL
+    """
+  /// The hash before the first entry.
+  static let origin = [UInt8](repeating: 0, count: SHA256Digest.sizeBytes)
+  static let saltSizeBytes = 16
+
+  var sequence: Int64
+  var timeMs: Int64
+  var actor: String
+  var address: String
+  var action: String
+  var subject: String
+  var undoOf: Int64
+  /// Nil when the values were erased.
+  var salt: [UInt8]?
+  var oldJSON: [UInt8]?
+  var newJSON: [UInt8]?
+  var valueDigest: [UInt8] = []
+  var hash: [UInt8] = []
+
+  /// SHA-256 over the salt and both values, each with its length; one that is absent counts as a length of 2^32 - 1.
+  func digestOfValues() throws(CryptoError) -> [UInt8] {
+    var bytes = salt ?? []
+    Self.append(oldJSON, to: &bytes)
+    Self.append(newJSON, to: &bytes)
+    return try SHA256.digest(bytes).bytes
+  }
+
+  /// SHA-256 over the hash before and everything of the entry but its values, for which their digest stands.
+  func digest(after previous: [UInt8]) throws(CryptoError) -> [UInt8] {
+    var bytes = previous
+    for number in [sequence, timeMs, undoOf] { OpaqueToken.append(UInt64(bitPattern: number), to: &bytes) }
+    for text in [actor, address, action, subject] { Self.append(Array(text.utf8), to: &bytes) }
+    Self.append(valueDigest, to: &bytes)
+    return try SHA256.digest(bytes).bytes
+  }
+
+  private static func append(_ value: [UInt8]?, to bytes: inout [UInt8]) {
+    let length = value.map { UInt32(clamping: $0.count) } ?? .max
+    for shift in stride(from: 24, through: 0, by: -8) {
+      bytes.append(UInt8(truncatingIfNeeded: length >> UInt32(shift)))
+    }
+    if let value { bytes += value }
+  }
+
+  init(
+    timeMs: Int64, caller: Caller, action: String, subject: String, old: AuditState?, new: AuditState?, undoOf: Int64
+  ) {
+    sequence = 0
+    self.timeMs = timeMs
+    actor = caller.name
+    address = caller.address
+    self.action = action
+    self.subject = subject
+    self.undoOf = undoOf
+    oldJSON = old?.jsonUTF8Bytes()
+    newJSON = new?.jsonUTF8Bytes()
+  }
+
+  init(_ row: borrowing SQLRow) throws {
+    sequence = try row.integer(0)
+    timeMs = try row.integer(1)
+    actor = try row.text(2)
+    address = try row.text(3)
+    action = try row.text(4)
+    subject = try row.text(5)
+    undoOf = try row.integer(6)
+    salt = try row.bytesIfPresent(7)
+    oldJSON = try row.bytesIfPresent(8)
+    newJSON = try row.bytesIfPresent(9)
+    valueDigest = try row.bytes(10)
+    hash = try row.bytes(11)
+  }
+
+  var values: [SQLValue] {
+    [
+      .integer(sequence), .integer(timeMs), .text(actor), .text(address), .text(action), .text(subject),
+      .integer(undoOf), .blob(salt), .text(oldJSON.map { String(decoding: $0, as: UTF8.self) }),
+      .text(newJSON.map { String(decoding: $0, as: UTF8.self) }), .blob(valueDigest), .blob(hash),
+    ]
+  }
+
+  /// The entry as callers see it. Throws `corrupt` for values that cannot be read.
+  func entry() throws -> AuditEntry {
+    var entry = AuditEntry()
+    entry.sequence = sequence
+    entry.time = ProtoTimestamp(millisecondsSince1970: timeMs)
+    entry.actor = actor
+    entry.address = address
+    entry.action = action
+    entry.subject = subject
+    entry.oldState = try oldJSON.map(Self.state)
+    entry.newState = try newJSON.map(Self.state)
+    entry.redacted = salt == nil
+    entry.undoOf = undoOf
+    entry.hashField = Hexadecimal.text(hash)
+    return entry
+  }
+
+  private static func state(_ json: [UInt8]) throws -> AuditState {
+    do throws(ProtoJSONError) {
+      return try AuditState(jsonUTF8: json, options: .init(ignoreUnknownFields: true))
+    } catch {
+      throw StoreError(.corrupt, "a value in the audit log cannot be read: \(error.reason)")
+    }
+  }
+}
+
+extension Ledger {
+  /// Adds an entry to the audit log and answers it.
+  @discardableResult
+  func audit(
+    _ action: String, _ subject: String, old: AuditState?, new: AuditState?, undoOf: Int64 = 0
+  ) throws -> AuditRow {
+    var row = AuditRow(
+      timeMs: nowMs, caller: caller, action: action, subject: subject, old: old, new: new, undoOf: undoOf)
+    let last = try transaction.queryOne(AuditRow.lastSQL) { (try $0.integer(0), try $0.bytes(1)) }
+    row.sequence = (last?.0 ?? 0) + 1
+    var salt: [UInt8] = []
+    OpaqueToken.append(random(), to: &salt)
+    OpaqueToken.append(random(), to: &salt)
+    row.salt = salt
+    do throws(CryptoError) {
+      row.valueDigest = try row.digestOfValues()
+      row.hash = try row.digest(after: last?.1 ?? AuditRow.origin)
+    } catch {
+      throw StoreError(.unavailable, "the audit log cannot be continued: \(error.message)")
+    }
+    try transaction.execute(AuditRow.insertSQL, row.values)
+    return row
+  }
+}
+
+extension AuditState {
+  static func of(_ member: Member) -> AuditState { .with { $0.member = member } }
+  static func of(_ meeting: Meeting, _ attendances: [Attendance] = []) -> AuditState {
+    .with {
+      $0.meeting = meeting
+      $0.attendances = attendances
+    }
+  }
+  /// Nil for none.
+  static func of(_ attendances: [Attendance]) -> AuditState? {
+    attendances.isEmpty ? nil : .with { $0.attendances = attendances }
+  }
+  static func of(_ settings: LodgeSettings) -> AuditState { .with { $0.settings = settings } }
+}

@@ -1,0 +1,81 @@
+import CampanileAPI
+import CampanileCodec
+import CampanileRPC
+import CampanileService
+import CampanileStore
+
+/// The table `calendar_feeds`.
+enum FeedTable {
+  static let insertSQL = """
+    INSERT INTO calendar_feeds (id, owner, name, secret_hash, created_at_ms) VALUES ($1, $2, $3, $4, $5)
+    """
+  static let ofOwnerSQL = "SELECT id, name, created_at_ms FROM calendar_feeds WHERE owner = $1 ORDER BY id LIMIT $2"
+  static let ownerSQL = "SELECT owner FROM calendar_feeds WHERE id = $1"
+  static let deleteSQL = "DELETE FROM calendar_feeds WHERE id = $1"
+  static let deleteOfOwnerSQL = "DELETE FROM calendar_feeds WHERE owner = $1"
+  static let bySecretSQL = "SELECT owner FROM calendar_feeds WHERE secret_hash = $1"
+
+  static func feed(_ row: borrowing SQLRow) throws -> CalendarFeed {
+    var feed = CalendarFeed()
+    feed.id = try row.text(0)
+    feed.name = try row.text(1)
+    feed.createTime = ProtoTimestamp(millisecondsSince1970: try row.integer(2))
+    return feed
+  }
+}
+
+extension SQLiteAttendanceRepository {
+  static let feedPrefix: StaticString = "f_"
+  /// Meetings of one calendar.
+  static let calendarMeetingsMax = 2_000
+
+  func createFeed(name: String, secretHash: [UInt8], by caller: Caller) async throws -> CalendarFeed {
+    try await change(by: caller) { ledger in
+      let own = try ledger.transaction.query(
+        FeedTable.ofOwnerSQL, [.text(caller.name), .int(limits.feedsPerOwnerMax)], FeedTable.feed)
+      guard own.count < limits.feedsPerOwnerMax else {
+        throw RPCError.exhausted(
+          "a caller may have \(limits.feedsPerOwnerMax) feeds", .feedsExhausted, limit: limits.feedsPerOwnerMax)
+      }
+      var feed = CalendarFeed()
+      feed.id = ids.next(prefix: Self.feedPrefix).id
+      feed.name = name
+      feed.createTime = ledger.nowTime
+      try ledger.transaction.execute(
+        FeedTable.insertSQL,
+        [.text(feed.id), .text(caller.name), .text(name), .blob(secretHash), .integer(ledger.nowMs)])
+      return feed
+    }
+  }
+
+  func feeds(of owner: String) throws -> [CalendarFeed] {
+    try readSingle { transaction in
+      try transaction.query(
+        FeedTable.ofOwnerSQL, [.text(owner), .int(limits.feedsPerOwnerMax)], FeedTable.feed)
+    }
+  }
+
+  func deleteFeed(_ id: String, by caller: Caller) async throws {
+    try await change(by: caller) { ledger in
+      let owner = try ledger.transaction.queryOne(FeedTable.ownerSQL, [.text(id)]) { try $0.text(0) }
+      // A foreign feed looks like none.
+      guard let owner, owner == caller.name || caller.role.includes(.admin) else {
+        throw RPCError.missing("calendar feed", id, field: "feedId", .feedNotFound)
+      }
+      try ledger.transaction.execute(FeedTable.deleteSQL, [.text(id)])
+    }
+  }
+
+  func calendarMeetings(secretHash: [UInt8], sinceMs: Int64) throws -> [Meeting] {
+    try read { transaction in
+      let owner = try transaction.queryOne(FeedTable.bySecretSQL, [.blob(secretHash)]) { try $0.text(0) }
+      guard let owner else { throw RPCError.missing("calendar", "", field: "secret", .feedNotFound) }
+      if let number = Numbers.member(owner) {
+        let member = try transaction.queryOne(MemberRow.oneSQL, [.integer(number)], MemberRow.member)
+        guard member?.active == true else { throw RPCError.missing("calendar", "", field: "secret", .feedNotFound) }
+      }
+      return try transaction.query(
+        MeetingRow.calendarSQL, [.integer(sinceMs), .int(Self.calendarMeetingsMax)], MeetingRow.meeting)
+    }
+  }
+}

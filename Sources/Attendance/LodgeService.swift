@@ -1,0 +1,110 @@
+public import CampanileAPI
+import CampanileCodec
+public import CampanileRPC
+import CampanileService
+
+/// Serves `campanile.attendance.v1.LodgeService`.
+public struct LodgeService: LodgeServiceProtocol {
+  /// Entries that a verification reads at once, and tells of.
+  static let verifyRows = 1_000
+  static let verifyTellRows: Int64 = 10_000
+
+  let repository: any AttendanceRepository
+  let access: AccessControl
+  let limits: AttendanceLimits
+
+  public func getLodgeSettings(
+    _ request: GetLodgeSettingsRequest, context: CallContext
+  ) async throws -> GetLodgeSettingsResponse {
+    _ = try access.caller(context, .member)
+    var response = GetLodgeSettingsResponse()
+    response.settings = try repository.lodgeSettings()
+    return response
+  }
+
+  public func updateLodgeSettings(
+    _ request: UpdateLodgeSettingsRequest, context: CallContext
+  ) async throws -> UpdateLodgeSettingsResponse {
+    let caller = try access.caller(context, .admin)
+    var violations = Violations()
+    let change = request.settings ?? LodgeSettings()
+    if request.settings == nil { violations.add("settings", "must be given", .required) }
+    let fields = UpdateMask.fields(request.updateMask, for: change, as: LodgeField.self, &violations)
+    for field in fields { LodgeRules.check(field, of: change, "settings", &violations) }
+    try violations.check()
+    var response = UpdateLodgeSettingsResponse()
+    response.settings = try await repository.updateSettings(change, fields: fields, by: caller)
+    return response
+  }
+
+  public func importCsv(
+    _ requests: RequestStream<ImportCsvRequest>, context: CallContext
+  ) async throws -> ImportCsvResponse {
+    let caller = try access.caller(context, .admin)
+    var file = ImportFile(limits: limits)
+    for try await request in requests {
+      try file.take(request)
+      // What cannot be right any more is not read to its end.
+      if file.isRefused { break }
+    }
+    return try await CsvImport(repository: repository, limits: limits).run(file, by: caller)
+  }
+
+  public func exportCsv(
+    _ request: ExportCsvRequest, context: CallContext, responses: ResponseSink<ExportCsvResponse>
+  ) async throws {
+    let caller = try access.caller(context, .secretary)
+    let year = try Years.check(request.year)
+    try await CsvExport(repository: repository, limits: limits, caller: caller).run(request.table, year: year) {
+      chunk in
+      var response = ExportCsvResponse()
+      response.chunk = chunk
+      try await responses.send(response)
+    }
+  }
+
+  public func listAuditEntries(
+    _ request: ListAuditEntriesRequest, context: CallContext
+  ) async throws -> ListAuditEntriesResponse {
+    let caller = try access.caller(context, .admin)
+    let query = try PositionQuery(
+      user: caller.name, pageSize: request.pageSize, pageToken: request.pageToken,
+      scope: ["audit", request.subject], parts: 1, limits: limits)
+    var response = ListAuditEntriesResponse()
+    (response.entries, response.nextPageToken) = query.page(
+      try repository.auditEntries(query, subject: request.subject.isEmpty ? nil : request.subject)
+    ) { [String($0.sequence)] }
+    return response
+  }
+
+  public func verifyAuditLog(
+    _ request: VerifyAuditLogRequest, context: CallContext, responses: ResponseSink<VerifyAuditLogResponse>
+  ) async throws {
+    _ = try access.caller(context, .admin)
+    var verifier = AuditVerifier(knownSequence: request.knownSequence, knownHash: request.knownHash)
+    var toldCount: Int64 = 0
+    while verifier.fault == nil {
+      let rows = try repository.auditRows(after: verifier.lastSequence, rowsMax: Self.verifyRows)
+      for row in rows {
+        guard try verifier.take(row) else { break }
+      }
+      if rows.count < Self.verifyRows { break }
+      if verifier.verified - toldCount >= Self.verifyTellRows {
+        toldCount = verifier.verified
+        try await responses.send(verifier.response(isFinished: false))
+      } else {
+        // Others have their turn on this event loop.
+        await Task.yield()
+      }
+    }
+    verifier.finish()
+    try await responses.send(verifier.response(isFinished: true))
+  }
+
+  public func undoChange(_ request: UndoChangeRequest, context: CallContext) async throws -> UndoChangeResponse {
+    let caller = try access.caller(context, .admin)
+    var response = UndoChangeResponse()
+    response.entry = try await repository.undo(request.sequence, by: caller)
+    return response
+  }
+}

@@ -1,0 +1,174 @@
+public import CampanileAPI
+import CampanileCodec
+public import CampanileRPC
+import CampanileService
+
+/// Serves `campanile.attendance.v1.MeetingsService`.
+public struct MeetingsService: MeetingsServiceProtocol {
+  static let feedPrefix = "cal_"
+  static let feedSizeBytes = 47
+  static let feedNameMax = 128
+  static let upcomingDefault: Int32 = 3
+  static let upcomingMax: Int32 = 100
+  /// How far back a calendar goes.
+  static let calendarPastMs: Int64 = 366 * 24 * 3_600 * 1_000
+
+  let repository: any AttendanceRepository
+  let access: AccessControl
+  let limits: AttendanceLimits
+
+  public func createMeeting(
+    _ request: CreateMeetingRequest, context: CallContext
+  ) async throws -> CreateMeetingResponse {
+    let caller = try access.caller(context, .secretary)
+    var violations = Violations()
+    RequestChecks.requestID(request.requestId, "requestId", &violations)
+    let draft = request.meeting ?? Meeting()
+    if request.meeting == nil {
+      violations.add("meeting", "must be given", .required)
+    } else {
+      MeetingRules.check(draft, "meeting", &violations)
+    }
+    try violations.check()
+    var unnamed = request
+    unnamed.requestId = ""
+    let repeatable = try RepeatableRequest(
+      request.requestId, unnamed, method: MeetingsServiceMethods.createMeeting, user: caller.name)
+    var response = CreateMeetingResponse()
+    response.meeting = try await repository.createMeeting(draft, by: caller, repeatable: repeatable)
+    return response
+  }
+
+  public func getMeeting(_ request: GetMeetingRequest, context: CallContext) async throws -> GetMeetingResponse {
+    _ = try access.caller(context, .member)
+    var response = GetMeetingResponse()
+    response.meeting = try repository.meeting(FieldIDs.meeting(request.meetingId))
+    return response
+  }
+
+  public func listMeetings(_ request: ListMeetingsRequest, context: CallContext) async throws -> ListMeetingsResponse {
+    let caller = try access.caller(context, .member)
+    let year = try Years.check(request.year)
+    if case .unrecognized = request.status {
+      throw RPCError.invalidField("status", "is no status", reason: Reason.enumUnknown.rawValue)
+    }
+    let query = try PositionQuery(
+      user: caller.name, pageSize: request.pageSize, pageToken: request.pageToken,
+      scope: ["meetings", String(request.year), String(request.status.rawValue)], parts: 2, limits: limits)
+    let found = try repository.meetings(
+      query, year: year, status: request.status == .unspecified ? nil : request.status)
+    var response = ListMeetingsResponse()
+    (response.meetings, response.nextPageToken) = query.page(found) { [String($0.startMs), String($0.number)] }
+    return response
+  }
+
+  public func listUpcomingMeetings(
+    _ request: ListUpcomingMeetingsRequest, context: CallContext
+  ) async throws -> ListUpcomingMeetingsResponse {
+    _ = try access.caller(context, .member)
+    let count = request.count == 0 ? Self.upcomingDefault : request.count
+    guard (1...Self.upcomingMax).contains(count) else {
+      throw RPCError.invalidField(
+        "count", "must be 1 to \(Self.upcomingMax), or 0 for \(Self.upcomingDefault)",
+        reason: Reason.outOfRange.rawValue)
+    }
+    var response = ListUpcomingMeetingsResponse()
+    response.meetings = try repository.upcomingMeetings(count: Int(count))
+    return response
+  }
+
+  public func updateMeeting(
+    _ request: UpdateMeetingRequest, context: CallContext
+  ) async throws -> UpdateMeetingResponse {
+    let caller = try access.caller(context, .secretary)
+    var violations = Violations()
+    var change = request.meeting ?? Meeting()
+    if request.meeting == nil { violations.add("meeting", "must be given", .required) }
+    let fields = UpdateMask.fields(request.updateMask, for: change, as: MeetingField.self, &violations)
+    for field in fields { MeetingRules.check(field, of: change, "meeting", &violations) }
+    try violations.check()
+    change.number = try FieldIDs.meeting(change.id, field: "meeting.id")
+    var response = UpdateMeetingResponse()
+    response.meeting = try await repository.updateMeeting(change, fields: fields, by: caller)
+    return response
+  }
+
+  public func cancelMeeting(
+    _ request: CancelMeetingRequest, context: CallContext
+  ) async throws -> CancelMeetingResponse {
+    let caller = try access.caller(context, .secretary)
+    var response = CancelMeetingResponse()
+    response.meeting = try await repository.cancelMeeting(FieldIDs.meeting(request.meetingId), by: caller)
+    return response
+  }
+
+  public func deleteMeeting(
+    _ request: DeleteMeetingRequest, context: CallContext
+  ) async throws -> DeleteMeetingResponse {
+    let caller = try access.caller(context, .secretary)
+    let count = try await repository.deleteMeeting(
+      FieldIDs.meeting(request.meetingId), isForced: request.force, etag: request.etag, by: caller)
+    var response = DeleteMeetingResponse()
+    response.deletedAttendanceCount = Int32(clamping: count)
+    return response
+  }
+}
+
+extension MeetingsService {
+  public func createCalendarFeed(
+    _ request: CreateCalendarFeedRequest, context: CallContext
+  ) async throws -> CreateCalendarFeedResponse {
+    let caller = try access.caller(context, .member)
+    var violations = Violations()
+    violations.text(request.name, "name", max: Self.feedNameMax)
+    try violations.check()
+    let (secret, hash) = try Secret.random(Self.feedPrefix)
+    var response = CreateCalendarFeedResponse()
+    response.feed = try await repository.createFeed(name: request.name, secretHash: hash, by: caller)
+    response.secret = secret
+    response.path = "/v1/calendars/\(secret)"
+    return response
+  }
+
+  public func listCalendarFeeds(
+    _ request: ListCalendarFeedsRequest, context: CallContext
+  ) async throws -> ListCalendarFeedsResponse {
+    let caller = try access.caller(context, .member)
+    var response = ListCalendarFeedsResponse()
+    response.feeds = try repository.feeds(of: caller.name)
+    return response
+  }
+
+  public func deleteCalendarFeed(
+    _ request: DeleteCalendarFeedRequest, context: CallContext
+  ) async throws -> DeleteCalendarFeedResponse {
+    let caller = try access.caller(context, .member)
+    try await repository.deleteFeed(request.feedId, by: caller)
+    return DeleteCalendarFeedResponse()
+  }
+
+  /// The secret is the credential: nothing else is asked for.
+  public func getCalendar(_ request: GetCalendarRequest, context: CallContext) async throws -> GetCalendarResponse {
+    guard let hash = try Secret.hash(request.secret, Self.feedPrefix, Self.feedSizeBytes) else {
+      throw RPCError.missing("calendar", "", field: "secret", .feedNotFound)
+    }
+    let nowMs = repository.clockMs()
+    let meetings = try repository.calendarMeetings(secretHash: hash, sinceMs: nowMs - Self.calendarPastMs)
+    var response = GetCalendarResponse()
+    response.contentType = ICalendar.contentType
+    response.content = ICalendar.text(meetings, nowMs: nowMs)
+    return response
+  }
+}
+
+/// Years of requests.
+enum Years {
+  /// Nil for 0, which means all.
+  static func check(_ year: Int32) throws(RPCError) -> Int64? {
+    if year == 0 { return nil }
+    guard (1_700...2_999).contains(year) else {
+      throw .invalidField("year", "must be 1700 to 2999, or 0 for all", reason: Reason.outOfRange.rawValue)
+    }
+    return Int64(year)
+  }
+}

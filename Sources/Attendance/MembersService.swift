@@ -1,0 +1,137 @@
+public import CampanileAPI
+import CampanileCodec
+public import CampanileRPC
+import CampanileService
+
+/// Serves `campanile.attendance.v1.MembersService`.
+public struct MembersService: MembersServiceProtocol {
+  let repository: any AttendanceRepository
+  let access: AccessControl
+  let limits: AttendanceLimits
+  let hasher: PinHasher
+
+  public func createMember(_ request: CreateMemberRequest, context: CallContext) async throws -> CreateMemberResponse {
+    let caller = try access.caller(context, .admin)
+    var violations = Violations()
+    RequestChecks.requestID(request.requestId, "requestId", &violations)
+    let draft = request.member ?? Member()
+    if request.member == nil {
+      violations.add("member", "must be given", .required)
+    } else {
+      MemberRules.check(draft, "member", &violations)
+    }
+    try violations.check()
+    var unnamed = request
+    unnamed.requestId = ""
+    let repeatable = try RepeatableRequest(
+      request.requestId, unnamed, method: MembersServiceMethods.createMember, user: caller.name)
+    var response = CreateMemberResponse()
+    response.member = try await repository.createMember(draft, by: caller, repeatable: repeatable)
+    return response
+  }
+
+  public func getMember(_ request: GetMemberRequest, context: CallContext) async throws -> GetMemberResponse {
+    let caller = try access.caller(context, .member)
+    var response = GetMemberResponse()
+    response.member = try repository.member(FieldIDs.member(request.memberId)).seen(by: caller)
+    return response
+  }
+
+  public func listMembers(_ request: ListMembersRequest, context: CallContext) async throws -> ListMembersResponse {
+    let caller = try access.caller(context, .member)
+    let query = try PositionQuery(
+      user: caller.name, pageSize: request.pageSize, pageToken: request.pageToken,
+      scope: ["members", request.includeInactive ? "all" : "active"], parts: 1, limits: limits)
+    var response = ListMembersResponse()
+    let found = try repository.members(query, includesInactive: request.includeInactive)
+    (response.members, response.nextPageToken) = query.page(found) { [MemberRules.key(of: $0.name)] }
+    response.members = response.members.map { $0.seen(by: caller) }
+    return response
+  }
+
+  public func updateMember(_ request: UpdateMemberRequest, context: CallContext) async throws -> UpdateMemberResponse {
+    let caller = try access.caller(context, .member)
+    var violations = Violations()
+    var change = request.member ?? Member()
+    if request.member == nil { violations.add("member", "must be given", .required) }
+    let fields = UpdateMask.fields(request.updateMask, for: change, as: MemberField.self, &violations)
+    for field in fields { MemberRules.check(field, of: change, "member", &violations) }
+    try violations.check()
+    change.number = try FieldIDs.member(change.id, field: "member.id")
+    if fields.contains(where: { $0 != .email }) {
+      try caller.require(.admin)
+    } else {
+      try caller.require(.admin, orMember: change.number)
+    }
+    var response = UpdateMemberResponse()
+    response.member = try await repository.updateMember(change, fields: fields, by: caller)
+    return response
+  }
+
+  public func deactivateMember(
+    _ request: DeactivateMemberRequest, context: CallContext
+  ) async throws -> DeactivateMemberResponse {
+    let caller = try access.caller(context, .admin)
+    var response = DeactivateMemberResponse()
+    response.member = try await repository.setActive(FieldIDs.member(request.memberId), false, by: caller)
+    return response
+  }
+
+  public func reactivateMember(
+    _ request: ReactivateMemberRequest, context: CallContext
+  ) async throws -> ReactivateMemberResponse {
+    let caller = try access.caller(context, .admin)
+    var response = ReactivateMemberResponse()
+    response.member = try await repository.setActive(FieldIDs.member(request.memberId), true, by: caller)
+    return response
+  }
+
+  public func setMemberPin(_ request: SetMemberPinRequest, context: CallContext) async throws -> SetMemberPinResponse {
+    let caller = try access.caller(context, .admin)
+    var violations = Violations()
+    MemberRules.checkPin(request.pin, "pin", mayBeEmpty: true, &violations)
+    try violations.check()
+    let number = try FieldIDs.member(request.memberId)
+    // Found out before the expensive part.
+    _ = try repository.member(number)
+    let hash = request.pin.isEmpty ? nil : try await hasher.hash(request.pin)
+    try await repository.setPin(number, hash: hash, keptSession: nil, by: caller)
+    return SetMemberPinResponse()
+  }
+
+  public func eraseMember(_ request: EraseMemberRequest, context: CallContext) async throws -> EraseMemberResponse {
+    let caller = try access.caller(context, .admin)
+    let (member, redacted) = try await repository.eraseMember(
+      FieldIDs.member(request.memberId), confirmedName: request.confirmName, by: caller)
+    var response = EraseMemberResponse()
+    response.member = member
+    response.redactedAuditEntries = Int32(clamping: redacted)
+    return response
+  }
+
+  public func exportMemberData(
+    _ request: ExportMemberDataRequest, context: CallContext, responses: ResponseSink<ExportMemberDataResponse>
+  ) async throws {
+    let caller = try access.caller(context, .member)
+    let number = try FieldIDs.member(request.memberId)
+    try caller.require(.admin, orMember: number)
+    try await MemberExport(repository: repository, limits: limits, member: number).run { entry in
+      var response = ExportMemberDataResponse()
+      response.entry = entry
+      try await responses.send(response)
+    }
+  }
+}
+
+/// Ids of requests as numbers. A text that is no id names nothing: NOT_FOUND, as for one that nobody has.
+enum FieldIDs {
+  static func member(_ id: String, field: String = "memberId") throws(RPCError) -> Int64 {
+    guard let number = Numbers.member(id) else { throw .memberNotFound(id, field: field) }
+    return number
+  }
+
+  static func meeting(_ id: String, field: String = "meetingId") throws(RPCError) -> Int64 {
+    guard let number = Numbers.meeting(id) else { throw .meetingNotFound(id, field: field) }
+    return number
+  }
+}

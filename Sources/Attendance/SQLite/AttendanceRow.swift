@@ -1,0 +1,71 @@
+import CampanileAPI
+import CampanileCodec
+import CampanileService
+import CampanileStore
+
+/// Maps rows of `attendance`.
+enum AttendanceRow {
+  static let columns = "meeting_no, member_no, status, source, recorded_by, updated_at_ms, version"
+  static let oneSQL = "SELECT \(columns) FROM attendance WHERE meeting_no = $1 AND member_no = $2"
+  static let upsertSQL = """
+    INSERT INTO attendance (\(columns), sequence) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+    ON CONFLICT (meeting_no, member_no) DO UPDATE SET status = excluded.status, source = excluded.source,
+      recorded_by = excluded.recorded_by, updated_at_ms = excluded.updated_at_ms, version = excluded.version,
+      sequence = excluded.sequence
+    """
+  static let deleteSQL = "DELETE FROM attendance WHERE meeting_no = $1 AND member_no = $2"
+  static let ofMeetingSQL = """
+    SELECT \(columns) FROM attendance WHERE meeting_no = $1 AND member_no > $2 ORDER BY member_no LIMIT $3
+    """
+  static let statusesSQL = """
+    SELECT member_no, status FROM attendance WHERE meeting_no = $1 AND member_no > $2 ORDER BY member_no LIMIT $3
+    """
+  static let hasSQL = "SELECT 1 FROM attendance WHERE meeting_no = $1 LIMIT 1"
+  static let countsSQL = "SELECT status, count(*) FROM attendance WHERE meeting_no = $1 GROUP BY status"
+  static let changedSQL = """
+    SELECT sequence, \(columns) FROM attendance WHERE sequence > $1 ORDER BY sequence LIMIT $2
+    """
+  private static let ofMeeting = """
+    a.meeting_no, a.member_no, a.status, a.source, a.recorded_by, a.updated_at_ms, a.version
+    """
+  /// Of one member: there are as many look-ups as meetings, which spares every record an index of its own.
+  static let changedOfMemberSQL = """
+    SELECT a.sequence, \(ofMeeting) FROM meetings AS m JOIN attendance AS a
+      ON a.meeting_no = m.number AND a.member_no = $2
+    WHERE a.sequence > $1 ORDER BY a.sequence LIMIT $3
+    """
+  static let ofMemberSQL = """
+    SELECT \(ofMeeting), m.start_ms FROM meetings AS m JOIN attendance AS a
+      ON a.meeting_no = m.number AND a.member_no = $3
+    WHERE (m.start_ms, m.number) < ($1, $2) ORDER BY m.start_ms DESC, m.number DESC LIMIT $4
+    """
+  static let ofMemberAndYearSQL = """
+    SELECT \(ofMeeting), m.start_ms FROM meetings AS m JOIN attendance AS a
+      ON a.meeting_no = m.number AND a.member_no = $3
+    WHERE m.year = $5 AND (m.start_ms, m.number) < ($1, $2) ORDER BY m.start_ms DESC, m.number DESC LIMIT $4
+    """
+
+  static func attendance(_ row: borrowing SQLRow) throws -> Attendance { try attendance(row, from: 0) }
+
+  static func attendance(_ row: borrowing SQLRow, from first: Int) throws -> Attendance {
+    var attendance = Attendance()
+    attendance.meetingId = Numbers.meetingID(try row.integer(first))
+    attendance.memberId = Numbers.memberID(try row.integer(first + 1))
+    attendance.status = AttendanceStatus(rawValue: Int32(truncatingIfNeeded: try row.integer(first + 2)))
+    attendance.source = AttendanceSource(rawValue: Int32(truncatingIfNeeded: try row.integer(first + 3)))
+    attendance.recordedBy = try row.text(first + 4)
+    attendance.updateTime = ProtoTimestamp(millisecondsSince1970: try row.integer(first + 5))
+    attendance.etag = Etag.text(version: try row.integer(first + 6))
+    return attendance
+  }
+
+  /// The arguments of `upsertSQL`.
+  static func values(_ attendance: Attendance, meeting: Int64, member: Int64, sequence: Int64) -> [SQLValue] {
+    [
+      .integer(meeting), .integer(member), .integer(Int64(attendance.status.rawValue)),
+      .integer(Int64(attendance.source.rawValue)), .text(attendance.recordedBy),
+      .integer(attendance.updateTime?.millisecondsSince1970 ?? 0), .integer(Etag.version(attendance.etag) ?? 1),
+      .integer(sequence),
+    ]
+  }
+}

@@ -1,0 +1,102 @@
+import CampanileAPI
+import CampanileRPC
+import CampanileService
+import CampanileStore
+
+/// What recording needs to know of a member.
+struct MemberState: Sendable, Hashable {
+  static let selectSQL = "SELECT initiation_day, erased_at_ms FROM members WHERE number = $1"
+  var initiationDay: Int64?
+  var isErased: Bool
+
+  init(_ row: borrowing SQLRow) throws {
+    initiationDay = try row.integerIfPresent(0)
+    isErased = !row.isNull(1)
+  }
+}
+
+/// One record before and after a change.
+struct AttendanceChange: Sendable, Hashable {
+  var old: Attendance?
+  var new: Attendance
+  var isChanged: Bool { old != new }
+}
+
+extension Ledger {
+  /// Sets a member's status at a meeting; the sequence is used when it differs from what is recorded. `path` names the
+  /// request's fields before `memberId` and `etag`.
+  ///
+  /// Throws NOT_FOUND, FAILED_PRECONDITION with `MEETING_CANCELLED`, `BEFORE_INITIATION` or `MEMBER_ERASED`, and ABORTED for
+  /// another etag.
+  func record(
+    _ status: AttendanceStatus, of member: Int64, at meeting: MeetingState, _ source: AttendanceSource,
+    sequence: Int64, etag: String = "", path: String = ""
+  ) throws -> AttendanceChange {
+    guard meeting.status != .cancelled else {
+      throw RPCError.refused("meetingId", "the meeting is cancelled", .meetingCancelled)
+    }
+    let found = try transaction.queryOne(MemberState.selectSQL, [.integer(member)], { try MemberState($0) })
+    guard let state = found else {
+      throw RPCError.memberNotFound(Numbers.memberID(member), field: "\(path)memberId")
+    }
+    guard !state.isErased else { throw RPCError.refused("\(path)memberId", "was erased", .memberErased) }
+    if let initiationDay = state.initiationDay, meeting.day < initiationDay {
+      throw RPCError.refused(
+        "\(path)memberId", "the meeting was before the initiation on \(Days.text(initiationDay))", .beforeInitiation)
+    }
+    let old = try attendance(meeting: meeting.number, member: member)
+    guard etag.isEmpty || etag == old?.etag ?? "" else {
+      throw RPCError.etagMismatch(field: "\(path)etag", current: old?.etag ?? "")
+    }
+    // To say the same again changes nothing, whoever says it.
+    if let old, old.status == status { return AttendanceChange(old: old, new: old) }
+    var new = old ?? Attendance()
+    new.memberId = Numbers.memberID(member)
+    new.meetingId = Numbers.meetingID(meeting.number)
+    new.status = status
+    new.source = source
+    new.recordedBy = caller.name
+    new.updateTime = nowTime
+    new.etag = Etag.text(version: (old.flatMap { Etag.version($0.etag) } ?? 0) + 1)
+    try put(new, member: member, meeting, initiationDay: state.initiationDay, sequence: sequence)
+    return AttendanceChange(old: old, new: new)
+  }
+
+  /// Writes a record as it is, with the statistics that follow from it.
+  func put(
+    _ attendance: Attendance, member: Int64, _ meeting: MeetingState, initiationDay: Int64?, sequence: Int64
+  ) throws {
+    try transaction.execute(
+      AttendanceRow.upsertSQL,
+      AttendanceRow.values(attendance, meeting: meeting.number, member: member, sequence: sequence))
+    try mark(member, initiationDay: initiationDay, attendance.status, at: meeting)
+    board.changed(member: member)
+  }
+
+  /// Removes a record, with the statistics that followed from it.
+  func remove(member: Int64, _ meeting: MeetingState, initiationDay: Int64?) throws {
+    try transaction.execute(AttendanceRow.deleteSQL, [.integer(meeting.number), .integer(member)])
+    try mark(member, initiationDay: initiationDay, nil, at: meeting)
+    try bury(meeting: meeting.number, member: member)
+    board.changed(member: member)
+  }
+
+  /// Notes that a meeting, or with a `member` a record, is gone.
+  func bury(meeting: Int64, member: Int64?) throws {
+    try transaction.execute(
+      Tombstones.insertSQL,
+      [.integer(try sequences(1)), .integer(meeting), .integer(member), .integer(nowMs)])
+  }
+}
+
+/// The table `tombstones`.
+enum Tombstones {
+  static let insertSQL = "INSERT INTO tombstones (sequence, meeting_no, member_no, at_ms) VALUES ($1, $2, $3, $4)"
+  static let afterSQL = """
+    SELECT sequence, meeting_no, member_no FROM tombstones WHERE sequence > $1 ORDER BY sequence LIMIT $2
+    """
+  static let floorSQL = "SELECT value FROM counters WHERE name = 'tombstones'"
+  static let oldestSQL = "SELECT sequence, at_ms FROM tombstones ORDER BY sequence LIMIT $1"
+  static let dropSQL = "DELETE FROM tombstones WHERE sequence <= $1"
+  static let setFloorSQL = "UPDATE counters SET value = $1 WHERE name = 'tombstones'"
+}

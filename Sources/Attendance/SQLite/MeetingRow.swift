@@ -1,0 +1,100 @@
+import CampanileAPI
+import CampanileCodec
+import CampanileService
+import CampanileStore
+
+/// Maps rows of `meetings`.
+enum MeetingRow {
+  static let columns = """
+    number, start_ms, year, time_zone, discussion, type, status, location, has_dinner, introduced_by, notes,
+    cover_image_url, created_at_ms, updated_at_ms, version
+    """
+  static let insertSQL = """
+    INSERT INTO meetings (\(columns), day, sequence)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
+    """
+  static let updateSQL = """
+    UPDATE meetings SET start_ms = $2, year = $3, time_zone = $4, discussion = $5, type = $6, status = $7,
+      location = $8, has_dinner = $9, introduced_by = $10, notes = $11, cover_image_url = $12, created_at_ms = $13,
+      updated_at_ms = $14, version = $15, day = $16, sequence = $17
+    WHERE number = $1
+    """
+  static let oneSQL = "SELECT \(columns) FROM meetings WHERE number = $1"
+  static let countSQL = "SELECT count(*) FROM meetings"
+  static let changedSQL = "SELECT sequence, \(columns) FROM meetings WHERE sequence > $1 ORDER BY sequence LIMIT $2"
+  static let upcomingSQL = """
+    SELECT \(columns) FROM meetings WHERE status = 1 AND start_ms >= $1 ORDER BY start_ms, number LIMIT $2
+    """
+  static let calendarSQL = """
+    SELECT \(columns) FROM meetings WHERE start_ms >= $1 ORDER BY start_ms, number LIMIT $2
+    """
+  static let stateSQL = "SELECT number, start_ms, day, year, ordinal, status FROM meetings WHERE number = $1"
+
+  /// The list, the newest first: those before a start time and number.
+  static func listSQL(ofYear: Bool, ofStatus: Bool) -> String {
+    let conditions =
+      (ofYear ? "year = $4 AND " : "") + (ofStatus ? "status = $\(ofYear ? 5 : 4) AND " : "")
+      + "(start_ms, number) < ($1, $2)"
+    return "SELECT \(columns) FROM meetings WHERE \(conditions) ORDER BY start_ms DESC, number DESC LIMIT $3"
+  }
+
+  static func meeting(_ row: borrowing SQLRow) throws -> Meeting { try meeting(row, from: 0) }
+
+  /// `first` is the column of the number.
+  static func meeting(_ row: borrowing SQLRow, from first: Int) throws -> Meeting {
+    var meeting = Meeting()
+    meeting.number = try row.integer(first)
+    meeting.id = Numbers.meetingID(meeting.number)
+    meeting.startTime = ProtoTimestamp(millisecondsSince1970: try row.integer(first + 1))
+    meeting.year = Int32(clamping: try row.integer(first + 2))
+    meeting.timeZone = try row.text(first + 3)
+    meeting.discussion = try row.text(first + 4)
+    meeting.type = MeetingType(rawValue: Int32(truncatingIfNeeded: try row.integer(first + 5)))
+    meeting.status = MeetingStatus(rawValue: Int32(truncatingIfNeeded: try row.integer(first + 6)))
+    meeting.location = try row.text(first + 7)
+    meeting.hasDinner = try row.bool(first + 8)
+    meeting.introducedBy = try row.text(first + 9)
+    meeting.notes = try row.text(first + 10)
+    meeting.coverImageUrl = try row.text(first + 11)
+    meeting.createTime = ProtoTimestamp(millisecondsSince1970: try row.integer(first + 12))
+    meeting.updateTime = ProtoTimestamp(millisecondsSince1970: try row.integer(first + 13))
+    meeting.etag = Etag.text(version: try row.integer(first + 14))
+    return meeting
+  }
+
+  /// The arguments of `insertSQL` and `updateSQL`. Its year must be that of `day`.
+  static func values(_ meeting: Meeting, day: Int64, sequence: Int64) -> [SQLValue] {
+    [
+      .integer(meeting.number), .integer(meeting.startMs), .integer(Int64(meeting.year)), .text(meeting.timeZone),
+      .text(meeting.discussion), .integer(Int64(meeting.type.rawValue)), .integer(Int64(meeting.status.rawValue)),
+      .text(meeting.location), .bool(meeting.hasDinner), .text(meeting.introducedBy), .text(meeting.notes),
+      .text(meeting.coverImageUrl), .integer(meeting.createTime?.millisecondsSince1970 ?? 0),
+      .integer(meeting.updateTime?.millisecondsSince1970 ?? 0), .integer(Etag.version(meeting.etag) ?? 1),
+      .integer(day), .integer(sequence),
+    ]
+  }
+}
+
+extension Meeting {
+  var startMs: Int64 { startTime?.millisecondsSince1970 ?? 0 }
+}
+
+/// What recording and counting need to know of a meeting.
+struct MeetingState: Sendable, Hashable {
+  var number: Int64
+  var startMs: Int64
+  var day: Int64
+  var year: Int64
+  /// The place among the completed meetings of its year; nil unless it is completed.
+  var ordinal: Int?
+  var status: MeetingStatus
+
+  init(_ row: borrowing SQLRow) throws {
+    number = try row.integer(0)
+    startMs = try row.integer(1)
+    day = try row.integer(2)
+    year = try row.integer(3)
+    ordinal = try row.integerIfPresent(4).map { Int($0) }
+    status = MeetingStatus(rawValue: Int32(truncatingIfNeeded: try row.integer(5)))
+  }
+}

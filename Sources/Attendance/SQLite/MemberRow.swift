@@ -1,0 +1,73 @@
+import CampanileAPI
+import CampanileCodec
+import CampanileService
+import CampanileStore
+
+/// Maps rows of `members`.
+enum MemberRow {
+  static let columns = """
+    number, name, first_name, last_name, email, degree, office, initiation_day, passing_day, raising_day, is_active,
+    role, user_id, has_pin, created_at_ms, updated_at_ms, version, erased_at_ms
+    """
+  static let insertSQL = """
+    INSERT INTO members (\(columns), name_key, sequence)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)
+    """
+  static let updateSQL = """
+    UPDATE members SET name = $2, first_name = $3, last_name = $4, email = $5, degree = $6, office = $7,
+      initiation_day = $8, passing_day = $9, raising_day = $10, is_active = $11, role = $12, user_id = $13,
+      has_pin = $14, created_at_ms = $15, updated_at_ms = $16, version = $17, erased_at_ms = $18, name_key = $19,
+      sequence = $20
+    WHERE number = $1
+    """
+  static let oneSQL = "SELECT \(columns) FROM members WHERE number = $1"
+  static let byNameSQL = "SELECT number FROM members WHERE name_key = $1"
+  static let byUserSQL = "SELECT number FROM members WHERE user_id = $1"
+  static let countSQL = "SELECT count(*) FROM members"
+  static let activeSQL = """
+    SELECT \(columns) FROM members WHERE is_active = 1 AND name_key > $1 ORDER BY name_key LIMIT $2
+    """
+  static let allSQL = "SELECT \(columns) FROM members WHERE name_key > $1 ORDER BY name_key LIMIT $2"
+  static let changedSQL = "SELECT sequence, \(columns) FROM members WHERE sequence > $1 ORDER BY sequence LIMIT $2"
+
+  static func member(_ row: borrowing SQLRow) throws -> Member { try member(row, from: 0) }
+
+  /// `first` is the column of the number.
+  static func member(_ row: borrowing SQLRow, from first: Int) throws -> Member {
+    var member = Member()
+    member.number = try row.integer(first)
+    member.id = Numbers.memberID(member.number)
+    member.name = try row.text(first + 1)
+    member.firstName = try row.text(first + 2)
+    member.lastName = try row.text(first + 3)
+    member.email = try row.text(first + 4)
+    member.degree = Degree(rawValue: Int32(truncatingIfNeeded: try row.integer(first + 5)))
+    member.office = Office(rawValue: Int32(truncatingIfNeeded: try row.integer(first + 6)))
+    member.initiationDate = try row.integerIfPresent(first + 7).map(Days.text) ?? ""
+    member.passingDate = try row.integerIfPresent(first + 8).map(Days.text) ?? ""
+    member.raisingDate = try row.integerIfPresent(first + 9).map(Days.text) ?? ""
+    member.active = try row.bool(first + 10)
+    member.role = MemberRole(rawValue: Int32(truncatingIfNeeded: try row.integer(first + 11)))
+    member.userId = try row.textIfPresent(first + 12) ?? ""
+    member.hasPin = try row.bool(first + 13)
+    member.createTime = ProtoTimestamp(millisecondsSince1970: try row.integer(first + 14))
+    member.updateTime = ProtoTimestamp(millisecondsSince1970: try row.integer(first + 15))
+    member.etag = Etag.text(version: try row.integer(first + 16))
+    member.eraseTime = try row.integerIfPresent(first + 17).map { ProtoTimestamp(millisecondsSince1970: $0) }
+    return member
+  }
+
+  /// The arguments of `insertSQL` and `updateSQL`.
+  static func values(_ member: Member, sequence: Int64) -> [SQLValue] {
+    [
+      .integer(member.number), .text(member.name), .text(member.firstName), .text(member.lastName),
+      .text(member.email), .integer(Int64(member.degree.rawValue)), .integer(Int64(member.office.rawValue)),
+      .integer(Days.parse(member.initiationDate)), .integer(Days.parse(member.passingDate)),
+      .integer(Days.parse(member.raisingDate)), .bool(member.active), .integer(Int64(member.role.rawValue)),
+      member.userId.isEmpty ? .null : .text(member.userId), .bool(member.hasPin),
+      .integer(member.createTime?.millisecondsSince1970 ?? 0), .integer(member.updateTime?.millisecondsSince1970 ?? 0),
+      .integer(Etag.version(member.etag) ?? 1), .integer(member.eraseTime?.millisecondsSince1970),
+      .text(MemberRules.key(of: member.name)), .integer(sequence),
+    ]
+  }
+}

@@ -1,0 +1,184 @@
+import CampanileAPI
+import CampanileCodec
+import CampanileCrypto
+import CampanileRPC
+import CampanileService
+import CampanileStore
+
+extension SQLiteAttendanceRepository {
+  func record(
+    _ entry: AttendanceEntry, meeting: Int64, etag: String, by caller: Caller, repeatable: RepeatableRequest?
+  ) async throws -> Attendance {
+    try await change(by: caller, repeatable) { ledger in
+      try Self.recordOne(
+        entry, at: ledger.state(ofMeeting: meeting, field: "meetingId"), .recorded, "attendance.record", etag: etag,
+        ledger)
+    }
+  }
+
+  func record(
+    _ entries: [AttendanceEntry], meeting: Int64, by caller: Caller, repeatable: RepeatableRequest?
+  ) async throws -> [Attendance] {
+    let response: BatchRecordAttendanceResponse = try await change(by: caller, repeatable) { ledger in
+      let state = try ledger.state(ofMeeting: meeting, field: "meetingId")
+      let first = try ledger.sequences(entries.count)
+      var changes: [AttendanceChange] = []
+      changes.reserveCapacity(entries.count)
+      for (index, entry) in entries.enumerated() {
+        changes.append(
+          try ledger.record(
+            entry.status, of: entry.member, at: state, .recorded, sequence: first + Int64(index),
+            path: "entries[\(index)]."))
+      }
+      let changed = changes.filter(\.isChanged)
+      if !changed.isEmpty {
+        try ledger.audit(
+          "attendance.batch", Numbers.meetingID(meeting), old: .of(changed.compactMap(\.old)),
+          new: .of(changed.map(\.new)))
+      }
+      return .with { $0.attendances = changes.map(\.new) }
+    }
+    return response.attendances
+  }
+
+  /// One record with its audit entry.
+  private static func recordOne(
+    _ entry: AttendanceEntry, at state: MeetingState, _ source: AttendanceSource, _ action: String, etag: String = "",
+    _ ledger: Ledger
+  ) throws -> Attendance {
+    let change = try ledger.record(
+      entry.status, of: entry.member, at: state, source, sequence: ledger.sequences(1), etag: etag)
+    if change.isChanged {
+      try ledger.audit(
+        action, "\(change.new.meetingId)/\(change.new.memberId)", old: .of(change.old.map { [$0] } ?? []),
+        new: .of([change.new]))
+    }
+    return change.new
+  }
+
+  func confirm(
+    _ status: AttendanceStatus, meeting: Int64, by member: Int64, _ caller: Caller, repeatable: RepeatableRequest?
+  ) async throws -> Attendance {
+    try await change(by: caller, repeatable) { ledger in
+      let state = try ledger.state(ofMeeting: meeting, field: "meetingId")
+      let hours = try ledger.transaction.lodgeSettings().lateConfirmationHours
+      guard ledger.nowMs <= state.startMs + Int64(hours) * 3_600_000 else {
+        throw RPCError.refused(
+          "meetingId", "members confirm until \(hours) hours after the start", .confirmationLate)
+      }
+      return try Self.recordOne(
+        AttendanceEntry(member: member, status: status), at: state, .selfValue, "attendance.confirm", ledger)
+    }
+  }
+
+  func checkInCode(meeting: Int64) throws -> (code: CheckInCode, text: String) {
+    let state = try readSingle { transaction in
+      try transaction.queryOne(MeetingRow.stateSQL, [.integer(meeting)], { try MeetingState($0) })
+    }
+    guard let state else { throw RPCError.meetingNotFound(Numbers.meetingID(meeting), field: "meetingId") }
+    guard state.status != .cancelled else {
+      throw RPCError.refused("meetingId", "the meeting is cancelled", .meetingCancelled)
+    }
+    let code = CheckInCode(meeting: meeting, nowMs: clockMs())
+    do throws(CryptoError) {
+      return (code, try code.text(key: codeKey))
+    } catch {
+      throw RPCError(.internalError, "no code can be made")
+    }
+  }
+
+  static let useCodeSQL = """
+    INSERT INTO check_ins (meeting_no, member_no, step) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING
+    """
+
+  func checkIn(
+    _ text: String, by member: Int64, _ caller: Caller, repeatable: RepeatableRequest?
+  ) async throws -> CheckInResponse {
+    try await change(by: caller, repeatable) { ledger in
+      let code = try checkedCode(text, nowMs: ledger.nowMs)
+      let meeting = try ledger.meeting(code.meeting, field: "code")
+      let state = try ledger.state(ofMeeting: code.meeting, field: "code")
+      let settings = try ledger.transaction.lodgeSettings()
+      let opens = state.startMs - Int64(settings.checkInOpensMinutesBefore) * 60_000
+      let closes = state.startMs + Int64(settings.checkInClosesMinutesAfter) * 60_000
+      guard (opens...closes).contains(ledger.nowMs) else {
+        throw RPCError.refused("code", "the meeting's check-in is not open", .checkInClosed)
+      }
+      let used: [SQLValue] = [.integer(code.meeting), .integer(member), .integer(code.step)]
+      guard try ledger.transaction.execute(Self.useCodeSQL, used) > 0 else {
+        throw RPCError.refused("code", "the member has used it", .codeUsed)
+      }
+      return try .with { response in
+        response.attendance = try Self.recordOne(
+          AttendanceEntry(member: member, status: .present), at: state, .checkIn, "attendance.checkIn", ledger)
+        response.meetingDiscussion = meeting.discussion
+      }
+    }
+  }
+
+  private func checkedCode(_ text: String, nowMs: Int64) throws(RPCError) -> CheckInCode {
+    let result: Result<CheckInCode, CheckInCode.Fault>
+    do throws(CryptoError) {
+      result = try CheckInCode.parse(text, key: codeKey, nowMs: nowMs)
+    } catch {
+      throw RPCError(.internalError, "the code cannot be checked")
+    }
+    switch result {
+    case .success(let code): return code
+    case .failure(.invalid):
+      throw .invalidField("code", "is no check-in code", reason: Reason.codeInvalid.rawValue)
+    case .failure(.expired): throw .refused("code", "is not of now", .codeExpired)
+    }
+  }
+
+  func attendance(ofMeeting meeting: Int64, _ query: PositionQuery) throws -> [Attendance] {
+    let after = query.position.first.flatMap(Int64.init) ?? 0
+    return try readSingle { transaction in
+      try transaction.query(
+        AttendanceRow.ofMeetingSQL, [.integer(meeting), .integer(after), .int(query.pageSize + 1)],
+        AttendanceRow.attendance)
+    }
+  }
+
+  func counts(ofMeeting meeting: Int64) throws -> AttendanceCounts {
+    var counts = AttendanceCounts()
+    try readSingle { transaction in
+      try transaction.forEach(AttendanceRow.countsSQL, [.integer(meeting)]) { row in
+        let count = Int32(clamping: try row.integer(1))
+        switch AttendanceStatus(rawValue: Int32(truncatingIfNeeded: try row.integer(0))) {
+        case .present: counts.present = count
+        case .absent: counts.absent = count
+        case .excused: counts.excused = count
+        default: counts.notConfirmed += count
+        }
+        return true
+      }
+    }
+    return counts
+  }
+
+  func statuses(
+    ofMeeting meeting: Int64, after member: Int64, rowsMax: Int
+  ) throws -> [(member: Int64, status: Int32)] {
+    try readSingle { transaction in
+      try transaction.query(
+        AttendanceRow.statusesSQL, [.integer(meeting), .integer(member), .int(rowsMax)], rowsMax: max(0, rowsMax)
+      ) { (try $0.integer(0), Int32(truncatingIfNeeded: try $0.integer(1))) }
+    }
+  }
+
+  func attendance(
+    ofMember member: Int64, year: Int64?, _ query: PositionQuery
+  ) throws -> [(attendance: Attendance, startMs: Int64)] {
+    let (startMs, number) = Self.place(query)
+    var arguments: [SQLValue] = [
+      .integer(startMs), .integer(number), .integer(member), .int(query.pageSize + 1),
+    ]
+    if let year { arguments.append(.integer(year)) }
+    return try readSingle { transaction in
+      try transaction.query(
+        year == nil ? AttendanceRow.ofMemberSQL : AttendanceRow.ofMemberAndYearSQL, arguments
+      ) { row in (try AttendanceRow.attendance(row), try row.integer(7)) }
+    }
+  }
+}

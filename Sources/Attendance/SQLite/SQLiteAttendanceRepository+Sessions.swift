@@ -1,0 +1,131 @@
+import CampanileAPI
+import CampanileCodec
+import CampanileRPC
+import CampanileService
+import CampanileStore
+
+extension SQLiteAttendanceRepository {
+  static let sessionPrefix: StaticString = "s_"
+  static let userSQL = "SELECT number, role FROM members WHERE user_id = $1 AND is_active = 1"
+  static let loginSQL = """
+    SELECT m.number, m.is_active, p.hash FROM members AS m LEFT JOIN pins AS p ON p.member_no = m.number
+    WHERE m.name_key = $1
+    """
+
+  func caller(sessionHash: [UInt8], address: String) throws -> Caller {
+    let nowMs = clockMs()
+    let found = try readSingle { transaction in
+      try transaction.queryOne(SessionTable.callerSQL, [.blob(sessionHash)]) { row in
+        let number = try row.integer(0)
+        let caller = Caller(
+          name: Numbers.memberID(number),
+          role: MemberRole(rawValue: Int32(truncatingIfNeeded: try row.integer(2))), memberNumber: number,
+          address: address, sessionHash: sessionHash)
+        return (caller: caller, expiresAtMs: try row.integer(1), isActive: try row.bool(3))
+      }
+    }
+    guard let found, found.isActive else { throw Self.sessionInvalid }
+    guard nowMs < found.expiresAtMs else {
+      throw RPCError(.unauthenticated, "the session has expired", reason: Reason.sessionExpired.rawValue)
+    }
+    return found.caller
+  }
+
+  static var sessionInvalid: RPCError {
+    RPCError(.unauthenticated, "the session does not exist", reason: Reason.sessionInvalid.rawValue)
+  }
+
+  func caller(user: String, address: String) throws -> Caller? {
+    try readSingle { transaction in
+      try transaction.queryOne(Self.userSQL, [.text(user)]) { row in
+        let number = try row.integer(0)
+        return Caller(
+          name: Numbers.memberID(number),
+          role: MemberRole(rawValue: Int32(truncatingIfNeeded: try row.integer(1))), memberNumber: number,
+          address: address)
+      }
+    }
+  }
+
+  func loginMember(nameKey: String) throws -> LoginMember? {
+    try readSingle { transaction in
+      try transaction.queryOne(Self.loginSQL, [.text(nameKey)]) { row in
+        LoginMember(number: try row.integer(0), isActive: try row.bool(1), pinHash: try row.textIfPresent(2))
+      }
+    }
+  }
+
+  func pinHash(of member: Int64) throws -> String? {
+    try readSingle { try $0.queryOne(SessionTable.pinSQL, [.integer(member)]) { try $0.text(0) } }
+  }
+
+  func openSession(
+    of member: Int64, tokenHash: [UInt8], lifetime: SessionLifetime, address: String
+  ) async throws -> (member: Member, session: MemberSession) {
+    let caller = Caller(name: Numbers.memberID(member), role: .member, memberNumber: member, address: address)
+    return try await change(by: caller) { ledger in
+      let found = try ledger.member(member, field: "name")
+      // It may have been deactivated while its PIN was judged.
+      guard found.active else { throw SessionsService.credentialsInvalid }
+      let id = ids.next(prefix: Self.sessionPrefix).id
+      let endMs = ledger.nowMs + lifetime.absoluteMs
+      let expireMs = min(ledger.nowMs + lifetime.idleMs, endMs)
+      try ledger.transaction.execute(
+        SessionTable.insertSQL,
+        [
+          .blob(tokenHash), .text(id), .integer(member), .integer(ledger.nowMs), .integer(expireMs),
+          .integer(endMs), .text(address),
+        ])
+      try ledger.transaction.execute(
+        SessionTable.surplusSQL, [.integer(member), .int(limits.sessionsPerMemberMax)])
+      var session = MemberSession()
+      session.id = id
+      session.memberId = found.id
+      session.createTime = ledger.nowTime
+      session.expireTime = ProtoTimestamp(millisecondsSince1970: expireMs)
+      session.endTime = ProtoTimestamp(millisecondsSince1970: endMs)
+      session.address = address
+      return (found, session)
+    }
+  }
+
+  /// Renewals closer together than this are one: a device that asks all the time writes seldom.
+  static let renewalMs: Int64 = 60_000
+
+  func renewSession(_ tokenHash: [UInt8], lifetime: SessionLifetime) async throws -> MemberSession {
+    let found = try readSingle { transaction in
+      try transaction.queryOne(SessionTable.oneSQL, [.blob(tokenHash)], SessionTable.session)
+    }
+    guard var session = found, let endMs = session.endTime?.millisecondsSince1970,
+      let expireMs = session.expireTime?.millisecondsSince1970
+    else { throw Self.sessionInvalid }
+    let renewedMs = min(clockMs() + lifetime.idleMs, endMs)
+    guard renewedMs - expireMs >= min(Self.renewalMs, max(1, endMs - expireMs)) else { return session }
+    let count = try await storeWrite {
+      try $0.execute(SessionTable.renewSQL, [.blob(tokenHash), .integer(renewedMs)])
+    }
+    guard count > 0 else { throw Self.sessionInvalid }
+    session.expireTime = ProtoTimestamp(millisecondsSince1970: renewedMs)
+    return session
+  }
+
+  func endSession(_ tokenHash: [UInt8]) async throws {
+    _ = try await storeWrite { try $0.execute(SessionTable.logoutSQL, [.blob(tokenHash)]) }
+  }
+
+  func sessions(of member: Int64) throws -> [MemberSession] {
+    try readSingle { transaction in
+      try transaction.query(
+        SessionTable.ofMemberSQL, [.integer(member), .int(limits.sessionsPerMemberMax)], SessionTable.session)
+    }
+  }
+
+  func revokeSessions(of member: Int64, by caller: Caller) async throws -> Int {
+    try await change(by: caller) { ledger in
+      let found = try ledger.member(member, field: "memberId")
+      let count = try ledger.endSessions(of: member)
+      if count > 0 { try ledger.audit("sessions.revoke", found.id, old: nil, new: nil) }
+      return count
+    }
+  }
+}

@@ -1,0 +1,71 @@
+import CampanileAPI
+import CampanileCodec
+import CampanileRPC
+import CampanileService
+import CampanileStore
+
+extension SQLiteAttendanceRepository {
+  static let putSettingsSQL = "UPDATE attendance_meta SET value = $1 WHERE name = 'settings'"
+  static let startsSQL = "SELECT number, start_ms, day FROM meetings"
+  static let moveDaySQL = """
+    UPDATE meetings SET day = $2, year = $3, sequence = $4, version = version + 1 WHERE number = $1
+    """
+  static let clearOrdinalsSQL = "UPDATE meetings SET ordinal = NULL WHERE ordinal IS NOT NULL"
+  static let completedSQL = "SELECT number, year FROM meetings WHERE status = 2 ORDER BY year, start_ms, number"
+  static let initiationsSQL = "SELECT number, initiation_day FROM members"
+
+  func lodgeSettings() throws -> LodgeSettings { try readSingle { try $0.lodgeSettings() } }
+
+  func updateSettings(
+    _ change: LodgeSettings, fields: [LodgeField], by caller: Caller
+  ) async throws -> LodgeSettings {
+    try await self.change(by: caller) { ledger in
+      let found = try ledger.transaction.lodgeSettings()
+      guard change.etag.isEmpty || change.etag == found.etag else {
+        throw RPCError.etagMismatch(field: "settings.etag", current: found.etag)
+      }
+      var settings = found
+      for field in fields { field.copy(from: change, to: &settings) }
+      guard settings != found else { return found }
+      settings.etag = Etag.text(version: (Etag.version(found.etag) ?? 0) + 1)
+      try ledger.transaction.execute(Self.putSettingsSQL, [.text(settings.jsonString())])
+      if settings.timeZone != found.timeZone { try Self.moveDays(settings.calendar(), ledger) }
+      try ledger.audit("settings.update", "settings", old: .of(found), new: .of(settings))
+      return settings
+    }
+  }
+
+  /// Finds every meeting's day and year in another time zone, and counts everything anew where one has changed.
+  private static func moveDays(_ calendar: LodgeCalendar, _ ledger: Ledger) throws {
+    let transaction = ledger.transaction
+    let meetings = try transaction.query(startsSQL, rowsMax: ledger.limits.meetingsMax) { row in
+      (number: try row.integer(0), startMs: try row.integer(1), day: try row.integer(2))
+    }
+    var isMoved = false
+    for meeting in meetings {
+      let day = calendar.day(ofMs: meeting.startMs)
+      guard day != meeting.day else { continue }
+      isMoved = true
+      try transaction.execute(
+        moveDaySQL,
+        [
+          .integer(meeting.number), .integer(day), .int(Days.year(day)), .integer(try ledger.sequences(1)),
+        ])
+    }
+    guard isMoved else { return }
+    try transaction.execute(clearOrdinalsSQL)
+    let completed = try transaction.query(completedSQL, rowsMax: ledger.limits.meetingsMax) { row in
+      (number: try row.integer(0), year: try row.integer(1))
+    }
+    var (year, ordinal) = (Int64.min, 0)
+    for meeting in completed {
+      (year, ordinal) = meeting.year == year ? (year, ordinal + 1) : (meeting.year, 0)
+      try transaction.execute(MarkTable.setOrdinalSQL, [.integer(meeting.number), .int(ordinal)])
+    }
+    let members = try transaction.query(initiationsSQL, rowsMax: ledger.limits.membersMax) { row in
+      (number: try row.integer(0), initiationDay: try row.integerIfPresent(1))
+    }
+    for member in members { try ledger.recount(member.number, initiationDay: member.initiationDay) }
+    ledger.board.changedForAll()
+  }
+}

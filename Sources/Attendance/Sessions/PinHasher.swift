@@ -1,0 +1,56 @@
+import CampanileCrypto
+import CampanileRPC
+import CampanileService
+import Dispatch
+import Synchronization
+
+/// Derives keys from PINs, one at a time on a thread of its own: each takes 32 MiB and a good part of a second, which is
+/// meant to be so, and must hold up neither event loops nor one another's memory.
+final class PinHasher: Sendable {
+  /// Derivations that wait or run. One more: RESOURCE_EXHAUSTED, reason `LOGIN_BUSY`.
+  static let waitingMax = 32
+
+  private let cost: ScryptCost
+  private let queue = DispatchQueue(label: "attendance.pins")
+  private let waiting = Mutex(0)
+  /// What a PIN is compared with where there is none, so that it takes as long.
+  private let decoy: PasswordHash
+
+  init(cost: ScryptCost) throws(CryptoError) {
+    self.cost = cost
+    decoy = try PasswordHash("decoy", cost: cost)
+  }
+
+  /// What to store of a PIN.
+  func hash(_ pin: String) async throws -> String {
+    let cost = cost
+    return try await run { () throws(CryptoError) in try PasswordHash(pin, cost: cost).text }
+  }
+
+  /// Whether a PIN is the stored one. Without a stored one it never is, and takes as long.
+  func matches(_ pin: String, _ stored: String?) async throws -> Bool {
+    let hash = stored.flatMap { PasswordHash(text: $0) }
+    let (other, isReal) = (hash ?? decoy, hash != nil)
+    let matches = try await run { () throws(CryptoError) in try other.matches(pin) }
+    return matches && isReal
+  }
+
+  private func run<T: Sendable>(_ body: @escaping @Sendable () throws(CryptoError) -> T) async throws -> T {
+    let mayWait = waiting.withLock { count in
+      guard count < Self.waitingMax else { return false }
+      count += 1
+      return true
+    }
+    guard mayWait else {
+      throw RPCError(
+        .resourceExhausted, "too many log in at once", reason: Reason.loginBusy.rawValue, retryAfterMs: 2_000)
+    }
+    return try await withCheckedThrowingContinuation { continuation in
+      queue.async {
+        let result = Result { () throws(CryptoError) in try body() }
+        self.waiting.withLock { $0 -= 1 }
+        continuation.resume(with: result.mapError { RPCError(.internalError, "a PIN cannot be checked: \($0.code)") })
+      }
+    }
+  }
+}

@@ -1,0 +1,133 @@
+import CampanileAPI
+import CampanileRPC
+import CampanileService
+import CampanileStore
+
+/// The table `member_years`.
+enum MarkTable {
+  static let oneSQL = "SELECT marks FROM member_years WHERE member_no = $1 AND year = $2"
+  static let setSQL = "UPDATE member_years SET marks = $3 WHERE member_no = $1 AND year = $2"
+  static let putSQL = """
+    INSERT INTO member_years (member_no, year, marks) VALUES ($1, $2, $3)
+    ON CONFLICT (member_no, year) DO UPDATE SET marks = excluded.marks
+    """
+  static let dropSQL = "DELETE FROM member_years WHERE member_no = $1"
+  static let ofMemberSQL = "SELECT year, marks FROM member_years WHERE member_no = $1 ORDER BY year"
+  /// What every member has in a year, and what is recorded of them at one meeting.
+  static let ofYearSQL = """
+    SELECT m.number, m.initiation_day, y.marks, a.status FROM members AS m
+    LEFT JOIN member_years AS y ON y.member_no = m.number AND y.year = $1
+    LEFT JOIN attendance AS a ON a.meeting_no = $2 AND a.member_no = m.number
+    """
+  /// The completed meetings, the oldest first, and what is recorded of one member at each.
+  static let recountSQL = """
+    SELECT g.year, g.day, a.status FROM meetings AS g
+    LEFT JOIN attendance AS a ON a.meeting_no = g.number AND a.member_no = $1
+    WHERE g.ordinal IS NOT NULL ORDER BY g.year, g.ordinal
+    """
+  static let ordinalSQL = """
+    SELECT count(*) FROM meetings WHERE year = $1 AND ordinal IS NOT NULL AND (start_ms, number) < ($2, $3)
+    """
+  static let countSQL = "SELECT count(*) FROM meetings WHERE year = $1 AND ordinal IS NOT NULL"
+  static let throughSQL = "SELECT count(*) FROM meetings WHERE year = $1 AND ordinal IS NOT NULL AND day <= $2"
+  static let makeRoomSQL = "UPDATE meetings SET ordinal = ordinal + 1 WHERE year = $1 AND ordinal >= $2"
+  static let closeGapSQL = "UPDATE meetings SET ordinal = ordinal - 1 WHERE year = $1 AND ordinal > $2"
+  static let setOrdinalSQL = "UPDATE meetings SET ordinal = $2 WHERE number = $1"
+
+  static var damaged: StoreError { StoreError(.corrupt, "the statistics of a member do not fit the meetings") }
+
+  static func status(_ row: borrowing SQLRow, _ column: Int) throws -> AttendanceStatus? {
+    try row.integerIfPresent(column).map { AttendanceStatus(rawValue: Int32(truncatingIfNeeded: $0)) }
+  }
+}
+
+/// What one member has in a year.
+private struct YearRow {
+  var member: Int64
+  var initiationDay: Int64?
+  var marks: Marks?
+  var status: AttendanceStatus?
+
+  init(_ row: borrowing SQLRow) throws {
+    member = try row.integer(0)
+    initiationDay = try row.integerIfPresent(1)
+    marks = try row.bytesIfPresent(2).map { Marks(bytes: $0) }
+    status = try MarkTable.status(row, 3)
+  }
+}
+
+/// Keeps the statistics up, in the transaction of the change that they follow from.
+extension Ledger {
+  /// A meeting counts from now on: it takes its place among the completed ones of its year, for every member.
+  func beginCounting(_ meeting: Int64, startMs: Int64, day: Int64, year: Int64) throws {
+    let count = try number(MarkTable.countSQL, [.integer(year)])
+    guard count < limits.completedPerYearMax else {
+      throw RPCError.exhausted(
+        "a year may have \(limits.completedPerYearMax) completed meetings", .meetingsExhausted,
+        limit: limits.completedPerYearMax)
+    }
+    let ordinal = try number(MarkTable.ordinalSQL, [.integer(year), .integer(startMs), .integer(meeting)])
+    try transaction.execute(MarkTable.makeRoomSQL, [.integer(year), .int(ordinal)])
+    try transaction.execute(MarkTable.setOrdinalSQL, [.integer(meeting), .int(ordinal)])
+    for row in try rows(ofYear: year, meeting) {
+      var marks = row.marks ?? Marks()
+      guard marks.insert(Mark(row.status, day: day, initiationDay: row.initiationDay), at: ordinal) else {
+        throw MarkTable.damaged
+      }
+      try transaction.execute(
+        row.marks == nil ? MarkTable.putSQL : MarkTable.setSQL,
+        [.integer(row.member), .integer(year), .blob(marks.bytes)])
+    }
+  }
+
+  /// A meeting counts no longer.
+  func endCounting(_ state: MeetingState) throws {
+    guard let ordinal = state.ordinal else { return }
+    try transaction.execute(MarkTable.setOrdinalSQL, [.integer(state.number), .null])
+    try transaction.execute(MarkTable.closeGapSQL, [.integer(state.year), .int(ordinal)])
+    for row in try rows(ofYear: state.year, state.number) {
+      guard var marks = row.marks, marks.remove(at: ordinal) else { throw MarkTable.damaged }
+      try transaction.execute(
+        MarkTable.setSQL, [.integer(row.member), .integer(state.year), .blob(marks.bytes)])
+    }
+  }
+
+  /// What is recorded of a member at a completed meeting has changed.
+  func mark(_ member: Int64, initiationDay: Int64?, _ status: AttendanceStatus?, at state: MeetingState) throws {
+    guard let ordinal = state.ordinal else { return }
+    let key: [SQLValue] = [.integer(member), .integer(state.year)]
+    let found = try transaction.queryOne(MarkTable.oneSQL, key) { Marks(bytes: try $0.bytes(0)) }
+    guard var marks = found, marks.set(Mark(status, day: state.day, initiationDay: initiationDay), at: ordinal) else {
+      throw MarkTable.damaged
+    }
+    try transaction.execute(MarkTable.setSQL, key + [.blob(marks.bytes)])
+  }
+
+  /// Counts all of a member's years anew: for a new member, and for another day of initiation.
+  func recount(_ member: Int64, initiationDay: Int64?) throws {
+    var years: [(year: Int64, marks: [Mark])] = []
+    try transaction.forEach(MarkTable.recountSQL, [.integer(member)]) { row in
+      let year = try row.integer(0)
+      let mark = Mark(try MarkTable.status(row, 2), day: try row.integer(1), initiationDay: initiationDay)
+      if years.last?.year == year {
+        years[years.count - 1].marks.append(mark)
+      } else {
+        years.append((year, [mark]))
+      }
+      return true
+    }
+    try transaction.execute(MarkTable.dropSQL, [.integer(member)])
+    for (year, marks) in years {
+      try transaction.execute(MarkTable.putSQL, [.integer(member), .integer(year), .blob(Marks(marks).bytes)])
+    }
+  }
+
+  func number(_ sql: String, _ arguments: [SQLValue] = []) throws -> Int {
+    Int(try transaction.queryOne(sql, arguments) { try $0.integer(0) } ?? 0)
+  }
+
+  private func rows(ofYear year: Int64, _ meeting: Int64) throws -> [YearRow] {
+    try transaction.query(
+      MarkTable.ofYearSQL, [.integer(year), .integer(meeting)], rowsMax: limits.membersMax, { try YearRow($0) })
+  }
+}

@@ -1,0 +1,84 @@
+public import CampanileAPI
+public import CampanileRPC
+import CampanileService
+
+/// Serves `campanile.attendance.v1.StatisticsService`.
+public struct StatisticsService: StatisticsServiceProtocol {
+  let repository: any AttendanceRepository
+  let access: AccessControl
+  let limits: AttendanceLimits
+
+  public func getMemberStatistics(
+    _ request: GetMemberStatisticsRequest, context: CallContext
+  ) async throws -> GetMemberStatisticsResponse {
+    let caller = try access.caller(context, .member)
+    let number = try FieldIDs.member(request.memberId)
+    try access.requireOpenStatistics(caller, of: number)
+    let year = try Years.check(request.year)
+    let day = request.asOfDate.isEmpty ? nil : try Self.day(request.asOfDate, "asOfDate")
+    var response = GetMemberStatisticsResponse()
+    response.statistics = try repository.tally(ofMember: number, year: year, asOfDay: day).statistics
+    return response
+  }
+
+  public func listMemberSummaries(
+    _ request: ListMemberSummariesRequest, context: CallContext
+  ) async throws -> ListMemberSummariesResponse {
+    let caller = try access.caller(context, .member)
+    try access.requireOpenStatistics(caller, of: nil)
+    let year = try Years.check(request.year)
+    var pages = limits
+    pages.pageSizeMax = limits.summaryPageSizeMax
+    pages.pageSizeDefault = limits.summaryPageSizeMax
+    let query = try PositionQuery(
+      user: caller.name, pageSize: request.pageSize, pageToken: request.pageToken,
+      scope: ["summaries", String(request.year), request.includeInactive ? "all" : "active"], parts: 1, limits: pages)
+    let found = try repository.summaries(query, year: year, includesInactive: request.includeInactive)
+    var response = ListMemberSummariesResponse()
+    (response.summaries, response.nextPageToken) = query.page(found) { [MemberRules.key(of: $0.name)] }
+    return response
+  }
+
+  public func listAbsentees(
+    _ request: ListAbsenteesRequest, context: CallContext
+  ) async throws -> ListAbsenteesResponse {
+    let caller = try access.caller(context, .secretary)
+    let day = try Self.day(request.sinceDate, "sinceDate")
+    let query = try PositionQuery(
+      user: caller.name, pageSize: request.pageSize, pageToken: request.pageToken,
+      scope: ["absentees", request.sinceDate], parts: 1, limits: limits)
+    var response = ListAbsenteesResponse()
+    (response.absentees, response.nextPageToken) = query.page(
+      try repository.absentees(sinceDay: day, query)
+    ) { [MemberRules.key(of: $0.name)] }
+    return response
+  }
+
+  public func getForecast(_ request: GetForecastRequest, context: CallContext) async throws -> GetForecastResponse {
+    let caller = try access.caller(context, .member)
+    let number = try FieldIDs.member(request.memberId)
+    try access.requireOpenStatistics(caller, of: number)
+    let year = try Years.check(request.year)
+    guard (1...100).contains(request.targetPercentage) else {
+      throw RPCError.invalidField("targetPercentage", "must be 1 to 100", reason: Reason.outOfRange.rawValue)
+    }
+    let (tally, upcoming) = try repository.forecast(ofMember: number, year: year)
+    let forecast = Forecast(
+      present: tally.present, counted: tally.counted, upcoming: upcoming, target: Int(request.targetPercentage))
+    var response = GetForecastResponse()
+    response.statistics = tally.statistics
+    response.upcomingCount = Int32(clamping: upcoming)
+    response.reachable = forecast.isReachable
+    response.neededCount = Int32(clamping: forecast.needed)
+    response.bestPercentage = Int32(clamping: forecast.bestPercentage)
+    return response
+  }
+
+  private static func day(_ text: String, _ field: String) throws(RPCError) -> Int64 {
+    guard let day = Days.parse(text) else {
+      throw .invalidField(
+        field, "must be a day of the years 1000 to 9999 as YYYY-MM-DD", reason: Reason.dateInvalid.rawValue)
+    }
+    return day
+  }
+}

@@ -1,0 +1,177 @@
+import CampanileAPI
+import CampanileRPC
+import CampanileService
+
+/// Writes a table as a file, in pieces, each of which is read when the one before was taken.
+struct CsvExport: Sendable {
+  /// A piece is sent when it has so many bytes.
+  static let chunkBytes = 60_000
+  private static let pageRows: Int32 = 500
+
+  let repository: any AttendanceRepository
+  let limits: AttendanceLimits
+  let caller: Caller
+
+  func run(_ table: CsvTable, year: Int64?, send: (String) async throws -> Void) async throws {
+    switch table {
+    case .members: try await members(send)
+    case .meetings: try await meetings(year, send)
+    case .attendance: try await attendance(year, send)
+    case .summary: try await summary(year, send)
+    default:
+      throw RPCError.invalidField("table", "must be given", reason: Reason.enumUnspecified.rawValue)
+    }
+  }
+
+  private func members(_ send: (String) async throws -> Void) async throws {
+    var out: [UInt8] = []
+    CsvText.append(ImportReader.columns(of: .members).all, to: &out)
+    try await pages(parts: 1) { query in
+      try repository.members(query, includesInactive: true)
+    } key: {
+      [MemberRules.key(of: $0.name)]
+    } each: { page in
+      for member in page where member.eraseTime == nil {
+        CsvText.append(
+          [
+            member.id, member.name, member.firstName, member.lastName, member.email,
+            CsvWords.word(member.degree, CsvWords.degrees), CsvWords.word(member.office, CsvWords.offices),
+            member.initiationDate, member.passingDate, member.raisingDate, String(member.active),
+            CsvWords.word(member.role, CsvWords.roles), member.userId,
+          ], to: &out)
+      }
+      try await flush(&out, atLeast: Self.chunkBytes, send)
+    }
+    try await flush(&out, atLeast: 1, send)
+  }
+
+  private func meetings(_ year: Int64?, _ send: (String) async throws -> Void) async throws {
+    var out: [UInt8] = []
+    CsvText.append(ImportReader.columns(of: .meetings).all, to: &out)
+    try await meetingPages(year) { page in
+      for meeting in page {
+        CsvText.append(
+          [
+            meeting.id, CsvWords.text(meeting.startTime), meeting.timeZone, meeting.discussion,
+            CsvWords.word(meeting.type, CsvWords.types), CsvWords.word(meeting.status, CsvWords.meetingStatuses),
+            meeting.location, String(meeting.hasDinner), meeting.introducedBy, meeting.notes, meeting.coverImageUrl,
+          ], to: &out)
+      }
+      try await flush(&out, atLeast: Self.chunkBytes, send)
+    }
+    try await flush(&out, atLeast: 1, send)
+  }
+
+  /// The newest meeting first, its members by their numbers. What is the same for all rows of a member or meeting is
+  /// written once and copied.
+  private func attendance(_ year: Int64?, _ send: (String) async throws -> Void) async throws {
+    var out: [UInt8] = []
+    CsvText.append(ImportReader.columns(of: .attendance).all, to: &out)
+    let members = try await memberCells()
+    let words = Dictionary(
+      uniqueKeysWithValues: CsvWords.statuses.map { ($0.1.rawValue, Array((",\($0.0)\r\n").utf8)) })
+    try await meetingPages(year) { page in
+      for meeting in page {
+        var cells: [UInt8] = [UInt8(ascii: ",")]
+        CsvText.append(meeting.id, to: &cells)
+        cells.append(UInt8(ascii: ","))
+        CsvText.append(CsvWords.text(meeting.startTime), to: &cells)
+        var after: Int64 = 0
+        while true {
+          let rows = try repository.statuses(ofMeeting: meeting.number, after: after, rowsMax: Self.statusRows)
+          for row in rows {
+            guard let member = members[row.member] else { continue }
+            out += member
+            out += cells
+            out += words[row.status] ?? Array(",\r\n".utf8)
+            after = row.member
+          }
+          try await flush(&out, atLeast: Self.chunkBytes, send)
+          if rows.count < Self.statusRows { break }
+        }
+      }
+    }
+    try await flush(&out, atLeast: 1, send)
+  }
+
+  private static let statusRows = 1_000
+
+  /// Id and name of every member, as cells.
+  private func memberCells() async throws -> [Int64: [UInt8]] {
+    var cells: [Int64: [UInt8]] = [:]
+    try await pages(parts: 1) { query in
+      try repository.members(query, includesInactive: true)
+    } key: {
+      [MemberRules.key(of: $0.name)]
+    } each: { page in
+      for member in page {
+        var bytes: [UInt8] = []
+        CsvText.append(member.id, to: &bytes)
+        bytes.append(UInt8(ascii: ","))
+        CsvText.append(member.name, to: &bytes)
+        cells[member.number] = bytes
+      }
+    }
+    return cells
+  }
+
+  private func summary(_ year: Int64?, _ send: (String) async throws -> Void) async throws {
+    var out: [UInt8] = []
+    CsvText.append(
+      [
+        "member_id", "name", "degree", "eligible", "counted", "present", "absent", "excused", "unconfirmed",
+        "percentage", "current_streak", "best_streak",
+      ], to: &out)
+    try await pages(parts: 1) { query in
+      try repository.summaries(query, year: year, includesInactive: false)
+    } key: {
+      [MemberRules.key(of: $0.name)]
+    } each: { page in
+      for line in page {
+        let figures = line.statistics ?? AttendanceStatistics()
+        let numbers = [
+          figures.eligibleCount, figures.countedCount, figures.presentCount, figures.absentCount,
+          figures.excusedCount, figures.unconfirmedCount, figures.percentage, figures.currentStreak,
+          figures.bestStreak,
+        ]
+        CsvText.append(
+          [line.memberId, line.name, CsvWords.word(line.degree, CsvWords.degrees)] + numbers.map(String.init),
+          to: &out)
+      }
+      try await flush(&out, atLeast: Self.chunkBytes, send)
+    }
+    try await flush(&out, atLeast: 1, send)
+  }
+
+  private func flush(
+    _ out: inout [UInt8], atLeast sizeBytes: Int, _ send: (String) async throws -> Void
+  ) async throws {
+    guard out.count >= sizeBytes else { return }
+    let chunk = String(decoding: out, as: UTF8.self)
+    out.removeAll(keepingCapacity: true)
+    try await send(chunk)
+  }
+
+  private func meetingPages(_ year: Int64?, each: ([Meeting]) async throws -> Void) async throws {
+    try await pages(parts: 2) { query in
+      try repository.meetings(query, year: year, status: nil)
+    } key: {
+      [String($0.startMs), String($0.number)]
+    } each: {
+      try await each($0)
+    }
+  }
+
+  private func pages<T>(
+    parts: Int, read: (PositionQuery) throws -> [T], key: (T) -> [String], each: ([T]) async throws -> Void
+  ) async throws {
+    var token = ""
+    repeat {
+      let query = try PositionQuery(
+        user: caller.name, pageSize: Self.pageRows, pageToken: token, scope: ["csv"], parts: parts, limits: limits)
+      let (page, next) = query.page(try read(query), key)
+      try await each(page)
+      token = next
+    } while !token.isEmpty
+  }
+}

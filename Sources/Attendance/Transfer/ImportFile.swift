@@ -1,0 +1,79 @@
+import CampanileAPI
+import CampanileCodec
+import CampanileRPC
+import CampanileService
+
+/// An imported file as its pieces arrive. What is too large is found before it is kept.
+struct ImportFile: Sendable {
+  private let limits: AttendanceLimits
+  private(set) var header: ImportCsvRequest.ImportHeader?
+  private(set) var bytes: [UInt8] = []
+  /// Why the file cannot be taken, whatever follows.
+  private(set) var fault: CsvError?
+  private var lineBytes = 0
+  private var line: Int32 = 1
+
+  var isRefused: Bool { fault != nil }
+
+  init(limits: AttendanceLimits) { self.limits = limits }
+
+  /// Throws INVALID_ARGUMENT when the header is missing, comes twice, or is wrong.
+  mutating func take(_ request: ImportCsvRequest) throws(RPCError) {
+    switch request.content {
+    case .header(let header):
+      guard self.header == nil else {
+        throw .invalidField("header", "comes twice", reason: Reason.fieldNotAllowed.rawValue)
+      }
+      var violations = Violations()
+      RequestChecks.requestID(header.requestId, "header.requestId", &violations)
+      switch header.table {
+      case .members, .meetings, .attendance: break
+      case .unspecified: violations.add("header.table", "must be given", .enumUnspecified)
+      default: violations.add("header.table", "cannot be imported", .enumUnknown)
+      }
+      try violations.check()
+      self.header = header
+    case .chunk(let chunk):
+      guard header != nil else {
+        throw .invalidField("header", "must come first", reason: Reason.required.rawValue)
+      }
+      take(chunk)
+    case nil: throw .invalidField("content", "must be given", reason: Reason.required.rawValue)
+    }
+  }
+
+  private mutating func take(_ chunk: [UInt8]) {
+    guard fault == nil else { return }
+    for byte in chunk {
+      if byte == UInt8(ascii: "\n") {
+        line += 1
+        lineBytes = 0
+      } else {
+        lineBytes += 1
+        if lineBytes > limits.importLineBytesMax {
+          fault = .of(
+            row: line, reason: "LINE_TOO_LONG", "a line may have \(limits.importLineBytesMax) bytes")
+          bytes = []
+          return
+        }
+      }
+    }
+    guard bytes.count + chunk.count <= limits.importBytesMax else {
+      fault = .of(reason: "FILE_TOO_LARGE", "a file may have \(limits.importBytesMax) bytes")
+      bytes = []
+      return
+    }
+    bytes += chunk
+  }
+}
+
+extension CsvError {
+  static func of(row: Int32 = 0, column: String = "", reason: String, _ message: String) -> CsvError {
+    .with {
+      $0.row = row
+      $0.column = column
+      $0.reason = reason
+      $0.message = message
+    }
+  }
+}

@@ -1,0 +1,63 @@
+import Attendance
+import CampanileRuntime
+import CampanileStore
+import Logging
+
+/// `campanile-attendance`: members, meetings, attendance and statistics of a lodge.
+@main
+enum Main {
+  private static let timeZone = "time-zone"
+  private static let sessionHours = "session-hours"
+  private static let sessionDaysMax = "session-days-max"
+  private static let nameOnlyLogin = "allow-name-only-login"
+  private static let membersMax = "members-max"
+  private static let watchesMax = "watches-max"
+
+  static func main() async {
+    let settings: [Setting] = [
+      .string(
+        timeZone, default: "Europe/Rome",
+        help: "IANA time zone in which a new lodge counts days; later UpdateLodgeSettings changes it"),
+      .int(sessionHours, default: 8, in: 1...720, help: "how long a session lasts from its last renewal"),
+      .int(
+        sessionDaysMax, default: 30, in: 1...366, help: "how long a session lasts from its login, whatever renews it"),
+      .bool(
+        nameOnlyLogin, default: false,
+        help: "let members who have no PIN log in by their name alone; never where strangers can connect"),
+      .int(membersMax, default: 20_000, in: 1...20_000, help: "members the lodge may have"),
+      .int(watchesMax, default: 10_000, in: 1...1_000_000, help: "watches that may be open in all"),
+    ]
+    let specification = ServiceSpecification(name: "campanile-attendance", defaultPort: 7404, settings: settings)
+    await ServiceMain.main(specification) { context in try await open(context) }
+  }
+
+  private static func open(_ context: ServiceContext) async throws -> ServiceComponents {
+    let settings = context.settings
+    var limits = AttendanceLimits()
+    limits.membersMax = try settings.int(membersMax)
+    limits.watchesMax = try settings.int(watchesMax)
+    var lifetime = SessionLifetime()
+    lifetime.idleMs = Int64(try settings.int(sessionHours)) * 3_600_000
+    lifetime.absoluteMs = Int64(try settings.int(sessionDaysMax)) * 24 * 3_600_000
+    lifetime.allowsNameOnly = try settings.bool(nameOnlyLogin)
+    if lifetime.allowsNameOnly {
+      context.logger.warning(
+        "members without a PIN log in by their name alone: whoever knows a name is its member",
+        metadata: ["setting": "\(nameOnlyLogin)"])
+    }
+    var store = StoreConfiguration(path: "\(try settings.string(CommonSettings.dataDir))/attendance.sqlite")
+    store.durability = try settings.string(CommonSettings.durability) == "normal" ? .normal : .full
+    let component = try await AttendanceComponent(
+      store: store, limits: limits, lifetime: lifetime, timeZone: try settings.string(timeZone),
+      nowMs: { WallClock.nowMs() })
+    var components = ServiceComponents(rpcServices: component.services)
+    components.backgroundServices = [
+      PeriodicService("maintenance", intervalMs: 60_000, logger: context.logger) {
+        try await component.maintain(nowMs: WallClock.nowMs())
+      }
+    ]
+    components.beginDrain = { component.endWatches() }
+    components.close = { await component.close() }
+    return components
+  }
+}

@@ -1,0 +1,159 @@
+import CampanileAPI
+import CampanileCodec
+import CampanileRPC
+import CampanileStore
+import Testing
+
+@testable import Attendance
+
+@Suite struct AuditTests {
+  private func undo(_ component: AttendanceComponent, _ sequence: Int64) async throws -> AuditEntry? {
+    try await component.lodge.undoChange(.with { $0.sequence = sequence }, context: admin).entry
+  }
+
+  private func entries(_ component: AttendanceComponent, _ subject: String = "") async throws -> [AuditEntry] {
+    try await component.lodge.listAuditEntries(.with { $0.subject = subject }, context: admin).entries
+  }
+
+  @Test func theLogTellsWhoChangedWhat() async throws {
+    let fixture = try Fixture()
+    try await fixture.run { component in
+      let anna = try await component.makeMember("Anna", role: .secretary, user: "anna")
+      let meeting = try await component.makeMeeting(atMs: fixture.now)
+      let secretary = CallContext(
+        method: anyMethod, metadata: ["campanile-remote-address": "192.0.2.7"],
+        principal: Principal(kind: .user, id: "anna"))
+      try await component.record(anna, meeting, .present, secretary)
+      try await component.record(anna, meeting, .absent, secretary)
+      let log = try await entries(component)
+      #expect(log.map(\.sequence) == [4, 3, 2, 1])
+      #expect(log.map(\.action) == ["attendance.record", "attendance.record", "meeting.create", "member.create"])
+      let last = log[0]
+      #expect(last.actor == anna.id)
+      #expect(last.address == "192.0.2.7")
+      #expect(last.subject == "t_1/m_1")
+      #expect(last.oldState?.attendances.first?.status == .present)
+      #expect(last.newState?.attendances.first?.status == .absent)
+      #expect(try await entries(component, "t_1").count == 1)
+      let chain = try component.verify()
+      #expect((chain.intact, chain.verifiedCount, chain.lastHash) == (true, 4, last.hashField))
+      #expect(try component.verify(knownSequence: 2, knownHash: log[2].hashField.uppercased()).intact)
+    }
+  }
+
+  /// Whatever is changed in the file itself, the chain tells where.
+  @Test(arguments: [
+    ("UPDATE audit SET actor = 'm_9' WHERE sequence = 2", 2, "HASH_MISMATCH"),
+    ("UPDATE audit SET at_ms = at_ms + 1 WHERE sequence = 1", 1, "HASH_MISMATCH"),
+    ("UPDATE audit SET new_json = '{}' WHERE sequence = 2", 2, "VALUE_MISMATCH"),
+    ("UPDATE audit SET salt = NULL WHERE sequence = 2", 2, "VALUE_MISMATCH"),
+    ("DELETE FROM audit WHERE sequence = 2", 2, "SEQUENCE_GAP"),
+    ("DELETE FROM audit WHERE sequence = 1", 1, "SEQUENCE_GAP"),
+    ("DELETE FROM audit WHERE sequence >= 3", 3, "SEQUENCE_GAP"),
+    ("UPDATE audit SET value_digest = hash WHERE sequence = 3", 3, "HASH_MISMATCH"),
+  ])
+  func tamperingIsFound(_ sql: String, _ sequence: Int64, _ reason: String) async throws {
+    let fixture = try Fixture()
+    try await fixture.run { component in
+      for name in ["Anna", "Bruno", "Carla"] { _ = try await component.makeMember(name) }
+      let before = try component.verify()
+      _ = try await component.store.write { try $0.execute(sql) }
+      // The end is known from before: a log that was cut is found, too.
+      let found = try component.verify(knownSequence: before.lastSequence, knownHash: before.lastHash)
+      #expect((found.intact, found.brokenSequence, found.brokenReason) == (false, sequence, reason))
+    }
+  }
+
+  @Test func aLogThatWasWrittenAnewIsFoundByAKnownHash() async throws {
+    let fixture = try Fixture()
+    try await fixture.run { component in
+      _ = try await component.makeMember("Anna")
+      let known = try component.verify()
+      _ = try await component.store.write { try $0.execute("DELETE FROM audit") }
+      _ = try await component.makeMember("Bruno")
+      #expect(try component.verify().intact)
+      let found = try component.verify(knownSequence: 1, knownHash: known.lastHash)
+      #expect(found.brokenReason == "KNOWN_HASH_MISMATCH")
+    }
+  }
+
+  @Test func attendanceIsUndoneStepByStep() async throws {
+    let fixture = try Fixture()
+    try await fixture.run { component in
+      let anna = try await component.makeMember("Anna")
+      let meeting = try await component.makeMeeting(atMs: fixture.now - Fixture.dayMs, .completed)
+      try await component.record(anna, meeting, .present)
+      try await component.record(anna, meeting, .absent)
+      // Entry 3 is no longer what is there.
+      #expect(await refusal { try await undo(component, 3) } == "ABORTED CHANGED_SINCE")
+      let undone = try await undo(component, 4)
+      #expect(undone?.undoOf == 4)
+      #expect(undone?.action == "undo")
+      #expect(try await component.figures(anna).presentCount == 1)
+      #expect(await refusal { try await undo(component, 4) } == "ABORTED CHANGED_SINCE")
+      // To undo the undoing is to do it again.
+      _ = try await undo(component, 5)
+      #expect(try await component.figures(anna).absentCount == 1)
+      let other = try await component.makeMeeting(atMs: fixture.now - 2 * Fixture.dayMs, .completed)
+      try await component.record(anna, other, .present)
+      _ = try await undo(component, 8)
+      #expect(
+        try await component.attendance.listMeetingAttendance(.with { $0.meetingId = other.id }, context: admin)
+          .attendances.isEmpty)
+      _ = try await undo(component, 9)
+      #expect(try await component.figures(anna).presentCount == 1)
+      #expect(try component.verify().intact)
+    }
+  }
+
+  @Test func membersAndMeetingsAreUndone() async throws {
+    let fixture = try Fixture()
+    try await fixture.run { component in
+      let anna = try await component.makeMember("Anna", initiation: "2020-01-01")
+      let meeting = try await component.makeMeeting(atMs: fixture.now - Fixture.dayMs, .completed)
+      try await component.record(anna, meeting, .present)
+      var change = Member()
+      change.id = anna.id
+      change.initiationDate = "2026-02-02"
+      _ = try await component.members.updateMember(.with { $0.member = change }, context: admin)
+      #expect(try await component.figures(anna).eligibleCount == 0)
+      _ = try await undo(component, 4)
+      #expect(try await component.figures(anna).presentCount == 1)
+      try await component.setStatus(meeting, .cancelled)
+      #expect(try await component.figures(anna).eligibleCount == 0)
+      _ = try await undo(component, 6)
+      #expect(try await component.figures(anna).presentCount == 1)
+      // A deleted meeting comes back with its number and with what was recorded.
+      _ = try await component.meetings.deleteMeeting(
+        .with {
+          $0.meetingId = meeting.id
+          $0.force = true
+        }, context: admin)
+      _ = try await undo(component, 8)
+      #expect(try await component.figures(anna).presentCount == 1)
+      #expect(
+        try await component.meetings.getMeeting(.with { $0.meetingId = meeting.id }, context: admin).meeting?.discussion
+          == meeting.discussion)
+      let empty = try await component.makeMeeting(atMs: fixture.now)
+      _ = try await undo(component, 10)
+      #expect(
+        await refusal { try await component.meetings.getMeeting(.with { $0.meetingId = empty.id }, context: admin) }
+          == "NOT_FOUND MEETING_NOT_FOUND")
+    }
+  }
+
+  @Test func someThingsAreNotUndone() async throws {
+    let fixture = try Fixture()
+    try await fixture.run { component in
+      _ = try await component.makeMember("Anna", pin: "4711")
+      _ = try await component.lodge.updateLodgeSettings(
+        .with { $0.settings = .with { $0.lateConfirmationHours = 1 } }, context: admin)
+      for sequence: Int64 in 1...3 {
+        #expect(await refusal { try await undo(component, sequence) } == "FAILED_PRECONDITION NOT_UNDOABLE")
+      }
+      for sequence: Int64 in [0, -1, 99, .max] {
+        #expect(await refusal { try await undo(component, sequence) } == "NOT_FOUND AUDIT_ENTRY_NOT_FOUND")
+      }
+    }
+  }
+}

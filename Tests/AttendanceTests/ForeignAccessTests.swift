@@ -1,0 +1,331 @@
+import CampanileAPI
+import CampanileCodec
+import CampanileRPC
+import Testing
+
+@testable import Attendance
+
+/// Every unary method, called by nobody, by a stranger, and by every role: who may not, is told so before anything of the
+/// lodge is.
+@Suite struct ForeignAccessTests {
+  private typealias Call = @Sendable (AttendanceComponent, CallContext) async throws -> Void
+
+  /// What a method asks for. `own` means the member whom it is about, or an admin.
+  private enum Needs { case member, own, secretary, admin }
+
+  // All calls are about Bruno (m_2), whom nobody of the callers is, and the meeting t_1.
+  private static let members: [(MethodDescriptor, Needs, Call)] = [
+    (
+      MembersServiceMethods.createMember, .admin,
+      { component, context in
+        _ = try await component.members.createMember(
+          .with { $0.member = .with { $0.name = "New" } }, context: context)
+      }
+    ),
+    (
+      MembersServiceMethods.getMember, .member,
+      { _ = try await $0.members.getMember(.with { $0.memberId = "m_2" }, context: $1) }
+    ),
+    (MembersServiceMethods.listMembers, .member, { _ = try await $0.members.listMembers(.init(), context: $1) }),
+    (
+      MembersServiceMethods.updateMember, .own,
+      { component, context in
+        let change = Member.with {
+          $0.id = "m_2"
+          $0.email = "a@b"
+        }
+        _ = try await component.members.updateMember(.with { $0.member = change }, context: context)
+      }
+    ),
+    (
+      MembersServiceMethods.deactivateMember, .admin,
+      { _ = try await $0.members.deactivateMember(.with { $0.memberId = "m_2" }, context: $1) }
+    ),
+    (
+      MembersServiceMethods.reactivateMember, .admin,
+      { _ = try await $0.members.reactivateMember(.with { $0.memberId = "m_2" }, context: $1) }
+    ),
+    (
+      MembersServiceMethods.setMemberPin, .admin,
+      { _ = try await $0.members.setMemberPin(.with { $0.memberId = "m_2" }, context: $1) }
+    ),
+    (
+      MembersServiceMethods.eraseMember, .admin,
+      { component, context in
+        _ = try await component.members.eraseMember(
+          .with {
+            $0.memberId = "m_2"
+            $0.confirmName = "Bruno"
+          }, context: context)
+      }
+    ),
+    (
+      SessionsServiceMethods.listSessions, .own,
+      { _ = try await $0.sessions.listSessions(.with { $0.memberId = "m_2" }, context: $1) }
+    ),
+    (
+      SessionsServiceMethods.revokeSessions, .own,
+      { _ = try await $0.sessions.revokeSessions(.with { $0.memberId = "m_2" }, context: $1) }
+    ),
+  ]
+
+  private static let meetings: [(MethodDescriptor, Needs, Call)] = [
+    (
+      MeetingsServiceMethods.createMeeting, .secretary,
+      { component, context in
+        let meeting = Meeting.with {
+          $0.discussion = "New"
+          $0.startTime = ProtoTimestamp(seconds: 1_700_000_000)
+        }
+        _ = try await component.meetings.createMeeting(.with { $0.meeting = meeting }, context: context)
+      }
+    ),
+    (
+      MeetingsServiceMethods.getMeeting, .member,
+      { _ = try await $0.meetings.getMeeting(.with { $0.meetingId = "t_1" }, context: $1) }
+    ),
+    (MeetingsServiceMethods.listMeetings, .member, { _ = try await $0.meetings.listMeetings(.init(), context: $1) }),
+    (
+      MeetingsServiceMethods.listUpcomingMeetings, .member,
+      { _ = try await $0.meetings.listUpcomingMeetings(.init(), context: $1) }
+    ),
+    (
+      MeetingsServiceMethods.updateMeeting, .secretary,
+      { component, context in
+        let change = Meeting.with {
+          $0.id = "t_1"
+          $0.notes = "new"
+        }
+        _ = try await component.meetings.updateMeeting(.with { $0.meeting = change }, context: context)
+      }
+    ),
+    (
+      MeetingsServiceMethods.cancelMeeting, .secretary,
+      { _ = try await $0.meetings.cancelMeeting(.with { $0.meetingId = "t_1" }, context: $1) }
+    ),
+    (
+      MeetingsServiceMethods.deleteMeeting, .secretary,
+      { component, context in
+        _ = try await component.meetings.deleteMeeting(
+          .with {
+            $0.meetingId = "t_1"
+            $0.force = true
+          }, context: context)
+      }
+    ),
+    (
+      MeetingsServiceMethods.createCalendarFeed, .member,
+      { _ = try await $0.meetings.createCalendarFeed(.init(), context: $1) }
+    ),
+    (
+      MeetingsServiceMethods.listCalendarFeeds, .member,
+      { _ = try await $0.meetings.listCalendarFeeds(.init(), context: $1) }
+    ),
+  ]
+
+  private static let records: [(MethodDescriptor, Needs, Call)] = [
+    (
+      AttendanceServiceMethods.recordAttendance, .secretary,
+      { component, context in
+        _ = try await component.attendance.recordAttendance(
+          .with {
+            $0.memberId = "m_2"
+            $0.meetingId = "t_1"
+            $0.status = .present
+          }, context: context)
+      }
+    ),
+    (
+      AttendanceServiceMethods.batchRecordAttendance, .secretary,
+      { component, context in
+        let entry = BatchRecordAttendanceRequest.AttendanceEntry.with {
+          $0.memberId = "m_2"
+          $0.status = .present
+        }
+        _ = try await component.attendance.batchRecordAttendance(
+          .with {
+            $0.meetingId = "t_1"
+            $0.entries = [entry]
+          }, context: context)
+      }
+    ),
+    (
+      AttendanceServiceMethods.getCheckInCode, .secretary,
+      { _ = try await $0.attendance.getCheckInCode(.with { $0.meetingId = "t_1" }, context: $1) }
+    ),
+    (
+      AttendanceServiceMethods.listMeetingAttendance, .member,
+      { _ = try await $0.attendance.listMeetingAttendance(.with { $0.meetingId = "t_1" }, context: $1) }
+    ),
+    (
+      AttendanceServiceMethods.listMemberAttendance, .member,
+      { _ = try await $0.attendance.listMemberAttendance(.with { $0.memberId = "m_2" }, context: $1) }
+    ),
+    (AttendanceServiceMethods.listChanges, .member, { _ = try await $0.attendance.listChanges(.init(), context: $1) }),
+    (
+      StatisticsServiceMethods.getMemberStatistics, .member,
+      { _ = try await $0.statistics.getMemberStatistics(.with { $0.memberId = "m_2" }, context: $1) }
+    ),
+    (
+      StatisticsServiceMethods.listMemberSummaries, .member,
+      { _ = try await $0.statistics.listMemberSummaries(.init(), context: $1) }
+    ),
+    (
+      StatisticsServiceMethods.listAbsentees, .secretary,
+      { _ = try await $0.statistics.listAbsentees(.with { $0.sinceDate = "2025-01-01" }, context: $1) }
+    ),
+    (
+      StatisticsServiceMethods.getForecast, .member,
+      { component, context in
+        _ = try await component.statistics.getForecast(
+          .with {
+            $0.memberId = "m_2"
+            $0.targetPercentage = 50
+          }, context: context)
+      }
+    ),
+    (LodgeServiceMethods.getLodgeSettings, .member, { _ = try await $0.lodge.getLodgeSettings(.init(), context: $1) }),
+    (
+      LodgeServiceMethods.updateLodgeSettings, .admin,
+      { component, context in
+        _ = try await component.lodge.updateLodgeSettings(
+          .with { $0.settings = .with { $0.lateConfirmationHours = 2 } }, context: context)
+      }
+    ),
+    (LodgeServiceMethods.listAuditEntries, .admin, { _ = try await $0.lodge.listAuditEntries(.init(), context: $1) }),
+    (
+      LodgeServiceMethods.undoChange, .admin,
+      { component, context in
+        // An entry that there is: the others answer otherwise.
+        _ = try await component.members.updateMember(
+          .with {
+            $0.member = .with {
+              $0.id = "m_2"
+              $0.firstName = "B"
+            }
+          }, context: admin)
+        let last = try await component.lodge.listAuditEntries(.with { $0.pageSize = 1 }, context: admin).entries[0]
+        _ = try await component.lodge.undoChange(.with { $0.sequence = last.sequence }, context: context)
+      }
+    ),
+  ]
+
+  /// Those that ask for a credential of their own (Login, GetCalendar), need a member who is the caller, or stream: they have
+  /// tests of their own.
+  private static let elsewhere: Set<String> = [
+    "Login", "GetCalendar", "GetCurrentMember", "Logout", "ChangePin", "ConfirmAttendance", "CheckIn",
+    "DeleteCalendarFeed", "ExportMemberData", "ImportCsv", "ExportCsv", "VerifyAuditLog", "WatchChanges",
+  ]
+
+  private static var calls: [(MethodDescriptor, Needs, Call)] { members + meetings + records }
+
+  @Test func everyMethodIsHere() {
+    let all =
+      MembersServiceMethods.all + MeetingsServiceMethods.all + AttendanceServiceMethods.all
+      + StatisticsServiceMethods.all + SessionsServiceMethods.all + LodgeServiceMethods.all
+    let names = Set(all.map { String($0.path.split(separator: "/")[1]) })
+    #expect(names == Set(Self.calls.map { String($0.0.path.split(separator: "/")[1]) }).union(Self.elsewhere))
+  }
+
+  @Test func onlyWhoMayDoesIt() async throws {
+    let fixture = try Fixture()
+    try await fixture.run { component in
+      _ = try await component.makeMember("Anna", user: "anna")
+      _ = try await component.makeMember("Bruno", user: "bruno")
+      _ = try await component.makeMember("Sara", role: .secretary, user: "sara")
+      _ = try await component.makeMember("Ada", role: .admin, user: "ada")
+      _ = try await component.makeMember("Gone", user: "gone")
+      _ = try await component.makeMeeting(atMs: fixture.now)
+      _ = try await component.members.deactivateMember(.with { $0.memberId = "m_5" }, context: admin)
+      let before = try component.verify().verifiedCount
+      for (method, needs, call) in Self.calls where method.path != LodgeServiceMethods.undoChange.path {
+        #expect(
+          await refusal { try await call(component, nobody) } == "UNAUTHENTICATED PRINCIPAL_MISSING", "\(method.path)")
+        for stranger in ["eve", "gone"] {
+          #expect(
+            await refusal { try await call(component, user(stranger)) } == "PERMISSION_DENIED MEMBER_UNKNOWN",
+            "\(method.path)")
+        }
+        let missing = "PERMISSION_DENIED ROLE_MISSING"
+        if needs != .member {
+          #expect(await refusal { try await call(component, user("anna")) } == missing, "\(method.path)")
+        }
+        if needs == .admin || needs == .own {
+          #expect(await refusal { try await call(component, user("sara")) } == missing, "\(method.path)")
+        }
+      }
+      // Nothing of it was done.
+      #expect(try component.verify().verifiedCount == before)
+      #expect(
+        await refusal { try await Self.undoLast(component, user("sara")) } == "PERMISSION_DENIED ROLE_MISSING")
+    }
+  }
+
+  private static func undoLast(_ component: AttendanceComponent, _ context: CallContext) async throws {
+    _ = try await component.lodge.undoChange(.with { $0.sequence = 1 }, context: context)
+  }
+
+  /// Each in a lodge of its own, since they change it.
+  @Test func whoMayDoes() async throws {
+    for (method, needs, call) in Self.calls {
+      let fixture = try Fixture()
+      try await fixture.run { component in
+        _ = try await component.makeMember("Anna", user: "anna")
+        _ = try await component.makeMember("Bruno", user: "bruno")
+        _ = try await component.makeMember("Sara", role: .secretary, user: "sara")
+        _ = try await component.makeMember("Ada", role: .admin, user: "ada")
+        _ = try await component.makeMeeting(atMs: fixture.now)
+        let caller =
+          switch needs {
+          case .member: "anna"
+          case .own: "bruno"
+          case .secretary: "sara"
+          case .admin: "ada"
+          }
+        #expect(await refusal { try await call(component, user(caller)) } == "", "\(method.path)")
+      }
+    }
+  }
+
+  @Test func feedsOfOthersLookLikeNone() async throws {
+    let fixture = try Fixture()
+    try await fixture.run { component in
+      _ = try await component.makeMember("Anna", user: "anna")
+      _ = try await component.makeMember("Bruno", user: "bruno")
+      let feed = try await component.meetings.createCalendarFeed(.init(), context: user("anna")).feed
+      func delete(_ id: String, _ name: String) async -> RPCError? {
+        await failure {
+          try await component.meetings.deleteCalendarFeed(.with { $0.feedId = id }, context: user(name))
+        }
+      }
+      let id = try #require(feed?.id)
+      var foreign = try #require(await delete(id, "bruno"))
+      let missing = try #require(await delete("f_0", "bruno"))
+      foreign.errorMetadata = missing.errorMetadata
+      foreign.message = missing.message
+      #expect(foreign == missing)
+      #expect(await delete(id, "anna") == nil)
+    }
+  }
+
+  @Test func membersSeeOfOthersOnlyWhatTheyMay() async throws {
+    let fixture = try Fixture()
+    try await fixture.run { component in
+      _ = try await component.makeMember("Anna", user: "anna")
+      let bruno = try await component.makeMember("Bruno", role: .admin, user: "bruno", pin: "4711")
+      func seen(_ context: CallContext) async throws -> Member? {
+        try await component.members.getMember(.with { $0.memberId = bruno.id }, context: context).member
+      }
+      let other = try await seen(user("anna"))
+      #expect(other?.name == "Bruno")
+      #expect(other?.role == .unspecified)
+      #expect(other?.userId == "")
+      #expect(other?.hasPin == false)
+      let own = try await seen(user("bruno"))
+      #expect(own?.role == .admin)
+      #expect(own?.hasPin == true)
+      #expect(
+        try await component.members.listMembers(.init(), context: user("anna")).members.map(\.userId) == ["anna", ""])
+    }
+  }
+}

@@ -1,0 +1,292 @@
+import CampanileAPI
+import CampanileCodec
+import CampanileRPC
+import Testing
+
+@testable import Attendance
+
+@Suite struct MembersAndMeetingsTests {
+  @Test func membersAreCreatedReadAndChanged() async throws {
+    let fixture = try Fixture()
+    try await fixture.run { component in
+      var draft = Member()
+      draft.name = "Anna Rossi"
+      draft.id = "m_99"
+      draft.number = 99
+      draft.initiationDate = "2020-05-01"
+      draft.passingDate = "2021-05-01"
+      let request = CreateMemberRequest.with {
+        $0.member = draft
+        $0.requestId = "r1"
+      }
+      let made = try #require(try await component.members.createMember(request, context: admin).member)
+      #expect(made.id == "m_1")
+      #expect(made.degree == .apprentice)
+      #expect(made.role == .member)
+      #expect(made.active)
+      #expect(try await component.members.createMember(request, context: admin).member == made)
+      #expect(try await component.members.getMember(.with { $0.memberId = "m_1" }, context: admin).member == made)
+      var change = Member()
+      change.id = made.id
+      change.degree = .master
+      change.passingDate = "2020-04-30"
+      var update = UpdateMemberRequest.with { $0.member = change }
+      let error = await failure { try await component.members.updateMember(update, context: admin) }
+      #expect(error?.reason == "DATES_OUT_OF_ORDER")
+      #expect(error?.fieldViolations.first?.field == "member.passingDate")
+      // By a mask the date is cleared; without one an empty date is none that is set.
+      update.member?.passingDate = ""
+      update.updateMask = ProtoFieldMask(paths: ["degree", "passing_date"])
+      let changed = try await component.members.updateMember(update, context: admin).member
+      #expect(changed?.degree == .master)
+      #expect(changed?.passingDate == "")
+      #expect(changed?.initiationDate == "2020-05-01")
+      #expect(changed?.etag == "v2")
+      update.member?.etag = "v1"
+      #expect(
+        await refusal { try await component.members.updateMember(update, context: admin) } == "ABORTED ETAG_MISMATCH")
+      update.updateMask = ProtoFieldMask(paths: ["active"])
+      #expect(
+        await refusal { try await component.members.updateMember(update, context: admin) }
+          == "INVALID_ARGUMENT FIELD_MASK_INVALID")
+    }
+  }
+
+  @Test func namesAndUsersAreUnique() async throws {
+    let fixture = try Fixture()
+    try await fixture.run { component in
+      _ = try await component.makeMember("Anna", user: "anna")
+      #expect(await refusal { try await component.makeMember(" ANNA") } == "ALREADY_EXISTS NAME_TAKEN")
+      #expect(
+        await refusal { try await component.makeMember("Other", user: "anna") } == "ALREADY_EXISTS USER_TAKEN")
+      let bruno = try await component.makeMember("Bruno")
+      var change = bruno
+      change.name = "anna"
+      #expect(
+        await refusal { try await component.members.updateMember(.with { $0.member = change }, context: admin) }
+          == "ALREADY_EXISTS NAME_TAKEN")
+      change.name = "BRUNO"
+      #expect(
+        try await component.members.updateMember(.with { $0.member = change }, context: admin).member?.name == "BRUNO")
+    }
+  }
+
+  @Test func membersAreListedByNameAndLeaveWhenDeactivated() async throws {
+    let fixture = try Fixture()
+    try await fixture.run { component in
+      for name in ["dora", "Bruno", "Carla", "anna", "Elio"] { _ = try await component.makeMember(name) }
+      _ = try await component.members.deactivateMember(.with { $0.memberId = "m_3" }, context: admin)
+      func names(_ includesInactive: Bool) async throws -> [String] {
+        var request = ListMembersRequest()
+        request.pageSize = 2
+        request.includeInactive = includesInactive
+        var names: [String] = []
+        repeat {
+          let page = try await component.members.listMembers(request, context: admin)
+          names += page.members.map(\.name)
+          request.pageToken = page.nextPageToken
+        } while !request.pageToken.isEmpty
+        return names
+      }
+      #expect(try await names(false) == ["anna", "Bruno", "dora", "Elio"])
+      #expect(try await names(true) == ["anna", "Bruno", "Carla", "dora", "Elio"])
+      #expect(
+        await refusal { try await component.members.listMembers(.with { $0.pageSize = 1_001 }, context: admin) }
+          == "INVALID_ARGUMENT OUT_OF_RANGE")
+    }
+  }
+
+  @Test func limitsHold() async throws {
+    var limits = AttendanceLimits()
+    limits.membersMax = 1
+    limits.meetingsMax = 2
+    limits.completedPerYearMax = 1
+    let fixture = try Fixture(limits)
+    try await fixture.run { component in
+      _ = try await component.makeMember("Anna")
+      #expect(await refusal { try await component.makeMember("Bruno") } == "RESOURCE_EXHAUSTED MEMBERS_EXHAUSTED")
+      _ = try await component.makeMeeting(atMs: fixture.now - Fixture.dayMs, .completed)
+      #expect(
+        await refusal { try await component.makeMeeting(atMs: fixture.now - Fixture.dayMs, .completed) }
+          == "RESOURCE_EXHAUSTED MEETINGS_EXHAUSTED")
+      _ = try await component.makeMeeting(atMs: fixture.now)
+      #expect(
+        await refusal { try await component.makeMeeting(atMs: fixture.now) }
+          == "RESOURCE_EXHAUSTED MEETINGS_EXHAUSTED")
+    }
+  }
+
+  @Test func erasureForgetsThePersonAndKeepsTotals() async throws {
+    let fixture = try Fixture()
+    try await fixture.run { component in
+      let anna = try await component.makeMember("Anna Rossi", initiation: "2020-01-01", user: "anna", pin: "4711")
+      let meeting = try await component.makeMeeting(atMs: fixture.now - Fixture.dayMs, .completed)
+      try await component.record(anna, meeting, .present)
+      _ = try await component.login("Anna Rossi", "4711")
+      var request = EraseMemberRequest.with {
+        $0.memberId = anna.id
+        $0.confirmName = "Anna"
+      }
+      #expect(
+        await refusal { try await component.members.eraseMember(request, context: admin) }
+          == "FAILED_PRECONDITION NAME_NOT_CONFIRMED")
+      request.confirmName = "Anna Rossi"
+      let erased = try await component.members.eraseMember(request, context: admin)
+      #expect(erased.member?.name == "Erased m_1")
+      #expect(erased.member?.active == false)
+      #expect(erased.redactedAuditEntries == 2)
+      // Twice is once.
+      #expect(try await component.members.eraseMember(request, context: admin).member == erased.member)
+      let counts = try await component.attendance.listMeetingAttendance(
+        .with { $0.meetingId = meeting.id }, context: admin
+      ).counts
+      #expect(counts?.present == 1)
+      #expect(try await component.figures(anna).presentCount == 1)
+      // Nothing of the person is left but in backups.
+      let log = try await component.lodge.listAuditEntries(.init(), context: admin).entries
+      #expect(!log.contains { $0.jsonString().contains("Anna") })
+      let chain = try component.verify()
+      #expect(chain.intact)
+      #expect(chain.redactedCount == 2)
+      #expect(
+        await refusal { try await component.login("Anna Rossi", "4711") } == "UNAUTHENTICATED CREDENTIALS_INVALID")
+      #expect(
+        await refusal { try await component.record(anna, meeting, .absent) } == "FAILED_PRECONDITION MEMBER_ERASED")
+      #expect(
+        await refusal {
+          try await component.members.reactivateMember(.with { $0.memberId = anna.id }, context: admin)
+        } == "FAILED_PRECONDITION MEMBER_ERASED")
+      // The name is free again.
+      _ = try await component.makeMember("Anna Rossi", user: "anna")
+    }
+  }
+
+  @Test func meetingsAreListedByYearAndStatus() async throws {
+    let fixture = try Fixture()
+    try await fixture.run { component in
+      // 2024-12-31T23:30Z is 2025 in Rome.
+      let edge = try await component.makeMeeting(atMs: 1_735_687_800_000, .completed)
+      #expect(edge.year == 2025)
+      let old = try await component.makeMeeting(atMs: 1_720_000_000_000, .cancelled)
+      var next: [Meeting] = []
+      for day: Int64 in [5, 1, 3, 9] {
+        next.append(try await component.makeMeeting(atMs: fixture.now + day * Fixture.dayMs))
+      }
+      func ids(_ year: Int32, _ status: MeetingStatus) async throws -> [String] {
+        var request = ListMeetingsRequest()
+        request.year = year
+        request.status = status
+        request.pageSize = 2
+        var ids: [String] = []
+        repeat {
+          let page = try await component.meetings.listMeetings(request, context: admin)
+          ids += page.meetings.map(\.id)
+          request.pageToken = page.nextPageToken
+        } while !request.pageToken.isEmpty
+        return ids
+      }
+      let upcoming = [next[1], next[2], next[0], next[3]].map(\.id)
+      #expect(try await ids(0, .unspecified) == upcoming.reversed() + [edge.id, old.id])
+      #expect(try await ids(2025, .unspecified) == [edge.id])
+      #expect(try await ids(2024, .cancelled) == [old.id])
+      #expect(try await ids(2024, .completed) == [])
+      #expect(try await ids(0, .scheduled) == upcoming.reversed())
+      let three = try await component.meetings.listUpcomingMeetings(.init(), context: admin).meetings
+      #expect(three.map(\.id) == Array(upcoming.prefix(3)))
+      for year: Int32 in [-1, 1, 1_699, 3_000, .max] {
+        #expect(await refusal { try await ids(year, .unspecified) } == "INVALID_ARGUMENT OUT_OF_RANGE")
+      }
+    }
+  }
+
+  @Test func deletionNeedsForceWhereSomethingIsRecorded() async throws {
+    let fixture = try Fixture()
+    try await fixture.run { component in
+      let anna = try await component.makeMember("Anna")
+      let meeting = try await component.makeMeeting(atMs: fixture.now - Fixture.dayMs, .completed)
+      try await component.record(anna, meeting, .present)
+      var request = DeleteMeetingRequest.with { $0.meetingId = meeting.id }
+      #expect(
+        await refusal { try await component.meetings.deleteMeeting(request, context: admin) }
+          == "FAILED_PRECONDITION MEETING_HAS_ATTENDANCE")
+      request.force = true
+      #expect(
+        try await component.meetings.deleteMeeting(request, context: admin).deletedAttendanceCount == 1)
+      #expect(try await component.figures(anna) == AttendanceStatistics())
+      #expect(
+        await refusal { try await component.meetings.deleteMeeting(request, context: admin) }
+          == "NOT_FOUND MEETING_NOT_FOUND")
+      // Numbers are never used again.
+      #expect(try await component.makeMeeting(atMs: fixture.now).id == "t_2")
+    }
+  }
+
+  @Test func statisticsStayPrivateWhereTheLodgeSaysSo() async throws {
+    let fixture = try Fixture()
+    try await fixture.run { component in
+      let anna = try await component.makeMember("Anna", user: "anna")
+      let bruno = try await component.makeMember("Bruno", user: "bruno")
+      _ = try await component.figures(bruno, user("anna"))
+      _ = try await component.lodge.updateLodgeSettings(
+        .with { $0.settings = .with { $0.statisticsPrivate = true } }, context: admin)
+      _ = try await component.figures(anna, user("anna"))
+      let refused = "PERMISSION_DENIED STATISTICS_PRIVATE"
+      #expect(await refusal { try await component.figures(bruno, user("anna")) } == refused)
+      #expect(
+        await refusal { try await component.statistics.listMemberSummaries(.init(), context: user("anna")) } == refused)
+      #expect(
+        await refusal {
+          try await component.attendance.listMemberAttendance(.with { $0.memberId = bruno.id }, context: user("anna"))
+        } == refused)
+      #expect(
+        await refusal {
+          try await component.statistics.getForecast(
+            .with {
+              $0.memberId = bruno.id
+              $0.targetPercentage = 50
+            }, context: user("anna"))
+        } == refused)
+      // The first thing that a stranger learns is the same for a member who does not exist.
+      var stranger = Member()
+      stranger.id = "m_99"
+      #expect(await refusal { try await component.figures(stranger, user("anna")) } == refused)
+    }
+  }
+
+  @Test func forecastsAndAbsentees() async throws {
+    let fixture = try Fixture()
+    try await fixture.run { component in
+      let anna = try await component.makeMember("Anna")
+      let bruno = try await component.makeMember("Bruno")
+      for day: Int64 in [40, 30, 20, 10] {
+        let meeting = try await component.makeMeeting(atMs: fixture.now - day * Fixture.dayMs, .completed)
+        try await component.record(anna, meeting, day > 25 ? .present : .absent)
+        try await component.record(bruno, meeting, .present)
+      }
+      for day: Int64 in [5, 15] { _ = try await component.makeMeeting(atMs: fixture.now + day * Fixture.dayMs) }
+      func forecast(_ target: Int32) async throws -> GetForecastResponse {
+        try await component.statistics.getForecast(
+          .with {
+            $0.memberId = anna.id
+            $0.targetPercentage = target
+          }, context: admin)
+      }
+      let half = try await forecast(50)
+      #expect((half.upcomingCount, half.neededCount, half.reachable) == (2, 1, true))
+      #expect(half.bestPercentage == 67)
+      let most = try await forecast(67)
+      #expect((most.neededCount, most.reachable) == (2, false))
+      for target: Int32 in [0, 101] {
+        #expect(await refusal { try await forecast(target) } == "INVALID_ARGUMENT OUT_OF_RANGE")
+      }
+      let since = Days.text((fixture.now - 25 * Fixture.dayMs) / Fixture.dayMs)
+      let absentees = try await component.statistics.listAbsentees(.with { $0.sinceDate = since }, context: admin)
+      #expect(absentees.absentees.map(\.name) == ["Anna"])
+      #expect(absentees.absentees.first?.lastMeetingId == "t_2")
+      #expect(absentees.absentees.first?.missedCount == 2)
+      #expect(
+        await refusal { try await component.statistics.listAbsentees(.init(), context: admin) }
+          == "INVALID_ARGUMENT DATE_INVALID")
+    }
+  }
+}

@@ -1,0 +1,71 @@
+import CampanileStore
+import Testing
+
+@testable import Attendance
+
+@Suite struct QueryPlanTests {
+  private typealias Repository = SQLiteAttendanceRepository
+
+  /// No statement walks through a table or sorts, and each list uses the index that was made for it.
+  @Test(arguments: [
+    (MemberRow.oneSQL, "sqlite_autoindex_members_1"), (MemberRow.updateSQL, "sqlite_autoindex_members_1"),
+    (MemberRow.byNameSQL, "members_name "), (MemberRow.byUserSQL, "members_user "),
+    (MemberRow.activeSQL, "members_active "), (MemberRow.allSQL, "members_name "),
+    (MemberRow.changedSQL, "members_sequence "), (MeetingRow.oneSQL, "sqlite_autoindex_meetings_1"),
+    (MeetingRow.stateSQL, "sqlite_autoindex_meetings_1"), (MeetingRow.changedSQL, "meetings_sequence "),
+    (MeetingRow.upcomingSQL, "meetings_status "), (MeetingRow.calendarSQL, "meetings_start "),
+    (MeetingRow.listSQL(ofYear: false, ofStatus: false), "meetings_start "),
+    (MeetingRow.listSQL(ofYear: true, ofStatus: false), "meetings_year "),
+    (MeetingRow.listSQL(ofYear: false, ofStatus: true), "meetings_status "),
+    (MeetingRow.listSQL(ofYear: true, ofStatus: true), "meetings_year_status "),
+    (AttendanceRow.oneSQL, "sqlite_autoindex_attendance_1"), (AttendanceRow.deleteSQL, "sqlite_autoindex_attendance_1"),
+    (AttendanceRow.ofMeetingSQL, "sqlite_autoindex_attendance_1"),
+    (AttendanceRow.statusesSQL, "sqlite_autoindex_attendance_1"),
+    (AttendanceRow.hasSQL, "sqlite_autoindex_attendance_1"), (AttendanceRow.changedSQL, "attendance_sequence "),
+    (AttendanceRow.ofMemberSQL, "meetings_start "), (AttendanceRow.ofMemberAndYearSQL, "meetings_year "),
+    (MeetingDeletion.attendanceSQL, "sqlite_autoindex_attendance_1"),
+    (MeetingDeletion.checkInsSQL, "sqlite_autoindex_check_ins_1"),
+    (MarkTable.oneSQL, "sqlite_autoindex_member_years_1"),
+    (MarkTable.setSQL, "sqlite_autoindex_member_years_1"), (MarkTable.ofMemberSQL, "sqlite_autoindex_member_years_1"),
+    (MarkTable.dropSQL, "sqlite_autoindex_member_years_1"), (MarkTable.ordinalSQL, "meetings_"),
+    (MarkTable.countSQL, "meetings_ordinal "), (MarkTable.throughSQL, "meetings_"),
+    (MarkTable.makeRoomSQL, "meetings_ordinal "), (MarkTable.closeGapSQL, "meetings_ordinal "),
+    (MemberState.selectSQL, "sqlite_autoindex_members_1"), (Tombstones.afterSQL, "sqlite_autoindex_tombstones_1"),
+    (Tombstones.dropSQL, "sqlite_autoindex_tombstones_1"),
+    (SessionTable.callerSQL, "sqlite_autoindex_sessions_1"), (SessionTable.oneSQL, "sqlite_autoindex_sessions_1"),
+    (SessionTable.ofMemberSQL, "sessions_member "), (SessionTable.revokeSQL, "sessions_member "),
+    (SessionTable.surplusSQL, "sessions_member "), (SessionTable.purgeSQL, "sessions_expiry "),
+    (FeedTable.ofOwnerSQL, "calendar_feeds_owner "), (FeedTable.bySecretSQL, "calendar_feeds_secret "),
+    (AuditRow.oneSQL, "sqlite_autoindex_audit_1"), (AuditRow.listSQL, "sqlite_autoindex_audit_1"),
+    (AuditRow.afterSQL, "sqlite_autoindex_audit_1"), (AuditRow.ofSubjectSQL, "audit_subject "),
+    (AuditRow.redactSQL, "audit_subject "), (Repository.userSQL, "members_user "),
+    (Repository.loginSQL, "members_name "),
+    (Repository.summarySQL(ofYear: true, includesInactive: false), "members_active "),
+    (Repository.summarySQL(ofYear: false, includesInactive: true), "members_name "),
+    (Repository.upcomingSQL, "meetings_status "), (Repository.upcomingOfYearSQL, "meetings_year_status "),
+    (Repository.beforeSQL, "meetings_"), (Repository.placeSQL, "meetings_ordinal "),
+    (Repository.namesSQL, "members_active "), (Repository.byStartSQL, "meetings_start "),
+    (Repository.dropCodesSQL, "check_ins_step "),
+  ])
+  func usesItsIndex(_ sql: String, _ index: String) async throws {
+    let component = try await Fixture().open()
+    let plan = try component.store.queryPlan(sql)
+    #expect(try component.store.fullScans(sql) == [])
+    #expect(plan.contains { "\($0) ".contains(" \(index)") }, "\(plan)")
+    #expect(!plan.contains { $0.contains("TEMP B-TREE") }, "\(plan)")
+    await component.close()
+  }
+
+  /// They read no more of an index than they return.
+  @Test(arguments: [
+    (AuditRow.lastSQL, "sqlite_autoindex_audit_1"), (Tombstones.oldestSQL, "sqlite_autoindex_tombstones_1"),
+  ])
+  func readsTheEndOfItsIndex(_ sql: String, _ index: String) async throws {
+    let component = try await Fixture().open()
+    let plan = try component.store.queryPlan(sql)
+    #expect(sql.contains("ORDER BY sequence") && sql.contains("LIMIT"))
+    #expect(plan.contains { $0.contains(index) }, "\(plan)")
+    #expect(try component.store.fullScans(sql, allowingIndexScans: true) == [])
+    await component.close()
+  }
+}

@@ -1,0 +1,111 @@
+import CampanileAPI
+import CampanileCodec
+import CampanileRPC
+import CampanileService
+import Testing
+
+@testable import Attendance
+
+@Suite struct RulesTests {
+  private func reasons(_ change: (inout Member) -> Void) -> [String] {
+    var member = Member()
+    member.name = "Anna Rossi"
+    change(&member)
+    var violations = Violations()
+    MemberRules.check(member, "member", &violations)
+    return violations.items.map { "\($0.field) \($0.reason)" }
+  }
+
+  @Test func membersAreJudgedFieldByField() {
+    #expect(reasons { _ in } == [])
+    #expect(reasons { $0.name = "" } == ["member.name REQUIRED"])
+    #expect(reasons { $0.name = "  " } == ["member.name REQUIRED"])
+    #expect(reasons { $0.name = String(repeating: "è", count: 129) } == ["member.name TOO_LONG"])
+    #expect(reasons { $0.name = "a\u{0}b" } == ["member.name TEXT_INVALID"])
+    #expect(reasons { $0.degree = .init(rawValue: 9) } == ["member.degree ENUM_UNKNOWN"])
+    #expect(reasons { $0.office = .init(rawValue: 99) } == ["member.office ENUM_UNKNOWN"])
+    #expect(reasons { $0.role = .init(rawValue: 4) } == ["member.role ENUM_UNKNOWN"])
+    for email in ["a", "@", "a@", "@b", "a@b@c", "a b@c"] {
+      #expect(reasons { $0.email = email } == ["member.email EMAIL_INVALID"])
+    }
+    #expect(reasons { $0.userId = "a b" } == ["member.userId ID_INVALID"])
+    for date in ["2025-02-29", "2025-1-01", "25-01-01", "0000-01-01", "2025-01-01T00:00:00Z", "２025-01-01"] {
+      #expect(reasons { $0.initiationDate = date } == ["member.initiationDate DATE_INVALID"])
+    }
+  }
+
+  @Test func datesFollowOneAnother() {
+    let late = ["member.passingDate DATES_OUT_OF_ORDER"]
+    #expect(
+      reasons {
+        $0.initiationDate = "2020-05-01"
+        $0.passingDate = "2020-04-30"
+      } == late)
+    #expect(
+      reasons {
+        $0.initiationDate = "2020-05-01"
+        $0.passingDate = "2020-05-01"
+        $0.raisingDate = "2021-01-01"
+      } == [])
+    #expect(
+      reasons {
+        $0.initiationDate = "2020-05-01"
+        $0.raisingDate = "2019-01-01"
+      } == ["member.raisingDate DATES_OUT_OF_ORDER"])
+  }
+
+  @Test func namesAreTheSameWhateverTheirCase() {
+    #expect(MemberRules.key(of: " Paolo  Giulio GAZZANO ") == MemberRules.key(of: "paolo giulio gazzano"))
+    #expect(MemberRules.key(of: "Nicolo\u{300}") == MemberRules.key(of: "nicolò"))
+    #expect(MemberRules.key(of: "Anna") != MemberRules.key(of: "Anne"))
+  }
+
+  @Test func meetingsAreJudgedFieldByField() {
+    func reasons(_ change: (inout Meeting) -> Void) -> [String] {
+      var meeting = Meeting()
+      meeting.startTime = ProtoTimestamp(seconds: 1_700_000_000)
+      meeting.discussion = "The pillars"
+      change(&meeting)
+      var violations = Violations()
+      MeetingRules.check(meeting, "meeting", &violations)
+      return violations.items.map { "\($0.field) \($0.reason)" }
+    }
+    #expect(reasons { _ in } == [])
+    #expect(reasons { $0.startTime = nil } == ["meeting.startTime REQUIRED"])
+    // The year 0, which no JSON of a timestamp has either.
+    #expect(reasons { $0.startTime = ProtoTimestamp(seconds: -62_150_000_000) } == ["meeting.startTime OUT_OF_RANGE"])
+    #expect(reasons { $0.startTime = ProtoTimestamp(seconds: -8_520_336_001) } == ["meeting.startTime OUT_OF_RANGE"])
+    #expect(reasons { $0.startTime = ProtoTimestamp(seconds: 32_503_680_000) } == ["meeting.startTime OUT_OF_RANGE"])
+    #expect(reasons { $0.discussion = "" } == ["meeting.discussion REQUIRED"])
+    #expect(reasons { $0.timeZone = "Mars/Olympus" } == ["meeting.timeZone TIME_ZONE_UNKNOWN"])
+    #expect(reasons { $0.type = .init(rawValue: 8) } == ["meeting.type ENUM_UNKNOWN"])
+    #expect(reasons { $0.status = .init(rawValue: 8) } == ["meeting.status ENUM_UNKNOWN"])
+    #expect(reasons { $0.coverImageUrl = "javascript:1" } == ["meeting.coverImageUrl URL_INVALID"])
+    #expect(reasons { $0.notes = String(repeating: "x", count: 4_097) } == ["meeting.notes TOO_LONG"])
+  }
+
+  @Test func daysAreThoseOfTheLodge() throws {
+    let rome = try #require(LodgeCalendar("Europe/Rome"))
+    let utc = try #require(LodgeCalendar("UTC"))
+    // 2024-12-31T23:30Z is the next year in Rome.
+    let instant: Int64 = 1_735_687_800_000
+    #expect(Days.text(utc.day(ofMs: instant)) == "2024-12-31")
+    #expect(Days.text(rome.day(ofMs: instant)) == "2025-01-01")
+    #expect(LodgeCalendar("") == nil)
+    #expect(LodgeCalendar("Europe/Atlantis") == nil)
+    for text in ["1700-01-01", "1999-12-31", "2000-02-29", "9999-12-31"] {
+      #expect(Days.parse(text).map(Days.text) == text)
+    }
+    #expect(Days.parse("1970-01-01") == 0)
+    #expect(Days.year(-1) == 1969)
+  }
+
+  @Test func idsHaveOneFormEach() {
+    #expect(Numbers.member("m_17") == 17)
+    for text in ["", "m_", "m_0", "m_-1", "m_017", "m_+1", "t_17", "m_１７", "m_99999999999999999999", "M_1", "m_1 "] {
+      #expect(Numbers.member(text) == nil, "\(text)")
+    }
+    #expect(Numbers.meeting("t_3") == 3)
+    #expect(Numbers.meeting("m_3") == nil)
+  }
+}

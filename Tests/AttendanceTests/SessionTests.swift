@@ -1,0 +1,205 @@
+import CampanileAPI
+import CampanileCodec
+import CampanileRPC
+import Testing
+
+@testable import Attendance
+
+@Suite struct SessionTests {
+  @Test func loginRenewalAndLogout() async throws {
+    let fixture = try Fixture()
+    try await fixture.run { component in
+      let anna = try await component.makeMember("Anna Rossi", pin: "4711")
+      let login = try await component.login(" anna  ROSSI ", "4711")
+      #expect(login.member?.id == anna.id)
+      #expect(login.sessionToken.hasPrefix("cas_"))
+      #expect(login.sessionToken.utf8.count == SessionToken.sizeBytes)
+      let context = session(login.sessionToken)
+      func me() async throws -> GetCurrentMemberResponse {
+        try await component.sessions.getCurrentMember(.init(), context: context)
+      }
+      fixture.wait(7 * Fixture.hourMs)
+      let renewed = try await me()
+      #expect(renewed.member?.id == anna.id)
+      #expect(renewed.session?.expireTime?.millisecondsSince1970 == fixture.now + 8 * Fixture.hourMs)
+      fixture.wait(8 * Fixture.hourMs - 1)
+      _ = try await me()
+      fixture.wait(8 * Fixture.hourMs)
+      #expect(await refusal { try await me() } == "UNAUTHENTICATED SESSION_EXPIRED")
+      let again = session(try await component.login("Anna Rossi", "4711").sessionToken)
+      _ = try await component.sessions.logout(.init(), context: again)
+      #expect(
+        await refusal { try await component.sessions.getCurrentMember(.init(), context: again) }
+          == "UNAUTHENTICATED SESSION_INVALID")
+    }
+  }
+
+  @Test func noRenewalGoesBeyondTheEnd() async throws {
+    var lifetime = SessionLifetime()
+    lifetime.absoluteMs = 20 * Fixture.hourMs
+    let fixture = try Fixture(lifetime: lifetime)
+    try await fixture.run { component in
+      _ = try await component.makeMember("Anna", pin: "4711")
+      let context = session(try await component.login("Anna", "4711").sessionToken)
+      let endMs = fixture.now + lifetime.absoluteMs
+      for _ in 0..<3 {
+        fixture.wait(6 * Fixture.hourMs)
+        let expires = try await component.sessions.getCurrentMember(.init(), context: context).session?.expireTime
+        #expect(try #require(expires).millisecondsSince1970 <= endMs)
+      }
+      fixture.wait(2 * Fixture.hourMs)
+      #expect(
+        await refusal { try await component.sessions.getCurrentMember(.init(), context: context) }
+          == "UNAUTHENTICATED SESSION_EXPIRED")
+    }
+  }
+
+  /// Whatever is wrong, the answer is the same.
+  @Test func wrongCredentialsLookAlike() async throws {
+    let fixture = try Fixture()
+    try await fixture.run { component in
+      _ = try await component.makeMember("Anna", pin: "4711")
+      _ = try await component.makeMember("Pinless")
+      let gone = try await component.makeMember("Gone", pin: "4711")
+      _ = try await component.members.deactivateMember(.with { $0.memberId = gone.id }, context: admin)
+      var errors: [RPCError] = []
+      for (name, pin) in [("Anna", "0815"), ("Nobody", "4711"), ("Gone", "4711"), ("Pinless", ""), ("Anna", "")] {
+        errors.append(try #require(await failure { try await component.login(name, pin) }))
+      }
+      #expect(Set(errors).count == 1)
+      #expect(errors[0].reason == "CREDENTIALS_INVALID")
+      #expect(errors[0].code == .unauthenticated)
+    }
+  }
+
+  @Test func attemptsAreThrottledByNameAndByAddress() async throws {
+    let fixture = try Fixture()
+    try await fixture.run { component in
+      _ = try await component.makeMember("Anna", pin: "4711")
+      let from = CallContext(method: anyMethod, remoteAddress: "[IPv4]192.0.2.1/192.0.2.1:5000")
+      for _ in 0..<5 {
+        #expect(await failure { try await component.login("Anna", "0000", from) }?.reason == "CREDENTIALS_INVALID")
+      }
+      let refused = await failure { try await component.login("anna", "4711", from) }
+      #expect(refused?.reason == "LOGIN_THROTTLED")
+      #expect(refused?.code == .resourceExhausted)
+      #expect(refused?.retryAfterMs == 900_000)
+      for index in 0..<25 { _ = await failure { try await component.login("nobody \(index)", "0000", from) } }
+      #expect(await failure { try await component.login("fresh", "0000", from) }?.reason == "LOGIN_THROTTLED")
+      // Another port is the same address; another address is not.
+      let port = CallContext(method: anyMethod, remoteAddress: "[IPv4]192.0.2.1/192.0.2.1:5001")
+      #expect(await failure { try await component.login("fresh", "0000", port) }?.reason == "LOGIN_THROTTLED")
+      let other = CallContext(method: anyMethod, remoteAddress: "[IPv4]192.0.2.2/192.0.2.2:5000")
+      #expect(await failure { try await component.login("fresh", "0000", other) }?.reason == "CREDENTIALS_INVALID")
+      fixture.wait(15 * 60 * 1_000)
+      _ = try await component.login("Anna", "4711", from)
+    }
+  }
+
+  @Test func namesAloneLogInOnlyWhereThatIsAllowed() async throws {
+    var lifetime = SessionLifetime()
+    lifetime.allowsNameOnly = true
+    let fixture = try Fixture(lifetime: lifetime)
+    try await fixture.run { component in
+      _ = try await component.makeMember("Anna", pin: "4711")
+      let pinless = try await component.makeMember("Pinless")
+      #expect(try await component.login("Pinless", "").member?.id == pinless.id)
+      // Whoever has a PIN needs it.
+      #expect(await refusal { try await component.login("Anna", "") } == "UNAUTHENTICATED CREDENTIALS_INVALID")
+    }
+  }
+
+  @Test func sessionsEndWithPinsDeactivationAndRevocation() async throws {
+    let fixture = try Fixture()
+    try await fixture.run { component in
+      let anna = try await component.makeMember("Anna", pin: "4711")
+      func open(_ pin: String = "4711") async throws -> CallContext {
+        session(try await component.login("Anna", pin).sessionToken)
+      }
+      func isOpen(_ context: CallContext) async -> Bool {
+        await failure { try await component.members.getMember(.with { $0.memberId = anna.id }, context: context) }
+          == nil
+      }
+      let (one, two) = (try await open(), try await open())
+      #expect(
+        try await component.sessions.listSessions(.with { $0.memberId = anna.id }, context: one).sessions.count == 2)
+      _ = try await component.sessions.changePin(
+        .with {
+          $0.oldPin = "4711"
+          $0.newPin = "0815"
+        }, context: one)
+      #expect(await isOpen(one))
+      #expect(await !isOpen(two))
+      #expect(
+        await refusal {
+          try await component.sessions.changePin(
+            .with {
+              $0.oldPin = "4711"
+              $0.newPin = "9999"
+            }, context: one)
+        } == "UNAUTHENTICATED CREDENTIALS_INVALID")
+      #expect(try await component.sessions.revokeSessions(.init(), context: one).revokedCount == 1)
+      #expect(await !isOpen(one))
+      let three = try await open("0815")
+      _ = try await component.members.deactivateMember(.with { $0.memberId = anna.id }, context: admin)
+      #expect(await !isOpen(three))
+      _ = try await component.members.reactivateMember(.with { $0.memberId = anna.id }, context: admin)
+      #expect(await !isOpen(three))
+      #expect(await isOpen(try await open("0815")))
+    }
+  }
+
+  @Test func aMemberHasAtMostTwentySessions() async throws {
+    let fixture = try Fixture()
+    try await fixture.run { component in
+      let anna = try await component.makeMember("Anna", pin: "4711")
+      let first = session(try await component.login("Anna", "4711").sessionToken)
+      for _ in 0..<20 {
+        fixture.wait(1)
+        _ = try await component.login("Anna", "4711")
+      }
+      #expect(
+        await refusal { try await component.sessions.getCurrentMember(.init(), context: first) }
+          == "UNAUTHENTICATED SESSION_INVALID")
+      #expect(
+        try await component.sessions.listSessions(.with { $0.memberId = anna.id }, context: admin).sessions.count == 20)
+    }
+  }
+
+  @Test(arguments: [
+    "", "cas_", "cas_AAAA", "cmp_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", String(repeating: "x", count: 8_000),
+  ])
+  func otherTokensAreInvalid(_ token: String) async throws {
+    let fixture = try Fixture()
+    try await fixture.run { component in
+      #expect(
+        await refusal { try await component.sessions.getCurrentMember(.init(), context: session(token)) }
+          == "UNAUTHENTICATED SESSION_INVALID")
+    }
+  }
+
+  @Test func whoCallsIsToldByPrincipalsWithoutASession() async throws {
+    let fixture = try Fixture()
+    try await fixture.run { component in
+      let anna = try await component.makeMember("Anna", user: "anna")
+      let me = try await component.sessions.getCurrentMember(.init(), context: user("anna"))
+      #expect(me.member?.id == anna.id)
+      #expect(me.session == nil)
+      #expect(
+        await refusal { try await component.sessions.getCurrentMember(.init(), context: user("eve")) }
+          == "PERMISSION_DENIED MEMBER_UNKNOWN")
+      #expect(
+        await refusal { try await component.sessions.getCurrentMember(.init(), context: nobody) }
+          == "UNAUTHENTICATED PRINCIPAL_MISSING")
+      #expect(
+        await refusal { try await component.sessions.getCurrentMember(.init(), context: admin) }
+          == "PERMISSION_DENIED MEMBER_UNKNOWN")
+    }
+  }
+
+  @Test func addressesLoseTheirPorts() {
+    #expect(AccessControl.host("[IPv4]127.0.0.1/127.0.0.1:5000") == "127.0.0.1")
+    #expect(AccessControl.host("[IPv6]::1/::1:5000") == "::1")
+    #expect(AccessControl.host("") == "")
+  }
+}

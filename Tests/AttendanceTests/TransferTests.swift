@@ -1,0 +1,265 @@
+import CampanileAPI
+import CampanileCodec
+import CampanileRPC
+import Testing
+
+@testable import Attendance
+
+@Suite struct TransferTests {
+  private let memberHeader = "name,first_name,degree,initiation_date,passing_date"
+
+  @Test func membersComeInAllOrNothing() async throws {
+    let fixture = try Fixture()
+    try await fixture.run { component in
+      let text = "\(memberHeader)\r\nAnna Rossi,Anna,fellow,2020-05-01,2021-05-01\r\n\"Bianchi, Bruno\",Bruno,,,\r\n"
+      let dry = try await component.importCsv(.members, text, isDryRun: true)
+      #expect((dry.rowCount, dry.createdCount, dry.committed, dry.errorCount) == (2, 2, false, 0))
+      #expect(try await component.members.listMembers(.init(), context: admin).members.isEmpty)
+      let first = try await component.importCsv(.members, text, requestID: "i1")
+      #expect((first.createdCount, first.committed) == (2, true))
+      #expect(try await component.importCsv(.members, text, requestID: "i1") == first)
+      let again = try await component.importCsv(.members, text)
+      #expect((again.createdCount, again.unchangedCount, again.committed) == (0, 2, true))
+      let members = try await component.members.listMembers(.init(), context: admin).members
+      #expect(members.map(\.name) == ["Anna Rossi", "Bianchi, Bruno"])
+      #expect(members[0].degree == .fellow)
+      #expect(members[0].passingDate == "2021-05-01")
+      // Only the columns that are there are changed.
+      let update = try await component.importCsv(.members, "name,degree\nanna rossi,MASTER\n")
+      #expect(update.updatedCount == 1)
+      #expect(
+        try await component.members.getMember(.with { $0.memberId = "m_1" }, context: admin).member?.degree == .master)
+      #expect(
+        try await component.members.getMember(.with { $0.memberId = "m_1" }, context: admin).member?.initiationDate
+          == "2020-05-01")
+    }
+  }
+
+  @Test func wrongRowsAreToldWithTheirColumns() async throws {
+    let fixture = try Fixture()
+    try await fixture.run { component in
+      let text = """
+        \(memberHeader)
+        Anna,,grandmaster,2020-05-01,
+        Bruno,,,2020-05-01,2019-01-01
+        ,,,,
+        Carla,,,2020-02-30,
+        Dora,,
+        Elio,,master,,
+
+        """
+      let found = try await component.importCsv(.members, text)
+      #expect(!found.committed)
+      #expect(
+        found.errors.map { "\($0.row) \($0.column) \($0.reason)" } == [
+          "2 degree WORD_UNKNOWN", "4 name REQUIRED", "5 initiation_date DATE_INVALID", "6  CELL_COUNT",
+        ])
+      let order = try await component.importCsv(.members, "\(memberHeader)\nElio,,,,\nBruno,,,2020-05-01,2019-01-01\n")
+      #expect(order.errors.map { "\($0.row) \($0.column) \($0.reason)" } == ["3 passing_date DATES_OUT_OF_ORDER"])
+      // Elio's row was right, and nothing of it was kept.
+      #expect(try await component.members.listMembers(.init(), context: admin).members.isEmpty)
+      #expect(try component.verify().verifiedCount == 0)
+    }
+  }
+
+  @Test(arguments: [
+    ("name,nme\nA,b\n", "1 nme COLUMN_UNKNOWN"), ("degree\nmaster\n", "1 name COLUMN_MISSING"),
+    ("name,name\nA,B\n", "1 name COLUMN_REPEATED"), ("", "0  FILE_EMPTY"), ("name\n\"A\n", "0  QUOTE_INVALID"),
+    ("name\n\"A\"x\"\"\n", "2  QUOTE_INVALID"), ("name\n\"\u{301}A\"\n", "2  CELL_INVALID"),
+    ("name\n" + String(repeating: "A", count: 70_000) + "\n", "2  LINE_TOO_LONG"),
+  ])
+  func wrongFilesAreRefused(_ text: String, _ expected: String) async throws {
+    let fixture = try Fixture()
+    try await fixture.run { component in
+      let found = try await component.importCsv(.members, text)
+      #expect(found.errors.map { "\($0.row) \($0.column) \($0.reason)" } == [expected])
+      #expect(!found.committed)
+    }
+  }
+
+  @Test func otherEncodingsAndTooMuchAreRefused() async throws {
+    var limits = AttendanceLimits()
+    limits.importBytesMax = 10_000
+    limits.importRowsMax = 10
+    let fixture = try Fixture(limits)
+    try await fixture.run { component in
+      func reason(_ bytes: [UInt8]) async throws -> String {
+        let errors = try await component.importCsv(.members, bytes).errors
+        return errors.map { "\($0.row) \($0.reason)" }.joined()
+      }
+      // Latin 1, UTF-16.
+      let cases: [([UInt8], String)] = [
+        (Array("name\nAnna\n".utf8) + [0x4E, 0xE8, 0x0A], "3 ENCODING_INVALID"),
+        ([0xFF, 0xFE, 0x6E, 0x00], "1 ENCODING_INVALID"),
+        (Array(("name\n" + String(repeating: "A\n", count: 10_000)).utf8), "0 FILE_TOO_LARGE"),
+        (Array(("name\n" + String(repeating: "A\n", count: 11)).utf8), "0 TOO_MANY_ROWS"),
+      ]
+      for (bytes, expected) in cases {
+        let found = try await reason(bytes)
+        #expect(found == expected)
+      }
+      // A byte order mark is no part of the first column; semicolons are taken where there is no comma.
+      let excel: [UInt8] = [0xEF, 0xBB, 0xBF] + Array("name;degree\nAnna;master\n".utf8)
+      let taken = try await component.importCsv(.members, excel)
+      #expect(taken.createdCount == 1)
+    }
+  }
+
+  /// A line of 100 MB is refused when its first 64 KiB have come.
+  @Test func anEndlessLineIsNotGathered() throws {
+    var file = ImportFile(limits: AttendanceLimits())
+    try file.take(.with { $0.content = .header(.with { $0.table = .members }) })
+    let piece = ImportCsvRequest.with { $0.content = .chunk([UInt8](repeating: 65, count: 1 << 20)) }
+    for _ in 0..<100 { try file.take(piece) }
+    #expect(file.isRefused)
+    #expect(file.bytes.isEmpty)
+    #expect(file.fault?.reason == "LINE_TOO_LONG")
+  }
+
+  @Test func theHeaderComesFirstAndOnce() async throws {
+    var file = ImportFile(limits: AttendanceLimits())
+    func take(_ request: ImportCsvRequest) async -> String { await refusal { try file.take(request) } }
+    #expect(await take(.with { $0.content = .chunk([65]) }) == "INVALID_ARGUMENT REQUIRED")
+    #expect(await take(.init()) == "INVALID_ARGUMENT REQUIRED")
+    let summary = ImportCsvRequest.with { $0.content = .header(.with { $0.table = .summary }) }
+    #expect(await take(summary) == "INVALID_ARGUMENT ENUM_UNKNOWN")
+    let header = ImportCsvRequest.with { $0.content = .header(.with { $0.table = .members }) }
+    #expect(await take(header) == "")
+    #expect(await take(header) == "INVALID_ARGUMENT FIELD_NOT_ALLOWED")
+  }
+
+  @Test func meetingsAndAttendanceComeInAndGoOut() async throws {
+    let fixture = try Fixture()
+    try await fixture.run { component in
+      _ = try await component.importCsv(.members, "name,initiation_date\nAnna,2020-01-01\n=Bruno,\n")
+      let meetings = """
+        start_time,discussion,type,status,has_dinner,notes
+        2025-11-25T18:30:00Z,"The pillars, again",ceremony,completed,true,"Two
+        lines"
+        2025-12-25T18:30:00Z,Solstice,,scheduled,,-
+        2999-12-25T18:30:00Z,Far,,completed,,
+
+        """
+      let ahead = try await component.importCsv(.meetings, meetings)
+      #expect(ahead.errors.map { "\($0.row) \($0.column) \($0.reason)" } == ["4 status MEETING_NOT_BEGUN"])
+      let good = meetings.replacing("Far,,completed", with: "Far,,scheduled")
+      #expect(try await component.importCsv(.meetings, good).createdCount == 3)
+      #expect(try await component.importCsv(.meetings, good).unchangedCount == 3)
+      let attendance = """
+        member_id,member_name,meeting_start_time,status
+        m_1,,2025-11-25T18:30:00Z,present
+        ,"'=bruno",2025-11-25T18:30:00Z,excused
+
+        """
+      let taken = try await component.importCsv(.attendance, attendance)
+      #expect((taken.createdCount, taken.errorCount) == (2, 0), "\(taken)")
+      let wrong = try await component.importCsv(
+        .attendance,
+        "member_id,meeting_id,status\nm_1,t_1,present\nm_1,t_1,absent\nm_9,t_1,absent\nm_1,t_9,absent\nx,t_1,late\n")
+      #expect(
+        wrong.errors.map { "\($0.row) \($0.column) \($0.reason)" } == [
+          "6 status WORD_UNKNOWN", "6 member_id MEMBER_NOT_FOUND",
+        ])
+      let stored = try await component.importCsv(
+        .attendance, "member_id,meeting_id,status\nm_1,t_1,present\nm_1,t_1,absent\nm_9,t_1,absent\nm_1,t_9,absent\n")
+      #expect(
+        stored.errors.map { "\($0.row) \($0.column) \($0.reason)" } == [
+          "3 member_id ROW_REPEATED", "4 member_id MEMBER_NOT_FOUND", "5 meeting_id MEETING_NOT_FOUND",
+        ])
+      #expect(try await component.figures(.with { $0.id = "m_1" }).presentCount == 1)
+      let out = try await component.exportCsv(.attendance, year: 2025)
+      #expect(
+        out == """
+          member_id,member_name,meeting_id,meeting_start_time,status\r
+          m_1,Anna,t_1,2025-11-25T18:30:00Z,present\r
+          m_2,"'=Bruno",t_1,2025-11-25T18:30:00Z,excused\r
+
+          """)
+      #expect(try await component.importCsv(.attendance, out).unchangedCount == 2)
+      let summary = try await component.exportCsv(.summary, year: 2025)
+      #expect(summary.contains("m_2,\"'=Bruno\",apprentice,1,0,0,0,1,0,0,0,0\r\n"))
+      #expect(summary.contains("m_1,Anna,apprentice,1,1,1,0,0,0,100,1,1\r\n"))
+    }
+  }
+
+  /// What an export writes, an import takes for the same.
+  @Test(arguments: [
+    "=1+1", "+1", "-1", "@SUM(A1)", "\tx", "'=x", "''=x", "'plain", "a\"b", "a,b", "a\nb", "a\r\nb", " a ", "à", "a;b",
+    "\u{2028}x", "'",
+  ])
+  func cellsComeBackAsTheyWere(_ text: String) async throws {
+    let fixture = try Fixture()
+    try await fixture.run { component in
+      var member = Member()
+      member.name = "Anna"
+      member.firstName = text
+      _ = try await component.members.createMember(.with { $0.member = member }, context: admin)
+      let out = try await component.exportCsv(.members)
+      let cell = out.split(separator: "\r\n")[1].split(separator: ",", omittingEmptySubsequences: false)[2]
+      for first in ["=", "+", "-", "@", "\t"] { #expect(!cell.hasPrefix(first) && !cell.hasPrefix("\"" + first)) }
+      let found = try await component.importCsv(.members, out)
+      #expect(found.unchangedCount == 1, "\(found) \(out)")
+    }
+  }
+
+  @Test func calendarsFollowTheStandard() async throws {
+    let fixture = try Fixture()
+    try await fixture.run { component in
+      _ = try await component.makeMember("Anna", user: "anna")
+      var meeting = Meeting()
+      meeting.startTime = ProtoTimestamp(millisecondsSince1970: 1_764_095_400_000)
+      meeting.discussion = "Pillars; tools, and \\more\n" + String(repeating: "è", count: 80)
+      meeting.location = "Nostra Loggia - Tolfa"
+      _ = try await component.meetings.createMeeting(.with { $0.meeting = meeting }, context: admin)
+      let made = try await component.meetings.createCalendarFeed(.with { $0.name = "phone" }, context: user("anna"))
+      let calendar = try await component.meetings.getCalendar(.with { $0.secret = made.secret }, context: nobody)
+      #expect(calendar.contentType == "text/calendar; charset=utf-8")
+      let lines = calendar.content.split(separator: "\r\n", omittingEmptySubsequences: false)
+      #expect(lines.last == "")
+      #expect(lines.allSatisfy { $0.utf8.count <= 75 })
+      let text = calendar.content.replacing("\r\n ", with: "")
+      #expect(text.contains("DTSTART:20251125T183000Z\r\n"))
+      #expect(text.contains("UID:t_1@attendance.campanile\r\n"))
+      #expect(text.contains("SUMMARY:Pillars\\; tools\\, and \\\\more\\n" + String(repeating: "è", count: 80) + "\r\n"))
+      #expect(text.contains("STATUS:CONFIRMED"))
+      for secret in ["", "cal_", made.secret + "x", "cal_" + String(repeating: "A", count: 43)] {
+        #expect(
+          await refusal { try await component.meetings.getCalendar(.with { $0.secret = secret }, context: nobody) }
+            == "NOT_FOUND FEED_NOT_FOUND")
+      }
+      for _ in 0..<9 { _ = try await component.meetings.createCalendarFeed(.init(), context: user("anna")) }
+      #expect(
+        await refusal { try await component.meetings.createCalendarFeed(.init(), context: user("anna")) }
+          == "RESOURCE_EXHAUSTED FEEDS_EXHAUSTED")
+      let id = try #require(made.feed?.id)
+      _ = try await component.meetings.deleteCalendarFeed(.with { $0.feedId = id }, context: user("anna"))
+      #expect(
+        await refusal { try await component.meetings.getCalendar(.with { $0.secret = made.secret }, context: nobody) }
+          == "NOT_FOUND FEED_NOT_FOUND")
+    }
+  }
+
+  @Test func everythingOfAMemberIsTold() async throws {
+    let fixture = try Fixture()
+    try await fixture.run { component in
+      let anna = try await component.makeMember("Anna", pin: "4711")
+      for day: Int64 in 1...3 {
+        let meeting = try await component.makeMeeting(atMs: fixture.now - day * Fixture.dayMs, .completed)
+        try await component.record(anna, meeting, .present)
+      }
+      _ = try await component.login("Anna", "4711")
+      var kinds: [String] = []
+      try await MemberExport(
+        repository: component.repository, limits: AttendanceLimits(), member: anna.number
+      ).run { entry in
+        switch entry {
+        case .member: kinds.append("member")
+        case .attendance: kinds.append("attendance")
+        case .session: kinds.append("session")
+        case .auditEntryJson(let json): kinds.append(json.contains("pin") ? "pin" : "audit")
+        }
+      }
+      #expect(kinds == ["member", "session", "attendance", "attendance", "attendance", "pin", "audit"])
+    }
+  }
+}

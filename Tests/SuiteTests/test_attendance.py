@@ -1,0 +1,383 @@
+"""Attendance as a real process: streams, files, crashes, credentials, and what a hostile caller meets; and through the gateway."""
+
+import base64
+import csv
+import io
+import json
+import pathlib
+import random
+import sys
+import threading
+
+import icalendar
+import pytest
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "Wire"))
+from campanile_wire import Peer, reason  # noqa: E402
+from wire_process import Process  # noqa: E402
+
+TOKEN = "attendance-test-token"
+PACKAGE = "campanile.attendance.v1."
+ADMIN = {"campanile-principal": "service/test", "campanile-scopes": "admin"}
+
+
+def user(name):
+    return {"campanile-principal": f"user/{name}"}
+
+
+class Link(Peer):
+    """A connection with the internal token, which may say who calls."""
+
+    def __init__(self, port):
+        super().__init__(port, timeout_s=60)
+        self.hello(TOKEN)
+
+    def answer(self, method, params=None, metadata=ADMIN):
+        return self.call(PACKAGE + method, params or {}, metadata=metadata)
+
+    def ask(self, method, params=None, metadata=ADMIN):
+        answer = self.answer(method, params, metadata)
+        assert "error" not in answer, answer
+        return answer["result"]
+
+    def refusal(self, method, params=None, metadata=ADMIN):
+        """Status and reason, such as `NOT_FOUND MEMBER_NOT_FOUND`."""
+        answer = self.answer(method, params, metadata)
+        assert "error" in answer, answer
+        return f"{answer['error']['data']['status']} {reason(answer)}"
+
+    def stream(self, method, params=None, metadata=ADMIN):
+        """The messages of a server stream and its last frame."""
+        self.send({"jsonrpc": "2.0", "id": "s", "method": PACKAGE + method, "params": params or {}, "metadata": metadata})
+        messages = []
+        while (frame := self.receive()).get("method") == "rpc.message":
+            messages.append(frame["params"]["message"])
+            self.send({"jsonrpc": "2.0", "method": "rpc.credit", "params": {"id": "s", "messages": 1}})
+        return messages, frame
+
+    def import_csv(self, table, text, metadata=ADMIN, dry_run=False, piece_bytes=40_000):
+        self.send({"jsonrpc": "2.0", "id": "i", "method": PACKAGE + "LodgeService/ImportCsv", "metadata": metadata})
+        data = text if isinstance(text, bytes) else text.encode()
+        self.message({"header": {"table": f"CSV_TABLE_{table}", "dryRun": dry_run}})
+        for start in range(0, len(data), piece_bytes):
+            self.message({"chunk": base64.b64encode(data[start:start + piece_bytes]).decode()})
+        self.send({"jsonrpc": "2.0", "method": "rpc.end", "params": {"id": "i"}})
+        return self.until("i")
+
+    def message(self, message):
+        self.send({"jsonrpc": "2.0", "method": "rpc.message", "params": {"id": "i", "message": message}})
+
+    def until(self, identifier):
+        while (answer := self.receive()) is not None and answer.get("id") != identifier:
+            pass
+        return answer
+
+
+@pytest.fixture
+def folder(tmp_path):
+    directory = tmp_path / "data"
+    directory.mkdir(mode=0o700)
+    return directory
+
+
+@pytest.fixture
+def start(folder):
+    started = []
+
+    def run(*arguments):
+        started.append(
+            Process("campanile-attendance", folder, "--data-dir", str(folder), "--log-level", "warning", *arguments,
+                    internal_token=TOKEN))
+        return started[-1]
+
+    yield run
+    for process in started:
+        process.stop()
+
+
+def member(link, name, **fields):
+    return link.ask("MembersService/CreateMember", {"member": {"name": name, **fields}})["member"]
+
+
+def meeting(link, start="2026-01-10T19:00:00Z", **fields):
+    return link.ask("MeetingsService/CreateMeeting", {"meeting": {"startTime": start, "discussion": "The pillars", **fields}})["meeting"]
+
+
+def test_acknowledged_records_survive_a_kill(start):
+    """Whatever was acknowledged is there after kill -9, statistics and chain with it."""
+    process = start()
+    with Link(process.port) as link:
+        members = [member(link, f"Member {k}") for k in range(20)]
+        meetings = [meeting(link, f"2026-01-{10 + k}T19:00:00Z", status="MEETING_STATUS_COMPLETED") for k in range(10)]
+    acknowledged, source = {}, random.Random(3)
+
+    def write():
+        try:
+            with Link(process.port) as link:
+                while True:
+                    one, evening = source.choice(members)["id"], source.choice(meetings)["id"]
+                    status = source.choice(["PRESENT", "ABSENT", "EXCUSED"])
+                    result = link.ask("AttendanceService/RecordAttendance",
+                                      {"memberId": one, "meetingId": evening, "status": f"ATTENDANCE_STATUS_{status}"})["attendance"]
+                    acknowledged[one, evening] = result
+        except (AssertionError, OSError, TypeError):
+            pass
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    while len(acknowledged) < 100:
+        assert writer.is_alive()
+    process.kill()
+    writer.join(30)
+    again = start()
+    with Link(again.port) as link:
+        for evening in meetings:
+            listed = link.ask("AttendanceService/ListMeetingAttendance", {"meetingId": evening["id"], "pageSize": 100})["attendances"]
+            found = {one["memberId"]: one for one in listed}
+            for (one, where), record in acknowledged.items():
+                # The last write may have been kept without its acknowledgement.
+                if where == evening["id"]:
+                    assert int(found[one]["etag"][1:]) - int(record["etag"][1:]) in (0, 1)
+        for one in members:
+            figures = link.ask("StatisticsService/GetMemberStatistics", {"memberId": one["id"]})["statistics"]
+            listed = link.ask("AttendanceService/ListMemberAttendance", {"memberId": one["id"]}).get("attendances", [])
+            assert figures["eligibleCount"] == 10
+            assert figures.get("presentCount", 0) == sum(a["status"] == "ATTENDANCE_STATUS_PRESENT" for a in listed)
+        messages, _ = link.stream("LodgeService/VerifyAuditLog")
+        assert messages[-1]["intact"] and int(messages[-1]["verifiedCount"]) >= 130
+
+
+def test_streams_are_for_those_who_may(start):
+    process = start()
+    with Link(process.port) as link:
+        member(link, "Anna", userId="anna")
+        member(link, "Bruno", userId="bruno")
+        member(link, "Sara", userId="sara", role="MEMBER_ROLE_SECRETARY")
+        streams = {
+            "LodgeService/VerifyAuditLog": ({}, "admin"),
+            "LodgeService/ExportCsv": ({"table": "CSV_TABLE_MEMBERS"}, "secretary"),
+            "MembersService/ExportMemberData": ({"memberId": "m_2"}, "own"),
+        }
+        for method, (params, needs) in streams.items():
+            for caller, expected in (({}, "PRINCIPAL_MISSING"), (user("eve"), "MEMBER_UNKNOWN"), (user("anna"), "ROLE_MISSING"),
+                                     (user("sara"), None if needs == "secretary" else "ROLE_MISSING"), (ADMIN, None)):
+                messages, last = link.stream(method, params, caller)
+                assert ("error" in last) == (expected is not None), (method, caller, last)
+                if expected:
+                    assert reason(last) == expected and not messages, (method, caller)
+        assert "error" not in link.stream("MembersService/ExportMemberData", {"memberId": "m_2"}, user("bruno"))[1]
+        for caller, expected in (({}, "PRINCIPAL_MISSING"), (user("sara"), "ROLE_MISSING")):
+            assert reason(link.import_csv("MEMBERS", "name\nEve\n", caller)) == expected
+        assert reason(link.stream("AttendanceService/WatchChanges", {}, user("eve"))[1]) == "MEMBER_UNKNOWN"
+        assert len(link.ask("MembersService/ListMembers")["members"]) == 3
+
+
+def test_an_untrusted_link_is_nobody(start):
+    process = start()
+    with Peer(process.port) as link:
+        answer = link.call(PACKAGE + "MembersService/ListMembers", {}, metadata=ADMIN)
+        assert reason(answer) == "PRINCIPAL_MISSING"
+
+
+def test_login_session_and_logout(start):
+    process = start()
+    with Link(process.port) as link, Peer(process.port) as device:
+        anna = member(link, "Anna Rossi")
+        link.ask("MembersService/SetMemberPin", {"memberId": anna["id"], "pin": "4711"})
+        login = device.call(PACKAGE + "SessionsService/Login", {"name": "anna rossi", "pin": "4711"})["result"]
+        session = {"attendance-session": login["sessionToken"]}
+        me = device.call(PACKAGE + "SessionsService/GetCurrentMember", {}, metadata=session)["result"]
+        assert me["member"]["id"] == anna["id"] and "session" in me
+        wrong = device.call(PACKAGE + "SessionsService/Login", {"name": "anna rossi", "pin": "0000"})
+        unknown = device.call(PACKAGE + "SessionsService/Login", {"name": "nobody", "pin": "0000"})
+        assert wrong["error"] == unknown["error"] and reason(wrong) == "CREDENTIALS_INVALID"
+        device.call(PACKAGE + "SessionsService/Logout", {}, metadata=session)
+        assert reason(device.call(PACKAGE + "SessionsService/GetCurrentMember", {}, metadata=session)) == "SESSION_INVALID"
+    # Neither the token nor the PIN is in the database or the log.
+    process.stop()
+    for file in list(process.log_path.parent.glob("attendance.sqlite*")) + [process.log_path]:
+        assert login["sessionToken"].encode() not in file.read_bytes() and b"4711" not in file.read_bytes()
+
+
+def test_name_only_login_warns(start):
+    process = start("--allow-name-only-login")
+    assert "log in by their name alone" in process.log_path.read_text()
+    with Link(process.port) as link:
+        member(link, "Anna")
+        assert "sessionToken" in link.ask("SessionsService/Login", {"name": "Anna"}, {})
+
+
+def test_files_are_those_of_other_programs(start):
+    """What Python's csv module writes comes in; what goes out it reads."""
+    process = start()
+    names = ["Rossi, Anna", 'Bruno "il vecchio"', "=cmd|' /C calc'!A0", "Nicolò\nPaganini", "+39", "  spaces  ", "'quoted", "ＪＯ"]
+    text = io.StringIO()
+    # SwiftCSV drops spaces before cells without quotes.
+    writer = csv.writer(text, quoting=csv.QUOTE_ALL)
+    writer.writerow(["name", "first_name"])
+    for k, name in enumerate(names):
+        writer.writerow([f"Member {k}", name])
+    with Link(process.port) as link:
+        result = link.import_csv("MEMBERS", text.getvalue())["result"]
+        assert result["createdCount"] == len(names) and result["committed"]
+        messages, _ = link.stream("LodgeService/ExportCsv", {"table": "CSV_TABLE_MEMBERS"})
+        out = "".join(one["chunk"] for one in messages)
+        rows = list(csv.DictReader(io.StringIO(out, newline="")))
+        shown = {row["name"]: row["first_name"] for row in rows}
+        for k, name in enumerate(names):
+            guarded = name.startswith(("=", "+", "-", "@"))
+            assert shown[f"Member {k}"] == ("'" + name if guarded else name)
+        assert link.import_csv("MEMBERS", out)["result"]["unchangedCount"] == len(names)
+
+
+def test_bad_files_change_nothing(start):
+    process = start()
+    with Link(process.port) as link:
+        cases = {
+            b"nome\nAnna\n": (1, "nome", "COLUMN_UNKNOWN"),
+            b"name\nN\xe8\n": (2, None, "ENCODING_INVALID"),
+            "name\nÀ\n".encode("utf-16"): (1, None, "ENCODING_INVALID"),
+            b"name,degree\nAnna,master\nBruno,gran maestro\n": (3, "degree", "WORD_UNKNOWN"),
+            b"name,initiation_date,passing_date\nAnna,2020-01-01,2019-01-01\n": (2, "passing_date", "DATES_OUT_OF_ORDER"),
+            b'name\n"Anna\n': (None, None, "QUOTE_INVALID"),
+            b"": (None, None, "FILE_EMPTY"),
+        }
+        for data, (row, column, why) in cases.items():
+            result = link.import_csv("MEMBERS", data)["result"]
+            error = result["errors"][0]
+            assert (error.get("row"), error.get("column"), error["reason"]) == (row, column, why), data
+            assert "committed" not in result
+        assert link.ask("MembersService/ListMembers") == {}
+
+
+def test_a_line_of_100_mb_is_refused_early(start):
+    process = start()
+    before = process.rss_bytes()
+    with Link(process.port) as link:
+        link.send({"jsonrpc": "2.0", "id": "i", "method": PACKAGE + "LodgeService/ImportCsv", "metadata": ADMIN})
+        link.message({"header": {"table": "CSV_TABLE_MEMBERS"}})
+        piece = {"chunk": base64.b64encode(b"A" * 1_000_000).decode()}
+        # Two pieces are enough for the verdict; the other 98 need not be sent.
+        link.message(piece)
+        link.message(piece)
+        result = link.until("i")["result"]
+        assert [(e["row"], e["reason"]) for e in result["errors"]] == [(1, "LINE_TOO_LONG")]
+        assert link.ask("MembersService/ListMembers") == {}
+    assert process.rss_bytes() - before < 40 << 20
+
+
+def test_calendars_are_read_by_another_program(start):
+    process = start()
+    with Link(process.port) as link, Peer(process.port) as calendar:
+        discussion = "Pillars; tools, and \\more\nsecond line " + "è" * 60
+        meeting(link, "2026-03-29T01:30:00Z", discussion=discussion, location="Tolfa", hasDinner=True)
+        meeting(link, "2026-04-10T19:00:00Z", status="MEETING_STATUS_CANCELLED")
+        made = link.ask("MeetingsService/CreateCalendarFeed", {"name": "phone"})
+        # No credential but the secret.
+        answer = calendar.call(PACKAGE + "MeetingsService/GetCalendar", {"secret": made["secret"]})["result"]
+        parsed = icalendar.Calendar.from_ical(answer["content"])
+        events = {str(event["UID"]): event for event in parsed.walk("VEVENT")}
+        assert len(events) == 2
+        first = events["t_1@attendance.campanile"]
+        assert str(first["SUMMARY"]) == discussion and str(first["LOCATION"]) == "Tolfa"
+        assert first["DTSTART"].dt.isoformat() == "2026-03-29T01:30:00+00:00"
+        assert str(events["t_2@attendance.campanile"]["STATUS"]) == "CANCELLED"
+        assert all(len(line) <= 75 for line in answer["content"].encode().split(b"\r\n"))
+        wrong = calendar.call(PACKAGE + "MeetingsService/GetCalendar", {"secret": made["secret"][:-1] + "!"})
+        assert reason(wrong) == "FEED_NOT_FOUND"
+
+
+def test_watches_tell_what_is_committed_and_end_with_the_service(start):
+    process = start()
+    with Link(process.port) as link, Link(process.port) as watcher:
+        anna = member(link, "Anna", userId="anna")
+        evening = meeting(link)
+        watcher.send({"jsonrpc": "2.0", "id": "w", "method": PACKAGE + "AttendanceService/WatchChanges", "params": {}, "metadata": user("anna")})
+        seen = [watcher.receive()["params"]["message"] for _ in range(3)]
+        assert [next(iter(set(one) - {"since"})) for one in seen] == ["change", "change", "reached"]
+        link.ask("AttendanceService/RecordAttendance", {"memberId": anna["id"], "meetingId": evening["id"], "status": "ATTENDANCE_STATUS_PRESENT"})
+        told = watcher.receive()["params"]["message"]
+        assert told["change"]["attendance"]["status"] == "ATTENDANCE_STATUS_PRESENT"
+        # Where the watch ended, the list goes on.
+        rest = link.ask("AttendanceService/ListChanges", {"since": told["since"]}, user("anna"))
+        assert "changes" not in rest
+        stopper = threading.Thread(target=process.stop)
+        stopper.start()
+        last = watcher.until("w")
+        assert last is None or last["error"]["data"]["status"] == "UNAVAILABLE"
+        stopper.join(30)
+
+
+BAD_REQUESTS = [
+    ("MembersService/CreateMember", {"member": {"name": "A", "degree": "DEGREE_GRAND"}}, "INVALID_ARGUMENT", "member.degree"),
+    ("MembersService/CreateMember", {"member": {"name": "A", "initiationDate": "2020-05-02", "passingDate": "2020-05-01"}},
+     "INVALID_ARGUMENT DATES_OUT_OF_ORDER", "member.passingDate"),
+    ("MembersService/CreateMember", {"member": {"name": "A", "grado": "Maestro"}}, "INVALID_ARGUMENT", "member.grado"),
+    ("MembersService/CreateMember", {}, "INVALID_ARGUMENT REQUIRED", "member"),
+    ("MembersService/GetMember", {"memberId": "m_77"}, "NOT_FOUND MEMBER_NOT_FOUND", "memberId"),
+    ("MeetingsService/CreateMeeting", {"meeting": {"discussion": "x", "startTime": "0000-01-01T00:00:00Z"}}, "INVALID_ARGUMENT",
+     "meeting.startTime"),
+    ("MeetingsService/CreateMeeting", {"meeting": {"discussion": "x", "startTime": "0001-01-01T00:00:00Z"}},
+     "INVALID_ARGUMENT OUT_OF_RANGE", "meeting.startTime"),
+    ("MeetingsService/CreateMeeting", {"meeting": {"discussion": "x"}}, "INVALID_ARGUMENT REQUIRED", "meeting.startTime"),
+    ("MeetingsService/CreateMeeting", {"meeting": {"discussion": "x", "startTime": "2990-01-01T00:00:00Z", "status": "MEETING_STATUS_COMPLETED"}},
+     "FAILED_PRECONDITION MEETING_NOT_BEGUN", "meeting.status"),
+    ("MeetingsService/ListMeetings", {"year": 99}, "INVALID_ARGUMENT OUT_OF_RANGE", "year"),
+    ("AttendanceService/RecordAttendance", {"memberId": "m_1", "meetingId": "t_77", "status": "ATTENDANCE_STATUS_PRESENT"},
+     "NOT_FOUND MEETING_NOT_FOUND", "meetingId"),
+    ("AttendanceService/RecordAttendance", {"memberId": "m_1", "meetingId": "t_2", "status": "ATTENDANCE_STATUS_PRESENT"},
+     "FAILED_PRECONDITION MEETING_CANCELLED", "meetingId"),
+    ("AttendanceService/RecordAttendance", {"memberId": "m_1", "meetingId": "t_3", "status": "ATTENDANCE_STATUS_PRESENT"},
+     "FAILED_PRECONDITION BEFORE_INITIATION", "memberId"),
+    ("AttendanceService/RecordAttendance", {"memberId": "m_1", "meetingId": "t_1", "status": 7}, "INVALID_ARGUMENT ENUM_UNKNOWN", "status"),
+    ("AttendanceService/BatchRecordAttendance", {"meetingId": "t_1"}, "INVALID_ARGUMENT REQUIRED", "entries"),
+    ("StatisticsService/GetMemberStatistics", {"memberId": "m_1", "asOfDate": "yesterday"}, "INVALID_ARGUMENT DATE_INVALID", "asOfDate"),
+    ("StatisticsService/GetForecast", {"memberId": "m_1", "targetPercentage": 101}, "INVALID_ARGUMENT OUT_OF_RANGE", "targetPercentage"),
+    ("LodgeService/UpdateLodgeSettings", {"settings": {"timeZone": "Mars/Olympus"}}, "INVALID_ARGUMENT TIME_ZONE_UNKNOWN", "settings.timeZone"),
+    ("LodgeService/UndoChange", {"sequence": "99"}, "NOT_FOUND AUDIT_ENTRY_NOT_FOUND", "sequence"),
+    ("AttendanceService/CheckIn", {"code": "x"}, "PERMISSION_DENIED MEMBER_UNKNOWN", None),
+]
+
+
+def test_bad_requests_name_status_reason_and_field(start):
+    process = start()
+    with Link(process.port) as link:
+        member(link, "Anna", initiationDate="2025-01-01")
+        meeting(link, "2026-01-01T19:00:00Z")
+        meeting(link, "2026-01-02T19:00:00Z", status="MEETING_STATUS_CANCELLED")
+        meeting(link, "2024-01-02T19:00:00Z")
+        before = link.stream("LodgeService/VerifyAuditLog")[0][-1]["verifiedCount"]
+        for method, params, expected, field in BAD_REQUESTS:
+            answer = link.answer(method, params)
+            assert "error" in answer, (method, params)
+            told = f"{answer['error']['data']['status']} {reason(answer)}"
+            assert told.startswith(expected), (method, params, told)
+            if field:
+                assert field in json.dumps(answer["error"]), (method, params, answer["error"])
+        assert link.stream("LodgeService/VerifyAuditLog")[0][-1]["verifiedCount"] == before
+
+
+def test_attendance_through_the_gateway(suite, tmp_path):
+    anna = suite.call("CreateMember", {"member": {"name": "Anna Rossi", "userId": "anna"}})["member"]
+    evening = suite.call("CreateMeeting", {"meeting": {"startTime": "2026-01-10T19:00:00Z", "discussion": "The pillars"}})["meeting"]
+    key = suite.key("user/anna")
+    assert suite.call("GetCurrentMember", {}, key)["member"]["id"] == anna["id"]
+    refused = suite.run("call", "RecordAttendance", json.dumps(
+        {"memberId": anna["id"], "meetingId": evening["id"], "status": "ATTENDANCE_STATUS_PRESENT"}), key=key)
+    assert refused.returncode == 7 and "ROLE_MISSING" in refused.stderr
+    suite.call("RecordAttendance", {"memberId": anna["id"], "meetingId": evening["id"], "status": "ATTENDANCE_STATUS_PRESENT"})
+    suite.call("UpdateMeeting", {"meeting": {"id": evening["id"], "status": "MEETING_STATUS_COMPLETED"}})
+    figures = suite.call("GetMemberStatistics", {"memberId": anna["id"]}, key)["statistics"]
+    assert (figures["presentCount"], figures["percentage"], figures["currentStreak"]) == (1, 100, 1)
+    suite.call("SetMemberPin", {"memberId": anna["id"], "pin": "4711"})
+    token = suite.call("Login", {"name": "Anna Rossi", "pin": "4711"}, key)["sessionToken"]
+    other = suite.key("user/phone")
+    me = suite.call("GetCurrentMember", {}, other, "--header", f"attendance-session:{token}")
+    assert me["member"]["id"] == anna["id"]
+    rows = tmp_path / "rows.jsonl"
+    text = base64.b64encode("name\nBruno Bianchi\n".encode()).decode()
+    rows.write_text(json.dumps({"header": {"table": "CSV_TABLE_MEMBERS"}}) + "\n" + json.dumps({"chunk": text}) + "\n")
+    taken = json.loads(suite.run("call", "ImportCsv", f"@{rows}", check=0).stdout)
+    assert taken["createdCount"] == 1 and taken["committed"]
+    assert json.loads(suite.run("call", "VerifyAuditLog", check=0).stdout.splitlines()[-1])["intact"]
+    assert "AttendanceService" in suite.run("list", check=0).stdout
