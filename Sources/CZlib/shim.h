@@ -1,0 +1,6 @@
+#ifndef CAMPANILE_CZLIB_SHIM_H
+#define CAMPANILE_CZLIB_SHIM_H
+
+#include <zlib.h>
+
+#endif
