@@ -34,8 +34,14 @@ import Testing
     for (text, name) in [
       ("/v1/a/{id}", "one"), ("/v1/a/fixed", "fixed"), ("/v1/a/{id}:go", "verb"), ("/v1/a/{id}/b", "deep"),
       ("/v1/{rest=**}", "rest"), ("/v1/a:scheduled/{id}", "colon"),
-    ] { #expect(tree.add(try #require(PathTemplate(text)), method: "GET", name)) }
-    #expect(!tree.add(try #require(PathTemplate("/v1/a/{other}")), method: "GET", "again"))
+    ] {
+      let template = try #require(PathTemplate(text))
+      let isNew = tree.add(template, method: "GET", name)
+      #expect(isNew)
+    }
+    let same = try #require(PathTemplate("/v1/a/{other}"))
+    let isNew = tree.add(same, method: "GET", "again")
+    #expect(!isNew)
     for (path, name, captured) in [
       ("/v1/a/x", "one", "x"), ("/v1/a/fixed", "fixed", nil), ("/v1/a/x:go", "verb", "x"), ("/v1/a/x:y", "one", "x:y"),
       ("/v1/a/x%2Fy", "one", "x/y"), ("/v1/a/x/b", "deep", "x"), ("/v1/a/x/c", "rest", "a/x/c"),
