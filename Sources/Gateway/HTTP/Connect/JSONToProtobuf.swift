@@ -59,6 +59,7 @@ struct JSONToProtobuf {
       return result.message(field.number, try message(range, type, depth: depth + 1))
     }
     if let text = RawJSON.string(json, range) { return try add(text: text, field, to: &result) }
+    guard field.kind != .string, field.kind != .bytes else { throw Self.fault(field.jsonName) }
     try add(text: String(decoding: json[range], as: UTF8.self), field, to: &result)
   }
 

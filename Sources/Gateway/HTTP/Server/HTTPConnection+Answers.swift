@@ -49,16 +49,15 @@ extension HTTPConnection {
 
   /// Answers what could not be read as a request, and closes.
   func refuseUnread(_ error: RPCError, status: Int) {
-    guard !isClosing, exchange == nil, let channelContext else { return close() }
+    guard !isClosing, exchange == nil else { return close() }
     var writer = JSONWriter()
     ErrorBody.rest(error, status: status, to: &writer)
-    let body = writer.withUnsafeBytes { ByteBuffer(bytes: $0) }
-    let head = HTTPResponseHead(
-      version: .http1_1, status: HTTPResponseStatus(statusCode: status),
-      headers: [
-        "Connection": "close", "Content-Type": "application/json", "Content-Length": String(body.readableBytes),
-      ])
-    channelContext.triggerUserOutboundEvent(HTTPBypass.Event.refuse(head, body), promise: nil)
+    let phrase = HTTPResponseStatus(statusCode: status).reasonPhrase
+    var bytes = ByteBuffer(
+      string: "HTTP/1.1 \(status) \(phrase)\r\nConnection: close\r\nContent-Type: application/json\r\n"
+        + "Content-Length: \(writer.count)\r\n\r\n")
+    writer.withUnsafeBytes { _ = bytes.writeBytes($0) }
+    writeUnread?(bytes)
     closeAfterFlush()
   }
 

@@ -23,7 +23,8 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler {
   private(set) var isClosing = false
   private var isQuiescing = false
   private var isFlushScheduled = false
-  private var writer = JSONWriter()
+  /// Writes past the codec. Let go with the channel.
+  var writeUnread: ((ByteBuffer) -> Void)?
 
   init(
     face: HTTPFace, connections: HTTPConnections, loop: any EventLoop, operations: @escaping HTTPFace.Operations
@@ -49,6 +50,7 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler {
   func handlerRemoved(context: ChannelHandlerContext) {
     connections.remove(self)
     channelContext = nil
+    writeUnread = nil
   }
 
   func channelInactive(context: ChannelHandlerContext) {

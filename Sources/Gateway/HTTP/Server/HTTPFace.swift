@@ -47,7 +47,9 @@ public final class HTTPFace: Sendable {
     limits.maxHeaderListSize = configuration.headerBytesMax
     limits.maxHeaderFieldCount = configuration.headerCountMax
     let pipeline = channel.pipeline.syncOperations
-    try pipeline.addHandler(HTTPGate(connection))
+    let gate = HTTPGate(connection)
+    connection.writeUnread = { gate.write($0) }
+    try pipeline.addHandler(gate)
     try pipeline.configureHTTPServerPipeline(
       withPipeliningAssistance: true, withErrorHandling: false, withOutboundHeaderValidation: true,
       withEncoderConfiguration: .init(), withDecoderLimitConfiguration: limits)

@@ -6,9 +6,16 @@ import NIOHTTP1
 final class HTTPGate: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundIn = ByteBuffer
   typealias InboundOut = ByteBuffer
-  private unowned let connection: HTTPConnection
+  private let connection: HTTPConnection
+  private var context: ChannelHandlerContext?
 
   init(_ connection: HTTPConnection) { self.connection = connection }
+
+  func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+  func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
+
+  /// Writes past the codec: an answer where it has seen no request.
+  func write(_ bytes: ByteBuffer) { context?.writeAndFlush(NIOAny(bytes), promise: nil) }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     connection.bytesArrived()
@@ -22,7 +29,7 @@ final class HTTPGate: ChannelInboundHandler, RemovableChannelHandler {
   }
 }
 
-/// Writes what has no request's head before it: interim answers, and refusals of requests that could not be read.
+/// Writes what is no answer to a request's head: interim answers.
 final class HTTPBypass: ChannelOutboundHandler, RemovableChannelHandler {
   typealias OutboundIn = HTTPServerResponsePart
   typealias OutboundOut = HTTPServerResponsePart
@@ -30,7 +37,6 @@ final class HTTPBypass: ChannelOutboundHandler, RemovableChannelHandler {
   enum Event {
     /// 100 Continue.
     case goOn
-    case refuse(HTTPResponseHead, ByteBuffer)
   }
 
   func triggerUserOutboundEvent(context: ChannelHandlerContext, event: Any, promise: EventLoopPromise<Void>?) {
@@ -39,10 +45,6 @@ final class HTTPBypass: ChannelOutboundHandler, RemovableChannelHandler {
     case .goOn:
       context.writeAndFlush(
         wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: .continue))), promise: nil)
-    case .refuse(let head, let body):
-      context.write(wrapOutboundOut(.head(head)), promise: nil)
-      context.write(wrapOutboundOut(.body(.byteBuffer(body))), promise: nil)
-      context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
     }
     promise?.succeed()
   }
