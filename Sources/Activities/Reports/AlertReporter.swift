@@ -16,7 +16,7 @@ public struct DeliveryReporter: DeliveryReporting {
   public init(_ caller: any RPCCaller) { client = DeliveryServiceClient(caller) }
 
   public func record(_ deliveries: RecordDeliveriesRequest) async throws {
-    _ = try await client.recordDeliveries(deliveries, options: CallOptions(timeoutMs: 10_000))
+    _ = try await client.recordDeliveries(deliveries, options: .from(service: "activities", timeoutMs: 10_000))
   }
 }
 
