@@ -53,15 +53,7 @@ def test_activity_is_displayed_by_the_simulated_device(suite):
     with pytest.raises(urllib.error.HTTPError) as refused:
         urllib.request.urlopen(f"http://127.0.0.1:{port}/v1/statistics", timeout=10)
     assert refused.value.code == 401
-    headers = {"Authorization": "Bearer " + suite.endpoints["internalToken"]}
-
-    def displayed():
-        request = urllib.request.Request(f"http://127.0.0.1:{port}/v1/screens", headers=headers)
-        with urllib.request.urlopen(request, timeout=10) as reply:
-            screens = {screen["key"]: screen for screen in json.loads(reply.read())["screens"]}
-        return screens.get("ab" * 32, {}).get("contentState") == {"phase": "connected"}
-
-    eventually(displayed, "the state is displayed")
+    eventually(lambda: suite.screen("ab" * 32).get("contentState") == {"phase": "connected"}, "the state is displayed")
 
 
 def test_another_apns_stands_in_for_the_simulator(start, tmp_path):

@@ -28,9 +28,13 @@ struct AlertReporter: Sendable {
   let reporter: any DeliveryReporting
   /// Rung by every commit.
   let bell: WatchBell
+  /// Told when nothing can be reported.
+  var log: @Sendable (String) -> Void = { _ in }
 
   /// Runs until the task is cancelled.
-  func run() async { await FeedLoop.run(bell: bell) { try await step() } }
+  func run() async {
+    await FeedLoop.run(bell: bell, log: { log("reporting deliveries \($0)") }) { try await step() }
+  }
 
   /// Tells the oldest reports and returns how many.
   func step() async throws -> Int {

@@ -68,7 +68,7 @@ public struct SuitePlan: Sendable, Hashable {
   /// Other APNs servers in place of the simulator.
   public var apns: APNsServers?
   /// Where members will listen that others are told of, by name; only where the system picks the ports.
-  private var promised: [String: Int] = [:]
+  private var promised: [String: MemberPorts] = [:]
 
   public init(
     members: [SuiteMember] = SuiteMember.all, binaryFolder: String, dataFolder: String, portBase: Int,
@@ -88,7 +88,7 @@ public struct SuitePlan: Sendable, Hashable {
 
   /// The ports that `member` is asked to listen on.
   public func ports(of member: SuiteMember) -> MemberPorts {
-    guard portBase > 0 else { return MemberPorts(rpc: promised[member.name] ?? 0, http: 0) }
+    guard portBase > 0 else { return promised[member.name] ?? MemberPorts(rpc: 0, http: 0) }
     let rpc = portBase + member.portOffset
     return MemberPorts(rpc: rpc, http: rpc + member.httpOffset)
   }
@@ -96,7 +96,9 @@ public struct SuitePlan: Sendable, Hashable {
   /// Has a port chosen for each member that others are told of, so that those may start before it listens.
   public mutating func promisePorts(_ pick: () throws -> Int) rethrows {
     guard portBase == 0 else { return }
-    for name in Set(members.flatMap(\.links.keys)).sorted() { promised[name] = try pick() }
+    for name in Set(members.flatMap(\.links.keys)).sorted() {
+      promised[name] = MemberPorts(rpc: try pick(), http: try pick())
+    }
   }
 
   public func executable(of member: SuiteMember) -> String { binaryFolder + "/" + member.executable }
