@@ -12,7 +12,7 @@ import urllib.request
 
 import pytest
 from apns import Simulator
-from campanile import CLI, alive, environment, eventually
+from campanile import BIN, CLI, alive, environment, eventually
 
 
 def test_endpoints_file_says_where_everything_is(suite):
@@ -32,6 +32,13 @@ def test_endpoints_tell_of_the_signing_key(suite):
     assert apns["publicKeyPem"].startswith("-----BEGIN PUBLIC KEY-----")
     private = suite.folder / "apns" / f"AuthKey_{apns['keyId']}.p8"
     assert stat.S_IMODE(private.stat().st_mode) == 0o600
+
+
+def test_executables_take_several_endpoints():
+    result = subprocess.run(
+        [str(BIN / "campanile-activities"), "--apns-endpoint", "sandbox=h:1", "--apns-endpoint", "mine=h:2", "--print-config"],
+        capture_output=True, text=True, env=environment(), timeout=30, check=True)
+    assert "sandbox=h:1,mine=h:2" in result.stdout
 
 
 def live_activity(suite, token, environment="development"):
