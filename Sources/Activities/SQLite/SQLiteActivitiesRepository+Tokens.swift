@@ -119,7 +119,7 @@ extension SQLiteActivitiesRepository: PushTokensRepository {
       if !activity.tokenIDs.contains(row.id) { activity.tokenIDs.append(row.id) }
       if activity.status == .starting { activity.status = .active }
     }
-    let mustTell = isNew && activity.channelID.isEmpty && (!activity.isLive || activity.version > 1)
+    let mustTell = isNew && activity.channelID.isEmpty && (!activity.isLive || !activity.isAsStartedByApp)
     if mustTell {
       activity.apsTimestamp = PushClock.next(after: activity.apsTimestamp, nowMs: nowMs)
       var single = activity

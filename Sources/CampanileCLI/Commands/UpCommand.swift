@@ -19,7 +19,7 @@ public struct UpCommand: AsyncParsableCommand {
   @Option(help: "Port of the gateway; the others follow it. 0 lets the system pick every port.")
   var portBase = 7400
 
-  @Flag(help: "Load the sample of users, buckets and notifications through the gateway.")
+  @Flag(help: "Load the sample through the gateway: users with notifications and a phone each, and a lodge.")
   var demo = false
 
   @Option(help: ArgumentHelp("Sample to load instead of the one that comes along.", valueName: "file"))
@@ -33,7 +33,10 @@ public struct UpCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "APNs server in place of the simulator, which is then not started. May be repeated.",
+      """
+      APNs server in place of the simulator, which is then not started. May be repeated; environments that are not named go \
+      where the first goes.
+      """,
       valueName: "environment=host:port"))
   var apnsEndpoint: [String] = []
 
