@@ -122,6 +122,7 @@ final class PushDispatcher: Sendable {
     let taken: [TakenPush]
     do {
       taken = try await store.write { [self] transaction in
+        try registry.settle(transaction)
         if recovering { try Self.recover(keeping: kept, board: board, nowMs: nowMs, in: transaction) }
         let settling = PushSettling(
           transaction: transaction, registry: registry, listener: listener, board: board, limits: limits, nowMs: nowMs)
