@@ -269,4 +269,20 @@ import Testing
     #expect(Self.numbers(try component.queued()) == ["broadcast 2"])
     await component.close()
   }
+
+  @Test func whatMayHaveBeenSentBeforeACrashKeepsItsTimestamp() async throws {
+    let fixture = Fixture()
+    var component = try await live(fixture)
+    let sent = try await component.update("a", #"{"n":1}"#, user("anna"))
+    // The process ends after the push was taken, and before its answer.
+    _ = try await component.store.write { try $0.execute("UPDATE pushes SET state = 1") }
+    await component.close()
+    component = try await fixture.open()
+    _ = try await component.delivery.dispatcher.round()
+    let newer = try await component.update("a", #"{"n":2}"#, user("anna"))
+    #expect(newer.apsTimestamp > sent.apsTimestamp)
+    let queued = try component.queued()
+    #expect(Self.numbers(queued) == ["update 2"] && queued[0].timestamp == newer.apsTimestamp)
+    await component.close()
+  }
 }

@@ -46,16 +46,20 @@ enum PushTable {
     if order.kind.isState {
       dueMs = max(
         dueMs, queue.board.notBeforeMs(lane: lane, nowMs: nowMs, spacingMs: queue.limits.updateSpacingMs))
-      let id = queue.ids.next()
+    }
+    var (count, lastID) = try ofLane(lane, transaction)
+    // Mostly the lane is empty: there is nothing to replace.
+    if count > 0, order.kind.isState {
+      let id = queue.ids.next(after: lastID)
       if try replace(order, lane: lane, id: id, routeID: routeID, dueMs: dueMs, nowMs: nowMs, in: transaction) {
         try queue.board.count(.coalesced, app: order.app, atMs: nowMs, in: transaction)
         if dueMs <= nowMs { queue.board.mustLook() }
         return id
       }
+    } else if count > 0, order.kind == .end {
+      try dropStates(order, lane: lane, queue: queue, nowMs: nowMs, in: transaction)
+      (count, lastID) = try ofLane(lane, transaction)
     }
-    if order.kind == .end { try dropStates(order, lane: lane, queue: queue, nowMs: nowMs, in: transaction) }
-    let (count, lastID) =
-      try transaction.queryOne(laneSQL, [.text(lane)]) { (try $0.integer(0), try $0.textIfPresent(1)) } ?? (0, nil)
     if !isAdmitted { try queue.checkRoom(order.kind, waitingInLane: count) }
     let id = queue.ids.next(after: lastID)
     let state: PushState = count == 0 ? .ready : .behind
@@ -105,7 +109,13 @@ enum PushTable {
 
   /// Pushes of a lane that wait or are under way.
   static func count(lane: String, _ transaction: ReadTransaction) throws -> Int64 {
-    try transaction.queryOne(laneSQL, [.text(lane)]) { try $0.integer(0) } ?? 0
+    try ofLane(lane, transaction).count
+  }
+
+  private static func ofLane(
+    _ lane: String, _ transaction: ReadTransaction
+  ) throws -> (count: Int64, lastID: String?) {
+    try transaction.queryOne(laneSQL, [.text(lane)]) { (try $0.integer(0), try $0.textIfPresent(1)) } ?? (0, nil)
   }
 
   /// Whether a state waits that a newer one would replace.
