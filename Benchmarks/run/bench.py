@@ -120,10 +120,17 @@ def service(name, *arguments, pinned=True, directory=None, token=None):
 
 
 def load(port, request, connections=1, in_flight=64, duration_ms=2000, hello=None, pinned=True, warmup_ms=300):
-    """Runs the frame load generator. Answers calls a second, p50 and p99 in microseconds; refuses runs with errors."""
+    """Runs the frame load generator. Answers calls a second, p50 and p99 in microseconds; refuses runs with errors.
+
+    A list of requests is sent in turn.
+    """
     with tempfile.TemporaryDirectory() as own:
         text = pathlib.Path(own) / "request.json"
-        text.write_text(json.dumps(request).replace('"@ID@"', "@ID@") if isinstance(request, dict) else request)
+        if isinstance(request, dict):
+            request = [request]
+        if isinstance(request, list):
+            request = "\n".join(json.dumps(one) for one in request).replace('"@ID@"', "@ID@")
+        text.write_text(request)
         command = [*(ONE_CORE if pinned else []), str(PEERS / "FrameLoad"), str(port), str(connections), str(in_flight),
                    str(warmup_ms), str(duration_ms), str(text)]
         if hello:
