@@ -38,7 +38,7 @@ extension SQLiteAttendanceRepository {
   /// Finds every meeting's day and year in another time zone, and counts everything anew where one has changed.
   private static func moveDays(_ calendar: LodgeCalendar, _ ledger: Ledger) throws {
     let transaction = ledger.transaction
-    let meetings = try transaction.query(startsSQL, rowsMax: ledger.limits.meetingsMax) { row in
+    let meetings = try transaction.query(startsSQL, rowsMax: AttendanceLimits.objectsCeiling) { row in
       (number: try row.integer(0), startMs: try row.integer(1), day: try row.integer(2))
     }
     var isMoved = false
@@ -54,7 +54,7 @@ extension SQLiteAttendanceRepository {
     }
     guard isMoved else { return }
     try transaction.execute(clearOrdinalsSQL)
-    let completed = try transaction.query(completedSQL, rowsMax: ledger.limits.meetingsMax) { row in
+    let completed = try transaction.query(completedSQL, rowsMax: AttendanceLimits.objectsCeiling) { row in
       (number: try row.integer(0), year: try row.integer(1))
     }
     var (year, ordinal) = (Int64.min, 0)
@@ -62,7 +62,7 @@ extension SQLiteAttendanceRepository {
       (year, ordinal) = meeting.year == year ? (year, ordinal + 1) : (meeting.year, 0)
       try transaction.execute(MarkTable.setOrdinalSQL, [.integer(meeting.number), .int(ordinal)])
     }
-    let members = try transaction.query(initiationsSQL, rowsMax: ledger.limits.membersMax) { row in
+    let members = try transaction.query(initiationsSQL, rowsMax: AttendanceLimits.objectsCeiling) { row in
       (number: try row.integer(0), initiationDay: try row.integerIfPresent(1))
     }
     for member in members { try ledger.recount(member.number, initiationDay: member.initiationDay) }

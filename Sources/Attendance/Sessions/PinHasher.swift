@@ -11,13 +11,16 @@ final class PinHasher: Sendable {
   static let waitingMax = 32
 
   private let cost: ScryptCost
+  private let waitingMax: Int
   private let queue = DispatchQueue(label: "attendance.pins")
   private let waiting = Mutex(0)
+  private let derivations = Mutex<Int64>(0)
   /// What a PIN is compared with where there is none, so that it takes as long.
   private let decoy: PasswordHash
 
-  init(cost: ScryptCost) throws(CryptoError) {
+  init(cost: ScryptCost, waitingMax: Int = PinHasher.waitingMax) throws(CryptoError) {
     self.cost = cost
+    self.waitingMax = waitingMax
     decoy = try PasswordHash("decoy", cost: cost)
   }
 
@@ -35,9 +38,12 @@ final class PinHasher: Sendable {
     return matches && isReal
   }
 
+  /// Derivations that were made since the start.
+  var derivationCount: Int64 { derivations.withLock { $0 } }
+
   private func run<T: Sendable>(_ body: @escaping @Sendable () throws(CryptoError) -> T) async throws -> T {
     let mayWait = waiting.withLock { count in
-      guard count < Self.waitingMax else { return false }
+      guard count < waitingMax else { return false }
       count += 1
       return true
     }
@@ -49,6 +55,7 @@ final class PinHasher: Sendable {
       queue.async {
         let result = Result { () throws(CryptoError) in try body() }
         self.waiting.withLock { $0 -= 1 }
+        self.derivations.withLock { $0 += 1 }
         continuation.resume(with: result.mapError { RPCError(.internalError, "a PIN cannot be checked: \($0.code)") })
       }
     }

@@ -128,6 +128,7 @@ extension Ledger {
 
   private func rows(ofYear year: Int64, _ meeting: Int64) throws -> [YearRow] {
     try transaction.query(
-      MarkTable.ofYearSQL, [.integer(year), .integer(meeting)], rowsMax: limits.membersMax, { try YearRow($0) })
+      MarkTable.ofYearSQL, [.integer(year), .integer(meeting)], rowsMax: AttendanceLimits.objectsCeiling,
+      { try YearRow($0) })
   }
 }

@@ -56,4 +56,39 @@ public struct PositionQuery: Sendable, Hashable {
     guard found.count > pageSize, let last = found.prefix(pageSize).last else { return (found, "") }
     return (Array(found.prefix(pageSize)), Paging.token(key(last), scope: scope))
   }
+
+  /// What was read for a page. The token is empty after the last one.
+  public func page<T>(_ rows: PageRows<T>, _ key: (T) -> [String]) -> (page: [T], nextPageToken: String) {
+    guard rows.hasMore, let last = rows.items.last else { return (rows.items, "") }
+    return (rows.items, Paging.token(key(last), scope: scope))
+  }
 }
+
+/// Gathers objects of unequal size for one page, which ends when it has enough objects or enough bytes: however long they
+/// are, a page fits into a frame. The first is always taken.
+public struct PageRows<T> {
+  public private(set) var items: [T] = []
+  /// Whether an object was left for the next page.
+  public private(set) var hasMore = false
+  private var sizeBytes = 0
+  private let countMax: Int
+  private let sizeBytesMax: Int
+
+  public init(countMax: Int, sizeBytesMax: Int = 2 << 20) {
+    self.countMax = countMax
+    self.sizeBytesMax = sizeBytesMax
+  }
+
+  /// False when the page was full: then the object belongs to the next one, and nothing more is to be read.
+  public mutating func add(_ item: T, sizeBytes: Int) -> Bool {
+    guard items.isEmpty || (items.count < countMax && self.sizeBytes + sizeBytes <= sizeBytesMax) else {
+      hasMore = true
+      return false
+    }
+    items.append(item)
+    self.sizeBytes += sizeBytes
+    return true
+  }
+}
+
+extension PageRows: Sendable where T: Sendable {}
