@@ -249,7 +249,7 @@ def measure(rows, folders, year, meeting):
     for services in both(folders, False):
         for table in ("SUMMARY", "ATTENDANCE"):
             found = turns([lambda process=process, ports=ports: export(ports["rpc"], process, table, year)
-                           for process, ports in services])
+                           for process, ports in services], 15)
             add(rows, f"export of a year, {table.lower()}, {found[0][1] / 1e6:.1f} MB", "ms", [one[0] for one in found],
                 at_most=300)
             rows.add("  RSS with it, the larger of both", max(one[2] for one in found), "MB", at_most=80)

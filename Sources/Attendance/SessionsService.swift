@@ -48,6 +48,8 @@ public struct SessionsService: SessionsServiceProtocol {
       violations.add("pin", "must have at most \(MemberRules.pinRange.upperBound) characters", .tooLong)
     }
     try violations.check()
+    // Before anything is remembered of the attempt.
+    if !request.pin.isEmpty { try hasher.checkRoom() }
     let key = MemberRules.key(of: request.name)
     let address = AccessControl.isOwnAddress(context) ? AccessControl.address(context) : nil
     try throttle.begin(name: key, address: address, nowMs: repository.clockMs())

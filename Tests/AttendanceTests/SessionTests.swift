@@ -101,10 +101,10 @@ import Testing
         hasher: try PinHasher(cost: ScryptCost(costLog2: 1, blockSize: 1, parallelization: 1), waitingMax: 0),
         throttle: busy.throttle)
       let from = CallContext(method: anyMethod, remoteAddress: "[IPv4]192.0.2.1/192.0.2.1:5000")
-      for _ in 0..<40 {
-        let error = await failure {
-          try await busy.login(.with { ($0.name, $0.pin) = ("Anna", "4711") }, context: from)
-        }
+      for attempt in 0..<40 {
+        // Refused before it was counted, or counted and taken back.
+        let request = LoginRequest.with { ($0.name, $0.pin) = ("Anna", attempt % 2 == 0 ? "4711" : "") }
+        let error = await failure { try await busy.login(request, context: from) }
         #expect(error?.reason == "LOGIN_BUSY")
         #expect(error?.retryAfterMs != nil)
       }

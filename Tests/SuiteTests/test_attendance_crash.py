@@ -92,12 +92,11 @@ def test_statistics_equal_a_recount_after_kills_under_load(start):
         worker.start()
     try:
         for _ in range(KILLS):
-            before = [worker.acknowledged for worker in workers]
-            eventually(lambda: all(worker.fault or worker.acknowledged > count + 20 for worker, count in zip(workers, before)),
-                       "every caller is served")
+            all_served(workers)
             process = suite.children()["attendance"]
             os.kill(process, signal.SIGKILL)
             eventually(lambda: suite.children().get("attendance", process) != process, "attendance again")
+        all_served(workers)
     finally:
         for worker in workers:
             worker.stopping.set()
@@ -115,6 +114,12 @@ def test_statistics_equal_a_recount_after_kills_under_load(start):
         lodge.check(link, {})
         messages, last = link.stream("LodgeService/VerifyAuditLog", {}, {})
         assert "error" not in last and messages[-1]["intact"]
+
+
+def all_served(workers):
+    before = [worker.acknowledged for worker in workers]
+    eventually(lambda: all(worker.fault or worker.acknowledged > count + 20 for worker, count in zip(workers, before)),
+               "every caller is served")
 
 
 def made(link, start_time):

@@ -38,6 +38,15 @@ final class PinHasher: Sendable {
     return matches && isReal
   }
 
+  /// Throws RESOURCE_EXHAUSTED, reason `LOGIN_BUSY`, when no derivation could begin to wait now.
+  func checkRoom() throws(RPCError) {
+    guard waiting.withLock({ $0 < waitingMax }) else { throw Self.busy }
+  }
+
+  private static var busy: RPCError {
+    RPCError(.resourceExhausted, "too many log in at once", reason: Reason.loginBusy.rawValue, retryAfterMs: 2_000)
+  }
+
   /// Derivations that were made since the start.
   var derivationCount: Int64 { derivations.withLock { $0 } }
 
@@ -47,10 +56,7 @@ final class PinHasher: Sendable {
       count += 1
       return true
     }
-    guard mayWait else {
-      throw RPCError(
-        .resourceExhausted, "too many log in at once", reason: Reason.loginBusy.rawValue, retryAfterMs: 2_000)
-    }
+    guard mayWait else { throw Self.busy }
     return try await withCheckedThrowingContinuation { continuation in
       queue.async {
         let result = Result { () throws(CryptoError) in try body() }

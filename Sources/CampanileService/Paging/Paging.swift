@@ -66,26 +66,33 @@ public struct PositionQuery: Sendable, Hashable {
 
 /// Gathers objects of unequal size for one page, which ends when it has enough objects or enough bytes: however long they
 /// are, a page fits into a frame. The first is always taken.
+///
+/// Its code is visible to the services, so that the compiler makes it for their types: a list is a hot path.
+@frozen
 public struct PageRows<T> {
-  public private(set) var items: [T] = []
+  @usableFromInline var taken: [T] = []
+  @inlinable public var items: [T] { taken }
   /// Whether an object was left for the next page.
-  public private(set) var hasMore = false
-  private var sizeBytes = 0
-  private let countMax: Int
-  private let sizeBytesMax: Int
+  @usableFromInline var isCut = false
+  @inlinable public var hasMore: Bool { isCut }
+  @usableFromInline var sizeBytes = 0
+  @usableFromInline let countMax: Int
+  @usableFromInline let sizeBytesMax: Int
 
+  @inlinable
   public init(countMax: Int, sizeBytesMax: Int = 2 << 20) {
     self.countMax = countMax
     self.sizeBytesMax = sizeBytesMax
   }
 
   /// False when the page was full: then the object belongs to the next one, and nothing more is to be read.
+  @inlinable
   public mutating func add(_ item: T, sizeBytes: Int) -> Bool {
-    guard items.isEmpty || (items.count < countMax && self.sizeBytes + sizeBytes <= sizeBytesMax) else {
-      hasMore = true
+    guard taken.isEmpty || (taken.count < countMax && self.sizeBytes + sizeBytes <= sizeBytesMax) else {
+      isCut = true
       return false
     }
-    items.append(item)
+    taken.append(item)
     self.sizeBytes += sizeBytes
     return true
   }
