@@ -71,13 +71,14 @@ public struct PositionQuery: Sendable, Hashable {
 @frozen
 public struct PageRows<T> {
   @usableFromInline var taken: [T] = []
-  @inlinable public var items: [T] { taken }
-  /// Whether an object was left for the next page.
   @usableFromInline var isCut = false
-  @inlinable public var hasMore: Bool { isCut }
   @usableFromInline var sizeBytes = 0
   @usableFromInline let countMax: Int
   @usableFromInline let sizeBytesMax: Int
+
+  @inlinable public var items: [T] { taken }
+  /// Whether an object was left for the next page.
+  @inlinable public var hasMore: Bool { isCut }
 
   @inlinable
   public init(countMax: Int, sizeBytesMax: Int = 2 << 20) {
