@@ -22,8 +22,10 @@ class Rows:
     def __init__(self):
         self.rows = []
 
-    def add(self, name, value, unit, baseline=None, at_least=None, at_most=None, ratio_at_least=None, ratio_at_most=None):
-        ratio = value / baseline if baseline else None
+    def add(self, name, value, unit, baseline=None, at_least=None, at_most=None, ratio_at_least=None, ratio_at_most=None,
+            ratio=None):
+        """`ratio` is given where it was measured pair by pair, which is steadier than that of two medians."""
+        ratio = ratio or (value / baseline if baseline else None)
         targets, met = [], []
         for sign, limit, actual in ((">=", at_least, value), ("<=", at_most, value),
                                     (">= x", ratio_at_least, ratio), ("<= x", ratio_at_most, ratio)):
