@@ -150,7 +150,7 @@ let package = Package(
       swiftSettings: settings),
     .executableTarget(
       name: "campanile-notifications",
-      dependencies: ["CampanileRPC", "CampanileRuntime", "CampanileService", "CampanileStore", "Notifications"],
+      dependencies: ["CampanileRPC", "CampanileRuntime", "CampanileService", "CampanileStore", "Notifications", log],
       path: "Sources/Executables/campanile-notifications", swiftSettings: settings),
     .testTarget(
       name: "NotificationsTests",

@@ -95,10 +95,11 @@ public final class NotificationsComponent: Sendable {
   public func runTimers() async { await timers.run() }
 
   /// Tells the pushing service of alerts and unread summaries until the task is cancelled; without one it returns at once.
-  public func runPushing() async {
+  /// `log` is told when alerts cannot be handed over.
+  public func runPushing(log: @escaping @Sendable (String) -> Void = { _ in }) async {
     guard let alerts, let summaries else { return }
     await withTaskGroup(of: Void.self) { group in
-      group.addTask { await alerts.run() }
+      group.addTask { await alerts.run(log: log) }
       group.addTask { await summaries.run() }
     }
   }
