@@ -128,6 +128,28 @@ let package = Package(
         .product(name: "NIOHTTP1", package: "swift-nio"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ] + nio,
       swiftSettings: settings),
+    .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
+    .target(
+      name: "Sync",
+      dependencies: [
+        "CZlib", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileJSON", "CampanileRPC",
+        "CampanileService", "CampanileStore", .product(name: "NIOPosix", package: "swift-nio"),
+      ],
+      swiftSettings: settings),
+    .executableTarget(
+      name: "campanile-sync",
+      dependencies: [
+        "CampanileRPC", "CampanileRuntime", "CampanileService", "CampanileStore", "Sync", log,
+        .product(name: "Metrics", package: "swift-metrics"),
+      ],
+      path: "Sources/Executables/campanile-sync", swiftSettings: settings),
+    .testTarget(
+      name: "SyncTests",
+      dependencies: [
+        "Sync", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileJSON", "CampanileRPC",
+        "CampanileService", "CampanileStore", "Notifications",
+      ],
+      swiftSettings: settings),
     .target(
       name: "Attendance",
       dependencies: [

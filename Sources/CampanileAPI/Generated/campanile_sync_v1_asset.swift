@@ -369,7 +369,7 @@ public struct AssetPut: ProtoMessage {
   /// conflict when another device wrote it.
   public var baseEtag: String = ""
   public var onConflict: ConflictPolicy = ConflictPolicy()
-  /// Names that an object has twice are refused with INVALID_ARGUMENT, reason DUPLICATE_NAME, in place of being kept.
+  /// Names that an object has twice are told in the answer. They are kept in any case.
   public var strict: Bool = false
 
   public init() {}
@@ -532,7 +532,7 @@ public struct AssetPut: ProtoMessage {
     case inlineContent([UInt8])
     /// A complete upload of the same zone and record type. The commit uses it up.
     case uploadId(String)
-    /// The content of a version that the zone has.
+    /// The content of a version that the zone has, of the same record type.
     case sha256(String)
   }
 }

@@ -161,7 +161,7 @@ public struct PutAssetResponse: ProtoMessage {
   public var conflict: AssetVersion?
   /// The content is what a merge made of the put and the version that was current.
   public var merged: Bool = false
-  /// The first 16 names that an object of the content has twice, as JSON Pointers.
+  /// For a strict put: the first 16 names that an object of the content has twice, as JSON Pointers.
   public var duplicateNames: [String] = []
   /// Of the zone.
   public var storage: StorageUse?

@@ -30,6 +30,8 @@ public struct SuiteMember: Sendable, Hashable {
     simulator,
     SuiteMember(
       name: "activities", executable: "campanile-activities", portOffset: 2, httpOffset: 100, after: [simulator.name]),
+    SuiteMember(
+      name: "sync", executable: "campanile-sync", portOffset: 3, httpOffset: 100, after: ["notifications"]),
     SuiteMember(name: "attendance", executable: "campanile-attendance", portOffset: 4, httpOffset: 100),
     SuiteMember(name: "gateway", executable: "campanile-gateway", portOffset: 0, httpOffset: 80, role: .gateway),
   ]
@@ -113,6 +115,10 @@ public struct SuitePlan: Sendable, Hashable {
       arguments += ["--backends", backends.joined(separator: ","), "--bootstrap-admin-key-file", adminKeyFile]
     case "activities":
       arguments += ["--signing-keys-dir", apnsFolder] + apnsArguments(running[SuiteMember.simulator.name])
+    case "sync":
+      if let notifications = running["notifications"] {
+        arguments += ["--notifications-address", "127.0.0.1:\(notifications.rpc)"]
+      }
     case SuiteMember.simulator.name:
       arguments += ["--keys-dir", DevelopmentSigningKey.publicFolder(apnsFolder)]
     default: break
