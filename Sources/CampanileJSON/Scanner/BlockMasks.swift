@@ -17,33 +17,13 @@ struct BlockMasks {
   /// `base` has 64 readable bytes.
   @inline(__always)
   init(_ base: UnsafeRawPointer) {
-    self.init(base, 0)
-    merge(BlockMasks(base, 16), 16)
-    merge(BlockMasks(base, 32), 32)
-    merge(BlockMasks(base, 48), 48)
-  }
-
-  @inline(__always)
-  private init(_ base: UnsafeRawPointer, _ offset: Int) {
-    let bytes = base.loadUnaligned(fromByteOffset: offset, as: SIMD16<UInt8>.self)
-    quote = Self.bits(bytes .== 0x22)
-    backslash = Self.bits(bytes .== 0x5C)
-    space = Self.bits(bytes .== 0x20)
-    // The bit 0x20 tells '[' from '{' and ']' from '}'.
-    let folded = bytes | 0x20
-    structural = Self.bits((folded .== 0x7B) .| (folded .== 0x7D) .| (bytes .== 0x2C) .| (bytes .== 0x3A))
-    upToSpace = Self.bits(bytes .<= 0x20)
-    nonASCII = Self.highBits(bytes)
-  }
-
-  @inline(__always)
-  private mutating func merge(_ other: BlockMasks, _ shift: UInt64) {
-    quote |= other.quote &<< shift
-    backslash |= other.backslash &<< shift
-    structural |= other.structural &<< shift
-    upToSpace |= other.upToSpace &<< shift
-    space |= other.space &<< shift
-    nonASCII |= other.nonASCII &<< shift
+    let (a, b, c, d) = (Quarter(base, 0), Quarter(base, 16), Quarter(base, 32), Quarter(base, 48))
+    quote = a.quote | b.quote &<< 16 | c.quote &<< 32 | d.quote &<< 48
+    backslash = a.backslash | b.backslash &<< 16 | c.backslash &<< 32 | d.backslash &<< 48
+    structural = a.structural | b.structural &<< 16 | c.structural &<< 32 | d.structural &<< 48
+    upToSpace = a.upToSpace | b.upToSpace &<< 16 | c.upToSpace &<< 32 | d.upToSpace &<< 48
+    space = a.space | b.space &<< 16 | c.space &<< 32 | d.space &<< 48
+    nonASCII = a.nonASCII | b.nonASCII &<< 16 | c.nonASCII &<< 32 | d.nonASCII &<< 48
   }
 
   /// Leaves the first `length` bytes, fewer than 64.
@@ -55,22 +35,6 @@ struct BlockMasks {
     upToSpace &= kept
     space &= kept
     nonASCII &= kept
-  }
-
-  @inline(__always)
-  private static func bits(_ mask: SIMDMask<SIMD16<Int8>>) -> UInt64 {
-    highBits(unsafeBitCast(mask, to: SIMD16<UInt8>.self))
-  }
-
-  /// The highest bit of each byte.
-  @inline(__always)
-  private static func highBits(_ bytes: SIMD16<UInt8>) -> UInt64 {
-    #if arch(x86_64) && canImport(_Builtin_intrinsics)
-      return UInt64(UInt32(bitPattern: _mm_movemask_epi8(unsafeBitCast(bytes, to: SIMD2<Int64>.self))))
-    #else
-      let halves = unsafeBitCast(bytes, to: SIMD2<UInt64>.self)
-      return gather(halves[0]) | gather(halves[1]) &<< 8
-    #endif
   }
 
   /// The highest bits of eight bytes, gathered by one multiplication: bit 8 i + 7 is moved to 56 + i, without carries.
@@ -90,5 +54,48 @@ struct BlockMasks {
     parity ^= parity &<< 16
     parity ^= parity &<< 32
     return parity
+  }
+}
+
+/// The masks of 16 bytes.
+private struct Quarter {
+  typealias Bytes = SIMD16<UInt8>
+
+  let quote: UInt64
+  let backslash: UInt64
+  let structural: UInt64
+  let upToSpace: UInt64
+  let space: UInt64
+  let nonASCII: UInt64
+
+  // Operators with a scalar operand are compiled into loops: each operand is made a vector.
+  @inline(__always)
+  init(_ base: UnsafeRawPointer, _ offset: Int) {
+    let bytes = base.loadUnaligned(fromByteOffset: offset, as: Bytes.self)
+    quote = Self.bits(bytes .== Bytes(repeating: 0x22))
+    backslash = Self.bits(bytes .== Bytes(repeating: 0x5C))
+    space = Self.bits(bytes .== Bytes(repeating: 0x20))
+    // The bit 0x20 tells '[' from '{' and ']' from '}'.
+    let folded = bytes | Bytes(repeating: 0x20)
+    let brackets = (folded .== Bytes(repeating: 0x7B)) .| (folded .== Bytes(repeating: 0x7D))
+    structural = Self.bits(brackets .| (bytes .== Bytes(repeating: 0x2C)) .| (bytes .== Bytes(repeating: 0x3A)))
+    upToSpace = Self.bits(bytes .<= Bytes(repeating: 0x20))
+    nonASCII = Self.highBits(bytes)
+  }
+
+  @inline(__always)
+  private static func bits(_ mask: SIMDMask<SIMD16<Int8>>) -> UInt64 {
+    highBits(unsafeBitCast(mask, to: Bytes.self))
+  }
+
+  /// The highest bit of each byte.
+  @inline(__always)
+  private static func highBits(_ bytes: Bytes) -> UInt64 {
+    #if arch(x86_64) && canImport(_Builtin_intrinsics)
+      return UInt64(UInt32(bitPattern: _mm_movemask_epi8(unsafeBitCast(bytes, to: SIMD2<Int64>.self))))
+    #else
+      let halves = unsafeBitCast(bytes, to: SIMD2<UInt64>.self)
+      return BlockMasks.gather(halves[0]) | BlockMasks.gather(halves[1]) &<< 8
+    #endif
   }
 }

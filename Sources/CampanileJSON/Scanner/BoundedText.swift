@@ -9,6 +9,8 @@ struct BoundedText: Sendable, Hashable {
     self.limit = limit
   }
 
+  var string: String { String(decoding: bytes, as: UTF8.self) }
+
   mutating func reset() {
     bytes.removeAll(keepingCapacity: true)
     isCut = false
