@@ -29,6 +29,7 @@ let package = Package(
   products: [
     .library(name: "CampanileCodec", targets: ["CampanileCodec"]),
     .library(name: "CampanileCrypto", targets: ["CampanileCrypto"]),
+    .library(name: "CampanileJSON", targets: ["CampanileJSON"]),
     .library(name: "CampanileAPI", targets: ["CampanileAPI"]),
     .library(name: "CampanileRPC", targets: ["CampanileRPC"]),
     .library(name: "CampanileStore", targets: ["CampanileStore"]),
@@ -54,6 +55,9 @@ let package = Package(
   ],
   targets: [
     .target(name: "CampanileCodec", swiftSettings: settings),
+    .target(name: "CampanileJSON", dependencies: ["CampanileCodec"], swiftSettings: settings),
+    .testTarget(
+      name: "CampanileJSONTests", dependencies: ["CampanileCodec", "CampanileJSON"], swiftSettings: settings),
     .target(
       name: "CampanileRPC",
       dependencies: ["CampanileCodec", log, .product(name: "NIOSSL", package: "swift-nio-ssl")] + nio,
