@@ -136,7 +136,8 @@ extension AssetsService {
     var put = request.put
     if let content = request.inlineContent {
       put.content = .stored(
-        try await store(content, recordType: try recordType(change, request, zone, user), request.isStrict, change.path))
+        try await store(content, recordType: try recordType(change, request, zone, user), request.isStrict, change.path)
+      )
     }
     return ChangeDraft(name: change.name, ifMatch: change.ifMatch, kind: .put(put), path: change.path)
   }

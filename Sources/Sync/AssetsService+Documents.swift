@@ -77,7 +77,9 @@ extension AssetsService {
       response.kind = .unchanged
       return response
     }
-    if let old, request.sinceVersion > 0, !old.isDeleted, max(old.sizeBytes, current.sizeBytes) <= limits.documentBytesMax {
+    if let old, request.sinceVersion > 0, !old.isDeleted,
+      max(old.sizeBytes, current.sizeBytes) <= limits.documentBytesMax
+    {
       let (before, after) = (try await content(of: old), try await content(of: current))
       let accepted = request.accept.isEmpty ? kinds : request.accept
       let delta = try await documents.run { try Documents.delta(from: before, to: after, accepted: accepted) }

@@ -192,6 +192,7 @@ extension SyncComponent {
       .with {
         $0.deviceId = device
         $0.afterSequence = sequence
+        $0.pageSize = 1_000
       }, context: anna
     ).updates
   }

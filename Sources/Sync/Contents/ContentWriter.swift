@@ -31,7 +31,7 @@ struct ContentWriter {
   /// Begins a new file.
   static func begin(_ path: String, packs: Bool, check: ContentCheck) throws -> ContentWriter {
     let file = try DiskFile.create(path)
-    try ContentBlock.mark.withUnsafeBytes { bytes throws(RPCError) in try file.write(bytes, at: 0) }
+    try ContentBlock.mark.withUnsafeBytes { bytes in try file.write(bytes, at: 0) }
     return try ContentWriter(file, packs: packs, check: check)
   }
 
@@ -46,7 +46,7 @@ struct ContentWriter {
       writer.fileOffset += Int64(ContentBlock.headerBytes + header.storedBytes)
     }
     try writer.file.resize(writer.fileOffset)
-    try ContentBlock.mark.withUnsafeBytes { bytes throws(RPCError) in try writer.file.write(bytes, at: 0) }
+    try ContentBlock.mark.withUnsafeBytes { bytes in try writer.file.write(bytes, at: 0) }
     return writer
   }
 
@@ -76,7 +76,7 @@ struct ContentWriter {
       digest: try hasher.digest(), sizeBytes: placedBytes, recordCount: findings.recordCount,
       syncTimestampMs: findings.syncTimestampMs, duplicateNames: findings.duplicateNames)
     let trailer = ContentBlock.trailer(facts.digest)
-    try trailer.withUnsafeBytes { bytes throws(RPCError) in try file.write(bytes, at: fileOffset) }
+    try trailer.withUnsafeBytes { bytes in try file.write(bytes, at: fileOffset) }
     facts.storedBytes = fileOffset + Int64(trailer.count)
     try file.sync()
     return facts
@@ -95,10 +95,10 @@ struct ContentWriter {
 
   private mutating func place(_ bytes: UnsafeRawBufferPointer) throws {
     let (header, packed) = try ContentBlock.encode(bytes, at: placedBytes, packs: packs)
-    try header.withUnsafeBytes { head throws(RPCError) in try file.write(head, at: fileOffset) }
+    try header.withUnsafeBytes { head in try file.write(head, at: fileOffset) }
     let start = fileOffset + Int64(header.count)
     if let packed {
-      try packed.withUnsafeBytes { stored throws(RPCError) in try file.write(stored, at: start) }
+      try packed.withUnsafeBytes { stored in try file.write(stored, at: start) }
     } else {
       try file.write(bytes, at: start)
     }

@@ -124,6 +124,7 @@ final class DiskFile: Sendable {
       return RPCError(.resourceExhausted, "the disk is full", reason: Reason.diskFull.rawValue)
     }
     return RPCError(
-      .unavailable, "a content file cannot be used (\(verb), error \(reason))", reason: Reason.contentsUnavailable.rawValue)
+      .unavailable, "a content file cannot be used (\(verb), error \(reason))",
+      reason: Reason.contentsUnavailable.rawValue)
   }
 }

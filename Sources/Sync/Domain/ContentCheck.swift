@@ -47,7 +47,7 @@ struct ContentCheck {
     do throws(ContainerError) {
       if let summary = try container?.finish() {
         findings.recordCount = Int64(summary.recordCount)
-        let time = try? ProtoTimestamp(jsonUTF8: "\"\(summary.syncTimestamp)\"")
+        let time = try? ProtoTimestamp(jsonString: "\"\(summary.syncTimestamp)\"")
         findings.syncTimestampMs = time?.millisecondsSince1970
       }
     } catch { throw .containerInvalid(error) }

@@ -54,7 +54,8 @@ enum Documents {
         offer(.mergePatch, patch.document.serialised())
       }
     }
-    if accepted.contains(.bytes), let delta = ByteDelta.encode(from: old, to: new, limits: .init(deltaBytesMax: new.count)),
+    if accepted.contains(.bytes),
+      let delta = ByteDelta.encode(from: old, to: new, limits: .init(deltaBytesMax: new.count)),
       (try? ByteDelta.decode(delta, base: old)) == new
     {
       offer(.bytes, delta)
