@@ -20,7 +20,7 @@ public struct JSONLimits: Sendable, Hashable {
   }
 
   /// The greatest `depthMax`: what is recursive here stays within a thread's stack.
-  public static let depthCeiling = 4096
+  public static let depthCeiling = 1024
 
   /// How many arrays and objects may be open at once; 0...`depthCeiling`.
   public var depthMax: Int

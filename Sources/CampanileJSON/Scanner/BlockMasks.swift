@@ -37,6 +37,22 @@ struct BlockMasks {
     nonASCII &= kept
   }
 
+  @inline(__always)
+  static func bits(_ mask: SIMDMask<SIMD16<Int8>>) -> UInt64 {
+    highBits(unsafeBitCast(mask, to: SIMD16<UInt8>.self))
+  }
+
+  /// The highest bit of each byte.
+  @inline(__always)
+  static func highBits(_ bytes: SIMD16<UInt8>) -> UInt64 {
+    #if arch(x86_64) && canImport(_Builtin_intrinsics)
+      return UInt64(UInt32(bitPattern: _mm_movemask_epi8(unsafeBitCast(bytes, to: SIMD2<Int64>.self))))
+    #else
+      let halves = unsafeBitCast(bytes, to: SIMD2<UInt64>.self)
+      return gather(halves[0]) | gather(halves[1]) &<< 8
+    #endif
+  }
+
   /// The highest bits of eight bytes, gathered by one multiplication: bit 8 i + 7 is moved to 56 + i, without carries.
   @inline(__always)
   static func gather(_ bytes: UInt64) -> UInt64 {
@@ -72,30 +88,14 @@ private struct Quarter {
   @inline(__always)
   init(_ base: UnsafeRawPointer, _ offset: Int) {
     let bytes = base.loadUnaligned(fromByteOffset: offset, as: Bytes.self)
-    quote = Self.bits(bytes .== Bytes(repeating: 0x22))
-    backslash = Self.bits(bytes .== Bytes(repeating: 0x5C))
-    space = Self.bits(bytes .== Bytes(repeating: 0x20))
+    quote = BlockMasks.bits(bytes .== Bytes(repeating: 0x22))
+    backslash = BlockMasks.bits(bytes .== Bytes(repeating: 0x5C))
+    space = BlockMasks.bits(bytes .== Bytes(repeating: 0x20))
     // The bit 0x20 tells '[' from '{' and ']' from '}'.
     let folded = bytes | Bytes(repeating: 0x20)
     let brackets = (folded .== Bytes(repeating: 0x7B)) .| (folded .== Bytes(repeating: 0x7D))
-    structural = Self.bits(brackets .| (bytes .== Bytes(repeating: 0x2C)) .| (bytes .== Bytes(repeating: 0x3A)))
-    upToSpace = Self.bits(bytes .<= Bytes(repeating: 0x20))
-    nonASCII = Self.highBits(bytes)
-  }
-
-  @inline(__always)
-  private static func bits(_ mask: SIMDMask<SIMD16<Int8>>) -> UInt64 {
-    highBits(unsafeBitCast(mask, to: Bytes.self))
-  }
-
-  /// The highest bit of each byte.
-  @inline(__always)
-  private static func highBits(_ bytes: Bytes) -> UInt64 {
-    #if arch(x86_64) && canImport(_Builtin_intrinsics)
-      return UInt64(UInt32(bitPattern: _mm_movemask_epi8(unsafeBitCast(bytes, to: SIMD2<Int64>.self))))
-    #else
-      let halves = unsafeBitCast(bytes, to: SIMD2<UInt64>.self)
-      return BlockMasks.gather(halves[0]) | BlockMasks.gather(halves[1]) &<< 8
-    #endif
+    structural = BlockMasks.bits(brackets .| (bytes .== Bytes(repeating: 0x2C)) .| (bytes .== Bytes(repeating: 0x3A)))
+    upToSpace = BlockMasks.bits(bytes .<= Bytes(repeating: 0x20))
+    nonASCII = BlockMasks.highBits(bytes)
   }
 }

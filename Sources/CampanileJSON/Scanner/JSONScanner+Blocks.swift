@@ -14,7 +14,7 @@ extension JSONScanner {
       var masks = BlockMasks(block)
       var length = 64
       if masks.nonASCII != 0 {
-        length = Self.wellFormed(block, masks.nonASCII)
+        length = UTF8Masks(block).wellFormed(block, masks.nonASCII)
         if length == 0 { return position }
       }
       if masks.backslash != 0 {
@@ -109,36 +109,6 @@ extension JSONScanner {
       rest &= rest &- 1
     }
     return blanks
-  }
-
-  /// How many bytes of a block hold whole UTF-8 sequences (RFC 3629); 0 if one is malformed.
-  @inline(__always)
-  private static func wellFormed(_ block: UnsafeRawPointer, _ nonASCII: UInt64) -> Int {
-    var rest = nonASCII
-    while rest != 0 {
-      let index = rest.trailingZeroBitCount
-      let lead = block.load(fromByteOffset: index, as: UInt8.self)
-      let size = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4
-      if index &+ size > 64 { return index }
-      let second = block.load(fromByteOffset: index &+ 1, as: UInt8.self)
-      switch size {
-      case 2:
-        guard lead >= 0xC2, second & 0xC0 == 0x80 else { return 0 }
-      case 3:
-        let third = block.load(fromByteOffset: index &+ 2, as: UInt8.self)
-        guard second & 0xC0 == 0x80, third & 0xC0 == 0x80 else { return 0 }
-        if lead == 0xE0, second < 0xA0 { return 0 }
-        if lead == 0xED, second > 0x9F { return 0 }
-      default:
-        let third = block.load(fromByteOffset: index &+ 2, as: UInt8.self)
-        let fourth = block.load(fromByteOffset: index &+ 3, as: UInt8.self)
-        guard lead <= 0xF4, second & 0xC0 == 0x80, third & 0xC0 == 0x80, fourth & 0xC0 == 0x80 else { return 0 }
-        if lead == 0xF0, second < 0x90 { return 0 }
-        if lead == 0xF4, second > 0x8F { return 0 }
-      }
-      rest &= ~(((1 &<< UInt64(size)) &- 1) &<< UInt64(index))
-    }
-    return 64
   }
 
   /// Checks the escapes of a block and takes the quotes that are part of one out of `masks`. Answers how many bytes

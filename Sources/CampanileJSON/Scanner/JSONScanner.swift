@@ -18,7 +18,7 @@ struct JSONScanner<Sink: TokenSink>: Sendable {
   mutating func update(_ bytes: UnsafeRawBufferPointer) throws(JSONSyntaxError) {
     if let failure { throw failure }
     guard let base = bytes.baseAddress, !bytes.isEmpty else { return }
-    let allowed = Int(min(Int64(bytes.count), limits.sizeBytesMax - state.offset))
+    let allowed = Int(min(Int64(bytes.count), max(limits.sizeBytesMax - state.offset, 0)))
     do throws(JSONSyntaxError) {
       try scan(base, allowed)
       if allowed < bytes.count, !sink.isFinished {

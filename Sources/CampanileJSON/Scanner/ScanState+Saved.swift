@@ -13,6 +13,7 @@ extension JSONScanner {
   init(from reader: inout StateReader, sink: Sink) throws(JSONStateError) {
     self.init(limits: try JSONLimits(from: &reader), sink: sink)
     state = try ScanState(from: &reader, depthMax: limits.depthMax)
+    guard state.offset <= limits.sizeBytesMax else { throw JSONStateError() }
     if try reader.bool() { fail(try JSONSyntaxError(from: &reader)) }
   }
 }
