@@ -48,6 +48,13 @@ let package = Package(
       ],
       swiftSettings: settings),
     .executableTarget(
+      name: "ValidateBench",
+      dependencies: [
+        .product(name: "CampanileJSON", package: "campanile"),
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      swiftSettings: settings),
+    .executableTarget(
       name: "SignBench", dependencies: [.product(name: "CampanileCrypto", package: "campanile")],
       swiftSettings: settings),
     .executableTarget(name: "FrameLoad", cSettings: [.unsafeFlags(["-O2"])]),

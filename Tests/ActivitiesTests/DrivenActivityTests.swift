@@ -200,7 +200,7 @@ import Testing
 
   @Test func anUnreadActivityOfTheAppIsToldTheNewestSummary() async throws {
     let component = try await Fixture().open()
-    func start(_ id: String, _ number: UInt8) async throws {
+    func start(_ id: String, _ number: Int) async throws {
       var start = StartUnreadActivityRequest()
       (start.activityId, start.app, start.environment, start.origin) = (id, app, "development", .local)
       _ = try await component.unread.startUnreadActivity(start, context: user("anna"))

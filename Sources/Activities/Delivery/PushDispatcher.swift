@@ -122,6 +122,7 @@ final class PushDispatcher: Sendable {
     let taken: [TakenPush]
     do {
       taken = try await store.write { [self] transaction in
+        try registry.settle(transaction)
         if recovering { try Self.recover(keeping: kept, board: board, nowMs: nowMs, in: transaction) }
         let settling = PushSettling(
           transaction: transaction, registry: registry, listener: listener, board: board, limits: limits, nowMs: nowMs)
@@ -207,7 +208,10 @@ final class PushDispatcher: Sendable {
       return true
     }
     for (lane, id) in lost {
-      try transaction.execute("UPDATE pushes SET state = 0 WHERE lane = $1 AND apns_id = $2", [.text(lane), .text(id)])
+      // It may have been sent, so that nothing newer may have its timestamp.
+      try transaction.execute(
+        "UPDATE pushes SET state = 0, attempts = CASE attempts WHEN 0 THEN 1 ELSE attempts END WHERE lane = $1 AND apns_id = $2",
+        [.text(lane), .text(id)])
     }
     if !lost.isEmpty { board.mustLook() }
   }

@@ -4,21 +4,33 @@ import CampanileService
 import CampanileStore
 
 extension SQLiteAttendanceRepository {
-  func auditEntries(_ query: PositionQuery, subject: String?) throws -> [AuditEntry] {
+  /// Rows of the audit log that are held at once.
+  static let auditRowsMax = 1_000
+  static let auditBytesMax = 4 << 20
+
+  func auditEntries(_ query: PositionQuery, subject: String?) throws -> PageRows<AuditEntry> {
     var arguments: [SQLValue] = [
       .integer(query.position.first.flatMap(Int64.init) ?? .max), .int(query.pageSize + 1),
     ]
     if let subject { arguments.append(.text(subject)) }
     return try readSingle { transaction in
-      try transaction.query(
-        subject == nil ? AuditRow.listSQL : AuditRow.ofSubjectSQL, arguments, { try AuditRow($0).entry() })
+      var page = PageRows<AuditEntry>(countMax: query.pageSize)
+      try transaction.forEach(subject == nil ? AuditRow.listSQL : AuditRow.ofSubjectSQL, arguments) { row in
+        let row = try AuditRow(row)
+        return page.add(try row.shownEntry(), sizeBytes: row.hasLongValues ? 500 : 500 + row.valueSizeBytes)
+      }
+      return page
     }
   }
 
-  func auditRows(after sequence: Int64, rowsMax: Int) throws -> [AuditRow] {
+  func auditRows(after sequence: Int64) throws -> [AuditRow] {
     try readSingle { transaction in
-      try transaction.query(
-        AuditRow.afterSQL, [.integer(sequence), .int(rowsMax)], rowsMax: max(0, rowsMax), { try AuditRow($0) })
+      var page = PageRows<AuditRow>(countMax: Self.auditRowsMax, sizeBytesMax: Self.auditBytesMax)
+      try transaction.forEach(AuditRow.afterSQL, [.integer(sequence), .int(Self.auditRowsMax)]) { row in
+        let row = try AuditRow(row)
+        return page.add(row, sizeBytes: 500 + row.valueSizeBytes)
+      }
+      return page.items
     }
   }
 
@@ -28,7 +40,7 @@ extension SQLiteAttendanceRepository {
       guard let row else {
         throw RPCError.missing("audit entry", String(sequence), field: "sequence", .auditEntryNotFound)
       }
-      return try Undo(ledger: ledger, row: row, entry: row.entry()).run().entry()
+      return try Undo(ledger: ledger, row: row, entry: row.entry()).run().shownEntry()
     }
   }
 }

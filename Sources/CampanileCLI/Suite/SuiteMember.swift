@@ -35,6 +35,9 @@ public struct SuiteMember: Sendable, Hashable {
     SuiteMember(
       name: "activities", executable: "campanile-activities", portOffset: 2, httpOffset: 100, after: [simulator.name],
       links: ["notifications": "--notifications-address"]),
+    SuiteMember(
+      name: "sync", executable: "campanile-sync", portOffset: 3, httpOffset: 100,
+      links: ["notifications": "--notifications-address"]),
     SuiteMember(name: "attendance", executable: "campanile-attendance", portOffset: 4, httpOffset: 100),
     SuiteMember(name: "gateway", executable: "campanile-gateway", portOffset: 0, httpOffset: 80, role: .gateway),
   ]
