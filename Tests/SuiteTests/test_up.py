@@ -18,7 +18,7 @@ from campanile import CLI, alive, environment, eventually
 def test_endpoints_file_says_where_everything_is(suite):
     path = suite.folder / "endpoints.json"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert set(suite.endpoints) == {"gateway", "notifications", "activities", "attendance", "internalToken", "apns"}
+    assert set(suite.endpoints) == {"gateway", "notifications", "activities", "sync", "attendance", "internalToken", "apns"}
     assert suite.endpoints["gateway"]["adminKey"].startswith("cmp_")
     for name in ("gateway", "notifications", "activities"):
         for kind in ("rpc", "http"):
