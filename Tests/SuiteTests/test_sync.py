@@ -216,7 +216,7 @@ def test_a_damaged_content_is_told_and_never_sent(start, tmp_path):
 
 def test_memory_does_not_grow_with_a_transfer(start):
     process = start()
-    content = array(60_000_000)
+    content = array(40_000_000)
     with Link(process.port) as phone:
         phone.register("phone", "WRITER")
         small = array(1_000_000)
