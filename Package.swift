@@ -151,7 +151,7 @@ let package = Package(
       name: "SyncTests",
       dependencies: [
         "Sync", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileJSON", "CampanileRPC",
-        "CampanileService", "CampanileStore", "Notifications",
+        "CampanileService", "CampanileStore",
       ],
       swiftSettings: settings),
     .target(

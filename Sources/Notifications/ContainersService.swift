@@ -1,4 +1,5 @@
 public import CampanileAPI
+import CampanileCodec
 public import CampanileRPC
 import CampanileService
 import CampanileStore

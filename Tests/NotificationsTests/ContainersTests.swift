@@ -3,6 +3,7 @@ import CampanileCodec
 import CampanileRPC
 import CampanileService
 import CampanileStore
+import Synchronization
 import Testing
 
 @testable import Notifications

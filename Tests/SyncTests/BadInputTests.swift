@@ -80,7 +80,8 @@ import Testing
         let found = await refusal { try await component.put("a.json", "{}", anna, change) }
         #expect(found == expected, "\(what)")
       }
-      #expect(try await component.list().assets.isEmpty)
+      let list = try await component.list()
+      #expect(list.assets.isEmpty)
       #expect(try fixture.contentFiles() == [])
       #expect(try fixture.uploadFiles() == [])
     }
@@ -129,7 +130,8 @@ import Testing
   @Test func tellsDuplicateNamesAndKeepsThem() async throws {
     try await Fixture().run { component in
       let text = "{\"a\":1,\"b\":{\"c\":1,\"c\":2}}"
-      #expect(try await component.put("a", text).duplicateNames == [])
+      let plain = try await component.put("a", text)
+      #expect(plain.duplicateNames == [])
       #expect(try await component.put("a", text) { $0.strict = true }.duplicateNames == ["/b/c"])
       #expect(try await component.text("a") == text)
     }

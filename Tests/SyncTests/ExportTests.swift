@@ -5,7 +5,7 @@ import CampanileRPC
 import CampanileService
 import CampanileStore
 import FoundationEssentials
-import Notifications
+import Synchronization
 import Testing
 
 @testable import Sync
@@ -118,7 +118,7 @@ import Testing
       let entry = try #require(try queue.due(countMax: 10).first)
       try await queue.add(["anna"], token: nil)
       try await queue.settle(entry)
-      #expect(try queue.due(countMax: 10).isEmpty)
+      #expect(try queue.due(countMax: 10).isEmpty == true)
       fixture.wait(1_000)
       let again = try #require(try queue.due(countMax: 10).first)
       try await queue.settle(again)

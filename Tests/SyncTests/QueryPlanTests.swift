@@ -15,7 +15,7 @@ import Testing
     (VersionRow.ofContentSQL, "versions_content "), (VersionRow.lastNumberSQL, "versions_number "),
     (VersionRow.replaceSQL, "sqlite_autoindex_versions_1"), (VersionRow.deleteSQL, "sqlite_autoindex_versions_1"),
     (VersionRow.surplusSQL, "versions_number "), (VersionRow.evictableSQL, "versions_history "),
-    (VersionRow.oldSQL, "versions_replaced "), (VersionRow.ofZoneSQL, "versions_"),
+    (VersionRow.oldSQL, "versions_replaced "), (VersionRow.ofZoneSQL, "versions "),
     (VersionRow.dropCurrentSQL, "sqlite_autoindex_assets_1"),
     (VersionRow.dropAllCurrentSQL, "sqlite_autoindex_assets_1"),
     (ContentTable.existsSQL, "sqlite_autoindex_contents_1"), (ContentTable.retainSQL, "sqlite_autoindex_contents_1"),

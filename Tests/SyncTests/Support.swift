@@ -197,3 +197,8 @@ extension SyncComponent {
     ).updates
   }
 }
+
+extension WatchZoneChangesResponse {
+  /// The revision that it tells, if it is one.
+  var told: ZoneRevision? { if case .revision(let revision) = event { revision } else { nil } }
+}

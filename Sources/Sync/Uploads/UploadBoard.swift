@@ -11,6 +11,8 @@ final class UploadBoard: Sendable {
   }
 
   private let state = Mutex(State())
+  /// Held while a file is opened and cut to what is sound: done by two at once, one would cut what the other has written.
+  private let opening = Mutex(())
 
   func knows(_ id: String) -> Bool { state.withLock { $0.writers[id] != nil } }
 
@@ -36,18 +38,15 @@ final class UploadBoard: Sendable {
   /// The open upload, from what an earlier process has left where this one has none. Blocks.
   @discardableResult
   func reopen(_ upload: StoredUpload, _ contents: ContentStore, _ limits: SyncLimits) throws -> OpenUpload {
-    if let open = state.withLock({ $0.writers[upload.id] }) { return open }
-    let path = contents.uploadPath(upload.id)
-    let check = ContentCheck(recordType: upload.recordType, isStrict: upload.isStrict, limits: limits)
-    let writer =
-      DiskFile.exists(path)
-      ? try ContentWriter.resume(path, packs: contents.packs, check: check)
-      : try ContentWriter.begin(path, packs: contents.packs, check: check)
-    let open = OpenUpload(writer)
-    // Two that came at the same time: the first one counts.
-    return state.withLock { state in
-      if let other = state.writers[upload.id] { return other }
-      state.writers[upload.id] = open
+    try opening.withLock { _ in
+      if let open = state.withLock({ $0.writers[upload.id] }) { return open }
+      let path = contents.uploadPath(upload.id)
+      let check = ContentCheck(recordType: upload.recordType, isStrict: upload.isStrict, limits: limits)
+      let open = OpenUpload(
+        DiskFile.exists(path)
+          ? try ContentWriter.resume(path, packs: contents.packs, check: check)
+          : try ContentWriter.begin(path, packs: contents.packs, check: check))
+      state.withLock { $0.writers[upload.id] = open }
       return open
     }
   }
