@@ -57,6 +57,15 @@ def median(measure, runs=3):
     return statistics.median(results)
 
 
+def by_turns(*measures, runs=5):
+    """The medians of measures that are compared: taken in turns, since the machine's speed drifts from minute to minute."""
+    results = [[] for _ in measures]
+    for _ in range(max(3, runs)):
+        for measure, column in zip(measures, results):
+            column.append(measure())
+    return [statistics.median(column) for column in results]
+
+
 def cpu_s(pid):
     fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) * TICK_S

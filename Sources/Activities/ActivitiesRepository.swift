@@ -44,7 +44,7 @@ protocol ActivitiesRepository: Sendable {
 
   /// Keeps a user's unread summary unless it is not newer than the known one, and shows it in their unread activities.
   /// Answers whether it was new, and in how many it is shown.
-  func put(_ summary: UnreadSummary, sequence: Int64, user: String) async throws -> (isNew: Bool, activities: Int)
+  func put(_ summary: UnreadSummary, sequence: Int64, user: String) async throws -> PutUnreadSummaryResponse
   /// Pushes an alert to the user's devices once. Answers the ids of the pushes; nil for a repeat.
   func send(_ alert: AlertDraft) async throws -> [String]?
 

@@ -55,12 +55,8 @@ public struct UnreadService: UnreadServiceProtocol {
     }
     if request.sequence <= 0 { violations.add("sequence", "must be above 0", .outOfRange) }
     try violations.check()
-    var response = PutUnreadSummaryResponse()
-    let (isNew, count) = try await repository.put(
+    return try await repository.put(
       request.summary ?? UnreadSummary(), sequence: request.sequence, user: request.userId)
-    response.accepted = isNew
-    response.activityCount = Int32(clamping: count)
-    return response
   }
 
   public func sendAlert(_ request: SendAlertRequest, context: CallContext) async throws -> SendAlertResponse {

@@ -2,6 +2,7 @@ import CampanileAPI
 import CampanileCodec
 import CampanileRPC
 import CampanileService
+import CampanileStore
 import Testing
 
 @testable import Activities

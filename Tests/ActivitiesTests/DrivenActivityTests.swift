@@ -190,7 +190,8 @@ import Testing
     #expect(shown.contains("n-third") && shown.contains("n-second") && !shown.contains("n-first"))
     #expect(shown.contains(#""unreadCount":3"#))
     // An older one never overwrites it, nor does a repeat.
-    #expect(try await !Self.put(component, Self.summary(0, []), 11).accepted)
+    let refused = try await Self.put(component, Self.summary(0, []), 11)
+    #expect(!refused.accepted && refused.knownSequence == 12)
     #expect(try await !Self.put(component, Self.summary(0, []), 12).accepted)
     #expect(try await component.get("u", user("anna")).contentState?.json == shown)
     #expect(try component.queued().count == 1)

@@ -15,6 +15,7 @@ final class RecordingPusher: DevicePushing {
     var summaries: [PutUnreadSummaryRequest] = []
     var failures: [RPCError] = []
     var devices = 1
+    var knownSequence: Int64 = 0
   }
 
   let state = Mutex(State())
@@ -27,8 +28,12 @@ final class RecordingPusher: DevicePushing {
   func put(_ summary: PutUnreadSummaryRequest) async throws -> PutUnreadSummaryResponse {
     try state.withLock { state in
       if !state.failures.isEmpty { throw state.failures.removeFirst() }
-      state.summaries.append(summary)
-      return PutUnreadSummaryResponse()
+      var response = PutUnreadSummaryResponse()
+      response.knownSequence = max(state.knownSequence, summary.sequence)
+      response.accepted = summary.sequence > state.knownSequence
+      if response.accepted { state.summaries.append(summary) }
+      state.knownSequence = response.knownSequence
+      return response
     }
   }
 
@@ -153,6 +158,39 @@ final class RecordingPusher: DevicePushing {
     let told = try await outcomes(refused.id, component) + outcomes(next.id, component)
     #expect(told.contains("\(DeliveryOutcome.rejected) PAYLOAD_TOO_LARGE"))
     #expect(pusher.alerts.count == 2)
+    await component.close()
+  }
+
+  @Test func whatReachedNobodyIsToldOfABatchThatFailed() async throws {
+    let fixture = try Fixture()
+    let pusher = RecordingPusher()
+    pusher.state.withLock { $0.devices = 0 }
+    let component = try await open(fixture, pusher)
+    let box = try await component.service.makeBucket("b", anna)
+    var ids: [String] = []
+    for index in 0..<4 { ids.append(try await component.service.make("n\(index)", in: box.id, anna).id) }
+    fixture.nowMs.add(1_000, ordering: .relaxed)
+    pusher.fail(Self.away)
+    await #expect(throws: RPCError.self) { try await component.alerts?.step() }
+    try await drain(component)
+    for id in ids { #expect(try await outcomes(id, component).last == "\(DeliveryOutcome.noToken) ") }
+    #expect(pusher.alerts.count == 4)
+    await component.close()
+  }
+
+  @Test func theSummaryOfARestoredStoreIsTaken() async throws {
+    let fixture = try Fixture()
+    let pusher = RecordingPusher()
+    let component = try await open(fixture, pusher)
+    let summaries = try #require(component.summaries)
+    let box = try await component.service.makeBucket("b", anna)
+    pusher.state.withLock { $0.knownSequence = 1_000 }
+    for count in 1...2 {
+      _ = try await component.service.make("n\(count)", in: box.id, anna)
+      while try await summaries.deliverDue().delivered > 0 {}
+      #expect(pusher.summaries.last?.summary?.unreadCount == Int32(count))
+      #expect(pusher.summaries.last?.sequence == Int64(1_000 + count))
+    }
     await component.close()
   }
 

@@ -55,6 +55,10 @@ PYTHON
   "$python" -m pip install --quiet --disable-pip-version-check "${missing[@]}"
 }
 
+# release_build [OPTIONS…]: builds the suite in .build-release as it is deployed (docs/decisions/0010).
+release_flags=(-c release -Xswiftc -enforce-exclusivity=unchecked)
+release_build() { (cd "$root" && swift build "${release_flags[@]}" --scratch-path .build-release "$@"); }
+
 # need_swift: what the package builds with.
 need_swift() {
   command -v swift >/dev/null || fail "needs Swift 6.2 or newer in PATH: https://www.swift.org/install"

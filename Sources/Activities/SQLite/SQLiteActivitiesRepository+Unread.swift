@@ -19,13 +19,18 @@ extension SQLiteActivitiesRepository {
     """
   static let alertSource = "alert"
 
-  func put(_ summary: UnreadSummary, sequence: Int64, user: String) async throws -> (isNew: Bool, activities: Int) {
+  func put(_ summary: UnreadSummary, sequence: Int64, user: String) async throws -> PutUnreadSummaryResponse {
     let payload = summary.jsonUTF8Bytes()
     return try await write { transaction in
       let nowMs = clockMs()
+      var response = PutUnreadSummaryResponse()
       let changed = try transaction.execute(
         Self.putSummarySQL, [.text(user), .integer(sequence), .integer(nowMs), .blob(payload)])
-      guard changed > 0 else { return (false, 0) }
+      guard changed > 0 else {
+        response.knownSequence =
+          try transaction.queryOne(Self.summarySQL, [.text(user)]) { try $0.integer(0) } ?? sequence
+        return response
+      }
       let shown = try transaction.query(
         Self.unreadSQL, [.text(user), .integer(ActivityDriver.Kind.unread.rawValue)], ActivityRow.activity)
       for activity in shown {
@@ -35,7 +40,10 @@ extension SQLiteActivitiesRepository {
         let change = ActivityChange(contentState: ProtoStruct(verified: content), driver: .unread(state))
         _ = try apply(change, to: activity, transaction)
       }
-      return (true, shown.count)
+      response.accepted = true
+      response.knownSequence = sequence
+      response.activityCount = Int32(clamping: shown.count)
+      return response
     }
   }
 

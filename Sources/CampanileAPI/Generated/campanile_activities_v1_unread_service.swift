@@ -274,6 +274,9 @@ public struct PutUnreadSummaryResponse: ProtoMessage {
   public var accepted: Bool = false
   /// Activities that show it.
   public var activityCount: Int32 = 0
+  /// That of the summary which is kept now. When it is higher than the caller's last change, the caller's store was restored
+  /// from a backup: a summary with a number above it is taken.
+  public var knownSequence: Int64 = 0
 
   public init() {}
 
@@ -290,6 +293,10 @@ public struct PutUnreadSummaryResponse: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.activityCount = try reader.int32()
+      case 2:
+        try reader.accept(2, &seen0)
+        if try reader.null() { break }
+        self.knownSequence = try reader.int64()
       default: try reader.unknownField()
       }
       more = try reader.nextMember()
@@ -302,8 +309,10 @@ public struct PutUnreadSummaryResponse: ProtoMessage {
       if name.matches("accepted") { return 0 }
     case 13:
       if name.matches("activityCount") { return 1 }
+      if name.matches("knownSequence") { return 2 }
     case 14:
       if name.matches("activity_count") { return 1 }
+      if name.matches("known_sequence") { return 2 }
     default: break
     }
     return -1
@@ -318,6 +327,10 @@ public struct PutUnreadSummaryResponse: ProtoMessage {
     if self.activityCount != 0 {
       writer.name(",\"activityCount\":")
       writer.int32(self.activityCount)
+    }
+    if self.knownSequence != 0 {
+      writer.name(",\"knownSequence\":")
+      writer.int64(self.knownSequence)
     }
     writer.endObject(object)
   }

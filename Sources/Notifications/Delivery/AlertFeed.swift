@@ -65,27 +65,35 @@ struct AlertFeed: Sendable {
 
   private func send(_ requests: [SendAlertRequest]) async throws {
     var records: [NotificationDelivery] = []
-    try await withThrowingTaskGroup(of: NotificationDelivery?.self) { group in
+    var failure: (any Error)?
+    await withTaskGroup(of: Result<NotificationDelivery?, any Error>.self) { group in
       var next = requests.makeIterator()
       for _ in 0..<Self.inFlightMax {
         guard let request = next.next() else { break }
-        group.addTask { try await send(request) }
+        group.addTask { await send(request) }
       }
-      while let record = try await group.next() {
-        if let record { records.append(record) }
-        if let request = next.next() { group.addTask { try await send(request) } }
+      while let result = await group.next() {
+        switch result {
+        case .success(let record): if let record { records.append(record) }
+        case .failure(let error): failure = failure ?? error
+        }
+        if failure == nil, let request = next.next() { group.addTask { await send(request) } }
       }
     }
+    // Also of a batch that will be sent again: a repeat does not say any more that it reached nobody.
     if !records.isEmpty { _ = try await repository.record(records) }
+    if let failure { throw failure }
   }
 
   /// A record for the ledger when no device is reached; what becomes of a push is told by the pushing service.
-  private func send(_ request: SendAlertRequest) async throws -> NotificationDelivery? {
+  private func send(_ request: SendAlertRequest) async -> Result<NotificationDelivery?, any Error> {
     do {
       let response = try await pusher.send(request)
-      return response.apnsIds.isEmpty && !response.repeatedAlert ? record(request, .noToken, "") : nil
+      return .success(response.apnsIds.isEmpty && !response.repeatedAlert ? record(request, .noToken, "") : nil)
     } catch let refusal as RPCError where refusal.code == .invalidArgument {
-      return record(request, .rejected, refusal.reason)
+      return .success(record(request, .rejected, refusal.reason))
+    } catch {
+      return .failure(error)
     }
   }
 

@@ -46,6 +46,10 @@ struct SummaryRelay: Sendable {
     request.sequence = try repository.lastChange()
     request.summary = try repository.unreadSummary(user: user)
     do {
+      let response = try await pusher.put(request)
+      // More is known of there than has happened here: this store was restored from a backup, and is right all the same.
+      guard !response.accepted, response.knownSequence > request.sequence else { return .delivered }
+      request.sequence = response.knownSequence + 1
       _ = try await pusher.put(request)
       return .delivered
     } catch let refusal as RPCError where refusal.code == .invalidArgument {
