@@ -134,8 +134,15 @@ import Testing
       #expect(
         try await component.meetings.getMeeting(.with { $0.meetingId = meeting.id }, context: admin).meeting?.discussion
           == meeting.discussion)
-      let empty = try await component.makeMeeting(atMs: fixture.now)
+      // To undo that takes it away again, with what came back; what was recorded since stays in the way.
+      _ = try await undo(component, 9)
+      #expect(try await component.figures(anna) == AttendanceStatistics())
       _ = try await undo(component, 10)
+      try await component.record(anna, meeting, .absent)
+      #expect(await refusal { try await undo(component, 11) } == "FAILED_PRECONDITION MEETING_HAS_ATTENDANCE")
+      #expect(try await component.figures(anna).absentCount == 1)
+      let empty = try await component.makeMeeting(atMs: fixture.now)
+      _ = try await undo(component, 13)
       #expect(
         await refusal { try await component.meetings.getMeeting(.with { $0.meetingId = empty.id }, context: admin) }
           == "NOT_FOUND MEETING_NOT_FOUND")

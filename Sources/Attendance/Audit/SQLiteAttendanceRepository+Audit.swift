@@ -102,12 +102,12 @@ struct Undo {
       let restored = try ledger.rewrite(before, from: current, calendar)
       return try log(old: .of(current), new: .of(restored))
     }
-    let key: [SQLValue] = [.integer(after.number)]
-    guard try ledger.transaction.queryOne(AttendanceRow.hasSQL, key, { try $0.integer(0) }) == nil else {
-      throw RPCError.refused("sequence", "the meeting has attendance by now", .meetingHasAttendance)
+    // A meeting that was brought back goes with what came back with it.
+    let removed = try ledger.delete(current)
+    guard removed == entry.newState?.attendances.sorted(by: Self.isBefore) ?? [] else {
+      throw RPCError.refused("sequence", "the meeting has other attendance by now", .meetingHasAttendance)
     }
-    _ = try ledger.delete(current)
-    return try log(old: .of(current), new: nil)
+    return try log(old: .of(current, removed), new: nil)
   }
 
   /// Brings a deleted meeting back, under its number and with what was recorded.
@@ -166,6 +166,11 @@ struct Undo {
 
   private func initiationDay(_ member: Int64) throws -> Int64? {
     Days.parse(try ledger.member(member, field: "sequence").initiationDate)
+  }
+
+  /// In the order in which a meeting's records are read.
+  private static func isBefore(_ one: Attendance, _ other: Attendance) -> Bool {
+    Numbers.member(one.memberId) ?? 0 < Numbers.member(other.memberId) ?? 0
   }
 
   private static func numbers(_ attendance: Attendance) -> (meeting: Int64, member: Int64)? {

@@ -98,10 +98,12 @@ extension Ledger {
   }
 
   /// What is recorded of a member at a completed meeting has changed.
-  func mark(_ member: Int64, initiationDay: Int64?, _ status: AttendanceStatus?, at state: MeetingState) throws {
+  func mark(
+    _ member: Int64, initiationDay: Int64?, _ status: AttendanceStatus?, at state: MeetingState, known: Marks? = nil
+  ) throws {
     guard let ordinal = state.ordinal else { return }
     let key: [SQLValue] = [.integer(member), .integer(state.year)]
-    let found = try transaction.queryOne(MarkTable.oneSQL, key) { Marks(bytes: try $0.bytes(0)) }
+    let found = try known ?? transaction.queryOne(MarkTable.oneSQL, key) { Marks(bytes: try $0.bytes(0)) }
     guard var marks = found, marks.set(Mark(status, day: state.day, initiationDay: initiationDay), at: ordinal) else {
       throw MarkTable.damaged
     }
