@@ -32,8 +32,17 @@ enum ContainerSchema {
 
   struct Field: Sendable {
     let name: String
+    /// The name in UTF-8.
+    let bytes: [UInt8]
     let shape: Shape
     let isRequired: Bool
+
+    init(name: String, shape: Shape, isRequired: Bool) {
+      self.name = name
+      self.bytes = Array(name.utf8)
+      self.shape = shape
+      self.isRequired = isRequired
+    }
   }
 
   static let attachment = 0
@@ -84,6 +93,6 @@ enum ContainerSchema {
 
   /// The index of the field with this name.
   static func index(of name: [UInt8], in object: Int) -> Int? {
-    fields[object].firstIndex { $0.name.utf8.elementsEqual(name) }
+    fields[object].firstIndex { $0.bytes == name }
   }
 }

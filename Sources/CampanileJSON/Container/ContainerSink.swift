@@ -35,6 +35,8 @@ struct ContainerSink: TokenSink {
   var unescaper = Unescaper()
   /// What the string being read must be.
   private var shape = ContainerSchema.Shape.any
+  /// Whether the string's text is looked at.
+  private var keepsText = false
   private var startOffset: Int64 = 0
 
   init(container: Container, recordsMax: Int) {
@@ -96,22 +98,25 @@ struct ContainerSink: TokenSink {
   }
 
   mutating func beginString(isName: Bool, at offset: Int64) {
-    if failure != nil || unknownDepth > 0 { return shape = .any }
+    if failure != nil || unknownDepth > 0 { return keepsText = false }
     startOffset = offset
     shape = isName ? .string : begin()
+    keepsText = isName
+    switch shape {
+    case .any, .string: break
+    case .id, .date: keepsText = true
+    default: return fail(shape, "a string", offset)
+    }
+    guard keepsText else { return }
     text.reset()
     hash.reset()
     unescaper.reset()
-    switch shape {
-    case .any, .string, .id, .date: break
-    default: fail(shape, "a string", offset)
-    }
   }
 
   mutating func stringBytes(_ bytes: UnsafeRawBufferPointer) {
-    if failure != nil || unknownDepth > 0 { return }
+    if failure != nil || unknownDepth > 0 || !keepsText { return }
     text.append(bytes)
-    if shape == .id { unescaper.feed(bytes) { hash.combine($0) } }
+    if case .id = shape { unescaper.feed(bytes) { hash.combine($0) } }
   }
 
   mutating func endString(isName: Bool) {
@@ -214,6 +219,7 @@ extension ContainerSink {
     writer.write(syncTimestamp)
     writer.write(id)
     writer.write(shapeInString)
+    writer.write(keepsText)
     writer.write(UInt64(bitPattern: startOffset))
     writer.write(Array(ids))
     writer.write(failure != nil)
@@ -249,6 +255,7 @@ extension ContainerSink {
     syncTimestamp = try reader.string(atMost: Self.textBytesMax)
     id = try reader.uint64()
     shape = [.string, .id, .date][try reader.int(in: 0...2)]
+    keepsText = try reader.bool()
     startOffset = Int64(try reader.int(in: 0...Int.max))
     ids = Set(try reader.uint64s(atMost: recordsMax))
     if try reader.bool() { throw JSONStateError() }
