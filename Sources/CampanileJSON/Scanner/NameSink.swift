@@ -58,7 +58,7 @@ struct NameSink: TokenSink {
     unescaper.reset()
   }
 
-  mutating func stringBytes(_ bytes: UnsafeRawBufferPointer) {
+  mutating func stringBytes(isName: Bool, _ bytes: UnsafeRawBufferPointer) {
     if !isName { return }
     text.append(bytes)
     unescaper.feed(bytes) { hash.combine($0) }
