@@ -25,7 +25,12 @@ public struct JSONValidator: Sendable {
   /// - Throws: at the first byte that cannot be there. The validator then answers every call with the same error.
   public mutating func update(_ bytes: UnsafeRawBufferPointer) throws(JSONSyntaxError) {
     try plain?.update(bytes)
-    try named?.update(bytes)
+    do throws(JSONSyntaxError) {
+      try named?.update(bytes)
+    } catch {
+      // What the sink found lies before what the scanner found further on in the same block.
+      throw named?.sink.failure ?? error
+    }
     if let failure = named?.sink.failure { throw failure }
   }
 

@@ -49,6 +49,12 @@ import Testing
     let error = try #require(try validate(object(11), limits: limits).error)
     #expect(error.code == .namesExceeded)
     #expect(error.byteOffset == Int64(object(10).utf8.count))
+    // Whatever is wrong behind it, in any chunks.
+    let broken = Array((object(11) + "}}" + String(repeating: " ", count: 64)).utf8)
+    for chunk in [1, 7, 64, 200] {
+      let chunks = [Int](repeating: chunk, count: broken.count)
+      #expect(try validate(broken, chunks: chunks, limits: limits).error == error)
+    }
     // Closed objects do not count.
     #expect(try validate("[" + (0..<50).map { _ in object(10) }.joined(separator: ",") + "]", limits: limits).isValid)
     #expect(try validate("{\"a\":" + object(10) + "}", limits: limits).error?.code == .namesExceeded)

@@ -4,38 +4,46 @@ struct ContainerSink: TokenSink {
 
   /// An open array or object that the schema knows.
   struct Level: Sendable, Hashable {
-    /// The object of the schema that it is, or whose elements the array has.
+    /// The object of the schema that it is, or that its elements are.
     var object: Int
     var isArray: Bool
     /// Which fields are there, bit by bit.
     var seen: UInt64 = 0
-    /// The field whose value comes next or is being read; nil for a name that the schema does not have.
-    var field: Int?
+    /// The field whose value comes next or is being read; -1 for a name that the schema does not have.
+    var field = -1
     /// The elements that have started.
     var count = 0
   }
 
-  /// Longer names and dates are none that the schema knows.
-  private static let textBytesMax = 64
+  /// Longer texts are no date.
+  static let dateBytesMax = 40
 
   let container: Container
   let recordsMax: Int
-  var levels: [Level] = []
+  let table = ContainerSchema.table
+  /// What is around the innermost one, the outermost first. The first is no level, but what the text is in.
+  var outer: [Level] = []
+  /// The innermost open array or object that the schema knows. None is open while `outer` is empty.
+  var inner = Level(object: 0, isArray: true)
   /// How many arrays and objects are open that the schema does not know.
   var unknownDepth = 0
   var recordCount = 0
   var syncTimestamp = ""
   private(set) var failure: ContainerError?
-  /// The hashes of the records' ids.
+  /// The hashes of the records' ids. Two of 250,000 ids have the same once in 10^9 texts, and not by intent.
   var ids: Set<UInt64> = []
   /// The id of the record being read.
   var id: UInt64 = 0
   var hash = NameHash()
-  var text = BoundedText(limit: ContainerSink.textBytesMax)
   var unescaper = Unescaper()
-  /// What the string being read must be.
-  private var shape = ContainerSchema.Shape.any
-  private var startOffset: Int64 = 0
+  /// The name being read.
+  var name = ShortName()
+  /// The date being read.
+  var date = BoundedText(limit: ContainerSink.dateBytesMax)
+  /// What the string being read must be, and how many bytes of it have come.
+  var kind = ContainerSchema.Kind.any
+  var sizeBytes = 0
+  var startOffset: Int64 = 0
 
   init(container: Container, recordsMax: Int) {
     self.container = container
@@ -44,37 +52,41 @@ struct ContainerSink: TokenSink {
 
   var isFinished: Bool { failure != nil }
 
+  /// Whether the schema says nothing about what comes.
+  private var isFree: Bool { unknownDepth > 0 || failure != nil }
+
   mutating func open(isObject: Bool, at offset: Int64) {
-    if failure != nil { return }
-    if unknownDepth > 0 {
+    if isFree {
       unknownDepth += 1
       return
     }
-    switch begin() {
-    case .object(let object) where isObject: levels.append(Level(object: object, isArray: false))
-    case .array(let object) where !isObject: levels.append(Level(object: object, isArray: true))
+    let shape = begin()
+    switch shape.kind {
+    case .object where isObject, .array where !isObject:
+      outer.append(inner)
+      inner = Level(object: shape.object, isArray: !isObject)
     case .any: unknownDepth = 1
-    case let wanted: fail(wanted, isObject ? "an object" : "an array", offset)
+    default: fail(shape.kind, isObject ? "an object" : "an array", offset)
     }
   }
 
   mutating func close(isObject: Bool, at offset: Int64) {
-    if failure != nil { return }
-    if unknownDepth > 0 {
+    if isFree {
       unknownDepth -= 1
       return
     }
-    guard let level = levels.last else { return }
-    if !level.isArray { checkMembers(level, offset) }
-    if failure == nil { levels.removeLast() }
+    if !inner.isArray { checkMembers(offset) }
+    guard failure == nil, let level = outer.popLast() else { return }
+    inner = level
   }
 
-  private mutating func checkMembers(_ level: Level, _ offset: Int64) {
-    for (index, field) in ContainerSchema.fields[level.object].enumerated()
-    where field.isRequired && level.seen & (1 << UInt64(index)) == 0 {
-      return fail(.missingMember, levelPath + "/" + field.name, "the member is required", offset)
+  private mutating func checkMembers(_ offset: Int64) {
+    let missing = table.required(inner.object) & ~inner.seen
+    if missing != 0 {
+      let name = table.name(missing.trailingZeroBitCount, of: inner.object)
+      return fail(.missingMember, levelPath + "/" + name, "the member is required", offset)
     }
-    guard ContainerSchema.isRecord(level.object) else { return }
+    guard ContainerSchema.isRecord(inner.object) else { return }
     recordCount += 1
     if recordCount > recordsMax {
       fail(.recordsExceeded, levelPath, "more than \(recordsMax) records", offset)
@@ -84,64 +96,74 @@ struct ContainerSink: TokenSink {
   }
 
   /// The shape of the value that starts. Counts it.
+  @inline(__always)
   private mutating func begin() -> ContainerSchema.Shape {
-    guard let top = levels.indices.last else { return .object(ContainerSchema.root(container)) }
-    if levels[top].isArray {
-      levels[top].count += 1
-      return .object(levels[top].object)
+    if outer.isEmpty { return .init(kind: .object, object: ContainerSchema.root(container)) }
+    if inner.isArray {
+      inner.count &+= 1
+      return .init(kind: .object, object: inner.object)
     }
-    guard let field = levels[top].field else { return .any }
-    levels[top].seen |= 1 << UInt64(field)
-    return ContainerSchema.fields[levels[top].object][field].shape
+    if inner.field < 0 { return .init(kind: .any) }
+    inner.seen |= 1 &<< UInt64(inner.field)
+    return table.shape(inner.field, of: inner.object)
   }
 
   mutating func beginString(isName: Bool, at offset: Int64) {
-    if failure != nil || unknownDepth > 0 { return shape = .any }
+    kind = .any
+    if isFree { return }
+    if isName {
+      name = ShortName()
+      unescaper.reset()
+      return
+    }
+    kind = begin().kind
+    sizeBytes = 0
     startOffset = offset
-    shape = isName ? .string : begin()
-    text.reset()
-    hash.reset()
-    unescaper.reset()
-    switch shape {
-    case .any, .string, .id, .date: break
-    default: fail(shape, "a string", offset)
+    switch kind {
+    case .any, .string: break
+    case .id:
+      hash.reset()
+      unescaper.reset()
+    case .date: date.reset()
+    default: fail(kind, "a string", offset)
     }
   }
 
-  mutating func stringBytes(_ bytes: UnsafeRawBufferPointer) {
-    if failure != nil || unknownDepth > 0 { return }
-    text.append(bytes)
-    if shape == .id { unescaper.feed(bytes) { hash.combine($0) } }
+  mutating func stringBytes(isName: Bool, _ bytes: UnsafeRawBufferPointer) {
+    if isFree { return }
+    if isName { return unescaper.feed(bytes) { name.append($0) } }
+    sizeBytes &+= bytes.count
+    if kind == .date {
+      date.append(bytes)
+    } else if kind == .id {
+      unescaper.feed(bytes) { hash.combine($0) }
+    }
   }
 
   mutating func endString(isName: Bool) {
-    if failure != nil || unknownDepth > 0 { return }
-    if isName { return endName() }
-    switch shape {
-    case .id:
-      if text.bytes.isEmpty { return fail(.invalidFormat, currentPath, "an id is not empty", startOffset) }
+    if isFree { return }
+    if isName {
+      unescaper.finish { name.append($0) }
+      inner.field = table.index(of: name, in: inner.object) ?? -1
+    } else if kind == .id {
+      if sizeBytes == 0 {
+        return fail(.invalidFormat, currentPath, "an id is not empty", startOffset)
+      }
       unescaper.finish { hash.combine($0) }
       id = hash.value
-    case .date:
-      let isDate = !text.isCut && RecordTime(text.bytes) != nil
-      if !isDate {
-        return fail(.invalidFormat, currentPath, "a date and time like 2025-11-08T10:00:00Z is required", startOffset)
+    } else if kind == .date {
+      guard !date.isCut, RecordTime(date.bytes) != nil else {
+        return fail(
+          .invalidFormat, currentPath, "a date and time like 2025-11-08T10:00:00Z is required",
+          startOffset)
       }
-      if levels.count == 1 { syncTimestamp = String(decoding: text.bytes, as: UTF8.self) }
-    default: break
+      if outer.count == 1 { syncTimestamp = date.string }
     }
   }
 
-  private mutating func endName() {
-    guard let top = levels.indices.last else { return }
-    var name = text.bytes
-    if name.contains(UInt8(ascii: "\\")) { name = JSONString(raw: text.string, isEscaped: true).bytes }
-    levels[top].field = text.isCut ? nil : ContainerSchema.index(of: name, in: levels[top].object)
-  }
-
   mutating func beginScalar(_ first: UInt8, at offset: Int64) {
-    if failure != nil || unknownDepth > 0 { return }
-    let wanted = begin()
+    if isFree { return }
+    let wanted = begin().kind
     if wanted == .any { return }
     switch first {
     case UInt8(ascii: "t"), UInt8(ascii: "f"): if wanted != .bool { fail(wanted, "a bool", offset) }
@@ -155,11 +177,11 @@ struct ContainerSink: TokenSink {
 
   /// Whether the value being read may be null.
   private var isOptional: Bool {
-    guard let top = levels.last, !top.isArray, let field = top.field else { return false }
-    return !ContainerSchema.fields[top.object][field].isRequired
+    !outer.isEmpty && !inner.isArray && inner.field >= 0
+      && !table.isRequired(inner.field, of: inner.object)
   }
 
-  private mutating func fail(_ wanted: ContainerSchema.Shape, _ found: String, _ offset: Int64) {
+  private mutating func fail(_ wanted: ContainerSchema.Kind, _ found: String, _ offset: Int64) {
     let name =
       switch wanted {
       case .any: "any value"
@@ -171,86 +193,22 @@ struct ContainerSink: TokenSink {
     fail(.wrongType, currentPath, "\(name) is required, \(found) is there", offset)
   }
 
-  private mutating func fail(_ code: ContainerError.Code, _ path: String, _ reason: String, _ offset: Int64) {
+  private mutating func fail(
+    _ code: ContainerError.Code, _ path: String, _ reason: String, _ offset: Int64
+  ) {
     failure = ContainerError(code, path: path, byteOffset: offset, reason: reason)
   }
 
   /// The innermost open array or object that the schema knows.
-  private var levelPath: String { path(levels.dropLast()) }
+  private var levelPath: String { path(outer.dropFirst()) }
 
   /// The value being read, as far as the schema knows it.
-  var currentPath: String { path(levels[...]) }
+  var currentPath: String { outer.isEmpty ? "" : levelPath + token(inner) }
 
-  private func path(_ levels: ArraySlice<Level>) -> String {
-    var result = ""
-    for level in levels {
-      if level.isArray {
-        if level.count > 0 { result += "/\(level.count - 1)" }
-      } else if let field = level.field {
-        result += "/" + ContainerSchema.fields[level.object][field].name
-      }
-    }
-    return result
-  }
-}
+  private func path(_ levels: ArraySlice<Level>) -> String { levels.reduce("") { $0 + token($1) } }
 
-extension ContainerSink {
-  func save(to writer: inout StateWriter) {
-    writer.write(UInt64(container == .buckets ? 0 : 1))
-    writer.write(recordsMax)
-    hash.save(to: &writer)
-    text.save(to: &writer)
-    unescaper.save(to: &writer)
-    writer.write(levels.count)
-    for level in levels {
-      writer.write(level.object)
-      writer.write(level.isArray)
-      writer.write(level.seen)
-      writer.write((level.field ?? -1) + 1)
-      writer.write(level.count)
-    }
-    writer.write(unknownDepth)
-    writer.write(recordCount)
-    writer.write(syncTimestamp)
-    writer.write(id)
-    writer.write(shapeInString)
-    writer.write(UInt64(bitPattern: startOffset))
-    writer.write(Array(ids))
-    writer.write(failure != nil)
-  }
-
-  /// What the string being read must be, as a number: names and plain strings are alike.
-  private var shapeInString: Int {
-    switch shape {
-    case .id: 1
-    case .date: 2
-    default: 0
-    }
-  }
-
-  init(from reader: inout StateReader, depth: Int) throws(JSONStateError) {
-    let container: Container = try reader.int(in: 0...1) == 0 ? .buckets : .notifications
-    self.init(container: container, recordsMax: try reader.int(in: 0...Int.max))
-    hash = try NameHash(from: &reader)
-    text = try BoundedText(from: &reader, limit: Self.textBytesMax)
-    unescaper = try Unescaper(from: &reader)
-    for _ in 0..<(try reader.int(in: 0...depth)) {
-      let object = try reader.int(in: 0...(ContainerSchema.fields.count - 1))
-      var level = Level(object: object, isArray: try reader.bool())
-      level.seen = try reader.uint64()
-      level.field = try reader.int(in: 0...ContainerSchema.fields[object].count) - 1
-      if level.field == -1 { level.field = nil }
-      level.count = try reader.int(in: 0...Int.max / 2)
-      levels.append(level)
-    }
-    unknownDepth = try reader.int(in: 0...depth)
-    guard levels.count + unknownDepth == depth else { throw JSONStateError() }
-    recordCount = try reader.int(in: 0...recordsMax)
-    syncTimestamp = try reader.string(atMost: Self.textBytesMax)
-    id = try reader.uint64()
-    shape = [.string, .id, .date][try reader.int(in: 0...2)]
-    startOffset = Int64(try reader.int(in: 0...Int.max))
-    ids = Set(try reader.uint64s(atMost: recordsMax))
-    if try reader.bool() { throw JSONStateError() }
+  private func token(_ level: Level) -> String {
+    if level.isArray { return level.count > 0 ? "/\(level.count - 1)" : "" }
+    return level.field >= 0 ? "/" + table.name(level.field, of: level.object) : ""
   }
 }

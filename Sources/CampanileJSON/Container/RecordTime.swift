@@ -7,16 +7,14 @@ struct RecordTime: Sendable, Hashable, Comparable {
 
   /// Nil for other texts.
   init?(_ text: [UInt8]) {
-    guard text.count <= 64 else { return nil }
-    let quoted = [UInt8(ascii: "\"")] + text + [UInt8(ascii: "\"")]
-    guard let time = try? quoted.withUnsafeBytes({ try ProtoTimestamp(jsonUTF8: $0) }) else { return nil }
+    guard let time = text.withUnsafeBufferPointer({ ProtoTimestamp.parse($0) }) else { return nil }
     seconds = time.seconds
     nanos = time.nanos
   }
 
   init?(_ value: JSONValue?) {
     guard case .string(let string)? = value else { return nil }
-    self.init(Array(string.raw.utf8))
+    self.init(string.bytes)
   }
 
   static func < (left: RecordTime, right: RecordTime) -> Bool {

@@ -56,7 +56,7 @@ struct BlockMasks {
   /// The highest bits of eight bytes, gathered by one multiplication: bit 8 i + 7 is moved to 56 + i, without carries.
   @inline(__always)
   static func gather(_ bytes: UInt64) -> UInt64 {
-    ((bytes & 0x8080_8080_8080_8080) &>> 7) &* 0x0102_0408_1020_4080 &>> 56
+    (((bytes & 0x8080_8080_8080_8080) &>> 7) &* 0x0102_0408_1020_4080) &>> 56
   }
 
   /// Every bit is the parity of the bits up to it: between an odd and an even quote it is 1.

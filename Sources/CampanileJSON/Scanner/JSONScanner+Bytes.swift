@@ -41,7 +41,7 @@ extension JSONScanner {
 
   @inline(__always)
   mutating func deliver(_ bytes: UnsafeRawBufferPointer) {
-    if Sink.wantsContent { sink.stringBytes(bytes) }
+    if Sink.wantsContent { sink.stringBytes(isName: state.inName, bytes) }
   }
 
   /// Reads one byte. False if it ends a number and is to be read again as what follows it.

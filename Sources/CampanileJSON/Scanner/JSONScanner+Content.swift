@@ -4,7 +4,7 @@ extension JSONScanner {
   @inline(__always)
   mutating func continueString(_ block: UnsafeRawPointer, _ length: Int, _ closing: UInt64) {
     let end = closing == 0 ? length : closing.trailingZeroBitCount
-    if end > 0 { sink.stringBytes(UnsafeRawBufferPointer(start: block, count: end)) }
+    if end > 0 { sink.stringBytes(isName: state.inName, UnsafeRawBufferPointer(start: block, count: end)) }
     if closing != 0 { sink.endString(isName: state.inName) }
   }
 
@@ -19,7 +19,9 @@ extension JSONScanner {
     let behind = (closing &>> UInt64(index)) &>> 1
     let start = index &+ 1
     let end = behind == 0 ? length : start &+ behind.trailingZeroBitCount
-    if end > start { sink.stringBytes(UnsafeRawBufferPointer(start: block + start, count: end &- start)) }
+    if end > start {
+      sink.stringBytes(isName: isName, UnsafeRawBufferPointer(start: block + start, count: end &- start))
+    }
     if behind != 0 { sink.endString(isName: isName) }
   }
 

@@ -14,14 +14,16 @@ struct NameSink: TokenSink {
     /// The current member's name, cut.
     var name: [UInt8] = []
     /// The hashes of the names so far.
-    var names: Set<UInt64> = []
+    var names = NameSet()
   }
 
   static let nameBytesMax = 64
 
   private let namesMax: Int
   private let duplicatesMax: Int
-  private(set) var levels: [Level] = []
+  /// The open ones, and behind them what closed ones have left for others to use.
+  private var levels: [Level] = []
+  private var depth = 0
   private(set) var nameCount = 0
   private(set) var duplicates: [JSONSummary.Duplicate] = []
   private(set) var duplicateCount = 0
@@ -42,11 +44,20 @@ struct NameSink: TokenSink {
 
   mutating func open(isObject: Bool, at offset: Int64) {
     beginValue()
-    levels.append(Level(isObject: isObject))
+    if depth == levels.count {
+      levels.append(Level(isObject: isObject))
+    } else {
+      levels[depth].isObject = isObject
+      levels[depth].index = 0
+    }
+    depth += 1
   }
 
   mutating func close(isObject: Bool, at offset: Int64) {
-    if let level = levels.popLast() { nameCount -= level.names.count }
+    guard depth > 0 else { return }
+    depth -= 1
+    nameCount -= levels[depth].names.count
+    levels[depth].names.removeAll()
   }
 
   mutating func beginString(isName: Bool, at offset: Int64) {
@@ -58,18 +69,18 @@ struct NameSink: TokenSink {
     unescaper.reset()
   }
 
-  mutating func stringBytes(_ bytes: UnsafeRawBufferPointer) {
+  mutating func stringBytes(isName: Bool, _ bytes: UnsafeRawBufferPointer) {
     if !isName { return }
     text.append(bytes)
     unescaper.feed(bytes) { hash.combine($0) }
   }
 
   mutating func endString(isName: Bool) {
-    guard isName, failure == nil, !levels.isEmpty else { return }
+    guard isName, failure == nil, depth > 0 else { return }
     unescaper.finish { hash.combine($0) }
-    let top = levels.count - 1
+    let top = depth - 1
     levels[top].name = text.isCut ? text.bytes + "…".utf8 : text.bytes
-    if levels[top].names.insert(hash.value).inserted {
+    if levels[top].names.insert(hash.value) {
       nameCount += 1
       if nameCount > namesMax {
         failure = JSONSyntaxError(
@@ -88,13 +99,13 @@ struct NameSink: TokenSink {
 
   /// Elements are counted from 1 where they start, so that the current one's index is one less.
   private mutating func beginValue() {
-    guard let top = levels.indices.last, !levels[top].isObject else { return }
-    levels[top].index += 1
+    guard depth > 0, !levels[depth - 1].isObject else { return }
+    levels[depth - 1].index += 1
   }
 
   private var path: String {
     var result = ""
-    for level in levels {
+    for level in levels.prefix(depth) {
       result += "/"
       result += level.isObject ? PathText.token(ofRawName: level.name) : String(level.index - 1)
     }
@@ -109,12 +120,12 @@ extension NameSink {
     unescaper.save(to: &writer)
     writer.write(isName)
     writer.write(UInt64(bitPattern: startOffset))
-    writer.write(levels.count)
-    for level in levels {
+    writer.write(depth)
+    for level in levels.prefix(depth) {
       writer.write(level.isObject)
       writer.write(level.index)
       writer.write(level.name)
-      writer.write(Array(level.names))
+      writer.write(level.names.hashes)
     }
     writer.write(duplicateCount)
     writer.write(duplicates.count)
@@ -137,10 +148,11 @@ extension NameSink {
       var level = Level(isObject: try reader.bool())
       level.index = try reader.int(in: 0...Int.max / 2)
       level.name = try reader.byteString(atMost: Self.nameBytesMax + 3)
-      level.names = Set(try reader.uint64s(atMost: Int.max))
+      level.names = NameSet(try reader.uint64s(atMost: Int.max))
       nameCount += level.names.count
       levels.append(level)
     }
+    self.depth = depth
     duplicateCount = try reader.int(in: 0...Int.max / 2)
     for _ in 0..<(try reader.int(in: 0...min(duplicatesMax, duplicateCount))) {
       let path = try reader.string(atMost: 1 << 20)

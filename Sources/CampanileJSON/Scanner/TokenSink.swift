@@ -13,7 +13,7 @@ protocol TokenSink: Sendable {
   /// A string starts; `isName` if it is the name of a member.
   mutating func beginString(isName: Bool, at offset: Int64)
   /// The next bytes of the string as they are in the text, escapes included.
-  mutating func stringBytes(_ bytes: UnsafeRawBufferPointer)
+  mutating func stringBytes(isName: Bool, _ bytes: UnsafeRawBufferPointer)
   mutating func endString(isName: Bool)
   /// A number or literal starts, with this byte; it comes again in `scalarBytes`.
   mutating func beginScalar(_ first: UInt8, at offset: Int64)
@@ -29,7 +29,7 @@ struct NullSink: TokenSink {
   mutating func open(isObject: Bool, at offset: Int64) {}
   mutating func close(isObject: Bool, at offset: Int64) {}
   mutating func beginString(isName: Bool, at offset: Int64) {}
-  mutating func stringBytes(_ bytes: UnsafeRawBufferPointer) {}
+  mutating func stringBytes(isName: Bool, _ bytes: UnsafeRawBufferPointer) {}
   mutating func endString(isName: Bool) {}
   mutating func beginScalar(_ first: UInt8, at offset: Int64) {}
   mutating func scalarBytes(_ bytes: UnsafeRawBufferPointer) {}

@@ -119,7 +119,7 @@ struct Unescaper: Sendable, Hashable {
   init(from reader: inout StateReader) throws(JSONStateError) {
     guard let step = Step(rawValue: try reader.byte()) else { throw JSONStateError() }
     self.step = step
-    digits = try reader.byte(upTo: 3)
+    digits = try reader.byte(upTo: 4)
     unit = UInt16(try reader.int(in: 0...0xFFFF))
     high = UInt16(try reader.int(in: 0...0xFFFF))
   }

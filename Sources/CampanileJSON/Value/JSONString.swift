@@ -41,7 +41,11 @@ public struct JSONString: Sendable {
 
   /// Whether two texts have the same code points. `==` of strings calls more equal: those that look alike.
   static func equal(_ left: String, _ right: String) -> Bool {
-    left.utf8.count == right.utf8.count && left.utf8.elementsEqual(right.utf8)
+    guard left.utf8.count == right.utf8.count else { return false }
+    let isEqual = left.utf8.withContiguousStorageIfAvailable { left in
+      right.utf8.withContiguousStorageIfAvailable { right in left.elementsEqual(right) }
+    }
+    return (isEqual ?? nil) ?? left.utf8.elementsEqual(right.utf8)
   }
 
   private static func escaped(_ value: String) -> String {

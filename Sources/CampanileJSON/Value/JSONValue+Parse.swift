@@ -56,7 +56,7 @@ struct ValueSink: TokenSink {
     text.removeAll(keepingCapacity: true)
   }
 
-  mutating func stringBytes(_ bytes: UnsafeRawBufferPointer) {
+  mutating func stringBytes(isName: Bool, _ bytes: UnsafeRawBufferPointer) {
     text.append(contentsOf: bytes)
   }
 

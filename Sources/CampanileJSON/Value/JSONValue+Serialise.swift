@@ -11,7 +11,7 @@ extension JSONValue {
     switch self {
     case .null: bytes.append(contentsOf: "null".utf8)
     case .bool(let value): bytes.append(contentsOf: value ? "true".utf8 : "false".utf8)
-    case .number(let number): bytes.append(contentsOf: number.text.utf8)
+    case .number(let number): bytes.append(text: number.text)
     case .string(let string): string.serialise(into: &bytes)
     case .array(let elements):
       bytes.append(UInt8(ascii: "["))
@@ -78,7 +78,14 @@ extension JSONValue {
 extension JSONString {
   func serialise(into bytes: inout [UInt8]) {
     bytes.append(UInt8(ascii: "\""))
-    bytes.append(contentsOf: raw.utf8)
+    bytes.append(text: raw)
     bytes.append(UInt8(ascii: "\""))
+  }
+}
+
+extension [UInt8] {
+  /// Appends a text in UTF-8; its storage at once where that is possible.
+  fileprivate mutating func append(text: String) {
+    if text.utf8.withContiguousStorageIfAvailable({ append(contentsOf: $0) }) == nil { append(contentsOf: text.utf8) }
   }
 }
