@@ -109,7 +109,7 @@ final class PushDispatcher: Sendable {
     if board.takeMustReadRoutes() { board.learn(try store.readSingle(PushTable.routes)) }
     let results = collect()
     let nowMs = environment.nowMs()
-    let shares = shares()
+    let (shares, room) = shares()
     let settlements = await settlements(results, nowMs: nowMs)
     let recovering = state.withLock { state in
       // A clock that was set back would let everything wait that was queued under the other time.
@@ -131,7 +131,7 @@ final class PushDispatcher: Sendable {
         }
         return try PushTaking(
           transaction: transaction, registry: registry, settling: settling, budget: budget, nowMs: nowMs
-        ).take(shares)
+        ).take(shares, room: room)
       }
     } catch {
       state.withLock { state in
@@ -218,20 +218,20 @@ final class PushDispatcher: Sendable {
 
   // MARK: Taking
 
-  /// What each app may take now. Apps of one route share what it has free.
-  private func shares() -> [PushTaking.Share] {
+  /// What each app may take now, and all of them together. Apps of one route share what it has free.
+  private func shares() -> (shares: [PushTaking.Share], room: Int) {
     let (isDraining, inFlight) = state.withLock { ($0.isDraining, $0.inFlight.count) }
-    if isDraining { return [] }
-    var room = limits.inFlightMax - inFlight
+    let room = limits.inFlightMax - inFlight
+    if isDraining || room <= 0 { return ([], 0) }
     var byRoute: [PushRoute: [(key: PushRouteKey, id: Int64)]] = [:]
     for (key, id) in board.allRoutes {
       if let route = routing.route(of: key) { byRoute[route, default: []].append((key, id)) }
     }
     var shares: [PushTaking.Share] = []
-    for (route, keys) in byRoute {
-      let free = min(sender.capacity(of: route).free, limits.takenPerRoundMax, room / 2)
+    // In a new order each time, so that none is always the last when there is little room.
+    for (route, keys) in byRoute.shuffled() {
+      let free = min(sender.capacity(of: route).free, limits.takenPerRoundMax)
       guard free > 0 else { continue }
-      room -= free
       // Each app gets its part, and the first of a rotating order what is left over.
       let each = max(1, free / keys.count)
       var left = free
@@ -240,7 +240,7 @@ final class PushDispatcher: Sendable {
         left -= each
       }
     }
-    return shares
+    return (shares, room)
   }
 
   private func send(_ taken: [TakenPush]) async {
