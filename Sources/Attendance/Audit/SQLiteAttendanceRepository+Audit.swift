@@ -59,8 +59,8 @@ struct Undo {
     if old?.meeting != nil || new?.meeting != nil {
       return try restore(old?.meeting, old?.attendances ?? [], from: new?.meeting)
     }
-    if let after = new?.attendances, !after.isEmpty { return try restore(old?.attendances ?? [], from: after) }
-    if let before = old?.attendances, !before.isEmpty { return try restoreRemoved(before) }
+    let (before, after) = (old?.attendances ?? [], new?.attendances ?? [])
+    if !before.isEmpty || !after.isEmpty { return try restore(before, from: after) }
     throw RPCError.refused("sequence", "an entry of this kind cannot be undone", .notUndoable)
   }
 
@@ -123,15 +123,6 @@ struct Undo {
     return try log(old: nil, new: .of(meeting, attendances))
   }
 
-  private func restoreRemoved(_ attendances: [Attendance]) throws -> AuditRow {
-    for attendance in attendances {
-      guard let (meeting, member) = Self.numbers(attendance) else { throw changedSince }
-      guard try ledger.attendance(meeting: meeting, member: member) == nil else { throw changedSince }
-    }
-    try put(attendances)
-    return try log(old: nil, new: .of(attendances))
-  }
-
   private func restore(_ before: [Attendance], from after: [Attendance]) throws -> AuditRow {
     let old = Dictionary(before.map { ($0.memberId, $0) }, uniquingKeysWith: { first, _ in first })
     var (current, restored): ([Attendance], [Attendance]) = ([], [])
@@ -152,6 +143,16 @@ struct Undo {
         attendance, member: member, state, initiationDay: initiationDay, sequence: ledger.sequences(1))
       restored.append(attendance)
     }
+    // What the entry removed, beside what it changed.
+    let left = Set(after.map(\.memberId))
+    let removed = before.filter { !left.contains($0.memberId) }
+    for attendance in removed {
+      guard let (meeting, member) = Self.numbers(attendance),
+        try ledger.attendance(meeting: meeting, member: member) == nil
+      else { throw changedSince }
+    }
+    try put(removed)
+    restored = (restored + removed).sorted(by: Self.isBefore)
     return try log(old: .of(current), new: .of(restored))
   }
 
