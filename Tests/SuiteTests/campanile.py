@@ -122,7 +122,8 @@ class Suite:
 
     def pushed(self, token):
         """The payloads that APNs has taken for a token, each with its apns-id, in their order."""
-        lines = (self.folder / "apns-simulator" / "journal.jsonl").read_text().splitlines()
+        # What follows the last line feed is being written.
+        lines = (self.folder / "apns-simulator" / "journal.jsonl").read_bytes().split(b"\n")[:-1]
         entries = [json.loads(line) for line in lines]
         return [(entry["id"], json.loads(entry["payload"])) for entry in entries if entry.get("key") == token]
 
