@@ -131,11 +131,15 @@ struct ContainerSink: TokenSink {
 
   mutating func stringBytes(isName: Bool, _ bytes: UnsafeRawBufferPointer) {
     if isFree { return }
-    if isName { return unescaper.feed(bytes) { name.append($0) } }
+    if isName {
+      if unescaper.isIdentity(bytes) { return name.append(bytes) }
+      return unescaper.feed(bytes) { name.append($0) }
+    }
     sizeBytes &+= bytes.count
     if kind == .date {
       date.append(bytes)
     } else if kind == .id {
+      if unescaper.isIdentity(bytes) { return hash.combine(bytes) }
       unescaper.feed(bytes) { hash.combine($0) }
     }
   }

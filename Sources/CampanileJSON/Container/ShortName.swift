@@ -16,6 +16,26 @@ struct ShortName: Sendable, Hashable {
     self.count = count
   }
 
+  /// Mostly the whole name.
+  @inline(__always)
+  mutating func append(_ bytes: UnsafeRawBufferPointer) {
+    var index = 0
+    if count == 0, bytes.count >= 8 {
+      low = UInt64(littleEndian: bytes.loadUnaligned(as: UInt64.self))
+      count = 8
+      index = 8
+      if bytes.count >= 16 {
+        high = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+        count = bytes.count
+        return
+      }
+    }
+    while index < bytes.count {
+      append(bytes[index])
+      index &+= 1
+    }
+  }
+
   @inline(__always)
   mutating func append(_ byte: UInt8) {
     if count < 8 {

@@ -40,6 +40,22 @@ struct NameHash: Sendable, Hashable {
     tail = 0
   }
 
+  /// Eight bytes at a time where that gives the same.
+  mutating func combine(_ bytes: UnsafeRawBufferPointer) {
+    var index = 0
+    if count & 7 == 0 {
+      while index &+ 8 <= bytes.count {
+        compress(UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)))
+        count &+= 8
+        index &+= 8
+      }
+    }
+    while index < bytes.count {
+      combine(bytes[index])
+      index &+= 1
+    }
+  }
+
   /// The hash of the bytes so far.
   var value: UInt64 {
     var copy = self

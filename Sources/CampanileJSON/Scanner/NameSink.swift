@@ -72,6 +72,7 @@ struct NameSink: TokenSink {
   mutating func stringBytes(isName: Bool, _ bytes: UnsafeRawBufferPointer) {
     if !isName { return }
     text.append(bytes)
+    if unescaper.isIdentity(bytes) { return hash.combine(bytes) }
     unescaper.feed(bytes) { hash.combine($0) }
   }
 

@@ -17,6 +17,24 @@ struct Unescaper: Sendable, Hashable {
     self = Unescaper()
   }
 
+  /// Whether `bytes`, which come next, mean themselves: no escape is in them or goes on in them.
+  @inline(__always)
+  func isIdentity(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    if step != .plain || high != 0 { return false }
+    var index = 0
+    while index &+ 8 <= bytes.count {
+      // A byte of the word is zero where there is a backslash; the lowest bit that is told is right.
+      let word = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self) ^ 0x5C5C_5C5C_5C5C_5C5C
+      if (word &- 0x0101_0101_0101_0101) & ~word & 0x8080_8080_8080_8080 != 0 { return false }
+      index &+= 8
+    }
+    while index < bytes.count {
+      if bytes[index] == UInt8(ascii: "\\") { return false }
+      index &+= 1
+    }
+    return true
+  }
+
   @inline(__always)
   mutating func feed(_ bytes: UnsafeRawBufferPointer, _ emit: (UInt8) -> Void) {
     for byte in bytes { feed(byte, emit) }
