@@ -199,7 +199,7 @@ def test_backup_of_a_running_suite(suite, tmp_path):
     lines = suite.run("backup", "--to", str(tmp_path / "copies"), check=0).stdout.splitlines()
     reports = [json.loads(line) for line in lines]
     names = {pathlib.Path(r["path"]).name.split("-")[0] for r in reports}
-    assert names == {"activities", "attendance", "gateway", "notifications"}
+    assert names == {"activities", "attendance", "gateway", "notifications", "sync"}
     for report in reports:
         path = pathlib.Path(report["path"])
         assert hashlib.sha256(path.read_bytes()).hexdigest() == report["sha256"]

@@ -143,7 +143,7 @@ def test_dead_process_is_started_again_on_its_port(start):
 def test_sigterm_ends_everything_and_removes_the_endpoints(start):
     suite = start().wait_ready()
     children = suite.children()
-    assert len(children) == 4 and all(alive(pid) for pid in children.values())
+    assert len(children) == 6 and all(alive(pid) for pid in children.values())
     began = time.monotonic()
     assert suite.stop(signal.SIGTERM) == 0
     assert time.monotonic() - began < 16
