@@ -8,9 +8,9 @@ import time
 
 import pytest
 from campanile import eventually
-from sync import TOKEN, Link
+from sync_client import TOKEN, Link
 
-from wire_process import Process  # noqa: E402  (sync has put its folder into the path)
+from wire_process import Process  # noqa: E402  (sync_client has put its folder into the path)
 
 
 @pytest.fixture
