@@ -16,7 +16,7 @@ import time
 from bench import ROOT, Rows, median, rss_mb, service
 
 sys.path.append(str(ROOT / "Tests" / "SuiteTests"))
-from sync import CHUNK, TOKEN, Link  # noqa: E402
+from sync_client import CHUNK, TOKEN, Link  # noqa: E402
 
 
 def frame(value):

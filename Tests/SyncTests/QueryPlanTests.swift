@@ -20,7 +20,7 @@ import Testing
     (VersionRow.dropAllCurrentSQL, "sqlite_autoindex_assets_1"),
     (ContentTable.existsSQL, "sqlite_autoindex_contents_1"), (ContentTable.retainSQL, "sqlite_autoindex_contents_1"),
     (ContentTable.releaseSQL, "sqlite_autoindex_contents_1"), (ContentTable.unreferencedSQL, "contents_unreferenced "),
-    (ContentTable.dropSQL, "sqlite_autoindex_contents_1"), (UploadRow.oneSQL, "sqlite_autoindex_uploads_1"),
+    (ContentTable.dropSQL, "sqlite_autoindex_contents_1"), (UploadRow.oneSQL, "uploads_id "),
     (UploadRow.expiredSQL, "uploads_expiry "), (OrphanSweep.uploadSQL, "uploads_id "),
     (DeviceRow.roleSQL, "sqlite_autoindex_devices_1"), (DeviceRow.listSQL, "sqlite_autoindex_devices_1"),
     (MessageRow.ofMutationSQL, "messages_mutation "), (MessageRow.afterSQL, "sqlite_autoindex_messages_1"),
