@@ -30,6 +30,8 @@ struct ContainerSink: TokenSink {
   var recordCount = 0
   var syncTimestamp = ""
   private(set) var failure: ContainerError?
+  /// Whether there is one: asked for every token, and an optional error is copied to be compared.
+  private var hasFailed = false
   /// The hashes of the records' ids. Two of 250,000 ids have the same once in 10^9 texts, and not by intent.
   var ids: Set<UInt64> = []
   /// The id of the record being read.
@@ -50,10 +52,10 @@ struct ContainerSink: TokenSink {
     self.recordsMax = recordsMax
   }
 
-  var isFinished: Bool { failure != nil }
+  var isFinished: Bool { hasFailed }
 
   /// Whether the schema says nothing about what comes.
-  private var isFree: Bool { unknownDepth > 0 || failure != nil }
+  private var isFree: Bool { unknownDepth > 0 || hasFailed }
 
   mutating func open(isObject: Bool, at offset: Int64) {
     if isFree {
@@ -76,7 +78,7 @@ struct ContainerSink: TokenSink {
       return
     }
     if !inner.isArray { checkMembers(offset) }
-    guard failure == nil, let level = outer.popLast() else { return }
+    guard !hasFailed, let level = outer.popLast() else { return }
     inner = level
   }
 
@@ -200,6 +202,7 @@ struct ContainerSink: TokenSink {
   private mutating func fail(
     _ code: ContainerError.Code, _ path: String, _ reason: String, _ offset: Int64
   ) {
+    hasFailed = true
     failure = ContainerError(code, path: path, byteOffset: offset, reason: reason)
   }
 
