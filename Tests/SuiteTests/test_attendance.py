@@ -295,7 +295,8 @@ def test_bad_requests_name_status_reason_and_field(start):
         assert link.stream("LodgeService/VerifyAuditLog")[0][-1]["verifiedCount"] == before
 
 
-def test_attendance_through_the_gateway(suite, tmp_path):
+def test_attendance_through_the_gateway(start, tmp_path):
+    suite = start().wait_ready()
     anna = suite.call("CreateMember", {"member": {"name": "Anna Rossi", "userId": "anna"}})["member"]
     evening = suite.call("CreateMeeting", {"meeting": {"startTime": "2026-01-10T19:00:00Z", "discussion": "The pillars"}})["meeting"]
     key = suite.key("user/anna")
