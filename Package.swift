@@ -29,6 +29,7 @@ let package = Package(
   products: [
     .library(name: "CampanileCodec", targets: ["CampanileCodec"]),
     .library(name: "CampanileCrypto", targets: ["CampanileCrypto"]),
+    .library(name: "CampanileJSON", targets: ["CampanileJSON"]),
     .library(name: "CampanileAPI", targets: ["CampanileAPI"]),
     .library(name: "CampanileRPC", targets: ["CampanileRPC"]),
     .library(name: "CampanileStore", targets: ["CampanileStore"]),
@@ -55,6 +56,9 @@ let package = Package(
   ],
   targets: [
     .target(name: "CampanileCodec", swiftSettings: settings),
+    .target(name: "CampanileJSON", dependencies: ["CampanileCodec"], swiftSettings: settings),
+    .testTarget(
+      name: "CampanileJSONTests", dependencies: ["CampanileCodec", "CampanileJSON"], swiftSettings: settings),
     .target(
       name: "CampanileRPC",
       dependencies: ["CampanileCodec", log, .product(name: "NIOSSL", package: "swift-nio-ssl")] + nio,
@@ -129,6 +133,28 @@ let package = Package(
         .product(name: "NIOHTTP1", package: "swift-nio"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ] + nio,
       swiftSettings: settings),
+    .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
+    .target(
+      name: "Sync",
+      dependencies: [
+        "CZlib", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileJSON", "CampanileRPC",
+        "CampanileService", "CampanileStore", .product(name: "NIOPosix", package: "swift-nio"),
+      ],
+      swiftSettings: settings),
+    .executableTarget(
+      name: "campanile-sync",
+      dependencies: [
+        "CampanileRPC", "CampanileRuntime", "CampanileService", "CampanileStore", "Sync", log,
+        .product(name: "Metrics", package: "swift-metrics"),
+      ],
+      path: "Sources/Executables/campanile-sync", swiftSettings: settings),
+    .testTarget(
+      name: "SyncTests",
+      dependencies: [
+        "Sync", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileJSON", "CampanileRPC",
+        "CampanileService", "CampanileStore",
+      ],
+      swiftSettings: settings),
     .target(
       name: "Attendance",
       dependencies: [
@@ -151,7 +177,7 @@ let package = Package(
       swiftSettings: settings),
     .executableTarget(
       name: "campanile-notifications",
-      dependencies: ["CampanileRPC", "CampanileRuntime", "CampanileService", "CampanileStore", "Notifications"],
+      dependencies: ["CampanileRPC", "CampanileRuntime", "CampanileService", "CampanileStore", "Notifications", log],
       path: "Sources/Executables/campanile-notifications", swiftSettings: settings),
     .testTarget(
       name: "NotificationsTests",

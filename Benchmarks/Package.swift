@@ -48,10 +48,18 @@ let package = Package(
       ],
       swiftSettings: settings),
     .executableTarget(
+      name: "ValidateBench",
+      dependencies: [
+        .product(name: "CampanileJSON", package: "campanile"),
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      swiftSettings: settings),
+    .executableTarget(
       name: "SignBench", dependencies: [.product(name: "CampanileCrypto", package: "campanile")],
       swiftSettings: settings),
     .executableTarget(name: "FrameLoad", cSettings: [.unsafeFlags(["-O2"])]),
     .executableTarget(name: "FrameEchoC", cSettings: [.unsafeFlags(["-O2"])]),
+    .executableTarget(name: "FrameRelayC", cSettings: [.unsafeFlags(["-O2"])]),
     .executableTarget(
       name: "EchoLoad",
       dependencies: [

@@ -22,8 +22,10 @@ class Rows:
     def __init__(self):
         self.rows = []
 
-    def add(self, name, value, unit, baseline=None, at_least=None, at_most=None, ratio_at_least=None, ratio_at_most=None):
-        ratio = value / baseline if baseline else None
+    def add(self, name, value, unit, baseline=None, at_least=None, at_most=None, ratio_at_least=None, ratio_at_most=None,
+            ratio=None):
+        """`ratio` is given where it was measured pair by pair, which is steadier than that of two medians."""
+        ratio = ratio or (value / baseline if baseline else None)
         targets, met = [], []
         for sign, limit, actual in ((">=", at_least, value), ("<=", at_most, value),
                                     (">= x", ratio_at_least, ratio), ("<= x", ratio_at_most, ratio)):
@@ -53,6 +55,15 @@ def median(measure, runs=3):
     if isinstance(results[0], tuple):
         return tuple(statistics.median(column) for column in zip(*results))
     return statistics.median(results)
+
+
+def by_turns(*measures, runs=5):
+    """The medians of measures that are compared: taken in turns, since the machine's speed drifts from minute to minute."""
+    results = [[] for _ in measures]
+    for _ in range(max(3, runs)):
+        for measure, column in zip(measures, results):
+            column.append(measure())
+    return [statistics.median(column) for column in results]
 
 
 def cpu_s(pid):
@@ -111,10 +122,17 @@ def service(name, *arguments, pinned=True, directory=None, token=None):
 
 
 def load(port, request, connections=1, in_flight=64, duration_ms=2000, hello=None, pinned=True, warmup_ms=300):
-    """Runs the frame load generator. Answers calls a second, p50 and p99 in microseconds; refuses runs with errors."""
+    """Runs the frame load generator. Answers calls a second, p50 and p99 in microseconds; refuses runs with errors.
+
+    A list of requests is sent in turn.
+    """
     with tempfile.TemporaryDirectory() as own:
         text = pathlib.Path(own) / "request.json"
-        text.write_text(json.dumps(request).replace('"@ID@"', "@ID@") if isinstance(request, dict) else request)
+        if isinstance(request, dict):
+            request = [request]
+        if isinstance(request, list):
+            request = "\n".join(json.dumps(one) for one in request).replace('"@ID@"', "@ID@")
+        text.write_text(request)
         command = [*(ONE_CORE if pinned else []), str(PEERS / "FrameLoad"), str(port), str(connections), str(in_flight),
                    str(warmup_ms), str(duration_ms), str(text)]
         if hello:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 
-from bench import ONE_CORE, PEERS, ROOT, Rows, cpu_s, hello, load, median, peer, rss_mb, service
+from bench import ONE_CORE, PEERS, ROOT, Rows, by_turns, cpu_s, hello, load, median, peer, rss_mb, service
 
 sys.path.append(str(ROOT / "Tests" / "Wire"))
 from campanile_wire import Peer  # noqa: E402
@@ -32,8 +32,7 @@ def baselines():
         c_rate = median(lambda: load(port, ECHO)[0])
     with peer("FrameEchoNIO") as (_, port):
         nio_rate = median(lambda: load(port, ECHO)[0])
-        nio_p50 = median(lambda: load(port, ECHO, in_flight=1)[1])
-    return c_rate, nio_rate, nio_p50
+    return c_rate, nio_rate
 
 
 def grpc():
@@ -53,27 +52,31 @@ def swift_client(port, in_flight, calls):
     return result["callsPerSecond"], result["p50Us"]
 
 
-def echo_rows(rows, nio_rate, nio_p50, grpc_rate, grpc_p50):
-    with service("campanile-echo", *LOOP) as (process, ports, _):
+def sequential(port, **more):
+    """The p50 of one call after the other, in microseconds."""
+    return load(port, ECHO, in_flight=1, duration_ms=1000, **more)[1]
+
+
+def echo_rows(rows, nio_rate, grpc_rate, grpc_p50):
+    with service("campanile-echo", *LOOP) as (process, ports, _), peer("FrameEchoNIO") as (_, nio_port):
         port = ports["rpc"]
         rate, cpu = median(lambda: cpu_a_call(process, lambda: load(port, ECHO)))
         rows.add("unary echo, C load generator, 1 x 64, S (baseline: NIO echo)", rate, "calls/s", nio_rate, at_least=400_000)
         rows.add("  server CPU a call", cpu, "us", at_most=2.0)
         timed = dict(ECHO, timeoutMs=5000)
-        with_deadline = median(lambda: load(port, timed)[0])
-        rows.add("  with a deadline on every call (baseline: without)", with_deadline, "calls/s", rate, ratio_at_least=0.9)
-        p50 = median(lambda: load(port, ECHO, in_flight=1)[1])
+        with_deadline, without = by_turns(lambda: load(port, timed)[0], lambda: load(port, ECHO)[0])
+        rows.add("  with a deadline on every call (baseline: without)", with_deadline, "calls/s", without, ratio_at_least=0.9)
+        p50, nio_p50 = by_turns(lambda: sequential(port), lambda: sequential(nio_port))
         rows.add("  sequential p50 (baseline: NIO echo)", p50, "us", nio_p50, ratio_at_most=1.4)
         swift_rate = median(lambda: swift_client(port, 64, 400_000)[0])
         rows.add("Swift client and server, 1 x 64, S (baseline: grpc-swift-2)", swift_rate, "calls/s", grpc_rate,
                  at_least=250_000, ratio_at_least=30)
         swift_p50 = median(lambda: swift_client(port, 1, 30_000)[1])
         rows.add("  sequential p50 (baseline: grpc-swift-2)", swift_p50, "us", grpc_p50)
-    return p50
 
 
-def gateway_rows(rows, direct_p50):
-    with service("campanile-echo", *LOOP, token=TOKEN) as (_, ports, _):
+def gateway_rows(rows):
+    with service("campanile-echo", *LOOP, token=TOKEN) as (_, ports, _), peer("FrameRelayC", str(ports["rpc"])) as (_, relay):
         backends = f"echo@campanile.rpc.v1.EchoService=127.0.0.1:{ports['rpc']}"
         with service("campanile-gateway", "--backends", backends, *LOOP, token=TOKEN) as (process, own, _):
             time.sleep(0.5)
@@ -81,8 +84,10 @@ def gateway_rows(rows, direct_p50):
             rate, cpu = median(lambda: cpu_a_call(process, run))
             rows.add("the same echo through the gateway, 1 x 64, S", rate, "calls/s", at_least=150_000)
             rows.add("  gateway CPU a call", cpu, "us", at_most=3.0)
-            p50 = median(lambda: run(in_flight=1)[1])
+            p50, relay_p50, direct_p50 = by_turns(
+                lambda: sequential(own["rpc"], hello=hello(TOKEN)), lambda: sequential(relay), lambda: sequential(ports["rpc"]))
             rows.add("  sequential p50 (baseline: direct)", p50, "us", direct_p50, ratio_at_most=2.2)
+            rows.add("  the same through a relay in C: the limit (baseline: direct)", relay_p50, "us", direct_p50)
 
 
 def notification_rows(rows):
@@ -142,13 +147,13 @@ def main():
     arguments = parser.parse_args()
     rows = Rows()
     rows.head()
-    c_rate, nio_rate, nio_p50 = baselines()
+    c_rate, nio_rate = baselines()
     rows.add("C echo: the limit, 1 x 64, S", c_rate, "calls/s")
     rows.add("SwiftNIO echo, 1 x 64, S", nio_rate, "calls/s", c_rate)
     grpc_rate, grpc_p50 = grpc()
     rows.add("grpc-swift-2 echo, 1 x 64, S", grpc_rate, "calls/s")
-    direct_p50 = echo_rows(rows, nio_rate, nio_p50, grpc_rate, grpc_p50)
-    gateway_rows(rows, direct_p50)
+    echo_rows(rows, nio_rate, grpc_rate, grpc_p50)
+    gateway_rows(rows)
     notification_rows(rows)
     memory_rows(rows)
     rows.write(arguments.json)

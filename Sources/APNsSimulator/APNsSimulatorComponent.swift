@@ -43,12 +43,13 @@ public struct APNsSimulatorComponent: Sendable {
     self.configuration = configuration
     simulator = Simulator(limits: configuration.limits, seed: configuration.seed, nowMs: nowMs, makeID: makeID)
     for key in try KeysFolder.read(configuration.keysFolder) { try simulator.add(key) }
+    let certificate = try ServerCertificate(
+      folder: configuration.folder, additionalNames: configuration.certificateNames)
+    // After the certificate, which makes the folder that the journal may be in.
     if let path = configuration.journalPath {
       let journal = try Journal(path: path, sizeBytesMax: configuration.journalBytesMax)
       simulator.resume(journal)
     }
-    let certificate = try ServerCertificate(
-      folder: configuration.folder, additionalNames: configuration.certificateNames)
     apns = APNsServer(
       simulator: simulator, tls: certificate.context, untrustedTLS: try ServerCertificate.untrusted(), group: group)
     control = ControlAPI(simulator: simulator, server: apns, token: configuration.controlToken)

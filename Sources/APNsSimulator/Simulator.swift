@@ -75,9 +75,8 @@ extension Simulator {
   /// Forgets everything but the keys and settings.
   func reset() {
     state.withLock { state in
-      state.devices = [:]
-      state.screens = [:]
-      state.channels = [:]
+      state.forget(nil)
+      state.journal?.append(forgotten: nil)
       state.log.removeAll()
       state.statistics = SimulatorStatistics()
       state.faults.removeAll()

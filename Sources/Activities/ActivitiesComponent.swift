@@ -100,7 +100,7 @@ public final class ActivitiesComponent: Sendable {
       throw error
     }
     self.store = store
-    reports = reporter.map { AlertReporter(store: store, reporter: $0, bell: reportBell) }
+    reports = reporter.map { AlertReporter(store: store, reporter: $0, bell: reportBell, log: environment.log) }
     self.limits = limits
     compactor = ChangeLogCompactor(store: store, retention: configuration.retention)
   }

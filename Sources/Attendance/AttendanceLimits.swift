@@ -2,6 +2,9 @@ public import CampanileService
 
 /// What the lodge may keep and one call may ask for. Each limit has a documented error; the configuration sets them.
 public struct AttendanceLimits: ServiceLimits, Hashable {
+  /// The most objects of a kind that any setting allows: what there is is read whole, whatever the limit is now.
+  static let objectsCeiling = 20_000
+
   /// Members, those who were erased among them. One more: RESOURCE_EXHAUSTED, reason `MEMBERS_EXHAUSTED`.
   public var membersMax = 20_000
   /// Meetings. One more: RESOURCE_EXHAUSTED, reason `MEETINGS_EXHAUSTED`.

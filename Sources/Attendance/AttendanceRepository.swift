@@ -19,7 +19,7 @@ protocol MembersRepository {
   func createMember(_ draft: Member, by caller: Caller, repeatable: RepeatableRequest?) async throws -> Member
   func member(_ number: Int64) throws -> Member
   /// In the order of their names; a position is the key of one.
-  func members(_ query: PositionQuery, includesInactive: Bool) throws -> [Member]
+  func members(_ query: PositionQuery, includesInactive: Bool) throws -> PageRows<Member>
   /// Throws ABORTED, reason `ETAG_MISMATCH`, when `change.etag` is set and not the current one.
   func updateMember(_ change: Member, fields: [MemberField], by caller: Caller) async throws -> Member
   func setActive(_ number: Int64, _ isActive: Bool, by caller: Caller) async throws -> Member
@@ -35,7 +35,7 @@ protocol MeetingsRepository {
   func createMeeting(_ draft: Meeting, by caller: Caller, repeatable: RepeatableRequest?) async throws -> Meeting
   func meeting(_ number: Int64) throws -> Meeting
   /// The newest first; a position is a start time and a number.
-  func meetings(_ query: PositionQuery, year: Int64?, status: MeetingStatus?) throws -> [Meeting]
+  func meetings(_ query: PositionQuery, year: Int64?, status: MeetingStatus?) throws -> PageRows<Meeting>
   func upcomingMeetings(count: Int) throws -> [Meeting]
   func updateMeeting(_ change: Meeting, fields: [MeetingField], by caller: Caller) async throws -> Meeting
   func cancelMeeting(_ number: Int64, by caller: Caller) async throws -> Meeting
@@ -89,7 +89,7 @@ protocol StatisticsRepository {
   /// `asOfDay` nil: of all there is.
   func tally(ofMember member: Int64, year: Int64?, asOfDay: Int64?) throws -> Tally
   /// In the order of the names; a position is the key of one.
-  func summaries(_ query: PositionQuery, year: Int64?, includesInactive: Bool) throws -> [MemberSummary]
+  func summaries(_ query: PositionQuery, year: Int64?, includesInactive: Bool) throws -> PageRows<MemberSummary>
   func absentees(sinceDay: Int64, _ query: PositionQuery) throws -> [Absentee]
   /// The tally and how many meetings are to come.
   func forecast(ofMember member: Int64, year: Int64?) throws -> (tally: Tally, upcoming: Int)
@@ -129,7 +129,9 @@ protocol LodgeRepository {
 }
 
 protocol AuditRepository {
-  func auditEntries(_ query: PositionQuery, subject: String?) throws -> [AuditEntry]
-  func auditRows(after sequence: Int64, rowsMax: Int) throws -> [AuditRow]
+  /// The newest first; a position is a sequence. Values of more than 1 MiB are left out.
+  func auditEntries(_ query: PositionQuery, subject: String?) throws -> PageRows<AuditEntry>
+  /// The oldest first, as many as take about 4 MiB; none after the last.
+  func auditRows(after sequence: Int64) throws -> [AuditRow]
   func undo(_ sequence: Int64, by caller: Caller) async throws -> AuditEntry
 }

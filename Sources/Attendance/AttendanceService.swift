@@ -22,7 +22,8 @@ public struct AttendanceService: AttendanceServiceProtocol {
     try violations.check()
     let meeting = try FieldIDs.meeting(request.meetingId)
     let member = try FieldIDs.member(request.memberId)
-    let repeatable = try repeatable(request, AttendanceServiceMethods.recordAttendance, caller)
+    let repeatable = try RepeatableRequest(
+      request, id: \.requestId, method: AttendanceServiceMethods.recordAttendance, user: caller.name)
     var response = RecordAttendanceResponse()
     response.attendance = try await repository.record(
       AttendanceEntry(member: member, status: request.status), meeting: meeting, etag: request.etag, by: caller,
@@ -52,10 +53,8 @@ public struct AttendanceService: AttendanceServiceProtocol {
       entries.append(AttendanceEntry(member: member, status: entry.status))
     }
     try violations.check()
-    var unnamed = request
-    unnamed.requestId = ""
     let repeatable = try RepeatableRequest(
-      request.requestId, unnamed, method: AttendanceServiceMethods.batchRecordAttendance, user: caller.name)
+      request, id: \.requestId, method: AttendanceServiceMethods.batchRecordAttendance, user: caller.name)
     var response = BatchRecordAttendanceResponse()
     response.attendances = try await repository.record(
       entries, meeting: meeting, by: caller, repeatable: repeatable)
@@ -71,10 +70,8 @@ public struct AttendanceService: AttendanceServiceProtocol {
     RequestChecks.requestID(request.requestId, "requestId", &violations)
     Self.check(request.status, "status", &violations)
     try violations.check()
-    var unnamed = request
-    unnamed.requestId = ""
     let repeatable = try RepeatableRequest(
-      request.requestId, unnamed, method: AttendanceServiceMethods.confirmAttendance, user: caller.name)
+      request, id: \.requestId, method: AttendanceServiceMethods.confirmAttendance, user: caller.name)
     var response = ConfirmAttendanceResponse()
     response.attendance = try await repository.confirm(
       request.status, meeting: FieldIDs.meeting(request.meetingId), by: member, caller, repeatable: repeatable)
@@ -87,15 +84,6 @@ public struct AttendanceService: AttendanceServiceProtocol {
     case .unspecified: violations.add(field(), "must be given", .enumUnspecified)
     case .unrecognized: violations.add(field(), "must be PRESENT, ABSENT, EXCUSED or NOT_CONFIRMED", .enumUnknown)
     }
-  }
-
-  private func repeatable(
-    _ request: RecordAttendanceRequest, _ method: MethodDescriptor, _ caller: Caller
-  ) throws(RPCError) -> RepeatableRequest? {
-    if request.requestId.isEmpty { return nil }
-    var unnamed = request
-    unnamed.requestId = ""
-    return try RepeatableRequest(request.requestId, unnamed, method: method, user: caller.name)
   }
 }
 
@@ -118,10 +106,8 @@ extension AttendanceService {
     var violations = Violations()
     RequestChecks.requestID(request.requestId, "requestId", &violations)
     try violations.check()
-    var unnamed = request
-    unnamed.requestId = ""
     let repeatable = try RepeatableRequest(
-      request.requestId, unnamed, method: AttendanceServiceMethods.checkIn, user: caller.name)
+      request, id: \.requestId, method: AttendanceServiceMethods.checkIn, user: caller.name)
     return try await repository.checkIn(request.code, by: member, caller, repeatable: repeatable)
   }
 
@@ -169,13 +155,15 @@ extension AttendanceService {
     let size = Paging.size(request.pageSize, limits, &violations)
     try violations.check()
     var position = try repository.position(request.since, by: caller)
-    let found = try repository.changes(after: position, by: caller, rowsMax: size + 1)
-    let page = found.prefix(size)
+    var page = PageRows<SequencedChange>(countMax: size)
+    for change in try repository.changes(after: position, by: caller, rowsMax: size + 1) {
+      guard page.add(change, sizeBytes: change.sizeBytes) else { break }
+    }
     var response = ListChangesResponse()
-    response.changes = page.map { change in .with { $0.change = change.change } }
-    if let last = page.last { position.sequence = last.sequence }
+    response.changes = page.items.map { change in .with { $0.change = change.change } }
+    if let last = page.items.last { position.sequence = last.sequence }
     response.nextSince = position.text(for: caller)
-    response.hasMore = found.count > size
+    response.hasMore = page.hasMore
     return response
   }
 

@@ -5,8 +5,7 @@ import CampanileService
 
 /// Serves `campanile.attendance.v1.LodgeService`.
 public struct LodgeService: LodgeServiceProtocol {
-  /// Entries that a verification reads at once, and tells of.
-  static let verifyRows = 1_000
+  /// A verification tells of so many entries at once.
   static let verifyTellRows: Int64 = 10_000
 
   let repository: any AttendanceRepository
@@ -84,11 +83,11 @@ public struct LodgeService: LodgeServiceProtocol {
     var verifier = AuditVerifier(knownSequence: request.knownSequence, knownHash: request.knownHash)
     var toldCount: Int64 = 0
     while verifier.fault == nil {
-      let rows = try repository.auditRows(after: verifier.lastSequence, rowsMax: Self.verifyRows)
+      let rows = try repository.auditRows(after: verifier.lastSequence)
+      if rows.isEmpty { break }
       for row in rows {
         guard try verifier.take(row) else { break }
       }
-      if rows.count < Self.verifyRows { break }
       if verifier.verified - toldCount >= Self.verifyTellRows {
         toldCount = verifier.verified
         try await responses.send(verifier.response(isFinished: false))

@@ -30,10 +30,8 @@ public struct MeetingsService: MeetingsServiceProtocol {
       MeetingRules.check(draft, "meeting", &violations)
     }
     try violations.check()
-    var unnamed = request
-    unnamed.requestId = ""
     let repeatable = try RepeatableRequest(
-      request.requestId, unnamed, method: MeetingsServiceMethods.createMeeting, user: caller.name)
+      request, id: \.requestId, method: MeetingsServiceMethods.createMeeting, user: caller.name)
     var response = CreateMeetingResponse()
     response.meeting = try await repository.createMeeting(draft, by: caller, repeatable: repeatable)
     return response

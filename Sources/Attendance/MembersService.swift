@@ -21,10 +21,8 @@ public struct MembersService: MembersServiceProtocol {
       MemberRules.check(draft, "member", &violations)
     }
     try violations.check()
-    var unnamed = request
-    unnamed.requestId = ""
     let repeatable = try RepeatableRequest(
-      request.requestId, unnamed, method: MembersServiceMethods.createMember, user: caller.name)
+      request, id: \.requestId, method: MembersServiceMethods.createMember, user: caller.name)
     var response = CreateMemberResponse()
     response.member = try await repository.createMember(draft, by: caller, repeatable: repeatable)
     return response

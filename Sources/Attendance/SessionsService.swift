@@ -30,6 +30,10 @@ public struct SessionsService: SessionsServiceProtocol {
     func succeeded(name: String, address: String?) {
       state.withLock { $0.succeeded(name: name, address: address) }
     }
+
+    func withdraw(name: String, address: String?) {
+      state.withLock { $0.withdraw(name: name, address: address) }
+    }
   }
 
   /// What an unknown name, a wrong PIN and a member who may not log in all answer.
@@ -44,6 +48,8 @@ public struct SessionsService: SessionsServiceProtocol {
       violations.add("pin", "must have at most \(MemberRules.pinRange.upperBound) characters", .tooLong)
     }
     try violations.check()
+    // Before anything is remembered of the attempt.
+    if !request.pin.isEmpty { try hasher.checkRoom() }
     let key = MemberRules.key(of: request.name)
     let address = AccessControl.isOwnAddress(context) ? AccessControl.address(context) : nil
     try throttle.begin(name: key, address: address, nowMs: repository.clockMs())
@@ -52,7 +58,7 @@ public struct SessionsService: SessionsServiceProtocol {
     if lifetime.allowsNameOnly, request.pin.isEmpty, let member, member.pinHash == nil {
       isRight = true
     } else {
-      isRight = try await hasher.matches(request.pin, member?.pinHash)
+      isRight = try await judge(request.pin, member?.pinHash, name: key, address: address)
     }
     guard isRight, let member, member.isActive else { throw Self.credentialsInvalid }
     let (token, hash) = try SessionToken.random()
@@ -108,13 +114,22 @@ public struct SessionsService: SessionsServiceProtocol {
     MemberRules.checkPin(request.newPin, "newPin", mayBeEmpty: false, &violations)
     try violations.check()
     try throttle.begin(name: caller.name, address: nil, nowMs: repository.clockMs())
-    guard try await hasher.matches(request.oldPin, repository.pinHash(of: number)) else {
-      throw Self.credentialsInvalid
-    }
+    let isRight = try await judge(request.oldPin, repository.pinHash(of: number), name: caller.name, address: nil)
+    guard isRight else { throw Self.credentialsInvalid }
     throttle.succeeded(name: caller.name, address: nil)
     let hash = try await hasher.hash(request.newPin)
     try await repository.setPin(number, hash: hash, keptSession: caller.sessionHash, by: caller)
     return ChangePinResponse()
+  }
+
+  /// Whether a PIN is the stored one. An attempt that cannot be judged now does not count.
+  private func judge(_ pin: String, _ stored: String?, name: String, address: String?) async throws -> Bool {
+    do {
+      return try await hasher.matches(pin, stored)
+    } catch {
+      throttle.withdraw(name: name, address: address)
+      throw error
+    }
   }
 
   /// Whose sessions a request means: the caller's own, or with an id those of another, which is for admins.

@@ -11,6 +11,8 @@ public final class NotificationsComponent: Sendable {
   public let delivery: DeliveryService
   /// Export and import.
   public let transfer: TransferService
+  /// What is followed and read by the service that keeps files for devices.
+  public let containers: ContainersService
   public let store: Store
   let timers: TimerLoop
   private let compactor: ChangeLogCompactor
@@ -44,6 +46,7 @@ public final class NotificationsComponent: Sendable {
     random: @escaping @Sendable () -> UInt64
   ) async throws {
     let hub = WatchHub(limits: limits)
+    let followers = WatchHub(limits: limits)
     let board = CommitBoard(hub: hub, nowMs: nowMs)
     self.board = board
     var configuration = configuration
@@ -53,6 +56,7 @@ public final class NotificationsComponent: Sendable {
     configuration.observer = { commit in
       board.committed()
       for bell in bells { bell.ring() }
+      ChangedUsersWatch.ring(followers)
       observer?(commit)
     }
     let store = try Store(configuration, migrations: NotificationsMigrations.all)
@@ -67,6 +71,7 @@ public final class NotificationsComponent: Sendable {
       sharing = SharingService(repository: repository, notifications: service)
       delivery = DeliveryService(repository: repository, limits: limits)
       transfer = TransferService(store: store, limits: limits, board: board, clockMs: nowMs)
+      containers = ContainersService(store: store, epoch: repository.epoch, hub: followers)
       timers = TimerLoop(repository: repository, hub: hub) { runID, user in
         try await runner.retry(runID, user: user)
       }
@@ -86,7 +91,7 @@ public final class NotificationsComponent: Sendable {
   }
 
   /// What a server offers to callers.
-  public var services: [any RPCService] { [service, sharing, automation, delivery, transfer] }
+  public var services: [any RPCService] { [service, sharing, automation, delivery, transfer, containers] }
 
   /// Open watches.
   public var watchCount: Int { service.watchCount }
@@ -95,10 +100,11 @@ public final class NotificationsComponent: Sendable {
   public func runTimers() async { await timers.run() }
 
   /// Tells the pushing service of alerts and unread summaries until the task is cancelled; without one it returns at once.
-  public func runPushing() async {
+  /// `log` is told when alerts cannot be handed over.
+  public func runPushing(log: @escaping @Sendable (String) -> Void = { _ in }) async {
     guard let alerts, let summaries else { return }
     await withTaskGroup(of: Void.self) { group in
-      group.addTask { await alerts.run() }
+      group.addTask { await alerts.run(log: log) }
       group.addTask { await summaries.run() }
     }
   }
@@ -126,11 +132,14 @@ public final class NotificationsComponent: Sendable {
   }
 
   /// Ends the watches with UNAVAILABLE, so that a drain does not wait for them.
-  public func endWatches() { service.endWatches() }
+  public func endWatches() {
+    service.endWatches()
+    containers.hub.close()
+  }
 
   /// Ends the watches and closes the store.
   public func close() async {
-    service.endWatches()
+    endWatches()
     await store.close()
   }
 }

@@ -86,6 +86,33 @@ import Testing
     #expect(ask(api, "GET", "/tokens/xyz").status == 400)
   }
 
+  @Test func aTokenIsValidUntilTheTimeOfItsRejection() throws {
+    let bench = try Bench()
+    let api = try api(bench)
+    #expect(try bench.push(bench.update("{}", at: 1), to: "abcd").text == "200")
+    #expect(ask(api, "POST", "/tokens/abcd/reject", #"{"timestampMs":\#(nowMs + 5000)}"#).status == 200)
+    #expect(try bench.push(bench.update("{}", at: 2), to: "abcd").text == "200")
+    bench.advance(seconds: 5)
+    #expect(try bench.push(bench.update("{}", at: 3), to: "abcd").text == "410 Unregistered")
+  }
+
+  @Test func aSenderThatIsToldOfAnExpiredTokenMayRenewIt() throws {
+    for scope in TokenRenewalScope.allCases {
+      var limits = SimulatorLimits()
+      limits.tokenRenewalScope = scope
+      let bench = try Bench(limits)
+      let api = try api(bench)
+      #expect(try bench.push(bench.update("{}", at: 1)).text == "200")
+      bench.advance(seconds: 60)
+      let renewed = try bench.authorization()
+      #expect(try bench.push("{}", authorization: renewed).text == "429 TooManyProviderTokenUpdates")
+      #expect(
+        ask(api, "POST", "/faults", #"{"action":"answer","reason":"ExpiredProviderToken","count":1}"#).status == 200)
+      #expect(try bench.push(bench.update("{}", at: 2)).text == "403 ExpiredProviderToken")
+      #expect(try bench.push(bench.update("{}", at: 2), authorization: renewed).text == "200")
+    }
+  }
+
   @Test func screensAreShownAndPaged() throws {
     let bench = try Bench()
     let api = try api(bench)

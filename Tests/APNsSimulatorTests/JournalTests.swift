@@ -30,6 +30,19 @@ import Testing
     #expect(third.screen()?.discards == [.oldTimestamp: 1])
   }
 
+  @Test func whatIsForgottenStaysForgotten() throws {
+    let path = path()
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    let first = try Bench()
+    first.simulator.resume(try Journal(path: path, sizeBytesMax: 1 << 20))
+    _ = try first.push(first.update("{}", at: 5))
+    first.simulator.reset()
+    _ = try first.push(first.update(#"{"n":1}"#, at: 2), to: "aa")
+    let second = try Bench()
+    second.simulator.resume(try Journal(path: path, sizeBytesMax: 1 << 20))
+    #expect(second.screen() == nil && second.screen("aa")?.contentState == #"{"n":1}"#)
+  }
+
   @Test func damagedLinesAreSkipped() throws {
     let path = path()
     defer { try? FileManager.default.removeItem(atPath: path) }

@@ -91,6 +91,26 @@ import Testing
     await component.close()
   }
 
+  @Test func aNotificationIsShownWithATitleOrABody() throws {
+    func draft(_ alert: Alert) throws -> String {
+      var request = SendAlertRequest()
+      request.userId = "anna"
+      request.alertId = "n:1"
+      request.alert = alert
+      return String(decoding: try AlertDraft(request, traceParent: nil, nowMs: 1).payload, as: UTF8.self)
+    }
+    var title = Alert()
+    title.title = "Door"
+    #expect(try draft(title) == #"{"aps":{"alert":{"title":"Door"}}}"#)
+    var body = Alert()
+    body.body = "open"
+    #expect(try draft(body) == #"{"aps":{"alert":{"body":"open"}}}"#)
+    var empty = Alert()
+    empty.sound = "default"
+    let error = #expect(throws: RPCError.self) { try draft(empty) }
+    #expect(Self.refusal(error) == Refusal(code: .invalidArgument, field: "alert", reason: "REQUIRED"))
+  }
+
   @Test func updatesAndEndsAreChecked() async throws {
     let component = try await Fixture().open()
     _ = try await component.start(local("a"), user("anna"))

@@ -221,6 +221,23 @@ import Testing
     }
   }
 
+  @Test func routesWithoutPushesKeepNoRoom() async throws {
+    var keys: [String: [String]] = [:]
+    for number in 10..<50 { keys["KEYMANY1\(number)"] = ["com.example.app\(number)"] }
+    var limits = DeliveryLimits()
+    limits.inFlightMax = 50
+    try await with(keys: keys, limits: limits) { harness in
+      // Each route is known from a push, and then has none.
+      for number in 10..<50 { try await harness.enqueue(harness.order("\(number)", app: "com.example.app\(number)")) }
+      for request in try await harness.send() { harness.sender.answer(request, status: 200) }
+      #expect(try await harness.send().isEmpty)
+      // However many are idle, one that has pushes gets them out at once.
+      for lane in 0..<20 { try await harness.enqueue(harness.order("x\(lane)", app: "com.example.app49")) }
+      _ = try await harness.dispatcher.round()
+      #expect(harness.sender.takeRequests().count == 20)
+    }
+  }
+
   @Test func pushesOfAnAppWithoutAKeyWaitForOne() async throws {
     try await with(keys: ["KEY1111111": ["com.example.other"]]) { harness in
       try await harness.enqueue(harness.order("a1"))

@@ -80,6 +80,8 @@ final class FakeRegistry: PushTokenRegistry {
 
   let state = Mutex(State())
 
+  func settle(_ transaction: WriteTransaction) {}
+
   func token(_ id: String, in transaction: ReadTransaction) throws -> DeliveryToken? {
     state.withLock { state in
       guard !state.gone.contains(id) else { return nil }

@@ -198,6 +198,25 @@ import Testing
     await component.close()
   }
 
+  @Test func anUnreadActivityOfTheAppIsToldTheNewestSummary() async throws {
+    let component = try await Fixture().open()
+    func start(_ id: String, _ number: Int) async throws {
+      var start = StartUnreadActivityRequest()
+      (start.activityId, start.app, start.environment, start.origin) = (id, app, "development", .local)
+      _ = try await component.unread.startUnreadActivity(start, context: user("anna"))
+      try await component.register(token(.activityUpdate, hex(number), activity: id), user("anna"))
+    }
+    // Nothing is known yet that the app could lack.
+    try await start("early", 1)
+    #expect(try component.queued().isEmpty)
+    _ = try await Self.put(component, Self.summary(1, ["first"]), 10)
+    #expect(try component.queued().count == 1)
+    try await start("late", 2)
+    #expect(try component.queued().count == 2)
+    #expect(try component.queued().last?.payload.contains(#""unreadCount":1"#) == true)
+    await component.close()
+  }
+
   @Test func alertsGoToDevicesOnce() async throws {
     let component = try await Fixture().open()
     let phone = try await component.register(token(.device, hex(1)), user("anna"))

@@ -24,18 +24,21 @@ final class Fixture: Sendable {
 
   deinit { try? FileManager.default.removeItem(at: directory) }
 
-  func open(dates: [String: ContentDates] = [:]) async throws -> ActivitiesComponent {
+  func open(
+    dates: [String: ContentDates] = [:], queuedMax: Int64? = nil, sender: (any PushSending)? = nil
+  ) async throws -> ActivitiesComponent {
     var store = StoreConfiguration(path: directory.appendingPathComponent("activities.sqlite").path)
     store.durability = .normal
     var configuration = ActivitiesConfiguration(
       store: store, addedKeysDirectory: directory.appendingPathComponent("keys").path)
     configuration.limits = limits
     configuration.contentDates = dates
+    if let queuedMax { configuration.delivery.limits.queuedMax = queuedMax }
     return try await ActivitiesComponent(
       configuration, group: MultiThreadedEventLoopGroup.singleton,
       environment: .init(
         nowMs: { self.nowMs.load(ordering: .relaxed) }, steadyMs: { self.nowMs.load(ordering: .relaxed) }),
-      sender: nil, canSign: { app, _ in app != "com.example.unsigned" })
+      sender: sender, canSign: { app, _ in app != "com.example.unsigned" })
   }
 
   func advance(ms: Int64) { nowMs.add(ms, ordering: .relaxed) }

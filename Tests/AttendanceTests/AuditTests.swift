@@ -106,6 +106,35 @@ import Testing
     }
   }
 
+  @Test func aBatchIsUndoneAndDoneAgainWithWhatItAdded() async throws {
+    let fixture = try Fixture()
+    try await fixture.run { component in
+      let anna = try await component.makeMember("Anna")
+      let bruno = try await component.makeMember("Bruno")
+      let meeting = try await component.makeMeeting(atMs: fixture.now - Fixture.dayMs, .completed)
+      try await component.record(anna, meeting, .absent)
+      let request = BatchRecordAttendanceRequest.with {
+        $0.meetingId = meeting.id
+        $0.entries = [anna, bruno].map { member in
+          .with { ($0.memberId, $0.status) = (member.id, .present) }
+        }
+      }
+      _ = try await component.attendance.batchRecordAttendance(request, context: admin)
+      func records() async throws -> [AttendanceStatus] {
+        try await component.attendance.listMeetingAttendance(.with { $0.meetingId = meeting.id }, context: admin)
+          .attendances.compactMap(\.status)
+      }
+      _ = try await undo(component, 5)
+      #expect(try await records() == [.absent])
+      _ = try await undo(component, 6)
+      #expect(try await records() == [.present, .present])
+      #expect(try await component.figures(bruno).presentCount == 1)
+      _ = try await undo(component, 7)
+      #expect(try await records() == [.absent])
+      #expect(try component.verify().intact)
+    }
+  }
+
   @Test func membersAndMeetingsAreUndone() async throws {
     let fixture = try Fixture()
     try await fixture.run { component in
@@ -134,8 +163,15 @@ import Testing
       #expect(
         try await component.meetings.getMeeting(.with { $0.meetingId = meeting.id }, context: admin).meeting?.discussion
           == meeting.discussion)
-      let empty = try await component.makeMeeting(atMs: fixture.now)
+      // To undo that takes it away again, with what came back; what was recorded since stays in the way.
+      _ = try await undo(component, 9)
+      #expect(try await component.figures(anna) == AttendanceStatistics())
       _ = try await undo(component, 10)
+      try await component.record(anna, meeting, .absent)
+      #expect(await refusal { try await undo(component, 11) } == "FAILED_PRECONDITION MEETING_HAS_ATTENDANCE")
+      #expect(try await component.figures(anna).absentCount == 1)
+      let empty = try await component.makeMeeting(atMs: fixture.now)
+      _ = try await undo(component, 13)
       #expect(
         await refusal { try await component.meetings.getMeeting(.with { $0.meetingId = empty.id }, context: admin) }
           == "NOT_FOUND MEETING_NOT_FOUND")

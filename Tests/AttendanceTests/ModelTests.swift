@@ -23,47 +23,6 @@ struct SplitMix {
   mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(max(1, bound))) }
 }
 
-/// What the lodge should be, and statistics counted from it the slow way, straight from the definition.
-private struct Oracle {
-  struct Entry {
-    var startMs: Int64
-    var number: Int64
-    var status: MeetingStatus
-  }
-  var initiation: [Int64: String] = [:]
-  var meetings: [Int64: Entry] = [:]
-  var records: [[Int64]: AttendanceStatus] = [:]
-  var calendar = LodgeCalendar("Europe/Rome")
-  var rules = CountingRules()
-
-  func statistics(_ member: Int64, year: Int32, asOf: String) -> AttendanceStatistics {
-    let eligible = meetings.values.filter { entry in
-      let day = Days.text(calendar?.day(ofMs: entry.startMs) ?? 0)
-      return entry.status == .completed && day >= initiation[member] ?? "" && (asOf.isEmpty || day <= asOf)
-        && (year == 0 || day.hasPrefix(String(year)))
-    }.sorted { ($0.startMs, $0.number) < ($1.startMs, $1.number) }
-    let statuses = eligible.map { records[[$0.number, member]] ?? .notConfirmed }
-    var figures = AttendanceStatistics()
-    figures.eligibleCount = Int32(statuses.count)
-    figures.presentCount = Int32(statuses.count { $0 == .present })
-    figures.absentCount = Int32(statuses.count { $0 == .absent })
-    figures.excusedCount = Int32(statuses.count { $0 == .excused })
-    figures.unconfirmedCount = Int32(statuses.count { $0 == .notConfirmed })
-    figures.countedCount =
-      rules.excusedLeavesDenominator ? figures.eligibleCount - figures.excusedCount : figures.eligibleCount
-    if figures.countedCount > 0 {
-      figures.rate = Double(figures.presentCount) / Double(figures.countedCount)
-      figures.percentage = Int32((100 * figures.rate + 0.5 + 1e-9).rounded(.down))
-    }
-    // Runs of presences, with the excused left out where they pause.
-    let line = rules.excusedPausesStreak ? statuses.filter { $0 != .excused } : statuses
-    let runs = line.split(omittingEmptySubsequences: false) { $0 != .present }.map(\.count)
-    figures.bestStreak = Int32(runs.max() ?? 0)
-    figures.currentStreak = Int32(runs.last ?? 0)
-    return figures
-  }
-}
-
 /// Random histories. Every failure names its seed; CAMPANILE_SEED repeats one.
 @Suite struct ModelTests {
   @Test func statisticsEqualARecountOfRandomHistories() async throws {
@@ -73,14 +32,25 @@ private struct Oracle {
     let fixture = try Fixture()
     var component = try await fixture.open()
     var oracle = Oracle()
-    for step in 0..<700 {
-      try await Self.step(component, &oracle, fixture.now, &source)
+    // The last change, and what was before it.
+    var last: (sequence: Int64, before: Oracle)?
+    for step in 0..<900 {
+      let (before, sequence) = (oracle, try component.lastSequence)
+      if let change = last, source.below(12) == 0 {
+        if try await Self.undo(component, change.sequence, "seed \(seed) step \(step)") { oracle = change.before }
+      } else {
+        try await Self.step(component, &oracle, fixture.now, &source)
+      }
+      let now = try component.lastSequence
+      if now != sequence { last = now == sequence + 1 ? (now, before) : nil }
       fixture.wait(Int64(source.below(5)) * Fixture.hourMs)
       if step % 200 == 199 {
         await component.close()
         component = try await fixture.open()
       }
-      if step % 20 == 19 { try await Self.compare(component, oracle, &source, "seed \(seed) step \(step)") }
+      if step % 20 == 19 {
+        try await Self.compare(component, oracle, fixture.now, &source, "seed \(seed) step \(step)")
+      }
     }
     #expect(try component.verify().intact, "seed \(seed)")
     await component.close()
@@ -93,22 +63,23 @@ private struct Oracle {
     let members = oracle.initiation.keys.sorted()
     let meeting = meetings.isEmpty ? 0 : meetings[source.below(meetings.count)]
     let member = members.isEmpty ? 0 : members[source.below(members.count)]
-    switch source.below(20) {
+    switch source.below(24) {
     case 0:
       let made = try await component.makeMember("Member \(source.next())", initiation: date(nowMs, &source))
       oracle.initiation[made.number] = made.initiationDate
+      oracle.names[made.number] = made.name
     case 1:
       guard member > 0 else { return }
       var change = Member()
       change.id = Numbers.memberID(member)
       change.initiationDate = date(nowMs, &source)
-      let updated = try await component.members.updateMember(
-        .with {
-          $0.member = change
-          $0.updateMask = ProtoFieldMask(paths: ["initiation_date"])
-        }, context: admin
-      ).member
-      oracle.initiation[member] = updated?.initiationDate
+      let request = UpdateMemberRequest.with {
+        $0.member = change
+        $0.updateMask = ProtoFieldMask(paths: ["initiation_date"])
+      }
+      let reason = await refusal { try await component.members.updateMember(request, context: admin) }
+      #expect(reason == (oracle.erased.contains(member) ? "FAILED_PRECONDITION MEMBER_ERASED" : ""))
+      if reason.isEmpty { oracle.initiation[member] = change.initiationDate }
     case 2...5:
       let startMs = start(nowMs, &source)
       let status: MeetingStatus = startMs <= nowMs && source.below(2) == 0 ? .completed : .scheduled
@@ -143,6 +114,8 @@ private struct Oracle {
       oracle.records = oracle.records.filter { $0.key[0] != meeting }
     case 10 where source.below(4) == 0: try await changeSettings(component, &oracle, &source)
     case 11: try await batch(component, &oracle, meeting, members, &source)
+    case 12: if member > 0 { try await leave(component, &oracle, member, &source) }
+    case 13: if meeting > 0, member > 0 { try await importRow(component, &oracle, meeting, member, &source) }
     default:
       guard meeting > 0, member > 0 else { return }
       try await record(component, &oracle, meeting, member, &source)
@@ -164,15 +137,54 @@ private struct Oracle {
           $0.status = status
         }, context: admin)
     }
-    #expect(reason == expected(oracle, meeting, member))
+    #expect(reason == oracle.refusal(meeting, member))
     if reason.isEmpty { oracle.records[[meeting, member]] = status }
   }
 
-  private static func expected(_ oracle: Oracle, _ meeting: Int64, _ member: Int64) -> String {
-    guard let entry = oracle.meetings[meeting] else { return "NOT_FOUND MEETING_NOT_FOUND" }
-    if entry.status == .cancelled { return "FAILED_PRECONDITION MEETING_CANCELLED" }
-    let day = Days.text(oracle.calendar?.day(ofMs: entry.startMs) ?? 0)
-    return day < oracle.initiation[member] ?? "" ? "FAILED_PRECONDITION BEFORE_INITIATION" : ""
+  /// Takes the last change back. False when its kind cannot be undone.
+  private static func undo(_ component: AttendanceComponent, _ sequence: Int64, _ label: String) async throws -> Bool {
+    let entry = try await component.lodge.listAuditEntries(.with { $0.pageSize = 1 }, context: admin).entries[0]
+    let reason = await refusal {
+      try await component.lodge.undoChange(.with { $0.sequence = sequence }, context: admin)
+    }
+    let isUndoable = !["member.create", "member.erase", "settings.update"].contains(entry.action)
+    #expect(reason == (isUndoable ? "" : "FAILED_PRECONDITION NOT_UNDOABLE"), "\(label) \(entry.action)")
+    return isUndoable
+  }
+
+  /// Leaves, comes back, or is erased: the past stays in any case.
+  private static func leave(
+    _ component: AttendanceComponent, _ oracle: inout Oracle, _ member: Int64, _ source: inout SplitMix
+  ) async throws {
+    let id = Numbers.memberID(member)
+    if oracle.erased.contains(member) || source.below(4) == 0 {
+      let name = oracle.names[member] ?? ""
+      _ = try await component.members.eraseMember(
+        .with { ($0.memberId, $0.confirmName) = (id, name) }, context: admin)
+      oracle.erased.insert(member)
+      oracle.inactive.insert(member)
+      oracle.names[member] = "Erased \(id)"
+    } else if oracle.inactive.remove(member) != nil {
+      _ = try await component.members.reactivateMember(.with { $0.memberId = id }, context: admin)
+    } else {
+      _ = try await component.members.deactivateMember(.with { $0.memberId = id }, context: admin)
+      oracle.inactive.insert(member)
+    }
+  }
+
+  private static func importRow(
+    _ component: AttendanceComponent, _ oracle: inout Oracle, _ meeting: Int64, _ member: Int64,
+    _ source: inout SplitMix
+  ) async throws {
+    let status = statuses[source.below(statuses.count)]
+    let word = CsvWords.word(status, CsvWords.statuses)
+    let isDryRun = source.below(4) == 0
+    let found = try await component.importCsv(
+      .attendance, "member_id,meeting_id,status\nm_\(member),t_\(meeting),\(word)\n", isDryRun: isDryRun)
+    let expected = oracle.refusal(meeting, member)
+    #expect(found.errors.map(\.reason) == expected.split(separator: " ").dropFirst().map(String.init))
+    #expect(found.committed == (expected.isEmpty && !isDryRun))
+    if found.committed { oracle.records[[meeting, member]] = status }
   }
 
   /// All or none.
@@ -195,7 +207,7 @@ private struct Oracle {
     }
     let reason = await refusal { try await component.attendance.batchRecordAttendance(request, context: admin) }
     let first = entries.compactMap { entry -> String? in
-      let reason = expected(oracle, meeting, Numbers.member(entry.memberId) ?? 0)
+      let reason = oracle.refusal(meeting, Numbers.member(entry.memberId) ?? 0)
       return reason.isEmpty ? nil : reason
     }.first
     #expect(reason == first ?? "")
@@ -221,7 +233,7 @@ private struct Oracle {
   }
 
   private static func compare(
-    _ component: AttendanceComponent, _ oracle: Oracle, _ source: inout SplitMix, _ label: String
+    _ component: AttendanceComponent, _ oracle: Oracle, _ nowMs: Int64, _ source: inout SplitMix, _ label: String
   ) async throws {
     let asOf = date(1_770_000_000_000, &source)
     for member in oracle.initiation.keys {
@@ -232,13 +244,27 @@ private struct Oracle {
         #expect(found == oracle.statistics(member, year: year, asOf: day), "\(label) \(one.id) \(year) \(day)")
       }
     }
-    for year: Int32 in [0, 2025] {
-      let lines = try await component.statistics.listMemberSummaries(.with { $0.year = year }, context: admin).summaries
-      #expect(lines.count == oracle.initiation.count)
+    for (year, isAll) in [(0, true), (2025, false)] as [(Int32, Bool)] {
+      let lines = try await component.statistics.listMemberSummaries(
+        .with { ($0.year, $0.includeInactive) = (year, isAll) }, context: admin
+      ).summaries
+      #expect(lines.count == oracle.initiation.count - (isAll ? 0 : oracle.inactive.count))
       for line in lines {
         #expect(
           line.statistics == oracle.statistics(line.memberNumber, year: year, asOf: ""), "\(label) summary \(year)")
       }
+    }
+    let since = asOf.isEmpty ? "2025-06-01" : asOf
+    let absentees = try await component.statistics.listAbsentees(
+      .with { ($0.sinceDate, $0.pageSize) = (since, 1_000) }, context: admin
+    ).absentees
+    #expect(absentees == oracle.absentees(since: since), "\(label) since \(since)")
+    let target = Int32(1 + source.below(100))
+    for member in oracle.initiation.keys {
+      let found = try await component.statistics.getForecast(
+        .with { ($0.memberId, $0.targetPercentage) = (Numbers.memberID(member), target) }, context: admin)
+      #expect(
+        found == oracle.forecast(member, target: target, nowMs: nowMs), "\(label) forecast \(member) \(target)")
     }
   }
 

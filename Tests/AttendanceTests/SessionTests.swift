@@ -1,5 +1,6 @@
 import CampanileAPI
 import CampanileCodec
+import CampanileCrypto
 import CampanileRPC
 import Testing
 
@@ -69,6 +70,45 @@ import Testing
       #expect(Set(errors).count == 1)
       #expect(errors[0].reason == "CREDENTIALS_INVALID")
       #expect(errors[0].code == .unauthenticated)
+    }
+  }
+
+  /// What takes as long cannot be told apart by the time it takes: each attempt derives one key.
+  @Test func unknownNamesCostAsMuchAsWrongPins() async throws {
+    let fixture = try Fixture()
+    try await fixture.run { component in
+      _ = try await component.makeMember("Anna", pin: "4711")
+      _ = try await component.makeMember("Pinless")
+      let gone = try await component.makeMember("Gone", pin: "4711")
+      _ = try await component.members.deactivateMember(.with { $0.memberId = gone.id }, context: admin)
+      let attempts = [("Anna", "0815"), ("Anna", "4711"), ("Nobody", "4711"), ("Gone", "4711"), ("Pinless", "1234")]
+      for (name, pin) in attempts {
+        let before = component.sessions.hasher.derivationCount
+        _ = await failure { try await component.login(name, pin) }
+        #expect(component.sessions.hasher.derivationCount == before + 1, "\(name)")
+      }
+    }
+  }
+
+  /// Attempts that were not judged neither lock a member out nor push the failures of others out of the memory.
+  @Test func attemptsThatCannotBeJudgedDoNotCount() async throws {
+    let fixture = try Fixture()
+    try await fixture.run { component in
+      _ = try await component.makeMember("Anna", pin: "4711")
+      var busy = component.sessions
+      busy = SessionsService(
+        repository: busy.repository, access: busy.access, lifetime: busy.lifetime,
+        hasher: try PinHasher(cost: ScryptCost(costLog2: 1, blockSize: 1, parallelization: 1), waitingMax: 0),
+        throttle: busy.throttle)
+      let from = CallContext(method: anyMethod, remoteAddress: "[IPv4]192.0.2.1/192.0.2.1:5000")
+      for attempt in 0..<40 {
+        // Refused before it was counted, or counted and taken back.
+        let request = LoginRequest.with { ($0.name, $0.pin) = ("Anna", attempt % 2 == 0 ? "4711" : "") }
+        let error = await failure { try await busy.login(request, context: from) }
+        #expect(error?.reason == "LOGIN_BUSY")
+        #expect(error?.retryAfterMs != nil)
+      }
+      _ = try await component.login("Anna", "4711", from)
     }
   }
 

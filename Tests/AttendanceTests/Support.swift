@@ -2,6 +2,7 @@ import CampanileAPI
 import CampanileCodec
 import CampanileCrypto
 import CampanileRPC
+import CampanileService
 import CampanileStore
 import FoundationEssentials
 import Synchronization
@@ -35,11 +36,11 @@ final class Fixture: Sendable {
   var now: Int64 { nowMs.load(ordering: .relaxed) }
   func wait(_ ms: Int64) { nowMs.add(ms, ordering: .relaxed) }
 
-  func open() async throws -> AttendanceComponent {
+  func open(_ limits: AttendanceLimits? = nil) async throws -> AttendanceComponent {
     var configuration = StoreConfiguration(path: directory.appendingPathComponent("attendance.sqlite").path)
     configuration.durability = .normal
     return try await AttendanceComponent(
-      store: configuration, limits: limits, lifetime: lifetime, timeZone: timeZone,
+      store: configuration, limits: limits ?? self.limits, lifetime: lifetime, timeZone: timeZone,
       // The cheapest that there is: what a derivation costs is not the point here.
       pinCost: ScryptCost(costLog2: 1, blockSize: 1, parallelization: 1), nowMs: { self.now })
   }
@@ -205,9 +206,21 @@ extension AttendanceComponent {
     return text
   }
 
+  /// Of the last change.
+  var lastSequence: Int64 {
+    get throws {
+      let query = try PositionQuery(user: "", pageSize: 1, pageToken: "", scope: [], parts: 1, limits: lodge.limits)
+      return try repository.auditEntries(query, subject: nil).items.first?.sequence ?? 0
+    }
+  }
+
   func verify(knownSequence: Int64 = 0, knownHash: String = "") throws -> VerifyAuditLogResponse {
     var verifier = AuditVerifier(knownSequence: knownSequence, knownHash: knownHash)
-    for row in try repository.auditRows(after: 0, rowsMax: 10_000) where try verifier.take(row) {}
+    while verifier.fault == nil {
+      let rows = try repository.auditRows(after: verifier.lastSequence)
+      if rows.isEmpty { break }
+      for row in rows where try verifier.take(row) {}
+    }
     verifier.finish()
     return verifier.response(isFinished: true)
   }

@@ -247,7 +247,12 @@ import Testing
         let meeting = try await component.makeMeeting(atMs: fixture.now - day * Fixture.dayMs, .completed)
         try await component.record(anna, meeting, .present)
       }
-      _ = try await component.login("Anna", "4711")
+      let own = session(try await component.login("Anna", "4711").sessionToken)
+      _ = try await component.meetings.createCalendarFeed(.init(), context: own)
+      // Of others nothing is told.
+      let bruno = try await component.makeMember("Bruno")
+      try await component.record(bruno, try await component.makeMeeting(atMs: fixture.now), .present)
+      _ = try await component.meetings.createCalendarFeed(.init(), context: admin)
       var kinds: [String] = []
       try await MemberExport(
         repository: component.repository, limits: AttendanceLimits(), member: anna.number
@@ -256,10 +261,12 @@ import Testing
         case .member: kinds.append("member")
         case .attendance: kinds.append("attendance")
         case .session: kinds.append("session")
-        case .auditEntryJson(let json): kinds.append(json.contains("pin") ? "pin" : "audit")
+        case .feed: kinds.append("feed")
+        case .auditEntryJson(let json): kinds.append(try AuditEntry(jsonUTF8: Array(json.utf8)).action)
         }
       }
-      #expect(kinds == ["member", "session", "attendance", "attendance", "attendance", "pin", "audit"])
+      let record = ["attendance", "attendance.record"]
+      #expect(kinds == ["member", "session", "feed"] + record + record + record + ["member.pin", "member.create"])
     }
   }
 }

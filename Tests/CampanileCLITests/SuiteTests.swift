@@ -56,7 +56,45 @@ import Testing
       apns(other).dropFirst(2) == [
         "--apns-endpoint", "development=[::1]:5,mine=a:6,production=b:7,sandbox=[::1]:5", "--apns-trust", "/t",
       ])
-    #expect(other.members.map(\.name) == ["notifications", "activities", "gateway"])
+    #expect(!other.members.contains { $0.role == .peer } && other.members.count == SuiteMember.all.count - 1)
+  }
+
+  @Test func tellsMembersOfOneAnother() throws {
+    func links(_ plan: SuitePlan, _ name: String, running: [String: MemberPorts] = [:]) throws -> [String] {
+      let member = try #require(plan.members.first { $0.name == name })
+      let arguments = plan.arguments(of: member, ports: plan.ports(of: member), running: running)
+      return zip(arguments, arguments.dropFirst()).filter { $0.0.hasSuffix("s-address") }.map { "\($0.0) \($0.1)" }
+    }
+    #expect(try links(plan, "notifications") == ["--activities-address 127.0.0.1:7402"])
+    #expect(try links(plan, "activities") == ["--notifications-address 127.0.0.1:7401"])
+    #expect(try links(plan, "gateway") == [])
+    // Where the system picks the ports they are chosen before anything starts, and stay.
+    var free = plan
+    free.portBase = 0
+    var next = 40_000
+    free.promisePorts {
+      next += 1
+      return next
+    }
+    for member in SuiteMember.all {
+      let isLinked = SuiteMember.all.contains { $0.links[member.name] != nil }
+      #expect((free.ports(of: member).rpc > 40_000) == isLinked)
+    }
+    let notifications = try #require(SuiteMember.all.first { $0.name == "notifications" })
+    let port = free.ports(of: notifications).rpc
+    #expect(try links(free, "activities") == ["--notifications-address 127.0.0.1:\(port)"])
+    let running = ["notifications": MemberPorts(rpc: 9, http: 1)]
+    #expect(try links(free, "activities", running: running) == ["--notifications-address 127.0.0.1:9"])
+    #expect(Set(SuiteMember.all.flatMap(\.links.keys)).isSubset(of: SuiteMember.all.map(\.name)))
+  }
+
+  @Test func promisesPortsThatCanBeListenedOn() throws {
+    var ports: Set<Int> = []
+    for _ in 0..<50 {
+      let port = try PromisedPort.pick()
+      #expect((1024...65_535).contains(port))
+      #expect(ports.insert(port).inserted, "\(port) was promised before")
+    }
   }
 
   @Test(arguments: ["", "sandbox", "sandbox=", "sandbox=host", "sandbox=:1", "=h:1", "s=h:0", "s=h:65536", "s=h:1,"])

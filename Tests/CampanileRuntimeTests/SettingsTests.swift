@@ -50,6 +50,11 @@ import Testing
     #expect(!settings.isSet("greeting"))
   }
 
+  @Test func listsMayBeGivenInPieces() throws {
+    #expect(try load(["--backends", "x:1", "--backends=y:2,z:3"]).list("backends") == ["x:1", "y:2", "z:3"])
+    #expect(throws: ConfigurationError.self) { try load(["--backends", "a,b", "--backends", "c,d"]) }
+  }
+
   @Test func valuesKeepTheirCommasAndDashes() throws {
     let settings = try load(["--greeting=a,b --c", "--backends", "x:1,y:2", "--ready-fd", "7", "--echo"])
     #expect(try settings.string("greeting") == "a,b --c")

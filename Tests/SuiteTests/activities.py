@@ -176,13 +176,16 @@ class Load:
 
     def check_order(self, simulator):
         """No state came after a newer one, in the order in which the simulator took them."""
-        newest = collections.defaultdict(int)
+        newest, stamped = collections.defaultdict(int), collections.defaultdict(int)
         for line in (simulator.folder / "journal").read_text().splitlines():
             entry = json.loads(line)
             if entry.get("key") in self.ids:
-                number = int(json.loads(entry["payload"])["aps"]["content-state"]["n"])
-                assert number >= newest[entry["key"]], f"{entry['key']} went back from {newest[entry['key']]} to {number}"
-                newest[entry["key"]] = number
+                aps, key = json.loads(entry["payload"])["aps"], entry["key"]
+                number, timestamp = int(aps["content-state"]["n"]), int(aps["timestamp"])
+                assert number >= newest[key], f"{key} went back from {newest[key]} to {number}"
+                # A repeat is the same push; every other has a later timestamp.
+                assert number == newest[key] or timestamp > stamped[key], f"{key}: {timestamp} for {number}, as for {newest[key]}"
+                newest[key], stamped[key] = number, timestamp
         for token, screen in simulator.screens().items():
             if token in self.ids:
                 assert "OLD_TIMESTAMP" not in screen["discards"], screen

@@ -30,6 +30,7 @@ class Key:
     def __init__(self, key_id="ABCDE12345", team_id="TEAM123456"):
         self.key_id, self.team_id = key_id, team_id
         self.private = ec.generate_private_key(ec.SECP256R1())
+        self.token = None
 
     @property
     def private_pem(self):
@@ -46,10 +47,14 @@ class Key:
         return {"teamId": self.team_id, "keyId": self.key_id, "publicKeyPem": self.public_pem}
 
     def authorization(self, issued_at=None):
-        """A provider token, signed by hand: neither the project's code nor that of a JWT library."""
+        """A provider token, signed by hand: neither the project's code nor that of a JWT library. Without a time it is always the
+        same one, as a connection must not see too many."""
+        if issued_at is None:
+            self.token = self.token or self.authorization(time.time())
+            return self.token
         text = lambda data: base64.urlsafe_b64encode(data).rstrip(b"=")
         signed = b".".join(text(json.dumps(part).encode()) for part in (
-            {"alg": "ES256", "kid": self.key_id}, {"iss": self.team_id, "iat": int(issued_at or time.time())}))
+            {"alg": "ES256", "kid": self.key_id}, {"iss": self.team_id, "iat": int(issued_at)}))
         r, s = utils.decode_dss_signature(self.private.sign(signed, ec.ECDSA(hashes.SHA256())))
         return "bearer " + (signed + b"." + text(r.to_bytes(32, "big") + s.to_bytes(32, "big"))).decode()
 

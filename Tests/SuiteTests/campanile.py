@@ -6,12 +6,14 @@ import pathlib
 import signal
 import subprocess
 import time
+import urllib.error
+import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BIN = pathlib.Path(os.environ.get("CAMPANILE_BIN", ROOT / ".build" / "debug"))
 CLI = str(BIN / "campanile")
 # How long anything here may take; far above what it takes, since no test is about time.
-PATIENCE_S = 60
+PATIENCE_S = int(os.environ.get("CAMPANILE_PATIENCE_S", 60))
 
 
 def environment():
@@ -100,6 +102,30 @@ class Suite:
     def key(self, principal):
         """A new key for `principal`."""
         return self.run("keys", "create", principal, "--secret-only", check=0).stdout.strip()
+
+    def simulator(self, method, path, body=None):
+        """Asks the control API of the suite's simulated APNs; an error is an AssertionError with its text."""
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self.endpoints['apns']['simulator']['control']}/v1{path}", method=method,
+            data=None if body is None else json.dumps(body).encode(),
+            headers={"Authorization": "Bearer " + self.endpoints["internalToken"]})
+        try:
+            with urllib.request.urlopen(request, timeout=PATIENCE_S) as reply:
+                return json.loads(reply.read())
+        except urllib.error.HTTPError as error:
+            raise AssertionError(f"{method} {path}: {error.code} {error.read().decode()}") from None
+
+    def screen(self, token):
+        """What the device or activity behind a token displays."""
+        screens = self.simulator("GET", "/screens?limit=1000")["screens"]
+        return next((screen for screen in screens if screen["key"] == token), {})
+
+    def pushed(self, token):
+        """The payloads that APNs has taken for a token, each with its apns-id, in their order."""
+        # What follows the last line feed is being written.
+        lines = (self.folder / "apns-simulator" / "journal.jsonl").read_bytes().split(b"\n")[:-1]
+        entries = [json.loads(line) for line in lines]
+        return [(entry["id"], json.loads(entry["payload"])) for entry in entries if entry.get("key") == token]
 
     def stop(self, number=signal.SIGTERM):
         if self.process.poll() is None:

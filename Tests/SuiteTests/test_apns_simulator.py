@@ -131,7 +131,7 @@ def test_age_of_provider_tokens(simulator, key):
 
 
 def test_provider_tokens_of_a_connection(simulator, link, key):
-    assert link.ask(fields(key, authorization=key.authorization(time.time() - 100)), update({}))[0] == 200
+    assert link.ask(fields(key, authorization=key.authorization(time.time() - 1000)), update({}))[0] == 200
     answer = link.ask(fields(key), update({}))
     assert (answer[0], answer[2]) == (429, {"reason": "TooManyProviderTokenUpdates"})
     other = Key("OTHERKEY12")

@@ -16,61 +16,7 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "Wire"))
 from campanile_wire import Peer, reason  # noqa: E402
 from wire_process import Process  # noqa: E402
 
-TOKEN = "attendance-test-token"
-PACKAGE = "campanile.attendance.v1."
-ADMIN = {"campanile-principal": "service/test", "campanile-scopes": "admin"}
-
-
-def user(name):
-    return {"campanile-principal": f"user/{name}"}
-
-
-class Link(Peer):
-    """A connection with the internal token, which may say who calls."""
-
-    def __init__(self, port):
-        super().__init__(port, timeout_s=60)
-        self.hello(TOKEN)
-
-    def answer(self, method, params=None, metadata=ADMIN):
-        return self.call(PACKAGE + method, params or {}, metadata=metadata)
-
-    def ask(self, method, params=None, metadata=ADMIN):
-        answer = self.answer(method, params, metadata)
-        assert "error" not in answer, answer
-        return answer["result"]
-
-    def refusal(self, method, params=None, metadata=ADMIN):
-        """Status and reason, such as `NOT_FOUND MEMBER_NOT_FOUND`."""
-        answer = self.answer(method, params, metadata)
-        assert "error" in answer, answer
-        return f"{answer['error']['data']['status']} {reason(answer)}"
-
-    def stream(self, method, params=None, metadata=ADMIN):
-        """The messages of a server stream and its last frame."""
-        self.send({"jsonrpc": "2.0", "id": "s", "method": PACKAGE + method, "params": params or {}, "metadata": metadata})
-        messages = []
-        while (frame := self.receive()).get("method") == "rpc.message":
-            messages.append(frame["params"]["message"])
-            self.send({"jsonrpc": "2.0", "method": "rpc.credit", "params": {"id": "s", "messages": 1}})
-        return messages, frame
-
-    def import_csv(self, table, text, metadata=ADMIN, dry_run=False, piece_bytes=40_000):
-        self.send({"jsonrpc": "2.0", "id": "i", "method": PACKAGE + "LodgeService/ImportCsv", "metadata": metadata})
-        data = text if isinstance(text, bytes) else text.encode()
-        self.message({"header": {"table": f"CSV_TABLE_{table}", "dryRun": dry_run}})
-        for start in range(0, len(data), piece_bytes):
-            self.message({"chunk": base64.b64encode(data[start:start + piece_bytes]).decode()})
-        self.send({"jsonrpc": "2.0", "method": "rpc.end", "params": {"id": "i"}})
-        return self.until("i")
-
-    def message(self, message):
-        self.send({"jsonrpc": "2.0", "method": "rpc.message", "params": {"id": "i", "message": message}})
-
-    def until(self, identifier):
-        while (answer := self.receive()) is not None and answer.get("id") != identifier:
-            pass
-        return answer
+from attendance import ADMIN, PACKAGE, TOKEN, Link, meeting, member, user  # noqa: E402
 
 
 @pytest.fixture
@@ -93,14 +39,6 @@ def start(folder):
     yield run
     for process in started:
         process.stop()
-
-
-def member(link, name, **fields):
-    return link.ask("MembersService/CreateMember", {"member": {"name": name, **fields}})["member"]
-
-
-def meeting(link, start="2026-01-10T19:00:00Z", **fields):
-    return link.ask("MeetingsService/CreateMeeting", {"meeting": {"startTime": start, "discussion": "The pillars", **fields}})["meeting"]
 
 
 def test_acknowledged_records_survive_a_kill(start):
@@ -357,7 +295,8 @@ def test_bad_requests_name_status_reason_and_field(start):
         assert link.stream("LodgeService/VerifyAuditLog")[0][-1]["verifiedCount"] == before
 
 
-def test_attendance_through_the_gateway(suite, tmp_path):
+def test_attendance_through_the_gateway(start, tmp_path):
+    suite = start().wait_ready()
     anna = suite.call("CreateMember", {"member": {"name": "Anna Rossi", "userId": "anna"}})["member"]
     evening = suite.call("CreateMeeting", {"meeting": {"startTime": "2026-01-10T19:00:00Z", "discussion": "The pillars"}})["meeting"]
     key = suite.key("user/anna")

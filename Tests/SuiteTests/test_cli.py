@@ -1,6 +1,8 @@
 """The commands that call a running suite."""
 
+import csv
 import hashlib
+import io
 import json
 import os
 import pathlib
@@ -42,14 +44,34 @@ def test_sample_is_loaded_for_each_user(suite):
         assert [n.get("body") for n in listed] == [n.get("body") for n in notifications]
 
 
+def test_phones_and_lodge_of_the_sample(suite, giulia):
+    phone = json.loads((suite.folder / "demo.json").read_text())["users"]["user/giulia"]["phone"]
+    total = suite.call("GetUnreadCounts", {}, giulia)["unreadCounts"]["total"]
+    eventually(
+        lambda: suite.screen(phone["activityToken"]).get("contentState", {}).get("unreadCount") == total, "the count is shown")
+    sample = json.loads((ROOT / "Sources/CampanileCLI/Resources/sample.json").read_text())["lodge"]
+    members, records = (list(csv.DictReader(io.StringIO(sample[name]))) for name in ("members", "attendance"))
+    summaries = suite.call("ListMemberSummaries", {}, giulia)["summaries"]
+    shown = {one["name"]: one["statistics"].get("presentCount", 0) for one in summaries}
+    assert shown == {member["name"]: sum(
+        (record["member_name"], record["status"]) == (member["name"], "present") for record in records) for member in members}
+
+
 def test_loading_again_changes_nothing(start):
+    phones = set()
     for _ in range(2):
         suite = start("twice", "--demo").wait_ready()
-        key = json.loads((suite.folder / "demo.json").read_text())["users"]["user/marco"]["key"]
+        marco = json.loads((suite.folder / "demo.json").read_text())["users"]["user/marco"]
+        key = marco["key"]
+        phones.add(json.dumps(marco["phone"]))
+        assert len(suite.call("ListPushTokens", {}, key)["tokens"]) == 2
+        assert len(suite.call("ListActivities", {"includeEnded": True}, key)["activities"]) == 1
+        assert len(suite.call("ListMeetings", {"pageSize": 1000}, key)["meetings"]) == 42
         buckets = suite.call("ListBuckets", {}, key)["buckets"]
         assert [b["name"] for b in buckets] == ["CI & Code review", "Log", "Server alerts"]
         assert sum(b["notificationCount"] for b in buckets) == 200
         assert suite.stop() == 0
+    assert len(phones) == 1
 
 
 def test_call_takes_json_file_and_standard_input(suite, giulia, tmp_path):
@@ -199,7 +221,7 @@ def test_backup_of_a_running_suite(suite, tmp_path):
     lines = suite.run("backup", "--to", str(tmp_path / "copies"), check=0).stdout.splitlines()
     reports = [json.loads(line) for line in lines]
     names = {pathlib.Path(r["path"]).name.split("-")[0] for r in reports}
-    assert names == {"activities", "attendance", "gateway", "notifications"}
+    assert names == {"activities", "attendance", "gateway", "notifications", "sync"}
     for report in reports:
         path = pathlib.Path(report["path"])
         assert hashlib.sha256(path.read_bytes()).hexdigest() == report["sha256"]

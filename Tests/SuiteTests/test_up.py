@@ -12,13 +12,13 @@ import urllib.request
 
 import pytest
 from apns import Simulator
-from campanile import CLI, alive, environment, eventually
+from campanile import BIN, CLI, alive, environment, eventually
 
 
 def test_endpoints_file_says_where_everything_is(suite):
     path = suite.folder / "endpoints.json"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert set(suite.endpoints) == {"gateway", "notifications", "activities", "attendance", "internalToken", "apns"}
+    assert set(suite.endpoints) == {"gateway", "notifications", "activities", "sync", "attendance", "internalToken", "apns"}
     assert suite.endpoints["gateway"]["adminKey"].startswith("cmp_")
     for name in ("gateway", "notifications", "activities"):
         for kind in ("rpc", "http"):
@@ -32,6 +32,13 @@ def test_endpoints_tell_of_the_signing_key(suite):
     assert apns["publicKeyPem"].startswith("-----BEGIN PUBLIC KEY-----")
     private = suite.folder / "apns" / f"AuthKey_{apns['keyId']}.p8"
     assert stat.S_IMODE(private.stat().st_mode) == 0o600
+
+
+def test_executables_take_several_endpoints():
+    result = subprocess.run(
+        [str(BIN / "campanile-activities"), "--apns-endpoint", "sandbox=h:1", "--apns-endpoint", "mine=h:2", "--print-config"],
+        capture_output=True, text=True, env=environment(), timeout=30, check=True)
+    assert "sandbox=h:1,mine=h:2" in result.stdout
 
 
 def live_activity(suite, token, environment="development"):
@@ -53,15 +60,7 @@ def test_activity_is_displayed_by_the_simulated_device(suite):
     with pytest.raises(urllib.error.HTTPError) as refused:
         urllib.request.urlopen(f"http://127.0.0.1:{port}/v1/statistics", timeout=10)
     assert refused.value.code == 401
-    headers = {"Authorization": "Bearer " + suite.endpoints["internalToken"]}
-
-    def displayed():
-        request = urllib.request.Request(f"http://127.0.0.1:{port}/v1/screens", headers=headers)
-        with urllib.request.urlopen(request, timeout=10) as reply:
-            screens = {screen["key"]: screen for screen in json.loads(reply.read())["screens"]}
-        return screens.get("ab" * 32, {}).get("contentState") == {"phase": "connected"}
-
-    eventually(displayed, "the state is displayed")
+    eventually(lambda: suite.screen("ab" * 32).get("contentState") == {"phase": "connected"}, "the state is displayed")
 
 
 def test_another_apns_stands_in_for_the_simulator(start, tmp_path):
@@ -143,7 +142,8 @@ def test_dead_process_is_started_again_on_its_port(start):
 def test_sigterm_ends_everything_and_removes_the_endpoints(start):
     suite = start().wait_ready()
     children = suite.children()
-    assert len(children) == 4 and all(alive(pid) for pid in children.values())
+    assert set(children) == {*suite.endpoints} - {"internalToken", "apns"} | {"apns-simulator"}
+    assert all(alive(pid) for pid in children.values())
     began = time.monotonic()
     assert suite.stop(signal.SIGTERM) == 0
     assert time.monotonic() - began < 16
@@ -213,7 +213,7 @@ def test_taken_port_fails_the_start_with_a_reason(start, tmp_path):
             taken.listen()
             # The gateway gets the port that is taken; the others that the suite wants are free.
             base = taken.getsockname()[1]
-            if base > 60_000 or not all(is_free(base + offset) for offset in (1, 2, 80, 90, 101, 102, 190)):
+            if base > 60_000 or not all(is_free(base + offset) for offset in (1, 2, 3, 4, 80, 90, 101, 102, 103, 104, 190)):
                 continue
             result = subprocess.run(
                 [CLI, "up", "--data-dir", str(tmp_path / "taken"), "--port-base", str(base)], capture_output=True,

@@ -62,5 +62,5 @@ release_build() { (cd "$root" && swift build "${release_flags[@]}" --scratch-pat
 # need_swift: what the package builds with.
 need_swift() {
   command -v swift >/dev/null || fail "needs Swift 6.2 or newer in PATH: https://www.swift.org/install"
-  need_debian libsqlite3-dev libssl-dev
+  need_debian libsqlite3-dev libssl-dev zlib1g-dev
 }

@@ -1,8 +1,8 @@
 // A load generator for length-prefixed frames: C connections with F requests in flight each, for a number of seconds.
 //
 // usage: FrameLoad PORT CONNECTIONS IN_FLIGHT WARMUP_MS DURATION_MS REQUEST_FILE [HELLO_FILE]
-// The request is a JSON text in which the text @ID@ stands for the id; without it every frame is the same. Each connection
-// first sends the hello, if given, and waits for its answer. Prints one line of JSON: calls, seconds, p50 and p99 in
+// The request is a JSON text in which the text @ID@ stands for the id; without it every frame is the same. A file of several
+// lines holds several requests, which are sent in turn; all of them have @ID@, or none. Each connection first sends the hello, if given, and waits for its answer. Prints one line of JSON: calls, seconds, p50 and p99 in
 // microseconds, and how many answers were errors (those that hold the text "error":).
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { RECEIVE_BYTES = 1 << 20, CONNECTIONS_MAX = 20000, IN_FLIGHT_MAX = 4096, SAMPLES_MAX = 1 << 22 };
+enum { REQUESTS_MAX = 16384, RECEIVE_BYTES = 1 << 20, CONNECTIONS_MAX = 20000, IN_FLIGHT_MAX = 4096, SAMPLES_MAX = 1 << 22 };
 
 struct connection {
   int fd;
@@ -31,8 +31,13 @@ struct connection {
   uint64_t *sent_at;
 };
 
-static char *before, *after;
-static size_t before_count, after_count;
+struct request {
+  char *before, *after;
+  size_t before_count, after_count;
+};
+
+static struct request requests[REQUESTS_MAX];
+static size_t request_count, request_bytes_max;
 static int has_id, in_flight;
 static uint64_t calls, errors, sample_count;
 static uint32_t *samples;
@@ -59,16 +64,37 @@ static char *read_file(const char *path, size_t *count) {
   return bytes;
 }
 
+static void read_requests(char *text, size_t count) {
+  for (char *line = text, *end = text + count; line < end && request_count < REQUESTS_MAX;) {
+    char *next = memchr(line, '\n', (size_t)(end - line));
+    size_t bytes = (size_t)((next ? next : end) - line);
+    char *mark = memmem(line, bytes, "@ID@", 4);
+    struct request *r = &requests[request_count++];
+    has_id = mark != NULL;
+    r->before = line;
+    r->before_count = mark ? (size_t)(mark - line) : bytes;
+    r->after = mark ? mark + 4 : line + bytes;
+    r->after_count = mark ? bytes - r->before_count - 4 : 0;
+    if (bytes > request_bytes_max) request_bytes_max = bytes;
+    line = next ? next + 1 : end;
+  }
+  if (request_count == 0) {
+    fprintf(stderr, "there is no request\n");
+    exit(64);
+  }
+}
+
 static void put_frame(struct connection *c, uint64_t now) {
   char id[24];
+  const struct request *r = &requests[c->next_id % request_count];
   int id_count = has_id ? snprintf(id, sizeof id, "%llu", (unsigned long long)c->next_id) : 0;
-  uint32_t length = htonl((uint32_t)(before_count + (size_t)id_count + after_count));
+  uint32_t length = htonl((uint32_t)(r->before_count + (size_t)id_count + r->after_count));
   char *at = c->out + c->out_count;
   memcpy(at, &length, 4);
-  memcpy(at + 4, before, before_count);
-  memcpy(at + 4 + before_count, id, (size_t)id_count);
-  memcpy(at + 4 + before_count + id_count, after, after_count);
-  c->out_count += 4 + before_count + (size_t)id_count + after_count;
+  memcpy(at + 4, r->before, r->before_count);
+  memcpy(at + 4 + r->before_count, id, (size_t)id_count);
+  memcpy(at + 4 + r->before_count + id_count, r->after, r->after_count);
+  c->out_count += 4 + r->before_count + (size_t)id_count + r->after_count;
   c->sent_at[c->next_id % IN_FLIGHT_MAX] = now;
   c->next_id++;
 }
@@ -160,12 +186,7 @@ int main(int argc, char **argv) {
   uint64_t warmup = strtoull(argv[4], NULL, 10) * 1000000u, duration = strtoull(argv[5], NULL, 10) * 1000000u;
   size_t text_count, hello_count = 0;
   char *text = read_file(argv[6], &text_count), *hello = argc > 7 ? read_file(argv[7], &hello_count) : NULL;
-  char *mark = memmem(text, text_count, "@ID@", 4);
-  has_id = mark != NULL;
-  before = text;
-  before_count = mark ? (size_t)(mark - text) : text_count;
-  after = mark ? mark + 4 : text + text_count;
-  after_count = mark ? text_count - before_count - 4 : 0;
+  read_requests(text, text_count);
   samples = malloc(sizeof *samples * SAMPLES_MAX);
 
   int poll = epoll_create1(0);
@@ -181,7 +202,7 @@ int main(int argc, char **argv) {
     if (hello) say_hello(c->fd, hello, hello_count);
     fcntl(c->fd, F_SETFL, O_NONBLOCK);
     c->in = malloc(RECEIVE_BYTES);
-    c->out = malloc((text_count + 64) * (size_t)in_flight * 2 + 65536);
+    c->out = malloc((request_bytes_max + 64) * (size_t)in_flight * 2 + 65536);
     c->sent_at = malloc(sizeof(uint64_t) * IN_FLIGHT_MAX);
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = c};
     if (epoll_ctl(poll, EPOLL_CTL_ADD, c->fd, &event)) die("epoll_ctl");

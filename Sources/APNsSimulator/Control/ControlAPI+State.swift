@@ -83,8 +83,10 @@ extension ControlAPI {
   func forget(_ text: String) throws(ControlError) -> [UInt8] {
     let token = try parse(text)
     let isKnown = simulator.state.withLock { state in
-      state.screens[token] = nil
-      return state.devices.removeValue(forKey: token) != nil
+      guard state.devices[token] != nil else { return false }
+      state.forget(token)
+      state.journal?.append(forgotten: token)
+      return true
     }
     guard isKnown else { throw .notFound("the token was neither registered nor used") }
     return ControlReply.object { _ in }

@@ -70,7 +70,7 @@ struct DeviceRecord: Sendable, Hashable {
   var kind: Kind
   var environment = APNsEnvironment.any
   var registeredAtMs: Int64
-  /// Why it is not valid any more, and since when.
+  /// Why it is not valid any more, and since when; a time to come is when it will not be.
   var rejection: Rejection?
 
   struct Rejection: Sendable, Hashable {

@@ -31,7 +31,7 @@ enum PushRules {
     guard key.allows(bundleID: push.topic.bundleID) else {
       throw Refusal(.topicDisallowed, "team \(key.teamID) has no app \(push.topic.bundleID)")
     }
-    if case .device = address { try checkDevice(facts.device, topic: push.topic, limits: limits) }
+    if case .device = address { try checkDevice(facts.device, topic: push.topic, limits: limits, nowMs: facts.nowMs) }
     return push
   }
 
@@ -148,7 +148,9 @@ enum PushRules {
     guard bytes <= max else { throw Refusal(.payloadTooLarge, "the body is \(bytes - max) bytes above \(max)") }
   }
 
-  private static func checkDevice(_ device: DeviceRecord?, topic: Topic, limits: SimulatorLimits) throws(Refusal) {
+  private static func checkDevice(
+    _ device: DeviceRecord?, topic: Topic, limits: SimulatorLimits, nowMs: Int64
+  ) throws(Refusal) {
     guard let device else {
       if limits.registeredTokensOnly { throw Refusal(.badDeviceToken, "the token is not registered") }
       return
@@ -162,7 +164,7 @@ enum PushRules {
     guard (device.kind == .device) == (topic.pushType != .liveactivity) else {
       throw Refusal(.deviceTokenNotForTopic, "the token is a \(device.kind.rawValue) token")
     }
-    if let rejection = device.rejection {
+    if let rejection = device.rejection, rejection.timestampMs <= nowMs {
       throw Refusal(rejection.reason, "the token is not valid any more", timestampMs: rejection.timestampMs)
     }
   }

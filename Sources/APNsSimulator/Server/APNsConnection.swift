@@ -169,6 +169,12 @@ final class APNsConnection: ChannelInboundHandler {
 
   // MARK: - flow control
 
+  /// A sender that does not read its answers is not read from either.
+  func channelWritabilityChanged(context: ChannelHandlerContext) {
+    context.channel.setOption(.autoRead, value: context.channel.isWritable).whenFailure { _ in }
+    context.fireChannelWritabilityChanged()
+  }
+
   private func widenWindow(_ context: ChannelHandlerContext) {
     guard !hasWidenedWindow else { return }
     hasWidenedWindow = true

@@ -67,6 +67,15 @@ struct Journal: Sendable {
     write(&writer)
   }
 
+  /// What was displayed for a token was forgotten, or for all where `key` is nil.
+  mutating func append(forgotten key: String?) {
+    var writer = JSONWriter()
+    let object = writer.beginObject()
+    member(&writer, "forgotten", key ?? "")
+    writer.endObject(object)
+    write(&writer)
+  }
+
   private func member(_ writer: inout JSONWriter, _ name: String, _ value: String) {
     writer.key(name)
     writer.string(value)

@@ -72,6 +72,8 @@ struct SigningKeyring: Sendable {
 
   func lastIssue(ofKey keyID: String) -> ProviderIssue? { keys[keyID]?.lastIssue }
 
+  mutating func forgetIssue(ofKey keyID: String) { keys[keyID]?.lastIssue = nil }
+
   mutating func use(_ issue: ProviderIssue) {
     if keys[issue.keyID]?.lastIssue?.issuedAtSeconds != issue.issuedAtSeconds { keys[issue.keyID]?.lastIssue = issue }
   }

@@ -12,6 +12,8 @@ extension Simulator.State {
     let action: Outcome.Action
     switch fault {
     case .answer(let refusal):
+      // A sender that is told so signs another token at once, which is no too frequent renewal then.
+      if refusal.reason == .expiredProviderToken { forgetIssue(&connection) }
       action = .answer(Answer(status: refusal.reason.status, id: id, refusal: refusal))
     case .reset(false): action = .reset(isProcessed: false)
     case .close(false): action = .close
@@ -28,6 +30,11 @@ extension Simulator.State {
     }
     record(facts, id: id, connection: connection.number, action: action, fault: fault, discard: discard)
     return Outcome(action: action, delayMs: delayMs)
+  }
+
+  private mutating func forgetIssue(_ connection: inout ConnectionUse) {
+    if let keyID = connection.issue?.keyID { keyring.forgetIssue(ofKey: keyID) }
+    connection.issue = nil
   }
 
   private mutating func facts(of request: PushRequest, connection: ConnectionUse, nowMs: Int64) -> PushFacts {

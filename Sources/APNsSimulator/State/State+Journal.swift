@@ -16,6 +16,7 @@ extension Simulator.State {
 
   private struct Line {
     var channel: String?
+    var forgotten: String?
     var key = ""
     var kind = ""
     var bundleID = ""
@@ -29,6 +30,7 @@ extension Simulator.State {
 
   private mutating func take(_ bytes: UnsafeRawBufferPointer) throws(ProtoJSONError) {
     let line = try Self.read(bytes)
+    if let forgotten = line.forgotten { return forget(forgotten.isEmpty ? nil : forgotten) }
     if let channel = line.channel {
       channels[channel] =
         line.bundleID.isEmpty
@@ -49,12 +51,20 @@ extension Simulator.State {
     _ = display(push, key: line.key, kind: kind, Array(line.payload.utf8), id: line.id, nowMs: line.atMs)
   }
 
+  /// Forgets a token, or all tokens and channels.
+  mutating func forget(_ token: String?) {
+    guard let token else { return (devices, screens, channels) = ([:], [:], [:]) }
+    devices[token] = nil
+    screens[token] = nil
+  }
+
   private static func read(_ bytes: UnsafeRawBufferPointer) throws(ProtoJSONError) -> Line {
     var line = Line()
     var reader = JSONReader(bytes, options: JSONDecodingOptions(ignoreUnknownFields: true, maxDepth: 4))
     var more = try reader.beginObject()
     while more {
       switch try reader.stringKey() {
+      case "forgotten": line.forgotten = try reader.string()
       case "channel": line.channel = try reader.string()
       case "key": line.key = try reader.string()
       case "kind": line.kind = try reader.string()

@@ -109,7 +109,7 @@ final class PushDispatcher: Sendable {
     if board.takeMustReadRoutes() { board.learn(try store.readSingle(PushTable.routes)) }
     let results = collect()
     let nowMs = environment.nowMs()
-    let shares = shares()
+    let (shares, room) = shares()
     let settlements = await settlements(results, nowMs: nowMs)
     let recovering = state.withLock { state in
       // A clock that was set back would let everything wait that was queued under the other time.
@@ -122,6 +122,7 @@ final class PushDispatcher: Sendable {
     let taken: [TakenPush]
     do {
       taken = try await store.write { [self] transaction in
+        try registry.settle(transaction)
         if recovering { try Self.recover(keeping: kept, board: board, nowMs: nowMs, in: transaction) }
         let settling = PushSettling(
           transaction: transaction, registry: registry, listener: listener, board: board, limits: limits, nowMs: nowMs)
@@ -130,7 +131,7 @@ final class PushDispatcher: Sendable {
         }
         return try PushTaking(
           transaction: transaction, registry: registry, settling: settling, budget: budget, nowMs: nowMs
-        ).take(shares)
+        ).take(shares, room: room)
       }
     } catch {
       state.withLock { state in
@@ -207,27 +208,30 @@ final class PushDispatcher: Sendable {
       return true
     }
     for (lane, id) in lost {
-      try transaction.execute("UPDATE pushes SET state = 0 WHERE lane = $1 AND apns_id = $2", [.text(lane), .text(id)])
+      // It may have been sent, so that nothing newer may have its timestamp.
+      try transaction.execute(
+        "UPDATE pushes SET state = 0, attempts = CASE attempts WHEN 0 THEN 1 ELSE attempts END WHERE lane = $1 AND apns_id = $2",
+        [.text(lane), .text(id)])
     }
     if !lost.isEmpty { board.mustLook() }
   }
 
   // MARK: Taking
 
-  /// What each app may take now. Apps of one route share what it has free.
-  private func shares() -> [PushTaking.Share] {
+  /// What each app may take now, and all of them together. Apps of one route share what it has free.
+  private func shares() -> (shares: [PushTaking.Share], room: Int) {
     let (isDraining, inFlight) = state.withLock { ($0.isDraining, $0.inFlight.count) }
-    if isDraining { return [] }
-    var room = limits.inFlightMax - inFlight
+    let room = limits.inFlightMax - inFlight
+    if isDraining || room <= 0 { return ([], 0) }
     var byRoute: [PushRoute: [(key: PushRouteKey, id: Int64)]] = [:]
     for (key, id) in board.allRoutes {
       if let route = routing.route(of: key) { byRoute[route, default: []].append((key, id)) }
     }
     var shares: [PushTaking.Share] = []
-    for (route, keys) in byRoute {
-      let free = min(sender.capacity(of: route).free, limits.takenPerRoundMax, room / 2)
+    // In a new order each time, so that none is always the last when there is little room.
+    for (route, keys) in byRoute.shuffled() {
+      let free = min(sender.capacity(of: route).free, limits.takenPerRoundMax)
       guard free > 0 else { continue }
-      room -= free
       // Each app gets its part, and the first of a rotating order what is left over.
       let each = max(1, free / keys.count)
       var left = free
@@ -236,7 +240,7 @@ final class PushDispatcher: Sendable {
         left -= each
       }
     }
-    return shares
+    return (shares, room)
   }
 
   private func send(_ taken: [TakenPush]) async {

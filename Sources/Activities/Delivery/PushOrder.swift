@@ -59,6 +59,9 @@ enum PushKind: Int64, Sendable, Hashable, CaseIterable {
 
   /// Whether a newer one makes it superfluous while it is unsent.
   var isState: Bool { self == .update || self == .broadcast }
+
+  /// Whether a lane never holds more than a few of it: states replace each other, and an activity starts and ends once.
+  var isBoundedByLane: Bool { isState || self == .end }
 }
 
 /// Where a push goes.

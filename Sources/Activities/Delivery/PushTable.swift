@@ -28,39 +28,39 @@ enum PushTable {
     """
   static let deleteStatesSQL = "DELETE FROM pushes WHERE lane = $1 AND kind = $2 AND target_id = $3 AND state <> 1"
   static let laneSQL = "SELECT count(*), max(apns_id) FROM pushes WHERE lane = $1"
+  static let waitingSQL = "SELECT count(*) FROM pushes WHERE lane = $1 AND kind IN (2, 6) AND state <> 1"
   static let promoteSQL = """
     UPDATE pushes SET state = 0, due_ms = CASE WHEN due_ms > $2 THEN due_ms ELSE $2 END
     WHERE lane = $1 AND state = 2 AND apns_id = (SELECT min(apns_id) FROM pushes WHERE lane = $1)
     RETURNING kind
     """
 
-  static func enqueue(_ order: PushOrder, queue: PushQueue, in transaction: WriteTransaction) throws -> String {
+  static func enqueue(
+    _ order: PushOrder, isAdmitted: Bool, queue: PushQueue, in transaction: WriteTransaction
+  ) throws -> String {
     let nowMs = queue.nowMs()
     let lane = order.lane.text
-    let routeID = try routeID(order, queue: queue, in: transaction)
+    let key = PushRouteKey(app: order.app, environment: order.environment)
+    let routeID = try routeID(key, queue: queue, in: transaction)
     var dueMs = order.dueMs
     if order.kind.isState {
       dueMs = max(
         dueMs, queue.board.notBeforeMs(lane: lane, nowMs: nowMs, spacingMs: queue.limits.updateSpacingMs))
-      let id = queue.ids.next()
+    }
+    var (count, lastID) = try ofLane(lane, transaction)
+    // Mostly the lane is empty: there is nothing to replace.
+    if count > 0, order.kind.isState {
+      let id = queue.ids.next(after: lastID)
       if try replace(order, lane: lane, id: id, routeID: routeID, dueMs: dueMs, nowMs: nowMs, in: transaction) {
         try queue.board.count(.coalesced, app: order.app, atMs: nowMs, in: transaction)
         if dueMs <= nowMs { queue.board.mustLook() }
         return id
       }
+    } else if count > 0, order.kind == .end {
+      try dropStates(order, lane: lane, queue: queue, nowMs: nowMs, in: transaction)
+      (count, lastID) = try ofLane(lane, transaction)
     }
-    if order.kind == .end { try dropStates(order, lane: lane, queue: queue, nowMs: nowMs, in: transaction) }
-    let (count, lastID) =
-      try transaction.queryOne(laneSQL, [.text(lane)]) { (try $0.integer(0), try $0.textIfPresent(1)) } ?? (0, nil)
-    guard queue.board.queuedCount < queue.limits.queuedMax, count < queue.limits.queuedPerLaneMax else {
-      throw RPCError(
-        .resourceExhausted, "too many pushes wait", reason: "PUSHES_EXHAUSTED",
-        errorMetadata: [
-          "limit":
-            "\(count < queue.limits.queuedPerLaneMax ? queue.limits.queuedMax : Int64(queue.limits.queuedPerLaneMax))"
-        ],
-        retryAfterMs: 1_000)
-    }
+    if !isAdmitted { try queue.checkRoom(order.kind, waitingInLane: count) }
     let id = queue.ids.next(after: lastID)
     let state: PushState = count == 0 ? .ready : .behind
     try transaction.execute(
@@ -107,6 +107,23 @@ enum PushTable {
     _ = try transaction.queryOne(promoteSQL, [.text(lane), .integer(notBeforeMs)]) { try $0.integer(0) }
   }
 
+  /// Pushes of a lane that wait or are under way.
+  static func count(lane: String, _ transaction: ReadTransaction) throws -> Int64 {
+    try ofLane(lane, transaction).count
+  }
+
+  private static func ofLane(
+    _ lane: String, _ transaction: ReadTransaction
+  ) throws -> (count: Int64, lastID: String?) {
+    try transaction.queryOne(laneSQL, [.text(lane)]) { (try $0.integer(0), try $0.textIfPresent(1)) } ?? (0, nil)
+  }
+
+  /// Whether a state waits that a newer one would replace.
+  static func hasWaitingState(_ kind: PushKind, lane: String, _ transaction: ReadTransaction) throws -> Bool {
+    guard kind.isState || kind == .end else { return false }
+    return try transaction.queryOne(waitingSQL, [.text(lane)]) { try $0.integer(0) } ?? 0 > 0
+  }
+
   /// All routes, for the dispatcher.
   static func routes(_ transaction: ReadTransaction) throws -> [PushRouteKey: Int64] {
     let routes = try transaction.query("SELECT id, app, environment FROM push_routes") { row in
@@ -115,10 +132,7 @@ enum PushTable {
     return Dictionary(routes) { $1 }
   }
 
-  private static func routeID(
-    _ order: PushOrder, queue: PushQueue, in transaction: WriteTransaction
-  ) throws -> Int64 {
-    let key = PushRouteKey(app: order.app, environment: order.environment)
+  static func routeID(_ key: PushRouteKey, queue: PushQueue, in transaction: WriteTransaction) throws -> Int64 {
     if let known = queue.board.knownRoute(key) { return known }
     let found = try transaction.queryOne(
       "SELECT id FROM push_routes WHERE app = $1 AND environment = $2", [.text(key.app), .text(key.environment)]

@@ -29,11 +29,16 @@ struct PushTaking {
   let nowMs: Int64
 
   /// The pushes to send now. Those that have expired or whose token is gone are settled instead.
-  func take(_ shares: [Share]) throws -> [TakenPush] {
+  ///
+  /// At most `room`, of which none may take more than half of what those before it have left: routes that answer slowly leave
+  /// something for the others.
+  func take(_ shares: [Share], room: Int) throws -> [TakenPush] {
     var taken: [TakenPush] = []
-    for share in shares where share.limit > 0 {
+    for share in shares {
+      let limit = min(share.limit, (room - taken.count + 1) / 2)
+      guard limit > 0 else { continue }
       let rows = try transaction.query(
-        Self.dueSQL, [.integer(share.routeID), .integer(nowMs), .int(share.limit)], rowsMax: share.limit
+        Self.dueSQL, [.integer(share.routeID), .integer(nowMs), .int(limit)], rowsMax: limit
       ) { try TakenPush($0, route: share.key, routeID: share.routeID) }
       for row in rows {
         var push = row

@@ -10,6 +10,9 @@ struct DeliveryToken: Sendable, Hashable {
 
 /// The tokens, which the registry keeps and delivery reads and retires.
 protocol PushTokenRegistry: Sendable {
+  /// Called first in every write of delivery: puts into the queue what the writes before it in the same commit have kept back.
+  func settle(_ transaction: WriteTransaction) throws
+
   /// The token with this id; nil when there is none, or when it was retired.
   func token(_ id: String, in transaction: ReadTransaction) throws -> DeliveryToken?
 

@@ -60,7 +60,10 @@ enum ActivityRules {
     }
   }
 
-  static func alert(_ alert: Alert?, _ field: String, _ violations: inout Violations) {
+  /// The alert of an activity needs a title and a body; a notification is shown with either.
+  static func alert(
+    _ alert: Alert?, _ field: String, isOfActivity: Bool = true, _ violations: inout Violations
+  ) {
     guard let alert else { return }
     for (name, text) in [
       ("title", alert.title), ("body", alert.body), ("titleLocKey", alert.titleLocKey), ("locKey", alert.locKey),
@@ -77,7 +80,11 @@ enum ActivityRules {
         violations.text(text, "\(field).\(name)[\(index)]", max: alertTextMax)
       }
     }
-    if !alert.isComplete { violations.add(field, "needs a title and a body", .required) }
+    if isOfActivity, !alert.isComplete {
+      violations.add(field, "needs a title and a body", .required)
+    } else if !alert.isVisible {
+      violations.add(field, "needs a title or a body", .required)
+    }
   }
 
   static func relevance(_ score: Double?, _ field: String, _ violations: inout Violations) {

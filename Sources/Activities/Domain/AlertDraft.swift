@@ -53,7 +53,7 @@ struct AlertDraft: Sendable, Hashable {
     violations.text(request.alertId, "alertId", max: textMax, isRequired: true)
     violations.text(request.notificationId, "notificationId", max: textMax)
     if !request.app.isEmpty { ActivityRules.app(request.app, "app", &violations) }
-    ActivityRules.alert(request.alert, "alert", &violations)
+    ActivityRules.alert(request.alert, "alert", isOfActivity: false, &violations)
     if let subtitle = request.subtitle {
       violations.text(subtitle, "subtitle", max: ActivityRules.alertTextMax)
     }

@@ -76,8 +76,11 @@ struct PushPayload {
 }
 
 extension Alert {
-  /// Whether it has the texts that a device shows.
+  /// Whether it has the texts that an activity's alert needs.
   var isComplete: Bool { !(title.isEmpty && titleLocKey.isEmpty) && !(body.isEmpty && locKey.isEmpty) }
+
+  /// Whether a device has something to show.
+  var isVisible: Bool { !(title.isEmpty && titleLocKey.isEmpty && body.isEmpty && locKey.isEmpty) }
 
   /// An activity's alert holds its sound and nests localized texts; an ordinary one has `title-loc-key`, and its sound is
   /// beside it in `aps`.

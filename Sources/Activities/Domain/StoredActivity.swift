@@ -36,6 +36,12 @@ struct StoredActivity: Sendable, Hashable {
 
   var isLive: Bool { status != .ended }
 
+  /// Whether the app that started it shows its state already, which it does not where the state was made here.
+  var isAsStartedByApp: Bool {
+    if case .unread(let state) = driver, origin == .local, state.sequence > 0 { return false }
+    return version <= 1
+  }
+
   /// As callers see it, without its attributes.
   var message: Activity {
     var activity = Activity()

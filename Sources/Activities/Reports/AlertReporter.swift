@@ -16,7 +16,7 @@ public struct DeliveryReporter: DeliveryReporting {
   public init(_ caller: any RPCCaller) { client = DeliveryServiceClient(caller) }
 
   public func record(_ deliveries: RecordDeliveriesRequest) async throws {
-    _ = try await client.recordDeliveries(deliveries, options: CallOptions(timeoutMs: 10_000))
+    _ = try await client.recordDeliveries(deliveries, options: .from(service: "activities", timeoutMs: 10_000))
   }
 }
 
@@ -28,9 +28,13 @@ struct AlertReporter: Sendable {
   let reporter: any DeliveryReporting
   /// Rung by every commit.
   let bell: WatchBell
+  /// Told when nothing can be reported.
+  var log: @Sendable (String) -> Void = { _ in }
 
   /// Runs until the task is cancelled.
-  func run() async { await FeedLoop.run(bell: bell) { try await step() } }
+  func run() async {
+    await FeedLoop.run(bell: bell, log: { log("reporting deliveries \($0)") }) { try await step() }
+  }
 
   /// Tells the oldest reports and returns how many.
   func step() async throws -> Int {

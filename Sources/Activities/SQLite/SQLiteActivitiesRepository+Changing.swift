@@ -23,17 +23,33 @@ extension SQLiteActivitiesRepository {
     try await storeWrite { transaction in
       var results: [Result<StoredActivity, RPCError>] = []
       results.reserveCapacity(entries.count)
-      for entry in entries {
-        do {
-          // A refused entry has changed nothing: checks come first.
-          let activity = try current(entry.id, user: user, transaction)
-          results.append(.success(try update(activity, entry.change.get(), transaction)))
-        } catch let failure as RPCError {
-          results.append(.failure(failure.inside(entry.path)))
+      var done: [Undo] = []
+      do {
+        for entry in entries {
+          do {
+            // A refused entry has changed nothing: checks come first.
+            let change = try entry.change.get()
+            let activity = try current(entry.id, user: user, transaction)
+            guard activity.isLive else { throw RPCError.activityEnded() }
+            try UpdateRules.checkDriver(activity, change)
+            results.append(.success(try update(activity, change, transaction) { done.append($0) }))
+          } catch let failure as RPCError {
+            results.append(.failure(failure.inside(entry.path)))
+          }
         }
+      } catch {
+        // The store failed, and with it this call: other writes of the commit may go on without it.
+        for undo in done.reversed() { states.pending.takeBack(undo.entry, to: undo.old) }
+        throw error
       }
       return results
     }
+  }
+
+  /// A pending update and what was pending before it.
+  private struct Undo {
+    var entry: PendingUpdates.Entry
+    var old: PendingUpdates.Entry?
   }
 
   /// As it is in this commit.
@@ -43,24 +59,23 @@ extension SQLiteActivitiesRepository {
 
   /// A new state, which is written with the last one of this commit. What is more than a state is written at once.
   private func update(
-    _ old: StoredActivity, _ change: ActivityChange, _ transaction: WriteTransaction
+    _ old: StoredActivity, _ change: ActivityChange, _ transaction: WriteTransaction,
+    noting: (Undo) -> Void = { _ in }
   ) throws -> StoredActivity {
     guard change.end == nil, change.alert == nil, change.driver == nil, !transaction.isUndoneAlone else {
       try states.settle(transaction)
       return try apply(change, to: find(old.id, user: old.user, transaction), transaction)
     }
     let nowMs = clockMs()
-    let lastTimestamp = states.pending.entry(old.id, user: old.user)?.lastTimestamp ?? old.apsTimestamp
     var activity = try changed(old, change, nowMs: nowMs)
-    activity.apsTimestamp = max(lastTimestamp, nowMs / 1_000)
+    let isPending = states.pending.entry(old.id, user: old.user) != nil
+    activity.apsTimestamp =
+      isPending ? max(old.apsTimestamp, nowMs / 1_000) : try states.timestamp(of: old, nowMs: nowMs, transaction)
     _ = try payload(change, of: activity, nowMs: nowMs)
-    guard queue.board.queuedCount < queue.limits.queuedMax else {
-      throw RPCError(
-        .resourceExhausted, "too many pushes wait", reason: "PUSHES_EXHAUSTED",
-        errorMetadata: ["limit": "\(queue.limits.queuedMax)"], retryAfterMs: 1_000)
-    }
+    if !isPending { try states.admit(.update, of: activity, transaction) }
     // Last: what has failed leaves nothing behind.
-    states.pending.put(.init(activity: activity, change: change, lastTimestamp: lastTimestamp))
+    let entry = PendingUpdates.Entry(activity: activity, change: change)
+    noting(Undo(entry: entry, old: states.pending.put(entry)))
     return activity
   }
 
@@ -92,11 +107,13 @@ extension SQLiteActivitiesRepository {
     var activity = try changed(old, change, nowMs: nowMs)
     activity.apsTimestamp = PushClock.next(after: old.apsTimestamp, nowMs: nowMs)
     let payload = try payload(change, of: activity, nowMs: nowMs)
+    let kind: PushKind = change.end != nil ? .end : change.alert == nil ? .update : .alert
+    try states.admit(kind, of: activity, transaction)
     try ActivityRow.writeState(activity, transaction)
     if let end = change.end { return try finish(activity, end, payload, change, transaction) }
     if activity.driver != old.driver { try setDriverTimers(activity, transaction) }
     if activity.status == .active {
-      try push(payload, change.alert == nil ? .update : .alert, of: activity, change, transaction)
+      try push(payload, kind, of: activity, change, transaction)
     }
     try transaction.log(.updated, activity, atMs: nowMs, board)
     return activity

@@ -119,13 +119,14 @@ extension SQLiteActivitiesRepository: PushTokensRepository {
       if !activity.tokenIDs.contains(row.id) { activity.tokenIDs.append(row.id) }
       if activity.status == .starting { activity.status = .active }
     }
-    let mustTell = isNew && activity.channelID.isEmpty && (!activity.isLive || activity.version > 1)
+    let mustTell = isNew && activity.channelID.isEmpty && (!activity.isLive || !activity.isAsStartedByApp)
     if mustTell {
       activity.apsTimestamp = PushClock.next(after: activity.apsTimestamp, nowMs: nowMs)
       var single = activity
       single.tokenIDs = [row.id]
-      try push(
-        payload(change, of: activity, nowMs: nowMs), activity.isLive ? .update : .end, of: single, change, transaction)
+      let kind: PushKind = activity.isLive ? .update : .end
+      try queue.admit(kind, to: [.activity(row.id)], besides: 0, in: transaction)
+      try push(payload(change, of: activity, nowMs: nowMs), kind, of: single, change, transaction)
     }
     try ActivityRow.writeLife(activity, transaction)
     guard activity.isLive else { return try release([row.id], user: row.user, nowMs: nowMs, transaction) }
@@ -224,6 +225,8 @@ extension SQLiteActivitiesRepository: PushTokensRepository {
 
 /// Delivery's view of the tokens.
 extension SQLiteActivitiesRepository: PushTokenRegistry {
+  func settle(_ transaction: WriteTransaction) throws { try states.settle(transaction) }
+
   func token(_ id: String, in transaction: ReadTransaction) throws -> DeliveryToken? {
     try transaction.queryOne(TokenRow.deliverySQL, [.text(id)]) { row in
       let digits = Hexadecimal.text(try row.bytes(1))

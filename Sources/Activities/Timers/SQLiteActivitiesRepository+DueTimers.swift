@@ -124,6 +124,7 @@ extension SQLiteActivitiesRepository {
     let change = ActivityChange(
       staleMs: old.staleMs, priority: .high, end: .init(reason: .expired, dismissal: .immediate))
     if old.status == .active, old.channelID.isEmpty {
+      try states.admit(.end, of: old, transaction)
       try push(self.payload(change, of: goodbye, nowMs: nowMs), .end, of: goodbye, change, transaction)
     }
     try releaseTokens(of: old, nowMs: nowMs, transaction)

@@ -102,7 +102,23 @@ struct AuditRow: Sendable, Hashable {
     ]
   }
 
-  /// The entry as callers see it. Throws `corrupt` for values that cannot be read.
+  var valueSizeBytes: Int { (oldJSON?.count ?? 0) + (newJSON?.count ?? 0) }
+
+  /// Values of a deleted meeting or a large batch can be longer than a frame may be.
+  var hasLongValues: Bool { valueSizeBytes > Self.shownBytesMax }
+  static let shownBytesMax = 1 << 20
+
+  /// The entry as callers see it: without values that are long. Throws `corrupt` for values that cannot be read.
+  func shownEntry() throws -> AuditEntry {
+    guard hasLongValues else { return try entry() }
+    var short = self
+    (short.oldJSON, short.newJSON) = (nil, nil)
+    var entry = try short.entry()
+    entry.valuesOmitted = true
+    return entry
+  }
+
+  /// The entry with its values. Throws `corrupt` for values that cannot be read.
   func entry() throws -> AuditEntry {
     var entry = AuditEntry()
     entry.sequence = sequence
@@ -120,11 +136,7 @@ struct AuditRow: Sendable, Hashable {
   }
 
   private static func state(_ json: [UInt8]) throws -> AuditState {
-    do throws(ProtoJSONError) {
-      return try AuditState(jsonUTF8: json, options: .init(ignoreUnknownFields: true))
-    } catch {
-      throw StoreError(.corrupt, "a value in the audit log cannot be read: \(error.reason)")
-    }
+    try StoredJSON.message(AuditState.self, json, "a value in the audit log")
   }
 }
 

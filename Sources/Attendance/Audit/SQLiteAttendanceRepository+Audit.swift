@@ -4,21 +4,33 @@ import CampanileService
 import CampanileStore
 
 extension SQLiteAttendanceRepository {
-  func auditEntries(_ query: PositionQuery, subject: String?) throws -> [AuditEntry] {
+  /// Rows of the audit log that are held at once.
+  static let auditRowsMax = 1_000
+  static let auditBytesMax = 4 << 20
+
+  func auditEntries(_ query: PositionQuery, subject: String?) throws -> PageRows<AuditEntry> {
     var arguments: [SQLValue] = [
       .integer(query.position.first.flatMap(Int64.init) ?? .max), .int(query.pageSize + 1),
     ]
     if let subject { arguments.append(.text(subject)) }
     return try readSingle { transaction in
-      try transaction.query(
-        subject == nil ? AuditRow.listSQL : AuditRow.ofSubjectSQL, arguments, { try AuditRow($0).entry() })
+      var page = PageRows<AuditEntry>(countMax: query.pageSize)
+      try transaction.forEach(subject == nil ? AuditRow.listSQL : AuditRow.ofSubjectSQL, arguments) { row in
+        let row = try AuditRow(row)
+        return page.add(try row.shownEntry(), sizeBytes: row.hasLongValues ? 500 : 500 + row.valueSizeBytes)
+      }
+      return page
     }
   }
 
-  func auditRows(after sequence: Int64, rowsMax: Int) throws -> [AuditRow] {
+  func auditRows(after sequence: Int64) throws -> [AuditRow] {
     try readSingle { transaction in
-      try transaction.query(
-        AuditRow.afterSQL, [.integer(sequence), .int(rowsMax)], rowsMax: max(0, rowsMax), { try AuditRow($0) })
+      var page = PageRows<AuditRow>(countMax: Self.auditRowsMax, sizeBytesMax: Self.auditBytesMax)
+      try transaction.forEach(AuditRow.afterSQL, [.integer(sequence), .int(Self.auditRowsMax)]) { row in
+        let row = try AuditRow(row)
+        return page.add(row, sizeBytes: 500 + row.valueSizeBytes)
+      }
+      return page.items
     }
   }
 
@@ -28,7 +40,7 @@ extension SQLiteAttendanceRepository {
       guard let row else {
         throw RPCError.missing("audit entry", String(sequence), field: "sequence", .auditEntryNotFound)
       }
-      return try Undo(ledger: ledger, row: row, entry: row.entry()).run().entry()
+      return try Undo(ledger: ledger, row: row, entry: row.entry()).run().shownEntry()
     }
   }
 }
@@ -47,8 +59,8 @@ struct Undo {
     if old?.meeting != nil || new?.meeting != nil {
       return try restore(old?.meeting, old?.attendances ?? [], from: new?.meeting)
     }
-    if let after = new?.attendances, !after.isEmpty { return try restore(old?.attendances ?? [], from: after) }
-    if let before = old?.attendances, !before.isEmpty { return try restoreRemoved(before) }
+    let (before, after) = (old?.attendances ?? [], new?.attendances ?? [])
+    if !before.isEmpty || !after.isEmpty { return try restore(before, from: after) }
     throw RPCError.refused("sequence", "an entry of this kind cannot be undone", .notUndoable)
   }
 
@@ -90,12 +102,12 @@ struct Undo {
       let restored = try ledger.rewrite(before, from: current, calendar)
       return try log(old: .of(current), new: .of(restored))
     }
-    let key: [SQLValue] = [.integer(after.number)]
-    guard try ledger.transaction.queryOne(AttendanceRow.hasSQL, key, { try $0.integer(0) }) == nil else {
-      throw RPCError.refused("sequence", "the meeting has attendance by now", .meetingHasAttendance)
+    // A meeting that was brought back goes with what came back with it.
+    let removed = try ledger.delete(current)
+    guard removed == entry.newState?.attendances.sorted(by: Self.isBefore) ?? [] else {
+      throw RPCError.refused("sequence", "the meeting has other attendance by now", .meetingHasAttendance)
     }
-    _ = try ledger.delete(current)
-    return try log(old: .of(current), new: nil)
+    return try log(old: .of(current, removed), new: nil)
   }
 
   /// Brings a deleted meeting back, under its number and with what was recorded.
@@ -109,15 +121,6 @@ struct Undo {
     let meeting = try ledger.insert(draft, calendar)
     try put(attendances)
     return try log(old: nil, new: .of(meeting, attendances))
-  }
-
-  private func restoreRemoved(_ attendances: [Attendance]) throws -> AuditRow {
-    for attendance in attendances {
-      guard let (meeting, member) = Self.numbers(attendance) else { throw changedSince }
-      guard try ledger.attendance(meeting: meeting, member: member) == nil else { throw changedSince }
-    }
-    try put(attendances)
-    return try log(old: nil, new: .of(attendances))
   }
 
   private func restore(_ before: [Attendance], from after: [Attendance]) throws -> AuditRow {
@@ -140,6 +143,16 @@ struct Undo {
         attendance, member: member, state, initiationDay: initiationDay, sequence: ledger.sequences(1))
       restored.append(attendance)
     }
+    // What the entry removed, beside what it changed.
+    let left = Set(after.map(\.memberId))
+    let removed = before.filter { !left.contains($0.memberId) }
+    for attendance in removed {
+      guard let (meeting, member) = Self.numbers(attendance),
+        try ledger.attendance(meeting: meeting, member: member) == nil
+      else { throw changedSince }
+    }
+    try put(removed)
+    restored = (restored + removed).sorted(by: Self.isBefore)
     return try log(old: .of(current), new: .of(restored))
   }
 
@@ -154,6 +167,11 @@ struct Undo {
 
   private func initiationDay(_ member: Int64) throws -> Int64? {
     Days.parse(try ledger.member(member, field: "sequence").initiationDate)
+  }
+
+  /// In the order in which a meeting's records are read.
+  private static func isBefore(_ one: Attendance, _ other: Attendance) -> Bool {
+    Numbers.member(one.memberId) ?? 0 < Numbers.member(other.memberId) ?? 0
   }
 
   private static func numbers(_ attendance: Attendance) -> (meeting: Int64, member: Int64)? {

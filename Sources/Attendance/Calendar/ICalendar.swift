@@ -8,18 +8,26 @@ enum ICalendar {
   /// Octets of a line without its end (section 3.1).
   static let lineBytesMax = 75
 
-  /// `nowMs` is the DTSTAMP of every event.
+  /// Events of one calendar: what more would take is left out, the oldest first.
+  static let eventBytesMax = 2 << 20
+
+  /// `meetings` are in the order of their start times; `nowMs` is the DTSTAMP of every event.
   static func text(_ meetings: [Meeting], nowMs: Int64) -> String {
-    var lines = [
+    var events = PageRows<String>(countMax: meetings.count, sizeBytesMax: eventBytesMax)
+    for meeting in meetings.reversed() {
+      let event = event(meeting, nowMs)
+      guard events.add(event, sizeBytes: event.utf8.count) else { break }
+    }
+    let head = [
       "BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//Campanile//Attendance//EN", "CALSCALE:GREGORIAN", "METHOD:PUBLISH",
     ]
-    for meeting in meetings { append(meeting, nowMs, to: &lines) }
-    lines.append("END:VCALENDAR")
-    return lines.map { fold($0) + "\r\n" }.joined()
+    return text(head) + events.items.reversed().joined() + text(["END:VCALENDAR"])
   }
 
-  private static func append(_ meeting: Meeting, _ nowMs: Int64, to lines: inout [String]) {
-    lines.append("BEGIN:VEVENT")
+  private static func text(_ lines: [String]) -> String { lines.map { fold($0) + "\r\n" }.joined() }
+
+  private static func event(_ meeting: Meeting, _ nowMs: Int64) -> String {
+    var lines = ["BEGIN:VEVENT"]
     lines.append("UID:\(meeting.id)@attendance.campanile")
     lines.append("DTSTAMP:\(utc(nowMs))")
     lines.append("DTSTART:\(utc(meeting.startMs))")
@@ -35,6 +43,7 @@ enum ICalendar {
     lines.append("CATEGORIES:\(category(meeting.type))")
     lines.append("STATUS:\(meeting.status == .cancelled ? "CANCELLED" : "CONFIRMED")")
     lines.append("END:VEVENT")
+    return text(lines)
   }
 
   private static func category(_ type: MeetingType) -> String {

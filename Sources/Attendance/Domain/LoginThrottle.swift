@@ -40,8 +40,18 @@ struct LoginThrottle: Sendable {
   /// The attempt was right: the name begins anew, the address gets its attempt back.
   mutating func succeeded(name: String, address: String?) {
     attempts[.name(name)] = nil
-    guard let address, attempts[.address(address)]?.popLast() != nil else { return }
-    if attempts[.address(address)]?.isEmpty == true { attempts[.address(address)] = nil }
+    if let address { removeLast(.address(address)) }
+  }
+
+  /// The attempt was not judged: nobody has tried anything.
+  mutating func withdraw(name: String, address: String?) {
+    removeLast(.name(name))
+    if let address { removeLast(.address(address)) }
+  }
+
+  private mutating func removeLast(_ key: Key) {
+    guard attempts[key]?.popLast() != nil else { return }
+    if attempts[key]?.isEmpty == true { attempts[key] = nil }
   }
 
   var keyCount: Int { attempts.count }

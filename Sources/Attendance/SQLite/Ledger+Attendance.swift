@@ -3,15 +3,28 @@ import CampanileRPC
 import CampanileService
 import CampanileStore
 
-/// What recording needs to know of a member.
+/// What recording needs to know of a member, read at once: a statement costs as much as what it reads.
 struct MemberState: Sendable, Hashable {
-  static let selectSQL = "SELECT initiation_day, erased_at_ms FROM members WHERE number = $1"
+  /// Of the member $1 at the meeting $2 in the year $3.
+  static let selectSQL = """
+    SELECT m.initiation_day, m.erased_at_ms, y.marks, a.meeting_no, a.member_no, a.status, a.source, a.recorded_by,
+      a.updated_at_ms, a.version
+    FROM members AS m LEFT JOIN member_years AS y ON y.member_no = m.number AND y.year = $3
+      LEFT JOIN attendance AS a ON a.meeting_no = $2 AND a.member_no = m.number
+    WHERE m.number = $1
+    """
   var initiationDay: Int64?
   var isErased: Bool
+  /// Of the meeting's year.
+  var marks: Marks?
+  /// What is recorded at the meeting.
+  var attendance: Attendance?
 
   init(_ row: borrowing SQLRow) throws {
     initiationDay = try row.integerIfPresent(0)
     isErased = !row.isNull(1)
+    marks = try row.bytesIfPresent(2).map { Marks(bytes: $0) }
+    if !row.isNull(3) { attendance = try AttendanceRow.attendance(row, from: 3) }
   }
 }
 
@@ -35,7 +48,9 @@ extension Ledger {
     guard meeting.status != .cancelled else {
       throw RPCError.refused("meetingId", "the meeting is cancelled", .meetingCancelled)
     }
-    let found = try transaction.queryOne(MemberState.selectSQL, [.integer(member)], { try MemberState($0) })
+    let found = try transaction.queryOne(
+      MemberState.selectSQL, [.integer(member), .integer(meeting.number), .integer(meeting.year)],
+      { try MemberState($0) })
     guard let state = found else {
       throw RPCError.memberNotFound(Numbers.memberID(member), field: "\(path)memberId")
     }
@@ -44,7 +59,7 @@ extension Ledger {
       throw RPCError.refused(
         "\(path)memberId", "the meeting was before the initiation on \(Days.text(initiationDay))", .beforeInitiation)
     }
-    let old = try attendance(meeting: meeting.number, member: member)
+    let old = state.attendance
     guard etag.isEmpty || etag == old?.etag ?? "" else {
       throw RPCError.etagMismatch(field: "\(path)etag", current: old?.etag ?? "")
     }
@@ -58,18 +73,21 @@ extension Ledger {
     new.recordedBy = caller.name
     new.updateTime = nowTime
     new.etag = Etag.text(version: (old.flatMap { Etag.version($0.etag) } ?? 0) + 1)
-    try put(new, member: member, meeting, initiationDay: state.initiationDay, sequence: sequence)
+    try put(
+      new, member: member, meeting, initiationDay: state.initiationDay, marks: state.marks, sequence: sequence)
     return AttendanceChange(old: old, new: new)
   }
 
-  /// Writes a record as it is, with the statistics that follow from it.
+  /// Writes a record as it is, with the statistics that follow from it. `marks` are the member's of the meeting's year, where
+  /// the caller knows them.
   func put(
-    _ attendance: Attendance, member: Int64, _ meeting: MeetingState, initiationDay: Int64?, sequence: Int64
+    _ attendance: Attendance, member: Int64, _ meeting: MeetingState, initiationDay: Int64?, marks: Marks? = nil,
+    sequence: Int64
   ) throws {
     try transaction.execute(
       AttendanceRow.upsertSQL,
       AttendanceRow.values(attendance, meeting: meeting.number, member: member, sequence: sequence))
-    try mark(member, initiationDay: initiationDay, attendance.status, at: meeting)
+    try mark(member, initiationDay: initiationDay, attendance.status, at: meeting, known: marks)
     board.changed(member: member)
   }
 

@@ -61,8 +61,8 @@ extension Ledger {
   func delete(_ meeting: Meeting) throws -> [Attendance] {
     let state = try state(ofMeeting: meeting.number, field: "meetingId")
     let attendances = try transaction.query(
-      AttendanceRow.ofMeetingSQL, [.integer(meeting.number), 0, .int(limits.membersMax)],
-      rowsMax: limits.membersMax, AttendanceRow.attendance)
+      AttendanceRow.ofMeetingSQL, [.integer(meeting.number), 0, .int(AttendanceLimits.objectsCeiling)],
+      rowsMax: AttendanceLimits.objectsCeiling, AttendanceRow.attendance)
     try endCounting(state)
     try transaction.execute(MeetingDeletion.attendanceSQL, [.integer(meeting.number)])
     try transaction.execute(MeetingDeletion.checkInsSQL, [.integer(meeting.number)])

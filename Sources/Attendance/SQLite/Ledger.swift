@@ -60,14 +60,11 @@ extension ReadTransaction {
 
   /// The lodge's settings, which opening the component has made.
   func lodgeSettings() throws -> LodgeSettings {
-    guard let text = try queryOne(Self.settingsSQL, [], { try $0.text(0) }) else {
-      throw StoreError(.corrupt, "the lodge's settings are missing")
+    let settings = try queryOne(Self.settingsSQL) { row in
+      try StoredJSON.message(LodgeSettings.self, row, 0, "the lodge's settings")
     }
-    do throws(ProtoJSONError) {
-      return try LodgeSettings(jsonUTF8: Array(text.utf8), options: .init(ignoreUnknownFields: true))
-    } catch {
-      throw StoreError(.corrupt, "the lodge's settings cannot be read: \(error.reason)")
-    }
+    guard let settings else { throw StoreError(.corrupt, "the lodge's settings are missing") }
+    return settings
   }
 }
 

@@ -77,6 +77,12 @@ enum MeetingRow {
 
 extension Meeting {
   var startMs: Int64 { startTime?.millisecondsSince1970 ?? 0 }
+
+  /// About what it takes in a page.
+  var sizeBytes: Int {
+    500 + discussion.utf8.count + location.utf8.count + introducedBy.utf8.count + notes.utf8.count
+      + coverImageUrl.utf8.count
+  }
 }
 
 /// What recording and counting need to know of a meeting.

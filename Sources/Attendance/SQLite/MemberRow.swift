@@ -71,3 +71,10 @@ enum MemberRow {
     ]
   }
 }
+
+extension Member {
+  /// About what it takes in a page.
+  var sizeBytes: Int {
+    500 + name.utf8.count + firstName.utf8.count + lastName.utf8.count + email.utf8.count + userId.utf8.count
+  }
+}

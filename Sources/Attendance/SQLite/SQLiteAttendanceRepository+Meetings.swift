@@ -19,14 +19,18 @@ extension SQLiteAttendanceRepository {
     return meeting
   }
 
-  func meetings(_ query: PositionQuery, year: Int64?, status: MeetingStatus?) throws -> [Meeting] {
+  func meetings(_ query: PositionQuery, year: Int64?, status: MeetingStatus?) throws -> PageRows<Meeting> {
     let (startMs, number) = Self.place(query)
     var arguments: [SQLValue] = [.integer(startMs), .integer(number), .int(query.pageSize + 1)]
     if let year { arguments.append(.integer(year)) }
     if let status { arguments.append(.integer(Int64(status.rawValue))) }
     return try readSingle { transaction in
-      try transaction.query(
-        MeetingRow.listSQL(ofYear: year != nil, ofStatus: status != nil), arguments, MeetingRow.meeting)
+      var page = PageRows<Meeting>(countMax: query.pageSize)
+      try transaction.forEach(MeetingRow.listSQL(ofYear: year != nil, ofStatus: status != nil), arguments) { row in
+        let meeting = try MeetingRow.meeting(row)
+        return page.add(meeting, sizeBytes: meeting.sizeBytes)
+      }
+      return page
     }
   }
 

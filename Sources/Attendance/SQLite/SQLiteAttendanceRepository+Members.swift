@@ -19,11 +19,17 @@ extension SQLiteAttendanceRepository {
     return member
   }
 
-  func members(_ query: PositionQuery, includesInactive: Bool) throws -> [Member] {
+  func members(_ query: PositionQuery, includesInactive: Bool) throws -> PageRows<Member> {
     try readSingle { transaction in
-      try transaction.query(
+      var page = PageRows<Member>(countMax: query.pageSize)
+      try transaction.forEach(
         includesInactive ? MemberRow.allSQL : MemberRow.activeSQL,
-        [.text(query.position.first ?? ""), .int(query.pageSize + 1)], MemberRow.member)
+        [.text(query.position.first ?? ""), .int(query.pageSize + 1)]
+      ) { row in
+        let member = try MemberRow.member(row)
+        return page.add(member, sizeBytes: member.sizeBytes)
+      }
+      return page
     }
   }
 

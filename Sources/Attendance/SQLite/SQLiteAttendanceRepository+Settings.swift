@@ -38,23 +38,25 @@ extension SQLiteAttendanceRepository {
   /// Finds every meeting's day and year in another time zone, and counts everything anew where one has changed.
   private static func moveDays(_ calendar: LodgeCalendar, _ ledger: Ledger) throws {
     let transaction = ledger.transaction
-    let meetings = try transaction.query(startsSQL, rowsMax: ledger.limits.meetingsMax) { row in
+    let meetings = try transaction.query(startsSQL, rowsMax: AttendanceLimits.objectsCeiling) { row in
       (number: try row.integer(0), startMs: try row.integer(1), day: try row.integer(2))
     }
-    var isMoved = false
-    for meeting in meetings {
+    let moved = meetings.compactMap { meeting in
       let day = calendar.day(ofMs: meeting.startMs)
-      guard day != meeting.day else { continue }
-      isMoved = true
+      return day == meeting.day ? nil : (number: meeting.number, from: meeting.day, to: day)
+    }
+    guard !moved.isEmpty else { return }
+    let firstSequence = try ledger.sequences(moved.count)
+    for (index, meeting) in moved.enumerated() {
       try transaction.execute(
         moveDaySQL,
         [
-          .integer(meeting.number), .integer(day), .int(Days.year(day)), .integer(try ledger.sequences(1)),
+          .integer(meeting.number), .integer(meeting.to), .int(Days.year(meeting.to)),
+          .integer(firstSequence + Int64(index)),
         ])
     }
-    guard isMoved else { return }
     try transaction.execute(clearOrdinalsSQL)
-    let completed = try transaction.query(completedSQL, rowsMax: ledger.limits.meetingsMax) { row in
+    let completed = try transaction.query(completedSQL, rowsMax: AttendanceLimits.objectsCeiling) { row in
       (number: try row.integer(0), year: try row.integer(1))
     }
     var (year, ordinal) = (Int64.min, 0)
@@ -62,10 +64,12 @@ extension SQLiteAttendanceRepository {
       (year, ordinal) = meeting.year == year ? (year, ordinal + 1) : (meeting.year, 0)
       try transaction.execute(MarkTable.setOrdinalSQL, [.integer(meeting.number), .int(ordinal)])
     }
-    let members = try transaction.query(initiationsSQL, rowsMax: ledger.limits.membersMax) { row in
+    let members = try transaction.query(initiationsSQL, rowsMax: AttendanceLimits.objectsCeiling) { row in
       (number: try row.integer(0), initiationDay: try row.integerIfPresent(1))
     }
-    for member in members { try ledger.recount(member.number, initiationDay: member.initiationDay) }
+    for year in Set(moved.flatMap { [Days.year($0.from), Days.year($0.to)] }).sorted() {
+      try ledger.recount(year: Int64(year), of: members)
+    }
     ledger.board.changedForAll()
   }
 }

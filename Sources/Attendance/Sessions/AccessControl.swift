@@ -54,9 +54,10 @@ struct AccessControl: Sendable {
 
   /// Of `[IPv4]name/127.0.0.1:5000` the address without its port.
   static func host(_ address: String) -> String {
-    let last = address.split(separator: "/").last.map(String.init) ?? address
-    guard let colon = last.lastIndex(of: ":") else { return last }
-    return String(last[..<colon])
+    let bytes = address.utf8
+    let start = bytes.lastIndex(of: UInt8(ascii: "/")).map { bytes.index(after: $0) } ?? bytes.startIndex
+    let end = bytes[start...].lastIndex(of: UInt8(ascii: ":")) ?? bytes.endIndex
+    return String(address[start..<end])
   }
 }
 

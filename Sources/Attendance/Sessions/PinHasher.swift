@@ -11,13 +11,16 @@ final class PinHasher: Sendable {
   static let waitingMax = 32
 
   private let cost: ScryptCost
+  private let waitingMax: Int
   private let queue = DispatchQueue(label: "attendance.pins")
   private let waiting = Mutex(0)
+  private let derivations = Mutex<Int64>(0)
   /// What a PIN is compared with where there is none, so that it takes as long.
   private let decoy: PasswordHash
 
-  init(cost: ScryptCost) throws(CryptoError) {
+  init(cost: ScryptCost, waitingMax: Int = PinHasher.waitingMax) throws(CryptoError) {
     self.cost = cost
+    self.waitingMax = waitingMax
     decoy = try PasswordHash("decoy", cost: cost)
   }
 
@@ -35,20 +38,30 @@ final class PinHasher: Sendable {
     return matches && isReal
   }
 
+  /// Throws RESOURCE_EXHAUSTED, reason `LOGIN_BUSY`, when no derivation could begin to wait now.
+  func checkRoom() throws(RPCError) {
+    guard waiting.withLock({ $0 < waitingMax }) else { throw Self.busy }
+  }
+
+  private static var busy: RPCError {
+    RPCError(.resourceExhausted, "too many log in at once", reason: Reason.loginBusy.rawValue, retryAfterMs: 2_000)
+  }
+
+  /// Derivations that were made since the start.
+  var derivationCount: Int64 { derivations.withLock { $0 } }
+
   private func run<T: Sendable>(_ body: @escaping @Sendable () throws(CryptoError) -> T) async throws -> T {
     let mayWait = waiting.withLock { count in
-      guard count < Self.waitingMax else { return false }
+      guard count < waitingMax else { return false }
       count += 1
       return true
     }
-    guard mayWait else {
-      throw RPCError(
-        .resourceExhausted, "too many log in at once", reason: Reason.loginBusy.rawValue, retryAfterMs: 2_000)
-    }
+    guard mayWait else { throw Self.busy }
     return try await withCheckedThrowingContinuation { continuation in
       queue.async {
         let result = Result { () throws(CryptoError) in try body() }
         self.waiting.withLock { $0 -= 1 }
+        self.derivations.withLock { $0 += 1 }
         continuation.resume(with: result.mapError { RPCError(.internalError, "a PIN cannot be checked: \($0.code)") })
       }
     }

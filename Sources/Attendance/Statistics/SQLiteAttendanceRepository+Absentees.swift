@@ -45,6 +45,21 @@ extension SQLiteAttendanceRepository {
     SELECT number, name FROM members WHERE is_active = 1 AND name_key > $1 ORDER BY name_key
     """
 
+  static let sinceYearSQL = "SELECT year, marks FROM member_years WHERE member_no = $1 AND year >= $2 ORDER BY year"
+
+  /// Whether a member was present since a day: in `firstYear` after `before` completed meetings, or later.
+  private static func hasCome(
+    _ member: Int64, _ firstYear: Int64, before: Int, _ transaction: ReadTransaction
+  ) throws -> Bool {
+    var hasCome = false
+    try transaction.forEach(sinceYearSQL, [.integer(member), .integer(firstYear)]) { row in
+      let skipped = try row.integer(0) == firstYear ? before : 0
+      row.withBytes(1) { hasCome = $0.dropFirst(skipped).contains(Mark.present.rawValue) }
+      return !hasCome
+    }
+    return hasCome
+  }
+
   func absentees(sinceDay: Int64, _ query: PositionQuery) throws -> [Absentee] {
     let firstYear = Int64(Days.year(sinceDay))
     return try read { transaction in
@@ -54,6 +69,8 @@ extension SQLiteAttendanceRepository {
       var absentees: [Absentee] = []
       try transaction.forEach(Self.namesSQL, [.text(query.position.first ?? "")]) { row in
         let number = try row.integer(0)
+        // Most have come: that is found in the last years alone.
+        guard try !Self.hasCome(number, firstYear, before: before ?? 0, transaction) else { return true }
         let years = try transaction.query(MarkTable.ofMemberSQL, [.integer(number)]) { row in
           (year: try row.integer(0), marks: try row.bytes(1))
         }

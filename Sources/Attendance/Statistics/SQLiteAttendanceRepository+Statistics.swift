@@ -68,14 +68,13 @@ extension SQLiteAttendanceRepository {
     """
   }
 
-  func summaries(_ query: PositionQuery, year: Int64?, includesInactive: Bool) throws -> [MemberSummary] {
+  func summaries(_ query: PositionQuery, year: Int64?, includesInactive: Bool) throws -> PageRows<MemberSummary> {
     var arguments: [SQLValue] = [.text(query.position.first ?? ""), .int(query.pageSize + 1)]
     if let year { arguments.append(.integer(year)) }
     return try read { transaction in
       let rules = try transaction.lodgeSettings().countingRules
       let sql = Self.summarySQL(ofYear: year != nil, includesInactive: includesInactive)
-      var summaries: [MemberSummary] = []
-      summaries.reserveCapacity(query.pageSize + 1)
+      var page = PageRows<MemberSummary>(countMax: query.pageSize)
       try transaction.forEach(sql, arguments) { row in
         var summary = MemberSummary()
         summary.memberNumber = try row.integer(0)
@@ -89,10 +88,9 @@ extension SQLiteAttendanceRepository {
           try Self.add(summary.memberNumber, nil, to: &tally, transaction)
         }
         summary.statistics = tally.statistics
-        summaries.append(summary)
-        return true
+        return page.add(summary, sizeBytes: 350 + summary.name.utf8.count)
       }
-      return summaries
+      return page
     }
   }
 

@@ -26,11 +26,7 @@ struct CsvExport: Sendable {
   private func members(_ send: (String) async throws -> Void) async throws {
     var out: [UInt8] = []
     CsvText.append(ImportReader.columns(of: .members).all, to: &out)
-    try await pages(parts: 1) { query in
-      try repository.members(query, includesInactive: true)
-    } key: {
-      [MemberRules.key(of: $0.name)]
-    } each: { page in
+    try await memberPages { page in
       for member in page where member.eraseTime == nil {
         CsvText.append(
           [
@@ -99,11 +95,7 @@ struct CsvExport: Sendable {
   /// Id and name of every member, as cells.
   private func memberCells() async throws -> [Int64: [UInt8]] {
     var cells: [Int64: [UInt8]] = [:]
-    try await pages(parts: 1) { query in
-      try repository.members(query, includesInactive: true)
-    } key: {
-      [MemberRules.key(of: $0.name)]
-    } each: { page in
+    try await memberPages { page in
       for member in page {
         var bytes: [UInt8] = []
         CsvText.append(member.id, to: &bytes)
@@ -123,9 +115,9 @@ struct CsvExport: Sendable {
         "percentage", "current_streak", "best_streak",
       ], to: &out)
     try await pages(parts: 1) { query in
-      try repository.summaries(query, year: year, includesInactive: false)
-    } key: {
-      [MemberRules.key(of: $0.name)]
+      query.page(try repository.summaries(query, year: year, includesInactive: false)) {
+        [MemberRules.key(of: $0.name)]
+      }
     } each: { page in
       for line in page {
         let figures = line.statistics ?? AttendanceStatistics()
@@ -152,24 +144,31 @@ struct CsvExport: Sendable {
     try await send(chunk)
   }
 
+  private func memberPages(each: ([Member]) async throws -> Void) async throws {
+    try await pages(parts: 1) { query in
+      query.page(try repository.members(query, includesInactive: true)) { [MemberRules.key(of: $0.name)] }
+    } each: {
+      try await each($0)
+    }
+  }
+
   private func meetingPages(_ year: Int64?, each: ([Meeting]) async throws -> Void) async throws {
     try await pages(parts: 2) { query in
-      try repository.meetings(query, year: year, status: nil)
-    } key: {
-      [String($0.startMs), String($0.number)]
+      query.page(try repository.meetings(query, year: year, status: nil)) { [String($0.startMs), String($0.number)] }
     } each: {
       try await each($0)
     }
   }
 
   private func pages<T>(
-    parts: Int, read: (PositionQuery) throws -> [T], key: (T) -> [String], each: ([T]) async throws -> Void
+    parts: Int, read: (PositionQuery) throws -> (page: [T], nextPageToken: String),
+    each: ([T]) async throws -> Void
   ) async throws {
     var token = ""
     repeat {
       let query = try PositionQuery(
         user: caller.name, pageSize: Self.pageRows, pageToken: token, scope: ["csv"], parts: parts, limits: limits)
-      let (page, next) = query.page(try read(query), key)
+      let (page, next) = try read(query)
       try await each(page)
       token = next
     } while !token.isEmpty

@@ -4,6 +4,8 @@ import CampanileRPC
 import CampanileService
 
 /// Everything that is kept of one member, a page at a time.
+///
+/// Of the audit log it is what is about the member or the member's attendance. What the member did to others is about them.
 struct MemberExport: Sendable {
   let repository: any AttendanceRepository
   let limits: AttendanceLimits
@@ -13,24 +15,30 @@ struct MemberExport: Sendable {
     let found = try repository.member(member)
     try await send(.member(found))
     for session in try repository.sessions(of: member) { try await send(.session(session)) }
+    for feed in try repository.feeds(of: found.id) { try await send(.feed(feed)) }
     try await pages(parts: 2, "attendance") { query in
-      try repository.attendance(ofMember: member, year: nil, query)
-    } key: { found in
-      [String(found.startMs), String(Numbers.meeting(found.attendance.meetingId) ?? 0)]
+      query.page(try repository.attendance(ofMember: member, year: nil, query)) { found in
+        [String(found.startMs), String(Numbers.meeting(found.attendance.meetingId) ?? 0)]
+      }
     } each: {
       try await send(.attendance($0.attendance))
+      try await audit(of: "\($0.attendance.meetingId)/\(found.id)", send)
     }
-    try await pages(parts: 1, "audit") { query in
-      try repository.auditEntries(query, subject: found.id)
-    } key: {
-      [String($0.sequence)]
+    try await audit(of: found.id, send)
+  }
+
+  private func audit(
+    of subject: String, _ send: (ExportMemberDataResponse.Entry) async throws -> Void
+  ) async throws {
+    try await pages(parts: 1, "audit \(subject)") { query in
+      query.page(try repository.auditEntries(query, subject: subject)) { [String($0.sequence)] }
     } each: {
       try await send(.auditEntryJson($0.jsonString()))
     }
   }
 
   private func pages<T>(
-    parts: Int, _ name: String, read: (PositionQuery) throws -> [T], key: (T) -> [String],
+    parts: Int, _ name: String, read: (PositionQuery) throws -> (page: [T], nextPageToken: String),
     each: (T) async throws -> Void
   ) async throws {
     var token = ""
@@ -38,7 +46,7 @@ struct MemberExport: Sendable {
       let query = try PositionQuery(
         user: Numbers.memberID(member), pageSize: 200, pageToken: token, scope: ["export", name], parts: parts,
         limits: limits)
-      let (page, next) = query.page(try read(query), key)
+      let (page, next) = try read(query)
       for one in page { try await each(one) }
       token = next
     } while !token.isEmpty

@@ -40,4 +40,13 @@ struct ChangePosition: Sendable, Hashable {
 struct SequencedChange: Sendable, Hashable {
   var sequence: Int64
   var change: RosterChange.Change
+
+  /// About what it takes in a page.
+  var sizeBytes: Int {
+    switch change {
+    case .member(let member): member.sizeBytes
+    case .meeting(let meeting): meeting.sizeBytes
+    default: 400
+    }
+  }
 }

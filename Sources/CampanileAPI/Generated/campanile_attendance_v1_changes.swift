@@ -106,7 +106,7 @@ public struct ListChangesRequest: ProtoMessage {
   /// The token of the last answer that was taken in; empty for everything. One from before another role or database, or older
   /// than what is kept of deletions: OUT_OF_RANGE with the reason TOKEN_TOO_OLD; begin anew.
   public var since: String = ""
-  /// 1 to 1000; 0 means 50.
+  /// 1 to 1000; 0 means 50. A page of more than 2 MiB is cut short.
   public var pageSize: Int32 = 0
 
   public init() {}

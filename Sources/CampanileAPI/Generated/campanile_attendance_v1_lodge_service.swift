@@ -815,6 +815,8 @@ public struct AuditEntry: ProtoMessage {
   public var undoOf: Int64 = 0
   /// SHA-256 over the entry and the hash of the one before, in hexadecimal.
   public var hashField: String = ""
+  /// Whether before and after are kept but left out here, because they take more than 1 MiB.
+  public var valuesOmitted: Bool = false
 
   public init() {}
 
@@ -867,6 +869,10 @@ public struct AuditEntry: ProtoMessage {
         try reader.accept(10, &seen0)
         if try reader.null() { break }
         self.hashField = try reader.string()
+      case 11:
+        try reader.accept(11, &seen0)
+        if try reader.null() { break }
+        self.valuesOmitted = try reader.bool()
       default: try reader.unknownField()
       }
       more = try reader.nextMember()
@@ -895,6 +901,10 @@ public struct AuditEntry: ProtoMessage {
     case 9:
       if name.matches("old_state") { return 6 }
       if name.matches("new_state") { return 7 }
+    case 13:
+      if name.matches("valuesOmitted") { return 11 }
+    case 14:
+      if name.matches("values_omitted") { return 11 }
     default: break
     }
     return -1
@@ -945,6 +955,10 @@ public struct AuditEntry: ProtoMessage {
     if !self.hashField.isEmpty {
       writer.name(",\"hash\":")
       writer.string(self.hashField)
+    }
+    if self.valuesOmitted {
+      writer.name(",\"valuesOmitted\":")
+      writer.bool(self.valuesOmitted)
     }
     writer.endObject(object)
   }
@@ -1037,6 +1051,7 @@ public struct AuditState: ProtoMessage {
 public struct ListAuditEntriesRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.attendance.v1.ListAuditEntriesRequest" }
 
+  /// 1 to 1000; 0 means 50. A page of more than 2 MiB is cut short.
   public var pageSize: Int32 = 0
   public var pageToken: String = ""
   /// Only entries of this subject; empty for all.

@@ -187,7 +187,7 @@ public struct GetMeetingResponse: ProtoMessage {
 public struct ListMeetingsRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.attendance.v1.ListMeetingsRequest" }
 
-  /// 1 to 1000; 0 means 50.
+  /// 1 to 1000; 0 means 50. A page of more than 2 MiB is cut short.
   public var pageSize: Int32 = 0
   public var pageToken: String = ""
   /// In the lodge's time zone; 0 means all.

@@ -732,6 +732,11 @@ public struct ExportMemberDataResponse: ProtoMessage {
         if try reader.null() { break }
         if self.entry != nil { throw reader.oneofConflict() }
         self.entry = .auditEntryJson(try reader.string())
+      case 4:
+        try reader.accept(4, &seen0)
+        if try reader.null() { break }
+        if self.entry != nil { throw reader.oneofConflict() }
+        self.entry = .feed(try CalendarFeed(from: &reader))
       default: try reader.unknownField()
       }
       more = try reader.nextMember()
@@ -740,6 +745,8 @@ public struct ExportMemberDataResponse: ProtoMessage {
 
   private static func fieldIndex(_ name: JSONName) -> Int {
     switch name.count {
+    case 4:
+      if name.matches("feed") { return 4 }
     case 6:
       if name.matches("member") { return 0 }
     case 7:
@@ -770,6 +777,9 @@ public struct ExportMemberDataResponse: ProtoMessage {
     case .auditEntryJson(let value):
       writer.name(",\"auditEntryJson\":")
       writer.string(value)
+    case .feed(let value):
+      writer.name(",\"feed\":")
+      value.encode(to: &writer)
     case nil: break
     }
     writer.endObject(object)
@@ -779,8 +789,9 @@ public struct ExportMemberDataResponse: ProtoMessage {
     case member(Member)
     case attendance(Attendance)
     case session(MemberSession)
-    /// A line of the audit log that is about the member, as JSON.
+    /// A line of the audit log that is about the member or one of the attendances told, as JSON.
     case auditEntryJson(String)
+    case feed(CalendarFeed)
   }
 }
 

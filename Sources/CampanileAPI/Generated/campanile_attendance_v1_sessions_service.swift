@@ -500,7 +500,8 @@ public enum SessionsServiceMethods {
 
   /// Login opens a session of 8 hours. An unknown name, a wrong PIN and a member who may not log in all answer the same:
   /// UNAUTHENTICATED with the reason CREDENTIALS_INVALID. Too many attempts for a name or from an address:
-  /// RESOURCE_EXHAUSTED with the reason LOGIN_THROTTLED and the time to wait.
+  /// RESOURCE_EXHAUSTED with the reason LOGIN_THROTTLED and the time to wait. Too many logins at once: LOGIN_BUSY, which counts for
+  /// nobody.
   public static let login = MethodDescriptor(
     path: "campanile.attendance.v1.SessionsService/Login",
     kind: .unary, idempotency: .unknown,
@@ -569,7 +570,8 @@ public enum SessionsServiceMethods {
 public protocol SessionsServiceProtocol: RPCService {
   /// Login opens a session of 8 hours. An unknown name, a wrong PIN and a member who may not log in all answer the same:
   /// UNAUTHENTICATED with the reason CREDENTIALS_INVALID. Too many attempts for a name or from an address:
-  /// RESOURCE_EXHAUSTED with the reason LOGIN_THROTTLED and the time to wait.
+  /// RESOURCE_EXHAUSTED with the reason LOGIN_THROTTLED and the time to wait. Too many logins at once: LOGIN_BUSY, which counts for
+  /// nobody.
   func login(_ request: LoginRequest, context: CallContext) async throws -> LoginResponse
   /// GetCurrentMember tells who is logged in and renews the session for 8 hours from now, up to its end.
   func getCurrentMember(_ request: GetCurrentMemberRequest, context: CallContext) async throws -> GetCurrentMemberResponse
@@ -616,7 +618,8 @@ public struct SessionsServiceClient: Sendable {
 
   /// Login opens a session of 8 hours. An unknown name, a wrong PIN and a member who may not log in all answer the same:
   /// UNAUTHENTICATED with the reason CREDENTIALS_INVALID. Too many attempts for a name or from an address:
-  /// RESOURCE_EXHAUSTED with the reason LOGIN_THROTTLED and the time to wait.
+  /// RESOURCE_EXHAUSTED with the reason LOGIN_THROTTLED and the time to wait. Too many logins at once: LOGIN_BUSY, which counts for
+  /// nobody.
   public func login(_ request: LoginRequest, options: CallOptions = .init()) async throws -> LoginResponse {
     try await caller.unary(SessionsServiceMethods.login, request, options: options)
   }

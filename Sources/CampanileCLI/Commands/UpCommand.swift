@@ -19,7 +19,7 @@ public struct UpCommand: AsyncParsableCommand {
   @Option(help: "Port of the gateway; the others follow it. 0 lets the system pick every port.")
   var portBase = 7400
 
-  @Flag(help: "Load the sample of users, buckets and notifications through the gateway.")
+  @Flag(help: "Load the sample through the gateway: users with notifications and a phone each, and a lodge.")
   var demo = false
 
   @Option(help: ArgumentHelp("Sample to load instead of the one that comes along.", valueName: "file"))
@@ -33,7 +33,10 @@ public struct UpCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "APNs server in place of the simulator, which is then not started. May be repeated.",
+      """
+      APNs server in place of the simulator, which is then not started. May be repeated; environments that are not named go \
+      where the first goes.
+      """,
       valueName: "environment=host:port"))
   var apnsEndpoint: [String] = []
 
@@ -56,13 +59,12 @@ public struct UpCommand: AsyncParsableCommand {
 
   public func run() async throws {
     let folder = URL(fileURLWithPath: dataDir).standardizedFileURL.path
-    let plan = SuitePlan(
-      binaryFolder: URL(fileURLWithPath: try MemberProcess.ownExecutable()).deletingLastPathComponent().path,
-      dataFolder: folder, portBase: portBase, logLevel: logLevel, durability: durability, apns: try apnsServers())
+    let plan = try plan(folder)
     try Self.checkExecutables(plan)
     try PrivateFile.makeFolder(folder)
     let lock = try SuiteLock(folder: folder)
     try PrivateFile.makeFolder(plan.runFolder)
+    Self.shortenJournal(plan.simulatorJournal)
     let endpointsFile = folder + "/" + Endpoints.fileName
     unlink(endpointsFile)
     defer { unlink(endpointsFile) }
@@ -83,6 +85,20 @@ public struct UpCommand: AsyncParsableCommand {
     }
     // The lock is held until here.
     _ = consume lock
+  }
+
+  private func plan(_ folder: String) throws -> SuitePlan {
+    var plan = SuitePlan(
+      binaryFolder: URL(fileURLWithPath: try MemberProcess.ownExecutable()).deletingLastPathComponent().path,
+      dataFolder: folder, portBase: portBase, logLevel: logLevel, durability: durability, apns: try apnsServers())
+    try plan.promisePorts(PromisedPort.pick)
+    return plan
+  }
+
+  /// What the simulator's devices display is kept from run to run until it would take long to read back.
+  private static func shortenJournal(_ path: String) {
+    let size = (try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int) ?? 0
+    if size > 64 << 20 { unlink(path) }
   }
 
   private func apnsServers() throws -> APNsServers? {
@@ -125,7 +141,7 @@ public struct UpCommand: AsyncParsableCommand {
       guard let found = ports[member.name] else { continue }
       if member.role == .peer {
         apns.simulator = .init(
-          apns: found.rpc, control: found.http, trustFile: plan.dataFolder + "/apns-simulator/trust.pem")
+          apns: found.rpc, control: found.http, trustFile: plan.simulatorTrustFile)
         continue
       }
       var service = Endpoints.Service(rpc: found.rpc, http: found.http)

@@ -1,8 +1,8 @@
 internal import Foundation
 
-/// Users with their buckets and notifications, in the shape of the sync files of the app Zentik.
+/// Users with their buckets and notifications, in the shape of the sync files of the app Zentik, and a lodge.
 ///
-/// Names and required members are the app's; timestamps are ISO 8601 text.
+/// Names and required members of the former are the app's; timestamps are ISO 8601 text.
 public struct SampleFile: Sendable, Hashable, Decodable {
   public struct User: Sendable, Hashable, Decodable {
     /// `user/<id>`
@@ -55,7 +55,15 @@ public struct SampleFile: Sendable, Hashable, Decodable {
     public var icon: String?
   }
 
+  /// A lodge, as the files that ImportCsv takes.
+  public struct Lodge: Sendable, Hashable, Decodable {
+    public var members: String
+    public var meetings: String
+    public var attendance: String
+  }
+
   public var users: [User]
+  public var lodge: Lodge?
 
   /// The largest file that is read, in bytes.
   public static let sizeBytesMax = 64 << 20

@@ -3,24 +3,29 @@ internal import CampanileCodec
 internal import CampanileRPC
 internal import Foundation
 
-/// Loads a sample through the gateway, as each of its users.
+/// Loads a sample through the gateway, as each of its users, and the lodge as the administrator. Each user has a phone.
 ///
-/// Loading again changes nothing: a user whose sample is in place is left alone, and within a day an interrupted load is
-/// completed by its request ids.
+/// Loading again changes nothing: what is in place is left alone, and within a day an interrupted load is completed by its
+/// request ids. Only the phones' activities are started again when they have ended, which they do after 8 h.
 struct SampleLoader: Sendable {
   /// How many notifications one request carries.
   static let batchSize = 200
 
   private let gateway: Destination
   private let statePath: String
+  /// The app that the phones have.
+  private let app: String?
+  private let hasLodge: Bool
 
   /// What is kept in `demo.json` of the data folder, mode 0600.
   private struct State: Codable {
     /// By principal.
     var users: [String: User] = [:]
+    var isLodgeLoaded: Bool?
     struct User: Codable {
       var key: String
       var isLoaded: Bool
+      var phone: SampleDevice?
     }
   }
 
@@ -32,6 +37,8 @@ struct SampleLoader: Sendable {
       throw UsageError("the sample is loaded through the gateway, which is not running")
     }
     gateway = Destination(host: "127.0.0.1", port: service.rpc, token: key)
+    app = endpoints.services["activities"] == nil ? nil : endpoints.apns?.topic
+    hasLodge = endpoints.services["attendance"] != nil
     statePath = dataFolder + "/" + Self.stateFileName
   }
 
@@ -50,16 +57,35 @@ struct SampleLoader: Sendable {
         state.users[user.principal]?.isLoaded = true
         try write(state)
       }
+      if let app {
+        var phone = try known.phone ?? SampleDevice.make()
+        let client = try self.client(key: known.key)
+        try await phone.open(app: app, client)
+        await client.close()
+        state.users[user.principal]?.phone = phone
+        try write(state)
+      }
       let verb = known.isLoaded ? "has" : "was given"
       lines.append(
         "\(user.principal) \(verb) \(user.buckets.buckets.count) buckets and "
-          + "\(user.notifications.notifications.count) notifications; key in \(statePath)")
+          + "\(user.notifications.notifications.count) notifications")
     }
-    return lines
+    if let lodge = sample.lodge, hasLodge, state.isLodgeLoaded != true {
+      let client = try self.client(key: gateway.token)
+      lines.append(try await SampleLodge(service: LodgeServiceClient(client)).load(lodge))
+      await client.close()
+      state.isLodgeLoaded = true
+      try write(state)
+    }
+    return lines + ["the users' keys and phones are in \(statePath)"]
+  }
+
+  private func client(key: String?) throws -> RPCClient {
+    try ServiceConnection(Destination(host: gateway.host, port: gateway.port, token: key)).client
   }
 
   private func makeKey(_ principal: String) async throws -> String {
-    let client = try ServiceConnection(gateway).client
+    let client = try self.client(key: gateway.token)
     var request = CreateApiKeyRequest()
     request.principal = principal
     request.description = "sample"
@@ -69,7 +95,7 @@ struct SampleLoader: Sendable {
   }
 
   private func load(_ user: SampleFile.User, key: String) async throws {
-    let client = try ServiceConnection(Destination(host: gateway.host, port: gateway.port, token: key)).client
+    let client = try self.client(key: key)
     let service = NotificationsServiceClient(client)
     let bucketIDs = try await loadBuckets(user.buckets.buckets, service)
     // The service sets the times: the oldest goes first, so that the order stays.

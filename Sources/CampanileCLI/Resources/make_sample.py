@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Writes sample.json: users with buckets and notifications in the shape of Zentik's sync files.
+"""Writes sample.json: users with buckets and notifications in the shape of Zentik's sync files, and a lodge as CSV files.
 
     make_sample.py            writes sample.json beside this script
     make_sample.py --check    fails when sample.json is not what this script writes
 
 The same text comes out every time: the only source of chance is a seeded generator.
 """
+import csv
 import datetime
+import io
 import json
 import pathlib
 import random
@@ -90,6 +92,19 @@ USERS = {
         ("ニュース", "世界のニュース", "#264653", "news", False, 26, NEWS),
     ],
 }
+# name, degree, office, initiation date, user id
+LODGE = [
+    ("Giulia Bianchi", "master", "secretary", "2015-03-21", "giulia"),
+    ("Marco Rossi", "fellow", "", "2021-05-18", "marco"),
+    ("Yuki Tanaka", "apprentice", "", "2024-11-19", "yuki"),
+    ("Niccolò D'Angelo", "master", "worshipful_master", "2001-10-02", ""),
+    ("Łukasz Nowak", "master", "treasurer", "2009-09-15", ""),
+    ("Zoë O'Brien", "fellow", "", "2022-01-25", ""),
+    ("Jürgen Groß", "master", "orator", "1998-04-07", ""),
+    ("Sofia Conti", "apprentice", "", "2025-03-04", ""),
+]
+DISCUSSIONS = ["La pietra grezza", "Le due colonne", "Il silenzio dell'apprendista", "La stella fiammeggiante",
+               "Il viaggio del compagno", "La squadra e il compasso", "La volta stellata", "Bilancio e «opere buone»"]
 PEOPLE = ["Sofia", "Niccolò", "Zoë", "Jürgen", "陽菜", "Mariam", "Łukasz", "O'Brien"]
 HOSTS = ["web-1.example.com", "web-2.example.com", "db-1.example.com", "mx.example.com"]
 
@@ -184,6 +199,38 @@ def notification(bucket_id, template, chance):
     return {key: item for key, item in entry.items() if item is not None}
 
 
+def table(rows):
+    """A CSV file as RFC 4180 has it."""
+    written = io.StringIO()
+    writer = csv.writer(written)
+    writer.writerow(rows[0].keys())
+    writer.writerows(row.values() for row in rows)
+    return written.getvalue()
+
+
+def lodge(chance):
+    """Brothers, the meetings of two years, and who came to those that are over."""
+    members = [{"name": name, "degree": degree, "office": office, "initiation_date": initiation,
+                "role": "secretary" if office == "secretary" else "member", "user_id": user_id}
+               for name, degree, office, initiation, user_id in LODGE]
+    meetings, records = [], []
+    day = datetime.datetime(2024, 1, 16, 18, 30, tzinfo=datetime.timezone.utc)
+    while day.year < 2026:
+        if day.month not in (7, 8):
+            is_over, is_cancelled = day < END, day.month == 2
+            start = day.strftime("%Y-%m-%dT%H:%M:%SZ")
+            meetings.append({
+                "start_time": start, "discussion": chance.choice(DISCUSSIONS), "location": "Nostra Loggia - Tolfa",
+                "type": "ceremony" if day.month == 6 else "ordinary", "has_dinner": str(day.day < 20).lower(),
+                "status": "cancelled" if is_cancelled else "completed" if is_over else "scheduled"})
+            for name, _, _, initiation, _ in LODGE if is_over and not is_cancelled else []:
+                if initiation <= start[:10]:
+                    status = chance.choices(("present", "absent", "excused"), (0.75, 0.15, 0.10))[0]
+                    records.append({"member_name": name, "meeting_start_time": start, "status": status})
+        day += datetime.timedelta(days=14)
+    return {"members": table(members), "meetings": table(meetings), "attendance": table(records)}
+
+
 def text():
     chance = random.Random(SEED)
     lines = ['{"users": [']
@@ -196,7 +243,8 @@ def text():
             lines.append(",\n".join("  " + row for row in rows))
             lines.append(" ]}" + last)
         lines.append("}" + ("," if number + 1 < len(people) else ""))
-    return "\n".join(lines) + "\n]}\n"
+    rows = [f' "{name}": {json.dumps(file, ensure_ascii=False)}' for name, file in lodge(random.Random(SEED)).items()]
+    return "\n".join(lines) + '\n],\n"lodge": {\n' + ",\n".join(rows) + "\n}}\n"
 
 
 def main():

@@ -11,6 +11,8 @@ public struct SuiteMember: Sendable, Hashable {
   public var role = Role.service
   /// The members that must be ready before it starts. The gateway waits for all.
   public var after: [String] = []
+  /// The flags that tell it where other members listen, by their names. They may call one another: none waits for the other.
+  public var links: [String: String] = [:]
 
   /// What a member is to the others.
   public enum Role: Sendable, Hashable {
@@ -26,10 +28,16 @@ public struct SuiteMember: Sendable, Hashable {
 
   /// Everything that `up` runs, in the order of starting. A new service is one line.
   public static let all = [
-    SuiteMember(name: "notifications", executable: "campanile-notifications", portOffset: 1, httpOffset: 100),
+    SuiteMember(
+      name: "notifications", executable: "campanile-notifications", portOffset: 1, httpOffset: 100,
+      links: ["activities": "--activities-address"]),
     simulator,
     SuiteMember(
-      name: "activities", executable: "campanile-activities", portOffset: 2, httpOffset: 100, after: [simulator.name]),
+      name: "activities", executable: "campanile-activities", portOffset: 2, httpOffset: 100, after: [simulator.name],
+      links: ["notifications": "--notifications-address"]),
+    SuiteMember(
+      name: "sync", executable: "campanile-sync", portOffset: 3, httpOffset: 100,
+      links: ["notifications": "--notifications-address"]),
     SuiteMember(name: "attendance", executable: "campanile-attendance", portOffset: 4, httpOffset: 100),
     SuiteMember(name: "gateway", executable: "campanile-gateway", portOffset: 0, httpOffset: 80, role: .gateway),
   ]
@@ -62,6 +70,8 @@ public struct SuitePlan: Sendable, Hashable {
   public var durability: String
   /// Other APNs servers in place of the simulator.
   public var apns: APNsServers?
+  /// Where members will listen that others are told of, by name; only where the system picks the ports.
+  private var promised: [String: MemberPorts] = [:]
 
   public init(
     members: [SuiteMember] = SuiteMember.all, binaryFolder: String, dataFolder: String, portBase: Int,
@@ -81,9 +91,17 @@ public struct SuitePlan: Sendable, Hashable {
 
   /// The ports that `member` is asked to listen on.
   public func ports(of member: SuiteMember) -> MemberPorts {
-    guard portBase > 0 else { return MemberPorts(rpc: 0, http: 0) }
+    guard portBase > 0 else { return promised[member.name] ?? MemberPorts(rpc: 0, http: 0) }
     let rpc = portBase + member.portOffset
     return MemberPorts(rpc: rpc, http: rpc + member.httpOffset)
+  }
+
+  /// Has a port chosen for each member that others are told of, so that those may start before it listens.
+  public mutating func promisePorts(_ pick: () throws -> Int) rethrows {
+    guard portBase == 0 else { return }
+    for name in Set(members.flatMap(\.links.keys)).sorted() {
+      promised[name] = MemberPorts(rpc: try pick(), http: try pick())
+    }
   }
 
   public func executable(of member: SuiteMember) -> String { binaryFolder + "/" + member.executable }
@@ -92,6 +110,10 @@ public struct SuitePlan: Sendable, Hashable {
   public var adminKeyFile: String { dataFolder + "/admin-key" }
   /// The development signing key, and what is public of it in a folder of its own.
   public var apnsFolder: String { dataFolder + "/apns" }
+  /// What senders trust the simulator by.
+  public var simulatorTrustFile: String { dataFolder + "/apns-simulator/trust.pem" }
+  /// What the simulator's devices display.
+  public var simulatorJournal: String { dataFolder + "/apns-simulator/journal.jsonl" }
   public func readyFile(of member: SuiteMember) -> String { "\(runFolder)/\(member.name).ready.json" }
 
   /// The command line of `member` without the program's name.
@@ -105,6 +127,10 @@ public struct SuitePlan: Sendable, Hashable {
       "--internal-token-file", internalTokenFile, "--ready-file", readyFile(of: member), "--log-level", logLevel,
       "--log-format", "pretty", "--durability", durability, "--drain-timeout-ms", String(Self.drainMs),
     ]
+    for (name, flag) in member.links.sorted(by: { $0.key < $1.key }) {
+      guard let other = members.first(where: { $0.name == name }) else { continue }
+      arguments += [flag, "127.0.0.1:\((running[name] ?? self.ports(of: other)).rpc)"]
+    }
     switch member.name {
     case "gateway":
       let backends = members.filter { $0.role == .service }.compactMap { service in
@@ -114,7 +140,7 @@ public struct SuitePlan: Sendable, Hashable {
     case "activities":
       arguments += ["--signing-keys-dir", apnsFolder] + apnsArguments(running[SuiteMember.simulator.name])
     case SuiteMember.simulator.name:
-      arguments += ["--keys-dir", DevelopmentSigningKey.publicFolder(apnsFolder)]
+      arguments += ["--keys-dir", DevelopmentSigningKey.publicFolder(apnsFolder), "--journal", simulatorJournal]
     default: break
     }
     return arguments
@@ -125,7 +151,7 @@ public struct SuitePlan: Sendable, Hashable {
     let simulated = simulator.map { ports in
       APNsServers(
         endpoints: Dictionary(APNsServers.environments.map { ($0, "127.0.0.1:\(ports.rpc)") }) { $1 },
-        trustFile: dataFolder + "/apns-simulator/trust.pem")
+        trustFile: simulatorTrustFile)
     }
     guard let servers = apns ?? simulated else { return [] }
     return ["--apns-endpoint", servers.list] + (servers.trustFile.map { ["--apns-trust", $0] } ?? [])

@@ -49,6 +49,13 @@ public struct JSONWriter: ~Copyable {
     if capacity &- length < extra { grow(extra) }
   }
 
+  /// Appends the bytes of a number, the lowest first. There must be room for them.
+  @inline(__always)
+  mutating func appendReserved(littleEndian value: UInt64) {
+    UnsafeMutableRawPointer(base + length).storeBytes(of: value.littleEndian, as: UInt64.self)
+    length &+= 8
+  }
+
   @usableFromInline
   @inline(never)
   mutating func grow(_ extra: Int) {

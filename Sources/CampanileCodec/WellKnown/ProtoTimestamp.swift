@@ -70,7 +70,7 @@ public struct ProtoTimestamp: ProtoMessage {
   }
 
   /// The time that `text` says, or nil if it is no legal timestamp.
-  static func parse(_ text: UnsafeBufferPointer<UInt8>) -> ProtoTimestamp? {
+  package static func parse(_ text: UnsafeBufferPointer<UInt8>) -> ProtoTimestamp? {
     guard text.count >= 20, text[4] == UInt8(ascii: "-"), text[7] == UInt8(ascii: "-"), text[10] == UInt8(ascii: "T"),
       text[13] == UInt8(ascii: ":"), text[16] == UInt8(ascii: ":"),
       let century = text.twoDigits(at: 0), let yearOfCentury = text.twoDigits(at: 2), let month = text.twoDigits(at: 5),

@@ -10,11 +10,11 @@ struct Flags: Sendable, Hashable {
   /// Value by key, as written.
   var values: [String: String] = [:]
 
-  /// Parses `--key value`, `--key=value` and, for switches, `--key`.
+  /// Parses `--key value`, `--key=value` and, for switches, `--key`. A list may be given in several flags.
   ///
   /// - Parameter arguments: without the program's name.
   /// - Throws: `ConfigurationError`: `unknownSetting`, `unexpectedArgument`, `missingValue`, `conflictingSettings` (a
-  ///   flag given twice) or `secretOnCommandLine`. No message repeats a value, because it may be a misplaced secret.
+  ///   flag that is no list given twice) or `secretOnCommandLine`. No message repeats a value, because it may be a misplaced secret.
   init(_ arguments: [String], settings: [String: Setting]) throws(ConfigurationError) {
     var index = 0
     while index < arguments.count {
@@ -27,7 +27,8 @@ struct Flags: Sendable, Hashable {
       default:
         let (key, inlineValue) = try Self.split(argument, position: index)
         let setting = try Self.setting(key, in: settings)
-        guard values[key] == nil else {
+        let earlier = values[key]
+        guard earlier == nil || setting.isList else {
           throw ConfigurationError(
             code: .conflictingSettings, key: key, message: "--\(key) is given more than once")
         }
@@ -42,6 +43,7 @@ struct Flags: Sendable, Hashable {
           throw ConfigurationError(
             code: .missingValue, key: key, message: "--\(key) needs a value: \(setting.kind.allowed)")
         }
+        if let earlier, let new = values[key] { values[key] = "\(earlier),\(new)" }
       }
     }
   }

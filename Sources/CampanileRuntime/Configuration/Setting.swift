@@ -15,7 +15,7 @@ public struct Setting: Sendable, Hashable {
     case bool
     /// One of the listed words.
     case choice([String])
-    /// Words joined by commas, at most so many.
+    /// Words joined by commas, or as several flags, at most so many.
     case list(maximumCount: Int)
     /// A file or folder. A private one must exist, and nobody but its owner may have access to it.
     case path(isPrivate: Bool)
@@ -32,6 +32,11 @@ public struct Setting: Sendable, Hashable {
 
   /// Whether the value is kept out of every output.
   public var isSecret: Bool { kind == .secret }
+
+  /// Whether it may be given piece by piece.
+  var isList: Bool {
+    if case .list = kind { true } else { false }
+  }
 
   public init(_ key: String, _ kind: Kind, default defaultValue: String? = nil, help: String) {
     self.key = key

@@ -45,6 +45,17 @@ public struct RepeatableRequest: Sendable, Hashable {
   public var key: IdempotencyKey
   public var requestHash: [UInt8]
 
+  /// Nil without a request id, which is the field `id` of the request.
+  public init?<M: ProtoMessage>(
+    _ request: M, id: WritableKeyPath<M, String>, method: MethodDescriptor, user: String
+  ) throws(RPCError) {
+    let requestID = request[keyPath: id]
+    if requestID.isEmpty { return nil }
+    var unnamed = request
+    unnamed[keyPath: id] = ""
+    try self.init(requestID, unnamed, method: method, user: user)
+  }
+
   /// Nil without a request id. `request` is the request with an empty id.
   public init?<M: ProtoMessage>(
     _ requestID: String, _ request: M, method: MethodDescriptor, user: String

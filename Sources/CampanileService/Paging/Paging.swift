@@ -56,4 +56,47 @@ public struct PositionQuery: Sendable, Hashable {
     guard found.count > pageSize, let last = found.prefix(pageSize).last else { return (found, "") }
     return (Array(found.prefix(pageSize)), Paging.token(key(last), scope: scope))
   }
+
+  /// What was read for a page. The token is empty after the last one.
+  public func page<T>(_ rows: PageRows<T>, _ key: (T) -> [String]) -> (page: [T], nextPageToken: String) {
+    guard rows.hasMore, let last = rows.items.last else { return (rows.items, "") }
+    return (rows.items, Paging.token(key(last), scope: scope))
+  }
 }
+
+/// Gathers objects of unequal size for one page, which ends when it has enough objects or enough bytes: however long they
+/// are, a page fits into a frame. The first is always taken.
+///
+/// Its code is visible to the services, so that the compiler makes it for their types: a list is a hot path.
+@frozen
+public struct PageRows<T> {
+  @usableFromInline var taken: [T] = []
+  @usableFromInline var isCut = false
+  @usableFromInline var sizeBytes = 0
+  @usableFromInline let countMax: Int
+  @usableFromInline let sizeBytesMax: Int
+
+  @inlinable public var items: [T] { taken }
+  /// Whether an object was left for the next page.
+  @inlinable public var hasMore: Bool { isCut }
+
+  @inlinable
+  public init(countMax: Int, sizeBytesMax: Int = 2 << 20) {
+    self.countMax = countMax
+    self.sizeBytesMax = sizeBytesMax
+  }
+
+  /// False when the page was full: then the object belongs to the next one, and nothing more is to be read.
+  @inlinable
+  public mutating func add(_ item: T, sizeBytes: Int) -> Bool {
+    guard taken.isEmpty || (taken.count < countMax && self.sizeBytes + sizeBytes <= sizeBytesMax) else {
+      isCut = true
+      return false
+    }
+    taken.append(item)
+    self.sizeBytes += sizeBytes
+    return true
+  }
+}
+
+extension PageRows: Sendable where T: Sendable {}

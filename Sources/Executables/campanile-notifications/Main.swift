@@ -2,6 +2,7 @@ import CampanileRPC
 import CampanileRuntime
 import CampanileService
 import CampanileStore
+import Logging
 import Notifications
 
 /// `campanile-notifications`: buckets, notifications and unread state.
@@ -66,8 +67,11 @@ enum Main {
       },
     ]
     if activities != nil {
+      let logger = context.logger
       components.backgroundServices.append(
-        PeriodicService("pushing", intervalMs: 1, logger: context.logger) { await component.runPushing() })
+        PeriodicService("pushing", intervalMs: 1, logger: logger) {
+          await component.runPushing { logger.warning("\($0)") }
+        })
     }
     components.beginDrain = { component.endWatches() }
     components.close = {

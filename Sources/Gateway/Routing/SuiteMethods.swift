@@ -6,7 +6,8 @@ public enum SuiteMethods {
   /// Every method of the suite's services, whether they are configured or not.
   public static let all: [MethodDescriptor] =
     NotificationsServiceMethods.all + SharingServiceMethods.all + AutomationServiceMethods.all
-    + DeliveryServiceMethods.all + TransferServiceMethods.all + EchoServiceMethods.all + activities + attendance
+    + DeliveryServiceMethods.all + TransferServiceMethods.all + ContainersServiceMethods.all + EchoServiceMethods.all
+    + activities + attendance + sync
 
   private static let activities: [MethodDescriptor] =
     ActivitiesServiceMethods.all + PushTokensServiceMethods.all + TimersServiceMethods.all + RoomsServiceMethods.all
@@ -16,6 +17,9 @@ public enum SuiteMethods {
   private static let attendance: [MethodDescriptor] =
     MembersServiceMethods.all + MeetingsServiceMethods.all + AttendanceServiceMethods.all
     + StatisticsServiceMethods.all + SessionsServiceMethods.all + LodgeServiceMethods.all
+
+  private static let sync: [MethodDescriptor] =
+    ZonesServiceMethods.all + AssetsServiceMethods.all + UploadsServiceMethods.all + DevicesServiceMethods.all
 
   /// Those of the configured backends: what reflection tells beside the gateway's own.
   public static func methods(of backends: [BackendConfiguration]) -> [MethodDescriptor] {

@@ -29,7 +29,9 @@ struct AlertFeed: Sendable {
   }
 
   /// Runs until the task is cancelled.
-  func run() async { await FeedLoop.run(bell: bell) { try await step() } }
+  func run(log: @Sendable (String) -> Void) async {
+    await FeedLoop.run(bell: bell, log: { log("pushing alerts \($0)") }) { try await step() }
+  }
 
   /// Takes the next changes and returns how many there were.
   func step() async throws -> Int {

@@ -1,5 +1,6 @@
 public import CampanileAPI
 public import CampanileRPC
+import CampanileService
 
 /// The service that reaches devices: `campanile-activities`.
 public protocol DevicePushing: Sendable {
@@ -11,7 +12,7 @@ public protocol DevicePushing: Sendable {
 public struct DevicePusher: DevicePushing {
   private let client: UnreadServiceClient
   /// Both calls may be repeated, so that one which hangs is given up soon.
-  private let options = CallOptions(timeoutMs: 10_000)
+  private let options = CallOptions.from(service: "notifications", timeoutMs: 10_000)
 
   /// `caller` presents the internal token.
   public init(_ caller: any RPCCaller) { client = UnreadServiceClient(caller) }

@@ -1,0 +1,236 @@
+"""Sync: large contents in and out, the apps' file, deltas, watches, and what a million revisions cost. See scripts/bench."""
+
+import argparse
+import base64
+import json
+import os
+import random
+import select
+import sqlite3
+import statistics
+import struct
+import sys
+import tempfile
+import time
+
+from bench import ROOT, Rows, median, rss_mb, service
+
+sys.path.append(str(ROOT / "Tests" / "SuiteTests"))
+from sync_client import CHUNK, TOKEN, Link  # noqa: E402
+
+
+def frame(value):
+    body = json.dumps(value, separators=(",", ":")).encode()
+    return struct.pack(">I", len(body)) + body
+
+
+def notifications(count, seed=1, changed=None):
+    """The container of so many notifications."""
+    source = random.Random(seed)
+    records = []
+    for k in range(count):
+        records.append({
+            "id": f"n_{k:022}", "title": f"Notification number {k}", "subtitle": "From the bench", "body": "word " * source.randrange(60, 140),
+            "createdAt": "2026-01-01T10:00:00.000Z", "updatedAt": "2026-01-01T10:00:00.000Z", "bucketId": f"b_{k % 10:022}",
+            "attachments": [{"mediaType": "IMAGE", "url": f"https://example.com/{k}.png"}],
+            "actions": [{"type": "MARK_AS_READ", "destructive": False, "title": "Read"}, {"type": "DELETE", "destructive": True}]})
+    if changed is not None:
+        records[changed] |= {"readAt": "2026-01-02T10:00:00.000Z", "updatedAt": "2026-01-02T10:00:00.000Z"}
+    return json.dumps({"notifications": records, "syncTimestamp": "2026-01-02T10:00:00.000Z"}, separators=(",", ":")).encode()
+
+
+def put_large(link, content, frames):
+    """Seconds from the creation of an upload to the answer of the put that names it. Frames were made before."""
+    started = time.monotonic()
+    upload = link.create_upload("phone", content, recordType="NotificationsData")["id"]
+    identifier = link.open("UploadsService/UploadContent")
+    plain = link.socket
+    plain.sendall(frame({"jsonrpc": "2.0", "method": "rpc.message", "params": {"id": identifier, "message": {"start": {"uploadId": upload}}}}))
+    credit = 31
+    for part in frames:
+        while credit == 0:
+            credit += link.receive()["params"]["messages"]
+        plain.sendall(part)
+        credit -= 1
+    link.send({"jsonrpc": "2.0", "method": "rpc.end", "params": {"id": identifier}})
+    while (answer := link.receive()).get("method") == "rpc.credit":
+        pass
+    assert answer["result"]["upload"]["complete"], answer
+    link.ask("AssetsService/PutAsset", {
+        "deviceId": "phone", "put": {"name": "large.json", "recordType": "NotificationsData", "uploadId": upload}})
+    return time.monotonic() - started
+
+
+def chunk_frames(content, identifier):
+    return [frame({"jsonrpc": "2.0", "method": "rpc.message", "params": {"id": identifier, "message": {
+        "chunk": {"data": base64.b64encode(content[at:at + CHUNK]).decode()}}}}) for at in range(0, len(content), CHUNK)]
+
+
+def get_large(port, size):
+    """Seconds from the request to the last byte of the stream, taken from the socket undecoded."""
+    with Link(port) as link:
+        started = time.monotonic()
+        identifier = link.open("AssetsService/DownloadAsset", {"name": "large.json"})
+        link.send({"jsonrpc": "2.0", "method": "rpc.credit", "params": {"id": identifier, "messages": 1_000_000}})
+        plain, taken, tail = link.socket, 0, b""
+        plain.settimeout(60)
+        buffer = bytearray(1 << 20)
+        while True:
+            count = plain.recv_into(buffer)
+            taken += count
+            tail = (tail + bytes(buffer[max(0, count - 200):count]))[-200:]
+            if taken > size * 4 // 3 and b'"result"' in tail:
+                return time.monotonic() - started
+
+
+def times_ms(call, count):
+    result = []
+    for k in range(count):
+        started = time.monotonic()
+        call(k)
+        result.append((time.monotonic() - started) * 1000)
+    return result
+
+
+def watchers(port, count):
+    """Milliseconds from the request of a commit to the last of its watchers being told."""
+    sockets = []
+    with Link(port) as phone:
+        for k in range(count):
+            link = Link(port, timeout_s=60)
+            link.next(link.open("ZonesService/WatchZoneChanges", {}))
+            sockets.append(link)
+        poller = select.epoll()
+        for link in sockets:
+            poller.register(link.socket.fileno(), select.EPOLLIN)
+
+        def once():
+            waiting = {link.socket.fileno(): link for link in sockets}
+            started = time.monotonic()
+            phone.send({"jsonrpc": "2.0", "id": "p", "method": "campanile.sync.v1.AssetsService/PutAsset", "metadata": phone.metadata,
+                        "params": {"deviceId": "phone", "put": {"name": "told", "recordType": "Note", "inlineContent": "MQ=="}}})
+            while waiting:
+                for number, _ in poller.poll(10):
+                    if waiting.pop(number, None):
+                        os.read(number, 1 << 16)
+            spent = (time.monotonic() - started) * 1000
+            assert "result" in phone.receive()
+            for link in sockets:
+                link.send({"jsonrpc": "2.0", "method": "rpc.credit", "params": {"id": "s0", "messages": 1}})
+            return spent
+
+        once()
+        result = median(once, 5)
+        poller.close()
+        for link in sockets:
+            link.close()
+    return result
+
+
+def fill_revisions(path, zone, count):
+    """Adds revisions before the first of a zone, as commits would have left them, to a database that nobody has open."""
+    database = sqlite3.connect(path)
+    number, used = database.execute("SELECT zone_no, used_bytes FROM zones WHERE name = ?", (zone,)).fetchone()
+    [[digest]] = database.execute("SELECT sha256 FROM versions WHERE zone_no = ? AND sha256 IS NOT NULL LIMIT 1", (number,)).fetchall()
+    database.execute("DELETE FROM versions WHERE zone_no = ?", (number,))
+    database.execute("DELETE FROM assets WHERE zone_no = ?", (number,))
+    now = int(time.time() * 1000)
+    database.executemany(
+        "INSERT INTO versions (zone_no, name, version, number, record_type, sync_timestamp_ms, record_count, size_bytes, sha256, device_id, "
+        "at_ms, is_deleted, is_conflict, replaced_at_ms) VALUES (?, 'grown', ?, ?, 'Note', ?, 0, 1, ?, 'phone', ?, 0, 0, ?)",
+        ((number, k, k, now, digest, now, now if k < count else None) for k in range(1, count + 1)))
+    database.execute("INSERT INTO assets VALUES (?, 'grown', ?)", (number, count))
+    database.execute("UPDATE zones SET revision = ?, asset_count = 1, used_bytes = ? WHERE zone_no = ?", (count, count, number))
+    database.execute("UPDATE users SET used_bytes = used_bytes - ? + ?", (used, count))
+    database.execute("UPDATE contents SET ref_count = ref_count + ? WHERE sha256 = ?", (count, digest))
+    database.commit()
+    database.close()
+
+
+def growth(rows):
+    """Puts by turns into zones of 1,000 and 1,000,000 revisions of one database."""
+    with tempfile.TemporaryDirectory() as folder:
+        options = {"directory": folder, "token": TOKEN, "pinned": False}
+        settings = ["--revisions-max", "10000000"]
+        zones = {"small": 1_000, "large": 1_000_000}
+        with service("campanile-sync", *settings, **options) as (_, ports, _), Link(ports["rpc"]) as link:
+            link.register("phone", "WRITER")
+            for zone in zones:
+                link.ask("ZonesService/CreateZone", {"zone": zone})
+                put_into(link, zone, 0)
+        for zone, count in zones.items():
+            fill_revisions(f"{folder}/sync.sqlite", zone, count)
+        with service("campanile-sync", *settings, **options) as (_, ports, _), Link(ports["rpc"]) as link:
+            spent = {zone: [] for zone in zones}
+            for k in range(400):
+                for zone in zones:
+                    spent[zone] += times_ms(lambda _: put_into(link, zone, k % 10), 1)
+            small, large = (statistics.median(spent[zone]) for zone in ("small", "large"))
+            rows.add("put into a zone of 1,000,000 revisions, beside one of 1,000", large, "ms", baseline=small, ratio_at_most=1.25)
+
+
+def put_into(link, zone, number):
+    link.ask("AssetsService/PutAsset", {"zone": zone, "deviceId": "phone", "put": {
+        "name": "grown", "recordType": "Note", "inlineContent": base64.b64encode(str(number).encode()).decode()}})
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--json")
+    parser.add_argument("--large-bytes", type=int, default=100_000_000)
+    options = parser.parse_args()
+    rows = Rows()
+    rows.head()
+    large = notifications(options.large_bytes // 950, seed=2)
+    megabytes = len(large) / 1e6
+    settings = ["--watches-per-user-max", "2000", "--event-loop-threads", "1"]
+    with service("campanile-sync", *settings, token=TOKEN, pinned=False) as (process, ports, _):
+        port = ports["rpc"]
+        with Link(port) as link:
+            link.register("phone", "WRITER")
+        before = rss_mb(process.pid)
+
+        def put():
+            with Link(port) as link:
+                return megabytes / put_large(link, large, frames)
+
+        # The first stream of a connection has this name.
+        frames = chunk_frames(large, "s0")
+        rows.add(f"put {megabytes:.0f} MB, durable", median(put), "MB/s", at_least=150)
+        rows.add(f"get {megabytes:.0f} MB", median(lambda: megabytes / get_large(port, len(large))), "MB/s", at_least=400)
+        rows.add("memory that both have added", rss_mb(process.pid) - before, "MB")
+        small, changed = notifications(150), notifications(150, changed=77)
+        with Link(port) as link:
+            name = {"deviceId": "phone", "put": {"name": "notifications.json", "recordType": "NotificationsData"}}
+            bodies = [base64.b64encode(notifications(150, changed=k)).decode() for k in range(50)]
+
+            def put_small(k):
+                link.ask("AssetsService/PutAsset", name | {"put": name["put"] | {"inlineContent": bodies[k % 50]}})
+
+            def get_small(_):
+                link.send_bytes(request)
+                link.receive_raw()
+
+            times_ms(put_small, 50)
+            rows.add(f"put the apps' file of 150 notifications ({len(small) // 1000} kB), p50",
+                     statistics.median(times_ms(put_small, 300)), "ms", at_most=2)
+            request = frame({"jsonrpc": "2.0", "id": 1, "method": "campanile.sync.v1.AssetsService/GetAsset", "metadata": link.metadata,
+                             "params": {"name": "notifications.json", "includeContent": True}})
+            times_ms(get_small, 50)
+            rows.add("get it, p50", statistics.median(times_ms(get_small, 500)), "ms", at_most=0.5)
+            for content in (small, changed):
+                put = name["put"] | {"inlineContent": base64.b64encode(content).decode()}
+                version = int(link.ask("AssetsService/PutAsset", name | {"put": put})["asset"]["version"])
+            for kind in ("JSON_PATCH", "BYTES"):
+                delta = link.ask("AssetsService/GetAssetDelta", {
+                    "name": "notifications.json", "sinceVersion": version - 1, "accept": [f"DELTA_KIND_{kind}"]})
+                assert delta["kind"] == f"DELTA_KIND_{kind}", delta
+                share = 100 * len(base64.b64decode(delta["delta"])) / len(changed)
+                rows.add(f"delta after one change, {kind}", share, "% of it", at_most=2)
+        rows.add("1,000 watchers told of a commit", watchers(port, 1_000), "ms", at_most=100)
+    growth(rows)
+    rows.write(options.json)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,221 @@
+/// Follows the tokens of a text through the schema of a container.
+struct ContainerSink: TokenSink {
+  static var wantsContent: Bool { true }
+
+  /// An open array or object that the schema knows.
+  struct Level: Sendable, Hashable {
+    /// The object of the schema that it is, or that its elements are.
+    var object: Int
+    var isArray: Bool
+    /// Which fields are there, bit by bit.
+    var seen: UInt64 = 0
+    /// The field whose value comes next or is being read; -1 for a name that the schema does not have.
+    var field = -1
+    /// The elements that have started.
+    var count = 0
+  }
+
+  /// Longer texts are no date.
+  static let dateBytesMax = 40
+
+  let container: Container
+  let recordsMax: Int
+  let table = ContainerSchema.table
+  /// What is around the innermost one, the outermost first. The first is no level, but what the text is in.
+  var outer: [Level] = []
+  /// The innermost open array or object that the schema knows. None is open while `outer` is empty.
+  var inner = Level(object: 0, isArray: true)
+  /// How many arrays and objects are open that the schema does not know.
+  var unknownDepth = 0
+  var recordCount = 0
+  var syncTimestamp = ""
+  private(set) var failure: ContainerError?
+  /// Whether there is one: asked for every token, and an optional error is copied to be compared.
+  private var hasFailed = false
+  /// The hashes of the records' ids. Two of 250,000 ids have the same once in 10^9 texts, and not by intent.
+  var ids: Set<UInt64> = []
+  /// The id of the record being read.
+  var id: UInt64 = 0
+  var hash = NameHash()
+  var unescaper = Unescaper()
+  /// The name being read.
+  var name = ShortName()
+  /// The date being read.
+  var date = BoundedText(limit: ContainerSink.dateBytesMax)
+  /// What the string being read must be, and how many bytes of it have come.
+  var kind = ContainerSchema.Kind.any
+  var sizeBytes = 0
+  var startOffset: Int64 = 0
+
+  init(container: Container, recordsMax: Int) {
+    self.container = container
+    self.recordsMax = recordsMax
+  }
+
+  var isFinished: Bool { hasFailed }
+
+  /// Whether the schema says nothing about what comes.
+  private var isFree: Bool { unknownDepth > 0 || hasFailed }
+
+  mutating func open(isObject: Bool, at offset: Int64) {
+    if isFree {
+      unknownDepth += 1
+      return
+    }
+    let shape = begin()
+    switch shape.kind {
+    case .object where isObject, .array where !isObject:
+      outer.append(inner)
+      inner = Level(object: shape.object, isArray: !isObject)
+    case .any: unknownDepth = 1
+    default: fail(shape.kind, isObject ? "an object" : "an array", offset)
+    }
+  }
+
+  mutating func close(isObject: Bool, at offset: Int64) {
+    if isFree {
+      unknownDepth -= 1
+      return
+    }
+    if !inner.isArray { checkMembers(offset) }
+    guard !hasFailed, let level = outer.popLast() else { return }
+    inner = level
+  }
+
+  private mutating func checkMembers(_ offset: Int64) {
+    let missing = table.required(inner.object) & ~inner.seen
+    if missing != 0 {
+      let name = table.name(missing.trailingZeroBitCount, of: inner.object)
+      return fail(.missingMember, levelPath + "/" + name, "the member is required", offset)
+    }
+    guard ContainerSchema.isRecord(inner.object) else { return }
+    recordCount += 1
+    if recordCount > recordsMax {
+      fail(.recordsExceeded, levelPath, "more than \(recordsMax) records", offset)
+    } else if !ids.insert(id).inserted {
+      fail(.duplicateId, levelPath + "/id", "another record has the same id", offset)
+    }
+  }
+
+  /// The shape of the value that starts. Counts it.
+  @inline(__always)
+  private mutating func begin() -> ContainerSchema.Shape {
+    if outer.isEmpty { return .init(kind: .object, object: ContainerSchema.root(container)) }
+    if inner.isArray {
+      inner.count &+= 1
+      return .init(kind: .object, object: inner.object)
+    }
+    if inner.field < 0 { return .init(kind: .any) }
+    inner.seen |= 1 &<< UInt64(inner.field)
+    return table.shape(inner.field, of: inner.object)
+  }
+
+  mutating func beginString(isName: Bool, at offset: Int64) {
+    kind = .any
+    if isFree { return }
+    if isName {
+      name = ShortName()
+      unescaper.reset()
+      return
+    }
+    kind = begin().kind
+    sizeBytes = 0
+    startOffset = offset
+    switch kind {
+    case .any, .string: break
+    case .id:
+      hash.reset()
+      unescaper.reset()
+    case .date: date.reset()
+    default: fail(kind, "a string", offset)
+    }
+  }
+
+  mutating func stringBytes(isName: Bool, _ bytes: UnsafeRawBufferPointer) {
+    if isFree { return }
+    if isName {
+      if unescaper.isIdentity(bytes) { return name.append(bytes) }
+      return unescaper.feed(bytes) { name.append($0) }
+    }
+    sizeBytes &+= bytes.count
+    if kind == .date {
+      date.append(bytes)
+    } else if kind == .id {
+      if unescaper.isIdentity(bytes) { return hash.combine(bytes) }
+      unescaper.feed(bytes) { hash.combine($0) }
+    }
+  }
+
+  mutating func endString(isName: Bool) {
+    if isFree { return }
+    if isName {
+      unescaper.finish { name.append($0) }
+      inner.field = table.index(of: name, in: inner.object) ?? -1
+    } else if kind == .id {
+      if sizeBytes == 0 {
+        return fail(.invalidFormat, currentPath, "an id is not empty", startOffset)
+      }
+      unescaper.finish { hash.combine($0) }
+      id = hash.value
+    } else if kind == .date {
+      guard !date.isCut, RecordTime(date.bytes) != nil else {
+        return fail(
+          .invalidFormat, currentPath, "a date and time like 2025-11-08T10:00:00Z is required",
+          startOffset)
+      }
+      if outer.count == 1 { syncTimestamp = date.string }
+    }
+  }
+
+  mutating func beginScalar(_ first: UInt8, at offset: Int64) {
+    if isFree { return }
+    let wanted = begin().kind
+    if wanted == .any { return }
+    switch first {
+    case UInt8(ascii: "t"), UInt8(ascii: "f"): if wanted != .bool { fail(wanted, "a bool", offset) }
+    case UInt8(ascii: "n"): if !isOptional { fail(wanted, "null", offset) }
+    default: fail(wanted, "a number", offset)
+    }
+  }
+
+  mutating func scalarBytes(_ bytes: UnsafeRawBufferPointer) {}
+  mutating func endScalar() {}
+
+  /// Whether the value being read may be null.
+  private var isOptional: Bool {
+    !outer.isEmpty && !inner.isArray && inner.field >= 0
+      && !table.isRequired(inner.field, of: inner.object)
+  }
+
+  private mutating func fail(_ wanted: ContainerSchema.Kind, _ found: String, _ offset: Int64) {
+    let name =
+      switch wanted {
+      case .any: "any value"
+      case .string, .id, .date: "a string"
+      case .bool: "a bool"
+      case .object: "an object"
+      case .array: "an array"
+      }
+    fail(.wrongType, currentPath, "\(name) is required, \(found) is there", offset)
+  }
+
+  private mutating func fail(
+    _ code: ContainerError.Code, _ path: String, _ reason: String, _ offset: Int64
+  ) {
+    hasFailed = true
+    failure = ContainerError(code, path: path, byteOffset: offset, reason: reason)
+  }
+
+  /// The innermost open array or object that the schema knows.
+  private var levelPath: String { path(outer.dropFirst()) }
+
+  /// The value being read, as far as the schema knows it.
+  var currentPath: String { outer.isEmpty ? "" : levelPath + token(inner) }
+
+  private func path(_ levels: ArraySlice<Level>) -> String { levels.reduce("") { $0 + token($1) } }
+
+  private func token(_ level: Level) -> String {
+    if level.isArray { return level.count > 0 ? "/\(level.count - 1)" : "" }
+    return level.field >= 0 ? "/" + table.name(level.field, of: level.object) : ""
+  }
+}

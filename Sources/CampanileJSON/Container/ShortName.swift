@@ -1,0 +1,48 @@
+/// A name of up to 16 bytes, or the first 16 of a longer one and its length: all that telling short names apart needs.
+struct ShortName: Sendable, Hashable {
+  private(set) var low: UInt64 = 0
+  private(set) var high: UInt64 = 0
+  private(set) var count = 0
+
+  init() {}
+
+  init(_ name: String) {
+    for byte in name.utf8 { append(byte) }
+  }
+
+  init(low: UInt64, high: UInt64, count: Int) {
+    self.low = low
+    self.high = high
+    self.count = count
+  }
+
+  /// Mostly the whole name.
+  @inline(__always)
+  mutating func append(_ bytes: UnsafeRawBufferPointer) {
+    var index = 0
+    if count == 0, bytes.count >= 8 {
+      low = UInt64(littleEndian: bytes.loadUnaligned(as: UInt64.self))
+      count = 8
+      index = 8
+      if bytes.count >= 16 {
+        high = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+        count = bytes.count
+        return
+      }
+    }
+    while index < bytes.count {
+      append(bytes[index])
+      index &+= 1
+    }
+  }
+
+  @inline(__always)
+  mutating func append(_ byte: UInt8) {
+    if count < 8 {
+      low |= UInt64(byte) &<< UInt64(count &* 8)
+    } else if count < 16 {
+      high |= UInt64(byte) &<< UInt64((count &- 8) &* 8)
+    }
+    count &+= 1
+  }
+}

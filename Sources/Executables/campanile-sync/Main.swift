@@ -1,0 +1,95 @@
+import CampanileRPC
+import CampanileRuntime
+import CampanileService
+import CampanileStore
+import Logging
+import Metrics
+import Sync
+
+/// `campanile-sync`: JSON files with their versions, and messages between the devices of a user.
+@main
+enum Main {
+  private static let notificationsAddress = "notifications-address"
+  private static let exportedMax = "exported-notifications-max"
+  private static let contentBytesMax = "content-bytes-max"
+  private static let userBytesMax = "user-bytes-max"
+  private static let zoneBytesMax = "zone-bytes-max"
+  private static let revisionsMax = "revisions-max"
+  private static let historyDays = "history-days"
+  private static let messageDays = "message-days"
+  private static let packContents = "pack-contents"
+  private static let userWatchesMax = "watches-per-user-max"
+  private static let watchesMax = "watches-max"
+
+  static func main() async {
+    let settings: [Setting] = [
+      .string(
+        notificationsAddress, default: "",
+        help: "HOST:PORT of campanile-notifications, whose notifications become files; empty exports nothing"),
+      .int(exportedMax, default: 150, in: 0...1000, help: "notifications in an exported file, the newest"),
+      .int(contentBytesMax, default: 250_000_000, in: 1...2_000_000_000, help: "bytes of one content"),
+      .int(userBytesMax, default: 10_000_000_000, in: 1...1_000_000_000_000, help: "bytes of one user's versions"),
+      .int(zoneBytesMax, default: 5_000_000_000, in: 1...1_000_000_000_000, help: "bytes of one zone's versions"),
+      .int(revisionsMax, default: 100, in: 1...10_000_000, help: "revisions of a zone and versions of an asset kept"),
+      .int(historyDays, default: 30, in: 1...3650, help: "days that replaced versions are kept"),
+      .int(messageDays, default: 7, in: 1...365, help: "days that a message waits for a device"),
+      .bool(packContents, default: false, help: "keep contents packed with zlib: less room, less speed"),
+      .int(userWatchesMax, default: 100, in: 1...10_000, help: "watches a user may have open"),
+      .int(watchesMax, default: 10_000, in: 1...1_000_000, help: "watches that may be open in all"),
+    ]
+    let specification = ServiceSpecification(
+      name: "campanile-sync", defaultPort: 7403, settings: settings + ServiceLinkSettings.all)
+    await ServiceMain.main(specification) { context in try await open(context) }
+  }
+
+  private static func open(_ context: ServiceContext) async throws -> ServiceComponents {
+    let logger = context.logger
+    let notifications = try ServiceLinkSettings.client(notificationsAddress, context.settings)
+    let component = try await SyncComponent(
+      try configuration(context.settings), link: notifications.map { NotificationsLink($0) },
+      nowMs: { WallClock.nowMs() }, log: { logger.warning("\($0)") })
+    var components = ServiceComponents(rpcServices: component.services)
+    components.backgroundServices = [
+      PeriodicService("maintenance", intervalMs: 60_000, logger: logger) {
+        try await component.maintain(nowMs: WallClock.nowMs())
+        report(try component.usage())
+      }
+    ]
+    if notifications != nil {
+      components.backgroundServices.append(
+        PeriodicService("exchange", intervalMs: 1, logger: logger) { await component.runExchange() })
+    }
+    components.beginDrain = { component.endWatches() }
+    components.close = {
+      await notifications?.close()
+      await component.close()
+    }
+    return components
+  }
+
+  /// The early warning of quotas, and what is stored.
+  private static func report(_ usage: SyncUsage) {
+    Gauge(label: "campanile_sync_quota_warnings", dimensions: [("of", "user")]).record(usage.usersWarned)
+    Gauge(label: "campanile_sync_quota_warnings", dimensions: [("of", "zone")]).record(usage.zonesWarned)
+    Gauge(label: "campanile_sync_stored_bytes").record(usage.storedBytes)
+    Gauge(label: "campanile_sync_open_uploads").record(usage.openUploads)
+  }
+
+  private static func configuration(_ settings: Settings) throws -> SyncConfiguration {
+    let dataDir = try settings.string(CommonSettings.dataDir)
+    var store = StoreConfiguration(path: "\(dataDir)/sync.sqlite")
+    store.durability = try settings.string(CommonSettings.durability) == "normal" ? .normal : .full
+    var configuration = SyncConfiguration(store: store, contentsFolder: "\(dataDir)/sync-contents")
+    configuration.packsContents = try settings.bool(packContents)
+    configuration.exportedNotificationsMax = try settings.int(exportedMax)
+    configuration.limits.contentBytesMax = Int64(try settings.int(contentBytesMax))
+    configuration.limits.userBytesMax = Int64(try settings.int(userBytesMax))
+    configuration.limits.zoneBytesMax = Int64(try settings.int(zoneBytesMax))
+    configuration.limits.revisionsMax = Int64(try settings.int(revisionsMax))
+    configuration.limits.historyAgeMaxMs = Int64(try settings.int(historyDays)) * 86_400_000
+    configuration.limits.messageAgeMaxMs = Int64(try settings.int(messageDays)) * 86_400_000
+    configuration.limits.watchesPerUserMax = try settings.int(userWatchesMax)
+    configuration.limits.watchesMax = try settings.int(watchesMax)
+    return configuration
+  }
+}

@@ -1,0 +1,48 @@
+public import CampanileAPI
+import CampanileCodec
+public import CampanileRPC
+import CampanileService
+import CampanileStore
+
+/// Serves `campanile.notifications.v1.ContainersService`: what the service that keeps files for devices follows and reads.
+public struct ContainersService: ContainersServiceProtocol {
+  static let notificationsMax: Int32 = 1_000
+  private static let pieceRecords = 100
+
+  let store: Store
+  let epoch: UInt64
+  /// Rings for every commit.
+  let hub: WatchHub
+
+  public func watchChangedUsers(
+    _ request: WatchChangedUsersRequest, context: CallContext, responses: ResponseSink<WatchChangedUsersResponse>
+  ) async throws {
+    try context.requireOperator()
+    try await ChangedUsersWatch(store: store, epoch: epoch, hub: hub).run(resumeToken: request.resumeToken) {
+      try await responses.send($0)
+    }
+  }
+
+  public func readContainers(
+    _ request: ReadContainersRequest, context: CallContext, responses: ResponseSink<ReadContainersResponse>
+  ) async throws {
+    try context.requireOperator()
+    var violations = Violations()
+    violations.text(request.userId, "userId", max: 128, isRequired: true)
+    if !(0...Self.notificationsMax).contains(request.notificationsMax) {
+      violations.add("notificationsMax", "must be 0 to \(Self.notificationsMax)", .outOfRange)
+    }
+    try violations.check()
+    let containers = try ContainerRows.read(
+      user: request.userId, notificationsMax: Int(request.notificationsMax), store)
+    for start in stride(from: 0, to: containers.buckets.count, by: Self.pieceRecords) {
+      let piece = Array(containers.buckets[start..<min(start + Self.pieceRecords, containers.buckets.count)])
+      try await responses.send(.with { $0.piece = .buckets(.with { $0.buckets = piece }) })
+    }
+    for start in stride(from: 0, to: containers.notifications.count, by: Self.pieceRecords) {
+      let end = min(start + Self.pieceRecords, containers.notifications.count)
+      let piece = Array(containers.notifications[start..<end])
+      try await responses.send(.with { $0.piece = .notifications(.with { $0.notifications = piece }) })
+    }
+  }
+}

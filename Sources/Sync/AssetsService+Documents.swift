@@ -1,0 +1,170 @@
+public import CampanileAPI
+import CampanileCodec
+import CampanileCrypto
+public import CampanileRPC
+import CampanileService
+
+extension AssetsService {
+  public func patchAsset(_ request: PatchAssetRequest, context: CallContext) async throws -> PatchAssetResponse {
+    let user = try context.requireUser()
+    let (zone, name) = try Self.place(request.zone, request.name, 0, device: request.deviceId)
+    var violations = Violations()
+    RequestChecks.requestID(request.requestId, "requestId", &violations)
+    if request.ifMatch.isEmpty { violations.add("ifMatch", "must not be empty", .required) }
+    if request.patch == nil { violations.add("jsonPatch", "must be given, or mergePatch", .required) }
+    let time = TimeRules.milliseconds(request.syncTimestamp, "syncTimestamp", &violations)
+    try violations.check()
+    try repository.requireWriter(request.deviceId, user: user)
+    var unnamed = request
+    unnamed.requestId = ""
+    let repeatable = try RepeatableRequest(
+      request.requestId, unnamed, method: AssetsServiceMethods.patchAsset, user: user)
+    // Its condition no longer holds once it was answered.
+    if let reply = try await repository.repeated(repeatable) { return Self.patched(reply) }
+    let current = try repository.version(0, of: name, zone: zone, user: user)
+    guard request.ifMatch == current.etag, let patch = request.patch else {
+      throw RPCError.etagMismatch(field: "ifMatch", current: current.etag)
+    }
+    try requireDocument(current, "name")
+    let document = try await content(of: current)
+    let sizeMax = limits.contentBytesMax
+    let changed = try await documents.run { try Documents.apply(patch, to: document, sizeMax: sizeMax) }
+    let facts = try await store(changed, recordType: current.recordType, false, "")
+    var put = PutDraft(
+      recordType: current.recordType, syncTimestampMs: time,
+      recordCount: facts.recordCount == nil ? current.recordCount : 0, content: .stored(facts))
+    put.followsCurrent = true
+    let draft = CommitDraft(
+      zone: zone, device: request.deviceId,
+      changes: [ChangeDraft(name: name, ifMatch: request.ifMatch, kind: .put(put), path: "")])
+    let reply: CommitAssetsResponse
+    do {
+      reply = try await repository.commit(draft, user: user, repeatable: repeatable)
+    } catch {
+      await release([facts.digest], isKept: false)
+      throw error
+    }
+    await release([facts.digest], isKept: true)
+    return Self.patched(reply)
+  }
+
+  private static func patched(_ reply: CommitAssetsResponse) -> PatchAssetResponse {
+    .with {
+      $0.asset = reply.results.first?.asset
+      $0.storage = reply.storage
+      $0.userStorage = reply.userStorage
+    }
+  }
+
+  public func getAssetDelta(
+    _ request: GetAssetDeltaRequest, context: CallContext
+  ) async throws -> GetAssetDeltaResponse {
+    let user = try context.requireUser()
+    let (zone, name) = try Self.place(request.zone, request.name, request.sinceVersion)
+    let kinds: [DeltaKind] = [.jsonPatch, .mergePatch, .bytes]
+    guard request.accept.allSatisfy({ kinds.contains($0) || $0 == .unchanged || $0 == .whole }) else {
+      throw RPCError.invalidField("accept", "has an unknown kind", reason: Reason.enumUnknown.rawValue)
+    }
+    let current = try repository.version(0, of: name, zone: zone, user: user)
+    var response = GetAssetDeltaResponse()
+    response.asset = current.asset(in: zone)
+    guard request.sinceVersion != current.version else {
+      response.kind = .unchanged
+      return response
+    }
+    let old = try? repository.version(request.sinceVersion, of: name, zone: zone, user: user)
+    if let old, old.digest == current.digest {
+      response.kind = .unchanged
+      return response
+    }
+    if let old, request.sinceVersion > 0, !old.isDeleted,
+      max(old.sizeBytes, current.sizeBytes) <= limits.documentBytesMax
+    {
+      let (before, after) = (try await content(of: old), try await content(of: current))
+      let accepted = request.accept.isEmpty ? kinds : request.accept
+      let delta = try await documents.run { try Documents.delta(from: before, to: after, accepted: accepted) }
+      if let delta {
+        (response.kind, response.delta) = delta
+        return response
+      }
+    }
+    response.kind = .whole
+    if current.sizeBytes <= Int64(limits.inlineBytesMax) { response.delta = try await content(of: current) }
+    return response
+  }
+
+  /// The change that a merge comes to; nil when there is nothing to merge with.
+  func merged(
+    _ change: RequestedChange, _ request: RequestedPut, zone: String, user: String
+  ) async throws -> ChangeDraft? {
+    let current: StoredVersion
+    do {
+      current = try repository.version(0, of: change.name, zone: zone, user: user)
+    } catch let error as RPCError where error.code == .notFound { return nil }
+    var put = request.put
+    if put.recordType.isEmpty { put.recordType = current.recordType }
+    guard ContentCheck.isContainer(put.recordType), put.recordType == current.recordType else {
+      throw RPCError.refused(
+        "\(change.path)onConflict", "only BucketsData and NotificationsData can be merged", .mergeRefused)
+    }
+    if put.baseEtag == current.etag { return nil }
+    try requireDocument(current, "\(change.path)name")
+    let base = try baseVersion(put.baseEtag, of: change.name, zone: zone, user: user)
+    let mine = try await newContent(change, request, zone: zone, user: user)
+    let theirs = try await content(of: current)
+    let ancestor: [UInt8]?
+    if let base, base.sizeBytes <= limits.documentBytesMax {
+      ancestor = try await content(of: base)
+    } else {
+      ancestor = nil
+    }
+    let recordType = put.recordType
+    let joined = try await documents.run {
+      try Documents.merge(base: ancestor, mine: mine, theirs: theirs, recordType: recordType, path: change.path)
+    }
+    put.content = .stored(try await store(joined, recordType: recordType, request.isStrict, change.path))
+    put.isMerged = true
+    put.recordCount = 0
+    return ChangeDraft(name: change.name, ifMatch: current.etag, kind: .put(put), path: change.path)
+  }
+
+  private func baseVersion(
+    _ etag: String, of name: String, zone: String, user: String
+  ) throws -> StoredVersion? {
+    guard let number = Etag.version(etag), number > 0 else { return nil }
+    guard let base = try? repository.version(number, of: name, zone: zone, user: user), !base.isDeleted else {
+      return nil
+    }
+    return base
+  }
+
+  /// The content that a put brings, in memory.
+  private func newContent(
+    _ change: RequestedChange, _ request: RequestedPut, zone: String, user: String
+  ) async throws -> [UInt8] {
+    if let content = request.inlineContent { return content }
+    let digest: SHA256Digest
+    let sizeBytes: Int64
+    switch request.put.content {
+    case .stored(let facts): (digest, sizeBytes) = (facts.digest, facts.sizeBytes)
+    case .known: throw RPCError.refused("\(change.path)sha256", "cannot be merged: send it", .mergeRefused)
+    case .upload(let id):
+      guard let facts = try repository.upload(id, user: user).facts else {
+        throw RPCError.refused("\(change.path)uploadId", "is not complete", .uploadIncomplete)
+      }
+      (digest, sizeBytes) = (facts.digest, facts.sizeBytes)
+    }
+    guard sizeBytes <= limits.documentBytesMax else {
+      throw RPCError.refused("\(change.path)uploadId", "is too large to be merged", .contentTooLarge)
+    }
+    let contents = contents
+    return try await contents.run { try contents.open(digest, sizeBytes: sizeBytes).all() }
+  }
+
+  private func requireDocument(_ version: StoredVersion, _ field: String) throws(RPCError) {
+    guard version.sizeBytes <= limits.documentBytesMax else {
+      throw .refused(
+        field, "has \(version.sizeBytes) bytes; \(limits.documentBytesMax) can be patched or merged", .contentTooLarge)
+    }
+  }
+}

@@ -1,0 +1,108 @@
+import CampanileCrypto
+import CampanileRPC
+import CampanileService
+import NIOPosix
+import Synchronization
+
+/// The files of contents: each content once, under its SHA-256, and what is on the way beside them.
+///
+/// A file has its name only when it is whole and on the disk, and its row only after that. A file without a row is dropped
+/// after a grace time, and so is one whose row says that nothing names it. Between its naming and its row a content is
+/// pinned, so that no clean-up can fall between.
+final class ContentStore: Sendable {
+  /// Threads that read, write and check contents, so that event loops never wait for a disk.
+  private static let threadCount = 4
+
+  let folder: String
+  let packs: Bool
+  private let threads: NIOThreadPool
+  private let pins = Mutex<[SHA256Digest: Int]>([:])
+
+  /// Makes the folders where they are missing. Throws UNAVAILABLE when it cannot.
+  init(folder: String, packs: Bool) throws {
+    self.folder = folder
+    self.packs = packs
+    for path in [folder, "\(folder)/contents", "\(folder)/uploads"] { try DiskFile.makeFolder(path) }
+    for number in 0..<256 {
+      try DiskFile.makeFolder("\(folder)/contents/\(Hexadecimal.text([UInt8(number)]))")
+    }
+    for path in ["\(folder)/contents", folder] { try DiskFile.syncFolder(path) }
+    threads = NIOThreadPool(numberOfThreads: Self.threadCount)
+    threads.start()
+  }
+
+  func close() async { try? await threads.shutdownGracefully() }
+
+  /// Runs work that may block.
+  func run<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
+    try await threads.runIfActive(body)
+  }
+
+  func uploadPath(_ id: String) -> String { "\(folder)/uploads/\(id)" }
+
+  func path(of digest: SHA256Digest) -> String {
+    let name = digest.hexadecimal
+    return "\(folder)/contents/\(name.prefix(2))/\(name)"
+  }
+
+  /// Keeps clean-ups away from a content until `unpin`.
+  func pin(_ digest: SHA256Digest) { pins.withLock { $0[digest, default: 0] += 1 } }
+
+  func unpin(_ digest: SHA256Digest) {
+    pins.withLock { pins in
+      let count = (pins[digest] ?? 1) - 1
+      pins[digest] = count > 0 ? count : nil
+    }
+  }
+
+  /// Gives a whole file the name of its content, for good. The content must be pinned. Blocks.
+  func adopt(_ path: String, _ digest: SHA256Digest) throws {
+    let name = self.path(of: digest)
+    // Also over a file of the same name: it may be damaged, and the new one is known to be whole.
+    try DiskFile.rename(path, to: name)
+    try DiskFile.syncFolder("\(folder)/contents/\(digest.hexadecimal.prefix(2))")
+  }
+
+  /// Writes a content that is in memory and leaves it pinned. Blocks.
+  func put(_ content: [UInt8], name: String, check: ContentCheck) throws -> ContentFacts {
+    let path = uploadPath(name)
+    var facts: ContentFacts
+    do {
+      var writer = try ContentWriter.begin(path, packs: packs, check: check)
+      try content.withUnsafeBytes { try writer.append($0) }
+      facts = try writer.finish()
+    } catch {
+      DiskFile.remove(path)
+      throw error
+    }
+    pin(facts.digest)
+    do {
+      try adopt(path, facts.digest)
+    } catch {
+      unpin(facts.digest)
+      DiskFile.remove(path)
+      throw error
+    }
+    return facts
+  }
+
+  /// Opens a content. Throws DATA_LOSS when its file is missing or another's. Blocks.
+  func open(_ digest: SHA256Digest, sizeBytes: Int64) throws -> ContentReader {
+    guard let file = try DiskFile.openToRead(path(of: digest)) else { throw RPCError.contentDamaged }
+    return try ContentReader(file, digest: digest, sizeBytes: sizeBytes)
+  }
+
+  /// Removes a content's file unless somebody has pinned it, or `isKnown` says that it has a row. Blocks.
+  ///
+  /// `ownPins` are the caller's own, which are given up.
+  func remove(_ digest: SHA256Digest, ownPins: Int = 0, isKnown: () throws -> Bool) {
+    // Under the lock: who pins it after that writes it anew, and who unpinned it before has written its row.
+    pins.withLock { pins in
+      let others = (pins[digest] ?? 0) - ownPins
+      pins[digest] = others > 0 ? others : nil
+      // When the row cannot be looked up the file stays: a later sweep looks again.
+      guard others <= 0, (try? isKnown()) == false else { return }
+      DiskFile.remove(path(of: digest))
+    }
+  }
+}

@@ -1,0 +1,134 @@
+public import CampanileAPI
+public import CampanileRPC
+import CampanileService
+
+/// Serves `campanile.sync.v1.DevicesService`: devices and the messages between them.
+public struct DevicesService: DevicesServiceProtocol {
+  static let displayNameMax = 100
+  static let mutationIDMax = 64
+
+  let repository: any SyncRepository
+  let hub: WatchHub
+  /// Called with users whose notifications are to be written into files: whoever has a device wants them there.
+  let wantsExport: @Sendable (String) async throws -> Void
+
+  public func registerDevice(
+    _ request: RegisterDeviceRequest, context: CallContext
+  ) async throws -> RegisterDeviceResponse {
+    let user = try context.requireUser()
+    var violations = Violations()
+    let device = request.device ?? SyncDevice()
+    NameRules.device(device.id, "device.id", &violations)
+    switch device.role {
+    case .reader, .writer: break
+    case .unspecified: violations.add("device.role", "must be READER or WRITER", .enumUnspecified)
+    default: violations.add("device.role", "must be READER or WRITER", .enumUnknown)
+    }
+    violations.text(device.displayName, "device.displayName", max: Self.displayNameMax)
+    try violations.check()
+    var response = RegisterDeviceResponse()
+    response.device = try await repository.registerDevice(device, user: user)
+    try await wantsExport(user)
+    return response
+  }
+
+  public func listSyncDevices(
+    _ request: ListSyncDevicesRequest, context: CallContext
+  ) async throws -> ListSyncDevicesResponse {
+    let user = try context.requireUser()
+    var response = ListSyncDevicesResponse()
+    response.devices = try repository.devices(user: user)
+    return response
+  }
+
+  public func unregisterDevice(
+    _ request: UnregisterDeviceRequest, context: CallContext
+  ) async throws -> UnregisterDeviceResponse {
+    let user = try context.requireUser()
+    try await repository.unregisterDevice(try Self.device(request.deviceId), user: user)
+    return UnregisterDeviceResponse()
+  }
+
+  public func publishUpdate(
+    _ request: PublishUpdateRequest, context: CallContext
+  ) async throws -> PublishUpdateResponse {
+    let user = try context.requireUser()
+    var violations = Violations()
+    NameRules.device(request.deviceId, "deviceId", &violations)
+    violations.text(request.mutationId, "mutationId", max: Self.mutationIDMax, isRequired: true)
+    let message = request.message ?? SyncUpdateMessage()
+    Self.check(message, &violations)
+    try violations.check()
+    var response = PublishUpdateResponse()
+    (response.sequence, response.repeatedMutation) = try await repository.publish(
+      message, device: request.deviceId, mutationID: request.mutationId, user: user)
+    return response
+  }
+
+  public func listUpdates(_ request: ListUpdatesRequest, context: CallContext) async throws -> ListUpdatesResponse {
+    let user = try context.requireUser()
+    var violations = Violations()
+    NameRules.device(request.deviceId, "deviceId", &violations)
+    Self.sequence(request.afterSequence, "afterSequence", &violations)
+    let count = Paging.size(request.pageSize, repository.limits, &violations)
+    try violations.check()
+    let updates = try repository.updates(
+      for: request.deviceId, after: request.afterSequence, user: user, countMax: count + 1)
+    var response = ListUpdatesResponse()
+    response.updates = Array(updates.prefix(count))
+    response.more = updates.count > count
+    return response
+  }
+
+  public func watchUpdates(
+    _ request: WatchUpdatesRequest, context: CallContext, responses: ResponseSink<WatchUpdatesResponse>
+  ) async throws {
+    let user = try context.requireUser()
+    var violations = Violations()
+    NameRules.device(request.deviceId, "deviceId", &violations)
+    Self.sequence(request.afterSequence, "afterSequence", &violations)
+    try violations.check()
+    try await UpdateWatch(repository: repository, hub: hub).run(
+      device: request.deviceId, after: request.afterSequence, user: user
+    ) { try await responses.send($0) }
+  }
+
+  public func acknowledgeUpdates(
+    _ request: AcknowledgeUpdatesRequest, context: CallContext
+  ) async throws -> AcknowledgeUpdatesResponse {
+    let user = try context.requireUser()
+    var violations = Violations()
+    NameRules.device(request.deviceId, "deviceId", &violations)
+    Self.sequence(request.throughSequence, "throughSequence", &violations)
+    try violations.check()
+    try await repository.acknowledge(request.deviceId, through: request.throughSequence, user: user)
+    return AcknowledgeUpdatesResponse()
+  }
+
+  private static func check(_ message: SyncUpdateMessage, _ violations: inout Violations) {
+    violations.text(message.entityId, "message.entityId", max: 128)
+    switch message.type {
+    case .fullSync: break
+    case .notificationRead, .notificationDeleted, .bucketCreated, .bucketUpdated, .bucketDeleted:
+      if message.entityId.isEmpty { violations.add("message.entityId", "must not be empty", .required) }
+    case .unspecified: violations.add("message.type", "must be given", .enumUnspecified)
+    default: violations.add("message.type", "is unknown", .enumUnknown)
+    }
+    if message.timestamp == nil {
+      violations.add("message.timestamp", "must be given", .required)
+    } else {
+      _ = TimeRules.milliseconds(message.timestamp, "message.timestamp", &violations)
+    }
+  }
+
+  private static func sequence(_ value: Int64, _ field: String, _ violations: inout Violations) {
+    if value < 0 { violations.add(field, "must not be below 0", .outOfRange) }
+  }
+
+  private static func device(_ id: String) throws(RPCError) -> String {
+    var violations = Violations()
+    NameRules.device(id, "deviceId", &violations)
+    try violations.check()
+    return id
+  }
+}

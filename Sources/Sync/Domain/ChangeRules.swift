@@ -1,0 +1,104 @@
+import CampanileAPI
+import CampanileService
+
+/// A change as its request says it, checked, with its content still in memory.
+struct RequestedChange: Sendable {
+  enum Kind: Sendable {
+    case put(RequestedPut)
+    case delete
+  }
+
+  var name: String
+  var ifMatch: String
+  var kind: Kind
+  /// Of the change in its request, for errors.
+  var path: String
+}
+
+struct RequestedPut: Sendable {
+  /// Without its content when that is inline.
+  var put: PutDraft
+  var inlineContent: [UInt8]?
+  var isStrict: Bool
+  var isMerge: Bool
+}
+
+/// Checks the changes of commits.
+enum ChangeRules {
+  static func changes(
+    _ changes: [AssetChange], _ limits: SyncLimits, _ violations: inout Violations
+  ) -> [RequestedChange] {
+    var names: Set<String> = []
+    var result: [RequestedChange] = []
+    for (index, change) in changes.prefix(limits.batchEntriesMax).enumerated() {
+      let path = "changes[\(index)]."
+      let requested: RequestedChange
+      switch change.change {
+      case .put(let put): requested = self.change(put, "\(path)put.", limits, &violations)
+      case .delete(let delete):
+        NameRules.asset(delete.name, "\(path)delete.name", &violations)
+        requested = RequestedChange(
+          name: delete.name, ifMatch: delete.ifMatch, kind: .delete, path: "\(path)delete.")
+      case nil:
+        violations.add("changes[\(index)]", "must be a put or a delete", .required)
+        continue
+      }
+      // Bytes, since names that differ only in their Unicode normalization are two.
+      if !names.insert(Array(requested.name.utf8).description).inserted {
+        violations.add("\(requested.path)name", "is changed twice in one commit", .nameRepeated)
+      }
+      result.append(requested)
+    }
+    return result
+  }
+
+  static func change(
+    _ put: AssetPut, _ path: String, _ limits: SyncLimits, _ violations: inout Violations
+  ) -> RequestedChange {
+    NameRules.asset(put.name, "\(path)name", &violations)
+    NameRules.recordType(put.recordType, "\(path)recordType", isRequired: false, &violations)
+    if put.recordCount < 0 { violations.add("\(path)recordCount", "must not be below 0", .outOfRange) }
+    if !put.ifNoneMatch.isEmpty, put.ifNoneMatch != "*" {
+      violations.add("\(path)ifNoneMatch", "must be * or empty", .textInvalid)
+    }
+    if !put.ifNoneMatch.isEmpty, !put.ifMatch.isEmpty {
+      violations.add("\(path)ifNoneMatch", "excludes ifMatch", .fieldNotAllowed)
+    }
+    let isMerge = put.onConflict == .merge
+    if ![.unspecified, .lastWriteWins, .merge].contains(put.onConflict) {
+      violations.add("\(path)onConflict", "is unknown", .enumUnknown)
+    }
+    if isMerge {
+      if !put.ifMatch.isEmpty || !put.ifNoneMatch.isEmpty {
+        violations.add("\(path)onConflict", "a merge has no conditions", .fieldNotAllowed)
+      }
+      if !put.recordType.isEmpty, !ContentCheck.isContainer(put.recordType) {
+        violations.add("\(path)onConflict", "only BucketsData and NotificationsData can be merged", .fieldNotAllowed)
+      }
+    }
+    var draft = PutDraft(
+      recordType: put.recordType,
+      syncTimestampMs: TimeRules.milliseconds(put.syncTimestamp, "\(path)syncTimestamp", &violations),
+      recordCount: put.recordCount, content: .upload(""))
+    draft.mustBeNew = put.ifNoneMatch == "*"
+    draft.baseEtag = put.baseEtag
+    var inline: [UInt8]?
+    switch put.content {
+    case .inlineContent(let content):
+      inline = content
+      if content.count > limits.inlineBytesMax {
+        violations.add(
+          "\(path)inlineContent", "has more than \(limits.inlineBytesMax) bytes: upload it", .contentTooLarge)
+      }
+    case .uploadId(let id):
+      draft.content = .upload(id)
+      if id.isEmpty { violations.add("\(path)uploadId", "must not be empty", .required) }
+    case .sha256(let hash):
+      if let digest = NameRules.hash(hash, "\(path)sha256", &violations) { draft.content = .known(digest) }
+    case nil: violations.add("\(path)inlineContent", "must be given, or uploadId or sha256", .required)
+    }
+    return RequestedChange(
+      name: put.name, ifMatch: put.ifMatch,
+      kind: .put(RequestedPut(put: draft, inlineContent: inline, isStrict: put.strict, isMerge: isMerge)), path: path)
+  }
+}

@@ -1,0 +1,86 @@
+import CampanileCodec
+import CampanileJSON
+import CampanileRPC
+import CampanileService
+
+/// Checks a content as it comes, in chunks of any size: that it is JSON, and for the two known record types that it is
+/// their container. Memory does not grow with it.
+struct ContentCheck {
+  /// What was learned about a content.
+  struct Findings: Sendable, Hashable {
+    /// Nil for what is no known container.
+    var recordCount: Int64?
+    /// The container's own time.
+    var syncTimestampMs: Int64?
+    var duplicateNames: [String] = []
+  }
+
+  /// Nil for a known container that need not be looked through for duplicate names: its check includes this one.
+  private var validator: JSONValidator?
+  private var container: ContainerCheck?
+
+  init(recordType: String, isStrict: Bool, limits: SyncLimits) {
+    let text = JSONLimits(sizeBytesMax: limits.contentBytesMax, duplicateNames: isStrict ? .report : .keep)
+    container = Container(rawValue: recordType).map { ContainerCheck($0, limits: .init(text: text)) }
+    if container == nil || isStrict { validator = JSONValidator(limits: text) }
+  }
+
+  /// Whether contents of this type are containers that the service knows.
+  static func isContainer(_ recordType: String) -> Bool { Container(rawValue: recordType) != nil }
+
+  /// Throws INVALID_ARGUMENT about the first byte or value that cannot be there.
+  mutating func update(_ bytes: UnsafeRawBufferPointer) throws(RPCError) {
+    do throws(JSONSyntaxError) {
+      try validator?.update(bytes)
+    } catch { throw .jsonInvalid(error) }
+    do throws(ContainerError) {
+      try container?.update(bytes)
+    } catch { throw .containerInvalid(error) }
+  }
+
+  /// Throws INVALID_ARGUMENT when the text has ended too early, or something is missing.
+  mutating func finish() throws(RPCError) -> Findings {
+    var findings = Findings()
+    do throws(JSONSyntaxError) {
+      if let summary = try validator?.finish() { findings.duplicateNames = summary.duplicates.map(\.path) }
+    } catch { throw .jsonInvalid(error) }
+    do throws(ContainerError) {
+      if let summary = try container?.finish() {
+        findings.recordCount = Int64(summary.recordCount)
+        let time = try? ProtoTimestamp(jsonString: "\"\(summary.syncTimestamp)\"")
+        findings.syncTimestampMs = time?.millisecondsSince1970
+      }
+    } catch { throw .containerInvalid(error) }
+    return findings
+  }
+}
+
+extension RPCError {
+  /// INVALID_ARGUMENT with the path in the container and what is wrong there.
+  static func containerInvalid(_ failure: ContainerError) -> RPCError {
+    if let syntax = failure.syntax { return .jsonInvalid(syntax) }
+    return RPCError(
+      .invalidArgument, "the content is no container: \(failure.path): \(failure.reason)",
+      reason: Reason.containerInvalid.rawValue,
+      errorMetadata: [
+        "path": String(failure.path.unicodeScalars.prefix(256)), "byteOffset": String(failure.byteOffset),
+        "code": failure.code.description,
+      ],
+      fieldViolations: [
+        .init(
+          field: "content", description: "\(failure.path): \(failure.reason)", reason: Reason.containerInvalid.rawValue)
+      ])
+  }
+
+  /// INVALID_ARGUMENT with the byte and what was expected there.
+  static func jsonInvalid(_ failure: JSONSyntaxError) -> RPCError {
+    let reason: Reason =
+      failure.code == .depthExceeded ? .jsonTooDeep : failure.code == .sizeExceeded ? .contentTooLarge : .jsonInvalid
+    return RPCError(
+      .invalidArgument, "the content is no JSON: \(failure.message)", reason: reason.rawValue,
+      errorMetadata: [
+        "byteOffset": String(failure.byteOffset), "expected": failure.expected, "code": failure.code.description,
+      ],
+      fieldViolations: [.init(field: "content", description: failure.message, reason: reason.rawValue)])
+  }
+}

@@ -1,0 +1,44 @@
+import CampanileAPI
+import CampanileCodec
+import CampanileService
+import CampanileStore
+
+/// Maps rows of `devices`.
+enum DeviceRow {
+  static let columns = "device_id, role, display_name, created_at_ms, acknowledged"
+  static let roleSQL = "SELECT role FROM devices WHERE user_id = $1 AND device_id = $2"
+  static let oneSQL = "SELECT \(columns) FROM devices WHERE user_id = $1 AND device_id = $2"
+  static let listSQL = "SELECT \(columns) FROM devices WHERE user_id = $1 ORDER BY device_id LIMIT $2"
+  static let insertSQL = "INSERT INTO devices (\(columns), user_id) VALUES ($1, $2, $3, $4, $5, $6)"
+  static let renameSQL = "UPDATE devices SET display_name = $3 WHERE user_id = $1 AND device_id = $2"
+  static let acknowledgeSQL = """
+    UPDATE devices SET acknowledged = $3 WHERE user_id = $1 AND device_id = $2 AND acknowledged < $3
+    """
+  static let deleteSQL = "DELETE FROM devices WHERE user_id = $1 AND device_id = $2"
+
+  static func device(_ row: borrowing SQLRow) throws -> SyncDevice {
+    var device = SyncDevice()
+    device.id = try row.text(0)
+    device.role = .init(rawValue: Int32(truncatingIfNeeded: try row.integer(1)))
+    device.displayName = try row.text(2)
+    device.createTime = ProtoTimestamp(millisecondsSince1970: try row.integer(3))
+    device.acknowledgedSequence = try row.integer(4)
+    return device
+  }
+}
+
+/// Maps rows of `messages`.
+enum MessageRow {
+  static let insertSQL = """
+    INSERT INTO messages (user_id, sequence, device_id, mutation_id, payload, at_ms) VALUES ($1, $2, $3, $4, $5, $6)
+    """
+  static let ofMutationSQL = """
+    SELECT sequence, payload FROM messages WHERE user_id = $1 AND device_id = $2 AND mutation_id = $3
+    """
+  static let afterSQL = """
+    SELECT sequence, device_id, payload, at_ms FROM messages
+    WHERE user_id = $1 AND sequence > $2 ORDER BY sequence
+    """
+  static let dropSQL = "DELETE FROM messages WHERE user_id = $1 AND sequence <= $2"
+  static let oldSQL = "SELECT user_id, sequence FROM messages WHERE at_ms < $1 ORDER BY at_ms LIMIT $2"
+}

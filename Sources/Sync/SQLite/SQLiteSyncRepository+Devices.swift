@@ -1,0 +1,150 @@
+import CampanileAPI
+import CampanileCodec
+import CampanileRPC
+import CampanileService
+import CampanileStore
+
+extension SQLiteSyncRepository {
+  func registerDevice(_ device: SyncDevice, user: String) async throws -> SyncDevice {
+    try await storeWrite { transaction in
+      let key: [SQLValue] = [.text(user), .text(device.id)]
+      if var found = try transaction.queryOne(DeviceRow.oneSQL, key, DeviceRow.device) {
+        guard found.role == device.role else {
+          throw RPCError.refused("device.role", "is fixed: unregister the device first", .roleFixed)
+        }
+        try transaction.execute(DeviceRow.renameSQL, key + [.text(device.displayName)])
+        found.displayName = device.displayName
+        return found
+      }
+      var counters = try transaction.syncUser(user)
+      guard counters.deviceCount < Int64(limits.devicesPerUserMax) else {
+        throw RPCError.exhausted(
+          "a user may have \(limits.devicesPerUserMax) devices", .devicesExhausted, limit: limits.devicesPerUserMax)
+      }
+      var made = device
+      let nowMs = clockMs()
+      made.createTime = ProtoTimestamp(millisecondsSince1970: nowMs)
+      // It is told what is published from now on.
+      made.acknowledgedSequence = counters.messageSequence
+      try transaction.execute(
+        DeviceRow.insertSQL,
+        [
+          .text(made.id), .integer(Int64(made.role.rawValue)), .text(made.displayName), .integer(nowMs),
+          .integer(made.acknowledgedSequence), .text(user),
+        ])
+      counters.deviceCount += 1
+      try transaction.put(counters, user: user)
+      return made
+    }
+  }
+
+  func devices(user: String) throws -> [SyncDevice] {
+    try readSingle { transaction in
+      try transaction.query(
+        DeviceRow.listSQL, [.text(user), .int(limits.devicesPerUserMax)], DeviceRow.device)
+    }
+  }
+
+  func unregisterDevice(_ id: String, user: String) async throws {
+    try await storeWrite { transaction in
+      guard try transaction.execute(DeviceRow.deleteSQL, [.text(user), .text(id)]) == 1 else {
+        throw RPCError.deviceNotFound(id)
+      }
+      var counters = try transaction.syncUser(user)
+      counters.deviceCount -= 1
+      try transaction.put(counters, user: user)
+      board.changed(user)
+    }
+  }
+
+  func publish(
+    _ message: SyncUpdateMessage, device: String, mutationID: String, user: String
+  ) async throws -> (sequence: Int64, isRepeated: Bool) {
+    let payload = message.jsonUTF8Bytes()
+    return try await storeWrite { transaction in
+      guard try transaction.queryOne(DeviceRow.roleSQL, [.text(user), .text(device)], { try $0.integer(0) }) != nil
+      else { throw RPCError.deviceNotFound(device) }
+      let before = try transaction.queryOne(
+        MessageRow.ofMutationSQL, [.text(user), .text(device), .text(mutationID)]
+      ) { (try $0.integer(0), try $0.bytes(1)) }
+      if let (sequence, kept) = before {
+        guard kept == payload else {
+          throw RPCError.refused("mutationId", "was used for another message", .mutationIDReused)
+        }
+        return (sequence, true)
+      }
+      var counters = try transaction.syncUser(user)
+      counters.messageSequence += 1
+      let sequence = counters.messageSequence
+      let nowMs = clockMs()
+      try transaction.execute(
+        MessageRow.insertSQL,
+        [
+          .text(user), .integer(sequence), .text(device), .text(mutationID), .blob(payload), .integer(nowMs),
+        ])
+      if sequence - limits.messagesPerUserMax > counters.droppedThrough {
+        counters.droppedThrough = sequence - limits.messagesPerUserMax
+        try transaction.execute(MessageRow.dropSQL, [.text(user), .integer(counters.droppedThrough)])
+      }
+      try transaction.put(counters, user: user)
+      if appliesUpdates, message.type == .notificationRead || message.type == .notificationDeleted {
+        try transaction.enqueue(topic: Self.applyTopic, key: user, payload: payload, nowMs: nowMs)
+      }
+      board.changed(user)
+      return (sequence, false)
+    }
+  }
+
+  func updates(for device: String, after sequence: Int64, user: String, countMax: Int) throws -> [SyncUpdate] {
+    try read { transaction in
+      let found = try transaction.queryOne(DeviceRow.oneSQL, [.text(user), .text(device)], DeviceRow.device)
+      guard let found else { throw RPCError.deviceNotFound(device) }
+      let counters = try transaction.syncUser(user)
+      var position = max(found.acknowledgedSequence, sequence)
+      var updates: [SyncUpdate] = []
+      if position < counters.droppedThrough {
+        position = counters.droppedThrough
+        updates.append(.fullSync(through: position, atMs: clockMs()))
+      }
+      guard countMax > updates.count else { return updates }
+      // Bounded by the messages that are kept of a user.
+      try transaction.forEach(MessageRow.afterSQL, [.text(user), .integer(position)]) { row in
+        let source = try row.text(1)
+        if source == device { return true }
+        var update = SyncUpdate()
+        update.sequence = try row.integer(0)
+        update.sourceDeviceId = source
+        update.message = try StoredJSON.message(SyncUpdateMessage.self, row, 2, "a message")
+        update.publishTime = ProtoTimestamp(millisecondsSince1970: try row.integer(3))
+        updates.append(update)
+        return updates.count < countMax
+      }
+      return updates
+    }
+  }
+
+  func acknowledge(_ device: String, through sequence: Int64, user: String) async throws {
+    try await storeWrite { transaction in
+      guard try transaction.queryOne(DeviceRow.roleSQL, [.text(user), .text(device)], { try $0.integer(0) }) != nil
+      else { throw RPCError.deviceNotFound(device) }
+      // Nothing beyond what there is: what comes later must not be taken for handled.
+      let last = try transaction.syncUser(user).messageSequence
+      try transaction.execute(
+        DeviceRow.acknowledgeSQL, [.text(user), .text(device), .integer(min(sequence, last))])
+    }
+  }
+}
+
+extension SyncUpdate {
+  /// In place of messages that are no longer kept.
+  static func fullSync(through sequence: Int64, atMs: Int64) -> SyncUpdate {
+    .with {
+      $0.sequence = sequence
+      $0.publishTime = ProtoTimestamp(millisecondsSince1970: atMs)
+      $0.message = .with {
+        $0.type = .fullSync
+        $0.timestamp = ProtoTimestamp(millisecondsSince1970: atMs)
+      }
+    }
+  }
+}

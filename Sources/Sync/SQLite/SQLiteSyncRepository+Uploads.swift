@@ -1,0 +1,90 @@
+import CampanileAPI
+import CampanileRPC
+import CampanileService
+import CampanileStore
+
+extension SQLiteSyncRepository {
+  func createUpload(_ upload: StoredUpload, device: String, user: String) async throws {
+    try await storeWrite { transaction in
+      try Self.requireWriter(device, user: user, transaction)
+      let zone = try Self.zone(upload.zone, user: user, transaction)
+      var counters = try transaction.syncUser(user)
+      guard counters.uploadCount < Int64(limits.uploadsPerUserMax) else {
+        throw RPCError.exhausted(
+          "a user may have \(limits.uploadsPerUserMax) open uploads", .uploadsExhausted,
+          limit: limits.uploadsPerUserMax)
+      }
+      guard try transaction.bump(counter: "uploads") <= Int64(limits.uploadsMax) else {
+        throw RPCError.exhausted(
+          "the service has \(limits.uploadsMax) open uploads", .uploadsExhausted, limit: limits.uploadsMax)
+      }
+      // Old versions may give way later; what cannot fit even alone is refused before its first byte.
+      try checkFits(upload.sizeBytes, zone, counters, transaction)
+      counters.uploadCount += 1
+      try transaction.put(counters, user: user)
+      try transaction.execute(UploadRow.insertSQL, UploadRow.inserting(upload, user: user))
+    }
+  }
+
+  private func checkFits(
+    _ sizeBytes: Int64, _ zone: StoredZone, _ counters: StoredUser, _ transaction: ReadTransaction
+  ) throws {
+    let excess = max(
+      zone.usedBytes + sizeBytes - limits.zoneBytesMax, counters.usedBytes + sizeBytes - limits.userBytesMax)
+    guard excess > 0 else { return }
+    let history = try transaction.query(
+      VersionRow.evictableSQL, [.integer(zone.number), .int(1_000)], VersionRow.version)
+    guard history.reduce(0, { $0 + $1.sizeBytes }) < excess else { return }
+    let isZone = zone.usedBytes - limits.zoneBytesMax >= counters.usedBytes - limits.userBytesMax
+    throw RPCError.quotaExceeded(
+      isZone ? "zone" : "user", used: isZone ? zone.usedBytes : counters.usedBytes, wanted: sizeBytes,
+      limit: isZone ? limits.zoneBytesMax : limits.userBytesMax)
+  }
+
+  func upload(_ id: String, user: String) throws -> StoredUpload {
+    let upload = try readSingle { try $0.queryOne(UploadRow.oneSQL, [.text(user), .text(id)], UploadRow.upload) }
+    // One that is past its time is gone, whether it was swept yet or not.
+    guard let upload, upload.expiresAtMs > clockMs() else { throw RPCError.uploadNotFound(id) }
+    return upload
+  }
+
+  func completeUpload(_ id: String, _ facts: ContentFacts, user: String) async throws -> StoredUpload {
+    try await storeWrite { transaction in
+      let expiresAtMs = clockMs() + limits.uploadIdleMaxMs
+      let count = try transaction.execute(
+        UploadRow.completeSQL, [.text(user), .text(id), .text(UploadRow.json(facts)), .integer(expiresAtMs)])
+      let upload = try transaction.queryOne(UploadRow.oneSQL, [.text(user), .text(id)], UploadRow.upload)
+      guard count == 1, let upload else { throw RPCError.uploadNotFound(id) }
+      try transaction.addContent(facts)
+      return upload
+    }
+  }
+
+  func touchUpload(_ id: String, user: String) async throws {
+    let expiresAtMs = clockMs() + limits.uploadIdleMaxMs
+    try await storeWrite { transaction in
+      _ = try transaction.execute(UploadRow.touchSQL, [.text(user), .text(id), .integer(expiresAtMs)])
+    }
+  }
+
+  func deleteUpload(_ id: String, user: String) async throws -> Bool {
+    let nowMs = clockMs()
+    return try await storeWrite { transaction in
+      try Self.deleteUpload(id, user: user, nowMs: nowMs, transaction)
+    }
+  }
+
+  static func deleteUpload(
+    _ id: String, user: String, nowMs: Int64, _ transaction: WriteTransaction
+  ) throws -> Bool {
+    let found = try transaction.queryOne(UploadRow.oneSQL, [.text(user), .text(id)], UploadRow.upload)
+    guard let upload = found else { return false }
+    try transaction.execute(UploadRow.deleteSQL, [.text(user), .text(id)])
+    try transaction.releaseContent(upload.facts?.digest, nowMs: nowMs)
+    var counters = try transaction.syncUser(user)
+    counters.uploadCount -= 1
+    try transaction.put(counters, user: user)
+    _ = try transaction.bump(counter: "uploads", by: -1)
+    return true
+  }
+}

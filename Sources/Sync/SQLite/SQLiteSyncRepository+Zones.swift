@@ -1,0 +1,118 @@
+import CampanileAPI
+import CampanileCodec
+import CampanileRPC
+import CampanileService
+import CampanileStore
+
+extension SQLiteSyncRepository {
+  func createZone(_ name: String, user: String) async throws -> Zone {
+    try await storeWrite { transaction in
+      let found = try transaction.queryOne(ZoneRow.oneSQL, [.text(user), .text(name)], ZoneRow.zone)
+      guard found == nil else {
+        throw RPCError(
+          .alreadyExists, "zone: there is one of this name", reason: Reason.zoneExists.rawValue,
+          fieldViolations: [.init(field: "zone", description: "exists", reason: Reason.zoneExists.rawValue)])
+      }
+      var counters = try transaction.syncUser(user)
+      let zone = try makeZone(name, user: user, &counters, nowMs: clockMs(), transaction)
+      try transaction.put(counters, user: user)
+      return zone.message(limits)
+    }
+  }
+
+  func zone(_ name: String, user: String) throws -> StoredZone {
+    try readSingle { try Self.zone(name, user: user, $0) }
+  }
+
+  func zones(_ query: PositionQuery) throws -> [Zone] {
+    try readSingle { transaction in
+      try transaction.query(
+        ZoneRow.listSQL, [.text(query.user), .text(query.position.first ?? ""), .int(query.pageSize + 1)]
+      ) { try ZoneRow.zone($0).message(limits) }
+    }
+  }
+
+  func storage(user: String) throws -> StorageUse {
+    let counters = try readSingle { try $0.syncUser(user) }
+    return StorageUse(usedBytes: counters.usedBytes, limitBytes: limits.userBytesMax, limits: limits)
+  }
+
+  func deleteZone(_ name: String, isForced: Bool, user: String) async throws {
+    try await storeWrite { transaction in
+      let found = try transaction.queryOne(ZoneRow.oneSQL, [.text(user), .text(name)], ZoneRow.zone)
+      guard let zone = found else { throw RPCError.zoneNotFound(name) }
+      guard isForced || zone.assetCount == 0 else {
+        throw RPCError.refused("zone", "has assets: delete it with force", .zoneNotEmpty)
+      }
+      var counters = try transaction.syncUser(user)
+      counters.zoneCount -= 1
+      counters.usedBytes -= zone.usedBytes
+      counters.revisionFloor = max(counters.revisionFloor, zone.revision + 1)
+      try transaction.put(counters, user: user)
+      try transaction.execute(ZoneRow.deleteSQL, [.integer(zone.number)])
+      // Its versions go later, a few a commit.
+      try transaction.execute(ZoneRow.markDeletedSQL, [.integer(zone.number)])
+      board.changed(user)
+    }
+  }
+
+  func position(_ token: String, zone name: String, user: String, startsNow: Bool) throws -> ZonePosition {
+    let told = token.isEmpty ? nil : try ZonePosition(token, user: user)
+    return try readSingle { transaction in
+      let zone = try Self.zone(name, user: user, transaction)
+      guard let told else {
+        let start = ZonePosition(epoch: epoch, zone: zone.number, revision: startsNow ? zone.revision : 0)
+        // The first revision of a zone that was made anew comes after those of its predecessor.
+        guard startsNow || zone.compactedThrough == 0 else { throw RPCError.tokenTooOld(zone: name) }
+        return start
+      }
+      try Self.check(told, epoch: epoch, zone)
+      return ZonePosition(epoch: epoch, zone: zone.number, revision: told.revision)
+    }
+  }
+
+  /// Another epoch is another database in this one's place; a revision ahead is one put back from a backup; another number
+  /// is a zone that was deleted since. A default zone has no number before its first commit.
+  private static func check(_ position: ZonePosition, epoch: UInt64, _ zone: StoredZone) throws(RPCError) {
+    let isSame = position.zone == zone.number || position.zone == 0 && zone.compactedThrough == 0
+    guard position.epoch == epoch, isSame, position.revision <= zone.revision,
+      position.revision >= zone.compactedThrough
+    else { throw RPCError.tokenTooOld(zone: zone.name) }
+  }
+
+  func revisions(
+    after position: ZonePosition, zone name: String, user: String, countMax: Int
+  ) throws -> [ZoneRevision] {
+    try read { transaction in
+      let zone = try Self.zone(name, user: user, transaction)
+      try Self.check(position, epoch: epoch, zone)
+      let numbers = try transaction.query(
+        VersionRow.revisionsSQL, [.integer(zone.number), .integer(position.revision), .int(max(0, countMax))]
+      ) { try $0.integer(0) }
+      guard let last = numbers.last else { return [] }
+      var revisions: [ZoneRevision] = []
+      // A revision has at most as many changes as a commit.
+      let arguments: [SQLValue] = [.integer(zone.number), .integer(position.revision), .integer(last)]
+      try transaction.forEach(VersionRow.changesSQL, arguments) { row in
+        let version = try VersionRow.version(row)
+        if revisions.last?.revision != version.version { revisions.append(ZoneRevision(first: version)) }
+        revisions[revisions.count - 1].changes.append(
+          .with {
+            $0.asset = version.asset(in: name)
+            $0.deleted = version.isDeleted
+          })
+        return true
+      }
+      return revisions
+    }
+  }
+}
+
+extension ZoneRevision {
+  fileprivate init(first version: StoredVersion) {
+    self.init()
+    revision = version.version
+    commitTime = .init(millisecondsSince1970: version.atMs)
+    deviceId = version.deviceID
+  }
+}

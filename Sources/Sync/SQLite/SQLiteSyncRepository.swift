@@ -1,0 +1,75 @@
+import CampanileAPI
+import CampanileCodec
+import CampanileCrypto
+import CampanileRPC
+import CampanileService
+import CampanileStore
+
+/// The repository over the embedded store. Reads run on the caller's thread, so that a handler never leaves its event loop
+/// for one; writes join the store's group commit.
+struct SQLiteSyncRepository: SyncRepository, StoreBacked {
+  /// The topic of the outbox under which messages wait that change notifications.
+  static let applyTopic = "apply-update"
+
+  let store: Store
+  let limits: SyncLimits
+  let ids: SortableIDGenerator
+  let clockMs: @Sendable () -> Int64
+  let board: WakeBoard
+  /// Names this database in the tokens of those who follow a zone.
+  let epoch: UInt64
+  /// Whether messages about notifications are to be applied to them.
+  let appliesUpdates: Bool
+
+  /// `random` names a new database's log and fills ids.
+  init(
+    store: Store, limits: SyncLimits, board: WakeBoard, appliesUpdates: Bool,
+    clockMs: @escaping @Sendable () -> Int64, random: @escaping @Sendable () -> UInt64
+  ) async throws {
+    self.store = store
+    self.limits = limits
+    self.board = board
+    self.appliesUpdates = appliesUpdates
+    self.clockMs = clockMs
+    ids = SortableIDGenerator(clockMs: clockMs, random: random)
+    let candidate = random()
+    epoch = try await store.write { try $0.logEpoch(in: "sync_meta", candidate: candidate) }
+  }
+
+  func hasContent(_ digest: SHA256Digest) throws -> Bool {
+    try readSingle { try $0.queryOne(ContentTable.existsSQL, [.blob(digest.bytes)]) { try $0.integer(0) } != nil }
+  }
+
+  func requireWriter(_ device: String, user: String) throws {
+    try readSingle { try Self.requireWriter(device, user: user, $0) }
+  }
+
+  static func requireWriter(_ device: String, user: String, _ transaction: ReadTransaction) throws {
+    let role = try transaction.queryOne(DeviceRow.roleSQL, [.text(user), .text(device)]) { try $0.integer(0) }
+    guard let role else { throw RPCError.deviceNotFound(device) }
+    guard role == Int64(DeviceRole.writer.rawValue) else { throw RPCError.deviceReadOnly }
+  }
+
+  /// The zone, or for the default one an empty one that is not kept yet (number 0).
+  static func zone(_ name: String, user: String, _ transaction: ReadTransaction) throws -> StoredZone {
+    if let zone = try transaction.queryOne(ZoneRow.oneSQL, [.text(user), .text(name)], ZoneRow.zone) { return zone }
+    guard name == NameRules.defaultZone else { throw RPCError.zoneNotFound(name) }
+    return StoredZone(name: name, number: 0, createdAtMs: 0, updatedAtMs: 0)
+  }
+
+  /// Makes a zone and counts it.
+  func makeZone(
+    _ name: String, user: String, _ counters: inout StoredUser, nowMs: Int64, _ transaction: WriteTransaction
+  ) throws -> StoredZone {
+    guard counters.zoneCount < Int64(limits.zonesPerUserMax) else {
+      throw RPCError.exhausted(
+        "a user may have \(limits.zonesPerUserMax) zones", .zonesExhausted, limit: limits.zonesPerUserMax)
+    }
+    let zone = StoredZone(
+      name: name, number: try transaction.bump(counter: "zone"), revision: counters.revisionFloor,
+      compactedThrough: counters.revisionFloor, createdAtMs: nowMs, updatedAtMs: nowMs)
+    try transaction.execute(ZoneRow.insertSQL, ZoneRow.inserting(zone, user: user))
+    counters.zoneCount += 1
+    return zone
+  }
+}

@@ -1,0 +1,75 @@
+import CampanileAPI
+import CampanileCodec
+import CampanileCrypto
+import CampanileService
+import CampanileStore
+
+/// An upload as the store has it.
+struct StoredUpload: Sendable, Hashable {
+  var id: String
+  var zone: String
+  var recordType: String
+  var sizeBytes: Int64
+  /// What was declared.
+  var digest: SHA256Digest
+  var isStrict: Bool
+  var expiresAtMs: Int64
+  /// Nil until it is complete.
+  var facts: ContentFacts?
+}
+
+/// Maps rows of `uploads`.
+enum UploadRow {
+  static let columns = "id, zone, record_type, size_bytes, sha256, is_strict, expires_at_ms, facts_json"
+  static let oneSQL = "SELECT \(columns) FROM uploads WHERE user_id = $1 AND id = $2"
+  static let insertSQL = """
+    INSERT INTO uploads (\(columns), user_id) VALUES ($1, $2, $3, $4, $5, $6, $7, NULL, $8)
+    """
+  static let completeSQL = """
+    UPDATE uploads SET facts_json = $3, expires_at_ms = $4 WHERE user_id = $1 AND id = $2 AND facts_json IS NULL
+    """
+  static let touchSQL = "UPDATE uploads SET expires_at_ms = $3 WHERE user_id = $1 AND id = $2"
+  static let deleteSQL = "DELETE FROM uploads WHERE user_id = $1 AND id = $2"
+  static let expiredSQL = """
+    SELECT \(columns), user_id FROM uploads WHERE expires_at_ms < $1 ORDER BY expires_at_ms LIMIT $2
+    """
+
+  static func upload(_ row: borrowing SQLRow) throws -> StoredUpload {
+    guard let digest = SHA256Digest(bytes: try row.bytes(4)) else {
+      throw StoreError(.corrupt, "an upload has no hash of 32 bytes")
+    }
+    var upload = StoredUpload(
+      id: try row.text(0), zone: try row.text(1), recordType: try row.text(2), sizeBytes: try row.integer(3),
+      digest: digest, isStrict: try row.bool(5), expiresAtMs: try row.integer(6))
+    if !row.isNull(7) {
+      upload.facts = facts(
+        try StoredJSON.message(PutAssetResponse.self, row, 7, "facts_json"), digest, sizeBytes: upload.sizeBytes)
+    }
+    return upload
+  }
+
+  static func inserting(_ upload: StoredUpload, user: String) -> [SQLValue] {
+    [
+      .text(upload.id), .text(upload.zone), .text(upload.recordType), .integer(upload.sizeBytes),
+      .blob(upload.digest.bytes), .bool(upload.isStrict), .integer(upload.expiresAtMs), .text(user),
+    ]
+  }
+
+  /// What was found out about a content, as the answer to a put tells it.
+  static func json(_ facts: ContentFacts) -> String {
+    var kept = PutAssetResponse()
+    var asset = Asset()
+    asset.recordCount = facts.recordCount ?? -1
+    asset.syncTimestamp = facts.syncTimestampMs.map { ProtoTimestamp(millisecondsSince1970: $0) }
+    kept.asset = asset
+    kept.duplicateNames = facts.duplicateNames
+    return kept.jsonString()
+  }
+
+  private static func facts(_ kept: PutAssetResponse, _ digest: SHA256Digest, sizeBytes: Int64) -> ContentFacts {
+    let count = kept.asset?.recordCount ?? -1
+    return ContentFacts(
+      digest: digest, sizeBytes: sizeBytes, recordCount: count < 0 ? nil : count,
+      syncTimestampMs: kept.asset?.syncTimestamp?.millisecondsSince1970, duplicateNames: kept.duplicateNames)
+  }
+}

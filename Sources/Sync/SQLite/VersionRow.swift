@@ -1,0 +1,154 @@
+import CampanileAPI
+import CampanileCodec
+import CampanileCrypto
+import CampanileService
+import CampanileStore
+
+/// One version of an asset as the store has it.
+struct StoredVersion: Sendable, Hashable {
+  var name: String
+  var version: Int64
+  var number: Int64
+  var recordType: String
+  var syncTimestampMs: Int64
+  var recordCount: Int64
+  var sizeBytes: Int64
+  /// Nil for a deletion.
+  var digest: SHA256Digest?
+  var deviceID: String
+  var atMs: Int64
+  var isDeleted: Bool
+  var isConflict: Bool
+  /// Nil while it is the current one.
+  var replacedAtMs: Int64?
+
+  var etag: String { Etag.text(version: version) }
+
+  func asset(in zone: String) -> Asset {
+    .with {
+      $0.zone = zone
+      $0.name = name
+      $0.version = version
+      $0.etag = etag
+      $0.updateTime = ProtoTimestamp(millisecondsSince1970: atMs)
+      $0.deviceId = deviceID
+      guard !isDeleted else { return }
+      $0.recordType = recordType
+      $0.syncTimestamp = ProtoTimestamp(millisecondsSince1970: syncTimestampMs)
+      $0.recordCount = recordCount
+      $0.sizeBytes = sizeBytes
+      $0.sha256 = digest?.hexadecimal ?? ""
+    }
+  }
+
+  func entry(in zone: String) -> AssetVersion {
+    .with {
+      $0.asset = asset(in: zone)
+      $0.deleted = isDeleted
+      $0.conflict = isConflict
+      $0.current = replacedAtMs == nil
+    }
+  }
+}
+
+/// Maps rows of `versions`.
+enum VersionRow {
+  static let columns = """
+    name, version, number, record_type, sync_timestamp_ms, record_count, size_bytes, sha256, device_id, at_ms,
+    is_deleted, is_conflict, replaced_at_ms
+    """
+  private static let joined = """
+    v.name, v.version, v.number, v.record_type, v.sync_timestamp_ms, v.record_count, v.size_bytes, v.sha256, v.device_id,
+    v.at_ms, v.is_deleted, v.is_conflict, v.replaced_at_ms
+    """
+  static let insertSQL = """
+    INSERT INTO versions (\(columns), zone_no) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+    """
+  static let oneSQL = "SELECT \(columns) FROM versions WHERE zone_no = $1 AND name = $2 AND version = $3"
+  static let currentSQL = """
+    SELECT \(joined) FROM assets AS a
+    JOIN versions AS v ON v.zone_no = a.zone_no AND v.name = a.name AND v.version = a.version
+    WHERE a.zone_no = $1 AND a.name = $2
+    """
+  /// The current ones after a name.
+  static let listSQL = """
+    SELECT \(joined) FROM assets AS a
+    JOIN versions AS v ON v.zone_no = a.zone_no AND v.name = a.name AND v.version = a.version
+    WHERE a.zone_no = $1 AND a.name > $2 ORDER BY a.name LIMIT $3
+    """
+  static let historySQL = """
+    SELECT \(columns) FROM versions WHERE zone_no = $1 AND name = $2 AND version < $3 ORDER BY version DESC LIMIT $4
+    """
+  static let conflictsSQL = """
+    SELECT \(columns) FROM versions WHERE zone_no = $1 AND name = $2 AND version < $3 AND is_conflict = 1
+    ORDER BY version DESC LIMIT $4
+    """
+  static let changesSQL = """
+    SELECT \(columns) FROM versions WHERE zone_no = $1 AND version > $2 AND version <= $3 ORDER BY version, name
+    """
+  /// The last of the next revisions.
+  static let revisionsSQL = """
+    SELECT DISTINCT version FROM versions WHERE zone_no = $1 AND version > $2 ORDER BY version LIMIT $3
+    """
+  static let ofContentSQL = """
+    SELECT \(columns) FROM versions WHERE zone_no = $1 AND sha256 = $2 LIMIT 64
+    """
+  static let lastNumberSQL = """
+    SELECT number FROM versions WHERE zone_no = $1 AND name = $2 ORDER BY number DESC LIMIT 1
+    """
+  static let replaceSQL = """
+    UPDATE versions SET replaced_at_ms = $4, is_conflict = $5 WHERE zone_no = $1 AND name = $2 AND version = $3
+    """
+  static let resolveSQL = """
+    UPDATE versions SET is_conflict = 0 WHERE zone_no = $1 AND name = $2 AND version = $3 AND is_conflict = 1
+    """
+  static let deleteSQL = "DELETE FROM versions WHERE zone_no = $1 AND name = $2 AND version = $3"
+  /// What has more than so many successors.
+  static let surplusSQL = """
+    SELECT \(columns) FROM versions
+    WHERE zone_no = $1 AND name = $2 AND number <= $3 AND is_conflict = 0 AND replaced_at_ms IS NOT NULL
+    ORDER BY number LIMIT 8
+    """
+  /// What can give way, what was replaced first before the others.
+  static let evictableSQL = """
+    SELECT \(columns) FROM versions
+    WHERE zone_no = $1 AND replaced_at_ms IS NOT NULL AND is_conflict = 0 ORDER BY replaced_at_ms LIMIT $2
+    """
+  static let oldSQL = """
+    SELECT \(columns), zone_no FROM versions WHERE replaced_at_ms IS NOT NULL AND replaced_at_ms < $1
+    ORDER BY replaced_at_ms LIMIT $2
+    """
+  static let ofZoneSQL = "SELECT \(columns) FROM versions WHERE zone_no = $1 LIMIT $2"
+
+  static let setCurrentSQL = """
+    INSERT INTO assets (zone_no, name, version) VALUES ($1, $2, $3)
+    ON CONFLICT (zone_no, name) DO UPDATE SET version = excluded.version
+    """
+  static let dropCurrentSQL = "DELETE FROM assets WHERE zone_no = $1 AND name = $2"
+  static let dropAllCurrentSQL = """
+    DELETE FROM assets WHERE zone_no = $1 AND name IN (SELECT name FROM assets WHERE zone_no = $1 LIMIT $2)
+    """
+
+  static func version(_ row: borrowing SQLRow) throws -> StoredVersion {
+    let digest = try row.bytesIfPresent(7).map { bytes in
+      guard let digest = SHA256Digest(bytes: bytes) else {
+        throw StoreError(.corrupt, "a version has no hash of 32 bytes")
+      }
+      return digest
+    }
+    return StoredVersion(
+      name: try row.text(0), version: try row.integer(1), number: try row.integer(2), recordType: try row.text(3),
+      syncTimestampMs: try row.integer(4), recordCount: try row.integer(5), sizeBytes: try row.integer(6),
+      digest: digest, deviceID: try row.text(8), atMs: try row.integer(9), isDeleted: try row.bool(10),
+      isConflict: try row.bool(11), replacedAtMs: try row.integerIfPresent(12))
+  }
+
+  static func inserting(_ version: StoredVersion, zone: Int64) -> [SQLValue] {
+    [
+      .text(version.name), .integer(version.version), .integer(version.number), .text(version.recordType),
+      .integer(version.syncTimestampMs), .integer(version.recordCount), .integer(version.sizeBytes),
+      .blob(version.digest?.bytes), .text(version.deviceID), .integer(version.atMs), .bool(version.isDeleted),
+      .bool(version.isConflict), .integer(version.replacedAtMs), .integer(zone),
+    ]
+  }
+}

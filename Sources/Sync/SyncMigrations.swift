@@ -1,0 +1,84 @@
+public import CampanileStore
+
+/// The schema of the Sync store, forward only.
+public enum SyncMigrations {
+  /// - `users`: counters of each user, and how far their messages were dropped. `revision_floor` lets a zone that is made
+  ///   anew go on counting, so that its etags never come twice.
+  /// - `zones.compacted_through`: revisions up to it are no longer told.
+  /// - `versions`: every version that is kept, deletions among them; `version` is the revision of the zone that wrote it, so
+  ///   that the table is also the log of the revisions. `number` counts the versions of one name. `replaced_at_ms` is NULL
+  ///   for the current version. `assets` names the current ones.
+  /// - `contents`: a row for each file, with how many versions and uploads name it.
+  /// - `messages`: what devices tell one another, once for all of them; each device has its own place in `devices`.
+  /// - `export_queue`: users whose notifications are to be written into their files; `generation` tells changes that come
+  ///   while that is done.
+  public static let all: [Migration] = [
+    Migration(
+      "0001-zones-assets-devices",
+      """
+      CREATE TABLE sync_meta (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL);
+      CREATE TABLE counters (name TEXT NOT NULL PRIMARY KEY, value BIGINT NOT NULL);
+      INSERT INTO counters (name, value) VALUES ('zone', 0), ('uploads', 0), ('generation', 0), ('stored', 0);
+
+      CREATE TABLE users (
+        user_id TEXT NOT NULL PRIMARY KEY, zone_count BIGINT NOT NULL, device_count BIGINT NOT NULL,
+        upload_count BIGINT NOT NULL, used_bytes BIGINT NOT NULL, revision_floor BIGINT NOT NULL,
+        message_sequence BIGINT NOT NULL, dropped_through BIGINT NOT NULL,
+        CHECK (zone_count >= 0), CHECK (device_count >= 0), CHECK (upload_count >= 0), CHECK (used_bytes >= 0));
+
+      CREATE INDEX users_used ON users (used_bytes);
+
+      CREATE TABLE zones (
+        user_id TEXT NOT NULL, name TEXT NOT NULL, zone_no BIGINT NOT NULL, revision BIGINT NOT NULL,
+        asset_count BIGINT NOT NULL, used_bytes BIGINT NOT NULL, compacted_through BIGINT NOT NULL,
+        created_at_ms BIGINT NOT NULL, updated_at_ms BIGINT NOT NULL, PRIMARY KEY (user_id, name),
+        CHECK (asset_count >= 0), CHECK (used_bytes >= 0));
+      CREATE UNIQUE INDEX zones_number ON zones (zone_no);
+      CREATE INDEX zones_used ON zones (used_bytes);
+      CREATE TABLE deleted_zones (zone_no BIGINT NOT NULL PRIMARY KEY);
+
+      CREATE TABLE assets (
+        zone_no BIGINT NOT NULL, name TEXT NOT NULL, version BIGINT NOT NULL, PRIMARY KEY (zone_no, name));
+
+      CREATE TABLE versions (
+        zone_no BIGINT NOT NULL, name TEXT NOT NULL, version BIGINT NOT NULL, number BIGINT NOT NULL,
+        record_type TEXT NOT NULL, sync_timestamp_ms BIGINT NOT NULL, record_count BIGINT NOT NULL,
+        size_bytes BIGINT NOT NULL, sha256 BYTEA, device_id TEXT NOT NULL, at_ms BIGINT NOT NULL,
+        is_deleted BIGINT NOT NULL, is_conflict BIGINT NOT NULL, replaced_at_ms BIGINT,
+        PRIMARY KEY (zone_no, name, version));
+      CREATE UNIQUE INDEX versions_number ON versions (zone_no, name, number);
+      CREATE INDEX versions_revision ON versions (zone_no, version, name);
+      CREATE INDEX versions_conflict ON versions (zone_no, name, version) WHERE is_conflict = 1;
+      CREATE INDEX versions_content ON versions (zone_no, sha256) WHERE sha256 IS NOT NULL;
+      CREATE INDEX versions_replaced ON versions (replaced_at_ms) WHERE replaced_at_ms IS NOT NULL;
+      CREATE INDEX versions_history ON versions (zone_no, replaced_at_ms)
+        WHERE replaced_at_ms IS NOT NULL AND is_conflict = 0;
+
+      CREATE TABLE contents (
+        sha256 BYTEA NOT NULL PRIMARY KEY, size_bytes BIGINT NOT NULL, stored_bytes BIGINT NOT NULL,
+        ref_count BIGINT NOT NULL, unreferenced_at_ms BIGINT, CHECK (ref_count >= 0));
+      CREATE INDEX contents_unreferenced ON contents (unreferenced_at_ms) WHERE unreferenced_at_ms IS NOT NULL;
+
+      CREATE TABLE uploads (
+        user_id TEXT NOT NULL, id TEXT NOT NULL, zone TEXT NOT NULL, record_type TEXT NOT NULL,
+        size_bytes BIGINT NOT NULL, sha256 BYTEA NOT NULL, is_strict BIGINT NOT NULL, expires_at_ms BIGINT NOT NULL,
+        facts_json TEXT, PRIMARY KEY (user_id, id));
+      CREATE UNIQUE INDEX uploads_id ON uploads (id);
+      CREATE INDEX uploads_expiry ON uploads (expires_at_ms);
+
+      CREATE TABLE devices (
+        user_id TEXT NOT NULL, device_id TEXT NOT NULL, role BIGINT NOT NULL, display_name TEXT NOT NULL,
+        created_at_ms BIGINT NOT NULL, acknowledged BIGINT NOT NULL, PRIMARY KEY (user_id, device_id));
+
+      CREATE TABLE messages (
+        user_id TEXT NOT NULL, sequence BIGINT NOT NULL, device_id TEXT NOT NULL, mutation_id TEXT NOT NULL,
+        payload BYTEA NOT NULL, at_ms BIGINT NOT NULL, PRIMARY KEY (user_id, sequence));
+      CREATE UNIQUE INDEX messages_mutation ON messages (user_id, device_id, mutation_id);
+      CREATE INDEX messages_time ON messages (at_ms, user_id, sequence);
+
+      CREATE TABLE export_queue (
+        user_id TEXT NOT NULL PRIMARY KEY, generation BIGINT NOT NULL, due_ms BIGINT NOT NULL, attempts BIGINT NOT NULL);
+      CREATE INDEX export_queue_due ON export_queue (due_ms, user_id);
+      """)
+  ]
+}

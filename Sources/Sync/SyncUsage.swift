@@ -1,0 +1,34 @@
+import CampanileService
+import CampanileStore
+
+/// What is stored, for metrics.
+public struct SyncUsage: Sendable, Hashable {
+  /// Users and zones that have come near their quotas.
+  public var usersWarned = 0
+  public var zonesWarned = 0
+  /// Of the files of contents.
+  public var storedBytes = 0
+  public var openUploads = 0
+}
+
+extension SyncComponent {
+  static let usersWarnedSQL = "SELECT count(*) FROM users WHERE used_bytes >= $1"
+  static let zonesWarnedSQL = "SELECT count(*) FROM zones WHERE used_bytes >= $1"
+  static let storedSQL = "SELECT value FROM counters WHERE name = 'stored'"
+  static let uploadsSQL = "SELECT value FROM counters WHERE name = 'uploads'"
+
+  /// Reads what is stored now.
+  public func usage() throws -> SyncUsage {
+    let limits = repository.limits
+    return try store.read { transaction in
+      func count(_ sql: String, _ arguments: [SQLValue] = []) throws -> Int {
+        Int(try transaction.queryOne(sql, arguments) { try $0.integer(0) } ?? 0)
+      }
+      let percent = limits.quotaWarningPercent
+      return SyncUsage(
+        usersWarned: try count(Self.usersWarnedSQL, [.integer(limits.userBytesMax / 100 * percent)]),
+        zonesWarned: try count(Self.zonesWarnedSQL, [.integer(limits.zoneBytesMax / 100 * percent)]),
+        storedBytes: try count(Self.storedSQL), openUploads: try count(Self.uploadsSQL))
+    }
+  }
+}

@@ -1,0 +1,120 @@
+public import CampanileAPI
+import CampanileCodec
+import CampanileCrypto
+public import CampanileRPC
+import CampanileService
+
+/// Serves `campanile.sync.v1.UploadsService`: contents of any size on their way into commits.
+public struct UploadsService: UploadsServiceProtocol {
+  let repository: any SyncRepository
+  let contents: ContentStore
+  let board: UploadBoard
+  let ids: SortableIDGenerator
+
+  private var limits: SyncLimits { repository.limits }
+
+  public func createUpload(
+    _ request: CreateUploadRequest, context: CallContext
+  ) async throws -> CreateUploadResponse {
+    let user = try context.requireUser()
+    var violations = Violations()
+    let zone = NameRules.zone(request.zone, &violations)
+    NameRules.device(request.deviceId, "deviceId", &violations)
+    NameRules.recordType(request.recordType, "recordType", isRequired: true, &violations)
+    if request.sizeBytes > limits.contentBytesMax {
+      violations.add("sizeBytes", "must be at most \(limits.contentBytesMax)", .contentTooLarge)
+    } else if request.sizeBytes < 1 {
+      violations.add("sizeBytes", "must be 1 to \(limits.contentBytesMax)", .outOfRange)
+    }
+    let digest = NameRules.hash(request.sha256, "sha256", &violations)
+    try violations.check()
+    guard let digest else {
+      throw RPCError.invalidField("sha256", "must be given", reason: Reason.hashInvalid.rawValue)
+    }
+    let upload = StoredUpload(
+      id: ids.next(prefix: "u_").id, zone: zone, recordType: request.recordType, sizeBytes: request.sizeBytes,
+      digest: digest, isStrict: request.strict, expiresAtMs: repository.clockMs() + limits.uploadIdleMaxMs)
+    try await repository.createUpload(upload, device: request.deviceId, user: user)
+    var response = CreateUploadResponse()
+    response.upload = Self.message(upload, receivedBytes: 0, hash: "")
+    return response
+  }
+
+  public func uploadContent(
+    _ requests: RequestStream<UploadContentRequest>, context: CallContext
+  ) async throws -> UploadContentResponse {
+    let user = try context.requireUser()
+    let iterator = requests.makeAsyncIterator()
+    guard case .start(let start) = try await iterator.next()?.message else {
+      throw RPCError.invalidField("start", "must come first", reason: Reason.required.rawValue)
+    }
+    let run = try await UploadRun.begin(start, user: user, repository: repository, contents: contents, board: board)
+    guard let run else { return try answer(start.uploadId, user: user) }
+    do {
+      while let request = try await iterator.next() {
+        guard case .chunk(let chunk) = request.message else {
+          throw RPCError.invalidField("chunk", "must follow the start", reason: Reason.required.rawValue)
+        }
+        try await run.take(chunk)
+      }
+      try await run.finish()
+    } catch {
+      await run.end(after: error)
+      throw error
+    }
+    await run.end(after: nil)
+    return try answer(start.uploadId, user: user)
+  }
+
+  public func getUpload(_ request: GetUploadRequest, context: CallContext) async throws -> GetUploadResponse {
+    let user = try context.requireUser()
+    let upload = try repository.upload(request.uploadId, user: user)
+    // One that an earlier process has begun is read anew, to know how much of it is sound.
+    if upload.facts == nil, !board.knows(upload.id) {
+      let (board, contents, limits) = (board, contents, limits)
+      _ = try await contents.run { try board.reopen(upload, contents, limits) }
+    }
+    var response = GetUploadResponse()
+    response.upload = try message(upload)
+    return response
+  }
+
+  public func cancelUpload(
+    _ request: CancelUploadRequest, context: CallContext
+  ) async throws -> CancelUploadResponse {
+    let user = try context.requireUser()
+    if try await repository.deleteUpload(request.uploadId, user: user) {
+      board.forget(request.uploadId)
+      let (contents, id) = (contents, request.uploadId)
+      try await contents.run { DiskFile.remove(contents.uploadPath(id)) }
+    }
+    return CancelUploadResponse()
+  }
+
+  private func answer(_ id: String, user: String) throws -> UploadContentResponse {
+    var response = UploadContentResponse()
+    response.upload = try message(try repository.upload(id, user: user))
+    return response
+  }
+
+  private func message(_ upload: StoredUpload) throws -> Upload {
+    if upload.facts != nil {
+      return Self.message(upload, receivedBytes: upload.sizeBytes, hash: upload.digest.hexadecimal)
+    }
+    let (received, digest) = try board.progress(upload.id)
+    return Self.message(upload, receivedBytes: received, hash: digest?.hexadecimal ?? "")
+  }
+
+  private static func message(_ upload: StoredUpload, receivedBytes: Int64, hash: String) -> Upload {
+    .with {
+      $0.id = upload.id
+      $0.zone = upload.zone
+      $0.recordType = upload.recordType
+      $0.sizeBytes = upload.sizeBytes
+      $0.receivedBytes = receivedBytes
+      $0.receivedSha256 = hash
+      $0.complete = upload.facts != nil
+      $0.expireTime = ProtoTimestamp(millisecondsSince1970: upload.expiresAtMs)
+    }
+  }
+}

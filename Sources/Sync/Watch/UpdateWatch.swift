@@ -1,0 +1,30 @@
+import CampanileAPI
+import CampanileCodec
+import CampanileRPC
+import CampanileService
+
+/// One open watch of a device's messages: sends what waits, then what comes, each once and in order.
+struct UpdateWatch: Sendable {
+  static let pageUpdates = 64
+
+  let repository: any SyncRepository
+  let hub: WatchHub
+
+  /// Runs until the task is cancelled, the service stops, `send` throws, or the device is unregistered.
+  func run(
+    device: String, after start: Int64, user: String, send: (WatchUpdatesResponse) async throws -> Void
+  ) async throws {
+    let bell = try hub.add(user: user)
+    defer { hub.remove(bell, user: user) }
+    var position = start
+    while true {
+      let updates = try repository.updates(
+        for: device, after: position, user: user, countMax: Self.pageUpdates)
+      for update in updates {
+        position = update.sequence
+        try await send(.with { $0.update = update })
+      }
+      if updates.isEmpty { try await bell.wait() }
+    }
+  }
+}

@@ -1,0 +1,77 @@
+public import CampanileAPI
+public import CampanileRPC
+import CampanileService
+
+/// Serves `campanile.sync.v1.ZonesService`: zones and what changes in them.
+public struct ZonesService: ZonesServiceProtocol {
+  let repository: any SyncRepository
+  let hub: WatchHub
+
+  private var limits: SyncLimits { repository.limits }
+
+  public func createZone(_ request: CreateZoneRequest, context: CallContext) async throws -> CreateZoneResponse {
+    let user = try context.requireUser()
+    let zone = try Self.zone(request.zone)
+    var response = CreateZoneResponse()
+    response.zone = try await repository.createZone(zone, user: user)
+    return response
+  }
+
+  public func getZone(_ request: GetZoneRequest, context: CallContext) async throws -> GetZoneResponse {
+    let user = try context.requireUser()
+    var response = GetZoneResponse()
+    response.zone = try repository.zone(try Self.zone(request.zone), user: user).message(limits)
+    return response
+  }
+
+  public func listZones(_ request: ListZonesRequest, context: CallContext) async throws -> ListZonesResponse {
+    let user = try context.requireUser()
+    let query = try PositionQuery(
+      user: user, pageSize: request.pageSize, pageToken: request.pageToken, scope: ["zones"], parts: 1, limits: limits)
+    var response = ListZonesResponse()
+    (response.zones, response.nextPageToken) = query.page(try repository.zones(query)) { [$0.name] }
+    response.storage = try repository.storage(user: user)
+    return response
+  }
+
+  public func deleteZone(_ request: DeleteZoneRequest, context: CallContext) async throws -> DeleteZoneResponse {
+    let user = try context.requireUser()
+    try await repository.deleteZone(try Self.zone(request.zone), isForced: request.force, user: user)
+    return DeleteZoneResponse()
+  }
+
+  public func listZoneChanges(
+    _ request: ListZoneChangesRequest, context: CallContext
+  ) async throws -> ListZoneChangesResponse {
+    let user = try context.requireUser()
+    var violations = Violations()
+    let zone = NameRules.zone(request.zone, &violations)
+    let count = Paging.size(request.pageSize, limits, &violations)
+    try violations.check()
+    var position = try repository.position(request.resumeToken, zone: zone, user: user, startsNow: false)
+    let revisions = try repository.revisions(after: position, zone: zone, user: user, countMax: count + 1)
+    var response = ListZoneChangesResponse()
+    response.revisions = Array(revisions.prefix(count))
+    response.more = revisions.count > count
+    if let last = response.revisions.last { position.revision = last.revision }
+    response.resumeToken = position.text(user: user)
+    return response
+  }
+
+  public func watchZoneChanges(
+    _ request: WatchZoneChangesRequest, context: CallContext, responses: ResponseSink<WatchZoneChangesResponse>
+  ) async throws {
+    let user = try context.requireUser()
+    let zone = try Self.zone(request.zone)
+    try await ZoneWatch(repository: repository, hub: hub).run(
+      zone: zone, resumeToken: request.resumeToken, user: user
+    ) { try await responses.send($0) }
+  }
+
+  private static func zone(_ name: String) throws(RPCError) -> String {
+    var violations = Violations()
+    let zone = NameRules.zone(name, &violations)
+    try violations.check()
+    return zone
+  }
+}

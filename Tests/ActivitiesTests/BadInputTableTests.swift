@@ -1,0 +1,136 @@
+import CampanileAPI
+import CampanileCodec
+import CampanileRPC
+import Testing
+
+@testable import Activities
+
+/// The table of errors in docs/activities.md, row by row: status, field and reason.
+@Suite struct BadInputTableTests {
+  struct Row: Sendable, CustomTestStringConvertible {
+    var testDescription: String
+    var code: RPCError.Code
+    var field: String
+    var reason: String
+    var excess: String?
+    var call: @Sendable (ActivitiesComponent) async throws -> Void
+
+    init(
+      _ name: String, _ code: RPCError.Code, _ field: String, _ reason: String, excess: String? = nil,
+      _ call: @escaping @Sendable (ActivitiesComponent) async throws -> Void
+    ) {
+      (testDescription, self.code, self.field, self.reason) = (name, code, field, reason)
+      (self.excess, self.call) = (excess, call)
+    }
+  }
+
+  private static let anna = user("anna")
+  /// Its payload has 4,096 bytes and 5 more.
+  private static var tooLarge: String {
+    let overhead = #"{"aps":{"timestamp":1770000001,"event":"update","content-state":{"s":""}}}"#.utf8.count
+    return #"{"s":"\#(String(repeating: "x", count: 4_101 - overhead))"}"#
+  }
+
+  private static func started(
+    _ component: ActivitiesComponent, _ change: (inout StartActivityRequest) throws -> Void
+  ) async throws {
+    var request = try remote("new")
+    try change(&request)
+    _ = try await component.start(request, anna)
+  }
+
+  private static func registered(
+    _ component: ActivitiesComponent, _ change: (inout RegisterPushTokenRequest) -> Void
+  ) async throws {
+    var request = token(.device, hex(7))
+    change(&request)
+    try await component.register(request, anna)
+  }
+
+  private static func updated(
+    _ component: ActivitiesComponent, _ id: String = "a", _ state: String = "{}",
+    _ change: (inout UpdateActivityRequest) -> Void = { _ in }
+  ) async throws {
+    var request = try update(id, state)
+    change(&request)
+    _ = try await component.activities.updateActivity(request, context: anna)
+  }
+
+  static let rows: [Row] = [
+    Row("a payload over 4,096 bytes", .invalidArgument, "contentState", "PAYLOAD_TOO_LARGE", excess: "5") {
+      try await updated($0, "a", tooLarge)
+    },
+    Row("an odd number of digits", .invalidArgument, "token", "TOKEN_INVALID") {
+      try await registered($0) { $0.token = "abc" }
+    },
+    Row("no hexadecimal digits", .invalidArgument, "token", "TOKEN_INVALID") {
+      try await registered($0) { $0.token = "<80a1 ffee>" }
+    },
+    Row("an unknown environment of a token", .invalidArgument, "environment", "ENVIRONMENT_UNKNOWN") {
+      try await registered($0) { $0.environment = "staging" }
+    },
+    Row("an unknown environment of a start", .invalidArgument, "environment", "ENVIRONMENT_UNKNOWN") {
+      try await started($0) { $0.environment = "staging" }
+    },
+    Row("a topic without a key", .failedPrecondition, "app", "SIGNING_KEY_MISSING") {
+      try await started($0) { $0.app = "com.example.unsigned" }
+    },
+    Row("the event pause", .invalidArgument, "event", "EVENT_INVALID") {
+      try await updated($0) { $0.event = "pause" }
+    },
+    Row("the event resume", .invalidArgument, "event", "EVENT_INVALID") {
+      try await updated($0) { $0.event = "resume" }
+    },
+    Row("an update after the end", .failedPrecondition, "activityId", "ACTIVITY_ENDED") {
+      try await updated($0, "ended")
+    },
+    Row("an update of another's activity", .notFound, "activityId", "ACTIVITY_NOT_FOUND") {
+      try await updated($0, "bruno.s")
+    },
+    Row("an update of none", .notFound, "activityId", "ACTIVITY_NOT_FOUND") { try await updated($0, "none") },
+    Row("the end of another's activity", .notFound, "activityId", "ACTIVITY_NOT_FOUND") {
+      _ = try await $0.end("bruno.s", anna)
+    },
+    Row("a look at another's activity", .notFound, "activityId", "ACTIVITY_NOT_FOUND") {
+      _ = try await $0.get("bruno.s", anna)
+    },
+    Row("a remote start without attributes", .invalidArgument, "attributes", "REQUIRED") {
+      try await started($0) { $0.attributes = nil }
+    },
+    Row("a remote start without the attributes' type", .invalidArgument, "attributesType", "REQUIRED") {
+      try await started($0) { $0.attributesType = "" }
+    },
+    Row("a remote start without an alert", .invalidArgument, "alert", "REQUIRED") {
+      try await started($0) { $0.alert = nil }
+    },
+    Row("a remote start without a token", .failedPrecondition, "app", "PUSH_TO_START_TOKEN_MISSING") {
+      try await started($0) { _ in }
+    },
+    Row("another user's token", .alreadyExists, "token", "TOKEN_TAKEN") {
+      try await registered($0) { $0.token = hex(9) }
+    },
+    Row("an etag that is not the current one", .aborted, "etag", "ETAG_MISMATCH") {
+      try await updated($0) { $0.etag = "v9" }
+    },
+  ]
+
+  @Test(arguments: rows) func eachIsTold(_ row: Row) async throws {
+    let component = try await Fixture().open()
+    _ = try await component.start(local("a"), Self.anna)
+    _ = try await component.start(local("ended"), Self.anna)
+    _ = try await component.end("ended", Self.anna)
+    _ = try await component.start(local("bruno.s"), user("bruno"))
+    try await component.register(token(.device, hex(9)), user("bruno"))
+    let error = await failure { try await row.call(component) }
+    #expect(error?.code == row.code && error?.reason == row.reason)
+    #expect(error?.fieldViolations.map(\.field) == [row.field])
+    #expect(error?.fieldViolations.map(\.reason) == [row.reason])
+    if let excess = row.excess {
+      #expect(error?.errorMetadata["excessBytes"] == excess && error?.message.contains("\(excess) more than") == true)
+    }
+    // Nothing of it is kept.
+    #expect(try await component.get("a", Self.anna).etag == "v1")
+    #expect(try component.queued().isEmpty)
+    await component.close()
+  }
+}

@@ -1,0 +1,288 @@
+import APNs
+import CampanileAPI
+import CampanileCodec
+import CampanileRPC
+import CampanileService
+import CampanileStore
+import Dispatch
+import Synchronization
+import Testing
+
+@testable import Activities
+
+/// What several writes of one commit come to. The writer is held up until all of them wait, so that they share it.
+@Suite struct PendingUpdateTests {
+  private typealias Step = @Sendable (ActivitiesComponent) async throws -> Activity?
+
+  /// Runs the steps in one commit, in their order; answers what each came to.
+  private func inOneCommit(
+    _ component: ActivitiesComponent, _ steps: [Step]
+  ) async throws -> [Result<Activity?, RPCError>] {
+    let gate = DispatchSemaphore(value: 0)
+    let isHeld = Atomic(false)
+    // Held once: a commit that begins anew runs it again.
+    let holder = Task {
+      try await component.store.write { _ in
+        if !isHeld.exchange(true, ordering: .acquiringAndReleasing) { gate.wait() }
+      }
+    }
+    try await waitUntil { isHeld.load(ordering: .acquiring) }
+    var tasks: [Task<Result<Activity?, RPCError>, any Error>] = []
+    for (index, step) in steps.enumerated() {
+      tasks.append(
+        Task {
+          do {
+            return .success(try await step(component))
+          } catch let error as RPCError {
+            return .failure(error)
+          }
+        })
+      try await waitUntil { component.store.metrics().pendingWrites == index + 1 }
+    }
+    let commits = component.store.metrics().commits
+    gate.signal()
+    var results: [Result<Activity?, RPCError>] = []
+    for task in tasks { results.append(try await task.value) }
+    try await holder.value
+    #expect(component.store.metrics().commits == commits + 1)
+    return results
+  }
+
+  private func waitUntil(_ condition: @Sendable () -> Bool) async throws {
+    // Bounded: ten seconds.
+    for _ in 0..<10_000 where !condition() { try await Task.sleep(for: .milliseconds(1)) }
+    try #require(condition())
+  }
+
+  private static func state(_ number: Int, _ id: String = "a", etag: String = "", loud: Bool = false) -> Step {
+    { component in
+      var request = try update(id, #"{"n":\#(number)}"#)
+      request.etag = etag
+      if loud { request.alert = alert() }
+      return try await component.activities.updateActivity(request, context: user("anna")).activity
+    }
+  }
+
+  private static func end(_ id: String = "a", etag: String = "") -> Step {
+    { component in
+      var request = EndActivityRequest()
+      (request.activityId, request.etag) = (id, etag)
+      return try await component.activities.endActivity(request, context: user("anna")).activity
+    }
+  }
+
+  private static func register(_ number: Int, installation: String = "phone") -> Step {
+    { component in
+      try await component.register(
+        token(.activityUpdate, hex(number), activity: "a", installation: installation), user("anna"))
+      return nil
+    }
+  }
+
+  /// Reasons of what was refused, etags of what was not.
+  private static func outcomes(_ results: [Result<Activity?, RPCError>]) -> [String] {
+    results.map { result in
+      switch result {
+      case .success(let activity): activity?.etag ?? ""
+      case .failure(let error): error.reason
+      }
+    }
+  }
+
+  private static func changes(_ component: ActivitiesComponent) throws -> Int64 {
+    try component.store.readSingle { try $0.queryOne("SELECT max(sequence) FROM changes") { try $0.integer(0) } } ?? 0
+  }
+
+  private static func numbers(_ pushes: [QueuedPush]) -> [String] {
+    pushes.map { push in
+      let state = push.payload.firstRange(of: #""n":"#).map { push.payload[$0.upperBound...].prefix { $0.isNumber } }
+      return "\(push.kind) \(state ?? "")"
+    }
+  }
+
+  private func live(_ fixture: Fixture = Fixture(), queuedMax: Int64? = nil) async throws -> ActivitiesComponent {
+    let component = try await fixture.open(queuedMax: queuedMax)
+    _ = try await component.start(local("a"), user("anna"))
+    try await component.register(token(.activityUpdate, hex(1), activity: "a"), user("anna"))
+    return component
+  }
+
+  @Test func aRefusedUpdateLeavesNothingBehind() async throws {
+    let component = try await live()
+    let before = try Self.changes(component)
+    let results = try await inOneCommit(
+      component, [Self.state(1), Self.state(2, etag: "v1"), Self.state(3, etag: "v2"), Self.state(4, "none")])
+    #expect(Self.outcomes(results) == ["v2", "ETAG_MISMATCH", "v3", "ACTIVITY_NOT_FOUND"])
+    let kept = try await component.get("a", user("anna"))
+    #expect(kept.etag == "v3" && kept.contentState?.json == #"{"n":3}"#)
+    let queued = try component.queued()
+    #expect(Self.numbers(queued) == ["update 3"] && queued[0].timestamp == kept.apsTimestamp)
+    #expect(try results[2].get()?.apsTimestamp == kept.apsTimestamp)
+    // One write, one push, one entry in the change log for all of them.
+    #expect(try Self.changes(component) == before + 1)
+    await component.close()
+  }
+
+  @Test func aLaterCommandThatFailsTakesNoUpdateWithIt() async throws {
+    let component = try await live()
+    let results = try await inOneCommit(
+      component,
+      [
+        Self.state(1), Self.end(etag: "v9"), Self.state(2), { try await $0.start(local("a"), user("anna")) },
+        Self.state(3),
+      ])
+    #expect(Self.outcomes(results) == ["v2", "ETAG_MISMATCH", "v3", "ACTIVITY_EXISTS", "v4"])
+    #expect(try await component.get("a", user("anna")).contentState?.json == #"{"n":3}"#)
+    #expect(Self.numbers(try component.queued()) == ["update 3"])
+    await component.close()
+  }
+
+  @Test func anEndFollowsTheUpdatesBeforeIt() async throws {
+    let component = try await live()
+    let results = try await inOneCommit(component, [Self.state(1), Self.state(2), Self.end(), Self.state(3)])
+    #expect(Self.outcomes(results) == ["v2", "v3", "v4", "ACTIVITY_ENDED"])
+    let ended = try await component.get("a", user("anna"))
+    #expect(ended.status == .ended && ended.contentState?.json == #"{"n":2}"#)
+    let queued = try component.queued()
+    #expect(Self.numbers(queued) == ["end 2"] && queued[0].timestamp == ended.apsTimestamp)
+    await component.close()
+  }
+
+  @Test func anAlertIsSentBetweenTheStates() async throws {
+    let component = try await live()
+    let results = try await inOneCommit(
+      component, [Self.state(1), Self.state(2, loud: true), Self.state(3), Self.state(4)])
+    #expect(Self.outcomes(results) == ["v2", "v3", "v4", "v5"])
+    let queued = try component.queued()
+    #expect(Self.numbers(queued) == ["alert 2", "update 4"])
+    #expect(try #require(queued[0].timestamp) < #require(queued[1].timestamp))
+    await component.close()
+  }
+
+  @Test func aTokenOfTheSameCommitIsToldTheNewest() async throws {
+    let component = try await Fixture().open()
+    _ = try await component.start(local("a"), user("anna"))
+    let results = try await inOneCommit(
+      component, [Self.state(1), Self.register(1), Self.state(2), Self.register(2, installation: "pad"), Self.state(3)])
+    #expect(Self.outcomes(results) == ["v2", "", "v3", "", "v4"])
+    let queued = try component.queued()
+    #expect(Self.numbers(queued) == ["update 3", "update 3"] && Set(queued.map(\.target)).count == 2)
+    await component.close()
+  }
+
+  @Test func aBatchJoinsTheUpdatesAroundIt() async throws {
+    let component = try await live()
+    _ = try await component.start(local("b"), user("anna"))
+    let batch: Step = { component in
+      var request = BatchUpdateActivitiesRequest()
+      request.requests = [try update("a", #"{"n":2}"#), try update("b", #"{"n":3}"#), try update("a", #"{"n":4}"#)]
+      request.requests[2].etag = "v9"
+      let results = try await component.activities.batchUpdateActivities(request, context: user("anna")).results
+      let errors = results.compactMap { if case .error(let error) = $0.outcome { error.reason } else { nil } }
+      #expect(errors == ["ETAG_MISMATCH"])
+      return nil
+    }
+    let results = try await inOneCommit(component, [Self.state(1), batch, Self.state(5, etag: "v3")])
+    #expect(Self.outcomes(results) == ["v2", "", "v4"])
+    #expect(Self.numbers(try component.queued()) == ["update 5"])
+    #expect(try await component.get("b", user("anna")).contentState?.json == #"{"n":3}"#)
+    await component.close()
+  }
+
+  @Test func aFullQueueRefusesOnlyWhatNeedsRoom() async throws {
+    let component = try await live(queuedMax: 1)
+    _ = try await component.start(local("b"), user("anna"))
+    try await component.register(token(.activityUpdate, hex(2), activity: "b"), user("anna"))
+    let results = try await inOneCommit(
+      component, [Self.state(1), Self.state(2, "b"), Self.state(3, "b", loud: true), Self.state(4)])
+    #expect(Self.outcomes(results) == ["v2", "PUSHES_EXHAUSTED", "PUSHES_EXHAUSTED", "v3"])
+    // What takes the place of a push that waits needs no room; an alert does, and leaves nothing behind when refused.
+    #expect(Self.outcomes(try await inOneCommit(component, [Self.state(5), Self.state(6)])) == ["v4", "v5"])
+    var batch = BatchUpdateActivitiesRequest()
+    batch.requests = [try update("a", #"{"n":7}"#), try update("b", #"{"n":8}"#)]
+    batch.requests[0].alert = alert()
+    let refused = try await component.activities.batchUpdateActivities(batch, context: user("anna")).results
+    #expect(
+      refused.allSatisfy {
+        if case .error(let error) = $0.outcome { error.reason == "PUSHES_EXHAUSTED" } else { false }
+      })
+    #expect(try await component.get("a", user("anna")).etag == "v5")
+    #expect(try await component.get("b", user("anna")).etag == "v1")
+    #expect(Self.numbers(try component.queued()) == ["update 6"])
+    // The end takes the update's place.
+    _ = try await component.end("a", user("anna"))
+    #expect(Self.numbers(try component.queued()) == ["end 6"])
+    await component.close()
+  }
+
+  @Test func aDriversStateIsItsOwnInABatchToo() async throws {
+    let component = try await Fixture().open()
+    var timer = StartTimerRequest()
+    (timer.activityId, timer.app, timer.environment, timer.origin) = ("t", app, "development", .local)
+    (timer.methodName, timer.sessionType, timer.durationMs) = ("Run", "countdown", 600_000)
+    _ = try await component.timers.startTimer(timer, context: user("anna"))
+    var batch = BatchUpdateActivitiesRequest()
+    batch.requests = [try update("t", #"{"n":1}"#)]
+    let results = try await component.activities.batchUpdateActivities(batch, context: user("anna")).results
+    guard case .error(let error) = results.first?.outcome else {
+      Issue.record("a caller's state was taken")
+      return
+    }
+    #expect(error.reason == "ACTIVITY_DRIVEN" && error.field == "requests[0].contentState")
+    await component.close()
+  }
+
+  @Test func aRoundOfDeliveryTakesTheNewestOfItsCommit() async throws {
+    let fixture = Fixture()
+    let sender = FakeSender()
+    let component = try await fixture.open(sender: sender)
+    _ = try await component.start(local("a"), user("anna"))
+    try await component.register(token(.activityUpdate, hex(1), activity: "a"), user("anna"))
+    _ = try await component.update("a", #"{"n":1}"#, user("anna"))
+    let round: Step = { component in
+      _ = try await component.store.write { transaction in
+        try component.repository.settle(transaction)
+        return try transaction.execute("UPDATE pushes SET state = 1")
+      }
+      return nil
+    }
+    let results = try await inOneCommit(component, [Self.state(2), round, Self.state(3)])
+    #expect(Self.outcomes(results) == ["v3", "", "v4"])
+    let queued = try component.queued()
+    // Taken by the round is the second; the third follows it with a timestamp of its own.
+    #expect(Self.numbers(queued) == ["update 2", "update 3"])
+    let answered = try results.compactMap { try $0.get()?.apsTimestamp }
+    #expect(queued.compactMap(\.timestamp) == answered && answered[0] < answered[1])
+    await component.close()
+  }
+
+  @Test func aChannelGetsTheNewestOfACommit() async throws {
+    let component = try await Fixture().open()
+    var request = try local("a")
+    request.channelId = "AAAA"
+    _ = try await component.start(request, admin)
+    let ask: @Sendable (Int) -> Step = { number in
+      { component in try await component.update("a", #"{"n":\#(number)}"#, admin) }
+    }
+    let results = try await inOneCommit(component, [ask(1), ask(2)])
+    #expect(Self.outcomes(results) == ["v2", "v3"])
+    #expect(Self.numbers(try component.queued()) == ["broadcast 2"])
+    await component.close()
+  }
+
+  @Test func whatMayHaveBeenSentBeforeACrashKeepsItsTimestamp() async throws {
+    let fixture = Fixture()
+    var component = try await live(fixture)
+    let sent = try await component.update("a", #"{"n":1}"#, user("anna"))
+    // The process ends after the push was taken, and before its answer.
+    _ = try await component.store.write { try $0.execute("UPDATE pushes SET state = 1") }
+    await component.close()
+    component = try await fixture.open()
+    _ = try await component.delivery.dispatcher.round()
+    let newer = try await component.update("a", #"{"n":2}"#, user("anna"))
+    #expect(newer.apsTimestamp > sent.apsTimestamp)
+    let queued = try component.queued()
+    #expect(Self.numbers(queued) == ["update 2"] && queued[0].timestamp == newer.apsTimestamp)
+    await component.close()
+  }
+}

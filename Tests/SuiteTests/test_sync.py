@@ -1,0 +1,279 @@
+"""Sync as real processes: two devices of one user and their whole round, transfers that break, crashes; and the gateway."""
+
+import base64
+import json
+import random
+import threading
+import time
+
+import pytest
+from campanile import eventually
+from sync_client import TOKEN, Link
+
+from wire_process import Process  # noqa: E402  (sync_client has put its folder into the path)
+
+
+@pytest.fixture
+def start(tmp_path):
+    started = []
+
+    def run(name="campanile-sync", *arguments):
+        folder = tmp_path / name
+        folder.mkdir(mode=0o700, exist_ok=True)
+        started.append(Process(name, folder, "--data-dir", str(folder), "--log-level", "warning", *arguments, internal_token=TOKEN))
+        return started[-1]
+
+    yield run
+    for process in started:
+        process.stop()
+
+
+def array(size, seed=1):
+    """A JSON array of about so many bytes."""
+    source = random.Random(seed)
+    parts = [json.dumps({"id": f"n_{source.getrandbits(60)}", "title": "x" * source.randrange(200)}) for _ in range(size // 130)]
+    return ("[" + ",".join(parts) + "]").encode()
+
+
+def files(link):
+    """The exported files by name, of one revision."""
+    assets = link.ask("AssetsService/ListAssets").get("assets", [])
+    return {asset["name"]: (asset, json.loads(link.content(asset["name"], version=asset["version"]))) for asset in assets}
+
+
+def message(link, device, kind, entity, mutation):
+    return link.ask("DevicesService/PublishUpdate", {
+        "deviceId": device, "mutationId": mutation,
+        "message": {"type": f"SYNC_UPDATE_TYPE_{kind}", "entityId": entity, "timestamp": "2026-01-01T00:00:00Z"}})
+
+
+def test_the_whole_round_of_two_devices(start):
+    """The phone has a notification; the watch reads it from the files, marks it read by a message, and sees it read."""
+    notifications = start("campanile-notifications")
+    sync = start("campanile-sync", "--notifications-address", f"127.0.0.1:{notifications.port}")
+    with Link(notifications.port) as app, Link(sync.port) as phone, Link(sync.port) as watch, Link(sync.port) as follower:
+        phone.register("phone", "WRITER")
+        watch.register("watch", "READER")
+        stream = follower.open("ZonesService/WatchZoneChanges", {})
+        assert "started" in follower.next(stream)
+        bucket = app.ask("NotificationsService/CreateBucket", {"bucket": {"name": "Home", "color": "#112233"}})["bucket"]
+        sent = app.ask("NotificationsService/CreateNotification", {"notification": {
+            "bucketId": bucket["id"], "title": "Tea \"ready\"", "actions": [{"type": "ACTION_TYPE_MARK_AS_READ"}]}})["notification"]
+        # Told of a commit of both files, the watch reads them.
+        while True:
+            revision = follower.next(stream)["revision"]
+            assert [change["asset"]["name"] for change in revision["changes"]] == ["buckets.json", "notifications.json"]
+            if revision["changes"][1]["asset"].get("recordCount") == "1":
+                break
+        found = files(watch)
+        asset, content = found["notifications.json"]
+        assert (asset["recordType"], asset["recordCount"]) == ("NotificationsData", "1")
+        assert asset["syncTimestamp"] == content["syncTimestamp"]
+        [record] = content["notifications"]
+        assert (record["id"], record["title"], record["bucketId"]) == (sent["id"], "Tea \"ready\"", bucket["id"])
+        assert record["actions"][0]["type"] == "MARK_AS_READ" and record["attachments"] == [] and "readAt" not in record
+        assert found["buckets.json"][1]["buckets"][0]["color"] == "#112233"
+        # The watch is a reader: it cannot write, and says by a message what it has done.
+        refused = watch.answer("AssetsService/PutAsset", {"deviceId": "watch", "put": {"name": "a", "recordType": "N", "inlineContent": "MQ=="}})
+        assert refused["error"]["data"]["status"] == "PERMISSION_DENIED" and "SyncUpdateMessage" in refused["error"]["message"]
+        first = message(watch, "watch", "NOTIFICATION_READ", sent["id"], "m1")
+        assert message(watch, "watch", "NOTIFICATION_READ", sent["id"], "m1") == first | {"repeatedMutation": True}
+        [told] = phone.ask("DevicesService/ListUpdates", {"deviceId": "phone"})["updates"]
+        assert (told["sourceDeviceId"], told["message"]["entityId"]) == ("watch", sent["id"])
+        # It reaches the notification, and the change comes back to the watch.
+        assert "revision" in follower.next(stream)
+        assert "readAt" in files(watch)["notifications.json"][1]["notifications"][0]
+        assert "readTime" in app.ask("NotificationsService/GetNotification", {"notificationId": sent["id"]})["notification"]
+        message(watch, "watch", "NOTIFICATION_DELETED", sent["id"], "m2")
+        eventually(lambda: files(watch)["notifications.json"][1]["notifications"] == [], "the deletion in the file")
+        phone.ask("DevicesService/AcknowledgeUpdates", {"deviceId": "phone", "throughSequence": "2"})
+        assert phone.ask("DevicesService/ListUpdates", {"deviceId": "phone"}) == {}
+
+
+def test_a_burst_of_changes_is_a_handful_of_commits(start):
+    notifications = start("campanile-notifications")
+    sync = start("campanile-sync", "--notifications-address", f"127.0.0.1:{notifications.port}")
+    with Link(notifications.port) as app, Link(sync.port) as phone:
+        bucket = app.ask("NotificationsService/CreateBucket", {"bucket": {"name": "Home"}})["bucket"]["id"]
+        for start_at in range(0, 1_000, 100):
+            for k in range(start_at, start_at + 100):
+                app.send({"jsonrpc": "2.0", "id": k, "method": "campanile.notifications.v1.NotificationsService/CreateNotification",
+                          "params": {"notification": {"bucketId": bucket, "title": str(k)}}, "metadata": app.metadata})
+            for _ in range(100):
+                assert "result" in app.receive()
+
+        def newest():
+            found = files(phone).get("notifications.json")
+            return found and found[1]["notifications"] and found[1]["notifications"][0]["title"] == "999"
+
+        eventually(newest, "the newest notification in the file")
+        asset, content = files(phone)["notifications.json"]
+        assert len(content["notifications"]) == 150 and asset["recordCount"] == "150"
+        # Each commit takes 200 ms of changes together; how long a burst takes is the machine's.
+        assert int(phone.ask("ZonesService/GetZone")["zone"]["revision"]) <= 100
+
+
+def test_exports_go_on_after_either_side_was_away(start):
+    notifications = start("campanile-notifications")
+    port = notifications.port
+    sync = start("campanile-sync", "--notifications-address", f"127.0.0.1:{port}")
+    with Link(port) as app, Link(sync.port) as phone:
+        app.ask("NotificationsService/CreateBucket", {"bucket": {"name": "One"}})
+        eventually(lambda: "buckets.json" in files(phone), "the first export")
+    sync.kill()
+    with Link(port) as app:
+        app.ask("NotificationsService/CreateBucket", {"bucket": {"name": "Two"}})
+    sync = start("campanile-sync", "--notifications-address", f"127.0.0.1:{port}")
+    with Link(sync.port) as phone:
+        eventually(lambda: len(files(phone)["buckets.json"][1]["buckets"]) == 2, "what changed meanwhile")
+
+
+def test_transfers_go_on_where_they_broke(start):
+    process = start()
+    content = array(3_000_000)
+    with Link(process.port) as phone:
+        phone.register("phone", "WRITER")
+        upload = phone.create_upload("phone", content)["id"]
+        stream = phone.open("UploadsService/UploadContent")
+        phone.send({"jsonrpc": "2.0", "method": "rpc.message", "params": {"id": stream, "message": {"start": {"uploadId": upload}}}})
+        for start_at in range(0, 10 * 131_072, 131_072):
+            data = base64.b64encode(content[start_at:start_at + 131_072]).decode()
+            phone.send({"jsonrpc": "2.0", "method": "rpc.message", "params": {"id": stream, "message": {"chunk": {"data": data}}}})
+        # The connection breaks here.
+    with Link(process.port) as phone:
+        def idle():
+            answer = phone.answer("UploadsService/GetUpload", {"uploadId": upload})["result"]["upload"]
+            time.sleep(0.1)
+            return answer == phone.answer("UploadsService/GetUpload", {"uploadId": upload})["result"]["upload"] and answer
+        received = int(eventually(idle, "the end of the broken stream").get("receivedBytes", 0))
+    process.kill()
+    process = start()
+    with Link(process.port) as phone:
+        after = phone.ask("UploadsService/GetUpload", {"uploadId": upload})["upload"]
+        assert int(after.get("receivedBytes", 0)) <= received
+        answer = phone.send_chunks(upload, content, offset=int(after.get("receivedBytes", 0)), packs=True)
+        assert answer["result"]["upload"]["complete"], answer
+        phone.ask("AssetsService/PutAsset", {"deviceId": "phone", "put": {"name": "big.json", "recordType": "Note", "uploadId": upload}})
+        part, _ = phone.download("big.json", stop_after=1_000_000)
+    with Link(process.port) as watch:
+        sha = watch.ask("AssetsService/GetAsset", {"name": "big.json"})["asset"]["sha256"]
+        rest, last = watch.download("big.json", offset=len(part), sha256=sha, acceptEncoding="CHUNK_ENCODING_GZIP")
+        assert "result" in last and part + rest == content
+        _, last = watch.download("big.json", offset=len(part), sha256="0" * 64)
+        assert last["error"]["data"]["status"] == "ABORTED"
+
+
+def test_acknowledged_commits_survive_a_kill_and_nothing_else_shows(start):
+    process = start()
+    acknowledged, source = {}, random.Random(5)
+    with Link(process.port) as phone:
+        phone.register("phone", "WRITER")
+    for _ in range(5):
+        def write():
+            try:
+                with Link(process.port) as phone:
+                    while True:
+                        text = json.dumps(source.randrange(10**9)).encode()
+                        name = f"a{source.randrange(4)}"
+                        version = phone.put("phone", name, text)["asset"]["version"]
+                        acknowledged[name] = (int(version), text)
+            except (ConnectionError, EOFError, AssertionError, OSError, TypeError, AttributeError):
+                pass
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        time.sleep(0.3)
+        process.kill()
+        writer.join(30)
+        process = start()
+        with Link(process.port) as phone:
+            for name, (version, text) in acknowledged.items():
+                asset = phone.ask("AssetsService/GetAsset", {"name": name})["asset"]
+                assert int(asset["version"]) >= version
+                if int(asset["version"]) == version:
+                    assert phone.content(name) == text
+                phone.content(name)
+    assert acknowledged
+
+
+def test_a_damaged_content_is_told_and_never_sent(start, tmp_path):
+    process = start()
+    content = array(700_000)
+    assert 650_000 < len(content) < 1 << 20
+    with Link(process.port) as phone:
+        phone.register("phone", "WRITER")
+        upload = phone.create_upload("phone", content)["id"]
+        phone.send_chunks(upload, content)
+        phone.ask("AssetsService/PutAsset", {"deviceId": "phone", "put": {"name": "a", "recordType": "Note", "uploadId": upload}})
+        [path] = [path for path in (tmp_path / "campanile-sync" / "sync-contents" / "contents").glob("*/*")]
+        data = bytearray(path.read_bytes())
+        data[600_000] ^= 1
+        path.write_bytes(data)
+        sent, last = phone.download("a")
+        assert last["error"]["data"]["status"] == "DATA_LOSS"
+        assert content.startswith(sent) and len(sent) < 600_000
+        assert phone.refusal("AssetsService/GetAsset", {"name": "a", "includeContent": True}) == "DATA_LOSS CONTENT_DAMAGED"
+
+
+def test_memory_does_not_grow_with_a_transfer(start):
+    process = start()
+    content = array(40_000_000)
+    with Link(process.port) as phone:
+        phone.register("phone", "WRITER")
+        small = array(1_000_000)
+        upload = phone.create_upload("phone", small)["id"]
+        phone.send_chunks(upload, small)
+        before, peak, isDone = process.rss_bytes(), [0], threading.Event()
+
+        def look():
+            while not isDone.wait(0.02):
+                peak[0] = max(peak[0], process.rss_bytes())
+
+        looker = threading.Thread(target=look)
+        looker.start()
+        upload = phone.create_upload("phone", content)["id"]
+        answer = phone.send_chunks(upload, content)
+        assert answer["result"]["upload"]["complete"], answer
+        phone.ask("AssetsService/PutAsset", {"deviceId": "phone", "put": {"name": "a", "recordType": "Note", "uploadId": upload}})
+        got, _ = phone.download("a")
+        isDone.set()
+        looker.join()
+        assert got == content
+        # 8 MiB a transfer, two of them, and what the allocator keeps.
+        assert peak[0] - before < 32 << 20, (before, peak[0])
+
+
+def test_bad_names_and_requests_through_the_wire(start):
+    process = start()
+    with Link(process.port) as phone, Link(process.port, user="stranger") as stranger:
+        phone.register("phone", "WRITER")
+        phone.put("phone", "a", b"1")
+        assert stranger.refusal("AssetsService/GetAsset", {"name": "a"}) == "NOT_FOUND ASSET_NOT_FOUND"
+        assert phone.refusal("AssetsService/GetAsset", {"name": "../a"}) == "INVALID_ARGUMENT NAME_INVALID"
+        assert phone.refusal("AssetsService/GetAsset", {"name": "a", "zone": "Other"}) == "NOT_FOUND ZONE_NOT_FOUND"
+        stream = phone.open("UploadsService/UploadContent")
+        phone.send({"jsonrpc": "2.0", "method": "rpc.message", "params": {"id": stream, "message": {"chunk": {"data": "MQ=="}}}})
+        answer = phone.receive()
+        assert answer["error"]["data"]["status"] == "INVALID_ARGUMENT"
+        stream = phone.open("UploadsService/UploadContent")
+        phone.send({"jsonrpc": "2.0", "method": "rpc.message", "params": {"id": stream, "message": {"start": {"uploadId": "../../x"}}}})
+        assert phone.receive()["error"]["data"]["status"] == "NOT_FOUND"
+
+
+def test_sync_through_the_gateway(suite):
+    key = suite.key("user/sync-anna")
+    suite.call("RegisterDevice", {"device": {"id": "phone", "role": "DEVICE_ROLE_WRITER"}}, key)
+    content = base64.b64encode(b"{\"a\":1}").decode()
+    put = suite.call("PutAsset", {"deviceId": "phone", "put": {"name": "a.json", "recordType": "Note", "inlineContent": content}}, key)
+    suite.call("PatchAsset", {"deviceId": "phone", "name": "a.json", "ifMatch": put["asset"]["etag"], "jsonPatch": json.dumps(
+        [{"op": "replace", "path": "/a", "value": 2}])}, key)
+    got = suite.call("GetAsset", {"name": "a.json", "includeContent": True}, key)
+    assert base64.b64decode(got["content"]) == b"{\"a\":2}"
+    bucket = suite.call("CreateBucket", {"bucket": {"name": "Home"}}, key)["bucket"]["id"]
+    suite.call("CreateNotification", {"notification": {"bucketId": bucket, "title": "Tea"}}, key)
+
+    def exported():
+        names = [asset["name"] for asset in suite.call("ListAssets", {}, key).get("assets", [])]
+        return {"buckets.json", "notifications.json"} <= set(names)
+
+    eventually(exported, "the exported files")

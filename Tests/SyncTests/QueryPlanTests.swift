@@ -1,0 +1,42 @@
+import CampanileStore
+import Testing
+
+@testable import Sync
+
+@Suite struct QueryPlanTests {
+  /// No statement walks through a table or sorts, and each list uses the index that was made for it.
+  @Test(arguments: [
+    (ZoneRow.oneSQL, "sqlite_autoindex_zones_1"), (ZoneRow.listSQL, "sqlite_autoindex_zones_1"),
+    (ZoneRow.updateSQL, "zones_number "), (ZoneRow.deleteSQL, "zones_number "),
+    (UserRow.oneSQL, "sqlite_autoindex_users_1"), (VersionRow.oneSQL, "sqlite_autoindex_versions_1"),
+    (VersionRow.currentSQL, "sqlite_autoindex_versions_1"), (VersionRow.listSQL, "sqlite_autoindex_assets_1"),
+    (VersionRow.historySQL, "sqlite_autoindex_versions_1"), (VersionRow.conflictsSQL, "versions_conflict "),
+    (VersionRow.changesSQL, "versions_revision "), (VersionRow.revisionsSQL, "versions_revision "),
+    (VersionRow.ofContentSQL, "versions_content "), (VersionRow.lastNumberSQL, "versions_number "),
+    (VersionRow.replaceSQL, "sqlite_autoindex_versions_1"), (VersionRow.deleteSQL, "sqlite_autoindex_versions_1"),
+    (VersionRow.surplusSQL, "versions_number "), (VersionRow.evictableSQL, "versions_history "),
+    (VersionRow.oldSQL, "versions_replaced "), (VersionRow.ofZoneSQL, "versions "),
+    (VersionRow.dropCurrentSQL, "sqlite_autoindex_assets_1"),
+    (VersionRow.dropAllCurrentSQL, "sqlite_autoindex_assets_1"),
+    (ContentTable.existsSQL, "sqlite_autoindex_contents_1"), (ContentTable.retainSQL, "sqlite_autoindex_contents_1"),
+    (ContentTable.releaseSQL, "sqlite_autoindex_contents_1"), (ContentTable.unreferencedSQL, "contents_unreferenced "),
+    (ContentTable.dropSQL, "sqlite_autoindex_contents_1"), (UploadRow.oneSQL, "uploads_id "),
+    (UploadRow.expiredSQL, "uploads_expiry "), (OrphanSweep.uploadSQL, "uploads_id "),
+    (DeviceRow.roleSQL, "sqlite_autoindex_devices_1"), (DeviceRow.listSQL, "sqlite_autoindex_devices_1"),
+    (MessageRow.ofMutationSQL, "messages_mutation "), (MessageRow.afterSQL, "sqlite_autoindex_messages_1"),
+    (MessageRow.dropSQL, "sqlite_autoindex_messages_1"), (MessageRow.oldSQL, "messages_time "),
+    (ExportQueue.dueSQL, "export_queue_due "), (ExportQueue.nextSQL, "export_queue_due "),
+    (ExportQueue.doneSQL, "sqlite_autoindex_export_queue_1"), (ExpiredRows.shrinkZoneSQL, "zones_number "),
+    (ExpiredRows.droppedSQL, "sqlite_autoindex_users_1"), (SyncComponent.usersWarnedSQL, "users_used "),
+    (SyncComponent.zonesWarnedSQL, "zones_used "),
+  ])
+  func usesItsIndex(_ sql: String, _ index: String) async throws {
+    let fixture = try Fixture()
+    let component = try await fixture.open()
+    let plan = try component.store.queryPlan(sql)
+    #expect(try component.store.fullScans(sql, allowingIndexScans: sql == ExportQueue.nextSQL) == [], "\(plan)")
+    #expect(plan.contains { "\($0) ".contains(" \(index)") }, "\(plan)")
+    #expect(!plan.contains { $0.contains("TEMP B-TREE") }, "\(plan)")
+    await component.close()
+  }
+}
