@@ -11,7 +11,7 @@ enum Gunzip {
   static func decompress(_ bytes: UnsafeRawBufferPointer, bytesMax: Int) throws(RPCError) -> [UInt8] {
     var stream = z_stream()
     // 15 bits of window, and 16 for gzip's header.
-    guard inflateInit2_(&stream, 31, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK else {
+    guard campanile_inflate_init(&stream, 31) == Z_OK else {
       throw RPCError(.resourceExhausted, "there is no memory to decompress", reason: "OUT_OF_MEMORY", processed: false)
     }
     defer { inflateEnd(&stream) }
