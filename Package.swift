@@ -239,7 +239,8 @@ let package = Package(
     .target(
       name: "Gateway",
       dependencies: [
-        "CZlib", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileStore", log, protobuf,
+        "CZlib", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileService",
+        "CampanileStore", log, protobuf,
         .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "NIOHTTPCompression", package: "swift-nio-extras"),
       ] + nio,

@@ -80,6 +80,13 @@ extension ServerCall {
       startedAt: .now())
   }
 
+  /// A call that the process makes itself, as a program of the operator's on a trusted link: `metadata` may name a principal.
+  public convenience init(trusted transport: CallTransport, metadata: Metadata) {
+    self.init(
+      transport: transport, id: .number(0), batch: nil, metadata: metadata, isTrusted: true, principal: nil,
+      startedAt: .now())
+  }
+
   /// The caller takes `messages` more of the server's stream.
   public func granted(messages: Int) { received(credit: messages) }
   /// The caller is gone or was refused: answers with `error`, and tells whoever works for the call.
