@@ -9,6 +9,9 @@ enum GatewaySettings {
   static let connectTimeoutMs = "connect-timeout-ms"
   static let callTimeoutMs = "call-timeout-ms"
   static let readyNeedsBackends = "ready-needs-backends"
+  static let corsOrigins = "cors-origins"
+  static let httpMaxConnections = "http-max-connections"
+  static let httpMaxBodyBytes = "http-max-body-bytes"
 
   static let defaultPort = 7400
 
@@ -29,6 +32,13 @@ enum GatewaySettings {
       ),
       .bool(
         readyNeedsBackends, default: true, help: "answer /readyz only while every service has an address that serves"),
+      .list(
+        corsOrigins, default: [], maximumCount: 64,
+        help: "origins whose pages may call over HTTP, such as https://app.example; * for all"),
+      .int(httpMaxConnections, default: 20_000, in: 1...1_000_000, help: "HTTP connections open at once"),
+      .int(
+        httpMaxBodyBytes, default: HTTPConfiguration().bodyBytesMax, in: 1024...(64 << 20),
+        help: "longest HTTP body, in bytes; max-frame-bytes bounds it too"),
     ] + ServiceLinkSettings.all
 
   /// Reads the configuration. Throws INVALID_ARGUMENT `CONFIGURATION_INVALID` for backends that cannot be routed to, and
@@ -41,6 +51,16 @@ enum GatewaySettings {
     configuration.timeoutMsDefault = Int64(try settings.int(callTimeoutMs))
     configuration.frameBytesMax = try settings.int(CommonSettings.maxFrameBytes)
     configuration.tls = try ServiceLinkSettings.tls(settings)
+    return configuration
+  }
+
+  /// How HTTP is served. A body must fit into a frame with what an envelope adds.
+  static func http(_ settings: Settings) throws -> HTTPConfiguration {
+    var configuration = HTTPConfiguration()
+    configuration.crossOrigin.origins = try settings.list(corsOrigins)
+    configuration.connectionsMax = try settings.int(httpMaxConnections)
+    let frameBytesMax = try settings.int(CommonSettings.maxFrameBytes)
+    configuration.bodyBytesMax = min(try settings.int(httpMaxBodyBytes), frameBytesMax - min(65_536, frameBytesMax / 4))
     return configuration
   }
 }
