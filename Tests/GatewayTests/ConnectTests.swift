@@ -178,4 +178,21 @@ import Testing
     timing.writable(true, now: start)
     #expect(timing.check(now: start + .hours(1)) == .fine)
   }
+
+  @Test func whoReadsSlowlyIsNotCutOff() {
+    var configuration = HTTPConfiguration()
+    configuration.unreadTimeoutMs = 50
+    let start = NIODeadline.now()
+    var timing = HTTPTiming(configuration, now: start)
+    timing.enter(.answering, now: start)
+    timing.writable(false, now: start)
+    timing.waits(bytes: 1000, now: start + .milliseconds(40))
+    timing.waits(bytes: 900, now: start + .milliseconds(80))
+    #expect(timing.check(now: start + .milliseconds(130)) == .fine)
+    // Nothing was read since.
+    timing.waits(bytes: 900, now: start + .milliseconds(120))
+    #expect(timing.check(now: start + .milliseconds(131)) == .close)
+    timing.writable(true, now: start + .milliseconds(131))
+    #expect(timing.check(now: start + .hours(1)) == .fine)
+  }
 }

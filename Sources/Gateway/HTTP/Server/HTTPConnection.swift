@@ -279,6 +279,7 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler {
   /// Called about once a second.
   func sweep(now: NIODeadline) {
     guard !isClosing else { return }
+    if !isWritable { timing.waits(bytes: queuedBytes, now: now) }
     switch timing.check(now: now) {
     case .fine:
       if let exchange, exchange.isHeadSent, exchange.style == .events,
@@ -317,9 +318,10 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler {
   }
 
   override var isUnread: Bool {
-    guard !isWritable else { return false }
-    let queuedBytes = (try? channelContext?.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
-    return queuedBytes > configuration.unreadBytesMax
+    !isWritable && queuedBytes > configuration.unreadBytesMax
+  }
+  private var queuedBytes: Int {
+    (try? channelContext?.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
   }
   override var unreadBytesMax: Int { configuration.unreadBytesMax }
 

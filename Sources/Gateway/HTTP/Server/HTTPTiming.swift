@@ -22,6 +22,7 @@ struct HTTPTiming: Sendable {
   private(set) var phase = Phase.idle
   private var since: NIODeadline
   private var unwritableSince: NIODeadline?
+  private var waitingBytes = 0
 
   init(_ configuration: HTTPConfiguration, now: NIODeadline) {
     self.configuration = configuration
@@ -34,7 +35,16 @@ struct HTTPTiming: Sendable {
     since = now
   }
 
-  mutating func writable(_ isWritable: Bool, now: NIODeadline) { unwritableSince = isWritable ? nil : now }
+  mutating func writable(_ isWritable: Bool, now: NIODeadline) {
+    unwritableSince = isWritable ? nil : now
+    waitingBytes = .max
+  }
+
+  /// How much waits for a caller that takes no more. Who reads slowly reads: only one that reads nothing is too slow.
+  mutating func waits(bytes: Int, now: NIODeadline) {
+    if unwritableSince != nil, bytes < waitingBytes { unwritableSince = now }
+    waitingBytes = bytes
+  }
 
   func check(now: NIODeadline) -> Verdict {
     if let unwritableSince, now - unwritableSince > .milliseconds(configuration.unreadTimeoutMs) { return .close }
