@@ -63,7 +63,7 @@ struct ConnectionFactory: Sendable {
     settings.allowsUnsafeTransactions = true
     settings.acceptsDoubleQuotedStringLiterals = false
     settings.label = isReader ? "store.reader" : "store.writer"
-    let cacheKiB = configuration.cacheKiB
+    let cacheKiB = isReader ? configuration.cacheKiB : configuration.writerCacheKiB
     settings.prepareDatabase { database in
       // Memory-mapped reads stay off: there an I/O error is a SIGBUS, here it is an error that a caller can answer.
       try database.execute(
