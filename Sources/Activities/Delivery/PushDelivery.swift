@@ -82,7 +82,8 @@ final class PushDelivery: Sendable {
     let dispatcher = PushDispatcher(
       store: store, queue: queue, registry: registry, listener: listener, routing: routing, sender: sender ?? own,
       budget: configuration.budget, backoff: configuration.backoff,
-      environment: .init(nowMs: environment.nowMs, random: fraction, log: environment.log))
+      environment: .init(
+        nowMs: environment.nowMs, steadyMs: environment.steadyMs, random: fraction, log: environment.log))
     loadKeys()
     return RunningDelivery(
       delivery: self, store: store, dispatcher: dispatcher, tokens: tokens, routing: routing, sender: own,
