@@ -187,7 +187,9 @@ let package = Package(
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ],
       swiftSettings: settings),
-    .target(name: "CampanileStore", dependencies: grdb + ["CampanileRPC"], swiftSettings: settings),
+    .target(name: "CSQLiteSettings", linkerSettings: [.linkedLibrary("sqlite3")]),
+    .target(
+      name: "CampanileStore", dependencies: grdb + ["CSQLiteSettings", "CampanileRPC"], swiftSettings: settings),
     .target(
       name: "CampanileRuntime",
       dependencies: [
