@@ -48,6 +48,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0"),
     .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+    .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
     .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
     .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
@@ -201,11 +202,24 @@ let package = Package(
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),
       ] + nio,
       swiftSettings: settings),
+    .target(
+      name: "CampanileLoad",
+      dependencies: [
+        "CampanileJSON", "CampanileRPC", .product(name: "Histogram", package: "hdrhistogram-swift"),
+        .product(name: "NIOHTTP1", package: "swift-nio"),
+      ] + nio, swiftSettings: settings),
+    .testTarget(
+      name: "CampanileLoadTests",
+      dependencies: [
+        "CampanileAPI", "CampanileJSON", "CampanileLoad", "CampanileRPC", "Echo", log,
+        .product(name: "NIOHTTP1", package: "swift-nio"),
+      ] + nio, swiftSettings: settings),
     .target(name: "CParentBound"),
     .target(
       name: "CampanileCLI",
       dependencies: [
-        "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileStore", "CParentBound",
+        "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileLoad", "CampanileRPC", "CampanileStore",
+        "CParentBound",
         argumentParser, protobuf,
         subprocess, .product(name: "SystemPackage", package: "swift-system"),
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),
@@ -239,7 +253,8 @@ let package = Package(
     .target(
       name: "Gateway",
       dependencies: [
-        "CZlib", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileStore", log, protobuf,
+        "CZlib", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileService",
+        "CampanileStore", log, protobuf,
         .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "NIOHTTPCompression", package: "swift-nio-extras"),
       ] + nio,

@@ -95,7 +95,7 @@ public final class Gateway: Sendable {
       configuration.backends.contains { method.path.hasPrefix($0.servicePrefix) }
     }
     return HTTPFace(
-      http, methods: methods + Self.ownMethods, descriptorSet: DescriptorSet.serializedBytes,
+      http, methods: methods + Self.ownMethods, descriptorSet: DescriptorSet.serializedBytes, nowMs: keys.ring.nowMs,
       credentialFault: { [authenticator] metadata in
         do throws(RPCError) {
           guard let presented = try CallerAuthenticator.bearer(metadata) else { return nil }

@@ -31,16 +31,24 @@ import Testing
   }
 
   @Test func messagesOfGetsAreRead() throws {
-    #expect(try ConnectRequest.message(of: QueryText("encoding=json&message=%7B%7D")).bytes == Array("{}".utf8))
-    #expect(
-      try ConnectRequest.message(of: QueryText("encoding=json&base64=1&message=e30&connect=v1")).bytes
-        == Array("{}".utf8))
+    for text in [
+      "encoding=json&message=%7B%7D", "encoding=json&base64=1&message=e30&connect=v1",
+      "encoding=json&base64=1&compression=gzip&message=H4sIAAAAAAACA6uuBQBDv6ajAgAAAA",
+    ] {
+      let message = try ConnectRequest.message(of: QueryText(text[...]), bytesMax: 2)
+      #expect(message.bytes == Array("{}".utf8))
+    }
     for text in [
       "", "message=e30", "encoding=json", "encoding=xml&message=", "encoding=json&message=%7B%7D&compression=gzip",
       "encoding=json&base64=1&message=!!", "encoding=json&base64=2&message=e30",
-      "connect=v2&encoding=json&message=%7B%7D",
+      "connect=v2&encoding=json&message=%7B%7D", "encoding=json&base64=1&message=e30&compression=gzip",
+      "encoding=json&base64=1&message=e30&compression=br",
+      // 4,002 bytes, which is more than may be.
+      "encoding=json&base64=1&compression=gzip&message=H4sIAAAAAAACA-3BQREAAAwCoCr29Oy-GPsACQAAAPCtO79USaCiDwAA",
     ] {
-      let error = #expect(throws: RPCError.self) { _ = try ConnectRequest.message(of: QueryText(text[...])) }
+      let error = #expect(throws: RPCError.self) {
+        _ = try ConnectRequest.message(of: QueryText(text[...]), bytesMax: 4_000)
+      }
       #expect(error?.processed == false)
     }
   }

@@ -34,7 +34,7 @@ open class CallTransport {
   }
 
   /// Of `[IPv4]name/127.0.0.1:5000` the address. One that IPv6 carries for IPv4 (RFC 4291 section 2.5.5.2) is that of IPv4.
-  static func host(of address: String) -> String {
+  public static func host(of address: String) -> String {
     guard address.hasPrefix("[IPv"), let colon = address.lastIndex(of: ":") else { return "" }
     let start = address[..<colon].lastIndex(of: "/").map { address.index(after: $0) } ?? address.startIndex
     var host = address[start..<colon]
@@ -102,6 +102,13 @@ extension ServerCall {
     metadata.removeReserved()
     self.init(
       transport: transport, id: .number(0), batch: nil, metadata: metadata, isTrusted: false, principal: nil,
+      startedAt: .now())
+  }
+
+  /// A call that the process makes itself, as a program of the operator's on a trusted link: `metadata` may name a principal.
+  public convenience init(trusted transport: CallTransport, metadata: Metadata) {
+    self.init(
+      transport: transport, id: .number(0), batch: nil, metadata: metadata, isTrusted: true, principal: nil,
       startedAt: .now())
   }
 

@@ -5,6 +5,7 @@
 #else
   import Darwin
 #endif
+import CampanileRPC
 import Hummingbird
 import HummingbirdCore
 import Logging
@@ -28,6 +29,8 @@ struct AdminServer: Service {
   var routes: [AdminRoutes] = []
   /// Serves everything in the place of this server's router.
   var frontEnd: HTTPFrontEnd?
+  /// What the front end's connections are encrypted with.
+  var tls: ServerTLS?
   let group: any EventLoopGroup
   let logger: Logger
   /// Called once with the port that is listened on.
@@ -55,7 +58,8 @@ struct AdminServer: Service {
   }
 
   private func run(_ frontEnd: HTTPFrontEnd, _ quiet: Logger) async throws {
-    let server = FrontEndChannel(frontEnd: frontEnd, operations: { await answer($0) }).server(
+    let encrypt = try tls?.makeInstaller()
+    let server = FrontEndChannel(frontEnd: frontEnd, encrypt: encrypt, operations: { await answer($0) }).server(
       configuration: .init(
         address: .hostname(host, port: port), serverName: "campanile", backlog: 4096,
         availableConnectionsDelegate: MaximumAvailableConnections(frontEnd.connectionsMax)),

@@ -27,10 +27,12 @@ struct FrontEndChannel: ServerChildChannel {
     let channel: any Channel
   }
   let frontEnd: HTTPFrontEnd
+  let encrypt: (@Sendable (any Channel) throws -> Void)?
   let operations: HTTPFrontEnd.Operations
 
   func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
     channel.eventLoop.makeCompletedFuture {
+      try encrypt?(channel)
       try frontEnd.configure(channel, operations)
       return Value(channel: channel)
     }

@@ -12,6 +12,10 @@ enum GatewaySettings {
   static let corsOrigins = "cors-origins"
   static let httpMaxConnections = "http-max-connections"
   static let httpMaxBodyBytes = "http-max-body-bytes"
+  static let dialects = "dialects"
+  static let insecureCookies = "insecure-cookies"
+  static let firebaseApp = "firebase-app"
+  static let firebaseDates = "firebase-dates"
 
   static let principalRate = "principal-rate"
   static let addressRate = "address-rate"
@@ -55,6 +59,16 @@ enum GatewaySettings {
       .int(
         httpMaxBodyBytes, default: HTTPConfiguration().bodyBytesMax, in: 1024...(64 << 20),
         help: "longest HTTP body, in bytes; max-frame-bytes bounds it too"),
+      .list(
+        dialects, default: [], maximumCount: 16,
+        help: "apps whose own HTTP calls are served too: \(Dialect.allCases.map(\.rawValue).joined(separator: ", "))"),
+      .bool(
+        insecureCookies, default: false,
+        help: "let sessions' cookies travel without HTTPS, for loopback"),
+      .string(firebaseApp, help: "bundle id of the app whose Firebase callables are served"),
+      .choice(
+        firebaseDates, of: ["foundation", "verbatim"], default: "foundation",
+        help: "dates in what that app's widget is pushed: seconds since 2001, or ISO 8601"),
     ] + limits + tokens + ServiceLinkSettings.all
 
   private static let limits: [Setting] = {
@@ -165,6 +179,19 @@ enum GatewaySettings {
     var configuration = HTTPConfiguration()
     configuration.crossOrigin.origins = try settings.list(corsOrigins)
     configuration.connectionsMax = try settings.int(httpMaxConnections)
+    configuration.dialects = Set(
+      try settings.list(dialects).map { name in
+        guard let dialect = Dialect(rawValue: name) else {
+          throw RPCError.invalidField(dialects, "there is no dialect \(name)", reason: "CONFIGURATION_INVALID")
+        }
+        return dialect
+      })
+    configuration.areCookiesSecure = try !settings.bool(insecureCookies)
+    configuration.firebase.app = try settings.optionalString(firebaseApp) ?? ""
+    configuration.firebase.writesFoundationDates = try settings.string(firebaseDates) == "foundation"
+    guard !configuration.dialects.contains(.firebase) || !configuration.firebase.app.isEmpty else {
+      throw RPCError.invalidField(firebaseApp, "the dialect firebase needs it", reason: "CONFIGURATION_INVALID")
+    }
     let frameBytesMax = try settings.int(CommonSettings.maxFrameBytes)
     configuration.bodyBytesMax = min(try settings.int(httpMaxBodyBytes), frameBytesMax - min(65_536, frameBytesMax / 4))
     return configuration

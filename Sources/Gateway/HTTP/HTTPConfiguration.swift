@@ -3,6 +3,12 @@ import CampanileRPC
 /// How the gateway serves HTTP/1.1.
 public struct HTTPConfiguration: Sendable, Hashable {
   public var crossOrigin = CrossOriginPolicy()
+  /// The apps whose own paths and words are served beside the suite's.
+  public var dialects: Set<Dialect> = []
+  /// Whether sessions' cookies are for encrypted connections alone, as they must be wherever anybody else can listen.
+  public var areCookiesSecure = true
+  /// Which app the Firebase callables are for.
+  public var firebase = FirebaseSettings(app: "")
   /// The longest body, after it is decompressed. Longer: 413 `BODY_TOO_LARGE`, told before the body is read where its length is
   /// declared.
   public var bodyBytesMax = 4 * 1024 * 1024 - 65_536
@@ -31,6 +37,11 @@ public struct HTTPConfiguration: Sendable, Hashable {
   public var compressionBytesMin = 1024
 
   public init() {}
+}
+
+/// An app whose own HTTP face the gateway can serve.
+public enum Dialect: String, Sendable, Hashable, CaseIterable {
+  case kilwinning, zentik, firebase
 }
 
 /// A whole answer of the gateway's own, such as `/metrics`.

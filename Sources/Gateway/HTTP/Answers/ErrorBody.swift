@@ -59,11 +59,12 @@ enum ErrorBody {
     writer.endObject(object)
   }
 
-  private static func unpadded(_ bytes: [UInt8]) -> String {
+  private static func unpadded(_ bytes: [UInt8]) -> String { base64(bytes).filter { $0 != "=" } }
+
+  static func base64(_ bytes: [UInt8]) -> String {
     var writer = JSONWriter()
     writer.bytes(bytes)
-    let text = writer.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
-    return text.filter { $0 != "\"" && $0 != "=" }
+    return writer.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }.filter { $0 != "\"" }
   }
 }
 

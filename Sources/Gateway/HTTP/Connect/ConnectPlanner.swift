@@ -64,7 +64,7 @@ struct ConnectPlanner {
     guard !request.hasBody else { throw HTTPPlan.bodyUnexpected }
     let query = try QueryText(request.query)
     try ConnectRequest.checkVersion(request["connect-protocol-version"])
-    let (message, isBinary) = try ConnectRequest.message(of: query)
+    let (message, isBinary) = try ConnectRequest.message(of: query, bytesMax: bodyBytesMax)
     guard !isBinary || !isEvents else {
       throw RPCError(.unimplemented, "events are text", reason: "CODEC_UNSUPPORTED", processed: false)
     }

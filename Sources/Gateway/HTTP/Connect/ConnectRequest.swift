@@ -54,26 +54,36 @@ enum ConnectRequest {
     return timeoutMs
   }
 
-  /// The message of a GET: `encoding=json&message=…` or `encoding=proto`, and `base64=1` for base64url.
+  /// The message of a GET: `encoding=json&message=…` or `encoding=proto`, `base64=1` for base64url, and `compression=gzip`, which
+  /// needs it.
   ///
   /// Throws INVALID_ARGUMENT `QUERY_INVALID` for a parameter that is missing or not what it must be, UNIMPLEMENTED
-  /// `CODEC_UNSUPPORTED` and `COMPRESSION_UNSUPPORTED` for what is not served here.
-  static func message(of query: QueryText) throws(RPCError) -> (bytes: [UInt8], isBinary: Bool) {
+  /// `CODEC_UNSUPPORTED` and `COMPRESSION_UNSUPPORTED` for what is not served here, and what `Gunzip` throws.
+  static func message(of query: QueryText, bytesMax: Int) throws(RPCError) -> (bytes: [UInt8], isBinary: Bool) {
     if let version = query["connect"], version != "v1" { throw invalid("connect must be v1") }
     guard let encoding = query["encoding"] else { throw invalid("encoding is missing") }
     guard encoding == "json" || encoding == "proto" else {
       throw unsupported("encoding must be json or proto", "CODEC_UNSUPPORTED")
     }
     let isBinary = encoding == "proto"
-    if let compression = query["compression"], compression != "identity", !compression.isEmpty {
-      throw unsupported("a message in a URL must not be compressed", "COMPRESSION_UNSUPPORTED")
+    let compression = query["compression"] ?? ""
+    guard ["", "identity", "gzip"].contains(compression) else {
+      throw unsupported("compression must be identity or gzip", "COMPRESSION_UNSUPPORTED")
     }
     guard let message = query["message"] else { throw invalid("message is missing") }
     switch query["base64"] {
-    case nil, "0": return (Array(message.utf8), isBinary)
+    case nil, "0":
+      guard compression != "gzip" else { throw invalid("a compressed message needs base64=1") }
+      return (Array(message.utf8), isBinary)
     case "1":
       guard let bytes = Base64.decode(message) else { throw invalid("message is not base64") }
-      return (bytes, isBinary)
+      guard compression == "gzip", !bytes.isEmpty else { return (bytes, isBinary) }
+      let outcome = bytes.withUnsafeBytes { raw -> Result<[UInt8], RPCError> in
+        do throws(RPCError) { return .success(try Gunzip.decompress(raw, bytesMax: bytesMax)) } catch {
+          return .failure(error)
+        }
+      }
+      return (try outcome.get(), isBinary)
     default: throw invalid("base64 must be 1")
     }
   }

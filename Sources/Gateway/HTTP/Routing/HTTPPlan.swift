@@ -4,6 +4,8 @@ import CampanileRPC
 /// What a request asks for, decided by its head.
 enum HTTPDecision {
   case call(HTTPPlan)
+  /// A request in an app's own words.
+  case dialect(DialectPlan)
   /// A whole answer: status, headers and body.
   case answer(Int, [(String, String)], [UInt8])
   /// `/metrics` and the like.
@@ -29,6 +31,8 @@ struct HTTPPlan {
     case events
     /// One message a line.
     case lines
+    /// The bytes of an asset.
+    case content
 
     var isStream: Bool { self != .connectUnary && self != .rest }
   }
@@ -56,6 +60,8 @@ struct HTTPPlan {
   /// Where a response has its etag.
   var etag: [String]?
   var ifNoneMatch: String?
+  /// Of a content.
+  var range: ByteRange?
   var takesBody: Bool
   /// Set where the caller's messages are protobuf's binary form.
   var binary: BinaryForm?

@@ -7,6 +7,8 @@ struct HTTPPlanner: Sendable {
   let crossOrigin: CrossOriginPolicy
   let openAPI: [UInt8]
   let bodyBytesMax: Int
+  /// Asked in their order, before the faces of the suite's own.
+  let dialects: [any HTTPDialect]
   /// Why a presented credential is refused, whatever it was presented for.
   let credentialFault: @Sendable (Metadata) -> RPCError?
 
@@ -21,7 +23,12 @@ struct HTTPPlanner: Sendable {
       let decision = try route(request)
       if case .call = decision { return decision }
       // Where no call would judge it.
-      if let fault = credentialFault(try HeaderMetadata.read(request.credentialHeaders)) {
+      var credentials = request.credentialHeaders
+      if case .dialect(let plan) = decision {
+        credentials = plan.authorization.map { [(name: "authorization", value: $0)] } ?? []
+      }
+      if let fault = credentialFault(try HeaderMetadata.read(credentials)) {
+        if case .dialect(let plan) = decision { return .dialect(plan.refused(with: fault)) }
         return .refusal(HTTPRefusal(error: fault, style: style))
       }
       return decision
@@ -39,9 +46,13 @@ struct HTTPPlanner: Sendable {
       return .answer(200, [("Content-Type", "application/json"), ("Cache-Control", "no-cache")], openAPI)
     }
     let segments = try PathText.segments(of: request.path)
+    for dialect in dialects {
+      if let plan = try dialect.plan(request, segments: segments) { return .dialect(plan) }
+    }
     if segments.count == 2, segments[0].contains("."), !segments[0].contains("%"), !segments[1].contains("%") {
       return try ConnectPlanner(table: table, bodyBytesMax: bodyBytesMax).decide(request)
     }
+    if let decision = try AssetContent.decide(request, segments: segments, table: table) { return decision }
     switch try table.match(verb: request.method, segments: segments) {
     case .found(let binding, let captures):
       return .call(try RESTPlanner(binding: binding).plan(request, captures: captures))

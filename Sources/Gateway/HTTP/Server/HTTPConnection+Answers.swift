@@ -25,7 +25,7 @@ extension HTTPConnection {
     finish()
   }
 
-  private func commonHeaders(_ exchange: HTTPExchange) -> HTTPHeaders {
+  func commonHeaders(_ exchange: HTTPExchange) -> HTTPHeaders {
     var fields = HTTPHeaders()
     fields.reserveCapacity(8)
     if !exchange.keepsAlive || !exchange.isRead {
@@ -120,18 +120,25 @@ extension HTTPConnection {
       openStream()
       return endStream(error)
     }
-    let isConnect = exchange.style == .connectUnary || exchange.style == .connectStream
-    let hasCondition = exchange.plan?.hasCondition == true
-    let status =
-      isConnect ? HTTPStatusCode.ofConnect(error) : HTTPStatusCode.ofREST(error, hasCondition: hasCondition)
-    var writer = JSONWriter()
-    if isConnect { ErrorBody.connect(error, to: &writer) } else { ErrorBody.rest(error, status: status, to: &writer) }
-    var fields = headers + [("Content-Type", "application/json"), ("Cache-Control", "no-store")]
+    var fields = headers
     if let retryAfterMs = error.retryAfterMs { fields.append(("Retry-After", String((retryAfterMs + 999) / 1000))) }
     if error.code == .unauthenticated {
       let isMissing = error.reason == CredentialFault.missing.reason
       fields.append(("WWW-Authenticate", isMissing ? "Bearer" : "Bearer error=\"invalid_token\""))
     }
+    if case .dialect(let plan) = exchange.decision {
+      let answer = plan.failure(error)
+      return write(answer.status, fields + answer.headers.map { ($0.name, $0.value) }, ByteBuffer(bytes: answer.body))
+    }
+    let isConnect = exchange.style == .connectUnary || exchange.style == .connectStream
+    let hasCondition = exchange.plan?.hasCondition == true
+    var status =
+      isConnect ? HTTPStatusCode.ofConnect(error) : HTTPStatusCode.ofREST(error, hasCondition: hasCondition)
+    // The one offset that a request has is that of its range.
+    if exchange.plan?.range != nil, error.fieldViolations.contains(where: { $0.field == "offset" }) { status = 416 }
+    var writer = JSONWriter()
+    if isConnect { ErrorBody.connect(error, to: &writer) } else { ErrorBody.rest(error, status: status, to: &writer) }
+    fields += [("Content-Type", "application/json"), ("Cache-Control", "no-store")]
     write(status, fields, writer.withUnsafeBytes { ByteBuffer(bytes: $0) })
   }
 
@@ -181,6 +188,7 @@ extension HTTPConnection {
   }
 
   func sendMessage(_ message: UnsafeRawBufferPointer) {
+    if exchange?.style == .content { return sendContent(message) }
     openStream()
     guard let exchange, exchange.isHeadSent else { return }
     self.exchange?.sentCount += 1
@@ -227,6 +235,7 @@ extension HTTPConnection {
   }
 
   private func endStream(_ error: RPCError?) {
+    if exchange?.style == .content { return endContent(error) }
     openStream()
     guard let exchange, exchange.isHeadSent else { return }
     switch exchange.style {

@@ -136,7 +136,7 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler {
       return refuseAndClose(bodyTooLarge)
     }
     // What belongs to a request that is refused passes by.
-    guard exchange.refusal == nil, exchange.plan?.takesBody == true else { return }
+    guard exchange.refusal == nil, exchange.takesBody else { return }
     connections.readingBytes += bytes.readableBytes
     guard connections.readingBytes <= configuration.readingBytesMax else {
       connections.readingBytes -= bytes.readableBytes
@@ -153,6 +153,7 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler {
     if let refusal = exchange.refusal { return refuse(refusal.error, headers: refusal.headers) }
     switch exchange.decision {
     case .call(let plan): start(plan, exchange.body)
+    case .dialect(let plan): start(plan, exchange.body)
     case .answer(let status, let headers, let body): answer(status, headers, body)
     case .operations(let path): answerOperations(path)
     case .refusal(let refusal): refuse(refusal.error, headers: refusal.headers)
@@ -184,6 +185,29 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler {
       return call.handlerEnded()
     }
     if exchange?.call === call { opened(plan) }
+  }
+
+  private func start(_ plan: DialectPlan, _ body: ByteBuffer) {
+    releaseBody()
+    guard let dispatcher = face.dispatcher else { return refuse(Self.goingAway) }
+    let calls = DialectCalls(dispatcher: dispatcher, loops: face.loops, loop: loop, remoteAddress: remoteAddress)
+    let number = exchangeNumber
+    let bound = NIOLoopBound(self, eventLoop: loop)
+    exchange?.task = Task { [loop] in
+      let result: Result<DialectAnswer, RPCError>
+      do throws(RPCError) { result = .success(try await plan.respond(Array(body.readableBytesView), calls)) } catch {
+        result = .failure(error)
+      }
+      loop.execute { bound.value.finish(number, result) }
+    }
+  }
+
+  private func finish(_ number: Int, _ result: Result<DialectAnswer, RPCError>) {
+    guard exchangeNumber == number, exchange != nil else { return }
+    switch result {
+    case .success(let found): answer(found.status, found.headers.map { ($0.name, $0.value) }, found.body)
+    case .failure(let error): fail(error)
+    }
   }
 
   private func releaseBody() {
@@ -223,6 +247,7 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler {
   private func callerGone() {
     releaseBody()
     let call = exchange?.call
+    exchange?.task?.cancel()
     exchange = nil
     call?.abort(Self.gone)
   }
@@ -231,7 +256,9 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler {
   func quiesce() {
     isQuiescing = true
     exchange?.keepsAlive = false
-    if let exchange, exchange.style.isStream, exchange.call?.deadline == nil { exchange.call?.abort(Self.goingAway) }
+    if let exchange, exchange.style.isStream, exchange.style != .content, exchange.call?.deadline == nil {
+      exchange.call?.abort(Self.goingAway)
+    }
   }
 
   /// Closes when the caller has read what was written, or soon.

@@ -12,6 +12,10 @@ struct HTTPExchange {
   /// The failure that is answered once the body has passed by.
   var refusal: HTTPRefusal?
   var call: ServerCall?
+  /// Answers a request in a dialect.
+  var task: Task<Void, Never>?
+  /// Of a content that is being sent.
+  var content: ContentProgress?
   var isRead = false
   var isHeadSent = false
   var keepsAlive: Bool
@@ -29,6 +33,15 @@ struct HTTPExchange {
   }
 
   var plan: HTTPPlan? { if case .call(let plan) = decision { plan } else { nil } }
+
+  /// Whether the body is kept as it comes.
+  var takesBody: Bool {
+    switch decision {
+    case .call(let plan): plan.takesBody
+    case .dialect(let plan): plan.takesBody
+    default: false
+    }
+  }
 
   /// The form of errors of this request.
   var style: HTTPPlan.Style {

@@ -24,13 +24,27 @@ public final class HTTPFace: Sendable {
 
   init(
     _ configuration: HTTPConfiguration, methods: [MethodDescriptor], descriptorSet: [UInt8],
+    nowMs: @escaping @Sendable () -> Int64,
     credentialFault: @escaping @Sendable (Metadata) -> RPCError?
   ) {
     self.configuration = configuration
     let table = HTTPTable(methods: methods, descriptorSet: descriptorSet)
     planner = HTTPPlanner(
       table: table, crossOrigin: configuration.crossOrigin, openAPI: OpenAPIDocument(table).bytes,
-      bodyBytesMax: configuration.bodyBytesMax, credentialFault: credentialFault)
+      bodyBytesMax: configuration.bodyBytesMax, dialects: Self.dialects(configuration, nowMs: nowMs),
+      credentialFault: credentialFault)
+  }
+
+  private static func dialects(
+    _ configuration: HTTPConfiguration, nowMs: @escaping @Sendable () -> Int64
+  ) -> [any HTTPDialect] {
+    Dialect.allCases.filter { configuration.dialects.contains($0) }.map { dialect -> any HTTPDialect in
+      switch dialect {
+      case .kilwinning: KilwinningDialect(isCookieSecure: configuration.areCookiesSecure, nowMs: nowMs)
+      case .zentik: ZentikDialect(nowMs: nowMs)
+      case .firebase: FirebaseDialect(settings: configuration.firebase, nowMs: nowMs)
+      }
+    }
   }
 
   /// Calls go to `dispatcher` from now on; before, they are answered UNAVAILABLE.
@@ -58,7 +72,10 @@ public final class HTTPFace: Sendable {
     try pipeline.addHandler(
       HTTPResponseCompressor(initialByteBufferCapacity: 1024) { head, isSupported in
         let length = head.headers.first(name: "content-length").flatMap { Int($0) } ?? 0
-        guard isSupported, length >= compressionBytesMin else { return .doNotCompress }
+        // A range counts the bytes as they are.
+        guard isSupported, length >= compressionBytesMin, !head.headers.contains(name: "accept-ranges") else {
+          return .doNotCompress
+        }
         head.headers.add(name: "Vary", value: "Accept-Encoding")
         return .compressIfPossible
       })

@@ -6,6 +6,10 @@ enum JSONTree: Sendable, Hashable {
   case array([JSONTree])
   case string(String)
   case bool(Bool)
+  case null
+  case integer(Int64)
+  /// Finite.
+  case double(Double)
 
   /// Sets a member of an object; does nothing to other values.
   mutating func set(_ name: String, _ value: JSONTree) {
@@ -18,6 +22,9 @@ enum JSONTree: Sendable, Hashable {
     switch self {
     case .string(let text): writer.string(text)
     case .bool(let value): writer.bool(value)
+    case .null: writer.append(raw: "null")
+    case .integer(let value): writer.number(value)
+    case .double(let value): writer.double(value)
     case .array(let values):
       let array = writer.beginArray()
       for value in values {
