@@ -217,6 +217,18 @@ def test_keys_are_made_listed_and_revoked(suite):
     assert key["id"] in suite.run("keys", "list", "--all", check=0).stdout
 
 
+def test_keys_are_rotated(suite):
+    old = json.loads(suite.run("keys", "create", "user/rotated", "--scope", "notifications:read", check=0).stdout)
+    new = suite.run("keys", "rotate", old["apiKey"]["id"], "--overlap", "1h", "--secret-only", check=0).stdout.strip()
+    for secret in [old["secret"], new]:
+        suite.run("call", "ListBuckets", key=secret, check=0)
+    newest = json.loads(suite.run("keys", "rotate", old["apiKey"]["id"], "--overlap", "0s", check=0).stdout)
+    assert newest["apiKey"]["scopes"] == ["notifications:read"] and "expireTime" not in newest["apiKey"]
+    suite.run("call", "ListBuckets", key=old["secret"], check=16)
+    suite.run("call", "ListBuckets", key=newest["secret"], check=0)
+    suite.run("keys", "rotate", "k_nothing", check=5)
+
+
 def test_backup_of_a_running_suite(suite, tmp_path):
     lines = suite.run("backup", "--to", str(tmp_path / "copies"), check=0).stdout.splitlines()
     reports = [json.loads(line) for line in lines]
