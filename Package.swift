@@ -204,7 +204,7 @@ let package = Package(
     .target(
       name: "CampanileCLI",
       dependencies: [
-        "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileStore", "CParentBound",
+        "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileStore", "CParentBound", "Sync",
         argumentParser, protobuf,
         subprocess, .product(name: "SystemPackage", package: "swift-system"),
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),

@@ -109,6 +109,11 @@ final class DiskFile: Sendable {
     guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw failure("create") }
   }
 
+  /// Makes a folder with mode 0700. Throws when there is one.
+  static func makeNewFolder(_ path: String) throws(RPCError) {
+    guard mkdir(path, 0o700) == 0 else { throw failure("create") }
+  }
+
   /// Returns when the names in a folder are on the disk.
   static func syncFolder(_ path: String) throws(RPCError) {
     let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
