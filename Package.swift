@@ -133,10 +133,11 @@ let package = Package(
       ] + nio,
       swiftSettings: settings),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
+    .systemLibrary(name: "CDisk"),
     .target(
       name: "Sync",
       dependencies: [
-        "CZlib", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileJSON", "CampanileRPC",
+        "CDisk", "CZlib", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileJSON", "CampanileRPC",
         "CampanileService", "CampanileStore", .product(name: "NIOPosix", package: "swift-nio"),
       ],
       swiftSettings: settings),

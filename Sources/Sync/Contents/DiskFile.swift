@@ -1,3 +1,4 @@
+import CDisk
 import CampanileRPC
 import CampanileService
 
@@ -81,6 +82,11 @@ final class DiskFile: Sendable {
   /// Cuts or extends it.
   func resize(_ sizeBytes: Int64) throws(RPCError) {
     guard ftruncate(descriptor, off_t(sizeBytes)) == 0 else { throw Self.failure("resize") }
+  }
+
+  /// Has the system begin to write a part of it out, so that less is left for `sync`.
+  func beginWritingOut(from offset: Int64, to end: Int64) {
+    campanile_begin_writing_out(descriptor, offset, end - offset)
   }
 
   /// Returns when the content is on the disk.
