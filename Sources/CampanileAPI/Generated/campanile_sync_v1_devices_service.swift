@@ -297,7 +297,7 @@ public struct SyncUpdate: ProtoMessage {
 
   /// Ascending for each user.
   public var sequence: Int64 = 0
-  /// Empty when the service speaks: a `FULL_SYNC` in place of what is no longer kept.
+  /// Empty when the service speaks: a `FULL_SYNC` after an export, or in place of what is no longer kept.
   public var sourceDeviceId: String = ""
   public var message: SyncUpdateMessage?
   public var publishTime: ProtoTimestamp?
