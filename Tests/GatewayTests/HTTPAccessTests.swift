@@ -1,3 +1,4 @@
+import CampanileRPC
 import Testing
 
 @testable import Gateway

@@ -68,7 +68,7 @@ struct CallerAuthenticator: Sendable {
 }
 
 /// A session of Attendance's, which members who have no key of their own log in for. The service that made it judges it.
-enum MemberSession {
+enum PresentedSession {
   static let metadataKey = "attendance-session"
   static let serviceName = "attendance"
 

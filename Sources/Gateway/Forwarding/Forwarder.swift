@@ -73,7 +73,7 @@ final class Forwarder: CallDispatcher {
       try admission.countCall(of: nil, from: visitor.share, route, nowNs: nowNs)
       // An unknown method needs a credential too, so that strangers cannot learn what exists.
       if route?.requirement.kind == .open { return caller }
-      guard let route, route.takesSessions, try MemberSession.isPresented(call.metadata) else {
+      guard let route, route.takesSessions, try PresentedSession.isPresented(call.metadata) else {
         throw CredentialFault.missing
       }
     case .known(let credential):

@@ -88,7 +88,7 @@ struct RoutingTable: Sendable {
         kind: method.kind, isDescribed: true, isBulk: method.isBulk || method.kind != .unary,
         isRepeatable: method.kind == .unary && method.idempotency != .noSideEffects,
         isHedgeable: method.kind == .unary && method.idempotency == .noSideEffects,
-        takesSessions: backends[index].name == MemberSession.serviceName, rate: rates[method.path],
+        takesSessions: backends[index].name == PresentedSession.serviceName, rate: rates[method.path],
         recorder: observer.recorder(for: method))
       entries.append((method.path, route))
     }
