@@ -135,10 +135,11 @@ let package = Package(
       ] + nio,
       swiftSettings: settings),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
+    .systemLibrary(name: "CDisk"),
     .target(
       name: "Sync",
       dependencies: [
-        "CZlib", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileJSON", "CampanileRPC",
+        "CDisk", "CZlib", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileJSON", "CampanileRPC",
         "CampanileService", "CampanileStore", .product(name: "NIOPosix", package: "swift-nio"),
       ],
       swiftSettings: settings),
@@ -187,7 +188,9 @@ let package = Package(
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ],
       swiftSettings: settings),
-    .target(name: "CampanileStore", dependencies: grdb + ["CampanileRPC"], swiftSettings: settings),
+    .target(name: "CSQLiteSettings", linkerSettings: [.linkedLibrary("sqlite3")]),
+    .target(
+      name: "CampanileStore", dependencies: grdb + ["CSQLiteSettings", "CampanileRPC"], swiftSettings: settings),
     .target(
       name: "CampanileRuntime",
       dependencies: [
@@ -219,7 +222,7 @@ let package = Package(
       name: "CampanileCLI",
       dependencies: [
         "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileLoad", "CampanileRPC", "CampanileStore",
-        "CParentBound",
+        "CParentBound", "Sync",
         argumentParser, protobuf,
         subprocess, .product(name: "SystemPackage", package: "swift-system"),
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),

@@ -93,8 +93,10 @@ def start(running, part, saved, caller, key, folder, duration_s):
     requests = pathlib.Path(folder) / f"{abs(hash(part['name']))}-{time.monotonic_ns()}.jsonl"
     requests.write_text("\n".join(filled(part["request"], saved, n) for n in range(turns)))
     pace = ["--rate", part["rate"]] if "rate" in part else ["--concurrency", str(part["concurrency"])]
+    # A watch has no warm-up: it is opened once.
+    pace += [] if part["method"].startswith("Watch") else ["--warm-up", "1s"]
     command, environment = running.command(
-        "load", part["method"], f"@{requests}", *caller, *pace, "--duration", f"{duration_s}s", "--warm-up", "1s", "--output", "json", key=key)
+        "load", part["method"], f"@{requests}", *caller, *pace, "--duration", f"{duration_s}s", "--output", "json", key=key)
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
 
 

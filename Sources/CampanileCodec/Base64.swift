@@ -26,11 +26,19 @@ public enum Base64 {
     into buffer: UnsafeMutableBufferPointer<UInt8>, _ flags: inout UInt32
   ) -> Int {
     var (place, index) = (0, 0)
+    let target = UnsafeMutableRawBufferPointer(buffer)
+    // Eight characters are six bytes, written as eight: what is behind them is written later.
+    while index + 12 <= count {
+      let (high, low) = (quad(text, index, digits), quad(text, index + 4, digits))
+      flags |= high | low
+      let bits = UInt64(high & 0xFF_FFFF) << 40 | UInt64(low & 0xFF_FFFF) << 16
+      target.storeBytes(of: bits.bigEndian, toByteOffset: place, as: UInt64.self)
+      place += 6
+      index += 8
+    }
     while index + 4 <= count {
-      let (first, second) = (digits[Int(text[index])], digits[Int(text[index + 1])])
-      let (third, fourth) = (digits[Int(text[index + 2])], digits[Int(text[index + 3])])
-      flags |= first | second | third | fourth
-      let bits = first << 18 | second << 12 | third << 6 | fourth
+      let bits = quad(text, index, digits)
+      flags |= bits
       buffer[place] = UInt8(truncatingIfNeeded: bits >> 16)
       buffer[place + 1] = UInt8(truncatingIfNeeded: bits >> 8)
       buffer[place + 2] = UInt8(truncatingIfNeeded: bits)
@@ -39,7 +47,7 @@ public enum Base64 {
     }
     var bits: UInt32 = 0
     for rest in index..<count {
-      let digit = digits[Int(text[rest])]
+      let digit = digits[768 + Int(text[rest])]
       flags |= digit
       bits = bits << 6 | digit & 63
     }
@@ -56,11 +64,25 @@ public enum Base64 {
     return place
   }
 
+  /// The 24 bits that four characters say, with the flags of all of them.
+  @inline(__always)
+  private static func quad(
+    _ text: UnsafeBufferPointer<UInt8>, _ index: Int, _ digits: UnsafeBufferPointer<UInt32>
+  ) -> UInt32 {
+    digits[Int(text[index])] | digits[256 + Int(text[index + 1])] | digits[512 + Int(text[index + 2])]
+      | digits[768 + Int(text[index + 3])]
+  }
+
   private static let invalid: UInt32 = 1 << 31
   private static let bothAlphabets: UInt32 = 3 << 29
 
-  /// The value of each byte, with a bit for those that only one of the alphabets has, and one for those that none has.
-  private static let digits: [UInt32] = (UInt8.min...UInt8.max).map { byte in
+  /// The value of each byte, with a bit for those that only one of the alphabets has, and one for those that none has: in the
+  /// place of the first of four characters, then of the second, the third and the fourth.
+  private static let digits: [UInt32] = [18, 12, 6, 0].flatMap { shift in
+    (UInt8.min...UInt8.max).map { byte in (value(byte) & 63) << shift | value(byte) & ~63 }
+  }
+
+  private static func value(_ byte: UInt8) -> UInt32 {
     switch byte {
     case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt32(byte - UInt8(ascii: "A"))
     case UInt8(ascii: "a")...UInt8(ascii: "z"): UInt32(byte - UInt8(ascii: "a")) + 26

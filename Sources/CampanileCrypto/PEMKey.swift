@@ -58,6 +58,30 @@ final class PEMKey: @unchecked Sendable {
     return key
   }
 
+  /// An RSA key of 2048 to 8192 bits from its `SubjectPublicKeyInfo`.
+  static func rsaPublicKey(spki: [UInt8], source: String) throws(CryptoError) -> PEMKey {
+    let name = KeyFile.shown(source)
+    let key: OpaquePointer? = spki.withUnsafeBufferPointer { bytes in
+      var start = bytes.baseAddress
+      return d2i_PUBKEY(nil, &start, bytes.count)
+    }
+    ERR_clear_error()
+    guard let key else { throw CryptoError(.keyMalformed, "\(name): the RSA key is damaged") }
+    let owned = PEMKey(key)
+    guard EVP_PKEY_get_base_id(key) == EVP_PKEY_RSA, (2048...8192).contains(EVP_PKEY_get_bits(key)) else {
+      throw CryptoError(.keyUnsupported, "\(name): an RSA key must have 2048 to 8192 bits")
+    }
+    guard let context = EVP_PKEY_CTX_new(key, nil) else {
+      throw CryptoError(.keyMalformed, "\(name): OpenSSL has no memory to check the key")
+    }
+    defer { EVP_PKEY_CTX_free(context) }
+    guard EVP_PKEY_public_check(context) == 1 else {
+      ERR_clear_error()
+      throw CryptoError(.keyMalformed, "\(name): the RSA key is none")
+    }
+    return owned
+  }
+
   /// The private key as PKCS#8 in PEM. Hand it to what writes private files and to nothing else.
   func pkcs8() throws(CryptoError) -> [UInt8] {
     try write { PEM_write_bio_PKCS8PrivateKey($0, self.pointer, nil, nil, 0, nil, nil) }

@@ -11,6 +11,9 @@ public import NIOCore
 public final class Gateway: Sendable {
   private let configuration: GatewayConfiguration
   private let keys: KeyStore
+  private let tokens: TokenAuthority?
+  private let admission: Admission
+  private let replies: ReplyKeeper
   private let loops: [LoopForwarder]
   private let clients: [[RPCClient]]
   private let board: BackendBoard
@@ -44,17 +47,23 @@ public final class Gateway: Sendable {
     self.board = board
     let loops = eventLoops.enumerated().map { index, loop in
       LoopForwarder(
-        loop: loop, backends: configuration.backends, clients: clients, outliers: configuration.outliers, board: board,
-        loopIndex: index, logger: logger)
+        loop: loop, backends: configuration.backends, clients: clients, outliers: configuration.outliers,
+        limits: configuration.limits, breaker: configuration.breaker, secondAttempts: configuration.secondAttempts,
+        board: board, loopIndex: index, logger: logger)
     }
     self.loops = loops
     // Scopes are resolved by the backends' numbers; the suite's other services come behind, so that their scopes are known.
     let names = configuration.backends.map(\.name)
-    let ring = KeyRing(services: names + GatewayConfiguration.suiteServices.filter { !names.contains($0) })
+    let ring = KeyRing(
+      services: names + GatewayConfiguration.suiteServices.filter { !names.contains($0) },
+      shares: Admission.principals(configuration.limits))
     let keys = KeyStore(store: store, ring: ring) {
       for loop in loops { loop.loop.execute { loop.endStale(nowMs: ring.nowMs()) } }
     }
     self.keys = keys
+    tokens = configuration.tokens.map { TokenAuthority($0, ring: ring, logger: logger) }
+    admission = Admission(configuration.limits)
+    replies = ReplyKeeper(store: store, policy: configuration.replies, logger: logger, nowMs: ring.nowMs)
   }
 
   /// The schema of `gateway.sqlite`.
@@ -68,11 +77,14 @@ public final class Gateway: Sendable {
   /// - Parameter local: serves `services`, health and reflection, and answers for methods that nobody has.
   public func dispatcher(local: any CallDispatcher, observer: any ServerObserver) -> any CallDispatcher {
     let routes = RoutingTable(
-      backends: configuration.backends, local: Self.ownMethods, methods: configuration.methods, observer: observer)
+      backends: configuration.backends, local: Self.ownMethods, methods: configuration.methods,
+      rates: configuration.limits.methodRates, observer: observer)
     return Forwarder(
-      routes: routes, authenticator: CallerAuthenticator(keys: keys.ring), local: local, loops: loops,
+      routes: routes, authenticator: authenticator, admission: admission, local: local, loops: loops, replies: replies,
       observer: observer, timeoutMsDefault: configuration.timeoutMsDefault)
   }
+
+  private var authenticator: CallerAuthenticator { CallerAuthenticator(keys: keys.ring, tokens: tokens) }
 
   /// What the gateway's server serves itself.
   static let ownMethods = AccessServiceMethods.all + HealthMethods.all + ReflectionServiceMethods.all
@@ -84,27 +96,31 @@ public final class Gateway: Sendable {
     }
     return HTTPFace(
       http, methods: methods + Self.ownMethods, descriptorSet: DescriptorSet.serializedBytes, nowMs: keys.ring.nowMs,
-      credentialFault: { [keys] metadata in
+      credentialFault: { [authenticator] metadata in
         do throws(RPCError) {
           guard let presented = try CallerAuthenticator.bearer(metadata) else { return nil }
-          _ = try keys.ring.authenticate(presented).get()
+          _ = try authenticator.authenticate(presented).get()
           return nil
         } catch { return error }
       })
   }
 
-  /// Judges what connections present in `rpc.hello`: an API key, or the internal token.
+  /// Judges what connections present in `rpc.hello`: an API key, a token, or the internal token.
   public var helloAuthenticator: any HelloAuthenticator {
     GatewayHelloAuthenticator(
-      keys: keys.ring, internalToken: InternalTokenAuthenticator(token: configuration.internalToken))
+      authenticator: authenticator, internalToken: InternalTokenAuthenticator(token: configuration.internalToken))
   }
 
   /// The backends that no address of serves at the moment.
   public var missingBackends: [String] { board.missing }
 
   /// Reads the keys and begins to connect to the backends. Call it before the server listens.
+  ///
+  /// Throws where the database or the file of the tokens' keys cannot be read.
   public func prepare() throws {
     try keys.load()
+    try replies.load()
+    _ = try tokens?.reload()
     logger.info("keys are loaded", metadata: ["count": "\(keys.ring.count)"])
     for loop in loops { loop.loop.execute { loop.start() } }
   }
@@ -114,12 +130,40 @@ public final class Gateway: Sendable {
     try await BootstrapKey(path: file).ensure(in: keys, logger: logger)
   }
 
-  /// Stores the last use of keys and ends streams whose key has expired, once a minute until the task is cancelled.
+  /// Stores the last use of keys, ends streams whose credential has expired, and reads the tokens' keys when they change, until the
+  /// task is cancelled.
   public func maintain() async {
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask { await self.keepTidy() }
+      if let tokens { group.addTask { await self.follow(tokens) } }
+    }
+  }
+
+  private func follow(_ tokens: TokenAuthority) async {
+    var failed = false
+    while !Task.isCancelled {
+      try? await Task.sleep(for: .milliseconds(configuration.keySetCheckMs))
+      do {
+        if try tokens.reload() {
+          logger.notice("the keys of tokens were read again")
+          let nowMs = keys.ring.nowMs()
+          for loop in loops { loop.loop.execute { loop.endStale(nowMs: nowMs) } }
+        }
+        failed = false
+      } catch {
+        // Told once: a file that is being replaced may be missing for a moment, and the keys stay as they are.
+        if !failed { logger.error("the keys of tokens cannot be read", metadata: ["error": "\(error)"]) }
+        failed = true
+      }
+    }
+  }
+
+  private func keepTidy() async {
     var round = 0
     while !Task.isCancelled {
       // Old keys once an hour, beginning with the start.
       if round % 60 == 0 { await attempt("deleting old keys") { [keys] in try await keys.deleteEnded() } }
+      if round % 10 == 0 { await attempt("forgetting old answers") { [replies] in try await replies.purge() } }
       round += 1
       try? await Task.sleep(for: .milliseconds(configuration.maintenanceMs))
       await attempt("storing the last use of keys") { [keys] in try await keys.flushUses() }

@@ -18,6 +18,14 @@ public struct GatewayConfiguration: Sendable {
     return policy
   }()
   public var outliers = OutlierPolicy()
+  public var breaker = BreakerPolicy()
+  public var secondAttempts = SecondAttemptPolicy()
+  public var limits = LimitPolicy()
+  /// Whose tokens are believed beside API keys; `nil` for nobody's.
+  public var tokens: TokenPolicy?
+  /// How often the file of the tokens' keys is looked at.
+  public var keySetCheckMs: Int64 = 2_000
+  public var replies = ReplyPolicy()
   /// What a unary call gets that asks for no time of its own.
   public var timeoutMsDefault: Int64 = 30_000
   public var frameBytesMax = 4 * 1024 * 1024

@@ -26,10 +26,11 @@ extension AssetsService {
       throw RPCError.etagMismatch(field: "ifMatch", current: current.etag)
     }
     try requireDocument(current, "name")
-    let document = try await content(of: current)
+    let document = try DocumentSource(current)
     let sizeMax = limits.contentBytesMax
-    let changed = try await documents.run { try Documents.apply(patch, to: document, sizeMax: sizeMax) }
-    let facts = try await store(changed, recordType: current.recordType, false, "")
+    let facts = try await made(recordType: current.recordType, isStrict: false, path: "") { contents in
+      try Documents.apply(patch, to: try document.load(contents), sizeMax: sizeMax)
+    }
     var put = PutDraft(
       recordType: current.recordType, syncTimestampMs: time,
       recordCount: facts.recordCount == nil ? current.recordCount : 0, content: .stored(facts))
@@ -80,9 +81,11 @@ extension AssetsService {
     if let old, request.sinceVersion > 0, !old.isDeleted,
       max(old.sizeBytes, current.sizeBytes) <= limits.documentBytesMax
     {
-      let (before, after) = (try await content(of: old), try await content(of: current))
+      let (before, after, contents) = (try DocumentSource(old), try DocumentSource(current), contents)
       let accepted = request.accept.isEmpty ? kinds : request.accept
-      let delta = try await documents.run { try Documents.delta(from: before, to: after, accepted: accepted) }
+      let delta = try await documents.run {
+        try Documents.delta(from: try before.load(contents), to: try after.load(contents), accepted: accepted)
+      }
       if let delta {
         (response.kind, response.delta) = delta
         return response
@@ -110,19 +113,16 @@ extension AssetsService {
     if put.baseEtag == current.etag { return nil }
     try requireDocument(current, "\(change.path)name")
     let base = try baseVersion(put.baseEtag, of: change.name, zone: zone, user: user)
-    let mine = try await newContent(change, request, zone: zone, user: user)
-    let theirs = try await content(of: current)
-    let ancestor: [UInt8]?
-    if let base, base.sizeBytes <= limits.documentBytesMax {
-      ancestor = try await content(of: base)
-    } else {
-      ancestor = nil
-    }
+    let mine = try newContent(change, request, user: user)
+    let theirs = try DocumentSource(current)
+    let ancestor = try base.flatMap { $0.sizeBytes <= limits.documentBytesMax ? try DocumentSource($0) : nil }
     let recordType = put.recordType
-    let joined = try await documents.run {
-      try Documents.merge(base: ancestor, mine: mine, theirs: theirs, recordType: recordType, path: change.path)
+    let facts = try await made(recordType: recordType, isStrict: request.isStrict, path: change.path) { contents in
+      try Documents.merge(
+        base: try ancestor?.load(contents), mine: try mine.load(contents), theirs: try theirs.load(contents),
+        recordType: recordType, path: change.path)
     }
-    put.content = .stored(try await store(joined, recordType: recordType, request.isStrict, change.path))
+    put.content = .stored(facts)
     put.isMerged = true
     put.recordCount = 0
     return ChangeDraft(name: change.name, ifMatch: current.etag, kind: .put(put), path: change.path)
@@ -138,11 +138,26 @@ extension AssetsService {
     return base
   }
 
-  /// The content that a put brings, in memory.
+  /// Makes a document of others and puts it on the disk, checked and pinned. All of it is done, and all documents are in memory,
+  /// while it has one of the few places for that.
+  private func made(
+    recordType: String, isStrict: Bool, path: String, _ body: @escaping @Sendable (ContentStore) throws -> [UInt8]
+  ) async throws -> ContentFacts {
+    let (contents, limits, name) = (contents, limits, ids.next(prefix: "t_").id)
+    return try await documents.run {
+      let document = try body(contents)
+      do {
+        return try contents.put(
+          document, name: name, check: ContentCheck(recordType: recordType, isStrict: isStrict, limits: limits))
+      } catch let error as RPCError { throw error.inside(path) }
+    }
+  }
+
+  /// The content that a put brings.
   private func newContent(
-    _ change: RequestedChange, _ request: RequestedPut, zone: String, user: String
-  ) async throws -> [UInt8] {
-    if let content = request.inlineContent { return content }
+    _ change: RequestedChange, _ request: RequestedPut, user: String
+  ) throws -> DocumentSource {
+    if let content = request.inlineContent { return .memory(content) }
     let digest: SHA256Digest
     let sizeBytes: Int64
     switch request.put.content {
@@ -157,8 +172,7 @@ extension AssetsService {
     guard sizeBytes <= limits.documentBytesMax else {
       throw RPCError.refused("\(change.path)uploadId", "is too large to be merged", .contentTooLarge)
     }
-    let contents = contents
-    return try await contents.run { try contents.open(digest, sizeBytes: sizeBytes).all() }
+    return .stored(digest, sizeBytes: sizeBytes)
   }
 
   private func requireDocument(_ version: StoredVersion, _ field: String) throws(RPCError) {

@@ -26,8 +26,18 @@ protocol ZonesRepository {
   /// Where a list or watch of changes begins; nil for the oldest revision there was. Throws OUT_OF_RANGE, reason
   /// `TOKEN_TOO_OLD`, and INVALID_ARGUMENT for what is no token of this user.
   func position(_ token: String, zone: String, user: String, startsNow: Bool) throws -> ZonePosition
-  /// The next whole revisions. Throws OUT_OF_RANGE, reason `TOKEN_TOO_OLD`.
-  func revisions(after position: ZonePosition, zone: String, user: String, countMax: Int) throws -> [ZoneRevision]
+  /// The next whole revisions: at most `countMax`, and fewer when they have many changes. Throws OUT_OF_RANGE, reason
+  /// `TOKEN_TOO_OLD`.
+  func revisions(after position: ZonePosition, zone: String, user: String, countMax: Int) throws -> RevisionPage
+}
+
+struct RevisionPage: Sendable, Hashable {
+  /// Changes of a page, so that it fits into a frame: a commit has at most 100.
+  static let changesMax = 2_000
+
+  var revisions: [ZoneRevision] = []
+  /// Whether there are others behind them.
+  var more = false
 }
 
 protocol AssetsRepository {

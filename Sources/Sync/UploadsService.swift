@@ -49,7 +49,7 @@ public struct UploadsService: UploadsServiceProtocol {
       throw RPCError.invalidField("start", "must come first", reason: Reason.required.rawValue)
     }
     let run = try await UploadRun.begin(start, user: user, repository: repository, contents: contents, board: board)
-    guard let run else { return try answer(start.uploadId, user: user) }
+    guard let run else { return try await answer(start.uploadId, user: user) }
     do {
       while let request = try await iterator.next() {
         guard case .chunk(let chunk) = request.message else {
@@ -63,7 +63,7 @@ public struct UploadsService: UploadsServiceProtocol {
       throw error
     }
     await run.end(after: nil)
-    return try answer(start.uploadId, user: user)
+    return try await answer(start.uploadId, user: user)
   }
 
   public func getUpload(_ request: GetUploadRequest, context: CallContext) async throws -> GetUploadResponse {
@@ -71,11 +71,13 @@ public struct UploadsService: UploadsServiceProtocol {
     let upload = try repository.upload(request.uploadId, user: user)
     // One that an earlier process has begun is read anew, to know how much of it is sound.
     if upload.facts == nil, !board.knows(upload.id) {
-      let (board, contents, limits) = (board, contents, limits)
-      _ = try await contents.run { try board.reopen(upload, contents, limits) }
+      let (board, contents, limits, repository) = (board, contents, limits, repository)
+      try await contents.run {
+        _ = try board.reopen(contents, limits) { try repository.upload(upload.id, user: user) }
+      }
     }
     var response = GetUploadResponse()
-    response.upload = try message(upload)
+    response.upload = try await message(try repository.upload(request.uploadId, user: user))
     return response
   }
 
@@ -84,24 +86,25 @@ public struct UploadsService: UploadsServiceProtocol {
   ) async throws -> CancelUploadResponse {
     let user = try context.requireUser()
     if try await repository.deleteUpload(request.uploadId, user: user) {
-      board.forget(request.uploadId)
-      let (contents, id) = (contents, request.uploadId)
-      try await contents.run { DiskFile.remove(contents.uploadPath(id)) }
+      let (board, contents, id) = (board, contents, request.uploadId)
+      try await contents.run { board.discard(id, contents) }
     }
     return CancelUploadResponse()
   }
 
-  private func answer(_ id: String, user: String) throws -> UploadContentResponse {
+  private func answer(_ id: String, user: String) async throws -> UploadContentResponse {
     var response = UploadContentResponse()
-    response.upload = try message(try repository.upload(id, user: user))
+    response.upload = try await message(try repository.upload(id, user: user))
     return response
   }
 
-  private func message(_ upload: StoredUpload) throws -> Upload {
+  private func message(_ upload: StoredUpload) async throws -> Upload {
     if upload.facts != nil {
       return Self.message(upload, receivedBytes: upload.sizeBytes, hash: upload.digest.hexadecimal)
     }
-    let (received, digest) = try board.progress(upload.id)
+    // It may have to wait for one who writes to the disk.
+    let board = board
+    let (received, digest) = try await contents.run { try board.progress(upload.id) }
     return Self.message(upload, receivedBytes: received, hash: digest?.hexadecimal ?? "")
   }
 

@@ -49,10 +49,10 @@ public struct ZonesService: ZonesServiceProtocol {
     let count = Paging.size(request.pageSize, limits, &violations)
     try violations.check()
     var position = try repository.position(request.resumeToken, zone: zone, user: user, startsNow: false)
-    let revisions = try repository.revisions(after: position, zone: zone, user: user, countMax: count + 1)
+    let page = try repository.revisions(after: position, zone: zone, user: user, countMax: count)
     var response = ListZoneChangesResponse()
-    response.revisions = Array(revisions.prefix(count))
-    response.more = revisions.count > count
+    response.revisions = page.revisions
+    response.more = page.more
     if let last = response.revisions.last { position.revision = last.revision }
     response.resumeToken = position.text(user: user)
     return response

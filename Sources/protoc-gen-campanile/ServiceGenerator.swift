@@ -41,16 +41,25 @@ struct ServiceGenerator {
           let rules = try HTTPAnnotation.all(of: method).map { rule in
             "  HTTPRule(verb: \(literal(rule.verb)), template: \(literal(rule.template)), body: \(literal(rule.body)))"
           }
-          if rules.isEmpty { return source.line("httpRules: [])") }
+          let tail = try accessArguments(method)
+          if rules.isEmpty { return source.line("httpRules: []\(tail))") }
           source.line("httpRules: [")
           for rule in rules { source.line(rule + ",") }
-          source.line("])")
+          source.line("]\(tail))")
         }
       }
       let all = service.methods.map(names.function).joined(separator: ", ")
       source.line(
         "", "/// All methods in the order of the proto.", "\(access)static let all: [MethodDescriptor] = [\(all)]")
     }
+  }
+
+  /// The arguments that say what the method asks of its callers; none where the proto says nothing.
+  private func accessArguments(_ method: MethodDescriptor) throws -> String {
+    let access = try AccessAnnotation(method)
+    var text = access.scope.isEmpty ? "" : ", scope: \(literal(access.scope))"
+    if access.isBulk { text += ", isBulk: true" }
+    return text
   }
 
   private func kind(_ method: MethodDescriptor) -> String {

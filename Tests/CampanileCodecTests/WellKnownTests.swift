@@ -117,9 +117,27 @@ import Testing
     for bad in ["A", "AA=", "AAA==", "AA=A", "====", "+_AA", "AA A", "AAAA=", "é"] {
       #expect(Base64.decode(bad) == nil, "\(bad)")
     }
-    for count in 0..<20 {
+    for count in 0..<100 {
       let message = Scalars.with { $0.someBytes = (0..<count).map { UInt8($0 * 37 % 256) } }
       #expect(try Scalars(jsonUTF8: message.jsonUTF8Bytes()) == message)
+    }
+  }
+
+  @Test func base64RefusesAWrongCharacterAnywhere() {
+    let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+    for count in [4, 8, 12, 16, 20, 64] {
+      let text = (0..<count).map { alphabet[$0 * 7 % 62] }
+      #expect(text.withUnsafeBufferPointer { Base64.decode($0) }?.count == count / 4 * 3)
+      for index in text.indices {
+        for byte in UInt8.min...UInt8.max {
+          var changed = text
+          changed[index] = byte
+          let isDigit = alphabet.contains(byte) || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
+          let isPadding = byte == UInt8(ascii: "=") && index == count - 1
+          let decoded = changed.withUnsafeBufferPointer { Base64.decode($0) }
+          #expect((decoded != nil) == (isDigit || isPadding), "\(byte) at \(index)")
+        }
+      }
     }
   }
 }

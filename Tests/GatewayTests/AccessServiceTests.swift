@@ -131,6 +131,61 @@ import Testing
     await backend.server.shutdown()
   }
 
+  @Test func aRotatedKeyWorksUntilTheOverlapEnds() async throws {
+    let backend = try await Backend()
+    let harness = try await Harness(backends: [backend.address])
+    let old = try await harness.key(scopes: ["echo:read"])
+    let echo = EchoServiceClient(try harness.client(token: old.secret))
+    _ = try await echo.echo(EchoRequest("a"))
+    let access = try harness.admin()
+    var request = RotateApiKeyRequest()
+    request.keyId = try #require(old.apiKey?.id)
+    let rotated = try await access.rotateApiKey(request)
+    #expect(rotated.secret != old.secret && rotated.apiKey?.id != old.apiKey?.id)
+    #expect(rotated.apiKey?.scopes == ["echo:read"] && rotated.apiKey?.principal == "user/ada")
+    #expect(rotated.apiKey?.expireTime == nil)
+    let end = try #require(rotated.replacedApiKey?.expireTime?.millisecondsSince1970)
+    let start = try #require(rotated.apiKey?.createTime?.millisecondsSince1970)
+    #expect(end - start == ApiKeyLimits.overlapMsDefault)
+    _ = try await echo.echo(EchoRequest("b"))
+    let renewed = EchoServiceClient(try harness.client(token: rotated.secret))
+    _ = try await renewed.echo(EchoRequest("c"))
+
+    // Without an overlap the old one ends at once, on open connections too.
+    request.overlap = ProtoDuration(seconds: 0)
+    _ = try await access.rotateApiKey(request)
+    _ = await expectFailure(.unauthenticated, "CREDENTIAL_EXPIRED") { try await echo.echo(EchoRequest("d")) }
+    _ = await expectFailure(.failedPrecondition, "KEY_ENDED") { try await access.rotateApiKey(request) }
+    request.keyId = "k_nothing"
+    _ = await expectFailure(.notFound, "KEY_NOT_FOUND") { try await access.rotateApiKey(request) }
+    for seconds in [-1, 30 * 86_400 + 1] as [Int64] {
+      request.overlap = ProtoDuration(seconds: seconds)
+      _ = await expectFailure(.invalidArgument, "OVERLAP_INVALID") { try await access.rotateApiKey(request) }
+    }
+    await harness.stop()
+    await backend.server.shutdown()
+  }
+
+  @Test func aRotatedKeyKeepsItsLifetime() async throws {
+    let folder = try TemporaryFolder()
+    let store = try Store(StoreConfiguration(path: folder.file("g.sqlite")), migrations: Gateway.migrations)
+    let clock = TestClock(1_000_000)
+    let keys = KeyStore(store: store, ring: KeyRing(services: [], nowMs: { clock.now }))
+    let principal = Principal(kind: .service, id: "ci")
+    let made = try await keys.create(principal: principal, scopes: [], description: "ci", expiresAtMs: 1_060_000)
+    clock.now = 1_050_000
+    let rotated = try #require(try await keys.rotate(made.key.id, overlapMs: 60_000, expiresAtMs: nil))
+    #expect(rotated.key.expiresAtMs == 1_110_000 && rotated.key.description == "ci")
+    // The old one lives no longer than it would have.
+    #expect(rotated.replaced.expiresAtMs == 1_060_000)
+    let chosen = try #require(try await keys.rotate(rotated.key.id, overlapMs: 5, expiresAtMs: 2_000_000))
+    #expect(chosen.key.expiresAtMs == 2_000_000 && chosen.replaced.expiresAtMs == 1_050_005)
+    clock.now = 1_050_005
+    #expect(throws: CredentialFault.expired) { try keys.ring.authenticate(rotated.secret.text).get() }
+    #expect(try keys.ring.authenticate(chosen.secret.text).get().id == chosen.key.id)
+    await store.close()
+  }
+
   @Test func queriesUseIndexes() async throws {
     let harness = try await Harness(backends: [])
     for sql in [

@@ -168,3 +168,59 @@ private final class RelayProbe {
   func received() -> Bool { relay.received() }
   func grant(available: Int) -> Int { relay.grant(available: available) }
 }
+
+@Suite struct BreakerTests {
+  private var breaker = CircuitBreaker(
+    {
+      var policy = BreakerPolicy()
+      policy.failuresMax = 3
+      policy.openMs = 100
+      policy.openMsMax = 250
+      return policy
+    }())
+
+  @Test mutating func itOpensTriesAndCloses() {
+    for _ in 0..<2 { breaker.failed(nowMs: 0) }
+    breaker.succeeded()
+    for _ in 0..<2 { breaker.failed(nowMs: 0) }
+    let before = breaker.admit(nowMs: 0)
+    breaker.failed(nowMs: 0)
+    let opened = breaker.admit(nowMs: 10)
+    #expect(before == nil && opened == 90)
+    // What was under way does not prolong it.
+    breaker.failed(nowMs: 50)
+    let trial = breaker.admit(nowMs: 100), others = breaker.admit(nowMs: 100)
+    #expect(trial == nil && others != nil && breaker.state == .halfOpen(untilMs: 350))
+    breaker.failed(nowMs: 110)
+    #expect(breaker.state == .open(untilMs: 310))
+    _ = breaker.admit(nowMs: 310)
+    breaker.failed(nowMs: 310)
+    #expect(breaker.state == .open(untilMs: 560))
+    _ = breaker.admit(nowMs: 560)
+    breaker.toldNothing(nowMs: 570)
+    let again = breaker.admit(nowMs: 570)
+    #expect(again == nil)
+    breaker.succeeded()
+    #expect(breaker.isClosed)
+    for _ in 0..<3 { breaker.failed(nowMs: 600) }
+    #expect(breaker.state == .open(untilMs: 700))
+  }
+
+  @Test func retriesAreAPartOfTheCalls() {
+    var budget = RetryBudget(ratio: 0.2, burst: 2)
+    let burst = [budget.take(), budget.take(), budget.take()]
+    #expect(burst == [true, true, false])
+    for _ in 0..<4 { budget.called() }
+    let early = budget.take()
+    budget.called()
+    let due = budget.take(), more = budget.take()
+    #expect(!early && due && !more)
+    for _ in 0..<1_000 { budget.called() }
+    let after = [budget.take(), budget.take(), budget.take()]
+    #expect(after == [true, true, false])
+    var none = RetryBudget(ratio: 0, burst: 0)
+    none.called()
+    let never = none.take()
+    #expect(!never)
+  }
+}

@@ -10,7 +10,7 @@ import Testing
 /// What callers see when backends misbehave or go away.
 @Suite struct FaultTests {
   /// A port that nobody listens on.
-  private static func deadAddress() async throws -> ClientConfiguration.Address {
+  static func deadAddress() async throws -> ClientConfiguration.Address {
     let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
       .bind(host: "127.0.0.1", port: 0).get()
     let port = channel.localAddress?.port ?? 1

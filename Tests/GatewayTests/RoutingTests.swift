@@ -24,7 +24,9 @@ import Testing
       let route = route(method.path)
       #expect(route?.target == .backend(0))
       #expect(route?.kind == method.kind && route?.isDescribed == true && route?.path == method.path)
-      #expect(route?.requirement.kind == (method.idempotency == .noSideEffects ? .read : .write))
+      #expect(route?.requirement.scope(serviceName: "notifications") == method.scope)
+      #expect(route?.isBulk == (method.isBulk || method.kind != .unary))
+      #expect(route?.isRepeatable == (method.kind == .unary && method.idempotency != .noSideEffects))
     }
     for method in AccessServiceMethods.all {
       #expect(route(method.path)?.target == .local)

@@ -12,7 +12,10 @@ import Testing
     Requirement(kind: kind, serviceIndex: index)
   }
 
-  @Test(arguments: ["admin", "sync", "sync:read", "sync:write", "a", "my-service2", String(repeating: "a", count: 32)])
+  @Test(arguments: [
+    "admin", "sync", "sync:read", "sync:write", "sync:publish", "sync:operate", "a", "my-service2",
+    String(repeating: "a", count: 32),
+  ])
   func scopesAreRead(text: String) { #expect(Scope(text)?.description == text) }
 
   @Test(arguments: [
@@ -32,6 +35,15 @@ import Testing
     #expect(rights("notifications").allows(requirement(.open)))
     #expect(rights("sync:read", "notifications:write").allows(requirement(.read, 1)))
     #expect(!rights("sync:read", "notifications:write").allows(requirement(.write, 1)))
+    let publish = requirement(.publish), operate = requirement(.operate)
+    #expect(rights("notifications:publish").allows(publish))
+    for other: Requirement.Kind in [.read, .write, .operate, .admin] {
+      #expect(!rights("notifications:publish").allows(requirement(other)))
+    }
+    #expect(rights("notifications:write").allows(publish) && !rights("notifications:write").allows(operate))
+    #expect(rights("notifications:operate").allows(operate) && !rights("notifications:operate").allows(write))
+    #expect(rights("notifications").allows(publish) && rights("notifications").allows(operate))
+    #expect(!rights("notifications:read").allows(publish))
   }
 
   @Test func noScopesGrantAllButAdmin() {
@@ -42,13 +54,13 @@ import Testing
   }
 
   @Test func adminGrantsEverything() {
-    for kind: Requirement.Kind in [.open, .admin, .read, .write] {
+    for kind: Requirement.Kind in [.open, .admin, .read, .write, .publish, .operate] {
       #expect(rights("admin").allows(requirement(kind, 40)))
     }
   }
 
   @Test func scopesOfMissingServicesGrantNothing() {
-    for kind: Requirement.Kind in [.admin, .read, .write] {
+    for kind: Requirement.Kind in [.admin, .read, .write, .publish, .operate] {
       for index in 0..<64 { #expect(!rights("attendance").allows(requirement(kind, index))) }
     }
   }

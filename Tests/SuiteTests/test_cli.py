@@ -1,5 +1,6 @@
 """The commands that call a running suite."""
 
+import base64
 import csv
 import hashlib
 import io
@@ -217,9 +218,33 @@ def test_keys_are_made_listed_and_revoked(suite):
     assert key["id"] in suite.run("keys", "list", "--all", check=0).stdout
 
 
-def test_backup_of_a_running_suite(suite, tmp_path):
+def test_keys_are_rotated(suite):
+    old = json.loads(suite.run("keys", "create", "user/rotated", "--scope", "notifications:read", check=0).stdout)
+    new = suite.run("keys", "rotate", old["apiKey"]["id"], "--overlap", "1h", "--secret-only", check=0).stdout.strip()
+    for secret in [old["secret"], new]:
+        suite.run("call", "ListBuckets", key=secret, check=0)
+    newest = json.loads(suite.run("keys", "rotate", old["apiKey"]["id"], "--overlap", "0s", check=0).stdout)
+    assert newest["apiKey"]["scopes"] == ["notifications:read"] and "expireTime" not in newest["apiKey"]
+    suite.run("call", "ListBuckets", key=old["secret"], check=16)
+    suite.run("call", "ListBuckets", key=newest["secret"], check=0)
+    suite.run("keys", "rotate", "k_nothing", check=5)
+
+
+def test_backup_of_a_running_suite(suite, giulia, tmp_path):
+    content = base64.b64encode(b'{"kept":true}').decode()
+    suite.run("call", "RegisterDevice", '{"device":{"id":"backup","role":"DEVICE_ROLE_WRITER"}}', key=giulia, check=0)
+    put = json.dumps({"deviceId": "backup", "put": {"name": "kept.json", "recordType": "Note", "inlineContent": content}})
+    sha256 = json.loads(suite.run("call", "PutAsset", put, key=giulia, check=0).stdout)["asset"]["sha256"]
     lines = suite.run("backup", "--to", str(tmp_path / "copies"), check=0).stdout.splitlines()
     reports = [json.loads(line) for line in lines]
+    # The database of sync goes with the contents that it names.
+    [contents] = [report for report in reports if "contents" in report]
+    reports.remove(contents)
+    folder = pathlib.Path(contents["path"])
+    files = [path for path in (folder / "contents").glob("*/*")]
+    assert len(files) == contents["contents"] >= 1 and sum(path.stat().st_size for path in files) == contents["sizeBytes"]
+    assert sha256 in {path.name for path in files} and folder.stat().st_mode & 0o077 == 0
+    assert folder.name == pathlib.Path(next(r["path"] for r in reports if "/sync-" in r["path"])).stem.replace("sync-", "sync-contents-")
     names = {pathlib.Path(r["path"]).name.split("-")[0] for r in reports}
     assert names == {"activities", "attendance", "gateway", "notifications", "sync"}
     for report in reports:

@@ -78,15 +78,20 @@ def test_the_whole_round_of_two_devices(start):
         assert refused["error"]["data"]["status"] == "PERMISSION_DENIED" and "SyncUpdateMessage" in refused["error"]["message"]
         first = message(watch, "watch", "NOTIFICATION_READ", sent["id"], "m1")
         assert message(watch, "watch", "NOTIFICATION_READ", sent["id"], "m1") == first | {"repeatedMutation": True}
-        [told] = phone.ask("DevicesService/ListUpdates", {"deviceId": "phone"})["updates"]
+        # The phone is told of it, and once of the files that were written.
+        updates = phone.ask("DevicesService/ListUpdates", {"deviceId": "phone"})["updates"]
+        [told] = [update for update in updates if "sourceDeviceId" in update]
         assert (told["sourceDeviceId"], told["message"]["entityId"]) == ("watch", sent["id"])
+        assert [update["message"]["type"] for update in updates if update != told] == ["SYNC_UPDATE_TYPE_FULL_SYNC"]
         # It reaches the notification, and the change comes back to the watch.
         assert "revision" in follower.next(stream)
         assert "readAt" in files(watch)["notifications.json"][1]["notifications"][0]
         assert "readTime" in app.ask("NotificationsService/GetNotification", {"notificationId": sent["id"]})["notification"]
         message(watch, "watch", "NOTIFICATION_DELETED", sent["id"], "m2")
         eventually(lambda: files(watch)["notifications.json"][1]["notifications"] == [], "the deletion in the file")
-        phone.ask("DevicesService/AcknowledgeUpdates", {"deviceId": "phone", "throughSequence": "2"})
+        last = phone.ask("DevicesService/ListUpdates", {"deviceId": "phone"})["updates"][-1]
+        assert last["message"]["type"] == "SYNC_UPDATE_TYPE_FULL_SYNC"
+        phone.ask("DevicesService/AcknowledgeUpdates", {"deviceId": "phone", "throughSequence": last["sequence"]})
         assert phone.ask("DevicesService/ListUpdates", {"deviceId": "phone"}) == {}
 
 

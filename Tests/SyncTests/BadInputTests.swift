@@ -112,6 +112,92 @@ import Testing
     }
   }
 
+  @Test func takesWhatIsJustWithinTheLimits() async throws {
+    var limits = SyncLimits()
+    limits.contentBytesMax = 2_000
+    let fixture = try Fixture(limits)
+    try await fixture.run { component in
+      let blanks = String(repeating: " ", count: 1_999)
+      let deep = String(repeating: "[", count: 512) + String(repeating: "]", count: 512)
+      try await component.put("a", "1" + blanks)
+      try await component.put("a", deep)
+      let name = String(repeating: "\u{1F514}", count: 255)
+      try await component.put(name, "1")
+      #expect(try await component.text(name) == "1")
+      #expect(await refusal { try await component.put("a", "12" + blanks) } == "INVALID_ARGUMENT CONTENT_TOO_LARGE")
+      #expect(await refusal { try await component.put("a", "[" + deep + "]") } == "INVALID_ARGUMENT JSON_TOO_DEEP")
+      #expect(await refusal { try await component.put(name + "x", "1") } == "INVALID_ARGUMENT TOO_LONG")
+      let content = Array(("1" + blanks).utf8)
+      let id = try await component.createUpload(content).id
+      try await component.send(id, content)
+      try await component.putUpload("b", id)
+      // What would pass the limit by a byte is refused by its declared size, before a byte of it came.
+      #expect(
+        await refusal { try await component.createUpload(content + [0x20]) } == "INVALID_ARGUMENT CONTENT_TOO_LARGE")
+      #expect(try await component.list().assets.map(\.name) == ["a", "b", name])
+      #expect(try fixture.uploadFiles() == [])
+    }
+  }
+
+  @Test(arguments: ["a/b", "a\\b", "..", ".", "a\u{0}", "a\nb", "\u{2028}"])
+  func refusesPathsWhereverANameIs(name: String) async throws {
+    let fixture = try Fixture()
+    try await fixture.run { component in
+      let assets = component.assets
+      let calls: [(String, () async throws -> Void)] = [
+        ("get", { _ = try await assets.getAsset(.with { $0.name = name }, context: anna) }),
+        ("put", { _ = try await component.put(name, "1") }),
+        (
+          "delete",
+          { _ = try await assets.deleteAsset(.with { ($0.deviceId, $0.name) = ("phone", name) }, context: anna) }
+        ),
+        (
+          "commit",
+          {
+            _ = try await component.commit([
+              .with { $0.change = .put(.of("fine", "1")) }, .with { $0.change = .put(.of(name, "1")) },
+            ])
+          }
+        ),
+        ("versions", { _ = try await component.history(name) }),
+        (
+          "restore",
+          {
+            _ = try await assets.restoreAssetVersion(
+              .with { ($0.deviceId, $0.name, $0.version) = ("phone", name, 1) }, context: anna)
+          }
+        ),
+        (
+          "patch",
+          {
+            _ = try await assets.patchAsset(
+              .with { ($0.deviceId, $0.name, $0.ifMatch, $0.patch) = ("phone", name, "v1", .mergePatch("{}")) },
+              context: anna)
+          }
+        ),
+        ("delta", { _ = try await assets.getAssetDelta(.with { $0.name = name }, context: anna) }),
+        ("zone", { _ = try await component.zones.createZone(.with { $0.zone = name }, context: anna) }),
+      ]
+      for (what, call) in calls {
+        #expect(await refusal { try await call() } == "INVALID_ARGUMENT NAME_INVALID", "\(what) \(name)")
+      }
+      #expect(await refusal { try await component.register(name, .writer) } == "INVALID_ARGUMENT ID_INVALID")
+      let list = try await component.list()
+      #expect(list.assets.isEmpty)
+      #expect(try fixture.contentFiles() == [])
+    }
+  }
+
+  @Test func tellsPathsOfDeepDuplicatesCut() async throws {
+    try await Fixture().run { component in
+      let name = String(repeating: "n", count: 60)
+      let open = String(repeating: "{\"\(name)\":", count: 100)
+      let text = open + "{\"a\":1,\"a\":2}" + String(repeating: "}", count: 100)
+      let put = try await component.put("a", text) { $0.strict = true }
+      #expect(put.duplicateNames == ["/" + String((String(repeating: name + "/", count: 5)).prefix(255)) + "\u{2026}"])
+    }
+  }
+
   @Test func tellsWhereAContentIsNoJSON() async throws {
     try await Fixture().run { component in
       let broken = await failure { try await component.put("a", "{\"a\":1,,}") }

@@ -2,6 +2,9 @@ import CampanileAPI
 import CampanileCodec
 import CampanileRPC
 import CampanileService
+import Dispatch
+import FoundationEssentials
+import Synchronization
 import Testing
 
 @testable import Sync
@@ -225,6 +228,39 @@ import Testing
     }
   }
 
+  /// Documents that wait for a place are not in memory.
+  @Test func readsDocumentsWhenTheyHaveAPlace() async throws {
+    var limits = SyncLimits()
+    limits.documentsAtOnceMax = 1
+    let fixture = try Fixture(limits)
+    try await fixture.run { component in
+      try await component.put("a", "{\"a\":1}")
+      try await component.put("a", "{\"a\":2}")
+      let gate = DispatchSemaphore(value: 0)
+      let isHeld = Atomic(false)
+      async let held: Void = component.assets.documents.run {
+        isHeld.store(true, ordering: .relaxed)
+        gate.wait()
+      }
+      while !isHeld.load(ordering: .relaxed) { await Task.yield() }
+      try await withThrowingTaskGroup(of: String.self) { group in
+        for _ in 0..<8 {
+          group.addTask {
+            await refusal {
+              try await component.assets.getAssetDelta(
+                .with { ($0.name, $0.sinceVersion) = ("a", 1) }, context: anna)
+            }
+          }
+        }
+        for _ in 0..<1_000 { await Task.yield() }
+        for path in try fixture.contentFiles() { try FileManager.default.removeItem(atPath: path) }
+        gate.signal()
+        for try await answer in group { #expect(answer == "DATA_LOSS CONTENT_DAMAGED") }
+      }
+      try await held
+    }
+  }
+
   @Test func givesOldVersionsUpForNewOnesThenRefuses() async throws {
     var limits = SyncLimits()
     limits.zoneBytesMax = 1_000
@@ -271,6 +307,42 @@ import Testing
       #expect(await failure { try await component.changes(since: again.resumeToken) }?.reason == "TOKEN_TOO_OLD")
       // Its etags are not those of before.
       #expect(try await component.list().assets.first?.version == 9)
+    }
+  }
+
+  @Test func tellsLargeRevisionsInPagesThatFit() async throws {
+    try await Fixture().run { component in
+      let first = try await component.put("a", "1")
+      let digest = try #require(first.asset?.sha256)
+      for commit in 0..<25 {
+        let changes = (0..<100).map { number in
+          AssetChange.with { change in
+            var put = AssetPut.of("n\(number)", "")
+            put.content = .sha256(digest)
+            put.recordCount = Int64(commit)
+            change.change = .put(put)
+          }
+        }
+        _ = try await component.commit(changes)
+      }
+      var token = ""
+      var told: [Int64] = []
+      var pages = 0
+      while true {
+        let page = try await component.zones.listZoneChanges(
+          .with {
+            $0.resumeToken = token
+            $0.pageSize = 1_000
+          }, context: anna)
+        #expect(page.revisions.reduce(0) { $0 + $1.changes.count } <= RevisionPage.changesMax)
+        #expect(page.revisions.allSatisfy { $0.changes.count == ($0.revision == 1 ? 1 : 100) })
+        told += page.revisions.map(\.revision)
+        token = page.resumeToken
+        pages += 1
+        guard page.more else { break }
+      }
+      #expect(told == Array(1...26))
+      #expect(pages == 2)
     }
   }
 

@@ -89,6 +89,113 @@ import Testing
     }
   }
 
+  /// A clock that goes a millisecond a step: whatever comes, and however much, is in the files within a second.
+  @Test(arguments: [[1], [10], [150, 250, 199, 201], [999]])
+  func isWithinASecondOfEveryChange(pausesMs: [Int64]) async throws {
+    let link = FakeNotifications()
+    let fixture = try Fixture()
+    try await fixture.run(link: link) { component in
+      let exporter = try #require(component.exporter)
+      let (start, lastMs) = (fixture.now, Int64(4_000))
+      var next: Int64 = 0
+      var waiting: [Int64] = []
+      var made = 0
+      while next <= lastMs || !waiting.isEmpty {
+        let elapsed = fixture.now - start
+        if elapsed == next, next <= lastMs {
+          link.state.withLock { $0.buckets = [Self.bucket("b_1", "Number \(made)")] }
+          try await exporter.queue.add(["anna"], token: nil)
+          waiting.append(elapsed)
+          next += pausesMs[made % pausesMs.count]
+          made += 1
+        }
+        if try await exporter.step() > 0 {
+          let text = try await component.text("buckets.json")
+          #expect(text.contains("\"Number \(made - 1)\""))
+          waiting = []
+        }
+        #expect(waiting.allSatisfy { elapsed - $0 <= 1_000 })
+        // When nobody is due the loop sleeps until it is: that is never later than the test's own clock shows.
+        if let dueMs = try exporter.queue.nextDueMs() { #expect(dueMs <= fixture.now + ExportQueue.delayMs) }
+        fixture.wait(1)
+      }
+      #expect(try await component.list().revision <= lastMs / ExportQueue.delayMs + 2)
+      #expect(try await component.list().revision >= 5)
+    }
+  }
+
+  @Test func tellsDevicesOnceOfTheFiles() async throws {
+    let link = FakeNotifications()
+    let fixture = try Fixture()
+    try await fixture.run(link: link) { component in
+      let exporter = try #require(component.exporter)
+      func export(_ name: String) async throws {
+        link.state.withLock { $0.buckets = [Self.bucket("b_1", name)] }
+        try await exporter.queue.add(["anna", "nobody-home"], token: nil)
+        fixture.wait(1_000)
+        _ = try await exporter.step()
+      }
+      try await export("One")
+      let first = try await component.updates("watch")
+      #expect(first.map { $0.message?.type } == [.fullSync])
+      #expect(first.first?.sourceDeviceId == "")
+      #expect(first.first?.message?.timestamp?.millisecondsSince1970 == fixture.now)
+      _ = try await component.publish(.notificationRead, "n_1", mutation: "m1")
+      for number in 0..<5 { try await export("Two \(number)") }
+      // Whoever has missed several is told of the last one, behind what devices have said meanwhile.
+      let phone = try await component.updates("phone")
+      #expect(phone.map { $0.message?.type } == [.notificationRead, .fullSync])
+      let watch = try await component.updates("watch", after: try #require(first.last?.sequence))
+      #expect(watch.map { $0.message?.type } == [.fullSync])
+      #expect(watch.map(\.sequence) == phone.suffix(1).map(\.sequence))
+      // No change, no message.
+      try await exporter.queue.add(["anna"], token: nil)
+      fixture.wait(1_000)
+      _ = try await exporter.step()
+      #expect(try await component.updates("watch", after: try #require(watch.last?.sequence)).isEmpty == true)
+    }
+  }
+
+  @Test func filesDoNotCrowdOutWhatDevicesSay() async throws {
+    let link = FakeNotifications()
+    var limits = SyncLimits()
+    limits.messagesPerUserMax = 4
+    let fixture = try Fixture(limits)
+    try await fixture.run(link: link) { component in
+      let exporter = try #require(component.exporter)
+      _ = try await component.publish(.notificationRead, "n_1", mutation: "m1")
+      for number in 0..<20 {
+        link.state.withLock { $0.buckets = [Self.bucket("b_1", "\(number)")] }
+        try await exporter.queue.add(["anna"], token: nil)
+        fixture.wait(1_000)
+        _ = try await exporter.step()
+      }
+      #expect(try await component.updates("phone").map { $0.message?.type } == [.notificationRead, .fullSync])
+      for number in 2...4 { _ = try await component.publish(.notificationRead, "n", mutation: "m\(number)") }
+      let found = try await component.updates("phone")
+      // Four are kept: the export and the last three.
+      #expect(found.map(\.sequence) == [1, 21, 22, 23, 24])
+      #expect(found.first?.message?.type == .fullSync)
+    }
+  }
+
+  @Test func endsWithoutAWarning() async throws {
+    let link = FakeNotifications()
+    link.state.withLock { $0.staysOpen = true }
+    // Nor does it warn of the other service's.
+    link.fail(WatchHub.closed)
+    let fixture = try Fixture()
+    let told = Mutex<[String]>([])
+    let component = try await fixture.open(link: link) { line in told.withLock { $0.append(line) } }
+    let exporter = try #require(component.exporter)
+    let running = Task { await exporter.run() }
+    while link.calls.isEmpty { await Task.yield() }
+    running.cancel()
+    await running.value
+    #expect(told.withLock { $0 } == [])
+    await component.close()
+  }
+
   @Test func triesAgainAfterAFailureWithoutHoldingOthersUp() async throws {
     let link = FakeNotifications()
     let fixture = try Fixture()

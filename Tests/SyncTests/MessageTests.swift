@@ -15,6 +15,8 @@ final class FakeNotifications: NotificationsLinking {
     var failures: [RPCError] = []
     var buckets: [Bucket] = []
     var notifications: [Notification] = []
+    /// Whether a watch stays open until it is cancelled.
+    var staysOpen = false
   }
 
   let state = Mutex(State())
@@ -32,7 +34,13 @@ final class FakeNotifications: NotificationsLinking {
   func delete(_ id: String, user: String) async throws { try note("delete \(user) \(id)") }
   func changedUsers(
     since token: String, _ body: (WatchChangedUsersResponse) async throws -> Void
-  ) async throws { try note("follow \(token)") }
+  ) async throws {
+    try note("follow \(token)")
+    guard state.withLock({ $0.staysOpen }) else { return }
+    do { try await Task.sleep(for: .seconds(600)) } catch {
+      throw RPCError(.cancelled, "the call was cancelled", reason: "CANCELLED")
+    }
+  }
   func containers(user: String, notificationsMax: Int) async throws -> ([Bucket], [Notification]) {
     try note("read all of \(user)")
     return state.withLock { ($0.buckets, $0.notifications) }

@@ -24,11 +24,12 @@ import Testing
     (UploadRow.expiredSQL, "uploads_expiry "), (OrphanSweep.uploadSQL, "uploads_id "),
     (DeviceRow.roleSQL, "sqlite_autoindex_devices_1"), (DeviceRow.listSQL, "sqlite_autoindex_devices_1"),
     (MessageRow.ofMutationSQL, "messages_mutation "), (MessageRow.afterSQL, "sqlite_autoindex_messages_1"),
+    (MessageRow.surplusSQL, "sqlite_autoindex_messages_1"), (MessageRow.dropOfServiceSQL, "messages_mutation "),
     (MessageRow.dropSQL, "sqlite_autoindex_messages_1"), (MessageRow.oldSQL, "messages_time "),
     (ExportQueue.dueSQL, "export_queue_due "), (ExportQueue.nextSQL, "export_queue_due "),
     (ExportQueue.doneSQL, "sqlite_autoindex_export_queue_1"), (ExpiredRows.shrinkZoneSQL, "zones_number "),
     (ExpiredRows.droppedSQL, "sqlite_autoindex_users_1"), (SyncComponent.usersWarnedSQL, "users_used "),
-    (SyncComponent.zonesWarnedSQL, "zones_used "),
+    (SyncComponent.zonesWarnedSQL, "zones_used "), (ContentsBackup.pageSQL, "sqlite_autoindex_contents_1"),
   ])
   func usesItsIndex(_ sql: String, _ index: String) async throws {
     let fixture = try Fixture()

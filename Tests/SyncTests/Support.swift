@@ -32,15 +32,21 @@ final class Fixture: Sendable {
   var now: Int64 { nowMs.load(ordering: .relaxed) }
   func wait(_ ms: Int64) { nowMs.add(ms, ordering: .relaxed) }
 
-  var contentsFolder: String { directory.appendingPathComponent("contents").path }
+  var contentsFolder: String { path("contents") }
 
-  func open(link: (any NotificationsLinking)? = nil) async throws -> SyncComponent {
-    var store = StoreConfiguration(path: directory.appendingPathComponent("sync.sqlite").path)
+  func path(_ name: String) -> String { directory.appendingPathComponent(name).path }
+
+  /// Another `database` and `contents` are those of a backup.
+  func open(
+    link: (any NotificationsLinking)? = nil, database: String = "sync.sqlite", contents: String = "contents",
+    log: @escaping @Sendable (String) -> Void = { _ in }
+  ) async throws -> SyncComponent {
+    var store = StoreConfiguration(path: path(database))
     store.durability = .normal
-    var configuration = SyncConfiguration(store: store, contentsFolder: contentsFolder)
+    var configuration = SyncConfiguration(store: store, contentsFolder: path(contents))
     configuration.limits = limits
     configuration.packsContents = packs
-    return try await SyncComponent(configuration, link: link, nowMs: { self.now })
+    return try await SyncComponent(configuration, link: link, nowMs: { self.now }, log: log)
   }
 
   /// Opens the component with anna's phone (a writer) and watch (a reader), runs `body` and closes it.

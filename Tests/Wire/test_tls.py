@@ -55,6 +55,8 @@ def pki(tmp_path_factory):
         server = authority.issue("server", "IP:127.0.0.1,DNS:echo.test")
         named_server = authority.issue("named", "DNS:echo.test")
         client = authority.issue("client", "DNS:client.test")
+        ada = authority.issue("ada", "URI:campanile:user/ada,DNS:ada.test")
+        two_names = authority.issue("two", "URI:campanile:user/ada,URI:campanile:user/root")
         strange_client = stranger.issue("client", "DNS:client.test")
 
     return PKI
@@ -146,6 +148,24 @@ def test_mutual_tls_takes_the_right_client_only(start, pki):
     assert refused(lambda: Peer(echo.port))
     with Peer(echo.port, tls=context(pki.authority, pki.client)) as peer:
         assert peer.call(ECHO)["result"] == {}
+
+
+def test_a_certificate_names_its_principal(start, pki):
+    backend = start("campanile-echo", internal_token=TOKEN)
+    gateway = start_gateway(start, backend, *tls_flags(pki, mutual=True))
+    with Peer(gateway.port, tls=context(pki.authority, pki.ada)) as peer:
+        assert peer.call(ECHO, {"payload": "ada"})["result"] == {"payload": "ada"}
+        # It is no administrator, and a wrong credential is one also beside it.
+        assert reason(peer.call("campanile.gateway.v1.AccessService/ListApiKeys", {})) == "SCOPE_MISSING"
+        wrong = {"authorization": "Bearer nonsense"}
+        assert reason(peer.call(ECHO, {"payload": "x"}, metadata=wrong)) == "CREDENTIAL_INVALID"
+    for nameless in [pki.client, pki.two_names]:
+        with Peer(gateway.port, tls=context(pki.authority, nameless)) as peer:
+            assert reason(peer.call(ECHO, {"payload": "x"})) == "CREDENTIAL_MISSING"
+    # The internal token goes before the certificate.
+    with Peer(gateway.port, tls=context(pki.authority, pki.ada)) as peer:
+        assert "result" in peer.hello(TOKEN)
+        assert "result" in peer.call("campanile.gateway.v1.AccessService/ListApiKeys", {})
 
 
 def start_gateway(start, backend, *flags):

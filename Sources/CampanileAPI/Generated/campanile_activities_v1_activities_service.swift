@@ -17,7 +17,7 @@ public enum ActivitiesServiceMethods {
     responseType: "campanile.activities.v1.StartActivityResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/activities", body: "*"),
-    ])
+    ], scope: "activities:write")
   /// UpdateActivity gives an activity a new state. Of states that come faster than they can be pushed the latest wins.
   public static let updateActivity = MethodDescriptor(
     path: "campanile.activities.v1.ActivitiesService/UpdateActivity",
@@ -26,7 +26,7 @@ public enum ActivitiesServiceMethods {
     responseType: "campanile.activities.v1.UpdateActivityResponse",
     httpRules: [
       HTTPRule(verb: "PATCH", template: "/v1/activities/{activity_id}", body: "*"),
-    ])
+    ], scope: "activities:write")
   /// BatchUpdateActivities does the same for many in one commit; each entry succeeds or fails for itself.
   public static let batchUpdateActivities = MethodDescriptor(
     path: "campanile.activities.v1.ActivitiesService/BatchUpdateActivities",
@@ -35,7 +35,7 @@ public enum ActivitiesServiceMethods {
     responseType: "campanile.activities.v1.BatchUpdateActivitiesResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/activities:batchUpdate", body: "*"),
-    ])
+    ], scope: "activities:write", isBulk: true)
   /// EndActivity ends an activity with a final state, now or later. One that has ended is answered as it is.
   public static let endActivity = MethodDescriptor(
     path: "campanile.activities.v1.ActivitiesService/EndActivity",
@@ -44,7 +44,7 @@ public enum ActivitiesServiceMethods {
     responseType: "campanile.activities.v1.EndActivityResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/activities/{activity_id}:end", body: "*"),
-    ])
+    ], scope: "activities:write")
   public static let getActivity = MethodDescriptor(
     path: "campanile.activities.v1.ActivitiesService/GetActivity",
     kind: .unary, idempotency: .noSideEffects,
@@ -52,7 +52,7 @@ public enum ActivitiesServiceMethods {
     responseType: "campanile.activities.v1.GetActivityResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/activities/{activity_id}", body: ""),
-    ])
+    ], scope: "activities:read")
   /// ListActivities pages through the activities, newest first.
   public static let listActivities = MethodDescriptor(
     path: "campanile.activities.v1.ActivitiesService/ListActivities",
@@ -61,7 +61,7 @@ public enum ActivitiesServiceMethods {
     responseType: "campanile.activities.v1.ListActivitiesResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/activities", body: ""),
-    ])
+    ], scope: "activities:read")
   /// WatchActivities sends every change of the user's activities, in the order of the commits. It resumes after
   /// `resume_token` and answers OUT_OF_RANGE with the reason TOKEN_TOO_OLD once that change is compacted.
   public static let watchActivities = MethodDescriptor(
@@ -71,7 +71,7 @@ public enum ActivitiesServiceMethods {
     responseType: "campanile.activities.v1.WatchActivitiesResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/activities:watch", body: ""),
-    ])
+    ], scope: "activities:read")
 
   /// All methods in the order of the proto.
   public static let all: [MethodDescriptor] = [startActivity, updateActivity, batchUpdateActivities, endActivity, getActivity, listActivities, watchActivities]

@@ -508,7 +508,7 @@ public enum BroadcastChannelsServiceMethods {
     responseType: "campanile.activities.v1.CreateBroadcastChannelResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/broadcastChannels", body: "*"),
-    ])
+    ], scope: "activities:operate")
   /// ListBroadcastChannels answers all channels that APNs knows of an app.
   public static let listBroadcastChannels = MethodDescriptor(
     path: "campanile.activities.v1.BroadcastChannelsService/ListBroadcastChannels",
@@ -517,7 +517,7 @@ public enum BroadcastChannelsServiceMethods {
     responseType: "campanile.activities.v1.ListBroadcastChannelsResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/broadcastChannels", body: ""),
-    ])
+    ], scope: "activities:operate")
   public static let deleteBroadcastChannel = MethodDescriptor(
     path: "campanile.activities.v1.BroadcastChannelsService/DeleteBroadcastChannel",
     kind: .unary, idempotency: .idempotent,
@@ -525,7 +525,7 @@ public enum BroadcastChannelsServiceMethods {
     responseType: "campanile.activities.v1.DeleteBroadcastChannelResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/broadcastChannels:delete", body: "*"),
-    ])
+    ], scope: "activities:operate")
   /// SendBroadcast queues a push to a channel. An unsent update of the channel is replaced by a newer one.
   public static let sendBroadcast = MethodDescriptor(
     path: "campanile.activities.v1.BroadcastChannelsService/SendBroadcast",
@@ -534,7 +534,7 @@ public enum BroadcastChannelsServiceMethods {
     responseType: "campanile.activities.v1.SendBroadcastResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/broadcastChannels:send", body: "*"),
-    ])
+    ], scope: "activities:operate", isBulk: true)
 
   /// All methods in the order of the proto.
   public static let all: [MethodDescriptor] = [createBroadcastChannel, listBroadcastChannels, deleteBroadcastChannel, sendBroadcast]

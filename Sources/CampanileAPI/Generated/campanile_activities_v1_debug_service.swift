@@ -651,7 +651,7 @@ public enum ActivityDebugServiceMethods {
     responseType: "campanile.activities.v1.GetActivityStatusResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/debug/users/{user_id}/activityStatus", body: ""),
-    ])
+    ], scope: "admin")
   /// TestStart starts a waiting room for tests, whose id is `000…`; one that lives ends.
   public static let testStart = MethodDescriptor(
     path: "campanile.activities.v1.ActivityDebugService/TestStart",
@@ -660,7 +660,7 @@ public enum ActivityDebugServiceMethods {
     responseType: "campanile.activities.v1.TestStartResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/debug/users/{user_id}/testActivity", body: "*"),
-    ])
+    ], scope: "admin")
   public static let testToConnected = MethodDescriptor(
     path: "campanile.activities.v1.ActivityDebugService/TestToConnected",
     kind: .unary, idempotency: .idempotent,
@@ -668,7 +668,7 @@ public enum ActivityDebugServiceMethods {
     responseType: "campanile.activities.v1.TestToConnectedResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/debug/users/{user_id}/testActivity:toConnected", body: "*"),
-    ])
+    ], scope: "admin")
   public static let testToWaiting = MethodDescriptor(
     path: "campanile.activities.v1.ActivityDebugService/TestToWaiting",
     kind: .unary, idempotency: .idempotent,
@@ -676,7 +676,7 @@ public enum ActivityDebugServiceMethods {
     responseType: "campanile.activities.v1.TestToWaitingResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/debug/users/{user_id}/testActivity:toWaiting", body: "*"),
-    ])
+    ], scope: "admin")
   public static let testEnd = MethodDescriptor(
     path: "campanile.activities.v1.ActivityDebugService/TestEnd",
     kind: .unary, idempotency: .idempotent,
@@ -684,7 +684,7 @@ public enum ActivityDebugServiceMethods {
     responseType: "campanile.activities.v1.TestEndResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/debug/users/{user_id}/testActivity:end", body: "*"),
-    ])
+    ], scope: "admin")
   /// EndAllActivities ends every live activity of a user at once.
   public static let endAllActivities = MethodDescriptor(
     path: "campanile.activities.v1.ActivityDebugService/EndAllActivities",
@@ -693,7 +693,7 @@ public enum ActivityDebugServiceMethods {
     responseType: "campanile.activities.v1.EndAllActivitiesResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/debug/users/{user_id}/activities:endAll", body: "*"),
-    ])
+    ], scope: "admin")
 
   /// All methods in the order of the proto.
   public static let all: [MethodDescriptor] = [getActivityStatus, testStart, testToConnected, testToWaiting, testEnd, endAllActivities]

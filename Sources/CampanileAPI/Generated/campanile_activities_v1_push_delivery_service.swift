@@ -1304,7 +1304,7 @@ public enum PushDeliveryServiceMethods {
     responseType: "campanile.activities.v1.GetPushResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/pushes/{apns_id}", body: ""),
-    ])
+    ], scope: "activities:operate")
   /// ListPushes pages through the pushes that are over, newest first.
   public static let listPushes = MethodDescriptor(
     path: "campanile.activities.v1.PushDeliveryService/ListPushes",
@@ -1313,7 +1313,7 @@ public enum PushDeliveryServiceMethods {
     responseType: "campanile.activities.v1.ListPushesResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/pushes", body: ""),
-    ])
+    ], scope: "activities:operate")
   /// ListDeadLetters pages through the pushes that were given up, oldest first.
   public static let listDeadLetters = MethodDescriptor(
     path: "campanile.activities.v1.PushDeliveryService/ListDeadLetters",
@@ -1322,7 +1322,7 @@ public enum PushDeliveryServiceMethods {
     responseType: "campanile.activities.v1.ListDeadLettersResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/deadLetters", body: ""),
-    ])
+    ], scope: "activities:operate")
   /// ReplayDeadLetters sends dead letters again, under the same ids. A state that a newer one has replaced since is dropped.
   public static let replayDeadLetters = MethodDescriptor(
     path: "campanile.activities.v1.PushDeliveryService/ReplayDeadLetters",
@@ -1331,7 +1331,7 @@ public enum PushDeliveryServiceMethods {
     responseType: "campanile.activities.v1.ReplayDeadLettersResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/deadLetters:replay", body: "*"),
-    ])
+    ], scope: "activities:operate", isBulk: true)
   /// DeleteDeadLetters forgets dead letters.
   public static let deleteDeadLetters = MethodDescriptor(
     path: "campanile.activities.v1.PushDeliveryService/DeleteDeadLetters",
@@ -1340,7 +1340,7 @@ public enum PushDeliveryServiceMethods {
     responseType: "campanile.activities.v1.DeleteDeadLettersResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/deadLetters:delete", body: "*"),
-    ])
+    ], scope: "activities:operate", isBulk: true)
   /// ListPushStatistics answers counts by app and hour, oldest first.
   public static let listPushStatistics = MethodDescriptor(
     path: "campanile.activities.v1.PushDeliveryService/ListPushStatistics",
@@ -1349,7 +1349,7 @@ public enum PushDeliveryServiceMethods {
     responseType: "campanile.activities.v1.ListPushStatisticsResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/pushStatistics", body: ""),
-    ])
+    ], scope: "activities:operate")
 
   /// All methods in the order of the proto.
   public static let all: [MethodDescriptor] = [getPush, listPushes, listDeadLetters, replayDeadLetters, deleteDeadLetters, listPushStatistics]

@@ -745,7 +745,7 @@ public enum PushTokensServiceMethods {
     responseType: "campanile.activities.v1.RegisterPushTokenResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/pushTokens", body: "*"),
-    ])
+    ], scope: "activities:write")
   public static let getPushToken = MethodDescriptor(
     path: "campanile.activities.v1.PushTokensService/GetPushToken",
     kind: .unary, idempotency: .noSideEffects,
@@ -753,7 +753,7 @@ public enum PushTokensServiceMethods {
     responseType: "campanile.activities.v1.GetPushTokenResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/pushTokens/{token_id}", body: ""),
-    ])
+    ], scope: "activities:read")
   /// ListPushTokens pages through the tokens in the order of their ids.
   public static let listPushTokens = MethodDescriptor(
     path: "campanile.activities.v1.PushTokensService/ListPushTokens",
@@ -762,7 +762,7 @@ public enum PushTokensServiceMethods {
     responseType: "campanile.activities.v1.ListPushTokensResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/pushTokens", body: ""),
-    ])
+    ], scope: "activities:read")
   /// DeletePushToken forgets a token, as at the logout. One that is not there is no error.
   public static let deletePushToken = MethodDescriptor(
     path: "campanile.activities.v1.PushTokensService/DeletePushToken",
@@ -771,7 +771,7 @@ public enum PushTokensServiceMethods {
     responseType: "campanile.activities.v1.DeletePushTokenResponse",
     httpRules: [
       HTTPRule(verb: "DELETE", template: "/v1/pushTokens/{token_id}", body: ""),
-    ])
+    ], scope: "activities:write")
 
   /// All methods in the order of the proto.
   public static let all: [MethodDescriptor] = [registerPushToken, getPushToken, listPushTokens, deletePushToken]

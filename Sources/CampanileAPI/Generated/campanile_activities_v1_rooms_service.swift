@@ -507,7 +507,7 @@ public enum RoomsServiceMethods {
     responseType: "campanile.activities.v1.JoinRoomResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/rooms", body: "*"),
-    ])
+    ], scope: "activities:write")
   /// ReportPeer tells that the peer came or went. Without an activity for the room nothing happens and none is answered.
   public static let reportPeer = MethodDescriptor(
     path: "campanile.activities.v1.RoomsService/ReportPeer",
@@ -516,7 +516,7 @@ public enum RoomsServiceMethods {
     responseType: "campanile.activities.v1.ReportPeerResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/rooms/{room_id}:reportPeer", body: "*"),
-    ])
+    ], scope: "activities:write")
   /// LeaveRoom ends the room's activity at once. Without one nothing happens.
   public static let leaveRoom = MethodDescriptor(
     path: "campanile.activities.v1.RoomsService/LeaveRoom",
@@ -525,7 +525,7 @@ public enum RoomsServiceMethods {
     responseType: "campanile.activities.v1.LeaveRoomResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/rooms/{room_id}:leave", body: "*"),
-    ])
+    ], scope: "activities:write")
   /// DisconnectRooms ends the activities of all rooms of an app at once.
   public static let disconnectRooms = MethodDescriptor(
     path: "campanile.activities.v1.RoomsService/DisconnectRooms",
@@ -534,7 +534,7 @@ public enum RoomsServiceMethods {
     responseType: "campanile.activities.v1.DisconnectRoomsResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/rooms:disconnect", body: "*"),
-    ])
+    ], scope: "activities:write")
 
   /// All methods in the order of the proto.
   public static let all: [MethodDescriptor] = [joinRoom, reportPeer, leaveRoom, disconnectRooms]

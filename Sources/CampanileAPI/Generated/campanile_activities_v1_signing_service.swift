@@ -495,7 +495,7 @@ public enum SigningServiceMethods {
     responseType: "campanile.activities.v1.SignProviderTokenResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/signingKeys/{key_id}:signProviderToken", body: "*"),
-    ])
+    ], scope: "admin")
   /// CreateSigningKey adds a key while the service runs. One with the same ids is replaced.
   public static let createSigningKey = MethodDescriptor(
     path: "campanile.activities.v1.SigningService/CreateSigningKey",
@@ -504,7 +504,7 @@ public enum SigningServiceMethods {
     responseType: "campanile.activities.v1.CreateSigningKeyResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/signingKeys", body: "*"),
-    ])
+    ], scope: "admin")
   /// ListSigningKeys tells the keys in use, by team and key id.
   public static let listSigningKeys = MethodDescriptor(
     path: "campanile.activities.v1.SigningService/ListSigningKeys",
@@ -513,7 +513,7 @@ public enum SigningServiceMethods {
     responseType: "campanile.activities.v1.ListSigningKeysResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/signingKeys", body: ""),
-    ])
+    ], scope: "admin")
   /// RevokeSigningKey ends the use of a key at once and for good, also where its file is still there. Pushes that need it wait
   /// for another key.
   public static let revokeSigningKey = MethodDescriptor(
@@ -523,7 +523,7 @@ public enum SigningServiceMethods {
     responseType: "campanile.activities.v1.RevokeSigningKeyResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/signingKeys/{key_id}:revoke", body: "*"),
-    ])
+    ], scope: "admin")
 
   /// All methods in the order of the proto.
   public static let all: [MethodDescriptor] = [signProviderToken, createSigningKey, listSigningKeys, revokeSigningKey]

@@ -586,7 +586,7 @@ public enum TimersServiceMethods {
     responseType: "campanile.activities.v1.StartTimerResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/timers", body: "*"),
-    ])
+    ], scope: "activities:write")
   public static let pauseTimer = MethodDescriptor(
     path: "campanile.activities.v1.TimersService/PauseTimer",
     kind: .unary, idempotency: .unknown,
@@ -594,7 +594,7 @@ public enum TimersServiceMethods {
     responseType: "campanile.activities.v1.PauseTimerResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/timers/{activity_id}:pause", body: "*"),
-    ])
+    ], scope: "activities:write")
   public static let resumeTimer = MethodDescriptor(
     path: "campanile.activities.v1.TimersService/ResumeTimer",
     kind: .unary, idempotency: .unknown,
@@ -602,7 +602,7 @@ public enum TimersServiceMethods {
     responseType: "campanile.activities.v1.ResumeTimerResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/timers/{activity_id}:resume", body: "*"),
-    ])
+    ], scope: "activities:write")
   /// StopTimer ends the activity before its time; it goes from the Lock Screen at once.
   public static let stopTimer = MethodDescriptor(
     path: "campanile.activities.v1.TimersService/StopTimer",
@@ -611,7 +611,7 @@ public enum TimersServiceMethods {
     responseType: "campanile.activities.v1.StopTimerResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/timers/{activity_id}:stop", body: "*"),
-    ])
+    ], scope: "activities:write")
   /// CompleteTimer ends the activity with the session type `completed`; it stays on the Lock Screen for five minutes.
   public static let completeTimer = MethodDescriptor(
     path: "campanile.activities.v1.TimersService/CompleteTimer",
@@ -620,7 +620,7 @@ public enum TimersServiceMethods {
     responseType: "campanile.activities.v1.CompleteTimerResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/timers/{activity_id}:complete", body: "*"),
-    ])
+    ], scope: "activities:write")
 
   /// All methods in the order of the proto.
   public static let all: [MethodDescriptor] = [startTimer, pauseTimer, resumeTimer, stopTimer, completeTimer]

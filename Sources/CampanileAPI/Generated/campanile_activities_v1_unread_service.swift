@@ -628,7 +628,7 @@ public enum UnreadServiceMethods {
     responseType: "campanile.activities.v1.StartUnreadActivityResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/unreadActivities", body: "*"),
-    ])
+    ], scope: "activities:write")
   /// PutUnreadSummary tells what a user has not read; the user's unread activities show it. For services of the suite and
   /// operators. A summary that is not newer than the known one changes nothing.
   public static let putUnreadSummary = MethodDescriptor(
@@ -638,7 +638,7 @@ public enum UnreadServiceMethods {
     responseType: "campanile.activities.v1.PutUnreadSummaryResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/users/{user_id}/unreadSummary", body: "*"),
-    ])
+    ], scope: "activities:operate")
   /// SendAlert pushes one notification to the user's devices. For services of the suite and operators. A repeat with the same
   /// `alert_id` within 7 days pushes nothing and answers with `repeated`.
   public static let sendAlert = MethodDescriptor(
@@ -648,7 +648,7 @@ public enum UnreadServiceMethods {
     responseType: "campanile.activities.v1.SendAlertResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/users/{user_id}/alerts", body: "*"),
-    ])
+    ], scope: "activities:operate")
 
   /// All methods in the order of the proto.
   public static let all: [MethodDescriptor] = [startUnreadActivity, putUnreadSummary, sendAlert]

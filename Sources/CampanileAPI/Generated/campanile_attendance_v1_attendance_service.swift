@@ -16,7 +16,7 @@ public enum AttendanceServiceMethods {
     responseType: "campanile.attendance.v1.RecordAttendanceResponse",
     httpRules: [
       HTTPRule(verb: "PUT", template: "/v1/meetings/{meeting_id}/attendance/{member_id}", body: "*"),
-    ])
+    ], scope: "attendance:write")
   /// BatchRecordAttendance sets the status of up to 1000 members at a meeting, of all or of none. For secretaries.
   public static let batchRecordAttendance = MethodDescriptor(
     path: "campanile.attendance.v1.AttendanceService/BatchRecordAttendance",
@@ -25,7 +25,7 @@ public enum AttendanceServiceMethods {
     responseType: "campanile.attendance.v1.BatchRecordAttendanceResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/meetings/{meeting_id}/attendance:batchRecord", body: "*"),
-    ])
+    ], scope: "attendance:write")
   /// ConfirmAttendance sets the calling member's own status, up to the hours after the start that LodgeSettings allows;
   /// then FAILED_PRECONDITION with the reason CONFIRMATION_LATE.
   public static let confirmAttendance = MethodDescriptor(
@@ -35,7 +35,7 @@ public enum AttendanceServiceMethods {
     responseType: "campanile.attendance.v1.ConfirmAttendanceResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/meetings/{meeting_id}:confirm", body: "*"),
-    ])
+    ], scope: "attendance:write")
   /// GetCheckInCode makes the signed code of now, which changes every 30 s. For secretaries.
   public static let getCheckInCode = MethodDescriptor(
     path: "campanile.attendance.v1.AttendanceService/GetCheckInCode",
@@ -44,7 +44,7 @@ public enum AttendanceServiceMethods {
     responseType: "campanile.attendance.v1.GetCheckInCodeResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/meetings/{meeting_id}/checkInCode", body: ""),
-    ])
+    ], scope: "attendance:read")
   /// CheckIn records the calling member as present. A code works once for each member, while it is fresh and the meeting's
   /// check-in is open: else FAILED_PRECONDITION with the reason CODE_USED, CODE_EXPIRED or CHECK_IN_CLOSED.
   public static let checkIn = MethodDescriptor(
@@ -54,7 +54,7 @@ public enum AttendanceServiceMethods {
     responseType: "campanile.attendance.v1.CheckInResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/checkIn", body: "*"),
-    ])
+    ], scope: "attendance:write")
   /// ListMeetingAttendance pages through the records of a meeting.
   public static let listMeetingAttendance = MethodDescriptor(
     path: "campanile.attendance.v1.AttendanceService/ListMeetingAttendance",
@@ -63,7 +63,7 @@ public enum AttendanceServiceMethods {
     responseType: "campanile.attendance.v1.ListMeetingAttendanceResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/meetings/{meeting_id}/attendance", body: ""),
-    ])
+    ], scope: "attendance:read")
   /// ListMemberAttendance pages through the records of a member. Others' only as LodgeSettings says.
   public static let listMemberAttendance = MethodDescriptor(
     path: "campanile.attendance.v1.AttendanceService/ListMemberAttendance",
@@ -72,7 +72,7 @@ public enum AttendanceServiceMethods {
     responseType: "campanile.attendance.v1.ListMemberAttendanceResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/members/{member_id}/attendance", body: ""),
-    ])
+    ], scope: "attendance:read")
   /// ListChanges tells what is new since a token: every object as it is now, once. Without a token it tells everything.
   /// A member is told of the own attendance alone.
   public static let listChanges = MethodDescriptor(
@@ -82,14 +82,14 @@ public enum AttendanceServiceMethods {
     responseType: "campanile.attendance.v1.ListChangesResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/attendance/changes", body: ""),
-    ])
+    ], scope: "attendance:read")
   /// WatchChanges goes on where ListChanges ends: first what is new since the token, then every change as it is committed.
   public static let watchChanges = MethodDescriptor(
     path: "campanile.attendance.v1.AttendanceService/WatchChanges",
     kind: .serverStreaming, idempotency: .noSideEffects,
     requestType: "campanile.attendance.v1.WatchChangesRequest",
     responseType: "campanile.attendance.v1.WatchChangesResponse",
-    httpRules: [])
+    httpRules: [], scope: "attendance:read")
 
   /// All methods in the order of the proto.
   public static let all: [MethodDescriptor] = [recordAttendance, batchRecordAttendance, confirmAttendance, getCheckInCode, checkIn, listMeetingAttendance, listMemberAttendance, listChanges, watchChanges]

@@ -1459,7 +1459,7 @@ public enum LodgeServiceMethods {
     responseType: "campanile.attendance.v1.GetLodgeSettingsResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/lodgeSettings", body: ""),
-    ])
+    ], scope: "attendance:read")
   /// UpdateLodgeSettings changes the fields named by the mask (AIP-134). Another time zone counts everything anew. For admins.
   public static let updateLodgeSettings = MethodDescriptor(
     path: "campanile.attendance.v1.LodgeService/UpdateLodgeSettings",
@@ -1468,7 +1468,7 @@ public enum LodgeServiceMethods {
     responseType: "campanile.attendance.v1.UpdateLodgeSettingsResponse",
     httpRules: [
       HTTPRule(verb: "PATCH", template: "/v1/lodgeSettings", body: "*"),
-    ])
+    ], scope: "attendance:write")
   /// ImportCsv takes a file in, all of it or nothing. The first message is the header, the others are the file's bytes. What is
   /// wrong is answered row by row; then nothing is changed. For admins.
   public static let importCsv = MethodDescriptor(
@@ -1476,7 +1476,7 @@ public enum LodgeServiceMethods {
     kind: .clientStreaming, idempotency: .idempotent,
     requestType: "campanile.attendance.v1.ImportCsvRequest",
     responseType: "campanile.attendance.v1.ImportCsvResponse",
-    httpRules: [])
+    httpRules: [], scope: "attendance:write")
   /// ExportCsv sends a file in UTF-8 as RFC 4180 has it. Cells that begin with = + - @, a tab or a carriage return get a ' in
   /// front, so that no spreadsheet takes them for a formula; an import takes it away again. For secretaries.
   public static let exportCsv = MethodDescriptor(
@@ -1486,7 +1486,7 @@ public enum LodgeServiceMethods {
     responseType: "campanile.attendance.v1.ExportCsvResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/csv", body: ""),
-    ])
+    ], scope: "attendance:read")
   /// ListAuditEntries pages through the audit log, the newest first. For admins.
   public static let listAuditEntries = MethodDescriptor(
     path: "campanile.attendance.v1.LodgeService/ListAuditEntries",
@@ -1495,14 +1495,14 @@ public enum LodgeServiceMethods {
     responseType: "campanile.attendance.v1.ListAuditEntriesResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/auditEntries", body: ""),
-    ])
+    ], scope: "attendance:read")
   /// VerifyAuditLog recomputes the chain of hashes and tells how far it is sound, at least every 10000 entries. For admins.
   public static let verifyAuditLog = MethodDescriptor(
     path: "campanile.attendance.v1.LodgeService/VerifyAuditLog",
     kind: .serverStreaming, idempotency: .noSideEffects,
     requestType: "campanile.attendance.v1.VerifyAuditLogRequest",
     responseType: "campanile.attendance.v1.VerifyAuditLogResponse",
-    httpRules: [])
+    httpRules: [], scope: "attendance:read")
   /// UndoChange puts back what one entry changed, as a new change. ABORTED with the reason CHANGED_SINCE when the object was
   /// changed again; FAILED_PRECONDITION with the reason NOT_UNDOABLE for what cannot be undone: PINs, erasures, new members
   /// and the lodge's settings. For admins.
@@ -1513,7 +1513,7 @@ public enum LodgeServiceMethods {
     responseType: "campanile.attendance.v1.UndoChangeResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/auditEntries/{sequence}:undo", body: "*"),
-    ])
+    ], scope: "attendance:write")
 
   /// All methods in the order of the proto.
   public static let all: [MethodDescriptor] = [getLodgeSettings, updateLodgeSettings, importCsv, exportCsv, listAuditEntries, verifyAuditLog, undoChange]

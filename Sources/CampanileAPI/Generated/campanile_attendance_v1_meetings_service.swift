@@ -1125,7 +1125,7 @@ public enum MeetingsServiceMethods {
     responseType: "campanile.attendance.v1.CreateMeetingResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/meetings", body: "*"),
-    ])
+    ], scope: "attendance:write")
   public static let getMeeting = MethodDescriptor(
     path: "campanile.attendance.v1.MeetingsService/GetMeeting",
     kind: .unary, idempotency: .noSideEffects,
@@ -1133,7 +1133,7 @@ public enum MeetingsServiceMethods {
     responseType: "campanile.attendance.v1.GetMeetingResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/meetings/{meeting_id}", body: ""),
-    ])
+    ], scope: "attendance:read")
   /// ListMeetings pages through the meetings, the newest first.
   public static let listMeetings = MethodDescriptor(
     path: "campanile.attendance.v1.MeetingsService/ListMeetings",
@@ -1142,7 +1142,7 @@ public enum MeetingsServiceMethods {
     responseType: "campanile.attendance.v1.ListMeetingsResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/meetings", body: ""),
-    ])
+    ], scope: "attendance:read")
   /// ListUpcomingMeetings tells the next meetings that are scheduled, the next one first.
   public static let listUpcomingMeetings = MethodDescriptor(
     path: "campanile.attendance.v1.MeetingsService/ListUpcomingMeetings",
@@ -1151,7 +1151,7 @@ public enum MeetingsServiceMethods {
     responseType: "campanile.attendance.v1.ListUpcomingMeetingsResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/meetings:upcoming", body: ""),
-    ])
+    ], scope: "attendance:read")
   /// UpdateMeeting changes the fields named by the mask (AIP-134). To complete one that has not begun:
   /// FAILED_PRECONDITION with the reason MEETING_NOT_BEGUN.
   public static let updateMeeting = MethodDescriptor(
@@ -1161,7 +1161,7 @@ public enum MeetingsServiceMethods {
     responseType: "campanile.attendance.v1.UpdateMeetingResponse",
     httpRules: [
       HTTPRule(verb: "PATCH", template: "/v1/meetings/{meeting.id}", body: "*"),
-    ])
+    ], scope: "attendance:write")
   /// CancelMeeting sets the status to cancelled. What was recorded stays, and counts nowhere.
   public static let cancelMeeting = MethodDescriptor(
     path: "campanile.attendance.v1.MeetingsService/CancelMeeting",
@@ -1170,7 +1170,7 @@ public enum MeetingsServiceMethods {
     responseType: "campanile.attendance.v1.CancelMeetingResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/meetings/{meeting_id}:cancel", body: "*"),
-    ])
+    ], scope: "attendance:write")
   /// DeleteMeeting deletes a meeting. One with attendance only with `force`, else FAILED_PRECONDITION with the reason
   /// MEETING_HAS_ATTENDANCE.
   public static let deleteMeeting = MethodDescriptor(
@@ -1180,7 +1180,7 @@ public enum MeetingsServiceMethods {
     responseType: "campanile.attendance.v1.DeleteMeetingResponse",
     httpRules: [
       HTTPRule(verb: "DELETE", template: "/v1/meetings/{meeting_id}", body: ""),
-    ])
+    ], scope: "attendance:write")
   /// CreateCalendarFeed makes a secret by which a calendar reads the meetings. At most 10 a member.
   public static let createCalendarFeed = MethodDescriptor(
     path: "campanile.attendance.v1.MeetingsService/CreateCalendarFeed",
@@ -1189,7 +1189,7 @@ public enum MeetingsServiceMethods {
     responseType: "campanile.attendance.v1.CreateCalendarFeedResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/calendarFeeds", body: "*"),
-    ])
+    ], scope: "attendance:write")
   /// ListCalendarFeeds tells the caller's own.
   public static let listCalendarFeeds = MethodDescriptor(
     path: "campanile.attendance.v1.MeetingsService/ListCalendarFeeds",
@@ -1198,7 +1198,7 @@ public enum MeetingsServiceMethods {
     responseType: "campanile.attendance.v1.ListCalendarFeedsResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/calendarFeeds", body: ""),
-    ])
+    ], scope: "attendance:read")
   /// DeleteCalendarFeed ends a secret. For the member who made it and admins.
   public static let deleteCalendarFeed = MethodDescriptor(
     path: "campanile.attendance.v1.MeetingsService/DeleteCalendarFeed",
@@ -1207,7 +1207,7 @@ public enum MeetingsServiceMethods {
     responseType: "campanile.attendance.v1.DeleteCalendarFeedResponse",
     httpRules: [
       HTTPRule(verb: "DELETE", template: "/v1/calendarFeeds/{feed_id}", body: ""),
-    ])
+    ], scope: "attendance:write")
   /// GetCalendar answers the meetings as iCalendar (RFC 5545), those of the last year and all to come. The secret is the
   /// credential: NOT_FOUND for one that is none (any more).
   public static let getCalendar = MethodDescriptor(
@@ -1217,7 +1217,7 @@ public enum MeetingsServiceMethods {
     responseType: "campanile.attendance.v1.GetCalendarResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/calendars/{secret}", body: ""),
-    ])
+    ], scope: "public")
 
   /// All methods in the order of the proto.
   public static let all: [MethodDescriptor] = [createMeeting, getMeeting, listMeetings, listUpcomingMeetings, updateMeeting, cancelMeeting, deleteMeeting, createCalendarFeed, listCalendarFeeds, deleteCalendarFeed, getCalendar]

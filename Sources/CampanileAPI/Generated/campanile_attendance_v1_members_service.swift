@@ -921,7 +921,7 @@ public enum MembersServiceMethods {
     responseType: "campanile.attendance.v1.CreateMemberResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/members", body: "*"),
-    ])
+    ], scope: "attendance:write")
   public static let getMember = MethodDescriptor(
     path: "campanile.attendance.v1.MembersService/GetMember",
     kind: .unary, idempotency: .noSideEffects,
@@ -929,7 +929,7 @@ public enum MembersServiceMethods {
     responseType: "campanile.attendance.v1.GetMemberResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/members/{member_id}", body: ""),
-    ])
+    ], scope: "attendance:read")
   /// ListMembers pages through the members in the order of their names.
   public static let listMembers = MethodDescriptor(
     path: "campanile.attendance.v1.MembersService/ListMembers",
@@ -938,7 +938,7 @@ public enum MembersServiceMethods {
     responseType: "campanile.attendance.v1.ListMembersResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/members", body: ""),
-    ])
+    ], scope: "attendance:read")
   /// UpdateMember changes the fields named by the mask (AIP-134). Members may change their own `email`.
   public static let updateMember = MethodDescriptor(
     path: "campanile.attendance.v1.MembersService/UpdateMember",
@@ -947,7 +947,7 @@ public enum MembersServiceMethods {
     responseType: "campanile.attendance.v1.UpdateMemberResponse",
     httpRules: [
       HTTPRule(verb: "PATCH", template: "/v1/members/{member.id}", body: "*"),
-    ])
+    ], scope: "attendance:write")
   /// DeactivateMember ends a membership: the member can no longer log in and leaves the summaries; the past stays.
   public static let deactivateMember = MethodDescriptor(
     path: "campanile.attendance.v1.MembersService/DeactivateMember",
@@ -956,7 +956,7 @@ public enum MembersServiceMethods {
     responseType: "campanile.attendance.v1.DeactivateMemberResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/members/{member_id}:deactivate", body: "*"),
-    ])
+    ], scope: "attendance:write")
   /// ReactivateMember takes DeactivateMember back.
   public static let reactivateMember = MethodDescriptor(
     path: "campanile.attendance.v1.MembersService/ReactivateMember",
@@ -965,7 +965,7 @@ public enum MembersServiceMethods {
     responseType: "campanile.attendance.v1.ReactivateMemberResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/members/{member_id}:reactivate", body: "*"),
-    ])
+    ], scope: "attendance:write")
   /// SetMemberPin gives a member a PIN, or takes it away, and ends the member's sessions. For admins; members change their own
   /// with ChangePin.
   public static let setMemberPin = MethodDescriptor(
@@ -975,7 +975,7 @@ public enum MembersServiceMethods {
     responseType: "campanile.attendance.v1.SetMemberPinResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/members/{member_id}:setPin", body: "*"),
-    ])
+    ], scope: "attendance:write")
   /// ExportMemberData tells everything that is kept of a member. For the member and admins.
   public static let exportMemberData = MethodDescriptor(
     path: "campanile.attendance.v1.MembersService/ExportMemberData",
@@ -984,7 +984,7 @@ public enum MembersServiceMethods {
     responseType: "campanile.attendance.v1.ExportMemberDataResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/members/{member_id}:export", body: ""),
-    ])
+    ], scope: "attendance:read")
   /// EraseMember forgets who a member was: name, e-mail, user, dates but that of the initiation, PIN, sessions and every old
   /// value in the audit log. The attendance stays without a name, so that totals stay, too. It cannot be undone. For admins.
   public static let eraseMember = MethodDescriptor(
@@ -994,7 +994,7 @@ public enum MembersServiceMethods {
     responseType: "campanile.attendance.v1.EraseMemberResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/members/{member_id}:erase", body: "*"),
-    ])
+    ], scope: "attendance:write")
 
   /// All methods in the order of the proto.
   public static let all: [MethodDescriptor] = [createMember, getMember, listMembers, updateMember, deactivateMember, reactivateMember, setMemberPin, exportMemberData, eraseMember]

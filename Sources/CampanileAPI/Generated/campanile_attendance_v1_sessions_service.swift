@@ -509,7 +509,7 @@ public enum SessionsServiceMethods {
     responseType: "campanile.attendance.v1.LoginResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/sessions", body: "*"),
-    ])
+    ], scope: "public")
   /// GetCurrentMember tells who is logged in and renews the session for 8 hours from now, up to its end.
   public static let getCurrentMember = MethodDescriptor(
     path: "campanile.attendance.v1.SessionsService/GetCurrentMember",
@@ -518,7 +518,7 @@ public enum SessionsServiceMethods {
     responseType: "campanile.attendance.v1.GetCurrentMemberResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/sessions/current", body: ""),
-    ])
+    ], scope: "attendance:read")
   /// Logout ends the session of the call.
   public static let logout = MethodDescriptor(
     path: "campanile.attendance.v1.SessionsService/Logout",
@@ -527,7 +527,7 @@ public enum SessionsServiceMethods {
     responseType: "campanile.attendance.v1.LogoutResponse",
     httpRules: [
       HTTPRule(verb: "DELETE", template: "/v1/sessions/current", body: ""),
-    ])
+    ], scope: "attendance:write")
   /// ListSessions tells a member's sessions. For the member and admins.
   public static let listSessions = MethodDescriptor(
     path: "campanile.attendance.v1.SessionsService/ListSessions",
@@ -536,7 +536,7 @@ public enum SessionsServiceMethods {
     responseType: "campanile.attendance.v1.ListSessionsResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/members/{member_id}/sessions", body: ""),
-    ])
+    ], scope: "attendance:read")
   /// RevokeSessions ends all sessions of a member. For the member and admins.
   public static let revokeSessions = MethodDescriptor(
     path: "campanile.attendance.v1.SessionsService/RevokeSessions",
@@ -545,7 +545,7 @@ public enum SessionsServiceMethods {
     responseType: "campanile.attendance.v1.RevokeSessionsResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/members/{member_id}:revokeSessions", body: "*"),
-    ])
+    ], scope: "attendance:write")
   /// ChangePin replaces the calling member's PIN and ends the other sessions. A wrong old PIN counts as a failed login.
   public static let changePin = MethodDescriptor(
     path: "campanile.attendance.v1.SessionsService/ChangePin",
@@ -554,7 +554,7 @@ public enum SessionsServiceMethods {
     responseType: "campanile.attendance.v1.ChangePinResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/sessions/current:changePin", body: "*"),
-    ])
+    ], scope: "attendance:write")
 
   /// All methods in the order of the proto.
   public static let all: [MethodDescriptor] = [login, getCurrentMember, logout, listSessions, revokeSessions, changePin]

@@ -902,7 +902,7 @@ public enum StatisticsServiceMethods {
     responseType: "campanile.attendance.v1.GetMemberStatisticsResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/members/{member_id}/statistics", body: ""),
-    ])
+    ], scope: "attendance:read")
   /// ListMemberSummaries counts for all active members, in the order of their names.
   public static let listMemberSummaries = MethodDescriptor(
     path: "campanile.attendance.v1.StatisticsService/ListMemberSummaries",
@@ -911,7 +911,7 @@ public enum StatisticsServiceMethods {
     responseType: "campanile.attendance.v1.ListMemberSummariesResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/memberSummaries", body: ""),
-    ])
+    ], scope: "attendance:read")
   /// ListAbsentees tells which active members were not present at any completed meeting since a day, though at least one was
   /// eligible for them. For secretaries.
   public static let listAbsentees = MethodDescriptor(
@@ -921,7 +921,7 @@ public enum StatisticsServiceMethods {
     responseType: "campanile.attendance.v1.ListAbsenteesResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/absentees", body: ""),
-    ])
+    ], scope: "attendance:read")
   /// GetForecast says how many of the meetings to come a member needs to reach a percentage. It supposes that all that are
   /// scheduled take place and that the member is present or absent at each, never excused.
   public static let getForecast = MethodDescriptor(
@@ -931,7 +931,7 @@ public enum StatisticsServiceMethods {
     responseType: "campanile.attendance.v1.GetForecastResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/members/{member_id}/forecast", body: ""),
-    ])
+    ], scope: "attendance:read")
 
   /// All methods in the order of the proto.
   public static let all: [MethodDescriptor] = [getMemberStatistics, listMemberSummaries, listAbsentees, getForecast]

@@ -11,7 +11,8 @@ public struct ApiKey: ProtoMessage {
   public var id: String = ""
   /// Who the caller is: `user/<id>` or `service/<id>`.
   public var principal: String = ""
-  /// What it may do: `admin`, `<service>`, or `<service>:<read|write>`; empty means every service, without `admin`.
+  /// What it may do: `admin`, `<service>`, or `<service>:<read|write|publish|operate>`; empty means every service, without
+  /// `admin`.
   public var scopes: [String] = []
   public var description: String = ""
   public var createTime: ProtoTimestamp?
@@ -497,6 +498,143 @@ public struct RevokeApiKeyResponse: ProtoMessage {
   }
 }
 
+public struct RotateApiKeyRequest: ProtoMessage {
+  public static var protoFullName: String { "campanile.gateway.v1.RotateApiKeyRequest" }
+
+  public var keyId: String = ""
+  /// How long the old key still works, up to 30 days; absent means 24 hours. It never works longer than it would have.
+  public var overlap: ProtoDuration?
+  /// When the new key ends. Absent: it lives as long as the old one was made for, and for ever where that had no end.
+  public var expireTime: ProtoTimestamp?
+
+  public init() {}
+
+  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+    var seen0: UInt64 = 0
+    var more = try reader.beginObject()
+    while more {
+      switch Self.fieldIndex(try reader.key()) {
+      case 0:
+        try reader.accept(0, &seen0)
+        if try reader.null() { break }
+        self.keyId = try reader.string()
+      case 1:
+        try reader.accept(1, &seen0)
+        if try reader.null() { break }
+        self.overlap = try ProtoDuration(from: &reader)
+      case 2:
+        try reader.accept(2, &seen0)
+        if try reader.null() { break }
+        self.expireTime = try ProtoTimestamp(from: &reader)
+      default: try reader.unknownField()
+      }
+      more = try reader.nextMember()
+    }
+  }
+
+  private static func fieldIndex(_ name: JSONName) -> Int {
+    switch name.count {
+    case 5:
+      if name.matches("keyId") { return 0 }
+    case 6:
+      if name.matches("key_id") { return 0 }
+    case 7:
+      if name.matches("overlap") { return 1 }
+    case 10:
+      if name.matches("expireTime") { return 2 }
+    case 11:
+      if name.matches("expire_time") { return 2 }
+    default: break
+    }
+    return -1
+  }
+
+  public func encode(to writer: inout JSONWriter) {
+    let object = writer.beginObject()
+    if !self.keyId.isEmpty {
+      writer.name(",\"keyId\":")
+      writer.string(self.keyId)
+    }
+    if let value = self.overlap {
+      writer.name(",\"overlap\":")
+      value.encode(to: &writer)
+    }
+    if let value = self.expireTime {
+      writer.name(",\"expireTime\":")
+      value.encode(to: &writer)
+    }
+    writer.endObject(object)
+  }
+}
+
+public struct RotateApiKeyResponse: ProtoMessage {
+  public static var protoFullName: String { "campanile.gateway.v1.RotateApiKeyResponse" }
+
+  public var apiKey: ApiKey?
+  /// As in CreateApiKeyResponse.
+  public var secret: String = ""
+  /// The old key, with its new end.
+  public var replacedApiKey: ApiKey?
+
+  public init() {}
+
+  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+    var seen0: UInt64 = 0
+    var more = try reader.beginObject()
+    while more {
+      switch Self.fieldIndex(try reader.key()) {
+      case 0:
+        try reader.accept(0, &seen0)
+        if try reader.null() { break }
+        self.apiKey = try ApiKey(from: &reader)
+      case 1:
+        try reader.accept(1, &seen0)
+        if try reader.null() { break }
+        self.secret = try reader.string()
+      case 2:
+        try reader.accept(2, &seen0)
+        if try reader.null() { break }
+        self.replacedApiKey = try ApiKey(from: &reader)
+      default: try reader.unknownField()
+      }
+      more = try reader.nextMember()
+    }
+  }
+
+  private static func fieldIndex(_ name: JSONName) -> Int {
+    switch name.count {
+    case 6:
+      if name.matches("apiKey") { return 0 }
+      if name.matches("secret") { return 1 }
+    case 7:
+      if name.matches("api_key") { return 0 }
+    case 14:
+      if name.matches("replacedApiKey") { return 2 }
+    case 16:
+      if name.matches("replaced_api_key") { return 2 }
+    default: break
+    }
+    return -1
+  }
+
+  public func encode(to writer: inout JSONWriter) {
+    let object = writer.beginObject()
+    if let value = self.apiKey {
+      writer.name(",\"apiKey\":")
+      value.encode(to: &writer)
+    }
+    if !self.secret.isEmpty {
+      writer.name(",\"secret\":")
+      writer.string(self.secret)
+    }
+    if let value = self.replacedApiKey {
+      writer.name(",\"replacedApiKey\":")
+      value.encode(to: &writer)
+    }
+    writer.endObject(object)
+  }
+}
+
 /// The methods of `campanile.gateway.v1.AccessService`.
 public enum AccessServiceMethods {
   /// The full proto name of the service.
@@ -510,7 +648,7 @@ public enum AccessServiceMethods {
     responseType: "campanile.gateway.v1.CreateApiKeyResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/apiKeys", body: "*"),
-    ])
+    ], scope: "admin")
   /// ListApiKeys pages through the keys, newest first, without their secrets.
   public static let listApiKeys = MethodDescriptor(
     path: "campanile.gateway.v1.AccessService/ListApiKeys",
@@ -519,7 +657,7 @@ public enum AccessServiceMethods {
     responseType: "campanile.gateway.v1.ListApiKeysResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/apiKeys", body: ""),
-    ])
+    ], scope: "admin")
   /// RevokeApiKey ends a key at once; revoking it again changes nothing.
   public static let revokeApiKey = MethodDescriptor(
     path: "campanile.gateway.v1.AccessService/RevokeApiKey",
@@ -528,10 +666,20 @@ public enum AccessServiceMethods {
     responseType: "campanile.gateway.v1.RevokeApiKeyResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/apiKeys/{key_id}:revoke", body: "*"),
-    ])
+    ], scope: "admin")
+  /// RotateApiKey makes a key that may do what another one may, and lets that one end a little later, so that callers can be
+  /// given the new secret without a failed call. A key that has ended: FAILED_PRECONDITION with the reason KEY_ENDED.
+  public static let rotateApiKey = MethodDescriptor(
+    path: "campanile.gateway.v1.AccessService/RotateApiKey",
+    kind: .unary, idempotency: .unknown,
+    requestType: "campanile.gateway.v1.RotateApiKeyRequest",
+    responseType: "campanile.gateway.v1.RotateApiKeyResponse",
+    httpRules: [
+      HTTPRule(verb: "POST", template: "/v1/apiKeys/{key_id}:rotate", body: "*"),
+    ], scope: "admin")
 
   /// All methods in the order of the proto.
-  public static let all: [MethodDescriptor] = [createApiKey, listApiKeys, revokeApiKey]
+  public static let all: [MethodDescriptor] = [createApiKey, listApiKeys, revokeApiKey, rotateApiKey]
 }
 
 /// AccessService manages the API keys that outside callers present to the gateway. Every method needs the scope `admin`.
@@ -542,6 +690,9 @@ public protocol AccessServiceProtocol: RPCService {
   func listApiKeys(_ request: ListApiKeysRequest, context: CallContext) async throws -> ListApiKeysResponse
   /// RevokeApiKey ends a key at once; revoking it again changes nothing.
   func revokeApiKey(_ request: RevokeApiKeyRequest, context: CallContext) async throws -> RevokeApiKeyResponse
+  /// RotateApiKey makes a key that may do what another one may, and lets that one end a little later, so that callers can be
+  /// given the new secret without a failed call. A key that has ended: FAILED_PRECONDITION with the reason KEY_ENDED.
+  func rotateApiKey(_ request: RotateApiKeyRequest, context: CallContext) async throws -> RotateApiKeyResponse
 }
 
 extension AccessServiceProtocol {
@@ -555,6 +706,9 @@ extension AccessServiceProtocol {
     }
     registry.unary(AccessServiceMethods.revokeApiKey) { request, context in
       try await self.revokeApiKey(request, context: context)
+    }
+    registry.unary(AccessServiceMethods.rotateApiKey) { request, context in
+      try await self.rotateApiKey(request, context: context)
     }
   }
 }
@@ -579,5 +733,11 @@ public struct AccessServiceClient: Sendable {
   /// RevokeApiKey ends a key at once; revoking it again changes nothing.
   public func revokeApiKey(_ request: RevokeApiKeyRequest, options: CallOptions = .init()) async throws -> RevokeApiKeyResponse {
     try await caller.unary(AccessServiceMethods.revokeApiKey, request, options: options)
+  }
+
+  /// RotateApiKey makes a key that may do what another one may, and lets that one end a little later, so that callers can be
+  /// given the new secret without a failed call. A key that has ended: FAILED_PRECONDITION with the reason KEY_ENDED.
+  public func rotateApiKey(_ request: RotateApiKeyRequest, options: CallOptions = .init()) async throws -> RotateApiKeyResponse {
+    try await caller.unary(AccessServiceMethods.rotateApiKey, request, options: options)
   }
 }

@@ -1209,7 +1209,7 @@ public enum AutomationServiceMethods {
     responseType: "campanile.notifications.v1.CreateTemplateResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/templates", body: "*"),
-    ])
+    ], scope: "notifications:write")
   /// ListTemplates pages through the templates in the order of their ids.
   public static let listTemplates = MethodDescriptor(
     path: "campanile.notifications.v1.AutomationService/ListTemplates",
@@ -1218,7 +1218,7 @@ public enum AutomationServiceMethods {
     responseType: "campanile.notifications.v1.ListTemplatesResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/templates", body: ""),
-    ])
+    ], scope: "notifications:read")
   public static let getTemplate = MethodDescriptor(
     path: "campanile.notifications.v1.AutomationService/GetTemplate",
     kind: .unary, idempotency: .noSideEffects,
@@ -1226,7 +1226,7 @@ public enum AutomationServiceMethods {
     responseType: "campanile.notifications.v1.GetTemplateResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/templates/{template_id}", body: ""),
-    ])
+    ], scope: "notifications:read")
   /// UpdateTemplate changes the fields named by the mask (AIP-134).
   public static let updateTemplate = MethodDescriptor(
     path: "campanile.notifications.v1.AutomationService/UpdateTemplate",
@@ -1235,7 +1235,7 @@ public enum AutomationServiceMethods {
     responseType: "campanile.notifications.v1.UpdateTemplateResponse",
     httpRules: [
       HTTPRule(verb: "PATCH", template: "/v1/templates/{template.id}", body: "*"),
-    ])
+    ], scope: "notifications:write")
   public static let deleteTemplate = MethodDescriptor(
     path: "campanile.notifications.v1.AutomationService/DeleteTemplate",
     kind: .unary, idempotency: .idempotent,
@@ -1243,7 +1243,7 @@ public enum AutomationServiceMethods {
     responseType: "campanile.notifications.v1.DeleteTemplateResponse",
     httpRules: [
       HTTPRule(verb: "DELETE", template: "/v1/templates/{template_id}", body: ""),
-    ])
+    ], scope: "notifications:write")
   /// CreateHeartbeat begins to expect beats at once.
   public static let createHeartbeat = MethodDescriptor(
     path: "campanile.notifications.v1.AutomationService/CreateHeartbeat",
@@ -1252,7 +1252,7 @@ public enum AutomationServiceMethods {
     responseType: "campanile.notifications.v1.CreateHeartbeatResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/heartbeats", body: "*"),
-    ])
+    ], scope: "notifications:write")
   /// ListHeartbeats pages through the heartbeats in the order of their ids.
   public static let listHeartbeats = MethodDescriptor(
     path: "campanile.notifications.v1.AutomationService/ListHeartbeats",
@@ -1261,7 +1261,7 @@ public enum AutomationServiceMethods {
     responseType: "campanile.notifications.v1.ListHeartbeatsResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/heartbeats", body: ""),
-    ])
+    ], scope: "notifications:read")
   /// Beat says that the expected did come.
   public static let beat = MethodDescriptor(
     path: "campanile.notifications.v1.AutomationService/Beat",
@@ -1270,7 +1270,7 @@ public enum AutomationServiceMethods {
     responseType: "campanile.notifications.v1.BeatResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/heartbeats/{heartbeat_id}:beat", body: "*"),
-    ])
+    ], scope: "notifications:publish")
   public static let deleteHeartbeat = MethodDescriptor(
     path: "campanile.notifications.v1.AutomationService/DeleteHeartbeat",
     kind: .unary, idempotency: .idempotent,
@@ -1278,7 +1278,7 @@ public enum AutomationServiceMethods {
     responseType: "campanile.notifications.v1.DeleteHeartbeatResponse",
     httpRules: [
       HTTPRule(verb: "DELETE", template: "/v1/heartbeats/{heartbeat_id}", body: ""),
-    ])
+    ], scope: "notifications:write")
   public static let createWebhook = MethodDescriptor(
     path: "campanile.notifications.v1.AutomationService/CreateWebhook",
     kind: .unary, idempotency: .unknown,
@@ -1286,7 +1286,7 @@ public enum AutomationServiceMethods {
     responseType: "campanile.notifications.v1.CreateWebhookResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/webhooks", body: "*"),
-    ])
+    ], scope: "notifications:write")
   /// ListWebhooks pages through the webhooks in the order of their ids.
   public static let listWebhooks = MethodDescriptor(
     path: "campanile.notifications.v1.AutomationService/ListWebhooks",
@@ -1295,7 +1295,7 @@ public enum AutomationServiceMethods {
     responseType: "campanile.notifications.v1.ListWebhooksResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/webhooks", body: ""),
-    ])
+    ], scope: "notifications:read")
   /// UpdateWebhook changes the fields named by the mask (AIP-134).
   public static let updateWebhook = MethodDescriptor(
     path: "campanile.notifications.v1.AutomationService/UpdateWebhook",
@@ -1304,7 +1304,7 @@ public enum AutomationServiceMethods {
     responseType: "campanile.notifications.v1.UpdateWebhookResponse",
     httpRules: [
       HTTPRule(verb: "PATCH", template: "/v1/webhooks/{webhook.id}", body: "*"),
-    ])
+    ], scope: "notifications:write")
   public static let deleteWebhook = MethodDescriptor(
     path: "campanile.notifications.v1.AutomationService/DeleteWebhook",
     kind: .unary, idempotency: .idempotent,
@@ -1312,7 +1312,7 @@ public enum AutomationServiceMethods {
     responseType: "campanile.notifications.v1.DeleteWebhookResponse",
     httpRules: [
       HTTPRule(verb: "DELETE", template: "/v1/webhooks/{webhook_id}", body: ""),
-    ])
+    ], scope: "notifications:write")
 
   /// All methods in the order of the proto.
   public static let all: [MethodDescriptor] = [createTemplate, listTemplates, getTemplate, updateTemplate, deleteTemplate, createHeartbeat, listHeartbeats, beat, deleteHeartbeat, createWebhook, listWebhooks, updateWebhook, deleteWebhook]

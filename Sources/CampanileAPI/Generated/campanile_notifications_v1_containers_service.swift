@@ -343,14 +343,14 @@ public enum ContainersServiceMethods {
     kind: .serverStreaming, idempotency: .noSideEffects,
     requestType: "campanile.notifications.v1.WatchChangedUsersRequest",
     responseType: "campanile.notifications.v1.WatchChangedUsersResponse",
-    httpRules: [])
+    httpRules: [], scope: "notifications:operate")
   /// ReadContainers sends a user's buckets, then the newest notifications, newest first, all as they are at one moment.
   public static let readContainers = MethodDescriptor(
     path: "campanile.notifications.v1.ContainersService/ReadContainers",
     kind: .serverStreaming, idempotency: .noSideEffects,
     requestType: "campanile.notifications.v1.ReadContainersRequest",
     responseType: "campanile.notifications.v1.ReadContainersResponse",
-    httpRules: [])
+    httpRules: [], scope: "notifications:operate")
 
   /// All methods in the order of the proto.
   public static let all: [MethodDescriptor] = [watchChangedUsers, readContainers]

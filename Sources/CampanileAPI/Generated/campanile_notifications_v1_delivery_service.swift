@@ -180,7 +180,7 @@ public enum DeliveryServiceMethods {
     responseType: "campanile.notifications.v1.RecordDeliveriesResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/deliveries:record", body: "*"),
-    ])
+    ], scope: "notifications:operate")
 
   /// All methods in the order of the proto.
   public static let all: [MethodDescriptor] = [recordDeliveries]

@@ -16,7 +16,7 @@ public enum NotificationsServiceMethods {
     responseType: "campanile.notifications.v1.CreateBucketResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/buckets", body: "*"),
-    ])
+    ], scope: "notifications:write")
   public static let getBucket = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/GetBucket",
     kind: .unary, idempotency: .noSideEffects,
@@ -24,7 +24,7 @@ public enum NotificationsServiceMethods {
     responseType: "campanile.notifications.v1.GetBucketResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/buckets/{bucket_id}", body: ""),
-    ])
+    ], scope: "notifications:read")
   /// ListBuckets pages through the buckets in the order of their names.
   public static let listBuckets = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/ListBuckets",
@@ -33,7 +33,7 @@ public enum NotificationsServiceMethods {
     responseType: "campanile.notifications.v1.ListBucketsResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/buckets", body: ""),
-    ])
+    ], scope: "notifications:read")
   /// UpdateBucket changes the fields named by the mask (AIP-134).
   public static let updateBucket = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/UpdateBucket",
@@ -42,7 +42,7 @@ public enum NotificationsServiceMethods {
     responseType: "campanile.notifications.v1.UpdateBucketResponse",
     httpRules: [
       HTTPRule(verb: "PATCH", template: "/v1/buckets/{bucket.id}", body: "*"),
-    ])
+    ], scope: "notifications:write")
   /// DeleteBucket deletes a bucket with its notifications, for all whom it is shared with; for 30 days UndeleteBucket brings
   /// it back. Only its owner may; a member leaves by UnshareBucket.
   public static let deleteBucket = MethodDescriptor(
@@ -52,7 +52,7 @@ public enum NotificationsServiceMethods {
     responseType: "campanile.notifications.v1.DeleteBucketResponse",
     httpRules: [
       HTTPRule(verb: "DELETE", template: "/v1/buckets/{bucket_id}", body: ""),
-    ])
+    ], scope: "notifications:write")
   /// UndeleteBucket restores a deleted bucket with the notifications that went with it (AIP-164).
   public static let undeleteBucket = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/UndeleteBucket",
@@ -61,7 +61,7 @@ public enum NotificationsServiceMethods {
     responseType: "campanile.notifications.v1.UndeleteBucketResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/buckets/{bucket_id}:undelete", body: "*"),
-    ])
+    ], scope: "notifications:write")
   /// SnoozeBucket holds what is published into a bucket for some minutes; devices are told at the end, in order.
   public static let snoozeBucket = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/SnoozeBucket",
@@ -70,7 +70,7 @@ public enum NotificationsServiceMethods {
     responseType: "campanile.notifications.v1.SnoozeBucketResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/buckets/{bucket_id}:snooze", body: "*"),
-    ])
+    ], scope: "notifications:write")
   /// CreateNotification publishes into a bucket, for every member of it. With a `request_id` it is safe to repeat (AIP-155).
   public static let createNotification = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/CreateNotification",
@@ -79,7 +79,7 @@ public enum NotificationsServiceMethods {
     responseType: "campanile.notifications.v1.CreateNotificationResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/notifications", body: "*"),
-    ])
+    ], scope: "notifications:publish")
   /// BatchCreateNotifications publishes up to 1000 in one commit, with a result for each in the order of the request.
   public static let batchCreateNotifications = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/BatchCreateNotifications",
@@ -88,7 +88,7 @@ public enum NotificationsServiceMethods {
     responseType: "campanile.notifications.v1.BatchCreateNotificationsResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/notifications:batchCreate", body: "*"),
-    ])
+    ], scope: "notifications:publish")
   public static let getNotification = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/GetNotification",
     kind: .unary, idempotency: .noSideEffects,
@@ -96,7 +96,7 @@ public enum NotificationsServiceMethods {
     responseType: "campanile.notifications.v1.GetNotificationResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/notifications/{notification_id}", body: ""),
-    ])
+    ], scope: "notifications:read")
   /// ListNotifications pages through notifications, newest first.
   public static let listNotifications = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/ListNotifications",
@@ -105,7 +105,7 @@ public enum NotificationsServiceMethods {
     responseType: "campanile.notifications.v1.ListNotificationsResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/notifications", body: ""),
-    ])
+    ], scope: "notifications:read")
   /// UpdateNotification changes the fields named by the mask (AIP-134).
   public static let updateNotification = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/UpdateNotification",
@@ -114,7 +114,7 @@ public enum NotificationsServiceMethods {
     responseType: "campanile.notifications.v1.UpdateNotificationResponse",
     httpRules: [
       HTTPRule(verb: "PATCH", template: "/v1/notifications/{notification.id}", body: "*"),
-    ])
+    ], scope: "notifications:write")
   /// MarkNotificationsRead sets the read time of up to 1000 notifications that are unread; the others stay as they are.
   public static let markNotificationsRead = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/MarkNotificationsRead",
@@ -123,7 +123,7 @@ public enum NotificationsServiceMethods {
     responseType: "campanile.notifications.v1.MarkNotificationsReadResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/notifications:markRead", body: "*"),
-    ])
+    ], scope: "notifications:write")
   /// MarkNotificationsUnread clears the read time of up to 1000 notifications.
   public static let markNotificationsUnread = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/MarkNotificationsUnread",
@@ -132,7 +132,7 @@ public enum NotificationsServiceMethods {
     responseType: "campanile.notifications.v1.MarkNotificationsUnreadResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/notifications:markUnread", body: "*"),
-    ])
+    ], scope: "notifications:write")
   /// DeleteNotifications deletes up to 1000 notifications; ids that are already deleted count as done.
   public static let deleteNotifications = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/DeleteNotifications",
@@ -141,7 +141,7 @@ public enum NotificationsServiceMethods {
     responseType: "campanile.notifications.v1.DeleteNotificationsResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/notifications:batchDelete", body: "*"),
-    ])
+    ], scope: "notifications:write")
   /// UndeleteNotifications restores up to 1000 notifications that were deleted within 30 days; others are left out.
   public static let undeleteNotifications = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/UndeleteNotifications",
@@ -150,7 +150,7 @@ public enum NotificationsServiceMethods {
     responseType: "campanile.notifications.v1.UndeleteNotificationsResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/notifications:undelete", body: "*"),
-    ])
+    ], scope: "notifications:write")
   /// ListDeletedNotifications pages through what can be restored, last deleted first.
   public static let listDeletedNotifications = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/ListDeletedNotifications",
@@ -159,7 +159,7 @@ public enum NotificationsServiceMethods {
     responseType: "campanile.notifications.v1.ListDeletedNotificationsResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/notifications:deleted", body: ""),
-    ])
+    ], scope: "notifications:read")
   /// MarkAllNotificationsRead marks everything read that a bucket, or the user, has when the call begins.
   public static let markAllNotificationsRead = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/MarkAllNotificationsRead",
@@ -168,7 +168,7 @@ public enum NotificationsServiceMethods {
     responseType: "campanile.notifications.v1.MarkAllNotificationsReadResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/notifications:markAllRead", body: "*"),
-    ])
+    ], scope: "notifications:write")
   /// SnoozeNotification keeps a notification in the lists and hands it to the devices again later.
   public static let snoozeNotification = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/SnoozeNotification",
@@ -177,7 +177,7 @@ public enum NotificationsServiceMethods {
     responseType: "campanile.notifications.v1.SnoozeNotificationResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/notifications/{notification_id}:snooze", body: "*"),
-    ])
+    ], scope: "notifications:write")
   /// PostponeNotification marks a notification read and brings it back later, unread.
   public static let postponeNotification = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/PostponeNotification",
@@ -186,7 +186,7 @@ public enum NotificationsServiceMethods {
     responseType: "campanile.notifications.v1.PostponeNotificationResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/notifications/{notification_id}:postpone", body: "*"),
-    ])
+    ], scope: "notifications:write")
   /// ListScheduledNotifications pages through what waits for its `deliver_time`, next first.
   public static let listScheduledNotifications = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/ListScheduledNotifications",
@@ -195,7 +195,7 @@ public enum NotificationsServiceMethods {
     responseType: "campanile.notifications.v1.ListScheduledNotificationsResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/notifications:scheduled", body: ""),
-    ])
+    ], scope: "notifications:read")
   /// CancelScheduledNotification takes back what the caller scheduled.
   public static let cancelScheduledNotification = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/CancelScheduledNotification",
@@ -204,7 +204,7 @@ public enum NotificationsServiceMethods {
     responseType: "campanile.notifications.v1.CancelScheduledNotificationResponse",
     httpRules: [
       HTTPRule(verb: "DELETE", template: "/v1/notifications:scheduled/{notification_id}", body: ""),
-    ])
+    ], scope: "notifications:write")
   /// SearchNotifications finds words in titles, subtitles and bodies, newest first.
   public static let searchNotifications = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/SearchNotifications",
@@ -213,7 +213,7 @@ public enum NotificationsServiceMethods {
     responseType: "campanile.notifications.v1.SearchNotificationsResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/notifications:search", body: ""),
-    ])
+    ], scope: "notifications:read")
   /// GetAttachmentContent answers a medium that was published inline.
   public static let getAttachmentContent = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/GetAttachmentContent",
@@ -222,7 +222,7 @@ public enum NotificationsServiceMethods {
     responseType: "campanile.notifications.v1.GetAttachmentContentResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/notifications/{notification_id}/attachments/{content_id}", body: ""),
-    ])
+    ], scope: "notifications:read")
   /// GetLongLook answers what a watch shows of a notification, also of one that the watch has never seen.
   public static let getLongLook = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/GetLongLook",
@@ -231,7 +231,7 @@ public enum NotificationsServiceMethods {
     responseType: "campanile.notifications.v1.GetLongLookResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/notifications/{notification_id}/longLook", body: ""),
-    ])
+    ], scope: "notifications:read")
   /// InvokeAction does what an action of a notification says, and keeps what came of it.
   public static let invokeAction = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/InvokeAction",
@@ -240,7 +240,7 @@ public enum NotificationsServiceMethods {
     responseType: "campanile.notifications.v1.InvokeActionResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/notifications/{notification_id}:invoke", body: "*"),
-    ])
+    ], scope: "notifications:write")
   /// ListActionRuns pages through what invoked actions came to, newest first; they are kept for 30 days.
   public static let listActionRuns = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/ListActionRuns",
@@ -249,7 +249,7 @@ public enum NotificationsServiceMethods {
     responseType: "campanile.notifications.v1.ListActionRunsResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/actionRuns", body: ""),
-    ])
+    ], scope: "notifications:read")
   /// ExplainDelivery answers why a notification was or was not delivered, oldest first; kept for 30 days.
   public static let explainDelivery = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/ExplainDelivery",
@@ -258,7 +258,7 @@ public enum NotificationsServiceMethods {
     responseType: "campanile.notifications.v1.ExplainDeliveryResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/notifications/{notification_id}/delivery", body: ""),
-    ])
+    ], scope: "notifications:read")
   /// GetUnreadSummary answers what the user's Live Activity shows now.
   public static let getUnreadSummary = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/GetUnreadSummary",
@@ -267,7 +267,7 @@ public enum NotificationsServiceMethods {
     responseType: "campanile.notifications.v1.GetUnreadSummaryResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/notifications:unreadSummary", body: ""),
-    ])
+    ], scope: "notifications:read")
   public static let getUserSettings = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/GetUserSettings",
     kind: .unary, idempotency: .noSideEffects,
@@ -275,7 +275,7 @@ public enum NotificationsServiceMethods {
     responseType: "campanile.notifications.v1.GetUserSettingsResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/settings", body: ""),
-    ])
+    ], scope: "notifications:read")
   /// UpdateUserSettings changes the fields named by the mask (AIP-134).
   public static let updateUserSettings = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/UpdateUserSettings",
@@ -284,7 +284,7 @@ public enum NotificationsServiceMethods {
     responseType: "campanile.notifications.v1.UpdateUserSettingsResponse",
     httpRules: [
       HTTPRule(verb: "PATCH", template: "/v1/settings", body: "*"),
-    ])
+    ], scope: "notifications:write")
   /// GetUnreadCounts answers the unread counts of every bucket that has any, and their sum.
   public static let getUnreadCounts = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/GetUnreadCounts",
@@ -293,7 +293,7 @@ public enum NotificationsServiceMethods {
     responseType: "campanile.notifications.v1.GetUnreadCountsResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/notifications:unreadCounts", body: ""),
-    ])
+    ], scope: "notifications:read")
   /// WatchNotifications sends every change of the user's buckets and notifications, in the order of the commits.
   /// It resumes after `resume_token` and answers OUT_OF_RANGE with the reason TOKEN_TOO_OLD once that change is compacted.
   public static let watchNotifications = MethodDescriptor(
@@ -303,7 +303,7 @@ public enum NotificationsServiceMethods {
     responseType: "campanile.notifications.v1.WatchNotificationsResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/notifications:watch", body: ""),
-    ])
+    ], scope: "notifications:read")
 
   /// All methods in the order of the proto.
   public static let all: [MethodDescriptor] = [createBucket, getBucket, listBuckets, updateBucket, deleteBucket, undeleteBucket, snoozeBucket, createNotification, batchCreateNotifications, getNotification, listNotifications, updateNotification, markNotificationsRead, markNotificationsUnread, deleteNotifications, undeleteNotifications, listDeletedNotifications, markAllNotificationsRead, snoozeNotification, postponeNotification, listScheduledNotifications, cancelScheduledNotification, searchNotifications, getAttachmentContent, getLongLook, invokeAction, listActionRuns, explainDelivery, getUnreadSummary, getUserSettings, updateUserSettings, getUnreadCounts, watchNotifications]

@@ -884,7 +884,7 @@ public enum SharingServiceMethods {
     responseType: "campanile.notifications.v1.ShareBucketResponse",
     httpRules: [
       HTTPRule(verb: "PUT", template: "/v1/buckets/{bucket_id}/shares/{user_id}", body: "*"),
-    ])
+    ], scope: "notifications:write")
   /// UnshareBucket ends a share, with the user's copies. A member may end the own one.
   public static let unshareBucket = MethodDescriptor(
     path: "campanile.notifications.v1.SharingService/UnshareBucket",
@@ -893,7 +893,7 @@ public enum SharingServiceMethods {
     responseType: "campanile.notifications.v1.UnshareBucketResponse",
     httpRules: [
       HTTPRule(verb: "DELETE", template: "/v1/buckets/{bucket_id}/shares/{user_id}", body: ""),
-    ])
+    ], scope: "notifications:write")
   /// ListBucketShares answers all shares of a bucket, at most 100.
   public static let listBucketShares = MethodDescriptor(
     path: "campanile.notifications.v1.SharingService/ListBucketShares",
@@ -902,7 +902,7 @@ public enum SharingServiceMethods {
     responseType: "campanile.notifications.v1.ListBucketSharesResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/buckets/{bucket_id}/shares", body: ""),
-    ])
+    ], scope: "notifications:read")
   /// CreatePublishKey makes a key that can do nothing but publish into one bucket. The secret is answered this once.
   public static let createPublishKey = MethodDescriptor(
     path: "campanile.notifications.v1.SharingService/CreatePublishKey",
@@ -911,7 +911,7 @@ public enum SharingServiceMethods {
     responseType: "campanile.notifications.v1.CreatePublishKeyResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/buckets/{bucket_id}/publishKeys", body: "*"),
-    ])
+    ], scope: "notifications:write")
   /// ListPublishKeys answers all keys of a bucket without their secrets, at most 100.
   public static let listPublishKeys = MethodDescriptor(
     path: "campanile.notifications.v1.SharingService/ListPublishKeys",
@@ -920,7 +920,7 @@ public enum SharingServiceMethods {
     responseType: "campanile.notifications.v1.ListPublishKeysResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/buckets/{bucket_id}/publishKeys", body: ""),
-    ])
+    ], scope: "notifications:read")
   public static let revokePublishKey = MethodDescriptor(
     path: "campanile.notifications.v1.SharingService/RevokePublishKey",
     kind: .unary, idempotency: .idempotent,
@@ -928,7 +928,7 @@ public enum SharingServiceMethods {
     responseType: "campanile.notifications.v1.RevokePublishKeyResponse",
     httpRules: [
       HTTPRule(verb: "DELETE", template: "/v1/buckets/{bucket_id}/publishKeys/{key_id}", body: ""),
-    ])
+    ], scope: "notifications:write")
   /// PublishWithKey publishes into the bucket of a publish key. Any caller may that has the secret; an unknown, revoked or
   /// expired one is UNAUTHENTICATED.
   public static let publishWithKey = MethodDescriptor(
@@ -938,7 +938,7 @@ public enum SharingServiceMethods {
     responseType: "campanile.notifications.v1.PublishWithKeyResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/publish", body: "*"),
-    ])
+    ], scope: "public")
 
   /// All methods in the order of the proto.
   public static let all: [MethodDescriptor] = [shareBucket, unshareBucket, listBucketShares, createPublishKey, listPublishKeys, revokePublishKey, publishWithKey]

@@ -535,7 +535,7 @@ public enum TransferServiceMethods {
     responseType: "campanile.notifications.v1.ExportUserDataResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/export", body: ""),
-    ])
+    ], scope: "notifications:read")
   /// ImportUserData adds what the caller does not have yet. What is there already, by its id, stays as it is, so that a
   /// repeated import changes nothing. An entry that is refused is told with its place and does not stop the others.
   public static let importUserData = MethodDescriptor(
@@ -543,7 +543,7 @@ public enum TransferServiceMethods {
     kind: .clientStreaming, idempotency: .idempotent,
     requestType: "campanile.notifications.v1.ImportUserDataRequest",
     responseType: "campanile.notifications.v1.ImportUserDataResponse",
-    httpRules: [])
+    httpRules: [], scope: "notifications:write")
 
   /// All methods in the order of the proto.
   public static let all: [MethodDescriptor] = [exportUserData, importUserData]

@@ -538,35 +538,35 @@ public enum EchoServiceMethods {
     kind: .unary, idempotency: .noSideEffects,
     requestType: "campanile.rpc.v1.EchoRequest",
     responseType: "campanile.rpc.v1.EchoResponse",
-    httpRules: [])
+    httpRules: [], scope: "echo:read")
   /// Expand sends `count` messages back, `interval_ms` apart.
   public static let expand = MethodDescriptor(
     path: "campanile.rpc.v1.EchoService/Expand",
     kind: .serverStreaming, idempotency: .noSideEffects,
     requestType: "campanile.rpc.v1.ExpandRequest",
     responseType: "campanile.rpc.v1.ExpandResponse",
-    httpRules: [])
+    httpRules: [], scope: "echo:read")
   /// Collect answers how many messages and payload bytes it was sent.
   public static let collect = MethodDescriptor(
     path: "campanile.rpc.v1.EchoService/Collect",
     kind: .clientStreaming, idempotency: .unknown,
     requestType: "campanile.rpc.v1.CollectRequest",
     responseType: "campanile.rpc.v1.CollectResponse",
-    httpRules: [])
+    httpRules: [], scope: "echo:write")
   /// Chat answers each message as it comes.
   public static let chat = MethodDescriptor(
     path: "campanile.rpc.v1.EchoService/Chat",
     kind: .bidirectional, idempotency: .unknown,
     requestType: "campanile.rpc.v1.ChatRequest",
     responseType: "campanile.rpc.v1.ChatResponse",
-    httpRules: [])
+    httpRules: [], scope: "echo:write")
   /// Fail ends with the status asked for. It counts its executions under `key`, so that a test can tell retries.
   public static let fail = MethodDescriptor(
     path: "campanile.rpc.v1.EchoService/Fail",
     kind: .unary, idempotency: .unknown,
     requestType: "campanile.rpc.v1.FailRequest",
     responseType: "campanile.rpc.v1.FailResponse",
-    httpRules: [])
+    httpRules: [], scope: "echo:write")
 
   /// All methods in the order of the proto.
   public static let all: [MethodDescriptor] = [echo, expand, collect, chat, fail]

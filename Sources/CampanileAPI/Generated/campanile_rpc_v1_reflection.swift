@@ -336,14 +336,14 @@ public enum ReflectionServiceMethods {
     kind: .unary, idempotency: .noSideEffects,
     requestType: "campanile.rpc.v1.ListServicesRequest",
     responseType: "campanile.rpc.v1.ListServicesResponse",
-    httpRules: [])
+    httpRules: [], scope: "public")
   /// GetFileDescriptorSet answers a serialized google.protobuf.FileDescriptorSet of all the services' files with their imports.
   public static let getFileDescriptorSet = MethodDescriptor(
     path: "campanile.rpc.v1.ReflectionService/GetFileDescriptorSet",
     kind: .unary, idempotency: .noSideEffects,
     requestType: "campanile.rpc.v1.GetFileDescriptorSetRequest",
     responseType: "campanile.rpc.v1.GetFileDescriptorSetResponse",
-    httpRules: [])
+    httpRules: [], scope: "public")
 
   /// All methods in the order of the proto.
   public static let all: [MethodDescriptor] = [listServices, getFileDescriptorSet]

@@ -18,7 +18,7 @@ public enum AssetsServiceMethods {
     responseType: "campanile.sync.v1.PutAssetResponse",
     httpRules: [
       HTTPRule(verb: "PUT", template: "/v1/zones/{zone}/assets/{put.name}", body: "*"),
-    ])
+    ], scope: "sync:write")
   /// CommitAssets applies several changes of a zone together, as one revision, or none of them.
   public static let commitAssets = MethodDescriptor(
     path: "campanile.sync.v1.AssetsService/CommitAssets",
@@ -27,7 +27,7 @@ public enum AssetsServiceMethods {
     responseType: "campanile.sync.v1.CommitAssetsResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/zones/{zone}/assets:commit", body: "*"),
-    ])
+    ], scope: "sync:write")
   /// GetAsset answers what is known of an asset, with its content when that is asked for and has at most 1 MiB.
   public static let getAsset = MethodDescriptor(
     path: "campanile.sync.v1.AssetsService/GetAsset",
@@ -36,7 +36,7 @@ public enum AssetsServiceMethods {
     responseType: "campanile.sync.v1.GetAssetResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/zones/{zone}/assets/{name}", body: ""),
-    ])
+    ], scope: "sync:read")
   /// DownloadAsset sends a content of any size in chunks, from any offset. To resume, name the version that was begun.
   public static let downloadAsset = MethodDescriptor(
     path: "campanile.sync.v1.AssetsService/DownloadAsset",
@@ -45,7 +45,7 @@ public enum AssetsServiceMethods {
     responseType: "campanile.sync.v1.DownloadAssetResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/zones/{zone}/assets/{name}:download", body: ""),
-    ])
+    ], scope: "sync:read")
   /// ListAssets pages through the assets of a zone by name, all of one revision: a page token of an earlier one answers
   /// ABORTED, reason ZONE_CHANGED.
   public static let listAssets = MethodDescriptor(
@@ -55,7 +55,7 @@ public enum AssetsServiceMethods {
     responseType: "campanile.sync.v1.ListAssetsResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/zones/{zone}/assets", body: ""),
-    ])
+    ], scope: "sync:read")
   public static let deleteAsset = MethodDescriptor(
     path: "campanile.sync.v1.AssetsService/DeleteAsset",
     kind: .unary, idempotency: .unknown,
@@ -63,7 +63,7 @@ public enum AssetsServiceMethods {
     responseType: "campanile.sync.v1.DeleteAssetResponse",
     httpRules: [
       HTTPRule(verb: "DELETE", template: "/v1/zones/{zone}/assets/{name}", body: ""),
-    ])
+    ], scope: "sync:write")
   /// PatchAsset changes a part of an asset of at most 16 MiB. A patch that does not apply changes nothing and answers
   /// FAILED_PRECONDITION, reason PATCH_REFUSED, with the operation and its path.
   public static let patchAsset = MethodDescriptor(
@@ -73,7 +73,7 @@ public enum AssetsServiceMethods {
     responseType: "campanile.sync.v1.PatchAssetResponse",
     httpRules: [
       HTTPRule(verb: "PATCH", template: "/v1/zones/{zone}/assets/{name}", body: "*"),
-    ])
+    ], scope: "sync:write")
   /// GetAssetDelta answers what turns an older version into the current one, where that is smaller than the whole.
   public static let getAssetDelta = MethodDescriptor(
     path: "campanile.sync.v1.AssetsService/GetAssetDelta",
@@ -82,7 +82,7 @@ public enum AssetsServiceMethods {
     responseType: "campanile.sync.v1.GetAssetDeltaResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/zones/{zone}/assets/{name}:delta", body: ""),
-    ])
+    ], scope: "sync:read")
   /// ListAssetVersions pages through what is kept of an asset's history, newest first, deletions among them.
   public static let listAssetVersions = MethodDescriptor(
     path: "campanile.sync.v1.AssetsService/ListAssetVersions",
@@ -91,7 +91,7 @@ public enum AssetsServiceMethods {
     responseType: "campanile.sync.v1.ListAssetVersionsResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/zones/{zone}/assets/{name}/versions", body: ""),
-    ])
+    ], scope: "sync:read")
   /// RestoreAssetVersion makes an old version the current one again, as a new version; also of a deleted asset.
   public static let restoreAssetVersion = MethodDescriptor(
     path: "campanile.sync.v1.AssetsService/RestoreAssetVersion",
@@ -100,7 +100,7 @@ public enum AssetsServiceMethods {
     responseType: "campanile.sync.v1.RestoreAssetVersionResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/zones/{zone}/assets/{name}/versions/{version}:restore", body: "*"),
-    ])
+    ], scope: "sync:write")
   /// ResolveAssetConflict says that a conflict was dealt with: the version is from then on like any other of the history.
   public static let resolveAssetConflict = MethodDescriptor(
     path: "campanile.sync.v1.AssetsService/ResolveAssetConflict",
@@ -109,7 +109,7 @@ public enum AssetsServiceMethods {
     responseType: "campanile.sync.v1.ResolveAssetConflictResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/zones/{zone}/assets/{name}/versions/{version}:resolve", body: "*"),
-    ])
+    ], scope: "sync:write")
 
   /// All methods in the order of the proto.
   public static let all: [MethodDescriptor] = [putAsset, commitAssets, getAsset, downloadAsset, listAssets, deleteAsset, patchAsset, getAssetDelta, listAssetVersions, restoreAssetVersion, resolveAssetConflict]

@@ -297,7 +297,7 @@ public struct SyncUpdate: ProtoMessage {
 
   /// Ascending for each user.
   public var sequence: Int64 = 0
-  /// Empty when the service speaks: a `FULL_SYNC` in place of what is no longer kept.
+  /// Empty when the service speaks: a `FULL_SYNC` after an export, or in place of what is no longer kept.
   public var sourceDeviceId: String = ""
   public var message: SyncUpdateMessage?
   public var publishTime: ProtoTimestamp?
@@ -1030,7 +1030,7 @@ public enum DevicesServiceMethods {
     responseType: "campanile.sync.v1.RegisterDeviceResponse",
     httpRules: [
       HTTPRule(verb: "PUT", template: "/v1/syncDevices/{device.id}", body: "device"),
-    ])
+    ], scope: "sync:write")
   public static let listSyncDevices = MethodDescriptor(
     path: "campanile.sync.v1.DevicesService/ListSyncDevices",
     kind: .unary, idempotency: .noSideEffects,
@@ -1038,7 +1038,7 @@ public enum DevicesServiceMethods {
     responseType: "campanile.sync.v1.ListSyncDevicesResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/syncDevices", body: ""),
-    ])
+    ], scope: "sync:read")
   /// UnregisterDevice forgets a device and what waits for it. What it wrote stays.
   public static let unregisterDevice = MethodDescriptor(
     path: "campanile.sync.v1.DevicesService/UnregisterDevice",
@@ -1047,7 +1047,7 @@ public enum DevicesServiceMethods {
     responseType: "campanile.sync.v1.UnregisterDeviceResponse",
     httpRules: [
       HTTPRule(verb: "DELETE", template: "/v1/syncDevices/{device_id}", body: ""),
-    ])
+    ], scope: "sync:write")
   /// PublishUpdate tells the user's other devices, each exactly once: a repeat with the same mutation id is not told again.
   /// `notificationRead` and `notificationDeleted` are also applied to the user's notifications, whose change comes back as a
   /// commit of both files.
@@ -1058,7 +1058,7 @@ public enum DevicesServiceMethods {
     responseType: "campanile.sync.v1.PublishUpdateResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/syncDevices/{device_id}/updates", body: "*"),
-    ])
+    ], scope: "sync:publish")
   /// ListUpdates answers what waits for a device, oldest first.
   public static let listUpdates = MethodDescriptor(
     path: "campanile.sync.v1.DevicesService/ListUpdates",
@@ -1067,7 +1067,7 @@ public enum DevicesServiceMethods {
     responseType: "campanile.sync.v1.ListUpdatesResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/syncDevices/{device_id}/updates", body: ""),
-    ])
+    ], scope: "sync:read")
   /// WatchUpdates sends what waits for a device, then every message as it is published. Each is sent once by a watch, and
   /// again by the next one unless it was acknowledged or `after_sequence` says otherwise.
   public static let watchUpdates = MethodDescriptor(
@@ -1077,7 +1077,7 @@ public enum DevicesServiceMethods {
     responseType: "campanile.sync.v1.WatchUpdatesResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/syncDevices/{device_id}/updates:watch", body: ""),
-    ])
+    ], scope: "sync:read")
   /// AcknowledgeUpdates says that a device has handled everything through a sequence: it is never sent again.
   public static let acknowledgeUpdates = MethodDescriptor(
     path: "campanile.sync.v1.DevicesService/AcknowledgeUpdates",
@@ -1086,7 +1086,7 @@ public enum DevicesServiceMethods {
     responseType: "campanile.sync.v1.AcknowledgeUpdatesResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/syncDevices/{device_id}/updates:acknowledge", body: "*"),
-    ])
+    ], scope: "sync:write")
 
   /// All methods in the order of the proto.
   public static let all: [MethodDescriptor] = [registerDevice, listSyncDevices, unregisterDevice, publishUpdate, listUpdates, watchUpdates, acknowledgeUpdates]

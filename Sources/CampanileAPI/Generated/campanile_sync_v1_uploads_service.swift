@@ -647,7 +647,7 @@ public enum UploadsServiceMethods {
     responseType: "campanile.sync.v1.CreateUploadResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/uploads", body: "*"),
-    ])
+    ], scope: "sync:write")
   /// UploadContent sends chunks from an offset on. When the stream ends or breaks, what came whole stays: GetUpload says how
   /// much, and another UploadContent goes on there. The last byte completes it, with the hash that was declared; else
   /// INVALID_ARGUMENT, reason HASH_MISMATCH, and the upload is gone. One stream at a time: a second answers ABORTED, reason
@@ -657,7 +657,7 @@ public enum UploadsServiceMethods {
     kind: .clientStreaming, idempotency: .idempotent,
     requestType: "campanile.sync.v1.UploadContentRequest",
     responseType: "campanile.sync.v1.UploadContentResponse",
-    httpRules: [])
+    httpRules: [], scope: "sync:write")
   public static let getUpload = MethodDescriptor(
     path: "campanile.sync.v1.UploadsService/GetUpload",
     kind: .unary, idempotency: .noSideEffects,
@@ -665,7 +665,7 @@ public enum UploadsServiceMethods {
     responseType: "campanile.sync.v1.GetUploadResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/uploads/{upload_id}", body: ""),
-    ])
+    ], scope: "sync:read")
   /// CancelUpload drops an upload. One that is gone already is no error.
   public static let cancelUpload = MethodDescriptor(
     path: "campanile.sync.v1.UploadsService/CancelUpload",
@@ -674,7 +674,7 @@ public enum UploadsServiceMethods {
     responseType: "campanile.sync.v1.CancelUploadResponse",
     httpRules: [
       HTTPRule(verb: "DELETE", template: "/v1/uploads/{upload_id}", body: ""),
-    ])
+    ], scope: "sync:write")
 
   /// All methods in the order of the proto.
   public static let all: [MethodDescriptor] = [createUpload, uploadContent, getUpload, cancelUpload]

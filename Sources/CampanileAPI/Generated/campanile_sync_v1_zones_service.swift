@@ -824,7 +824,7 @@ public enum ZonesServiceMethods {
     responseType: "campanile.sync.v1.CreateZoneResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/zones", body: "*"),
-    ])
+    ], scope: "sync:write")
   public static let getZone = MethodDescriptor(
     path: "campanile.sync.v1.ZonesService/GetZone",
     kind: .unary, idempotency: .noSideEffects,
@@ -832,7 +832,7 @@ public enum ZonesServiceMethods {
     responseType: "campanile.sync.v1.GetZoneResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/zones/{zone}", body: ""),
-    ])
+    ], scope: "sync:read")
   /// ListZones pages through the zones by name, and tells what the user has stored in all.
   public static let listZones = MethodDescriptor(
     path: "campanile.sync.v1.ZonesService/ListZones",
@@ -841,7 +841,7 @@ public enum ZonesServiceMethods {
     responseType: "campanile.sync.v1.ListZonesResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/zones", body: ""),
-    ])
+    ], scope: "sync:read")
   /// DeleteZone deletes a zone with its assets and their history. One with assets is refused with FAILED_PRECONDITION, reason
   /// ZONE_NOT_EMPTY, unless `force` is set. Whoever follows it is told to begin anew (TOKEN_TOO_OLD).
   public static let deleteZone = MethodDescriptor(
@@ -851,7 +851,7 @@ public enum ZonesServiceMethods {
     responseType: "campanile.sync.v1.DeleteZoneResponse",
     httpRules: [
       HTTPRule(verb: "DELETE", template: "/v1/zones/{zone}", body: ""),
-    ])
+    ], scope: "sync:write")
   /// ListZoneChanges pages through the revisions after a token, oldest first. A token older than what is kept (100
   /// revisions or 30 days by default) answers OUT_OF_RANGE, reason TOKEN_TOO_OLD: list the assets and go on from there.
   public static let listZoneChanges = MethodDescriptor(
@@ -861,7 +861,7 @@ public enum ZonesServiceMethods {
     responseType: "campanile.sync.v1.ListZoneChangesResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/zones/{zone}/changes", body: ""),
-    ])
+    ], scope: "sync:read")
   /// WatchZoneChanges sends every revision in the order of the commits, first those after `resume_token`. It ends with the
   /// same error as ListZoneChanges.
   public static let watchZoneChanges = MethodDescriptor(
@@ -871,7 +871,7 @@ public enum ZonesServiceMethods {
     responseType: "campanile.sync.v1.WatchZoneChangesResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/zones/{zone}/changes:watch", body: ""),
-    ])
+    ], scope: "sync:read")
 
   /// All methods in the order of the proto.
   public static let all: [MethodDescriptor] = [createZone, getZone, listZones, deleteZone, listZoneChanges, watchZoneChanges]

@@ -1,6 +1,7 @@
 public import ArgumentParser
 internal import CampanileStore
 internal import Foundation
+internal import Sync
 
 /// `campanile backup`
 public struct BackupCommand: AsyncParsableCommand {
@@ -9,7 +10,10 @@ public struct BackupCommand: AsyncParsableCommand {
     abstract: "Copies every database of a data folder, also while the suite is running.",
     discussion: """
       Each copy is one consistent state, checked before it gets its name, and readable by its owner only. One line a copy
-      tells its path, size and SHA-256.
+      tells its path, size and SHA-256. Beside the copy of sync.sqlite goes a folder with every content that it names, each
+      checked by its hash: sync-20260101T100000Z.sqlite is whole with sync-contents-20260101T100000Z.
+
+      To restore, stop the suite and put the copies back under the names without the time.
 
         campanile backup --data-dir .campanile --to /srv/backups
       """)
@@ -38,7 +42,27 @@ public struct BackupCommand: AsyncParsableCommand {
     for name in databases {
       let base = name.dropLast(".sqlite".count)
       let report = try await Self.copy(folder + "/" + name, to: "\(target)/\(base)-\(stamp).sqlite")
-      try print(report)
+      try print(Line(path: report.path, sizeBytes: Int64(report.sizeBytes), sha256: report.sha256))
+      let contents = "\(folder)/\(base)-contents"
+      if FileManager.default.fileExists(atPath: contents) {
+        try await copyContents(contents, named: report.path, to: "\(target)/\(base)-contents-\(stamp)")
+      }
+    }
+  }
+
+  /// Copies the contents that a copied database names. Fails in the end when some of them are lost.
+  private func copyContents(_ folder: String, named database: String, to target: String) async throws {
+    let report: ContentsBackup.Report
+    do {
+      report = try await Task.detached { try ContentsBackup.run(database: database, from: folder, to: target) }.value
+    } catch {
+      throw UsageError("cannot back up \(folder): \(error)")
+    }
+    try print(Line(path: report.folder, sizeBytes: report.sizeBytes, contents: report.contentCount))
+    guard report.damagedCount == 0 else {
+      throw UsageError(
+        "\(report.damagedCount) contents of \(folder) are missing or damaged and not in the copy: "
+          + report.damaged.joined(separator: " "))
     }
   }
 
@@ -50,18 +74,22 @@ public struct BackupCommand: AsyncParsableCommand {
     }
   }
 
-  private func print(_ report: BackupReport) throws {
+  private struct Line: Encodable {
+    var path: String
+    var sizeBytes: Int64
+    /// Of a file.
+    var sha256: String?
+    /// How many a folder has.
+    var contents: Int?
+  }
+
+  private func print(_ line: Line) throws {
     guard output.form == .json else {
-      return try Console.writeLine("\(report.sha256)  \(report.path)  \(report.sizeBytes) bytes")
-    }
-    struct Line: Encodable {
-      var path: String
-      var sizeBytes: Int64
-      var sha256: String
+      let what = line.sha256 ?? "\(line.contents ?? 0) contents"
+      return try Console.writeLine("\(what)  \(line.path)  \(line.sizeBytes) bytes")
     }
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    let line = Line(path: report.path, sizeBytes: Int64(report.sizeBytes), sha256: report.sha256)
     try Console.writeLine(try encoder.encode(line))
   }
 

@@ -4,11 +4,11 @@ internal import CampanileCodec
 internal import CampanileRPC
 internal import Foundation
 
-/// `campanile keys create|list|revoke`
+/// `campanile keys create|list|revoke|rotate`
 public struct KeysCommand: AsyncParsableCommand {
   public static let configuration = CommandConfiguration(
     commandName: "keys", abstract: "Manages the API keys of the gateway.",
-    subcommands: [Create.self, List.self, Revoke.self])
+    subcommands: [Create.self, List.self, Revoke.self, Rotate.self])
 
   public init() {}
 
@@ -21,7 +21,7 @@ public struct KeysCommand: AsyncParsableCommand {
     @Argument(help: "Who the caller is: user/<id> or service/<id>.")
     var principal: String
 
-    @Option(help: "What the key may do: admin, <service>, or <service>:<read|write>; may be repeated.")
+    @Option(help: "What the key may do: admin, <service>, or <service>:<read|write|publish|operate>; may be repeated.")
     var scope: [String] = []
 
     @Option(help: "What the key is for.")
@@ -41,10 +41,7 @@ public struct KeysCommand: AsyncParsableCommand {
       request.principal = principal
       request.scopes = scope
       request.description = description
-      if let expires {
-        let end = Date().timeIntervalSince1970 + Double(expires.milliseconds) / 1000
-        request.expireTime = ProtoTimestamp(seconds: Int64(end), nanos: 0)
-      }
+      request.expireTime = expires.map(KeysCommand.time)
       let reply = try await KeysCommand.call(AccessServiceMethods.createApiKey, request, connection)
       guard secretOnly else { return try Console.writeLine(output.formatter.format(reply)) }
       try Console.writeLine(try KeysCommand.decode(CreateApiKeyResponse.self, reply).secret)
@@ -88,6 +85,46 @@ public struct KeysCommand: AsyncParsableCommand {
       let reply = try await KeysCommand.call(AccessServiceMethods.revokeApiKey, request, connection)
       try Console.writeLine(output.formatter.format(reply))
     }
+  }
+
+  struct Rotate: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Makes a key in the place of another, which still works for a while, and prints its secret.",
+      discussion: "  campanile keys rotate k_7Zq0xVbN2aLm --overlap 1h --secret-only")
+
+    @Argument(help: "The public part of the key to replace, k_….")
+    var keyID: String
+
+    @Option(
+      help: ArgumentHelp("How long the old key still works, 0s to 24h; 24h unless told.", valueName: "duration"))
+    var overlap: Timeout?
+
+    @Option(
+      help: ArgumentHelp(
+        "How long the new key is valid; as long as the old one was made for, unless told.", valueName: "duration"))
+    var expires: Timeout?
+
+    @Flag(help: "Print the secret alone.")
+    var secretOnly = false
+
+    @OptionGroup var connection: ConnectionOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+      var request = RotateApiKeyRequest()
+      request.keyId = keyID
+      request.overlap = overlap.map { ProtoDuration(milliseconds: $0.milliseconds) }
+      request.expireTime = expires.map(KeysCommand.time)
+      let reply = try await KeysCommand.call(AccessServiceMethods.rotateApiKey, request, connection)
+      guard secretOnly else { return try Console.writeLine(output.formatter.format(reply)) }
+      try Console.writeLine(try KeysCommand.decode(RotateApiKeyResponse.self, reply).secret)
+    }
+  }
+
+  /// The time that lies so far ahead.
+  private static func time(after timeout: Timeout) -> ProtoTimestamp {
+    let end = Date().timeIntervalSince1970 + Double(timeout.milliseconds) / 1000
+    return ProtoTimestamp(seconds: Int64(end), nanos: 0)
   }
 
   /// The answer's JSON as it came.

@@ -66,7 +66,9 @@ struct LoadRunCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("Length of the measured part: 500ms, 10s, 5m.", valueName: "duration"))
   var duration: Timeout?
 
-  @Option(help: ArgumentHelp("Sent before what is measured (default: 1s, none with --count).", valueName: "duration"))
+  @Option(
+    help: ArgumentHelp(
+      "Sent before what is measured (default: 1s; none with --count and for streams).", valueName: "duration"))
   var warmUp: Timeout?
 
   @Option(help: ArgumentHelp("Measured calls at most.", valueName: "n"))
@@ -92,8 +94,8 @@ struct LoadRunCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("Conditions with commas between: p99<5ms,errors<0.1%,rate>1000.", valueName: "list"))
   var threshold: String?
 
-  @Option(help: ArgumentHelp("Where random numbers begin.", valueName: "n"))
-  var seed: UInt64 = 1
+  @Option(help: ArgumentHelp("Repeats the random numbers of the run that reported it.", valueName: "n"))
+  var seed: UInt32?
 
   @Option(name: [.short, .long], help: "Form of the report: text, json, csv or html.")
   var output: ReportForm = .text
@@ -109,8 +111,8 @@ struct LoadRunCommand: AsyncParsableCommand {
   func run() async throws {
     do {
       let thresholds = try threshold.map { try Threshold.list($0) } ?? []
-      let plan = try plan()
-      let run = try LoadRun(plan, requests: try requests(), target: try await target())
+      let target = try await target()
+      let run = try LoadRun(try plan(isStream: target.isStreaming), requests: try requests(), target: target)
       let report = try await LoadSession(run: run, isMeasuredAloud: Terminal.isTerminal(STDERR_FILENO)).report()
       try ReportWriter(form: output).write([("run", report)])
       try ThresholdReport.check(thresholds, report)
@@ -119,17 +121,18 @@ struct LoadRunCommand: AsyncParsableCommand {
     }
   }
 
-  private func plan() throws -> LoadPlan {
+  private func plan(isStream: Bool) throws -> LoadPlan {
     var plan = LoadPlan()
     plan.concurrency = concurrency ?? (rate == nil ? 64 : 1_000)
     plan.threads = threads
     plan.connections = http == nil ? connections ?? max(1, threads) : plan.concurrency
     if let connections, http != nil { plan.connections = connections }
     plan.durationMs = duration?.milliseconds ?? (count == nil ? 10_000 : 86_400_000)
-    plan.warmupMs = warmUp?.milliseconds ?? (count == nil ? 1_000 : 0)
+    plan.warmupMs = warmUp?.milliseconds ?? (count == nil && !isStream ? 1_000 : 0)
     plan.count = count
     plan.timeoutMs = connection.timeout?.milliseconds ?? 30_000
-    plan.seed = seed
+    // Never that of another run by default: what is made from it, such as request ids, must not be there already.
+    plan.seed = UInt64(seed ?? UInt32.random(in: .min ... .max))
     plan.stream = StreamPlan(messages: messages, messagesPerSecond: messageRate)
     if let rate {
       plan.pace = .open(try ArrivalRate(rate), arrivals == .uniform ? .uniform : .poisson)

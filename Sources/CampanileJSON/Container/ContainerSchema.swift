@@ -83,6 +83,10 @@ enum ContainerSchema {
       return nil
     }
 
+    /// Whether a field of `object` has this name.
+    @inline(__always)
+    func isName(_ name: ShortName, of field: Int, in object: Int) -> Bool { fields[starts[object] + field].key == name }
+
     @inline(__always)
     func shape(_ field: Int, of object: Int) -> Shape { fields[starts[object] + field].shape }
 

@@ -17,7 +17,7 @@ extension ContainerSink {
     writer.write(recordCount)
     writer.write(syncTimestamp)
     writer.write(id)
-    writer.write(Array(ids))
+    writer.write(ids.hashes)
     writer.write(failure != nil)
   }
 
@@ -42,7 +42,7 @@ extension ContainerSink {
     recordCount = try reader.int(in: 0...recordsMax)
     syncTimestamp = try reader.string(atMost: Self.dateBytesMax)
     id = try reader.uint64()
-    ids = Set(try reader.uint64s(atMost: recordsMax))
+    ids = IDSet(try reader.uint64s(atMost: recordsMax))
     if try reader.bool() { throw JSONStateError() }
   }
 }

@@ -33,7 +33,7 @@ struct ContainerSink: TokenSink {
   /// Whether there is one: asked for every token, and an optional error is copied to be compared.
   private var hasFailed = false
   /// The hashes of the records' ids. Two of 250,000 ids have the same once in 10^9 texts, and not by intent.
-  var ids: Set<UInt64> = []
+  var ids = IDSet()
   /// The id of the record being read.
   var id: UInt64 = 0
   var hash = NameHash()
@@ -46,6 +46,8 @@ struct ContainerSink: TokenSink {
   var kind = ContainerSchema.Kind.any
   var sizeBytes = 0
   var startOffset: Int64 = 0
+  /// By object and field which field came behind it last, both counted from 1: mostly it does again.
+  private var followers = [UInt8](repeating: 0, count: ContainerSchema.objectCount << 4)
 
   init(container: Container, recordsMax: Int) {
     self.container = container
@@ -92,7 +94,7 @@ struct ContainerSink: TokenSink {
     recordCount += 1
     if recordCount > recordsMax {
       fail(.recordsExceeded, levelPath, "more than \(recordsMax) records", offset)
-    } else if !ids.insert(id).inserted {
+    } else if !ids.insert(id) {
       fail(.duplicateId, levelPath + "/id", "another record has the same id", offset)
     }
   }
@@ -118,17 +120,59 @@ struct ContainerSink: TokenSink {
       unescaper.reset()
       return
     }
-    kind = begin().kind
+    beginValue(begin().kind, at: offset)
+  }
+
+  private mutating func beginValue(_ wanted: ContainerSchema.Kind, at offset: Int64) {
+    kind = wanted
     sizeBytes = 0
     startOffset = offset
-    switch kind {
+    switch wanted {
     case .any, .string: break
     case .id:
       hash.reset()
       unescaper.reset()
     case .date: date.reset()
-    default: fail(kind, "a string", offset)
+    default: fail(wanted, "a string", offset)
     }
+  }
+
+  /// Almost every string comes in one piece, without escapes.
+  @inline(__always)
+  mutating func string(isName: Bool, _ bytes: UnsafeRawBufferPointer, isPlain: Bool, at offset: Int64) {
+    if isFree { return }
+    if isName {
+      if !isPlain { return escapedName(bytes, at: offset) }
+      inner.field = field(named: ShortName(bytes))
+      return
+    }
+    let wanted = begin().kind
+    switch wanted {
+    case .any, .string: return
+    case .date where outer.count > 1 && PlainDate.isOne(bytes): return
+    default:
+      beginValue(wanted, at: offset)
+      if !bytes.isEmpty { stringBytes(isName: false, bytes) }
+      endString(isName: false)
+    }
+  }
+
+  @inline(never)
+  private mutating func escapedName(_ bytes: UnsafeRawBufferPointer, at offset: Int64) {
+    beginString(isName: true, at: offset)
+    stringBytes(isName: true, bytes)
+    endString(isName: true)
+  }
+
+  /// The field of the innermost object with a name; -1 if there is none.
+  @inline(__always)
+  private mutating func field(named name: ShortName) -> Int {
+    let place = inner.object &<< 4 | (inner.field &+ 1)
+    let guess = Int(followers[place]) &- 1
+    if guess >= 0, table.isName(name, of: guess, in: inner.object) { return guess }
+    guard let found = table.index(of: name, in: inner.object) else { return -1 }
+    followers[place] = UInt8(truncatingIfNeeded: found &+ 1)
+    return found
   }
 
   mutating func stringBytes(isName: Bool, _ bytes: UnsafeRawBufferPointer) {
@@ -150,7 +194,7 @@ struct ContainerSink: TokenSink {
     if isFree { return }
     if isName {
       unescaper.finish { name.append($0) }
-      inner.field = table.index(of: name, in: inner.object) ?? -1
+      inner.field = field(named: name)
     } else if kind == .id {
       if sizeBytes == 0 {
         return fail(.invalidFormat, currentPath, "an id is not empty", startOffset)

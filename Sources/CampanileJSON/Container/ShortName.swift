@@ -16,6 +16,36 @@ struct ShortName: Sendable, Hashable {
     self.count = count
   }
 
+  /// A name in one piece.
+  @inline(__always)
+  init(_ bytes: UnsafeRawBufferPointer) {
+    count = bytes.count
+    if count >= 8 {
+      low = Self.word(bytes, 0)
+      if count >= 16 {
+        high = Self.word(bytes, 8)
+      } else if count > 8 {
+        // The last eight bytes, without those that `low` has.
+        high = Self.word(bytes, count &- 8) &>> UInt64((16 &- count) &* 8)
+      }
+    } else if count >= 4 {
+      // Where the halves overlap they are the same.
+      low = Self.half(bytes, 0) | Self.half(bytes, count &- 4) &<< UInt64((count &- 4) &* 8)
+    } else {
+      for index in 0..<count { low |= UInt64(bytes[index]) &<< UInt64(index &* 8) }
+    }
+  }
+
+  @inline(__always)
+  private static func word(_ bytes: UnsafeRawBufferPointer, _ offset: Int) -> UInt64 {
+    UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+  }
+
+  @inline(__always)
+  private static func half(_ bytes: UnsafeRawBufferPointer, _ offset: Int) -> UInt64 {
+    UInt64(UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self)))
+  }
+
   /// Mostly the whole name.
   @inline(__always)
   mutating func append(_ bytes: UnsafeRawBufferPointer) {

@@ -33,7 +33,8 @@ extension JSONScanner {
       let tokens = (masks.structural & ~strings) | (masks.quote & strings) | scalars
       let closing = masks.quote & ~strings
       if Sink.wantsContent, state.lexeme == .string { continueString(block, length, closing) }
-      let read = try walk(block, length, tokens, closing, count &- position, tables)
+      let read = try walk(
+        block, length, tokens, closing, isPlain: Sink.wantsContent && masks.backslash == 0, count &- position, tables)
       if read < 0 { return position &+ ~read }
       let isOpen = length == 64 ? strings &>> 63 != 0 : strings &>> UInt64(length &- 1) & 1 != 0
       state.lexeme = isOpen ? .string : .none
@@ -49,7 +50,7 @@ extension JSONScanner {
   /// are read where a scalar needs a closer look.
   @inline(__always)
   private mutating func walk(
-    _ block: UnsafeRawPointer, _ length: Int, _ tokens: UInt64, _ closing: UInt64, _ available: Int,
+    _ block: UnsafeRawPointer, _ length: Int, _ tokens: UInt64, _ closing: UInt64, isPlain: Bool, _ available: Int,
     _ tables: Grammar.Tables
   ) throws(JSONSyntaxError) -> Int {
     var rest = tokens
@@ -64,7 +65,8 @@ extension JSONScanner {
       let action = entry & Grammar.Action.mask
       if action < Grammar.Action.scalar {
         if Sink.wantsContent, action != Grammar.Action.none {
-          string(block, index, length, closing, isName: action == Grammar.Action.name, offset)
+          string(
+            block, index, length, closing, isName: action == Grammar.Action.name, isPlain: isPlain, offset)
         }
         if expecting == Grammar.Expecting.topValue { state.firstByte = byte }
         expecting = entry & 0x0F

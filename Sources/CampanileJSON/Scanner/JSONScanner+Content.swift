@@ -8,21 +8,24 @@ extension JSONScanner {
     if closing != 0 { sink.endString(isName: state.inName) }
   }
 
-  /// The string whose quote is at `index`, as far as it is in the block.
+  /// The string whose quote is at `index`, as far as it is in the block. `isPlain` says that the block has no escapes.
   @inline(__always)
   mutating func string(
-    _ block: UnsafeRawPointer, _ index: Int, _ length: Int, _ closing: UInt64, isName: Bool, _ offset: Int64
+    _ block: UnsafeRawPointer, _ index: Int, _ length: Int, _ closing: UInt64, isName: Bool, isPlain: Bool,
+    _ offset: Int64
   ) {
     state.inName = isName
-    sink.beginString(isName: isName, at: offset &+ Int64(index))
     // The bits up to `index` are shifted out in two steps, as a shift by 64 would do nothing.
     let behind = (closing &>> UInt64(index)) &>> 1
     let start = index &+ 1
-    let end = behind == 0 ? length : start &+ behind.trailingZeroBitCount
-    if end > start {
-      sink.stringBytes(isName: isName, UnsafeRawBufferPointer(start: block + start, count: end &- start))
+    if behind != 0 {
+      let bytes = UnsafeRawBufferPointer(start: block + start, count: behind.trailingZeroBitCount)
+      return sink.string(isName: isName, bytes, isPlain: isPlain, at: offset &+ Int64(index))
     }
-    if behind != 0 { sink.endString(isName: isName) }
+    sink.beginString(isName: isName, at: offset &+ Int64(index))
+    if length > start {
+      sink.stringBytes(isName: isName, UnsafeRawBufferPointer(start: block + start, count: length &- start))
+    }
   }
 
   /// A whole number or literal.

@@ -15,10 +15,21 @@ protocol TokenSink: Sendable {
   /// The next bytes of the string as they are in the text, escapes included.
   mutating func stringBytes(isName: Bool, _ bytes: UnsafeRawBufferPointer)
   mutating func endString(isName: Bool)
+  /// A whole string, in place of the three calls above. `isPlain` says that it has no escapes.
+  mutating func string(isName: Bool, _ bytes: UnsafeRawBufferPointer, isPlain: Bool, at offset: Int64)
   /// A number or literal starts, with this byte; it comes again in `scalarBytes`.
   mutating func beginScalar(_ first: UInt8, at offset: Int64)
   mutating func scalarBytes(_ bytes: UnsafeRawBufferPointer)
   mutating func endScalar()
+}
+
+extension TokenSink {
+  @inline(__always)
+  mutating func string(isName: Bool, _ bytes: UnsafeRawBufferPointer, isPlain: Bool, at offset: Int64) {
+    beginString(isName: isName, at: offset)
+    if !bytes.isEmpty { stringBytes(isName: isName, bytes) }
+    endString(isName: isName)
+  }
 }
 
 /// The sink of who wants to know only whether a text is valid.

@@ -180,13 +180,16 @@ final class LoadLoop {
     driver.start(lane, timeoutMs: plan.timeoutMs)
   }
 
+  /// A call has sent a message of its stream. Messages count by their own time: a stream may last longer than the measured part.
+  func messageSent() { if nowNs >= measureNs, nowNs < endNs { record.messagesSent += 1 } }
+
+  func messageReceived() { if nowNs >= measureNs, nowNs < endNs { record.messagesReceived += 1 } }
+
   func ended(_ lane: LoadLane, _ end: CallEnd) {
     guard lane.isBusy else { return }
     if lane.isMeasured {
       record.ended(
         status: end.status, dueNs: lane.dueNs, sentNs: lane.sentNs, nowNs: nowNs, isOpenLoop: isOpenLoop)
-      record.messagesSent += lane.messagesSent
-      record.messagesReceived += lane.messagesReceived
       if let message = end.message { record.note(message, status: end.status) }
     }
     lane.isBusy = false

@@ -26,7 +26,8 @@ public struct LoadTarget: Sendable {
     self.metadata = metadata
   }
 
-  var isStreaming: Bool { clientStreaming || serverStreaming }
+  /// Whether its calls have more than one message of a side.
+  public var isStreaming: Bool { clientStreaming || serverStreaming }
 
   var kind: CallKind {
     switch (clientStreaming, serverStreaming) {

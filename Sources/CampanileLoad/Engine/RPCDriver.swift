@@ -40,7 +40,7 @@ final class RPCDriver: CallDriver {
       sendMessages(lane)
     } else {
       lane.call = lane.request.withUnsafeBytes { client.startCall(head, params: $0, on: loop, handler: lane) }
-      lane.messagesSent = target.serverStreaming ? 1 : 0
+      if target.serverStreaming { lane.loop.messageSent() }
     }
   }
 
@@ -64,6 +64,7 @@ final class RPCDriver: CallDriver {
         return
       }
       lane.messagesSent += 1
+      lane.loop.messageSent()
       if let rate = stream.messagesPerSecond, lane.messagesSent < total {
         return sendLater(lane, in: .nanoseconds(Int64(1e9 / rate)))
       }
@@ -80,6 +81,7 @@ final class RPCDriver: CallDriver {
 
   func received(_ lane: LoadLane) {
     lane.messagesReceived += 1
+    lane.loop.messageReceived()
     if !target.clientStreaming, let limit = stream.messages, lane.messagesReceived >= limit {
       cancel(lane)
       lane.finished(.ok)

@@ -25,7 +25,8 @@ public struct LoadPlan: Sendable, Hashable {
   /// The deadline of each call, 1 ms to an hour. An arrival that could not be sent for so long is dropped.
   public var timeoutMs: Int64 = 30_000
   public var stream = StreamPlan()
-  /// Where random numbers begin: the same seed gives the same arrivals and the same requests.
+  /// Where random numbers begin: the same seed gives the same arrivals and the same requests. 0 to 2^32 - 1, which every reader of
+  /// JSON keeps.
   public var seed: UInt64 = 1
 
   public init() {}
@@ -49,6 +50,7 @@ public struct LoadPlan: Sendable, Hashable {
     try require((1...86_400_000).contains(durationMs), "--duration", "1 ms to 24 hours")
     if let count { try require((1...1_000_000_000).contains(count), "--count", "1 to 1000000000") }
     try require((1...3_600_000).contains(timeoutMs), "--timeout", "1 ms to an hour")
+    try require(seed <= UInt64(UInt32.max), "--seed", "0 to \(UInt32.max)")
     if let messages = stream.messages {
       try require((1...10_000_000).contains(messages), "--messages", "1 to 10000000")
     }

@@ -53,6 +53,8 @@ public struct LoadReport: Sendable, Hashable, Codable {
   public var concurrency: Int
   public var connections: Int
   public var threads: Int
+  /// With it `--seed` repeats the arrivals and requests.
+  public var seed: UInt64
   /// Length of the measured part.
   public var durationMs: Double
   public var calls: Int

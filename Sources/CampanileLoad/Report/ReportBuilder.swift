@@ -42,7 +42,7 @@ struct ReportBuilder {
     return LoadReport(
       target: target.description, method: target.method,
       startTime: startTime.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)), pace: pace,
-      concurrency: plan.concurrency, connections: plan.connections, threads: plan.threads,
+      concurrency: plan.concurrency, connections: plan.connections, threads: plan.threads, seed: plan.seed,
       durationMs: measuredS * 1000, calls: total.calls, errors: total.errors,
       callsPerSecond: measuredS > 0 ? Double(total.calls) / measuredS : 0, statuses: statuses,
       latency: Self.latency(total.corrected),

@@ -6,7 +6,7 @@ public enum TextReport {
     var lines = [
       "\(report.method) at \(report.target)",
       "\(report.pace), \(report.connections) connections, \(report.threads) threads, "
-        + "\(Numbers.short(report.durationMs / 1000)) s\(report.wasInterrupted ? ", ended early" : "")",
+        + "\(Numbers.short(report.durationMs / 1000)) s, seed \(report.seed)\(report.wasInterrupted ? ", ended early" : "")",
       "",
       "calls      \(Numbers.grouped(report.calls)), \(Numbers.grouped(Int(report.callsPerSecond.rounded())))/s",
       "errors     \(Numbers.grouped(report.errors)) (\(Numbers.percent(report.errors, of: report.calls)))",

@@ -9,7 +9,13 @@ open class CallTransport {
   let context: LoopContext
   let timeoutMsMax: Int64
   /// The peer's address and port.
-  public final var remoteAddress = ""
+  public final var remoteAddress = "" { didSet { remoteHost = Self.host(of: remoteAddress) } }
+  /// The peer's IP address alone; empty where it has none.
+  public private(set) final var remoteHost = ""
+  /// What the `HelloAuthenticator` made of the token that the connection was opened with.
+  final var credential: AnyObject?
+  /// What the dispatcher keeps of the connection from one call to the next.
+  final var attachment: AnyObject?
   /// Whether the peer takes more. Who changes it to true calls `canSend` of the handlers that wait.
   public final var isWritable = true
   /// Bytes of streamed messages that no handler has taken yet.
@@ -25,6 +31,25 @@ open class CallTransport {
   public init(loops: CallLoops, loop: any EventLoop, limits: WireLimits) {
     context = loops.contexts.value(on: loop)
     timeoutMsMax = limits.timeoutMsMax
+  }
+
+  /// Of `[IPv4]name/127.0.0.1:5000` the address. One that IPv6 carries for IPv4 (RFC 4291 section 2.5.5.2) is that of IPv4.
+  public static func host(of address: String) -> String {
+    guard address.hasPrefix("[IPv"), let colon = address.lastIndex(of: ":") else { return "" }
+    let start = address[..<colon].lastIndex(of: "/").map { address.index(after: $0) } ?? address.startIndex
+    var host = address[start..<colon]
+    if host.hasPrefix("::ffff:"), host.contains(".") { host = host.dropFirst(7) }
+    // It becomes text inside of quotes.
+    return host.utf8.allSatisfy(isAddressByte) ? String(host) : ""
+  }
+
+  private static func isAddressByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: ":"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "."), UInt8(ascii: "%"), UInt8(ascii: "-"):
+      true
+    default: false
+    }
   }
 
   /// Answers with a result: the bytes of an object, or none for an empty one.

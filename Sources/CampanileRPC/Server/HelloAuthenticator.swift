@@ -2,6 +2,13 @@
 public protocol HelloAuthenticator: Sendable {
   /// Called on an event loop; must not block.
   func authenticate(token: String) -> HelloDecision
+  /// Judges the certificate of a client that mutual TLS let in, by the URIs among its alternative names (RFC 5280 section
+  /// 4.2.1.6). `nil` where it names nobody: then calls of the connection have no principal, as without a certificate.
+  func authenticate(certificateURIs: [String]) -> HelloDecision?
+}
+
+extension HelloAuthenticator {
+  public func authenticate(certificateURIs: [String]) -> HelloDecision? { nil }
 }
 
 /// What a token in `rpc.hello` gives its connection.
@@ -10,6 +17,8 @@ public enum HelloDecision: Sendable {
   case trusted
   /// A credential of one caller, for every call of the connection that brings none of its own.
   case principal(Principal)
+  /// The same, with what the dispatcher wants to know of it: `ServerCall.connectionCredential`.
+  case credential(Principal, any AnyObject & Sendable)
   /// The error answered before the connection closes.
   case refused(RPCError)
 }

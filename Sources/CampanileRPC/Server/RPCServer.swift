@@ -73,7 +73,11 @@ public final class RPCServer: Sendable {
           let connection = ServerConnection(
             core: core, context: contexts.value(on: channel.eventLoop),
             registry: registries.value(on: channel.eventLoop))
-          if let tls { try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls)) }
+          if let tls {
+            let handler = NIOSSLServerHandler(context: tls)
+            try channel.pipeline.syncOperations.addHandler(handler)
+            if core.configuration.tls?.clientCertificateAuthoritiesFile != nil { connection.clientTLS = handler }
+          }
           try channel.pipeline.syncOperations.addHandler(connection)
         }
       }

@@ -15,7 +15,10 @@ public final class ServerCall: DeadlineEntry, @unchecked Sendable {
   public let isTrusted: Bool
   /// Who calls: as the call's metadata says on a trusted link, else as the connection's own credential.
   public let principal: Principal?
-  let startedAt: NIODeadline
+  /// When the call arrived.
+  public let startedAt: NIODeadline
+  /// What the caller has left of its share, for transports that tell it.
+  public var quota: (any CallQuota)?
 
   /// Who is told of messages and of the end. Set by the dispatcher, and let go with the answer.
   public var handler: (any ServerCallHandler)?
@@ -44,6 +47,15 @@ public final class ServerCall: DeadlineEntry, @unchecked Sendable {
 
   public var eventLoop: any EventLoop { transport.context.loop }
   public var remoteAddress: String { transport.remoteAddress }
+  /// The peer's IP address alone; empty where it has none.
+  public var remoteHost: String { transport.remoteHost }
+  /// What the `HelloAuthenticator` made of the token that the connection was opened with.
+  public var connectionCredential: AnyObject? { transport.credential }
+  /// What the dispatcher keeps of the connection from one call to the next.
+  public var connectionAttachment: AnyObject? {
+    get { transport.attachment }
+    set { transport.attachment = newValue }
+  }
 
   /// Whether a message may be sent now: the caller granted it and the connection takes it.
   public var canSend: Bool { !isAnswered && outboundCredit > 0 && transport.isWritable }

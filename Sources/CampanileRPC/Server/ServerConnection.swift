@@ -1,6 +1,7 @@
 import CampanileCodec
 import Logging
 import NIOCore
+import NIOSSL
 import Synchronization
 
 /// One connection of a server: bytes in, calls out to the dispatcher, answers back, coalesced into one write a read batch.
@@ -26,6 +27,8 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
   /// Whom the connection's own credential stands for, if it was opened with one.
   private var principal: Principal?
   private var trustedMetadata = TrustedMetadataCache()
+  /// Knows the client's certificate, until it was looked at.
+  var clientTLS: NIOSSLServerHandler?
   var timing: ConnectionTiming
   private var batchTime = NIODeadline.now()
 
@@ -279,6 +282,7 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
       do throws(RPCError) { told = try read(metadata: frame, range) } catch { refusal = error }
     }
     let requested = envelope.timeoutMs
+    if let clientTLS { identify(by: clientTLS) }
     let call = ServerCall(
       transport: self, id: id, batch: batch, metadata: told.metadata, isTrusted: state.isTrusted,
       principal: state.isTrusted ? told.principal : principal, startedAt: batchTime)
@@ -308,6 +312,19 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
     return TrustedMetadata(metadata: metadata)
   }
 
+  /// Takes the client's certificate for its credential, unless it brought another one. By the first call the handshake is over.
+  private func identify(by tls: NIOSSLServerHandler) {
+    clientTLS = nil
+    guard principal == nil, !state.isTrusted, let certificate = tls.peerCertificate else { return }
+    let uris = certificate._subjectAlternativeNames().prefix(16).filter { $0.nameType == .uri }
+      .map { name in name.contents.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) } }
+    switch core.authenticator.authenticate(certificateURIs: uris) {
+    case .credential(let presented, let object): (principal, credential) = (presented, object)
+    case .principal(let presented): principal = presented
+    case .trusted, .refused, nil: break
+    }
+  }
+
   private func hello(_ id: CallID?, _ range: Range<Int>?, _ frame: UnsafeRawBufferPointer, batch: BatchReply?) {
     let hello = HelloParams(frame, range)
     if let wanted = hello.protocolVersion, wanted != HelloParams.version {
@@ -320,6 +337,7 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
       switch core.authenticator.authenticate(token: token) {
       case .trusted: state.trust()
       case .principal(let presented): principal = presented
+      case .credential(let presented, let object): (principal, credential) = (presented, object)
       case .refused(let error): return close(error, id: id)
       }
     }

@@ -9,10 +9,14 @@ public struct MethodDescriptor: Sendable, Hashable {
   public var responseType: String
   /// `google.api.http` rules, the main one first.
   public var httpRules: [HTTPRule]
+  /// What a gateway asks of the caller (`campanile.rpc.v1.access`): the narrowest scope, `public`, or empty where nothing is said.
+  public var scope: String
+  /// Whether the call may wait: under overload a gateway refuses such calls first.
+  public var isBulk: Bool
 
   public init(
     path: String, kind: CallKind, idempotency: Idempotency, requestType: String, responseType: String,
-    httpRules: [HTTPRule] = []
+    httpRules: [HTTPRule] = [], scope: String = "", isBulk: Bool = false
   ) {
     self.path = path
     self.kind = kind
@@ -20,6 +24,8 @@ public struct MethodDescriptor: Sendable, Hashable {
     self.requestType = requestType
     self.responseType = responseType
     self.httpRules = httpRules
+    self.scope = scope
+    self.isBulk = isBulk
   }
 
   /// The part before the slash.

@@ -17,7 +17,23 @@ enum GatewaySettings {
   static let firebaseApp = "firebase-app"
   static let firebaseDates = "firebase-dates"
 
+  static let principalRate = "principal-rate"
+  static let addressRate = "address-rate"
+  static let anonymousRate = "anonymous-rate"
+  static let methodRates = "method-rates"
+  static let principalMaxCalls = "principal-max-calls"
+  static let principalMaxStreams = "principal-max-streams"
+  static let backendMaxCalls = "backend-max-calls"
+  static let backendMaxStreams = "backend-max-streams"
+  static let hedgeAfterMs = "hedge-after-ms"
+  static let jwksFile = "jwt-jwks-file"
+  static let jwtIssuer = "jwt-issuer"
+  static let jwtAudiences = "jwt-audiences"
+  static let jwtAllowAdmin = "jwt-allow-admin"
+
   static let defaultPort = 7400
+  /// A rate that limits nothing.
+  private static let off = "off"
 
   static let all: [Setting] =
     [
@@ -53,7 +69,46 @@ enum GatewaySettings {
       .choice(
         firebaseDates, of: ["foundation", "verbatim"], default: "foundation",
         help: "dates in what that app's widget is pushed: seconds since 2001, or ISO 8601"),
-    ] + ServiceLinkSettings.all
+    ] + limits + tokens + ServiceLinkSettings.all
+
+  private static let limits: [Setting] = {
+    let policy = LimitPolicy()
+    func rate(_ key: String, _ value: RateLimit?, _ help: String) -> Setting {
+      .string(key, default: value?.description ?? off, help: "\(help), PER_SECOND:BURST or off")
+    }
+    return [
+      rate(principalRate, policy.principalRate, "calls of one principal"),
+      rate(addressRate, policy.addressRate, "calls from one address"),
+      rate(anonymousRate, policy.anonymousRate, "calls without a credential from one address"),
+      .list(
+        methodRates, default: [], maximumCount: 256,
+        help: "calls of a method by all callers together, SERVICE/METHOD=PER_SECOND:BURST"),
+      .int(
+        principalMaxCalls, default: policy.principalCallsMax, in: 1...1_000_000,
+        help: "calls of one principal under way, without streams"),
+      .int(
+        principalMaxStreams, default: policy.principalStreamsMax, in: 1...1_000_000,
+        help: "open streams of one principal"
+      ),
+      .int(
+        backendMaxCalls, default: policy.backendCallsMax, in: 2...1_000_000,
+        help:
+          "calls of one service under way on an event loop; from half of it on bulk calls and new streams are refused"),
+      .int(
+        backendMaxStreams, default: policy.backendStreamsMax, in: 1...1_000_000,
+        help: "open streams of one service on an event loop"),
+      .int(
+        hedgeAfterMs, default: 0, in: 0...60_000,
+        help: "after how long a call that only reads is sent to a second address too; 0 for never"),
+    ]
+  }()
+
+  private static let tokens: [Setting] = [
+    .path(jwksFile, help: "JSON Web Key Set of an issuer whose tokens are believed; read again when it changes"),
+    .string(jwtIssuer, help: "what the claim iss of a token must be"),
+    .list(jwtAudiences, default: [], maximumCount: 16, help: "what the claim aud of a token must name, one of these"),
+    .bool(jwtAllowAdmin, help: "let the scope admin of a token count"),
+  ]
 
   /// Reads the configuration. Throws INVALID_ARGUMENT `CONFIGURATION_INVALID` for backends that cannot be routed to, and
   /// `ConfigurationError` for settings that the executable does not declare.
@@ -65,7 +120,58 @@ enum GatewaySettings {
     configuration.timeoutMsDefault = Int64(try settings.int(callTimeoutMs))
     configuration.frameBytesMax = try settings.int(CommonSettings.maxFrameBytes)
     configuration.tls = try ServiceLinkSettings.tls(settings)
+    configuration.limits = try limitPolicy(settings)
+    let hedgeMs = try settings.int(hedgeAfterMs)
+    configuration.secondAttempts.hedgeMs = hedgeMs > 0 ? Int64(hedgeMs) : nil
+    configuration.tokens = try tokenPolicy(settings)
     return configuration
+  }
+
+  private static func limitPolicy(_ settings: Settings) throws -> LimitPolicy {
+    var policy = LimitPolicy()
+    policy.principalRate = try rate(settings, principalRate)
+    policy.addressRate = try rate(settings, addressRate)
+    policy.anonymousRate = try rate(settings, anonymousRate)
+    for entry in try settings.list(methodRates) {
+      let parts = entry.split(separator: "=", maxSplits: 1)
+      guard parts.count == 2, SuiteMethods.all.contains(where: { $0.path == parts[0] }), let limit = RateLimit(parts[1])
+      else { throw invalid(methodRates, "\(entry) is not SERVICE/METHOD=PER_SECOND:BURST of a method of the suite") }
+      policy.methodRates[String(parts[0])] = limit
+    }
+    policy.principalCallsMax = try settings.int(principalMaxCalls)
+    policy.principalStreamsMax = try settings.int(principalMaxStreams)
+    policy.backendCallsMax = try settings.int(backendMaxCalls)
+    policy.backendStreamsMax = try settings.int(backendMaxStreams)
+    return policy
+  }
+
+  private static func rate(_ settings: Settings, _ key: String) throws -> RateLimit? {
+    let text = try settings.string(key)
+    if text == off { return nil }
+    guard let limit = RateLimit(text) else {
+      throw invalid(
+        key, "must be PER_SECOND:BURST, 1 to \(RateLimit.perSecondMax) and 1 to \(RateLimit.burstMax), or off")
+    }
+    return limit
+  }
+
+  private static func tokenPolicy(_ settings: Settings) throws -> TokenPolicy? {
+    let file = try settings.optionalString(jwksFile)
+    let issuer = try settings.optionalString(jwtIssuer)
+    let audiences = try settings.list(jwtAudiences)
+    guard let file, let issuer, !audiences.isEmpty else {
+      guard file == nil, issuer == nil, audiences.isEmpty else {
+        throw invalid(jwksFile, "tokens need --\(jwksFile), --\(jwtIssuer) and --\(jwtAudiences)")
+      }
+      return nil
+    }
+    var policy = TokenPolicy(keySetFile: file, issuer: issuer, audiences: audiences)
+    policy.allowsAdmin = try settings.bool(jwtAllowAdmin)
+    return policy
+  }
+
+  private static func invalid(_ key: String, _ why: String) -> RPCError {
+    RPCError(.invalidArgument, "--\(key): \(why)", reason: "CONFIGURATION_INVALID", processed: false)
   }
 
   /// How HTTP is served. A body must fit into a frame with what an envelope adds.

@@ -40,11 +40,31 @@ struct AccessServiceImplementation: AccessServiceProtocol {
   func revokeApiKey(_ request: RevokeApiKeyRequest, context: CallContext) async throws -> RevokeApiKeyResponse {
     let id = try ApiKeyRequest.keyID(request.keyId)
     guard let revoked = try await Self.mapping({ try await keys.revoke(id) }) else {
-      throw RPCError(.notFound, "there is no key \(id)", reason: "KEY_NOT_FOUND", errorMetadata: ["id": id])
+      throw Self.missing(id)
     }
     var response = RevokeApiKeyResponse()
     response.apiKey = ApiKey(revoked)
     return response
+  }
+
+  func rotateApiKey(_ request: RotateApiKeyRequest, context: CallContext) async throws -> RotateApiKeyResponse {
+    let id = try ApiKeyRequest.keyID(request.keyId)
+    let overlapMs = try ApiKeyRequest.overlapMs(request.overlap)
+    let expiresAtMs = try ApiKeyRequest.expiry(
+      request.expireTime?.millisecondsSince1970, nowMs: keys.ring.nowMs())
+    let made = try await Self.mapping {
+      try await keys.rotate(id, overlapMs: overlapMs, expiresAtMs: expiresAtMs)
+    }
+    guard let made else { throw Self.missing(id) }
+    var response = RotateApiKeyResponse()
+    response.apiKey = ApiKey(made.key)
+    response.secret = made.secret.text
+    response.replacedApiKey = ApiKey(made.replaced)
+    return response
+  }
+
+  private static func missing(_ id: String) -> RPCError {
+    RPCError(.notFound, "there is no key \(id)", reason: "KEY_NOT_FOUND", errorMetadata: ["id": id])
   }
 
   /// Answers a failure of the database without its text, which is the operator's.

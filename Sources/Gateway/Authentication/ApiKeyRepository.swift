@@ -31,21 +31,44 @@ struct ApiKeyRepository: Sendable {
 
   /// Keeps a new key. Throws RESOURCE_EXHAUSTED `KEY_LIMIT` when there are too many.
   func insert(_ key: StoredApiKey, keysMax: Int = ApiKeyLimits.keysMax) async throws {
+    try await store.write { try Self.insert(key, keysMax: keysMax, in: $0) }
+  }
+
+  /// Keeps a new key in the place of another, which ends at `endsAtMs` if not before, and answers that one. `nil` when there is none.
+  ///
+  /// Throws FAILED_PRECONDITION `KEY_ENDED` when the other has ended, and as `insert`.
+  func replace(
+    _ id: String, with key: StoredApiKey, endsAtMs: Int64, nowMs: Int64, keysMax: Int = ApiKeyLimits.keysMax
+  ) async throws -> StoredApiKey? {
     try await store.write { transaction in
-      let count = try transaction.queryOne("SELECT count(*) FROM api_keys") { try $0.integer(0) } ?? 0
-      guard count < keysMax else {
+      guard let old = try Self.find(id, in: transaction) else { return nil }
+      guard old.revokedAtMs == nil, old.expiresAtMs.map({ $0 > nowMs }) != false else {
         throw RPCError(
-          .resourceExhausted, "there are \(count) keys, which is the limit; revoked ones are deleted after 90 days",
-          reason: "KEY_LIMIT")
+          .failedPrecondition, "the key \(id) has ended: make a new one", reason: "KEY_ENDED", errorMetadata: ["id": id]
+        )
       }
+      try Self.insert(key, keysMax: keysMax, in: transaction)
       try transaction.execute(
-        "INSERT INTO api_keys (\(Self.columns)) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
-        [
-          .text(key.id), .blob(key.digest.bytes), .text(key.principal.name),
-          .text(key.scopes.map(\.description).joined(separator: " ")), .text(key.description),
-          .integer(key.createdAtMs), .integer(key.expiresAtMs), .integer(key.revokedAtMs), .integer(key.lastUsedAtMs),
-        ])
+        "UPDATE api_keys SET expires_at_ms = $2 WHERE id = $1 AND (expires_at_ms IS NULL OR expires_at_ms > $2)",
+        [.text(id), .integer(endsAtMs)])
+      return try Self.find(id, in: transaction)
     }
+  }
+
+  private static func insert(_ key: StoredApiKey, keysMax: Int, in transaction: WriteTransaction) throws {
+    let count = try transaction.queryOne("SELECT count(*) FROM api_keys") { try $0.integer(0) } ?? 0
+    guard count < keysMax else {
+      throw RPCError(
+        .resourceExhausted, "there are \(count) keys, which is the limit; revoked ones are deleted after 90 days",
+        reason: "KEY_LIMIT")
+    }
+    try transaction.execute(
+      "INSERT INTO api_keys (\(columns)) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+      [
+        .text(key.id), .blob(key.digest.bytes), .text(key.principal.name),
+        .text(key.scopes.map(\.description).joined(separator: " ")), .text(key.description),
+        .integer(key.createdAtMs), .integer(key.expiresAtMs), .integer(key.revokedAtMs), .integer(key.lastUsedAtMs),
+      ])
   }
 
   /// Up to `count` keys behind `cursor`, newest first.

@@ -1,3 +1,4 @@
+import CampanileCodec
 import CampanileCrypto
 import CampanileRPC
 
@@ -21,7 +22,8 @@ enum ApiKeyRequest {
     for (index, text) in texts.enumerated() {
       guard let scope = Scope(text) else {
         throw .invalidField(
-          "scopes[\(index)]", "must be admin, SERVICE, SERVICE:read or SERVICE:write", reason: "SCOPE_INVALID")
+          "scopes[\(index)]", "must be admin, SERVICE, or SERVICE: and read, write, publish or operate",
+          reason: "SCOPE_INVALID")
       }
       if let service = scope.service, !services.contains(service) {
         throw .invalidField(
@@ -47,6 +49,15 @@ enum ApiKeyRequest {
       throw .invalidField("expireTime", "must be in the future", reason: "EXPIRE_TIME_PAST")
     }
     return expiresAtMs
+  }
+
+  /// How long a replaced key still works: up to 30 days, a day where nothing is said.
+  static func overlapMs(_ overlap: ProtoDuration?) throws(RPCError) -> Int64 {
+    guard let overlap else { return ApiKeyLimits.overlapMsDefault }
+    guard overlap.nanos >= 0, (0...ApiKeyLimits.overlapMsMax / 1000).contains(overlap.seconds) else {
+      throw .invalidField("overlap", "must be 0 s to 30 days", reason: "OVERLAP_INVALID")
+    }
+    return overlap.seconds * 1000 + Int64(overlap.nanos) / 1_000_000
   }
 
   static func pageSize(_ size: Int32) throws(RPCError) -> Int {

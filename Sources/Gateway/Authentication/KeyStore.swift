@@ -31,6 +31,28 @@ final class KeyStore: Sendable {
     return (key, secret)
   }
 
+  /// Makes a key that may do what `id` may, and lets that one end after `overlapMs`, if it does not end before.
+  ///
+  /// Answers `nil` when there is no key `id`. Throws FAILED_PRECONDITION `KEY_ENDED` when it has ended.
+  func rotate(
+    _ id: String, overlapMs: Int64, expiresAtMs: Int64?
+  ) async throws -> (key: StoredApiKey, secret: ApiKeySecret, replaced: StoredApiKey)? {
+    let nowMs = ring.nowMs()
+    let secret = try ApiKeySecret.random()
+    guard let old = try repository.find(id) else { return nil }
+    let lifetimeMs = old.expiresAtMs.map { max(1, $0 - old.createdAtMs) }
+    let key = StoredApiKey(
+      id: try ApiKeySecret.randomKeyID(), digest: secret.digest, principal: old.principal, scopes: old.scopes,
+      description: old.description, createdAtMs: nowMs,
+      expiresAtMs: expiresAtMs ?? lifetimeMs.map { nowMs + $0 })
+    guard let replaced = try await repository.replace(id, with: key, endsAtMs: nowMs + overlapMs, nowMs: nowMs) else {
+      return nil
+    }
+    ring.add(key)
+    ring.expire(id, atMs: replaced.expiresAtMs ?? nowMs)
+    return (key, secret, replaced)
+  }
+
   /// Ends a key at once: in memory first, so that no call that begins after this one's does is accepted with it.
   func revoke(_ id: String) async throws -> StoredApiKey? {
     guard try repository.find(id) != nil else { return nil }

@@ -1,14 +1,25 @@
-/// One thing that a credential may do, as its text says: `admin`, `<service>`, `<service>:read` or `<service>:write`.
+import CampanileRPC
+
+/// What may be done with a service, as scopes name it.
+enum Right: String, Sendable, Hashable, CaseIterable {
+  /// The methods that have no side effects.
+  case read
+  /// The methods that have, or may have, side effects; also those of `publish`.
+  case write
+  /// Sending to people and devices, for programs that do nothing else.
+  case publish
+  /// What only the operator's own programs need.
+  case operate
+}
+
+/// One thing that a credential may do, as its text says: `admin`, `<service>`, or `<service>:` and a right.
 public struct Scope: Sendable, Hashable, CustomStringConvertible {
   enum Grant: Sendable, Hashable {
     /// Everything, and the management of keys.
     case admin
     /// Every method of a service.
     case service(String)
-    /// The methods of a service that have no side effects.
-    case read(String)
-    /// The methods of a service that have, or may have, side effects.
-    case write(String)
+    case right(Right, String)
   }
 
   let grant: Grant
@@ -22,9 +33,9 @@ public struct Scope: Sendable, Hashable, CustomStringConvertible {
     case ("admin", nil): grant = .admin
     case ("admin", _): return nil
     case (_, nil): grant = .service(name)
-    case (_, "read"): grant = .read(name)
-    case (_, "write"): grant = .write(name)
-    default: return nil
+    case (_, let right?):
+      guard let right = Right(rawValue: right) else { return nil }
+      grant = .right(right, name)
     }
     description = text
   }
@@ -33,7 +44,7 @@ public struct Scope: Sendable, Hashable, CustomStringConvertible {
   public var service: String? {
     switch grant {
     case .admin: nil
-    case .service(let name), .read(let name), .write(let name): name
+    case .service(let name), .right(_, let name): name
     }
   }
 
@@ -51,7 +62,23 @@ struct Requirement: Sendable, Hashable {
     /// Callable without a credential.
     case open
     case admin
-    case read, write
+    case read, write, publish, operate
+
+    /// What a method's `campanile.rpc.v1.access` says; where it says nothing, what changes things needs the right to.
+    init(_ method: MethodDescriptor) {
+      switch method.scope {
+      case "public": self = .open
+      case "admin": self = .admin
+      default:
+        switch method.scope.split(separator: ":").last.flatMap({ Right(rawValue: String($0)) }) {
+        case .read: self = .read
+        case .publish: self = .publish
+        case .operate: self = .operate
+        case .write: self = .write
+        case nil: self = method.scope.isEmpty && method.idempotency == .noSideEffects ? .read : .write
+        }
+      }
+    }
   }
   var kind: Kind
   /// The service's number in the routing table, 0 to 63; meaningless for `open` and `admin`.
@@ -64,6 +91,8 @@ struct Requirement: Sendable, Hashable {
     case .admin: "admin"
     case .read: "\(serviceName):read"
     case .write: "\(serviceName):write"
+    case .publish: "\(serviceName):publish"
+    case .operate: "\(serviceName):operate"
     }
   }
 }
@@ -73,6 +102,8 @@ struct AccessRights: Sendable, Hashable {
   private(set) var isAdmin = false
   private var readable: UInt64 = 0
   private var writable: UInt64 = 0
+  private var publishable: UInt64 = 0
+  private var operable: UInt64 = 0
 
   static let admin: AccessRights = {
     var rights = AccessRights()
@@ -88,6 +119,8 @@ struct AccessRights: Sendable, Hashable {
     if scopes.isEmpty {
       readable = .max
       writable = .max
+      publishable = .max
+      operable = .max
     }
     for scope in scopes {
       let bit = scope.service.flatMap(services.firstIndex).map { $0 < 64 ? UInt64(1) << UInt64($0) : 0 } ?? 0
@@ -96,8 +129,14 @@ struct AccessRights: Sendable, Hashable {
       case .service:
         readable |= bit
         writable |= bit
-      case .read: readable |= bit
-      case .write: writable |= bit
+        publishable |= bit
+        operable |= bit
+      case .right(.read, _): readable |= bit
+      case .right(.write, _):
+        writable |= bit
+        publishable |= bit
+      case .right(.publish, _): publishable |= bit
+      case .right(.operate, _): operable |= bit
       }
     }
   }
@@ -105,11 +144,14 @@ struct AccessRights: Sendable, Hashable {
   @inline(__always)
   func allows(_ requirement: Requirement) -> Bool {
     if isAdmin { return true }
+    let bit = UInt64(1) << UInt64(truncatingIfNeeded: requirement.serviceIndex)
     switch requirement.kind {
     case .open: return true
     case .admin: return false
-    case .read: return readable & (1 << UInt64(truncatingIfNeeded: requirement.serviceIndex)) != 0
-    case .write: return writable & (1 << UInt64(truncatingIfNeeded: requirement.serviceIndex)) != 0
+    case .read: return readable & bit != 0
+    case .write: return writable & bit != 0
+    case .publish: return publishable & bit != 0
+    case .operate: return operable & bit != 0
     }
   }
 }

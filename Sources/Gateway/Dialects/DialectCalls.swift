@@ -35,6 +35,9 @@ struct DialectCalls: Sendable {
       isTrusted = true
       metadata.add(principal, for: Principal.metadataKey)
       if !scopes.isEmpty { metadata.add(scopes, for: Principal.scopesMetadataKey) }
+      // The service counts logins by the address that they come from.
+      let address = CallTransport.host(of: remoteAddress)
+      if !address.isEmpty { metadata.add(address, for: PrincipalMetadata.addressKey) }
     }
     for (key, value) in extra { metadata.add(value, for: key) }
     let result = try await start(method, request.jsonUTF8Bytes(), metadata, isTrusted)

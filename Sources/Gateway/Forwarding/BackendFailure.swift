@@ -43,6 +43,12 @@ enum BackendFailure {
     return error.code == .unavailable || error.code == .resourceExhausted && error.reason != "FRAME_TOO_LARGE"
   }
 
+  static func circuitOpen(_ service: String, waitMs: Int64) -> RPCError {
+    RPCError(
+      .unavailable, "\(service) did not answer lately and is tried again soon", reason: "BACKEND_UNAVAILABLE",
+      retryAfterMs: max(1, waitMs), processed: false)
+  }
+
   static func streamNotAllowed(processed: Bool) -> RPCError {
     RPCError(
       .invalidArgument, "a streaming call needs an id and a frame of its own", reason: "STREAM_NOT_ALLOWED",

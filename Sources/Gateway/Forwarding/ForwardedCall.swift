@@ -15,14 +15,22 @@ final class ForwardedCall {
 
   private let call: ServerCall
   private let route: Route
-  private let pool: BackendPool
+  private let place: Place
   private let owner: LoopForwarder
-  /// The key that the call was made with; `nil` on trusted links.
-  let credential: KeyEntry?
+  /// What the call was made with; `nil` on trusted links, for strangers and for members with a session.
+  let credential: Credential?
   private let startedAt: NIODeadline
   private var address: BackendAddress
   private var upstream: ClientCall?
   private var isEnded = false
+  /// Whether no attempt is under way at an address.
+  private var isLeft = true
+  /// Keeps the answer for calls that repeat this one.
+  private let keeper: RepeatedCall?
+  /// What the caller was told who did not wait for the answer that is kept.
+  private var goneCode: RPCError.Code?
+  private var hedged: HedgedAttempt?
+  private var hedgeTimer: Scheduled<Void>?
   /// What is needed to send the request again. `nil` where there is no other address, and once something was passed on.
   private var request: KeptRequest?
   private var stream: StreamRelay?
@@ -50,12 +58,13 @@ final class ForwardedCall {
   }
 
   init(
-    _ call: ServerCall, route: Route, pool: BackendPool, address: BackendAddress, owner: LoopForwarder,
-    credential: KeyEntry?
+    _ call: ServerCall, route: Route, place: Place, address: BackendAddress, owner: LoopForwarder,
+    credential: Credential?, keeper: RepeatedCall? = nil
   ) {
     self.call = call
     self.route = route
-    self.pool = pool
+    self.place = place
+    self.keeper = keeper
     self.address = address
     self.owner = owner
     self.credential = credential
@@ -77,16 +86,19 @@ final class ForwardedCall {
         tried: 1 << UInt16(truncatingIfNeeded: address.index))
     }
     send(head, params: params, members: members)
+    if let hedgeMs = pool.hedgeMs, route.isHedgeable, request != nil, !isEnded { hedge(afterMs: hedgeMs) }
   }
 
   @inline(__always)
   private func send(_ head: CallHead, params: UnsafeRawBufferPointer, members: UnsafeRawBufferPointer) {
     address.openCalls += 1
+    isLeft = false
     let started = address.client.startCall(head, params: params, rawMetadata: members, on: owner.loop, handler: self)
     // A client that refuses at once has ended this call already.
     if !isEnded { upstream = started }
   }
 
+  private var pool: BackendPool { place.pool }
   var hasDeadline: Bool { call.deadline != nil }
 
   // MARK: the end
@@ -95,31 +107,36 @@ final class ForwardedCall {
   func end(_ error: RPCError) {
     guard !isEnded else { return }
     upstream?.cancel()
-    leave(isServerFault: false)
+    leave(.gaveUp)
     call.fail(error)
     finish(error.code)
+    keeper?.failed(error)
   }
 
   /// The attempt at the address is over.
   @inline(__always)
-  private func leave(isServerFault: Bool) {
+  private func leave(_ outcome: BackendPool.Outcome) {
     upstream = nil
-    pool.ended(address, isServerFault: isServerFault)
+    guard !isLeft else { return }
+    isLeft = true
+    pool.ended(address, outcome)
   }
 
   @inline(__always)
   private func finish(_ code: RPCError.Code?) {
     isEnded = true
     request = nil
+    endHedge()
     if stream != nil { owner.remove(stream: self) }
-    route.recorder.callFinished(code: code, durationNs: (NIODeadline.now() - startedAt).nanoseconds)
+    place.giveBack()
+    route.recorder.callFinished(code: goneCode ?? code, durationNs: (NIODeadline.now() - startedAt).nanoseconds)
     call.handlerEnded()
   }
 
   /// Sends the request to another address. False when that is not possible.
   private func tryAnother() -> Bool {
     guard var kept = request, kept.attempts < Self.attemptsMax, !call.isAnswered,
-      let other = pool.choose(tried: kept.tried)
+      let other = pool.choose(tried: kept.tried), pool.budget.take()
     else { return false }
     kept.attempts += 1
     kept.tried |= 1 << UInt16(truncatingIfNeeded: other.index)
@@ -133,24 +150,86 @@ final class ForwardedCall {
   }
 }
 
+// MARK: - a second address
+
+extension ForwardedCall {
+  /// Sends the request to another address too, should this one not have answered by then.
+  private func hedge(afterMs: Int64) {
+    hedgeTimer = owner.loop.assumeIsolated().scheduleTask(in: .milliseconds(afterMs)) { self.hedgeNow() }
+  }
+
+  private func hedgeNow() {
+    hedgeTimer = nil
+    guard !isEnded, !isLeft, hedged == nil, var kept = request, !call.isAnswered,
+      let other = pool.choose(tried: kept.tried), other.isConnected, pool.budget.take()
+    else { return }
+    kept.tried |= 1 << UInt16(truncatingIfNeeded: other.index)
+    request = kept
+    let attempt = HedgedAttempt(self, pool, other)
+    hedged = attempt
+    attempt.start(kept, on: owner.loop)
+  }
+
+  func hedgeFinished(result: UnsafeRawBufferPointer) {
+    hedged = nil
+    guard !isEnded else { return }
+    upstream?.cancel()
+    leave(.gaveUp)
+    call.succeed(result)
+    finish(nil)
+  }
+
+  func hedgeFailed(error: RPCError, rawError: UnsafeRawBufferPointer?) {
+    hedged = nil
+    guard !isEnded, isLeft else { return }
+    answer(error, rawError)
+  }
+
+  @inline(__always)
+  private func endHedge() {
+    guard hedgeTimer != nil || hedged != nil else { return }
+    hedgeTimer?.cancel()
+    hedgeTimer = nil
+    let attempt = hedged
+    hedged = nil
+    attempt?.cancel()
+  }
+}
+
 // MARK: - from the backend
 
 extension ForwardedCall: ClientCallHandler {
   func callFinished(result: UnsafeRawBufferPointer) {
     guard !isEnded else { return }
-    leave(isServerFault: false)
+    leave(.answered)
+    if let keeper {
+      let kept = [UInt8](result)
+      return keeper.succeeded(kept) { [self] in
+        guard !isEnded else { return }
+        kept.withUnsafeBytes { call.succeed($0) }
+        finish(nil)
+      }
+    }
     call.succeed(result)
     finish(nil)
   }
 
   func callFailed(error: RPCError, rawError: UnsafeRawBufferPointer?) {
     guard !isEnded else { return }
-    leave(isServerFault: BackendFailure.isServerFault(error))
+    leave(BackendPool.Outcome(error))
     if BackendFailure.mayTryAnother(error), tryAnother() { return }
+    // The other address may still answer.
+    if hedged != nil, BackendFailure.isServerFault(error) { return }
+    answer(error, rawError)
+  }
+
+  private func answer(_ error: RPCError, _ rawError: UnsafeRawBufferPointer?) {
     // A backend that refuses the gateway's own link answers with an error too, but never to a call.
     if let rawError {
       call.fail(rawError: rawError, code: error.code)
-      return finish(error.code)
+      finish(error.code)
+      keeper?.failed(error)
+      return
     }
     let answer = BackendFailure.answer(error, service: pool.name)
     owner.logger.debug(
@@ -158,11 +237,13 @@ extension ForwardedCall: ClientCallHandler {
       metadata: ["method": "\(route.path)", "error": "\(error)", "processed": "\(error.processed)"])
     call.fail(answer)
     finish(answer.code)
+    keeper?.failed(answer)
   }
 
   func callReceived(message: UnsafeRawBufferPointer) {
     guard !isEnded, stream?.responses.received() == true else { return }
     request = nil
+    if !pool.breaker.isClosed { pool.breaker.succeeded() }
     // Where the caller's connection is full nothing more is granted; what was granted may still arrive.
     if call.isUnread { return end(BackendFailure.slowConsumer(call.unreadBytesMax)) }
     guard call.send(message: message) else { return end(BackendFailure.streamNotAllowed(processed: true)) }
@@ -210,8 +291,10 @@ extension ForwardedCall: ServerCallHandler {
 
   func cancelled(_ error: RPCError) {
     guard !isEnded else { return }
+    // The request is carried out once for all who send it: it goes on for those who come back for its answer.
+    if keeper != nil { return goneCode = error.code }
     upstream?.cancel()
-    leave(isServerFault: false)
+    leave(.gaveUp)
     finish(error.code)
   }
 

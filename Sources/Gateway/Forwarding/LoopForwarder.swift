@@ -13,17 +13,23 @@ final class LoopForwarder: @unchecked Sendable {
   /// Where the metadata that the gateway adds is put together, one call after the other.
   private var members: [UInt8] = []
   private var streams: [ObjectIdentifier: ForwardedCall] = [:]
+  private var lag: LoopLag
+  private var lagTick: RepeatedTask?
+  private static let lagPeriodMs: Int64 = 100
 
   init(
     loop: any EventLoop, backends: [BackendConfiguration], clients: [[RPCClient]], outliers: OutlierPolicy,
-    board: BackendBoard, loopIndex: Int, logger: Logger
+    limits: LimitPolicy, breaker: BreakerPolicy, secondAttempts: SecondAttemptPolicy, board: BackendBoard,
+    loopIndex: Int, logger: Logger
   ) {
     self.loop = loop
     self.logger = logger
+    lag = LoopLag(lateMs: limits.loopLateMs)
     requestIDs = RequestIDs(prefix: UInt64.random(in: .min ... .max))
     pools = zip(backends, clients).enumerated().map { index, pair in
       BackendPool(
-        pair.0, clients: pair.1, loop: loop, outliers: outliers,
+        pair.0, clients: pair.1, loop: loop, outliers: outliers, limits: limits,
+        breaker: breaker, retries: secondAttempts,
         onChange: { [unowned self] in board.set(backend: index, loop: loopIndex, isServing: pools[index].isServing) },
         onEjection: { address in
           logger.warning(
@@ -32,9 +38,19 @@ final class LoopForwarder: @unchecked Sendable {
     }
   }
 
-  func start() { for pool in pools { pool.start() } }
+  func start() {
+    for pool in pools { pool.start() }
+    let period = TimeAmount.milliseconds(Self.lagPeriodMs)
+    lagTick = loop.scheduleRepeatedTask(initialDelay: period, delay: period) { _ in
+      self.lag.tick(nowNs: MonotonicClock.nowNs(), periodMs: Self.lagPeriodMs)
+    }
+  }
+
+  /// Whether the loop has more to do than it can.
+  var isLate: Bool { lag.isLate }
 
   func stop() {
+    lagTick?.cancel()
     for pool in pools { pool.stop() }
     let refusal = RPCError(.unavailable, "the gateway is going away", reason: "GATEWAY_CLOSED")
     for stream in Array(streams.values) { stream.end(refusal) }

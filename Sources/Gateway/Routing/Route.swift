@@ -16,10 +16,22 @@ final class Route: Sendable {
   let kind: CallKind
   /// Whether a table describes the method: then its kind is certain and a unary call gets a deadline.
   let isDescribed: Bool
+  /// Whether its calls are the first to be refused under overload.
+  let isBulk: Bool
+  /// Whether a call whose answer was kept may be repeated: a unary one that changes something.
+  let isRepeatable: Bool
+  /// Whether the call may be made twice at the same time: a unary one that only reads.
+  let isHedgeable: Bool
+  /// Whether a session of Attendance's will do in place of a credential.
+  let takesSessions: Bool
+  /// What all calls of the method together may use.
+  let rate: SharedBucket?
   let recorder: any MethodRecorder
 
   init(
     path: String, target: Target, requirement: Requirement, kind: CallKind, isDescribed: Bool,
+    isBulk: Bool = false, isRepeatable: Bool = false, isHedgeable: Bool = false, takesSessions: Bool = false,
+    rate: RateLimit? = nil,
     recorder: any MethodRecorder
   ) {
     self.path = path
@@ -27,6 +39,11 @@ final class Route: Sendable {
     self.requirement = requirement
     self.kind = kind
     self.isDescribed = isDescribed
+    self.isBulk = isBulk
+    self.isRepeatable = isRepeatable
+    self.isHedgeable = isHedgeable
+    self.takesSessions = takesSessions
+    self.rate = rate.map { SharedBucket($0) }
     self.recorder = recorder
   }
 }
@@ -35,10 +52,11 @@ final class Route: Sendable {
 ///
 /// Methods that the generated tables describe are found whole. Other methods of a backend's services are forwarded too, since a
 /// backend may be newer than the gateway: as the most general kind of call, and needing the scope to write.
+/// What a method needs its proto says (`campanile.rpc.v1.access`).
 struct RoutingTable: Sendable {
   static let methodBytesMax = 256
-  /// The services that anyone may call.
-  static let openServices: Set<String> = ["grpc.health.v1.Health", "campanile.rpc.v1.ReflectionService"]
+  /// The services that anyone may call and whose protos, being a standard's, cannot say so.
+  static let openServices: Set<String> = ["grpc.health.v1.Health"]
 
   private struct Prefix: Sendable {
     var bytes: [UInt8]
@@ -52,11 +70,11 @@ struct RoutingTable: Sendable {
   private let otherRecorder: any MethodRecorder
 
   /// - Parameters:
-  ///   - local: the methods that the gateway serves itself; those of `openServices` need no credential, others `admin`.
+  ///   - local: the methods that the gateway serves itself; those that are not public need the scope `admin`.
   ///   - methods: what the generated tables know of the backends' methods; those that no prefix fits are left out.
   init(
     backends: [BackendConfiguration], local: [MethodDescriptor], methods: [MethodDescriptor],
-    observer: any ServerObserver
+    rates: [String: RateLimit] = [:], observer: any ServerObserver
   ) {
     serviceNames = backends.map(\.name)
     prefixes = backends.enumerated().map { Prefix(bytes: Array($1.servicePrefix.utf8), backend: $0) }
@@ -64,17 +82,21 @@ struct RoutingTable: Sendable {
     var entries: [(String, Route)] = []
     for method in methods {
       guard let index = backends.firstIndex(where: { method.path.hasPrefix($0.servicePrefix) }) else { continue }
-      let kind: Requirement.Kind = method.idempotency == .noSideEffects ? .read : .write
       let route = Route(
-        path: method.path, target: .backend(index), requirement: Requirement(kind: kind, serviceIndex: index),
-        kind: method.kind, isDescribed: true, recorder: observer.recorder(for: method))
+        path: method.path, target: .backend(index),
+        requirement: Requirement(kind: Requirement.Kind(method), serviceIndex: index),
+        kind: method.kind, isDescribed: true, isBulk: method.isBulk || method.kind != .unary,
+        isRepeatable: method.kind == .unary && method.idempotency != .noSideEffects,
+        isHedgeable: method.kind == .unary && method.idempotency == .noSideEffects,
+        takesSessions: backends[index].name == PresentedSession.serviceName, rate: rates[method.path],
+        recorder: observer.recorder(for: method))
       entries.append((method.path, route))
     }
     for method in local {
-      let isOpen = Self.openServices.contains(method.service)
+      let isOpen = method.scope == "public" || Self.openServices.contains(method.service)
       let route = Route(
         path: method.path, target: .local, requirement: Requirement(kind: isOpen ? .open : .admin), kind: method.kind,
-        isDescribed: true, recorder: observer.recorder(for: method))
+        isDescribed: true, rate: rates[method.path], recorder: observer.recorder(for: method))
       entries.append((method.path, route))
     }
     routes = MethodTable(entries)

@@ -67,6 +67,18 @@ final class ContentReader: Sendable {
     return content
   }
 
+  /// The digest of all of it.
+  func wholeDigest() throws -> SHA256Digest {
+    let hasher = try SHA256Hasher()
+    var position = Position()
+    while position.place < sizeBytes {
+      let (bytes, next) = try block(position)
+      try bytes.withUnsafeBytes { try hasher.update($0) }
+      position = next
+    }
+    return try hasher.digest()
+  }
+
   /// A whole block that is not the trailer; nil when there is none, or it is damaged.
   static func block(
     of file: DiskFile, at offset: Int64, place: Int64

@@ -26,7 +26,7 @@ final class ContentStore: Sendable {
     for number in 0..<256 {
       try DiskFile.makeFolder("\(folder)/contents/\(Hexadecimal.text([UInt8(number)]))")
     }
-    for path in ["\(folder)/contents", folder] { try DiskFile.syncFolder(path) }
+    for path in ["\(folder)/contents", folder, "\(folder)/.."] { try DiskFile.syncFolder(path) }
     threads = NIOThreadPool(numberOfThreads: Self.threadCount)
     threads.start()
   }
@@ -40,7 +40,9 @@ final class ContentStore: Sendable {
 
   func uploadPath(_ id: String) -> String { "\(folder)/uploads/\(id)" }
 
-  func path(of digest: SHA256Digest) -> String {
+  func path(of digest: SHA256Digest) -> String { Self.path(of: digest, in: folder) }
+
+  static func path(of digest: SHA256Digest, in folder: String) -> String {
     let name = digest.hexadecimal
     return "\(folder)/contents/\(name.prefix(2))/\(name)"
   }

@@ -15,6 +15,9 @@ struct ContentWriter {
   private var placedBytes: Int64 = 0
   /// Where the next block goes.
   private var fileOffset: Int64
+  /// Up to where the system was asked to write it out.
+  private var begunOffset: Int64 = 0
+  private static let beginBytes: Int64 = 4 << 20
 
   /// How much of the content came.
   var receivedBytes: Int64 { placedBytes + Int64(block.count) }
@@ -104,6 +107,11 @@ struct ContentWriter {
     }
     fileOffset = start + Int64(packed?.count ?? bytes.count)
     placedBytes += Int64(bytes.count)
+    // A large content is on its way to the disk while the rest of it still comes.
+    if fileOffset - begunOffset >= Self.beginBytes {
+      file.beginWritingOut(from: begunOffset, to: fileOffset)
+      begunOffset = fileOffset
+    }
   }
 }
 

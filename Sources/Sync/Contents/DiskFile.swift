@@ -1,3 +1,4 @@
+import CDisk
 import CampanileRPC
 import CampanileService
 
@@ -83,6 +84,11 @@ final class DiskFile: Sendable {
     guard ftruncate(descriptor, off_t(sizeBytes)) == 0 else { throw Self.failure("resize") }
   }
 
+  /// Has the system begin to write a part of it out, so that less is left for `sync`.
+  func beginWritingOut(from offset: Int64, to end: Int64) {
+    campanile_begin_writing_out(descriptor, offset, end - offset)
+  }
+
   /// Returns when the content is on the disk.
   func sync() throws(RPCError) {
     guard fsync(descriptor) == 0 else { throw Self.failure("sync") }
@@ -107,6 +113,11 @@ final class DiskFile: Sendable {
   /// Makes a folder with mode 0700 unless it is there.
   static func makeFolder(_ path: String) throws(RPCError) {
     guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw failure("create") }
+  }
+
+  /// Makes a folder with mode 0700. Throws when there is one.
+  static func makeNewFolder(_ path: String) throws(RPCError) {
+    guard mkdir(path, 0o700) == 0 else { throw failure("create") }
   }
 
   /// Returns when the names in a folder are on the disk.

@@ -38,11 +38,19 @@ struct ContentCheck {
     } catch { throw .containerInvalid(error) }
   }
 
+  /// A path as answers have it: those of deep documents are long.
+  private static func cut(_ path: String) -> String {
+    let kept = path.unicodeScalars.prefix(256)
+    return kept.endIndex == path.unicodeScalars.endIndex ? path : String(kept) + "\u{2026}"
+  }
+
   /// Throws INVALID_ARGUMENT when the text has ended too early, or something is missing.
   mutating func finish() throws(RPCError) -> Findings {
     var findings = Findings()
     do throws(JSONSyntaxError) {
-      if let summary = try validator?.finish() { findings.duplicateNames = summary.duplicates.map(\.path) }
+      if let summary = try validator?.finish() {
+        findings.duplicateNames = summary.duplicates.map { Self.cut($0.path) }
+      }
     } catch { throw .jsonInvalid(error) }
     do throws(ContainerError) {
       if let summary = try container?.finish() {

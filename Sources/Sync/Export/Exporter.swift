@@ -44,10 +44,13 @@ struct Exporter: Sendable {
       } catch let error as RPCError where error.reason == Reason.resumeTokenInvalid.rawValue {
         // A store put back from elsewhere: everybody is named again.
         try? await queue.add([], token: "")
-      } catch is CancellationError {
-        return
       } catch {
-        log("changes of notifications cannot be followed: \(error)")
+        // A normal end: the task is cancelled, or the connection is closed because the service ends.
+        if Task.isCancelled { return }
+        // The other service says good-bye: whether it comes back the next attempt will show.
+        if (error as? RPCError)?.reason != WatchHub.closed.reason {
+          log("changes of notifications cannot be followed: \(error)")
+        }
       }
       do { try await Task.sleep(for: .milliseconds(pauseMs)) } catch { return }
       pauseMs = min(pauseMs * 2, FeedLoop.retryMsMax)
@@ -88,9 +91,9 @@ struct Exporter: Sendable {
     do {
       try await write(user: entry.user)
       try await queue.settle(entry)
-    } catch let error as CancellationError {
-      throw error
     } catch {
+      // Calls that a cancelled task has begun fail in ways of their own.
+      try Task.checkCancellation()
       log("the files of a user cannot be written: \(error)")
       try await queue.retry(entry)
     }

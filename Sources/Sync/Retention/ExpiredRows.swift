@@ -50,13 +50,12 @@ struct ExpiredRows: Sendable {
         (id: try row.text(0), user: try row.text(8))
       }
     }
-    for upload in expired where !board.isBusy(upload.id) {
+    for upload in expired where !board.isBusy(upload.id, sinceMs: nowMs - limits.uploadIdleMaxMs) {
       _ = try await store.write {
         try SQLiteSyncRepository.deleteUpload(upload.id, user: upload.user, nowMs: nowMs, $0)
       }
-      board.forget(upload.id)
-      let contents = contents
-      try await contents.run { DiskFile.remove(contents.uploadPath(upload.id)) }
+      let (board, contents) = (board, contents)
+      try await contents.run { board.discard(upload.id, contents) }
     }
     return expired.count
   }

@@ -39,6 +39,11 @@ enum MessageRow {
     SELECT sequence, device_id, payload, at_ms FROM messages
     WHERE user_id = $1 AND sequence > $2 ORDER BY sequence
     """
+  /// The newest one that is too many, after so many.
+  static let surplusSQL = """
+    SELECT sequence FROM messages WHERE user_id = $1 ORDER BY sequence DESC LIMIT 1 OFFSET $2
+    """
+  static let dropOfServiceSQL = "DELETE FROM messages WHERE user_id = $1 AND device_id = ''"
   static let dropSQL = "DELETE FROM messages WHERE user_id = $1 AND sequence <= $2"
   static let oldSQL = "SELECT user_id, sequence FROM messages WHERE at_ms < $1 ORDER BY at_ms LIMIT $2"
 }

@@ -19,7 +19,11 @@ extension SQLiteSyncRepository {
         draft, zone: zone, counters: counters, user: user, limits: limits, nowMs: nowMs, transaction)
       try ledger.run()
       try ledger.finish()
-      try transaction.put(ledger.counters, user: user)
+      counters = ledger.counters
+      if draft.device.isEmpty {
+        try announce(revision: ledger.zone.revision, user: user, &counters, nowMs: nowMs, transaction)
+      }
+      try transaction.put(counters, user: user)
       board.changed(user)
       let reply = response(ledger)
       try keep(reply, repeatable, transaction)

@@ -74,18 +74,9 @@ extension SQLiteSyncRepository {
         return (sequence, true)
       }
       var counters = try transaction.syncUser(user)
-      counters.messageSequence += 1
-      let sequence = counters.messageSequence
       let nowMs = clockMs()
-      try transaction.execute(
-        MessageRow.insertSQL,
-        [
-          .text(user), .integer(sequence), .text(device), .text(mutationID), .blob(payload), .integer(nowMs),
-        ])
-      if sequence - limits.messagesPerUserMax > counters.droppedThrough {
-        counters.droppedThrough = sequence - limits.messagesPerUserMax
-        try transaction.execute(MessageRow.dropSQL, [.text(user), .integer(counters.droppedThrough)])
-      }
+      let sequence = try add(
+        payload, device: device, mutationID: mutationID, user: user, &counters, nowMs: nowMs, transaction)
       try transaction.put(counters, user: user)
       if appliesUpdates, message.type == .notificationRead || message.type == .notificationDeleted {
         try transaction.enqueue(topic: Self.applyTopic, key: user, payload: payload, nowMs: nowMs)
@@ -93,6 +84,44 @@ extension SQLiteSyncRepository {
       board.changed(user)
       return (sequence, false)
     }
+  }
+
+  /// Adds a message and lets the oldest go when there are too many of the user. Answers its sequence.
+  private func add(
+    _ payload: [UInt8], device: String, mutationID: String, user: String, _ counters: inout StoredUser, nowMs: Int64,
+    _ transaction: WriteTransaction
+  ) throws -> Int64 {
+    counters.messageSequence += 1
+    let sequence = counters.messageSequence
+    try transaction.execute(
+      MessageRow.insertSQL,
+      [.text(user), .integer(sequence), .text(device), .text(mutationID), .blob(payload), .integer(nowMs)])
+    guard sequence - limits.messagesPerUserMax > counters.droppedThrough else { return sequence }
+    // Counted, as a message of the service that a newer one has replaced is gone already.
+    let surplus = try transaction.queryOne(
+      MessageRow.surplusSQL, [.text(user), .integer(limits.messagesPerUserMax)]
+    ) { try $0.integer(0) }
+    if let surplus {
+      counters.droppedThrough = max(counters.droppedThrough, surplus)
+      try transaction.execute(MessageRow.dropSQL, [.text(user), .integer(surplus)])
+    }
+    return sequence
+  }
+
+  /// Tells the devices of a user that the service has written their files: FULL_SYNC. It takes the place of the last such
+  /// message, so that however many commits a device has missed, it is told once.
+  func announce(
+    revision: Int64, user: String, _ counters: inout StoredUser, nowMs: Int64, _ transaction: WriteTransaction
+  ) throws {
+    guard counters.deviceCount > 0 else { return }
+    let message = SyncUpdateMessage.with {
+      $0.type = .fullSync
+      $0.timestamp = ProtoTimestamp(millisecondsSince1970: nowMs)
+    }
+    try transaction.execute(MessageRow.dropOfServiceSQL, [.text(user)])
+    _ = try add(
+      message.jsonUTF8Bytes(), device: "", mutationID: "revision-\(revision)", user: user, &counters, nowMs: nowMs,
+      transaction)
   }
 
   func updates(for device: String, after sequence: Int64, user: String, countMax: Int) throws -> [SyncUpdate] {

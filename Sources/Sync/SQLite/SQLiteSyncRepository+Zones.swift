@@ -82,28 +82,35 @@ extension SQLiteSyncRepository {
 
   func revisions(
     after position: ZonePosition, zone name: String, user: String, countMax: Int
-  ) throws -> [ZoneRevision] {
+  ) throws -> RevisionPage {
     try read { transaction in
       let zone = try Self.zone(name, user: user, transaction)
       try Self.check(position, epoch: epoch, zone)
       let numbers = try transaction.query(
-        VersionRow.revisionsSQL, [.integer(zone.number), .integer(position.revision), .int(max(0, countMax))]
+        VersionRow.revisionsSQL, [.integer(zone.number), .integer(position.revision), .int(max(0, countMax) + 1)]
       ) { try $0.integer(0) }
-      guard let last = numbers.last else { return [] }
-      var revisions: [ZoneRevision] = []
-      // A revision has at most as many changes as a commit.
+      var page = RevisionPage(more: numbers.count > countMax)
+      guard let last = numbers.prefix(max(0, countMax)).last else { return page }
+      var count = 0
       let arguments: [SQLValue] = [.integer(zone.number), .integer(position.revision), .integer(last)]
       try transaction.forEach(VersionRow.changesSQL, arguments) { row in
         let version = try VersionRow.version(row)
-        if revisions.last?.revision != version.version { revisions.append(ZoneRevision(first: version)) }
-        revisions[revisions.count - 1].changes.append(
+        if page.revisions.last?.revision != version.version { page.revisions.append(ZoneRevision(first: version)) }
+        count += 1
+        guard count <= RevisionPage.changesMax || page.revisions.count == 1 else {
+          // Told with the next page, whole.
+          page.revisions.removeLast()
+          page.more = true
+          return false
+        }
+        page.revisions[page.revisions.count - 1].changes.append(
           .with {
             $0.asset = version.asset(in: name)
             $0.deleted = version.isDeleted
           })
         return true
       }
-      return revisions
+      return page
     }
   }
 }

@@ -5,9 +5,6 @@ import CampanileService
 
 /// One stream that brings an upload. It holds one chunk at most beside what its file holds.
 struct UploadRun: Sendable {
-  /// How often the life of an upload is prolonged while it comes, in chunks.
-  private static let touchChunks = 1_024
-
   let upload: StoredUpload
   let user: String
   let repository: any SyncRepository
@@ -22,13 +19,19 @@ struct UploadRun: Sendable {
   ) async throws -> UploadRun? {
     let upload = try repository.upload(start.uploadId, user: user)
     if upload.facts != nil { return nil }
-    try board.begin(upload.id)
+    try board.begin(upload.id, nowMs: repository.clockMs())
     do {
       let limits = repository.limits
       let isNew = start.offset == 0
       let open = try await contents.run {
-        let open = try board.reopen(upload, contents, limits)
-        return isNew && open.receivedBytes > 0 ? try board.restart(upload, contents, limits) : open
+        let find = { try repository.upload(upload.id, user: user) }
+        let open = try board.reopen(contents, limits, find)
+        guard isNew, let open, open.receivedBytes > 0 else { return open }
+        return try board.restart(contents, limits, find)
+      }
+      guard let open else {
+        board.end(upload.id)
+        return nil
       }
       let received = open.receivedBytes
       guard start.offset == received else {
@@ -56,7 +59,8 @@ struct UploadRun: Sendable {
       throw RPCError.invalidField("chunk.encoding", "is unknown", reason: Reason.enumUnknown.rawValue)
     }
     let data = chunk.data
-    let received = try await contents.run {
+    try requireCurrent()
+    try await contents.run {
       let unpacked: [UInt8]? =
         encoding == .gzip ? data.withUnsafeBytes { Deflate.unpack($0, .gzip, sizeMax: sizeMax) } : data
       guard let bytes = unpacked, (1...sizeMax).contains(bytes.count) else {
@@ -75,9 +79,10 @@ struct UploadRun: Sendable {
       } catch let error as RPCError where error.code == .invalidArgument {
         throw UploadFailure(error: error)
       }
-      return open.receivedBytes
     }
-    if received / Int64(sizeMax) % Int64(Self.touchChunks) == Int64(Self.touchChunks) - 1 {
+    // Well before it would be past its time, however slow it comes.
+    let touchEveryMs = repository.limits.uploadIdleMaxMs / 4
+    if board.noteChunk(upload.id, nowMs: repository.clockMs(), touchEveryMs: touchEveryMs) {
       try await repository.touchUpload(upload.id, user: user)
     }
   }
@@ -85,6 +90,7 @@ struct UploadRun: Sendable {
   /// The stream has ended: completes the upload when all of it is here.
   func finish() async throws {
     guard open.receivedBytes == upload.sizeBytes else { return }
+    try requireCurrent()
     let (open, upload, contents) = (open, upload, contents)
     let facts = try await contents.run {
       let facts: ContentFacts
@@ -104,11 +110,12 @@ struct UploadRun: Sendable {
         try contents.adopt(contents.uploadPath(upload.id), facts.digest)
       } catch {
         contents.unpin(facts.digest)
+        // Whether it has its name already nobody knows.
+        open.fail(.sync)
         throw error
       }
       return facts
     }
-    board.forget(upload.id)
     do {
       _ = try await repository.completeUpload(upload.id, facts, user: user)
       contents.unpin(facts.digest)
@@ -117,21 +124,36 @@ struct UploadRun: Sendable {
       try? await contents.run {
         contents.remove(facts.digest, ownPins: 1) { try repository.hasContent(facts.digest) }
       }
+      await discard()
       throw error
     }
+    // Not before: who asks for its progress in between would open it anew.
+    await discard()
   }
 
   /// After the stream: what is wrong with the content drops the upload, everything else leaves it to be gone on with.
   func end(after error: (any Error)?) async {
     if error is UploadFailure {
       _ = try? await repository.deleteUpload(upload.id, user: user)
-      board.forget(upload.id)
-      let (contents, id) = (contents, upload.id)
-      try? await contents.run { DiskFile.remove(contents.uploadPath(id)) }
+      await discard()
     } else if error == nil {
       try? await repository.touchUpload(upload.id, user: user)
+    } else if let fault = open.fault {
+      // To go on, the file is read anew.
+      if fault == .sync { await discard() } else { board.forget(upload.id) }
     }
+    // It may have been cancelled or swept meanwhile: nothing of it stays open.
+    if board.isCurrent(open, upload.id), (try? repository.upload(upload.id, user: user)) == nil { await discard() }
     board.end(upload.id)
+  }
+
+  private func discard() async {
+    let (board, contents, id) = (board, contents, upload.id)
+    try? await contents.run { board.discard(id, contents) }
+  }
+
+  private func requireCurrent() throws(RPCError) {
+    guard board.isCurrent(open, upload.id) else { throw .uploadNotFound(upload.id) }
   }
 }
 

@@ -24,7 +24,8 @@ struct UpdateWatch: Sendable {
         position = update.sequence
         try await send(.with { $0.update = update })
       }
-      if updates.isEmpty { try await bell.wait() }
+      // What is published after that look rings the bell, which remembers it.
+      if updates.count < Self.pageUpdates { try await bell.wait() }
     }
   }
 }

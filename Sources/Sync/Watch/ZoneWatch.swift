@@ -21,13 +21,13 @@ struct ZoneWatch: Sendable {
     var position = try repository.position(resumeToken, zone: zone, user: user, startsNow: true)
     try await send(response(.started(.init()), position, user))
     while true {
-      let revisions = try repository.revisions(
-        after: position, zone: zone, user: user, countMax: Self.pageRevisions)
-      for revision in revisions {
+      let page = try repository.revisions(after: position, zone: zone, user: user, countMax: Self.pageRevisions)
+      for revision in page.revisions {
         position.revision = revision.revision
         try await send(response(.revision(revision), position, user))
       }
-      if revisions.isEmpty { try await bell.wait() }
+      // What is committed after that look rings the bell, which remembers it.
+      if !page.more { try await bell.wait() }
     }
   }
 

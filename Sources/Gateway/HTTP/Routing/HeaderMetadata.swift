@@ -5,7 +5,7 @@ enum HeaderMetadata {
   /// Headers that speak of the request itself, or of hops on its way, and mean nothing to a service.
   private static let left: Set<String> = [
     "accept", "accept-charset", "accept-encoding", "accept-language", "age", "alt-used", "cache-control", "connection",
-    "cookie", "date", "dnt", "expect", "forwarded", "from", "host", "idempotency-key", "keep-alive", "last-event-id",
+    "cookie", "date", "dnt", "expect", "forwarded", "from", "host", "keep-alive", "last-event-id",
     "max-forwards", "origin", "pragma", "priority", "range", "referer", "te", "trailer", "transfer-encoding", "upgrade",
     "upgrade-insecure-requests", "user-agent", "via",
   ]

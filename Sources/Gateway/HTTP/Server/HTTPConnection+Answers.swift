@@ -35,6 +35,11 @@ extension HTTPConnection {
     }
     fields.add(name: "X-Content-Type-Options", value: "nosniff")
     for (name, value) in exchange.crossOrigin { fields.add(name: name, value: value) }
+    if let quota = exchange.call?.quota?.facts(nowNs: MonotonicClock.nowNs()) {
+      fields.add(name: "RateLimit-Limit", value: String(quota.limit))
+      fields.add(name: "RateLimit-Remaining", value: String(quota.remaining))
+      fields.add(name: "RateLimit-Reset", value: String((quota.resetMs + 999) / 1000))
+    }
     return fields
   }
 

@@ -1,0 +1,56 @@
+import CampanileRPC
+import NIOCore
+
+/// The same request at a second address, sent because the first one takes its time. Used on the call's event loop.
+final class HedgedAttempt: ClientCallHandler {
+  private unowned let owner: ForwardedCall
+  private let pool: BackendPool
+  private let address: BackendAddress
+  private var upstream: ClientCall?
+  private var isOver = false
+
+  init(_ owner: ForwardedCall, _ pool: BackendPool, _ address: BackendAddress) {
+    self.owner = owner
+    self.pool = pool
+    self.address = address
+  }
+
+  func start(_ request: ForwardedCall.KeptRequest, on loop: any EventLoop) {
+    address.openCalls += 1
+    let started = request.params.withUnsafeBytes { params in
+      request.members.withUnsafeBytes { members in
+        address.client.startCall(request.head, params: params, rawMetadata: members, on: loop, handler: self)
+      }
+    }
+    // A client that refuses at once has ended the attempt already.
+    if !isOver { upstream = started }
+  }
+
+  /// The other address was faster.
+  func cancel() {
+    guard !isOver else { return }
+    upstream?.cancel()
+    over(.gaveUp)
+  }
+
+  private func over(_ outcome: BackendPool.Outcome) {
+    isOver = true
+    upstream = nil
+    pool.ended(address, outcome)
+  }
+
+  func callFinished(result: UnsafeRawBufferPointer) {
+    guard !isOver else { return }
+    over(.answered)
+    owner.hedgeFinished(result: result)
+  }
+
+  func callFailed(error: RPCError, rawError: UnsafeRawBufferPointer?) {
+    guard !isOver else { return }
+    over(BackendPool.Outcome(error))
+    owner.hedgeFailed(error: error, rawError: rawError)
+  }
+
+  func callReceived(message: UnsafeRawBufferPointer) {}
+  func callCredit(messages: Int) {}
+}

@@ -1,0 +1,36 @@
+import CampanileRPC
+
+/// The refusals of the limits. Each promises that no handler ran, and says when to try again.
+enum LimitFault {
+  static func rate(_ what: String, _ limit: RateLimit, waitNs: Int64) -> RPCError {
+    RPCError(
+      .resourceExhausted, "more than \(limit.perSecond) calls a second \(what)", reason: "RATE_LIMITED",
+      errorMetadata: ["limit": String(limit.perSecond), "burst": String(limit.burst)],
+      retryAfterMs: max(1, (waitNs + 999_999) / 1_000_000), processed: false)
+  }
+
+  static func calls(_ countMax: Int) -> RPCError {
+    RPCError(
+      .resourceExhausted, "the caller has \(countMax) calls under way", reason: "CALLS_EXHAUSTED",
+      errorMetadata: ["limit": String(countMax)], retryAfterMs: 50, processed: false)
+  }
+
+  static func streams(_ countMax: Int) -> RPCError {
+    RPCError(
+      .resourceExhausted, "the caller has \(countMax) open streams", reason: "STREAMS_EXHAUSTED",
+      errorMetadata: ["limit": String(countMax)], retryAfterMs: 5_000, processed: false)
+  }
+
+  static func backend(_ refusal: BackendGuard.Refusal, service: String) -> RPCError {
+    switch refusal {
+    case .full:
+      RPCError(
+        .resourceExhausted, "too many calls are under way to \(service)", reason: "BACKEND_OVERLOADED",
+        retryAfterMs: 100, processed: false)
+    case .bulkWaits:
+      RPCError(
+        .resourceExhausted, "\(service) is busy: bulk calls and streams have to wait", reason: "BULK_SHED",
+        retryAfterMs: 1_000, processed: false)
+    }
+  }
+}

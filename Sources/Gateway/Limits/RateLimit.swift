@@ -1,0 +1,67 @@
+/// How often something may happen: `perSecond` on average, and `burst` at once after a pause.
+public struct RateLimit: Sendable, Hashable, CustomStringConvertible {
+  public static let perSecondMax = 10_000_000
+  public static let burstMax = 100_000_000
+
+  /// 1 to 10,000,000.
+  public let perSecond: Int
+  /// 1 to 100,000,000.
+  public let burst: Int
+
+  /// `nil` for numbers out of their ranges.
+  public init?(perSecond: Int, burst: Int) {
+    guard (1...Self.perSecondMax).contains(perSecond), (1...Self.burstMax).contains(burst) else { return nil }
+    self.perSecond = perSecond
+    self.burst = burst
+  }
+
+  /// Reads `PER_SECOND` or `PER_SECOND:BURST`, for example `50:200`; without a burst it is twice the rate. `nil` for other text.
+  public init?(_ text: some StringProtocol) {
+    let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+    guard let first = parts.first, let perSecond = Int(first), (1...Self.perSecondMax).contains(perSecond) else {
+      return nil
+    }
+    guard let burst = parts.count > 1 ? Int(parts[1]) : perSecond * 2 else { return nil }
+    self.init(perSecond: perSecond, burst: burst)
+  }
+
+  public var description: String { "\(perSecond):\(burst)" }
+}
+
+/// A token bucket in one number: the time at which it would be full again (the generic cell rate algorithm, ITU-T I.371).
+///
+/// It has no clock and no memory: both are handed to it. Times are nanoseconds of a clock that does not go back.
+struct TokenBucket: Sendable, Hashable {
+  let limit: RateLimit
+  /// What one token costs.
+  private let intervalNs: Int64
+  /// What all tokens cost together.
+  private let depthNs: Int64
+
+  init(_ limit: RateLimit) {
+    self.limit = limit
+    intervalNs = 1_000_000_000 / Int64(limit.perSecond)
+    depthNs = intervalNs * Int64(limit.burst)
+  }
+
+  /// A bucket nobody has taken from.
+  static let full = Int64.min
+
+  /// Takes a token: `fullAtNs` is then the new state and `waitNs` 0; else the state is unchanged and `waitNs` how long until there
+  /// is a token.
+  @inline(__always)
+  func take(fullAtNs: Int64, nowNs: Int64) -> (fullAtNs: Int64, waitNs: Int64) {
+    let next = max(fullAtNs, nowNs) + intervalNs
+    let beyondNs = next - nowNs - depthNs
+    return beyondNs > 0 ? (fullAtNs, beyondNs) : (next, 0)
+  }
+
+  func remaining(fullAtNs: Int64, nowNs: Int64) -> Int {
+    guard fullAtNs > nowNs else { return limit.burst }
+    return Int(max(0, depthNs - (fullAtNs - nowNs)) / intervalNs)
+  }
+
+  func resetMs(fullAtNs: Int64, nowNs: Int64) -> Int64 {
+    fullAtNs > nowNs ? (fullAtNs - nowNs + 999_999) / 1_000_000 : 0
+  }
+}

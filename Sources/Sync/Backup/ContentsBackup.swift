@@ -1,0 +1,112 @@
+import CampanileCrypto
+import CampanileRPC
+import CampanileService
+import CampanileStore
+
+/// Copies the contents that a copy of `sync.sqlite` names, so that both together are one state of the service.
+///
+/// It is made after the copy of the database, while the service goes on: files of contents never change, and none that the
+/// copy names goes within an hour. Each copy is read back and checked, block by block and as a whole, by the SHA-256 that
+/// it is named by.
+public struct ContentsBackup: Sendable {
+  /// What was copied.
+  public struct Report: Sendable, Hashable {
+    public var folder: String
+    public var contentCount = 0
+    /// Of the files.
+    public var sizeBytes: Int64 = 0
+    /// The names of contents that are missing or damaged, the first 100: all others are copied.
+    public var damaged: [String] = []
+    public var damagedCount = 0
+  }
+
+  private static let pageRows = 500
+  private static let damagedMax = 100
+  private static let pieceBytes = 1 << 20
+  // What nothing names may go at any moment.
+  static let pageSQL = """
+    SELECT sha256, size_bytes FROM contents WHERE sha256 > $1 AND ref_count > 0 ORDER BY sha256 LIMIT $2
+    """
+
+  /// The copy of the database.
+  let database: String
+  /// The service's folder of contents.
+  let source: String
+  /// The new folder, laid out as the service's.
+  let target: String
+
+  /// Blocks until all is copied and on the disk; between two contents it looks whether its task is cancelled.
+  ///
+  /// Throws `StoreError` about the database, and `RPCError` about the disk: UNAVAILABLE, or RESOURCE_EXHAUSTED when it is full.
+  public static func run(database: String, from source: String, to target: String) throws -> Report {
+    try ContentsBackup(database: database, source: source, target: target).run()
+  }
+
+  private func run() throws -> Report {
+    try DiskFile.makeNewFolder(target)
+    for name in ["contents", "uploads"] { try DiskFile.makeFolder("\(target)/\(name)") }
+    var report = Report(folder: target)
+    var folders: Set<String> = []
+    try Store.readFile(path: database) { transaction in
+      var after: [UInt8] = []
+      while true {
+        let page = try transaction.query(Self.pageSQL, [.blob(after), .int(Self.pageRows)]) { row in
+          (digest: try row.bytes(0), sizeBytes: try row.integer(1))
+        }
+        for content in page {
+          try Task.checkCancellation()
+          guard let digest = SHA256Digest(bytes: content.digest) else {
+            throw StoreError(.corrupt, "a content has no hash of 32 bytes", path: database)
+          }
+          try copy(digest, sizeBytes: content.sizeBytes, &report, &folders)
+        }
+        guard let last = page.last, page.count == Self.pageRows else { return }
+        after = last.digest
+      }
+    }
+    for folder in folders.sorted() + ["\(target)/contents", target] { try DiskFile.syncFolder(folder) }
+    return report
+  }
+
+  private func copy(
+    _ digest: SHA256Digest, sizeBytes: Int64, _ report: inout Report, _ folders: inout Set<String>
+  ) throws {
+    let path = ContentStore.path(of: digest, in: target)
+    let folder = String(path.dropLast(digest.hexadecimal.utf8.count + 1))
+    if folders.insert(folder).inserted { try DiskFile.makeFolder(folder) }
+    do {
+      guard let original = try DiskFile.openToRead(ContentStore.path(of: digest, in: source)) else {
+        throw RPCError.contentDamaged
+      }
+      report.sizeBytes += try Self.copy(original, to: path, digest, sizeBytes: sizeBytes)
+      report.contentCount += 1
+    } catch let error as RPCError where error.code == .dataLoss {
+      DiskFile.remove(path)
+      report.damagedCount += 1
+      if report.damaged.count < Self.damagedMax { report.damaged.append(digest.hexadecimal) }
+    }
+  }
+
+  /// Answers the size of the file.
+  private static func copy(
+    _ original: DiskFile, to path: String, _ digest: SHA256Digest, sizeBytes: Int64
+  ) throws -> Int64 {
+    let copy = try DiskFile.create(path)
+    var offset: Int64 = 0
+    var piece = [UInt8](repeating: 0, count: pieceBytes)
+    while true {
+      let count = try piece.withUnsafeMutableBytes { buffer in
+        let count = try original.read(buffer, at: offset)
+        try copy.write(UnsafeRawBufferPointer(rebasing: buffer[..<count]), at: offset)
+        return count
+      }
+      offset += Int64(count)
+      if count < pieceBytes { break }
+    }
+    // What is kept is what was checked.
+    let reader = try ContentReader(copy, digest: digest, sizeBytes: sizeBytes)
+    guard try reader.wholeDigest() == digest else { throw RPCError.contentDamaged }
+    try copy.sync()
+    return offset
+  }
+}

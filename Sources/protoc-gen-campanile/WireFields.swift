@@ -1,0 +1,40 @@
+/// Reads the length-delimited fields and the varints, as they are encoded, of a serialized message: for options whose types
+/// the plugin library does not have.
+enum WireFields {
+  static func read(_ bytes: ArraySlice<UInt8>) throws -> [(number: UInt64, value: ArraySlice<UInt8>)] {
+    var rest = bytes
+    var fields: [(number: UInt64, value: ArraySlice<UInt8>)] = []
+    while !rest.isEmpty {
+      let tag = try varint(&rest)
+      switch tag & 7 {
+      case 0:
+        let start = rest
+        _ = try varint(&rest)
+        fields.append((tag >> 3, start.prefix(start.count - rest.count)))
+      case 1: _ = try take(8, &rest)
+      case 2: fields.append((tag >> 3, try take(try varint(&rest), &rest)))
+      case 5: _ = try take(4, &rest)
+      default: throw GeneratorError("an option is malformed")
+      }
+    }
+    return fields
+  }
+
+  private static func take(_ count: UInt64, _ rest: inout ArraySlice<UInt8>) throws -> ArraySlice<UInt8> {
+    guard count <= rest.count else { throw GeneratorError("an option is cut off") }
+    let value = rest.prefix(Int(count))
+    rest = rest.dropFirst(Int(count))
+    return value
+  }
+
+  private static func varint(_ rest: inout ArraySlice<UInt8>) throws -> UInt64 {
+    var value: UInt64 = 0
+    var shift: UInt64 = 0
+    while let byte = rest.popFirst(), shift < 64 {
+      value |= UInt64(byte & 0x7F) << shift
+      if byte < 0x80 { return value }
+      shift += 7
+    }
+    throw GeneratorError("an option is cut off")
+  }
+}

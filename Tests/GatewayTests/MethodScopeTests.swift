@@ -1,0 +1,264 @@
+import CampanileAPI
+import CampanileRPC
+import Testing
+
+@testable import Gateway
+
+/// What each method asks of its caller. Whoever adds a method says so here, and thinks about it.
+@Suite struct MethodScopeTests {
+  private static let methods = SuiteMethods.all + AccessServiceMethods.all + ReflectionServiceMethods.all
+
+  @Test func everyMethodSaysWhatItAsks() {
+    let found = Self.methods.map { method in
+      "\(method.path.dropFirst("campanile.".count)) \(method.scope)\(method.isBulk ? " bulk" : "")"
+    }
+    let expected = Self.listed
+    for line in Set(found).subtracting(expected).sorted() { Issue.record("not listed: \(line)") }
+    for line in Set(expected).subtracting(found).sorted() { Issue.record("listed and not found: \(line)") }
+    #expect(found.count == expected.count)
+  }
+
+  @Test func everyScopeIsOneThatKeysCanHave() {
+    for method in Self.methods where method.scope != "public" {
+      let scope = Scope(method.scope)
+      #expect(scope != nil, "\(method.path)")
+      guard case .right(_, let service)? = scope?.grant else {
+        #expect(method.scope == "admin", "\(method.path)")
+        continue
+      }
+      let package = method.path.split(separator: ".")[1]
+      #expect(service == package || package == "rpc" && service == "echo", "\(method.path)")
+    }
+  }
+
+  @Test func publicMethodsAreFew() {
+    #expect(Self.methods.count(where: { $0.scope == "public" }) == 5)
+  }
+
+  /// A service, and behind it its methods with their scope.
+  private static var listed: [String] {
+    var service = ""
+    var lines: [String] = []
+    for line in table.split(separator: "\n") {
+      if line.hasPrefix(" ") { lines.append("\(service)/\(line.drop { $0 == " " })") } else { service = String(line) }
+    }
+    return lines
+  }
+
+  private static let table = """
+    activities.v1.ActivitiesService
+      BatchUpdateActivities activities:write bulk
+      EndActivity activities:write
+      GetActivity activities:read
+      ListActivities activities:read
+      StartActivity activities:write
+      UpdateActivity activities:write
+      WatchActivities activities:read
+    activities.v1.ActivityDebugService
+      EndAllActivities admin
+      GetActivityStatus admin
+      TestEnd admin
+      TestStart admin
+      TestToConnected admin
+      TestToWaiting admin
+    activities.v1.BroadcastChannelsService
+      CreateBroadcastChannel activities:operate
+      DeleteBroadcastChannel activities:operate
+      ListBroadcastChannels activities:operate
+      SendBroadcast activities:operate bulk
+    activities.v1.PushDeliveryService
+      DeleteDeadLetters activities:operate bulk
+      GetPush activities:operate
+      ListDeadLetters activities:operate
+      ListPushStatistics activities:operate
+      ListPushes activities:operate
+      ReplayDeadLetters activities:operate bulk
+    activities.v1.PushTokensService
+      DeletePushToken activities:write
+      GetPushToken activities:read
+      ListPushTokens activities:read
+      RegisterPushToken activities:write
+    activities.v1.RoomsService
+      DisconnectRooms activities:write
+      JoinRoom activities:write
+      LeaveRoom activities:write
+      ReportPeer activities:write
+    activities.v1.SigningService
+      CreateSigningKey admin
+      ListSigningKeys admin
+      RevokeSigningKey admin
+      SignProviderToken admin
+    activities.v1.TimersService
+      CompleteTimer activities:write
+      PauseTimer activities:write
+      ResumeTimer activities:write
+      StartTimer activities:write
+      StopTimer activities:write
+    activities.v1.UnreadService
+      PutUnreadSummary activities:operate
+      SendAlert activities:operate
+      StartUnreadActivity activities:write
+    attendance.v1.AttendanceService
+      BatchRecordAttendance attendance:write
+      CheckIn attendance:write
+      ConfirmAttendance attendance:write
+      GetCheckInCode attendance:read
+      ListChanges attendance:read
+      ListMeetingAttendance attendance:read
+      ListMemberAttendance attendance:read
+      RecordAttendance attendance:write
+      WatchChanges attendance:read
+    attendance.v1.LodgeService
+      ExportCsv attendance:read
+      GetLodgeSettings attendance:read
+      ImportCsv attendance:write
+      ListAuditEntries attendance:read
+      UndoChange attendance:write
+      UpdateLodgeSettings attendance:write
+      VerifyAuditLog attendance:read
+    attendance.v1.MeetingsService
+      CancelMeeting attendance:write
+      CreateCalendarFeed attendance:write
+      CreateMeeting attendance:write
+      DeleteCalendarFeed attendance:write
+      DeleteMeeting attendance:write
+      GetCalendar public
+      GetMeeting attendance:read
+      ListCalendarFeeds attendance:read
+      ListMeetings attendance:read
+      ListUpcomingMeetings attendance:read
+      UpdateMeeting attendance:write
+    attendance.v1.MembersService
+      CreateMember attendance:write
+      DeactivateMember attendance:write
+      EraseMember attendance:write
+      ExportMemberData attendance:read
+      GetMember attendance:read
+      ListMembers attendance:read
+      ReactivateMember attendance:write
+      SetMemberPin attendance:write
+      UpdateMember attendance:write
+    attendance.v1.SessionsService
+      ChangePin attendance:write
+      GetCurrentMember attendance:read
+      ListSessions attendance:read
+      Login public
+      Logout attendance:write
+      RevokeSessions attendance:write
+    attendance.v1.StatisticsService
+      GetForecast attendance:read
+      GetMemberStatistics attendance:read
+      ListAbsentees attendance:read
+      ListMemberSummaries attendance:read
+    gateway.v1.AccessService
+      CreateApiKey admin
+      ListApiKeys admin
+      RevokeApiKey admin
+      RotateApiKey admin
+    notifications.v1.AutomationService
+      Beat notifications:publish
+      CreateHeartbeat notifications:write
+      CreateTemplate notifications:write
+      CreateWebhook notifications:write
+      DeleteHeartbeat notifications:write
+      DeleteTemplate notifications:write
+      DeleteWebhook notifications:write
+      GetTemplate notifications:read
+      ListHeartbeats notifications:read
+      ListTemplates notifications:read
+      ListWebhooks notifications:read
+      UpdateTemplate notifications:write
+      UpdateWebhook notifications:write
+    notifications.v1.ContainersService
+      ReadContainers notifications:operate
+      WatchChangedUsers notifications:operate
+    notifications.v1.DeliveryService
+      RecordDeliveries notifications:operate
+    notifications.v1.NotificationsService
+      BatchCreateNotifications notifications:publish
+      CancelScheduledNotification notifications:write
+      CreateBucket notifications:write
+      CreateNotification notifications:publish
+      DeleteBucket notifications:write
+      DeleteNotifications notifications:write
+      ExplainDelivery notifications:read
+      GetAttachmentContent notifications:read
+      GetBucket notifications:read
+      GetLongLook notifications:read
+      GetNotification notifications:read
+      GetUnreadCounts notifications:read
+      GetUnreadSummary notifications:read
+      GetUserSettings notifications:read
+      InvokeAction notifications:write
+      ListActionRuns notifications:read
+      ListBuckets notifications:read
+      ListDeletedNotifications notifications:read
+      ListNotifications notifications:read
+      ListScheduledNotifications notifications:read
+      MarkAllNotificationsRead notifications:write
+      MarkNotificationsRead notifications:write
+      MarkNotificationsUnread notifications:write
+      PostponeNotification notifications:write
+      SearchNotifications notifications:read
+      SnoozeBucket notifications:write
+      SnoozeNotification notifications:write
+      UndeleteBucket notifications:write
+      UndeleteNotifications notifications:write
+      UpdateBucket notifications:write
+      UpdateNotification notifications:write
+      UpdateUserSettings notifications:write
+      WatchNotifications notifications:read
+    notifications.v1.SharingService
+      CreatePublishKey notifications:write
+      ListBucketShares notifications:read
+      ListPublishKeys notifications:read
+      PublishWithKey public
+      RevokePublishKey notifications:write
+      ShareBucket notifications:write
+      UnshareBucket notifications:write
+    notifications.v1.TransferService
+      ExportUserData notifications:read
+      ImportUserData notifications:write
+    rpc.v1.EchoService
+      Chat echo:write
+      Collect echo:write
+      Echo echo:read
+      Expand echo:read
+      Fail echo:write
+    rpc.v1.ReflectionService
+      GetFileDescriptorSet public
+      ListServices public
+    sync.v1.AssetsService
+      CommitAssets sync:write
+      DeleteAsset sync:write
+      DownloadAsset sync:read
+      GetAsset sync:read
+      GetAssetDelta sync:read
+      ListAssetVersions sync:read
+      ListAssets sync:read
+      PatchAsset sync:write
+      PutAsset sync:write
+      ResolveAssetConflict sync:write
+      RestoreAssetVersion sync:write
+    sync.v1.DevicesService
+      AcknowledgeUpdates sync:write
+      ListSyncDevices sync:read
+      ListUpdates sync:read
+      PublishUpdate sync:publish
+      RegisterDevice sync:write
+      UnregisterDevice sync:write
+      WatchUpdates sync:read
+    sync.v1.UploadsService
+      CancelUpload sync:write
+      CreateUpload sync:write
+      GetUpload sync:read
+      UploadContent sync:write
+    sync.v1.ZonesService
+      CreateZone sync:write
+      DeleteZone sync:write
+      GetZone sync:read
+      ListZoneChanges sync:read
+      ListZones sync:read
+      WatchZoneChanges sync:read
+    """
+}

@@ -1,0 +1,151 @@
+import CampanileAPI
+import CampanileCodec
+import CampanileCrypto
+import CampanileRPC
+import Foundation
+import Logging
+import Testing
+
+@testable import Gateway
+
+/// Tokens of an issuer, judged without a connection.
+@Suite struct TokenTests {
+  private let keys: TokenKeySet
+  private let policy = TokenPolicy(keySetFile: "", issuer: TokenFixtures.issuer, audiences: ["campanile", "spare"])
+
+  init() throws { keys = try TokenKeySet(Array(TokenFixtures.keySet.utf8), source: "test") }
+
+  private func judge(_ name: String, nowMs: Int64 = TokenFixtures.nowMs) -> Result<TokenPolicy.Grant, TokenFault> {
+    do throws(TokenFault) {
+      let token = try JSONWebToken(TokenFixtures.tokens[name] ?? "")
+      _ = try keys.verify(token)
+      return .success(try policy.grant(token.claims, nowMs: nowMs))
+    } catch { return .failure(error) }
+  }
+
+  @Test(arguments: ["rs256", "es256", "audienceList"])
+  func goodTokensNameTheirUser(name: String) throws {
+    let grant = try judge(name).get()
+    #expect(grant.principal == Principal(kind: .user, id: "ada"))
+    #expect(grant.scopes.isEmpty)
+    #expect(grant.expiresAtMs == TokenFixtures.nowMs + 3_600_000 + policy.leewayMs)
+  }
+
+  @Test(arguments: [
+    ("none", TokenFault.algorithmNotAllowed), ("noneWithKid", .algorithmNotAllowed),
+    ("hs256WithPublicKey", .algorithmNotAllowed), ("hs256Empty", .algorithmNotAllowed),
+    ("algOfOtherKey", .algorithmNotAllowed), ("rs512", .algorithmNotAllowed),
+    ("otherKey", .signatureInvalid), ("swappedClaims", .signatureInvalid), ("noSignature", .signatureInvalid),
+    ("rotated", .signatureInvalid), ("unknownKid", .keyUnknown), ("noKid", .keyUnknown), ("critical", .malformed),
+    ("expired", .expired), ("later", .notYetValid), ("wrongAudience", .audienceWrong), ("noAudience", .audienceWrong),
+    ("wrongIssuer", .issuerWrong), ("noExpiry", .malformed), ("noSubject", .subjectInvalid),
+    ("badSubject", .subjectInvalid),
+  ])
+  func otherTokensAreRefused(name: String, fault: TokenFault) {
+    #expect(throws: fault) { try judge(name).get() }
+  }
+
+  @Test(arguments: ["", ".", "..", "a.b.c", "e30.e30", "e30.e30.e30.e30", "e30.W10.AA", "bnVsbA.e30.AA"])
+  func otherTextIsNoToken(text: String) {
+    #expect(throws: TokenFault.malformed) { try JSONWebToken(text) }
+  }
+
+  @Test func longTokensAreNotRead() {
+    let long = "e30." + String(repeating: "A", count: JSONWebToken.sizeBytesMax) + ".AA"
+    #expect(throws: TokenFault.malformed) { try JSONWebToken(long) }
+  }
+
+  @Test func theLeewayIsForClocksThatDiffer() throws {
+    #expect(try judge("justExpired").get().principal.id == "ada")
+    #expect(throws: TokenFault.expired) {
+      try judge("justExpired", nowMs: TokenFixtures.nowMs + 20_000).get()
+    }
+    #expect(try judge("later", nowMs: TokenFixtures.nowMs + 570_000).get().principal.id == "ada")
+    #expect(throws: TokenFault.notYetValid) { try judge("later", nowMs: TokenFixtures.nowMs + 569_999).get() }
+  }
+
+  @Test func scopesOfTheSuiteAreTaken() throws {
+    #expect(try judge("scoped").get().scopes.map(\.description) == ["notifications:read"])
+    #expect(try judge("scopedList").get().scopes.map(\.description) == ["sync:write"])
+    // Nothing that is known grants nothing, where no scopes at all would grant every service.
+    let foreign = AccessRights(try judge("foreignScopes").get().scopes, services: ["notifications"])
+    #expect(!foreign.allows(Requirement(kind: .read)) && !foreign.allows(Requirement(kind: .admin)))
+    #expect(try judge("adminScope").get().scopes.map(\.description) == ["notifications:read"])
+    var trusting = policy
+    trusting.allowsAdmin = true
+    let claims = try JSONWebToken(TokenFixtures.tokens["adminScope"] ?? "").claims
+    let scopes = try trusting.grant(claims, nowMs: TokenFixtures.nowMs).scopes
+    #expect(scopes.map(\.description) == ["admin", "notifications:read"])
+  }
+
+  @Test func aSetWithOneKeyNeedsNoName() throws {
+    let one = try TokenKeySet(Array(TokenFixtures.oneKey.utf8), source: "test")
+    _ = try one.verify(try JSONWebToken(TokenFixtures.tokens["noKid"] ?? ""))
+    #expect(throws: TokenFault.keyUnknown) {
+      try one.verify(try JSONWebToken(TokenFixtures.tokens["unknownKid"] ?? ""))
+    }
+  }
+
+  @Test func keysOfOtherKindsAreLeftOut() { #expect(Set(keys.signers.keys) == ["rsa", "ec"]) }
+
+  @Test(arguments: [
+    "", "[]", "{}", #"{"keys":[]}"#, #"{"keys":[{"kty":"oct","k":"c2VjcmV0"}]}"#,
+    #"{"keys":[{"kty":"RSA","n":"AQAB","e":"AQAB"}]}"#, #"{"keys":[{"kty":"RSA","n":"!","e":"AQAB"}]}"#,
+    #"{"keys":[{"kty":"RSA","e":"AQAB"}]}"#, #"{"keys":[{"kty":"EC","crv":"P-256","x":"AAAA","y":"AAAA"}]}"#,
+    #"{"keys":[{"kty":"EC","crv":"P-256","x":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA","y":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}]}"#,
+    TokenFixtures.smallKeySet,
+  ])
+  func otherSetsAreRefused(text: String) {
+    #expect(throws: CryptoError.self) { try TokenKeySet(Array(text.utf8), source: "test") }
+  }
+
+  @Test func twoKeysOfOneNameAreRefused() throws {
+    let one = TokenFixtures.oneKey.trimmingCharacters(in: .whitespacesAndNewlines)
+    let key = one.dropFirst(one.prefix { $0 != "[" }.count + 1).dropLast(2)
+    #expect(throws: CryptoError.self) { try TokenKeySet(Array("{\"keys\":[\(key),\(key)]}".utf8), source: "test") }
+  }
+
+  // MARK: through the authority
+
+  @Test func anAuthorityRemembersAndForgets() throws {
+    let folder = try TemporaryFolder()
+    let file = folder.file("jwks.json")
+    try TokenFixtures.keySet.write(toFile: file, atomically: true, encoding: .utf8)
+    let clock = TestClock(TokenFixtures.nowMs)
+    var policy = self.policy
+    policy.keySetFile = file
+    policy.checkedTokensMax = 2
+    var logger = Logger(label: "test")
+    logger.logLevel = .critical
+    let authority = TokenAuthority(
+      policy, ring: KeyRing(services: ["notifications"], nowMs: { clock.now }), logger: logger)
+    #expect(try authority.reload())
+    #expect(try !authority.reload())
+    func authenticate(_ name: String) -> Result<Credential, RPCError> {
+      let token = TokenFixtures.tokens[name] ?? ""
+      return authority.checked(token) ?? authority.check(token)
+    }
+    let first = try authenticate("rs256").get()
+    #expect(try authenticate("rs256").get() === first)
+    #expect(first.id.hasPrefix("j_") && first.principal.name == "user/ada")
+    for name in ["es256", "scoped", "audienceList", "adminScope"] { _ = try authenticate(name).get() }
+    #expect(authority.checkedCount <= 2)
+    let byEC = try authenticate("es256").get()
+
+    // The RSA key has another value now: what it signed has ended, what the other key signed goes on.
+    try TokenFixtures.rotatedKeySet.write(toFile: file, atomically: true, encoding: .utf8)
+    #expect(try authority.reload())
+    #expect(first.fault(nowMs: { clock.now })?.reason == "CREDENTIAL_REVOKED")
+    #expect(throws: CredentialFault.invalid) { try authenticate("rs256").get() }
+    #expect(try authenticate("rotated").get().principal.id == "ada")
+    #expect(byEC.fault(nowMs: { clock.now }) == nil)
+
+    // A file that is broken changes nothing.
+    try "{".write(toFile: file, atomically: true, encoding: .utf8)
+    #expect(throws: CryptoError.self) { try authority.reload() }
+    #expect(try authenticate("rotated").get().principal.id == "ada")
+
+    clock.now = TokenFixtures.nowMs + 3_600_000 + policy.leewayMs
+    #expect(throws: CredentialFault.expired) { try authenticate("rotated").get() }
+  }
+}

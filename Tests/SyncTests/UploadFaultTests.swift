@@ -1,0 +1,165 @@
+import CampanileAPI
+import CampanileCodec
+import CampanileRPC
+import FoundationEssentials
+import Testing
+
+@testable import Sync
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+@Suite struct UploadFaultTests {
+  private func begin(_ component: SyncComponent, _ id: String, offset: Int64 = 0) async throws -> UploadRun {
+    var start = UploadContentRequest.UploadStart()
+    start.uploadId = id
+    start.offset = offset
+    return try #require(
+      try await UploadRun.begin(
+        start, user: "anna", repository: component.repository, contents: component.contents,
+        board: component.uploads.board))
+  }
+
+  private func chunk(_ bytes: some Collection<UInt8>) -> UploadContentRequest.UploadChunk {
+    .with { $0.data = Array(bytes) }
+  }
+
+  @Test func aStreamEndsWhenItsUploadIsCancelled() async throws {
+    let fixture = try Fixture()
+    try await fixture.run { component in
+      let content = document(bytes: 300_000)
+      let id = try await component.createUpload(content).id
+      let run = try await begin(component, id)
+      try await run.take(chunk(content[..<100_000]))
+      _ = try await component.uploads.cancelUpload(.with { $0.uploadId = id }, context: anna)
+      #expect(await refusal { try await run.take(chunk(content[100_000..<200_000])) } == "NOT_FOUND UPLOAD_NOT_FOUND")
+      await run.end(after: RPCError.uploadNotFound(id))
+      #expect(!component.uploads.board.knows(id))
+      #expect(try fixture.uploadFiles() == [])
+    }
+  }
+
+  @Test func aStreamThatOutlivesItsUploadLeavesNothing() async throws {
+    let fixture = try Fixture()
+    try await fixture.run { component in
+      let content = document(bytes: 300_000)
+      let id = try await component.createUpload(content).id
+      let run = try await begin(component, id)
+      try await run.take(chunk(content[..<100_000]))
+      fixture.wait(2 * Fixture.hourMs)
+      // The sweep leaves alone what a stream holds; the connection breaks after it.
+      try await component.maintain(nowMs: fixture.now)
+      await run.end(after: CancellationError())
+      #expect(!component.uploads.board.knows(id))
+      #expect(try fixture.uploadFiles() == [])
+    }
+  }
+
+  @Test func anIdleStreamHoldsNoPlaceForGood() async throws {
+    var limits = SyncLimits()
+    limits.uploadsMax = 1
+    let fixture = try Fixture(limits)
+    try await fixture.run { component in
+      try await component.register("phone", .writer, user("bruno"))
+      let content = document(bytes: 300_000)
+      let id = try await component.createUpload(content).id
+      let run = try await begin(component, id)
+      // Slow is not idle.
+      for part in 0..<20 {
+        try await run.take(chunk(content[part * 1_000..<(part + 1) * 1_000]))
+        fixture.wait(Fixture.hourMs / 2)
+        try await component.maintain(nowMs: fixture.now)
+        #expect(try await component.progress(id).receivedBytes == Int64(part + 1) * 1_000)
+      }
+      #expect(
+        await refusal { try await component.createUpload(content, user("bruno")) }
+          == "RESOURCE_EXHAUSTED UPLOADS_EXHAUSTED")
+      fixture.wait(Fixture.hourMs)
+      try await component.maintain(nowMs: fixture.now)
+      _ = try await component.createUpload(content, user("bruno"))
+      #expect(await refusal { try await run.take(chunk(content[20_000..<21_000])) } == "NOT_FOUND UPLOAD_NOT_FOUND")
+      await run.end(after: CancellationError())
+      #expect(try fixture.uploadFiles() == [])
+    }
+  }
+
+  @Test func beginsAnewWhileOthersLook() async throws {
+    let fixture = try Fixture()
+    try await fixture.run { component in
+      let content = document(bytes: 150_000)
+      for round in 0..<60 {
+        let id = try await component.createUpload(content).id
+        try await component.send(id, content[..<140_000])
+        try await withThrowingTaskGroup(of: Void.self) { group in
+          for _ in 0..<4 {
+            group.addTask { for _ in 0..<20 { _ = try await component.progress(id) } }
+          }
+          group.addTask { try await component.send(id, content) }
+          try await group.waitForAll()
+        }
+        #expect(try await component.progress(id).complete, "\(round)")
+        try await component.putUpload("a", id)
+      }
+      #expect(try fixture.uploadFiles() == [])
+    }
+  }
+
+  #if os(Linux)
+    @Test func goesOnAfterAFullDisk() async throws {
+      let fixture = try Fixture()
+      try await fixture.run { component in
+        let content = document(bytes: 600_000)
+        let id = try await component.createUpload(content).id
+        let run = try await begin(component, id)
+        try await run.take(chunk(content[..<100_000]))
+        try await run.take(chunk(content[100_000..<200_000]))
+        try Self.fillDisk(under: component.contents.uploadPath(id))
+        let full = await failure { try await run.take(chunk(content[200_000..<300_000])) }
+        #expect(full?.reason == "DISK_FULL")
+        await run.end(after: full)
+        // What the file has, no more: what was noted of the refused chunk is forgotten.
+        let received = try await component.progress(id).receivedBytes
+        #expect(received == Int64(ContentBlock.sizeBytes))
+        try await component.send(id, content[Int(received)...], offset: received)
+        try await component.putUpload("a", id)
+        #expect(try await component.download("a").content == content)
+      }
+    }
+
+    @Test func beginsAnewAfterAFailedSync() async throws {
+      let fixture = try Fixture()
+      try await fixture.run { component in
+        let content = document(bytes: 200_000)
+        let id = try await component.createUpload(content).id
+        let run = try await begin(component, id)
+        try await run.take(chunk(content[..<131_072]))
+        try await run.take(chunk(content[131_072...]))
+        try Self.fillDisk(under: component.contents.uploadPath(id))
+        let failed = await failure { try await run.finish() }
+        #expect(failed != nil)
+        await run.end(after: failed)
+        #expect(try await component.progress(id).receivedBytes == 0)
+        try await component.send(id, content)
+        try await component.putUpload("a", id)
+        #expect(try await component.download("a").content == content)
+      }
+    }
+
+    /// From now on every write to the open file at `path` finds the disk full.
+    private static func fillDisk(under path: String) throws {
+      let name = try #require(path.split(separator: "/").last)
+      let full = Glibc.open("/dev/full", O_RDWR | O_CLOEXEC)
+      #expect(full >= 0)
+      defer { close(full) }
+      var found = 0
+      for entry in try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd") {
+        let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(entry)")
+        guard let target, target.hasSuffix(name), let descriptor = Int32(entry) else { continue }
+        #expect(dup2(full, descriptor) == descriptor)
+        found += 1
+      }
+      #expect(found == 1)
+    }
+  #endif
+}
