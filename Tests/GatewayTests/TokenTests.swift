@@ -11,6 +11,7 @@ import Testing
 /// Tokens of an issuer, judged without a connection.
 @Suite struct TokenTests {
   private let keys: TokenKeySet
+  private let services = ["notifications", "sync"]
   private let policy = TokenPolicy(keySetFile: "", issuer: TokenFixtures.issuer, audiences: ["campanile", "spare"])
 
   init() throws { keys = try TokenKeySet(Array(TokenFixtures.keySet.utf8), source: "test") }
@@ -19,7 +20,7 @@ import Testing
     do throws(TokenFault) {
       let token = try JSONWebToken(TokenFixtures.tokens[name] ?? "")
       _ = try keys.verify(token)
-      return .success(try policy.grant(token.claims, nowMs: nowMs))
+      return .success(try policy.grant(token.claims, services: services, nowMs: nowMs))
     } catch { return .failure(error) }
   }
 
@@ -74,7 +75,7 @@ import Testing
     var trusting = policy
     trusting.allowsAdmin = true
     let claims = try JSONWebToken(TokenFixtures.tokens["adminScope"] ?? "").claims
-    let scopes = try trusting.grant(claims, nowMs: TokenFixtures.nowMs).scopes
+    let scopes = try trusting.grant(claims, services: services, nowMs: TokenFixtures.nowMs).scopes
     #expect(scopes.map(\.description) == ["admin", "notifications:read"])
   }
 

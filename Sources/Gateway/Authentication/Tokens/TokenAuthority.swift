@@ -44,7 +44,7 @@ final class TokenAuthority: Sendable {
       guard let digest = try? SHA256.digest(text) else { throw .malformed }
       let token = try JSONWebToken(text)
       let signer = try keys.verify(token)
-      let grant = try policy.grant(token.claims, nowMs: ring.nowMs())
+      let grant = try policy.grant(token.claims, services: ring.services, nowMs: ring.nowMs())
       return .success(keep(credential(grant, signer, digest), digest))
     } catch {
       logger.debug("a token was refused", metadata: ["reason": "\(error)"])

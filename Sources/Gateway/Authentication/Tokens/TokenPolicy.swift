@@ -29,7 +29,9 @@ public struct TokenPolicy: Sendable, Hashable {
   }
 
   /// Judges the claims (RFC 7519 section 4.1). The subject becomes the user; the end is that of the token with the leeway.
-  func grant(_ claims: JSONWebToken.Claims, nowMs: Int64) throws(TokenFault) -> Grant {
+  ///
+  /// - Parameter services: whose scopes are the suite's.
+  func grant(_ claims: JSONWebToken.Claims, services: [String], nowMs: Int64) throws(TokenFault) -> Grant {
     guard claims.iss == issuer else { throw .issuerWrong }
     guard let audience = claims.aud?.all, audience.contains(where: audiences.contains) else { throw .audienceWrong }
     guard let exp = claims.exp, let endMs = Self.milliseconds(exp) else { throw .malformed }
@@ -39,14 +41,14 @@ public struct TokenPolicy: Sendable, Hashable {
       guard let startMs = Self.milliseconds(nbf), startMs - leewayMs <= nowMs else { throw .notYetValid }
     }
     guard let subject = claims.sub, let principal = Principal("user/\(subject)") else { throw .subjectInvalid }
-    return Grant(principal: principal, scopes: scopes(claims), expiresAtMs: expiresAtMs)
+    return Grant(principal: principal, scopes: scopes(claims, services), expiresAtMs: expiresAtMs)
   }
 
   /// Scopes that are not this suite's are none of its business; but a token that has only such grants nothing, not everything.
-  private func scopes(_ claims: JSONWebToken.Claims) -> [Scope] {
+  private func scopes(_ claims: JSONWebToken.Claims, _ services: [String]) -> [Scope] {
     guard let said = claims.scope ?? claims.scp else { return [] }
     let known = said.all.flatMap { $0.split(separator: " ") }.compactMap { Scope(String($0)) }
-      .filter { allowsAdmin || $0.service != nil }
+      .filter { $0.service.map(services.contains) ?? allowsAdmin }
     return known.isEmpty ? [Self.nothing].compactMap { $0 } : Array(known.prefix(ApiKeyLimits.scopesMax))
   }
 
