@@ -42,11 +42,13 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+    .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
     .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
     .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0"),
     .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+    .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
     .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
     .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
@@ -186,7 +188,9 @@ let package = Package(
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ],
       swiftSettings: settings),
-    .target(name: "CampanileStore", dependencies: grdb + ["CampanileRPC"], swiftSettings: settings),
+    .target(name: "CSQLiteSettings", linkerSettings: [.linkedLibrary("sqlite3")]),
+    .target(
+      name: "CampanileStore", dependencies: grdb + ["CSQLiteSettings", "CampanileRPC"], swiftSettings: settings),
     .target(
       name: "CampanileRuntime",
       dependencies: [
@@ -201,11 +205,24 @@ let package = Package(
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),
       ] + nio,
       swiftSettings: settings),
+    .target(
+      name: "CampanileLoad",
+      dependencies: [
+        "CampanileJSON", "CampanileRPC", .product(name: "Histogram", package: "hdrhistogram-swift"),
+        .product(name: "NIOHTTP1", package: "swift-nio"),
+      ] + nio, swiftSettings: settings),
+    .testTarget(
+      name: "CampanileLoadTests",
+      dependencies: [
+        "CampanileAPI", "CampanileJSON", "CampanileLoad", "CampanileRPC", "Echo", log,
+        .product(name: "NIOHTTP1", package: "swift-nio"),
+      ] + nio, swiftSettings: settings),
     .target(name: "CParentBound"),
     .target(
       name: "CampanileCLI",
       dependencies: [
-        "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileStore", "CParentBound", "Sync",
+        "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileLoad", "CampanileRPC", "CampanileStore",
+        "CParentBound", "Sync",
         argumentParser, protobuf,
         subprocess, .product(name: "SystemPackage", package: "swift-system"),
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),
@@ -239,7 +256,10 @@ let package = Package(
     .target(
       name: "Gateway",
       dependencies: [
-        "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileStore", log,
+        "CZlib", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileService",
+        "CampanileStore", log, protobuf,
+        .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "NIOHTTPCompression", package: "swift-nio-extras"),
       ] + nio,
       swiftSettings: settings),
     .executableTarget(
@@ -253,6 +273,7 @@ let package = Package(
       name: "GatewayTests",
       dependencies: [
         "Gateway", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileStore", "Echo", log,
+        protobuf, .product(name: "NIOHTTP1", package: "swift-nio"),
       ] + nio,
       swiftSettings: settings),
   ]

@@ -36,7 +36,10 @@ public final class AttendanceComponent: Sendable {
     }
     let hub = WatchHub(limits: limits)
     let board = CommitBoard(hub: hub)
+    let heads = CommitHeads()
     var configuration = configuration
+    configuration.onBegin = { heads.begin() }
+    configuration.beforeCommit = { try heads.complete($0) }
     let observer = configuration.observer
     configuration.observer = { commit in
       board.committed()
@@ -47,7 +50,8 @@ public final class AttendanceComponent: Sendable {
     let store = try Store(configuration, migrations: AttendanceMigrations.all)
     do {
       repository = try await SQLiteAttendanceRepository(
-        store: store, limits: limits, board: board, initialSettings: LodgeRules.initial(timeZone: timeZone),
+        store: store, limits: limits, board: board, heads: heads,
+        initialSettings: LodgeRules.initial(timeZone: timeZone),
         codeKey: codeKey, clockMs: nowMs, random: random)
     } catch {
       await store.close()

@@ -35,8 +35,11 @@ public struct StoreConfiguration: Sendable {
   public var checkpointPages = 4_000
   /// Size to which the write-ahead log is cut back after it was moved.
   public var walBytesMax: Int64 = 64 << 20
-  /// Page cache of each connection.
+  /// Page cache of each connection that reads.
   public var cacheKiB = 4_096
+  /// Page cache of the connection that writes, which fills as far as writes touch pages: what does not fit is read again for
+  /// the next write that needs it.
+  public var writerCacheKiB = 16_384
   /// Largest size of the file; a change beyond it fails with `diskFull`. Nil: the disk decides.
   public var sizeBytesMax: Int64?
   /// Called on the writer's thread when a transaction begins, also when it begins anew after a failed write: what writes

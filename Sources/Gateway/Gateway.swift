@@ -67,12 +67,30 @@ public final class Gateway: Sendable {
   ///
   /// - Parameter local: serves `services`, health and reflection, and answers for methods that nobody has.
   public func dispatcher(local: any CallDispatcher, observer: any ServerObserver) -> any CallDispatcher {
-    let own = AccessServiceMethods.all + HealthMethods.all + ReflectionServiceMethods.all
     let routes = RoutingTable(
-      backends: configuration.backends, local: own, methods: configuration.methods, observer: observer)
+      backends: configuration.backends, local: Self.ownMethods, methods: configuration.methods, observer: observer)
     return Forwarder(
       routes: routes, authenticator: CallerAuthenticator(keys: keys.ring), local: local, loops: loops,
       observer: observer, timeoutMsDefault: configuration.timeoutMsDefault)
+  }
+
+  /// What the gateway's server serves itself.
+  static let ownMethods = AccessServiceMethods.all + HealthMethods.all + ReflectionServiceMethods.all
+
+  /// The same methods over HTTP; to be attached to the same dispatcher.
+  public func httpFace(_ http: HTTPConfiguration) -> HTTPFace {
+    let methods = configuration.methods.filter { method in
+      configuration.backends.contains { method.path.hasPrefix($0.servicePrefix) }
+    }
+    return HTTPFace(
+      http, methods: methods + Self.ownMethods, descriptorSet: DescriptorSet.serializedBytes, nowMs: keys.ring.nowMs,
+      credentialFault: { [keys] metadata in
+        do throws(RPCError) {
+          guard let presented = try CallerAuthenticator.bearer(metadata) else { return nil }
+          _ = try keys.ring.authenticate(presented).get()
+          return nil
+        } catch { return error }
+      })
   }
 
   /// Judges what connections present in `rpc.hello`: an API key, or the internal token.

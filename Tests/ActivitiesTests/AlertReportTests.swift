@@ -49,7 +49,7 @@ final class RecordingReporter: DeliveryReporting {
   private func end(_ component: ActivitiesComponent, _ outcomes: [(LedgerOutcome, String)], nowMs: Int64) async throws {
     try await component.store.write { transaction in
       let route = PushRouteKey(app: app, environment: "development")
-      let pushes = try transaction.query("SELECT \(TakenPush.columns) FROM pushes ORDER BY apns_id") {
+      let pushes = try transaction.query("SELECT \(TakenPush.columns) FROM pushes AS p ORDER BY p.apns_id") {
         try TakenPush($0, route: route, routeID: 1)
       }
       let settling = PushSettling(

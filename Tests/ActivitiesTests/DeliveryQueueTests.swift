@@ -291,7 +291,7 @@ import Testing
     try await with { harness in
       for sql in [
         PushTable.replaceSQL, PushTable.deleteStatesSQL, PushTable.laneSQL, PushTaking.dueSQL, PushTaking.takeSQL,
-        PushTaking.budgetSQL, PushSettling.deleteSQL, PushSettling.retrySQL, PushSettling.newerStateSQL,
+        PushSettling.deleteSQL, PushSettling.retrySQL, PushSettling.newerStateSQL,
         PushSettling.deadStatesSQL, PushDispatcher.nextSQL, DeliveryRetention.ledgerSQL, DeliveryRetention.deadSQL,
         DeliveryRetention.statisticsSQL, DeliveryRetention.budgetsSQL, PushReading.ledgerOneSQL,
         PushReading.ledgerSQL, PushReading.ledgerOfUserSQL, PushReading.ledgerOfActivitySQL, PushReading.deadSQL,

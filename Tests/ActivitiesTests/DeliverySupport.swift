@@ -5,6 +5,7 @@ import CampanileStore
 import Foundation
 import NIOPosix
 import Synchronization
+import Testing
 
 @testable import Activities
 
@@ -182,7 +183,22 @@ final class DeliveryHarness: Sendable {
   /// Rounds until one has nothing to do; answers what was sent.
   func send() async throws -> [PushRequest] {
     for _ in 0..<100 { if try await dispatcher.round() == 0 { break } }
+    try checkHints()
     return sender.takeRequests()
+  }
+
+  /// What the board takes for gone is gone from the database.
+  func checkHints() throws {
+    let board = delivery.board
+    try store.readSingle { transaction in
+      try transaction.forEach(PushTable.lanesSQL, [1_000_000]) { row in
+        let lane = try row.text(0)
+        #expect(board.mayHold(lane: lane), "\(lane)")
+        if try row.bool(1) { #expect(board.mayHoldMore(lane: lane), "\(lane)") }
+        return true
+      }
+      if try transaction.queryOne(DeadLetters.anySQL, [], { _ in true }) == true { #expect(board.mayHoldDeadLetters) }
+    }
   }
 
   /// What was sent, as texts.

@@ -28,7 +28,7 @@ import Testing
     (TimerTable.nextSQL, "timers_due "),
     (TimerTable.hastenSQL, "sqlite_autoindex_timers_1"),
     (TimerTable.clearSQL, "sqlite_autoindex_timers_1"),
-    (Repository.takeTimerSQL, "sqlite_autoindex_timers_1"),
+    (TimerTable.takeSQL, "sqlite_autoindex_timers_1"),
     (Repository.hasTimerSQL, "sqlite_autoindex_timers_1"),
     (Repository.deliveriesSQL, "sqlite_autoindex_deliveries_1"),
     (Repository.contentSQL, "sqlite_autoindex_content_refs_1"),

@@ -1,3 +1,4 @@
+import CampanileService
 import CampanileStore
 import Testing
 

@@ -1,10 +1,12 @@
 """TLS and mutual TLS of real processes: at the service's port, and from the gateway to a service."""
 
+import http.client
 import pathlib
 import socket
 import ssl
 import subprocess
 import tempfile
+import urllib.request
 
 import pytest
 
@@ -187,6 +189,28 @@ def test_the_gateway_does_not_reach_a_service_otherwise(start, pki, case):
     answer = call_through(start_gateway(start, backend, *flags))
     assert answer["error"]["data"]["status"] == "UNAVAILABLE" and answer["error"]["data"]["processed"] is False
     assert reason(answer) == "BACKEND_UNAVAILABLE"
+
+
+def get(port, path, tls=None):
+    scheme = "https" if tls else "http"
+    with urllib.request.urlopen(f"{scheme}://127.0.0.1:{port}{path}", timeout=30, context=tls) as answer:
+        return answer.status, answer.read()
+
+
+@pytest.mark.parametrize("mutual", [False, True])
+def test_the_gateways_http_is_encrypted_as_its_rpc_is(start, pki, mutual):
+    backend = start("campanile-echo", internal_token=TOKEN)
+    gateway = start_gateway(start, backend, *tls_flags(pki, mutual))
+    port = gateway.ready["http"]
+    right = context(pki.authority, pki.client if mutual else None)
+    assert get(port, "/healthz", right) == (200, b"ok\n")
+    assert b"3.1.0" in get(port, "/openapi.json", right)[1]
+    wrong = [None, context(pki.stranger)] + ([context(pki.authority), context(pki.authority, pki.strange_client)] if mutual else [])
+    for other in wrong:
+        with pytest.raises((OSError, http.client.HTTPException)):
+            get(port, "/healthz", other)
+    # A service's HTTP is for the operator's own machines.
+    assert get(backend.ready["http"], "/healthz") == (200, b"ok\n")
 
 
 @pytest.mark.parametrize("name, flags, words", [

@@ -12,6 +12,7 @@ enum DeadLetters {
       expiration_ms, collapse_id, trace_parent, $3, $3, 0, 0
     FROM dead_letters WHERE apns_id = $1
     """
+  static let anySQL = "SELECT 1 FROM dead_letters LIMIT 1"
   static let deleteSQL = "DELETE FROM dead_letters WHERE apns_id = $1"
   static let forgetSQL = "DELETE FROM push_ledger WHERE apns_id = $1"
 
@@ -36,6 +37,7 @@ enum DeadLetters {
     let count = try transaction.queryOne(PushTable.laneSQL, [.text(found.lane)]) { try $0.integer(0) } ?? 0
     let state: PushState = count == 0 ? .ready : .behind
     try transaction.execute(insertSQL, [.text(apnsID), .integer(state.rawValue), .integer(nowMs)])
+    board.hint { $0.added(lane: found.lane, isBehind: state == .behind) }
     try transaction.execute(deleteSQL, [.text(apnsID)])
     // It is not over any more.
     try transaction.execute(forgetSQL, [.text(apnsID)])

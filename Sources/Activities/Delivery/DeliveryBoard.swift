@@ -18,6 +18,7 @@ final class DeliveryBoard: Sendable {
     var routesSeen: [PushRouteKey: Int64] = [:]
     var hasNewRoute = false
     var mustReadRoutes = false
+    var hints = QueueHints()
   }
 
   private let state = Mutex(State())
@@ -31,6 +32,7 @@ final class DeliveryBoard: Sendable {
       state.hasQueued = false
       state.statistics = StatisticsDelta()
       state.routesSeen = [:]
+      state.hints.begin()
     }
   }
 
@@ -50,6 +52,7 @@ final class DeliveryBoard: Sendable {
       state.queuedDelta = 0
       if isKept { state.routes.merge(state.routesSeen) { $1 } }
       state.routesSeen = [:]
+      if isKept { state.hints.keep() } else { state.hints.begin() }
       if state.hasNewRoute { state.mustReadRoutes = true }
       state.hasNewRoute = false
       defer { state.hasQueued = false }
@@ -70,6 +73,12 @@ final class DeliveryBoard: Sendable {
       if count > 0 { state.hasQueued = true }
     }
   }
+
+  /// What most pushes need not look for. `begin` and `keep` are the board's.
+  func hint(_ note: (inout QueueHints) -> Void) { state.withLock { note(&$0.hints) } }
+  func mayHold(lane: String) -> Bool { state.withLock { $0.hints.mayHold(lane: lane) } }
+  func mayHoldMore(lane: String) -> Bool { state.withLock { $0.hints.mayHoldMore(lane: lane) } }
+  var mayHoldDeadLetters: Bool { state.withLock { $0.hints.mayHoldDeadLetters } }
 
   /// Something became due that the dispatcher does not know of.
   func mustLook() { state.withLock { $0.hasQueued = true } }

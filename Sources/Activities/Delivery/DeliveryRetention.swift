@@ -37,10 +37,18 @@ struct DeliveryRetention: Sendable {
     let deadID = try border(
       Self.deadBorderSQL, rows: limits.deadLettersMax, beforeMs: nowMs - limits.deadLetterAgeMaxMs)
     total += try await delete(Self.deadSQL, .text(deadID))
+    if board.mayHoldDeadLetters { try await lookForDeadLetters() }
     total += try await delete(Self.statisticsSQL, .integer(nowMs - limits.statisticsAgeMaxMs))
     // A bucket that nobody took from for so long is full, as if it were not there.
     total += try await delete(Self.budgetsSQL, .integer(nowMs - PriorityBudget.fullAfterMs(budget)))
     return total
+  }
+
+  private func lookForDeadLetters() async throws {
+    try await store.write { transaction in
+      let hasAny = try transaction.queryOne(DeadLetters.anySQL) { _ in true } ?? false
+      if !hasAny, !transaction.isUndoneAlone { board.hint { $0.foundNoDeadLetters() } }
+    }
   }
 
   /// The id below which rows go: by age, or by number where that is more.

@@ -82,7 +82,8 @@ final class PushDelivery: Sendable {
     let dispatcher = PushDispatcher(
       store: store, queue: queue, registry: registry, listener: listener, routing: routing, sender: sender ?? own,
       budget: configuration.budget, backoff: configuration.backoff,
-      environment: .init(nowMs: environment.nowMs, random: fraction, log: environment.log))
+      environment: .init(
+        nowMs: environment.nowMs, steadyMs: environment.steadyMs, random: fraction, log: environment.log))
     loadKeys()
     return RunningDelivery(
       delivery: self, store: store, dispatcher: dispatcher, tokens: tokens, routing: routing, sender: own,
@@ -128,6 +129,11 @@ final class PushDelivery: Sendable {
           (try $0.integer(0), try $0.textIfPresent(1))
         } ?? (0, nil)
       board.recounted(count)
+      let lanes = try transaction.query(
+        PushTable.lanesSQL, [.int(QueueHints.lanesMax + 1)], rowsMax: QueueHints.lanesMax + 1
+      ) { (lane: try $0.text(0), isCrowded: try $0.bool(1)) }
+      let hasDeadLetters = try transaction.queryOne(DeadLetters.anySQL) { _ in true } ?? false
+      board.hint { $0.learn(lanes: lanes, hasDeadLetters: hasDeadLetters) }
       let lastEnded = try transaction.queryOne("SELECT max(apns_id) FROM push_ledger") { try $0.textIfPresent(0) }
       if let greatest = [last, lastEnded ?? nil].compactMap({ $0 }).max() { _ = queue.ids.next(after: greatest) }
     }

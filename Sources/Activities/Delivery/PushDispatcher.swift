@@ -21,6 +21,8 @@ final class PushDispatcher: Sendable {
   struct Environment: Sendable {
     /// The wall clock.
     var nowMs: @Sendable () -> Int64
+    /// A clock that never jumps.
+    var steadyMs: @Sendable () -> Int64
     /// In 0..<1.
     var random: @Sendable () -> Double
     var log: @Sendable (String) -> Void
@@ -94,8 +96,8 @@ final class PushDispatcher: Sendable {
   /// Takes nothing more and waits until what is under way has ended, or until `timeoutMs` have passed.
   func drain(timeoutMs: Int64) async {
     state.withLock { $0.isDraining = true }
-    let endMs = environment.nowMs() + max(0, timeoutMs)
-    while inFlightCount > 0, environment.nowMs() < endMs {
+    let endMs = environment.steadyMs() + max(0, timeoutMs)
+    while inFlightCount > 0, environment.steadyMs() < endMs {
       do {
         if try await round() == 0 { try await rest(min(50, limits.pollMs)) }
       } catch {

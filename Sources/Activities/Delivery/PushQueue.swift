@@ -29,7 +29,7 @@ struct PushQueue: Sendable {
     _ kind: PushKind, to lanes: [PushLane], besides admitted: Int, in transaction: ReadTransaction
   ) throws {
     if !kind.isBoundedByLane {
-      for lane in lanes { try checkRoom(kind, waitingInLane: PushTable.count(lane: lane.text, transaction)) }
+      for lane in lanes { try checkRoom(kind, waitingInLane: PushTable.count(lane: lane.text, board, transaction)) }
     }
     let taken = board.queuedCount + Int64(admitted)
     guard taken + Int64(lanes.count) > limits.queuedMax else { return }

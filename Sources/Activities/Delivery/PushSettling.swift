@@ -87,7 +87,7 @@ struct PushSettling {
       ])
     try count(measure, push)
     try listener?.ended(push, outcome, reason: reason, atMs: nowMs, in: transaction)
-    try PushTable.promote(lane: push.lane, notBeforeMs: notBeforeMs, in: transaction)
+    try PushTable.promote(lane: push.lane, notBeforeMs: notBeforeMs, board, in: transaction)
     board.mustLook()
   }
 
@@ -100,7 +100,7 @@ struct PushSettling {
     try end(push, .accepted, status: 200, reason: "", measure: .accepted, notBeforeMs: notBeforeMs)
     try count(.latency(bucket: LatencyHistogram.bucket(nowMs - push.queuedAtMs)), push)
     // States that were given up before this one must never be sent after it.
-    if push.kind.isState || push.kind == .end {
+    if board.mayHoldDeadLetters, push.kind.isState || push.kind == .end {
       try transaction.execute(
         Self.deadStatesSQL, [.text(push.lane), .text(push.apnsID), .text(push.target.id)])
     }
@@ -124,6 +124,7 @@ struct PushSettling {
         .integer(push.expirationMs), .text(push.collapseID), .text(push.traceParent), .integer(push.queuedAtMs),
         .int(push.attempts + 1), .integer(nowMs), .int(reason.status), .text(reason.text),
       ])
+    board.hint { $0.addedDeadLetter() }
     try count(.rejected(reason.text), push)
     try end(push, .deadLetter, status: reason.status, reason: reason.text, measure: .deadLetters)
   }

@@ -32,8 +32,9 @@ enum PushTable {
   static let promoteSQL = """
     UPDATE pushes SET state = 0, due_ms = CASE WHEN due_ms > $2 THEN due_ms ELSE $2 END
     WHERE lane = $1 AND state = 2 AND apns_id = (SELECT min(apns_id) FROM pushes WHERE lane = $1)
-    RETURNING kind
     """
+  /// All lanes, and whether a push waits there behind another. It walks through the queue: for the start alone.
+  static let lanesSQL = "SELECT lane, max(state = 2) FROM pushes GROUP BY lane LIMIT $1"
 
   static func enqueue(
     _ order: PushOrder, isAdmitted: Bool, queue: PushQueue, in transaction: WriteTransaction
@@ -47,7 +48,7 @@ enum PushTable {
       dueMs = max(
         dueMs, queue.board.notBeforeMs(lane: lane, nowMs: nowMs, spacingMs: queue.limits.updateSpacingMs))
     }
-    var (count, lastID) = try ofLane(lane, transaction)
+    var (count, lastID) = try ofLane(lane, queue.board, transaction)
     // Mostly the lane is empty: there is nothing to replace.
     if count > 0, order.kind.isState {
       let id = queue.ids.next(after: lastID)
@@ -58,7 +59,7 @@ enum PushTable {
       }
     } else if count > 0, order.kind == .end {
       try dropStates(order, lane: lane, queue: queue, nowMs: nowMs, in: transaction)
-      (count, lastID) = try ofLane(lane, transaction)
+      (count, lastID) = try ofLane(lane, queue.board, transaction)
     }
     if !isAdmitted { try queue.checkRoom(order.kind, waitingInLane: count) }
     let id = queue.ids.next(after: lastID)
@@ -72,6 +73,7 @@ enum PushTable {
         .integer(order.expirationMs), .text(order.collapseID), .text(order.traceParent), .integer(dueMs),
         .integer(nowMs),
       ])
+    queue.board.hint { $0.added(lane: lane, isBehind: state == .behind) }
     queue.board.queued(1)
     return id
   }
@@ -99,23 +101,32 @@ enum PushTable {
     guard dropped > 0 else { return }
     queue.board.queued(-Int64(dropped))
     try queue.board.count(.coalesced, app: order.app, atMs: nowMs, by: Int64(dropped), in: transaction)
-    try promote(lane: lane, notBeforeMs: nowMs, in: transaction)
+    try promote(lane: lane, notBeforeMs: nowMs, queue.board, in: transaction)
   }
 
-  /// Makes the first of a lane the next to be sent, when nothing of the lane is under way.
-  static func promote(lane: String, notBeforeMs: Int64, in transaction: WriteTransaction) throws {
-    _ = try transaction.queryOne(promoteSQL, [.text(lane), .integer(notBeforeMs)]) { try $0.integer(0) }
+  /// After a push of a lane has gone: makes the first that is left the next to be sent, when nothing of the lane is under
+  /// way. Most lanes hold nothing more.
+  static func promote(
+    lane: String, notBeforeMs: Int64, _ board: DeliveryBoard, in transaction: WriteTransaction
+  ) throws {
+    if board.mayHoldMore(lane: lane) {
+      try transaction.execute(promoteSQL, [.text(lane), .integer(notBeforeMs)])
+      guard try count(lane: lane, board, transaction) == 0 else { return }
+    }
+    if !transaction.isUndoneAlone { board.hint { $0.foundEmpty(lane: lane) } }
   }
 
   /// Pushes of a lane that wait or are under way.
-  static func count(lane: String, _ transaction: ReadTransaction) throws -> Int64 {
-    try ofLane(lane, transaction).count
+  static func count(lane: String, _ board: DeliveryBoard, _ transaction: ReadTransaction) throws -> Int64 {
+    try ofLane(lane, board, transaction).count
   }
 
   private static func ofLane(
-    _ lane: String, _ transaction: ReadTransaction
+    _ lane: String, _ board: DeliveryBoard, _ transaction: ReadTransaction
   ) throws -> (count: Int64, lastID: String?) {
-    try transaction.queryOne(laneSQL, [.text(lane)]) { (try $0.integer(0), try $0.textIfPresent(1)) } ?? (0, nil)
+    guard board.mayHold(lane: lane) else { return (0, nil) }
+    return try transaction.queryOne(laneSQL, [.text(lane)]) { (try $0.integer(0), try $0.textIfPresent(1)) }
+      ?? (0, nil)
   }
 
   /// Whether a state waits that a newer one would replace.

@@ -11,11 +11,11 @@ struct PushTaking {
   }
 
   static let dueSQL = """
-    SELECT \(TakenPush.columns) FROM pushes WHERE route_id = $1 AND state = 0 AND due_ms <= $2
-    ORDER BY due_ms, lane LIMIT $3
+    SELECT \(TakenPush.columns), b.level_thousandths, b.updated_at_ms
+    FROM pushes AS p LEFT JOIN push_budgets AS b ON b.lane = p.lane
+    WHERE p.route_id = $1 AND p.state = 0 AND p.due_ms <= $2 ORDER BY p.due_ms, p.lane LIMIT $3
     """
   static let takeSQL = "UPDATE pushes SET state = 1, priority = $1 WHERE lane = $2 AND apns_id = $3 AND state = 0"
-  static let budgetSQL = "SELECT level_thousandths, updated_at_ms FROM push_budgets WHERE lane = $1"
   static let setBudgetSQL = """
     INSERT INTO push_budgets (lane, level_thousandths, updated_at_ms) VALUES ($1, $2, $3)
     ON CONFLICT (lane) DO UPDATE SET level_thousandths = excluded.level_thousandths,
@@ -39,8 +39,10 @@ struct PushTaking {
       guard limit > 0 else { continue }
       let rows = try transaction.query(
         Self.dueSQL, [.integer(share.routeID), .integer(nowMs), .int(limit)], rowsMax: limit
-      ) { try TakenPush($0, route: share.key, routeID: share.routeID) }
-      for row in rows {
+      ) { row in
+        (try TakenPush(row, route: share.key, routeID: share.routeID), try Self.budget(row))
+      }
+      for (row, kept) in rows {
         var push = row
         if let expirationMs = push.expirationMs, expirationMs <= nowMs, expirationMs > 0 {
           try settling.end(push, .expired, status: 0, reason: "Expired", measure: .expired)
@@ -53,7 +55,7 @@ struct PushTaking {
           }
           push.token = found.token
         }
-        if push.priority == .automatic { push.priority = try priority(of: push) }
+        if push.priority == .automatic { push.priority = try priority(of: push, kept) }
         try transaction.execute(
           Self.takeSQL, [.integer(push.priority.rawValue), .text(push.lane), .text(push.apnsID)])
         taken.append(push)
@@ -62,14 +64,17 @@ struct PushTaking {
     return taken
   }
 
-  private func priority(of push: TakenPush) throws -> PushPriority {
+  /// What is kept of the lane's budget; nil when it is full. A lane has one row that is ready, so that it is of now.
+  private static func budget(_ row: borrowing SQLRow) throws -> PriorityBudget? {
+    guard let level = try row.integerIfPresent(TakenPush.columnCount) else { return nil }
+    return PriorityBudget(levelThousandths: level, updatedAtMs: try row.integer(TakenPush.columnCount + 1))
+  }
+
+  private func priority(of push: TakenPush, _ kept: PriorityBudget?) throws -> PushPriority {
     // These ask no budget.
     if push.kind == .alert { return .high }
     if push.kind == .background { return .low }
-    let found = try transaction.queryOne(Self.budgetSQL, [.text(push.lane)]) {
-      PriorityBudget(levelThousandths: try $0.integer(0), updatedAtMs: try $0.integer(1))
-    }
-    var state = found ?? PriorityBudget(nowMs: nowMs, limits: budget)
+    var state = kept ?? PriorityBudget(nowMs: nowMs, limits: budget)
     let priority = state.priority(of: push.kind, nowMs: nowMs, limits: budget)
     // An empty bucket need not be written: it refills from the time that stands there.
     if priority == .high {

@@ -25,10 +25,12 @@ struct TakenPush: Sendable, Hashable {
   /// The token that it is sent to; nil for a broadcast.
   var token: DeviceToken?
 
+  /// Of `pushes AS p`.
   static let columns = """
-    lane, apns_id, kind, user_id, activity_id, target_kind, target_id, push_type, priority, payload, expiration_ms,
-    collapse_id, trace_parent, queued_at_ms, attempts, is_renewed
+    p.lane, p.apns_id, p.kind, p.user_id, p.activity_id, p.target_kind, p.target_id, p.push_type, p.priority, p.payload,
+    p.expiration_ms, p.collapse_id, p.trace_parent, p.queued_at_ms, p.attempts, p.is_renewed
     """
+  static let columnCount = 16
 
   /// A row of `columns`.
   init(_ row: borrowing SQLRow, route: PushRouteKey, routeID: Int64) throws {

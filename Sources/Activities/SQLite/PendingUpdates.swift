@@ -12,6 +12,8 @@ final class PendingUpdates: Sendable {
     var activity: StoredActivity
     /// The newest, from which the push has its priority and trace.
     var change: ActivityChange
+    /// Of that change.
+    var payload: [UInt8]
   }
 
   private struct Key: Hashable {

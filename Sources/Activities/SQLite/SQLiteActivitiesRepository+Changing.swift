@@ -71,10 +71,10 @@ extension SQLiteActivitiesRepository {
     let isPending = states.pending.entry(old.id, user: old.user) != nil
     activity.apsTimestamp =
       isPending ? max(old.apsTimestamp, nowMs / 1_000) : try states.timestamp(of: old, nowMs: nowMs, transaction)
-    _ = try payload(change, of: activity, nowMs: nowMs)
+    let payload = try payload(change, of: activity, nowMs: nowMs)
     if !isPending { try states.admit(.update, of: activity, transaction) }
     // Last: what has failed leaves nothing behind.
-    let entry = PendingUpdates.Entry(activity: activity, change: change)
+    let entry = PendingUpdates.Entry(activity: activity, change: change, payload: payload)
     noting(Undo(entry: entry, old: states.pending.put(entry)))
     return activity
   }

@@ -75,9 +75,8 @@ extension SQLiteActivitiesRepository {
     try releaseTokens(of: current, nowMs: nowMs, transaction)
     activity.tokenIDs = []
     try ActivityRow.writeLife(activity, transaction)
-    let key: [SQLValue] = [.text(activity.user), .text(activity.id)]
-    try transaction.execute(TimerTable.clearAllSQL, key)
-    try transaction.execute(Self.deleteEndSQL, key)
+    try transaction.clearTimers(of: activity.id, user: activity.user)
+    try transaction.execute(Self.deleteEndSQL, [.text(activity.user), .text(activity.id)])
     try count(activities: -1, user: activity.user, transaction)
     try transaction.log(.ended, activity, atMs: nowMs, board)
     return activity

@@ -53,12 +53,8 @@ struct SQLiteActivitiesRepository: ActivitiesRepository, StoreBacked {
   func setTimer(
     _ kind: TimerKind, _ activity: StoredActivity, dueMs: Int64?, _ transaction: WriteTransaction
   ) throws {
-    let key: [SQLValue] = [.text(activity.user), .text(activity.id), .integer(kind.rawValue)]
-    guard let dueMs else {
-      try transaction.execute(TimerTable.clearSQL, key)
-      return
-    }
-    try transaction.execute(TimerTable.setSQL, key + [.integer(dueMs)])
+    guard let dueMs else { return try transaction.clearTimer(kind, activity.id, user: activity.user) }
+    try transaction.setTimer(kind, activity.id, user: activity.user, dueMs: dueMs)
     board.scheduled(dueMs)
   }
 

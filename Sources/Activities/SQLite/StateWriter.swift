@@ -22,7 +22,7 @@ struct StateWriter: Sendable {
       let activity = entry.activity
       try ActivityRow.writeState(activity, transaction)
       if activity.status == .active {
-        try push(Self.payload(entry.change, of: activity, endMs: 0), .update, of: activity, entry.change, transaction)
+        try push(entry.payload, .update, of: activity, entry.change, transaction)
       }
       try transaction.log(.updated, activity, atMs: clockMs(), board)
     }
@@ -45,6 +45,7 @@ struct StateWriter: Sendable {
       return PushClock.next(after: last, nowMs: nowMs)
     }
     for lane in activity.lanes {
+      guard queue.board.mayHold(lane: lane.text) else { return last + 1 }
       // After an update there may be another push, which has the last timestamp.
       let isUnsent = try transaction.queryOne(Self.newestSQL, [.text(lane.text)]) { row in
         let (kind, state, attempts) = (try row.integer(0), try row.integer(1), try row.integer(2))

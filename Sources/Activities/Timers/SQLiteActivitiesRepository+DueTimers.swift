@@ -7,25 +7,11 @@ import CampanileStore
 /// What happens at a time. Each timer's row goes in the transaction of its effect, so that it happens once, whenever the process
 /// ends.
 extension SQLiteActivitiesRepository {
-  func dueTimers(nowMs: Int64, rowsMax: Int) throws -> [DueTimer] {
-    try readSingle { transaction in
-      try transaction.query(TimerTable.dueSQL, [.integer(nowMs), .int(rowsMax)], rowsMax: rowsMax, TimerTable.due)
-        .compactMap { $0 }
-    }
-  }
-
-  func nextTimerMs() throws -> Int64? {
-    try readSingle { try $0.queryOne(TimerTable.nextSQL) { try $0.integerIfPresent(0) }.flatMap { $0 } }
-  }
-
   /// Does what a timer says, unless it was changed since it was read.
   func run(_ timer: DueTimer, _ transaction: WriteTransaction) throws {
-    let taken = try transaction.execute(
-      TimerTable.takeSQL,
-      [.text(timer.user), .text(timer.activityID), .integer(timer.kind.rawValue), .integer(timer.dueMs)])
-    guard taken > 0 else { return }
+    guard try transaction.takeTimer(timer) else { return }
     let found = try transaction.queryOne(
-      ActivityRow.oneSQL, [.text(timer.user), .text(timer.activityID)], ActivityRow.activity)
+      ActivityRow.oneSQL, [.text(timer.user), .text(timer.subject)], ActivityRow.activity)
     guard let activity = found, activity.isLive else { return }
     switch timer.kind {
     case .start: try startScheduled(activity, transaction)
@@ -47,9 +33,7 @@ extension SQLiteActivitiesRepository {
   /// Puts a timer off that could not be run, so that it does not stand before the others.
   func putOff(_ timer: DueTimer, toMs: Int64) async throws {
     _ = try await write { transaction in
-      try transaction.execute(
-        TimerTable.setSQL,
-        [.text(timer.user), .text(timer.activityID), .integer(timer.kind.rawValue), .integer(toMs)])
+      try transaction.setTimer(timer.kind, timer.subject, user: timer.user, dueMs: toMs)
     }
   }
 

@@ -21,7 +21,7 @@ struct TimerLoop: Sendable {
 
   /// One round: what is due now, at most `roundMax`. Answers how many timers that were.
   func runDue() async throws -> Int {
-    let due = try repository.dueTimers(nowMs: repository.clockMs(), rowsMax: Self.roundMax)
+    let due = try repository.dueTimers(TimerKind.self, nowMs: repository.clockMs(), rowsMax: Self.roundMax)
     for start in stride(from: 0, to: due.count, by: Self.batchMax) {
       try await run(Array(due[start..<min(due.count, start + Self.batchMax)]))
     }

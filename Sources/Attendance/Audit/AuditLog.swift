@@ -42,7 +42,9 @@ struct AuditRow: Sendable, Hashable {
 
   /// SHA-256 over the salt and both values, each with its length; one that is absent counts as a length of 2^32 - 1.
   func digestOfValues() throws(CryptoError) -> [UInt8] {
-    var bytes = salt ?? []
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(Self.saltSizeBytes + valueSizeBytes + 8)
+    bytes += salt ?? []
     Self.append(oldJSON, to: &bytes)
     Self.append(newJSON, to: &bytes)
     return try SHA256.digest(bytes).bytes
@@ -50,14 +52,17 @@ struct AuditRow: Sendable, Hashable {
 
   /// SHA-256 over the hash before and everything of the entry but its values, for which their digest stands.
   func digest(after previous: [UInt8]) throws(CryptoError) -> [UInt8] {
-    var bytes = previous
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(
+      108 + actor.utf8.count + address.utf8.count + action.utf8.count + subject.utf8.count)
+    bytes += previous
     for number in [sequence, timeMs, undoOf] { OpaqueToken.append(UInt64(bitPattern: number), to: &bytes) }
-    for text in [actor, address, action, subject] { Self.append(Array(text.utf8), to: &bytes) }
+    for text in [actor, address, action, subject] { Self.append(text.utf8, to: &bytes) }
     Self.append(valueDigest, to: &bytes)
     return try SHA256.digest(bytes).bytes
   }
 
-  private static func append(_ value: [UInt8]?, to bytes: inout [UInt8]) {
+  private static func append(_ value: (some Collection<UInt8>)?, to bytes: inout [UInt8]) {
     let length = value.map { UInt32(clamping: $0.count) } ?? .max
     for shift in stride(from: 24, through: 0, by: -8) {
       bytes.append(UInt8(truncatingIfNeeded: length >> UInt32(shift)))
@@ -148,19 +153,20 @@ extension Ledger {
   ) throws -> AuditRow {
     var row = AuditRow(
       timeMs: nowMs, caller: caller, action: action, subject: subject, old: old, new: new, undoOf: undoOf)
-    let last = try transaction.queryOne(AuditRow.lastSQL) { (try $0.integer(0), try $0.bytes(1)) }
-    row.sequence = (last?.0 ?? 0) + 1
+    let last = try heads.auditHead(transaction)
+    row.sequence = (last?.sequence ?? 0) + 1
     var salt: [UInt8] = []
     OpaqueToken.append(random(), to: &salt)
     OpaqueToken.append(random(), to: &salt)
     row.salt = salt
     do throws(CryptoError) {
       row.valueDigest = try row.digestOfValues()
-      row.hash = try row.digest(after: last?.1 ?? AuditRow.origin)
+      row.hash = try row.digest(after: last?.hash ?? AuditRow.origin)
     } catch {
       throw StoreError(.unavailable, "the audit log cannot be continued: \(error.message)")
     }
     try transaction.execute(AuditRow.insertSQL, row.values)
+    heads.added(CommitHeads.AuditHead(sequence: row.sequence, hash: row.hash), transaction)
     return row
   }
 }

@@ -5,14 +5,28 @@ import CampanileStore
 
 /// What recording needs to know of a member, read at once: a statement costs as much as what it reads.
 struct MemberState: Sendable, Hashable {
+  private static let columns = """
+    m.initiation_day, m.erased_at_ms, y.marks, a.meeting_no, a.member_no, a.status, a.source, a.recorded_by,
+      a.updated_at_ms, a.version
+    """
   /// Of the member $1 at the meeting $2 in the year $3.
   static let selectSQL = """
-    SELECT m.initiation_day, m.erased_at_ms, y.marks, a.meeting_no, a.member_no, a.status, a.source, a.recorded_by,
-      a.updated_at_ms, a.version
+    SELECT \(columns)
     FROM members AS m LEFT JOIN member_years AS y ON y.member_no = m.number AND y.year = $3
       LEFT JOIN attendance AS a ON a.meeting_no = $2 AND a.member_no = m.number
     WHERE m.number = $1
     """
+  /// The member $1, whose number is NULL when there is none, and the meeting $2.
+  static let withMeetingSQL = """
+    SELECT \(columns), m.number, g.number, g.start_ms, g.day, g.year, g.ordinal, g.status
+    FROM meetings AS g LEFT JOIN members AS m ON m.number = $1
+      LEFT JOIN member_years AS y ON y.member_no = m.number AND y.year = g.year
+      LEFT JOIN attendance AS a ON a.meeting_no = g.number AND a.member_no = m.number
+    WHERE g.number = $2
+    """
+  /// Where the columns of `withMeetingSQL` begin that follow those of the member's state.
+  static let (memberColumn, meetingColumn) = (10, 11)
+
   var initiationDay: Int64?
   var isErased: Bool
   /// Of the meeting's year.
@@ -45,13 +59,39 @@ extension Ledger {
     _ status: AttendanceStatus, of member: Int64, at meeting: MeetingState, _ source: AttendanceSource,
     sequence: Int64, etag: String = "", path: String = ""
   ) throws -> AttendanceChange {
+    let state = try transaction.queryOne(
+      MemberState.selectSQL, [.integer(member), .integer(meeting.number), .integer(meeting.year)],
+      { try MemberState($0) })
+    return try record(
+      status, of: member, state, at: meeting, source, sequence: sequence, etag: etag, path: path)
+  }
+
+  /// The same for the meeting with a number, which is read with the member.
+  func record(
+    _ status: AttendanceStatus, of member: Int64, atMeeting number: Int64, _ source: AttendanceSource, etag: String
+  ) throws -> AttendanceChange {
+    let found = try transaction.queryOne(
+      MemberState.withMeetingSQL, [.integer(member), .integer(number)],
+      { row in
+        (
+          row.isNull(MemberState.memberColumn) ? nil : try MemberState(row),
+          try MeetingState(row, from: MemberState.meetingColumn)
+        )
+      })
+    guard let (state, meeting) = found else {
+      throw RPCError.meetingNotFound(Numbers.meetingID(number), field: "meetingId")
+    }
+    return try record(status, of: member, state, at: meeting, source, sequence: sequences(1), etag: etag, path: "")
+  }
+
+  private func record(
+    _ status: AttendanceStatus, of member: Int64, _ state: MemberState?, at meeting: MeetingState,
+    _ source: AttendanceSource, sequence: Int64, etag: String, path: String
+  ) throws -> AttendanceChange {
     guard meeting.status != .cancelled else {
       throw RPCError.refused("meetingId", "the meeting is cancelled", .meetingCancelled)
     }
-    let found = try transaction.queryOne(
-      MemberState.selectSQL, [.integer(member), .integer(meeting.number), .integer(meeting.year)],
-      { try MemberState($0) })
-    guard let state = found else {
+    guard let state else {
       throw RPCError.memberNotFound(Numbers.memberID(member), field: "\(path)memberId")
     }
     guard !state.isErased else { throw RPCError.refused("\(path)memberId", "was erased", .memberErased) }

@@ -11,21 +11,20 @@ struct Ledger {
   let nowMs: Int64
   let limits: AttendanceLimits
   let board: CommitBoard
+  let heads: CommitHeads
   let random: @Sendable () -> UInt64
 
-  static let countSQL = "UPDATE counters SET value = value + $2 WHERE name = $1 RETURNING value"
+  static let countSQL = "UPDATE counters SET value = value + 1 WHERE name = $1 RETURNING value"
 
   /// The next value of a counter.
-  func next(_ counter: String) throws -> Int64 { try advance(counter, by: 1) }
-
-  /// The first of `count` sequences. Whatever carries a sequence is told to those who catch up.
-  func sequences(_ count: Int) throws -> Int64 { try advance("sequence", by: Int64(count)) - Int64(count) + 1 }
-
-  private func advance(_ counter: String, by count: Int64) throws -> Int64 {
-    let value = try transaction.queryOne(Self.countSQL, [.text(counter), .integer(count)]) { try $0.integer(0) }
+  func next(_ counter: String) throws -> Int64 {
+    let value = try transaction.queryOne(Self.countSQL, [.text(counter)]) { try $0.integer(0) }
     guard let value else { throw StoreError(.corrupt, "the counter \(counter) is missing") }
     return value
   }
+
+  /// The first of `count` sequences. Whatever carries a sequence is told to those who catch up.
+  func sequences(_ count: Int) throws -> Int64 { try heads.sequences(count, transaction) }
 
   var nowTime: ProtoTimestamp { ProtoTimestamp(millisecondsSince1970: nowMs) }
 

@@ -95,12 +95,13 @@ struct MeetingState: Sendable, Hashable {
   var ordinal: Int?
   var status: MeetingStatus
 
-  init(_ row: borrowing SQLRow) throws {
-    number = try row.integer(0)
-    startMs = try row.integer(1)
-    day = try row.integer(2)
-    year = try row.integer(3)
-    ordinal = try row.integerIfPresent(4).map { Int($0) }
-    status = MeetingStatus(rawValue: Int32(truncatingIfNeeded: try row.integer(5)))
+  /// `first` is the column of the number.
+  init(_ row: borrowing SQLRow, from first: Int = 0) throws {
+    number = try row.integer(first)
+    startMs = try row.integer(first + 1)
+    day = try row.integer(first + 2)
+    year = try row.integer(first + 3)
+    ordinal = try row.integerIfPresent(first + 4).map { Int($0) }
+    status = MeetingStatus(rawValue: Int32(truncatingIfNeeded: try row.integer(first + 5)))
   }
 }

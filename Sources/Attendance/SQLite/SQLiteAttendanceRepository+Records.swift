@@ -10,9 +10,9 @@ extension SQLiteAttendanceRepository {
     _ entry: AttendanceEntry, meeting: Int64, etag: String, by caller: Caller, repeatable: RepeatableRequest?
   ) async throws -> Attendance {
     try await change(by: caller, repeatable) { ledger in
-      try Self.recordOne(
-        entry, at: ledger.state(ofMeeting: meeting, field: "meetingId"), .recorded, "attendance.record", etag: etag,
-        ledger)
+      try Self.audited(
+        ledger.record(entry.status, of: entry.member, atMeeting: meeting, .recorded, etag: etag),
+        "attendance.record", ledger)
     }
   }
 
@@ -43,11 +43,13 @@ extension SQLiteAttendanceRepository {
 
   /// One record with its audit entry.
   private static func recordOne(
-    _ entry: AttendanceEntry, at state: MeetingState, _ source: AttendanceSource, _ action: String, etag: String = "",
-    _ ledger: Ledger
+    _ entry: AttendanceEntry, at state: MeetingState, _ source: AttendanceSource, _ action: String, _ ledger: Ledger
   ) throws -> Attendance {
-    let change = try ledger.record(
-      entry.status, of: entry.member, at: state, source, sequence: ledger.sequences(1), etag: etag)
+    try audited(
+      ledger.record(entry.status, of: entry.member, at: state, source, sequence: ledger.sequences(1)), action, ledger)
+  }
+
+  private static func audited(_ change: AttendanceChange, _ action: String, _ ledger: Ledger) throws -> Attendance {
     if change.isChanged {
       try ledger.audit(
         action, "\(change.new.meetingId)/\(change.new.memberId)", old: .of(change.old.map { [$0] } ?? []),

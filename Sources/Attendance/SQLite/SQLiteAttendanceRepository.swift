@@ -13,6 +13,8 @@ struct SQLiteAttendanceRepository: AttendanceRepository, StoreBacked {
   let clockMs: @Sendable () -> Int64
   let random: @Sendable () -> UInt64
   let board: CommitBoard
+  /// What the writes of a commit share; its `complete` runs before every commit.
+  let heads: CommitHeads
   /// Names this database in the tokens of those who catch up.
   let epoch: UInt64
   /// Signs check-in codes.
@@ -20,12 +22,14 @@ struct SQLiteAttendanceRepository: AttendanceRepository, StoreBacked {
 
   /// `initialSettings` are taken by a new database; `codeKey` is the key of one.
   init(
-    store: Store, limits: AttendanceLimits, board: CommitBoard, initialSettings: LodgeSettings, codeKey: [UInt8],
+    store: Store, limits: AttendanceLimits, board: CommitBoard, heads: CommitHeads, initialSettings: LodgeSettings,
+    codeKey: [UInt8],
     clockMs: @escaping @Sendable () -> Int64, random: @escaping @Sendable () -> UInt64
   ) async throws {
     self.store = store
     self.limits = limits
     self.board = board
+    self.heads = heads
     self.clockMs = clockMs
     self.random = random
     ids = SortableIDGenerator(clockMs: clockMs, random: random)
@@ -58,7 +62,8 @@ struct SQLiteAttendanceRepository: AttendanceRepository, StoreBacked {
     try await storeWrite { transaction in
       try body(
         Ledger(
-          transaction: transaction, caller: caller, nowMs: clockMs(), limits: limits, board: board, random: random))
+          transaction: transaction, caller: caller, nowMs: clockMs(), limits: limits, board: board, heads: heads,
+          random: random))
     }
   }
 

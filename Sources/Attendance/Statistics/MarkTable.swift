@@ -107,6 +107,7 @@ extension Ledger {
     guard var marks = found, marks.set(Mark(status, day: state.day, initiationDay: initiationDay), at: ordinal) else {
       throw MarkTable.damaged
     }
+    guard marks != found else { return }
     try transaction.execute(MarkTable.setSQL, key + [.blob(marks.bytes)])
   }
 

@@ -4,15 +4,13 @@ import CampanileService
 import CampanileStore
 
 extension SQLiteAttendanceRepository {
-  static let sequenceSQL = "SELECT value FROM counters WHERE name = 'sequence'"
-
   func position(_ since: String, by caller: Caller) throws -> ChangePosition {
     let start = ChangePosition(epoch: epoch, sequence: 0, isStaff: caller.isStaff)
     guard !since.isEmpty else { return start }
     let position = try ChangePosition(since, of: caller)
     let (last, floor) = try read { transaction in
       (
-        try transaction.queryOne(Self.sequenceSQL) { try $0.integer(0) } ?? 0,
+        try transaction.queryOne(CommitHeads.readSQL) { try $0.integer(0) } ?? 0,
         try transaction.queryOne(Tombstones.floorSQL) { try $0.integer(0) } ?? 0
       )
     }

@@ -13,7 +13,7 @@ public struct CampanileCommand: AsyncParsableCommand {
     version: "campanile 0.1.0",
     subcommands: [
       UpCommand.self, CallCommand.self, WatchCommand.self, ListCommand.self, DescribeCommand.self, HealthCommand.self,
-      KeysCommand.self, BackupCommand.self,
+      KeysCommand.self, LoadCommand.self, BackupCommand.self,
     ])
 
   public init() {}
@@ -46,6 +46,7 @@ public struct CampanileCommand: AsyncParsableCommand {
     case let error as NameError:
       Console.note("campanile: \(error)")
       return UsageError.exitCode
+    case is ThresholdsMissed: return ThresholdsMissed.exitCode
     case let error as POSIXError where error.code == .EPIPE:
       // Whoever read the output has had enough.
       return 0

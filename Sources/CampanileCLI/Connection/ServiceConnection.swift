@@ -6,9 +6,11 @@ public struct ServiceConnection: Sendable {
   public let client: RPCClient
   public let destination: Destination
 
-  public init(_ destination: Destination) throws(RPCError) {
+  /// Speaks TLS where `tls` is given.
+  public init(_ destination: Destination, tls: ClientTLS? = nil) throws(RPCError) {
     self.destination = destination
-    var configuration = ClientConfiguration(host: destination.host, port: destination.port, token: destination.token)
+    var configuration = ClientConfiguration(
+      host: destination.host, port: destination.port, token: destination.token, tls: tls)
     configuration.agent = "campanile-cli"
     // A person waits: fail soon when nothing listens.
     configuration.waitMsMax = 5_000

@@ -137,6 +137,10 @@ public struct SuitePlan: Sendable, Hashable {
         running[service.name].map { "\(service.name)=127.0.0.1:\($0.rpc)" }
       }
       arguments += ["--backends", backends.joined(separator: ","), "--bootstrap-admin-key-file", adminKeyFile]
+      // On loopback, where there is no TLS.
+      arguments += ["--dialects", "kilwinning,zentik,firebase", "--insecure-cookies"]
+      arguments += ["--firebase-app", DevelopmentSigningKey.topic]
+    case "attendance": arguments += ["--allow-name-only-login"]
     case "activities":
       arguments += ["--signing-keys-dir", apnsFolder] + apnsArguments(running[SuiteMember.simulator.name])
     case SuiteMember.simulator.name:

@@ -113,6 +113,14 @@ public final class RPCServer: Sendable {
 }
 
 extension ServerTLS {
+  /// Reads the files, and answers what makes a channel speak TLS. That must be called on the channel's event loop, before bytes come.
+  ///
+  /// Throws what OpenSSL says of files that cannot be read, or that are none.
+  public func makeInstaller() throws -> @Sendable (any Channel) throws -> Void {
+    let context = try makeContext()
+    return { channel in try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context)) }
+  }
+
   func makeContext() throws -> NIOSSLContext {
     let chain = try NIOSSLCertificate.fromPEMFile(certificateChainFile).map { NIOSSLCertificateSource.certificate($0) }
     let key = try NIOSSLPrivateKey(file: privateKeyFile, format: .pem)

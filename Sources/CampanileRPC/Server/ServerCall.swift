@@ -6,7 +6,7 @@ import CampanileCodec
 /// Confined to its connection's event loop: every member is used there only. It is marked Sendable so that a handler's task
 /// may hold it; the task prefers the loop's executor and the typed layer hops to the loop before it touches the call.
 public final class ServerCall: DeadlineEntry, @unchecked Sendable {
-  let connection: ServerConnection
+  let transport: CallTransport
   let id: CallID?
   let batch: BatchReply?
   public let metadata: Metadata
@@ -30,10 +30,10 @@ public final class ServerCall: DeadlineEntry, @unchecked Sendable {
   var recorder: (any MethodRecorder)?
 
   init(
-    connection: ServerConnection, id: CallID?, batch: BatchReply?, metadata: Metadata, isTrusted: Bool,
+    transport: CallTransport, id: CallID?, batch: BatchReply?, metadata: Metadata, isTrusted: Bool,
     principal: Principal?, startedAt: NIODeadline
   ) {
-    self.connection = connection
+    self.transport = transport
     self.id = id
     self.batch = batch
     self.metadata = metadata
@@ -42,15 +42,15 @@ public final class ServerCall: DeadlineEntry, @unchecked Sendable {
     self.startedAt = startedAt
   }
 
-  public var eventLoop: any EventLoop { connection.context.loop }
-  public var remoteAddress: String { connection.remoteAddress }
+  public var eventLoop: any EventLoop { transport.context.loop }
+  public var remoteAddress: String { transport.remoteAddress }
 
   /// Whether a message may be sent now: the caller granted it and the connection takes it.
-  public var canSend: Bool { !isAnswered && outboundCredit > 0 && connection.isWritable }
+  public var canSend: Bool { !isAnswered && outboundCredit > 0 && transport.isWritable }
 
   /// Whether more waits for the caller to read it than may, so that its streams are to be ended; see `WireLimits.unreadBytesMax`.
-  public var isUnread: Bool { connection.isUnread }
-  public var unreadBytesMax: Int { connection.unreadBytesMax }
+  public var isUnread: Bool { transport.isUnread }
+  public var unreadBytesMax: Int { transport.unreadBytesMax }
   /// Whether the call may be a stream: it has an id, and a frame of its own.
   public var mayStream: Bool { id != nil && batch == nil }
 
@@ -58,10 +58,10 @@ public final class ServerCall: DeadlineEntry, @unchecked Sendable {
   /// stays.
   public func setDeadline(timeoutMs: Int64) {
     guard deadline == nil, !isAnswered else { return }
-    let clamped = min(max(timeoutMs, 0), connection.core.limits.timeoutMsMax)
+    let clamped = min(max(timeoutMs, 0), transport.timeoutMsMax)
     let deadline = Deadline.after(timeoutMs: clamped, now: startedAt)
     self.deadline = deadline
-    connection.context.add(self, at: deadline)
+    transport.context.add(self, at: deadline)
   }
 
   // MARK: answering
@@ -69,40 +69,36 @@ public final class ServerCall: DeadlineEntry, @unchecked Sendable {
   /// Answers with a result: the bytes of an object, or none for an empty one.
   public func succeed(_ result: UnsafeRawBufferPointer) {
     guard answer(code: nil) else { return }
-    guard let id else { return }
-    connection.reply(id: id, batch: batch, result: result)
+    transport.reply(to: self, result: result)
   }
 
   /// Answers with a message, encoded into the connection's own scratch space.
   func succeed(_ message: some ProtoMessage) {
     guard answer(code: nil) else { return }
-    guard let id else { return }
-    connection.reply(id: id, batch: batch, message: message)
+    if id != nil { transport.reply(to: self, message: message) }
   }
 
   /// Answers with an error.
   public func fail(_ error: RPCError) {
     guard answer(code: error.code) else { return }
-    guard let id else { return }
-    connection.reply(id: id, batch: batch, error: error)
+    transport.reply(to: self, error: error)
   }
 
   /// Answers with an error object as another server sent it.
   public func fail(rawError: UnsafeRawBufferPointer, code: RPCError.Code) {
     guard answer(code: code) else { return }
-    guard let id else { return }
-    connection.reply(id: id, batch: batch, rawError: rawError)
+    transport.reply(to: self, rawError: rawError)
   }
 
   private func answer(code: RPCError.Code?) -> Bool {
     guard !isAnswered else { return false }
     isAnswered = true
-    if deadline != nil { connection.context.remove(self) }
+    if deadline != nil { transport.context.remove(self) }
     handler = nil
-    connection.backlogBytes -= backlogBytes
+    transport.backlogBytes -= backlogBytes
     backlogBytes = 0
     recorder?.callFinished(code: code, durationNs: (NIODeadline.now() - startedAt).nanoseconds)
-    connection.callAnswered(self)
+    transport.callAnswered(self)
     return true
   }
 
@@ -110,7 +106,7 @@ public final class ServerCall: DeadlineEntry, @unchecked Sendable {
   public func handlerEnded() {
     guard !hasHandlerEnded else { return }
     hasHandlerEnded = true
-    connection.handlerEnded()
+    transport.handlerEnded()
   }
 
   // MARK: streaming
@@ -119,26 +115,26 @@ public final class ServerCall: DeadlineEntry, @unchecked Sendable {
   /// and answers false.
   @discardableResult
   public func send(message: UnsafeRawBufferPointer) -> Bool {
-    guard !isAnswered, outboundCredit > 0, let id, batch == nil else { return false }
+    guard !isAnswered, outboundCredit > 0, mayStream else { return false }
     outboundCredit -= 1
     hasStreamed = true
-    connection.send(id: id, message: message)
+    transport.send(to: self, message: message)
     return true
   }
 
   func send(_ message: some ProtoMessage) -> Bool {
-    guard !isAnswered, outboundCredit > 0, let id, batch == nil else { return false }
+    guard !isAnswered, outboundCredit > 0, mayStream else { return false }
     outboundCredit -= 1
     hasStreamed = true
-    connection.send(id: id, message: message)
+    transport.send(to: self, message: message)
     return true
   }
 
   /// Lets the caller send `messages` more.
   public func grantCredit(_ messages: Int) {
-    guard !isAnswered, let id, batch == nil, messages > 0 else { return }
+    guard !isAnswered, mayStream, messages > 0 else { return }
     inboundCredit += messages
-    connection.grantCredit(id: id, messages: messages)
+    transport.grantCredit(to: self, messages: messages)
   }
 
   /// A streamed message of `bytes` bytes waits for whoever takes it. False when too much waits for the calls of the connection:
@@ -146,15 +142,15 @@ public final class ServerCall: DeadlineEntry, @unchecked Sendable {
   public func keeps(bytes: Int) -> Bool {
     guard !isAnswered else { return true }
     backlogBytes += bytes
-    connection.backlogBytes += bytes
-    return connection.backlogBytes <= connection.backlogBytesMax
+    transport.backlogBytes += bytes
+    return transport.backlogBytes <= transport.backlogBytesMax
   }
 
   /// That message was taken.
   public func released(bytes: Int) {
     guard !isAnswered else { return }
     backlogBytes -= bytes
-    connection.backlogBytes -= bytes
+    transport.backlogBytes -= bytes
   }
 
   // MARK: from the connection

@@ -3,16 +3,6 @@ import NIOCore
 
 // What calls, the registry and the state machine's actions have the connection send.
 extension ServerConnection {
-  func callAnswered(_ call: ServerCall) {
-    guard let id = call.id else { return }
-    state.answered(id, streamed: call.hasStreamed)
-  }
-
-  func handlerEnded() {
-    state.handlerEnded()
-    if state.isDraining { closeIfDrained() }
-  }
-
   // MARK: answers; one that belongs to a batch waits there for the others
 
   func reply(id: CallID, batch: BatchReply?, result: UnsafeRawBufferPointer) {
@@ -40,27 +30,18 @@ extension ServerConnection {
         "the result of \(sizeBytes) bytes is longer than \(batch == nil ? "a frame may be" : "what is left of the batch's frame")",
         reason: "RESULT_TOO_LARGE")
     }
-    guard isUnread else { return nil }
+    guard hasUnread else { return nil }
     return RPCError(
       .resourceExhausted, "more than \(unreadBytesMax) bytes wait for the caller to read them", reason: "SLOW_CONSUMER")
   }
 
   // MARK: what the peer has not read
 
-  var backlogBytesMax: Int { state.isTrusted ? core.limits.backlogBytesMaxTrusted : core.limits.backlogBytesMax }
-  var unreadBytesMax: Int { state.isTrusted ? core.limits.unreadBytesMaxTrusted : core.limits.unreadBytesMax }
-
   /// Whether so much waits for the peer that nothing long may be added.
-  var isUnread: Bool {
+  var hasUnread: Bool {
     if isWritable, batchedBytes == 0 { return false }
     let queuedBytes = (try? channelContext?.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
     return queuedBytes + outgoing.readableBytes + batchedBytes > unreadBytesMax
-  }
-
-  func reply(id: CallID, batch: BatchReply?, message: some ProtoMessage) {
-    scratch.removeAll(keepingCapacity: true)
-    message.encode(to: &scratch)
-    scratch.withUnsafeBytes { reply(id: id, batch: batch, result: $0) }
   }
 
   func reply(id: CallID?, batch: BatchReply?, error: RPCError) {
@@ -90,22 +71,6 @@ extension ServerConnection {
       buffer.writeImmutableBuffer(answers)
       buffer.endFrame(frame)
     }
-  }
-
-  // MARK: streams
-
-  func send(id: CallID, message: UnsafeRawBufferPointer) {
-    write { $0.writeMessageFrame(id: id, message: message) }
-  }
-
-  func send(id: CallID, message: some ProtoMessage) {
-    scratch.removeAll(keepingCapacity: true)
-    message.encode(to: &scratch)
-    scratch.withUnsafeBytes { send(id: id, message: $0) }
-  }
-
-  func grantCredit(id: CallID, messages: Int) {
-    write { $0.writeCreditFrame(id: id, messages: messages) }
   }
 
   // MARK: ending

@@ -6,29 +6,23 @@ import Synchronization
 /// One connection of a server: bytes in, calls out to the dispatcher, answers back, coalesced into one write a read batch.
 ///
 /// Confined to its event loop.
-final class ServerConnection: ChannelInboundHandler {
+final class ServerConnection: CallTransport, ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
   typealias OutboundOut = ByteBuffer
 
-  let context: LoopContext
   let core: ServerCore
   let registry: ConnectionRegistry
   var state: ServerConnectionState<ServerCall>
   var decoder: FrameDecoder
   var channelContext: ChannelHandlerContext?
   var outgoing: ByteBuffer
-  var scratch = JSONWriter()
   var isReadingBatch = false
   var isFlushScheduled = false
   var isClosing = false
-  /// Bytes of streamed messages that no handler has taken yet.
-  var backlogBytes = 0
   /// Bytes of answers in batches that are not complete.
   var batchedBytes = 0
   /// Whether frames that have arrived wait until the peer has read more of the answers.
   private var isPaused = false
-  private(set) var isWritable = true
-  private(set) var remoteAddress = ""
   /// Whom the connection's own credential stands for, if it was opened with one.
   private var principal: Principal?
   private var trustedMetadata = TrustedMetadataCache()
@@ -37,12 +31,45 @@ final class ServerConnection: ChannelInboundHandler {
 
   init(core: ServerCore, context: LoopContext, registry: ConnectionRegistry) {
     self.core = core
-    self.context = context
     self.registry = registry
     state = ServerConnectionState(limits: core.limits)
     decoder = FrameDecoder(frameBytesMax: core.limits.frameBytesMax)
     outgoing = ByteBuffer()
     timing = ConnectionTiming(limits: core.limits, now: .now())
+    super.init(context: context, timeoutMsMax: core.limits.timeoutMsMax)
+  }
+
+  // MARK: what calls are answered with; a notification is not answered
+
+  override func reply(to call: ServerCall, result: UnsafeRawBufferPointer) {
+    if let id = call.id { reply(id: id, batch: call.batch, result: result) }
+  }
+  override func reply(to call: ServerCall, error: RPCError) {
+    if let id = call.id { reply(id: id, batch: call.batch, error: error) }
+  }
+  override func reply(to call: ServerCall, rawError: UnsafeRawBufferPointer) {
+    if let id = call.id { reply(id: id, batch: call.batch, rawError: rawError) }
+  }
+  override func send(to call: ServerCall, message: UnsafeRawBufferPointer) {
+    guard let id = call.id else { return }
+    write { $0.writeMessageFrame(id: id, message: message) }
+  }
+  override func grantCredit(to call: ServerCall, messages: Int) {
+    guard let id = call.id else { return }
+    write { $0.writeCreditFrame(id: id, messages: messages) }
+  }
+  override func callAnswered(_ call: ServerCall) {
+    guard let id = call.id else { return }
+    state.answered(id, streamed: call.hasStreamed)
+  }
+  override func handlerEnded() {
+    state.handlerEnded()
+    if state.isDraining { closeIfDrained() }
+  }
+  override var isUnread: Bool { hasUnread }
+  override var unreadBytesMax: Int { state.isTrusted ? core.limits.unreadBytesMaxTrusted : core.limits.unreadBytesMax }
+  override var backlogBytesMax: Int {
+    state.isTrusted ? core.limits.backlogBytesMaxTrusted : core.limits.backlogBytesMax
   }
 
   // MARK: channel events
@@ -253,7 +280,7 @@ final class ServerConnection: ChannelInboundHandler {
     }
     let requested = envelope.timeoutMs
     let call = ServerCall(
-      connection: self, id: id, batch: batch, metadata: told.metadata, isTrusted: state.isTrusted,
+      transport: self, id: id, batch: batch, metadata: told.metadata, isTrusted: state.isTrusted,
       principal: state.isTrusted ? told.principal : principal, startedAt: batchTime)
     if let inUse = state.open(call, id: id) {
       batch?.add()

@@ -48,6 +48,6 @@ public final class TypedDispatcher: CallDispatcher {
           protocolFailure: .invalidEnvelope))
       return call.handlerEnded()
     }
-    method.entry.start(call, params, CallEnvironment(executor: call.connection.context.executor, logger: logger))
+    method.entry.start(call, params, CallEnvironment(executor: call.transport.context.executor, logger: logger))
   }
 }

@@ -5,6 +5,7 @@
 #else
   import Darwin
 #endif
+import CampanileRPC
 import Hummingbird
 import HummingbirdCore
 import Logging
@@ -26,6 +27,10 @@ struct AdminServer: Service {
   let metrics: MetricsRegistry
   let readiness: ReadinessRegistry
   var routes: [AdminRoutes] = []
+  /// Serves everything in the place of this server's router.
+  var frontEnd: HTTPFrontEnd?
+  /// What the front end's connections are encrypted with.
+  var tls: ServerTLS?
   let group: any EventLoopGroup
   let logger: Logger
   /// Called once with the port that is listened on.
@@ -35,6 +40,7 @@ struct AdminServer: Service {
   func run() async throws {
     var quiet = logger
     quiet.logLevel = max(logger.logLevel, .warning)
+    if let frontEnd { return try await run(frontEnd, quiet) }
     let application = Application(
       router: router(),
       server: .http1(
@@ -48,25 +54,44 @@ struct AdminServer: Service {
       onServerRunning: { onRunning($0.localAddress?.port ?? port) },
       eventLoopGroupProvider: .shared(group),
       logger: quiet)
-    do {
-      try await application.run()
-    } catch let error as IOError {
+    try await listening { try await application.run() }
+  }
+
+  private func run(_ frontEnd: HTTPFrontEnd, _ quiet: Logger) async throws {
+    let encrypt = try tls?.makeInstaller()
+    let server = FrontEndChannel(frontEnd: frontEnd, encrypt: encrypt, operations: { await answer($0) }).server(
+      configuration: .init(
+        address: .hostname(host, port: port), serverName: "campanile", backlog: 4096,
+        availableConnectionsDelegate: MaximumAvailableConnections(frontEnd.connectionsMax)),
+      onServerRunning: { onRunning($0.localAddress?.port ?? port) }, eventLoopGroup: group, logger: quiet)
+    try await listening { try await server.run() }
+  }
+
+  private func listening(_ body: () async throws -> Void) async throws {
+    do { try await body() } catch let error as IOError {
       throw StartupError("cannot listen on \(host):\(port) for HTTP: \(error.reasonText)")
+    }
+  }
+
+  /// `/metrics`, `/healthz` and `/readyz`.
+  private func answer(_ path: String) async -> AdminRoutes.Response? {
+    switch path {
+    case "/metrics":
+      return AdminRoutes.Response(
+        status: 200, contentType: PrometheusText.contentType, body: Array(metrics.exposition().utf8))
+    case "/healthz":
+      return AdminRoutes.Response(status: 200, contentType: "text/plain; charset=utf-8", body: Array("ok\n".utf8))
+    case "/readyz":
+      let report = await readiness.report()
+      return AdminRoutes.Response(status: report.isReady ? 200 : 503, body: Array(Self.body(of: report).utf8))
+    default: return nil
     }
   }
 
   private func router() -> Router<BasicRequestContext> {
     let router = Router()
-    router.get("/metrics") { [metrics] _, _ in
-      Self.response(.ok, PrometheusText.contentType, metrics.exposition())
-    }
-    router.get("/healthz") { _, _ in
-      Self.response(.ok, "text/plain; charset=utf-8", "ok\n")
-    }
-    router.get("/readyz") { [readiness] _, _ in
-      let report = await readiness.report()
-      return Self.response(
-        report.isReady ? .ok : .serviceUnavailable, "application/json", Self.body(of: report))
+    for path in ["/metrics", "/healthz", "/readyz"] {
+      router.get(RouterPath(path)) { _, _ in await answer(path).map(Self.response) ?? Response(status: .notFound) }
     }
     for routes in routes {
       for method: HTTPRequest.Method in [.get, .post, .put, .patch, .delete] {
@@ -84,15 +109,13 @@ struct AdminServer: Service {
       AdminRoutes.Request(
         method: request.method.rawValue, path: request.uri.path, query: Dictionary(query) { _, last in last },
         authorization: request.headers[.authorization], body: Array(body.readableBytesView)))
-    return Response(
-      status: .init(code: answer.status), headers: [.contentType: answer.contentType, .cacheControl: "no-store"],
-      body: .init(byteBuffer: ByteBuffer(bytes: answer.body)))
+    return response(answer)
   }
 
-  private static func response(_ status: HTTPResponse.Status, _ type: String, _ text: String) -> Response {
+  private static func response(_ answer: AdminRoutes.Response) -> Response {
     Response(
-      status: status, headers: [.contentType: type, .cacheControl: "no-store"],
-      body: .init(byteBuffer: ByteBuffer(string: text)))
+      status: .init(code: answer.status), headers: [.contentType: answer.contentType, .cacheControl: "no-store"],
+      body: .init(byteBuffer: ByteBuffer(bytes: answer.body)))
   }
 
   static func body(of report: ReadinessRegistry.Report) -> String {

@@ -21,7 +21,7 @@ extension CommonSettings {
     return configuration
   }
 
-  private static func serverTLS(_ settings: Settings) throws(ConfigurationError) -> ServerTLS? {
+  static func serverTLS(_ settings: Settings) throws(ConfigurationError) -> ServerTLS? {
     let certificate = try settings.optionalString(tlsCertFile)
     let key = try settings.optionalString(tlsKeyFile)
     let clientCA = try settings.optionalString(tlsClientCAFile)

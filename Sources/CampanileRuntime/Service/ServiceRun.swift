@@ -81,7 +81,11 @@ struct ServiceRun {
       services.append(
         AdminServer(
           host: try settings.string(CommonSettings.host), port: httpPort, metrics: metrics,
-          readiness: context.readiness, routes: components.adminRoutes, group: context.eventLoopGroup, logger: logger,
+          readiness: context.readiness, routes: components.adminRoutes,
+          frontEnd: components.httpFrontEnd,
+          // What only the operator's own machines reach stays as it is.
+          tls: components.httpFrontEnd == nil ? nil : try CommonSettings.serverTLS(settings),
+          group: context.eventLoopGroup, logger: logger,
           onRunning: { httpContinuation.yield($0) }))
     } else {
       httpContinuation.finish()

@@ -47,6 +47,8 @@ public struct ServiceComponents: Sendable {
   public var server: (any DrainableServer)?
   /// Served on the HTTP port, too.
   public var adminRoutes: [AdminRoutes] = []
+  /// Serves the HTTP port in the place of the runtime's router and `adminRoutes`.
+  public var httpFrontEnd: HTTPFrontEnd?
   /// Run until graceful shutdown: relays, sweepers, client pools. They end after the server has drained.
   public var backgroundServices: [any Service] = []
   public var readinessChecks: [ReadinessCheck] = []

@@ -1,3 +1,4 @@
+import CSQLiteSettings
 import GRDB
 import GRDBSQLite
 
@@ -6,7 +7,16 @@ struct ConnectionFactory: Sendable {
   /// "CAMP": marks a database file as this suite's own.
   static let applicationID: Int64 = 0x43_41_4D_50
 
+  /// Once in a process, before its first connection. Where something else has used SQLite before, everything works as well,
+  /// somewhat slower: so the code that it answers is not asked for.
+  private static let memoryIsUncounted: Bool = campanile_sqlite_leave_memory_uncounted() == SQLITE_OK
+
   let configuration: StoreConfiguration
+
+  init(configuration: StoreConfiguration) {
+    self.configuration = configuration
+    _ = Self.memoryIsUncounted
+  }
 
   var path: String { configuration.path }
 
@@ -53,7 +63,7 @@ struct ConnectionFactory: Sendable {
     settings.allowsUnsafeTransactions = true
     settings.acceptsDoubleQuotedStringLiterals = false
     settings.label = isReader ? "store.reader" : "store.writer"
-    let cacheKiB = configuration.cacheKiB
+    let cacheKiB = isReader ? configuration.cacheKiB : configuration.writerCacheKiB
     settings.prepareDatabase { database in
       // Memory-mapped reads stay off: there an I/O error is a SIGBUS, here it is an error that a caller can answer.
       try database.execute(

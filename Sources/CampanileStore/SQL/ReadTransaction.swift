@@ -8,7 +8,7 @@ public class ReadTransaction {
   public static let rowsMax = 10_000
 
   private var connection: SQLConnection?
-  private let allowed: StatementKinds
+  fileprivate let allowed: StatementKinds
 
   init(_ connection: SQLConnection, _ allowed: StatementKinds) {
     self.connection = connection
@@ -52,17 +52,12 @@ public class ReadTransaction {
   public final func forEach(
     _ sql: String, _ arguments: [SQLValue] = [], _ body: (borrowing SQLRow) throws -> Bool
   ) throws {
-    try usable(sql).forEachRow(sql, arguments, body)
+    try usable().forEachRow(sql, arguments, allowed: allowed, body)
   }
 
-  final func usable(_ sql: String) throws(StoreError) -> SQLConnection {
+  final func usable() throws(StoreError) -> SQLConnection {
     guard let connection else {
       throw StoreError(.invalidArgument, "a transaction was used after its body had returned")
-    }
-    guard allowed.contains(sql) else {
-      throw StoreError(
-        .invalidArgument, "only \(allowed.names) run here: the store opens and ends transactions itself",
-        path: connection.path)
     }
     return connection
   }
@@ -85,8 +80,8 @@ public final class WriteTransaction: ReadTransaction {
   /// Runs an INSERT, UPDATE or DELETE and returns how many rows it changed.
   @discardableResult
   public func execute(_ sql: String, _ arguments: [SQLValue] = []) throws -> Int {
-    let connection = try usable(sql)
-    try connection.forEachRow(sql, arguments) { _ in true }
+    let connection = try usable()
+    try connection.forEachRow(sql, arguments, allowed: allowed) { _ in true }
     return connection.changes
   }
 }

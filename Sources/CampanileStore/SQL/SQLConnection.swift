@@ -6,13 +6,10 @@ import GRDBSQLite
 /// `@unchecked Sendable`: whoever holds the connection uses it alone. The writer's thread owns one for good; the
 /// reader pool hands one to a single caller at a time, and its mutex orders the hand-overs.
 final class SQLConnection: @unchecked Sendable {
-  /// Compiled statements kept. Services use a few dozen; a text built at run time would otherwise pile up here.
-  static let cachedStatementsMax = 512
-
   let path: String
   let queue: DatabaseQueue
   let handle: OpaquePointer
-  private var statements: [String: PreparedStatement] = [:]
+  private var statements = StatementCache()
 
   init(path: String, configuration: Configuration) throws(StoreError) {
     self.path = path
@@ -39,10 +36,13 @@ final class SQLConnection: @unchecked Sendable {
 
   /// Runs one statement and hands each row to `body` until it returns false.
   /// Without arguments its parameters stay NULL: for explaining it.
+  ///
+  /// Throws `invalidArgument` for a statement that is not of the `allowed` kinds.
   func forEachRow(
-    _ sql: String, _ arguments: [SQLValue]?, _ body: (borrowing SQLRow) throws -> Bool
+    _ sql: String, _ arguments: [SQLValue]?, allowed: StatementKinds = .all,
+    _ body: (borrowing SQLRow) throws -> Bool
   ) throws {
-    let statement = try statement(sql)
+    let statement = try statement(sql, allowed)
     statement.isInUse = true
     defer {
       statement.reset()
@@ -93,16 +93,26 @@ final class SQLConnection: @unchecked Sendable {
     }
   }
 
-  private func statement(_ sql: String) throws -> PreparedStatement {
-    if let cached = statements[sql], !cached.isInUse { return cached }
+  private func statement(_ sql: String, _ allowed: StatementKinds) throws -> PreparedStatement {
+    if let known = statements.find(sql) {
+      guard allowed.contains(known.kind) else { throw refused(allowed) }
+      return known
+    }
+    // First: some pragmas act while they are compiled.
+    let kind = StatementKinds.kind(of: sql)
+    guard allowed.contains(kind) else { throw refused(allowed) }
     let compiled: PreparedStatement
     do {
-      compiled = try PreparedStatement(queue.unsafeReentrantRead { try $0.makeStatement(sql: sql) })
+      compiled = try PreparedStatement(queue.unsafeReentrantRead { try $0.makeStatement(sql: sql) }, sql, kind)
     } catch {
       throw StoreError.from(error, path: path)
     }
-    if statements.count >= Self.cachedStatementsMax { statements.removeAll(keepingCapacity: true) }
-    if statements[sql] == nil { statements[sql] = compiled }
+    statements.keep(compiled)
     return compiled
+  }
+
+  private func refused(_ allowed: StatementKinds) -> StoreError {
+    StoreError(
+      .invalidArgument, "only \(allowed.names) run here: the store opens and ends transactions itself", path: path)
   }
 }

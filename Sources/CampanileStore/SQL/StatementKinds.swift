@@ -1,26 +1,43 @@
-/// The statements a body may run, told by their first word. Transaction control, ATTACH, PRAGMA and schema changes
-/// stay with the store: one COMMIT inside a body would acknowledge half of the writes that share its transaction.
-struct StatementKinds: Sendable {
-  static let reading = StatementKinds(words: ["SELECT", "WITH", "VALUES"])
-  static let writing = StatementKinds(words: ["SELECT", "WITH", "VALUES", "INSERT", "UPDATE", "DELETE"])
+/// Kinds of statements, told by their first word. What a body may run is SELECT, INSERT, UPDATE and DELETE: transaction
+/// control, ATTACH, PRAGMA and schema changes stay with the store, since one COMMIT inside a body would acknowledge half of
+/// the writes that share its transaction.
+struct StatementKinds: OptionSet {
+  let rawValue: UInt8
 
-  private let words: [String]
+  static let queries = StatementKinds(rawValue: 1)
+  static let changes = StatementKinds(rawValue: 2)
+  static let others = StatementKinds(rawValue: 4)
 
-  var names: String { words.joined(separator: ", ") }
+  static let reading = queries
+  static let writing: StatementKinds = [.queries, .changes]
+  static let all: StatementKinds = [.queries, .changes, .others]
 
-  func contains(_ sql: String) -> Bool {
+  private static let queryWords = ["SELECT", "WITH", "VALUES"]
+  private static let changeWords = ["INSERT", "UPDATE", "DELETE"]
+
+  /// The words with which statements of these kinds begin.
+  var names: String {
+    ((contains(.queries) ? Self.queryWords : []) + (contains(.changes) ? Self.changeWords : []))
+      .joined(separator: ", ")
+  }
+
+  /// The one kind that a statement is of.
+  static func kind(of sql: String) -> StatementKinds {
     let text = sql.utf8
-    guard let start = text.firstIndex(where: { !Self.isSpace($0) }) else { return false }
+    guard let start = text.firstIndex(where: { !isSpace($0) }) else { return .others }
     let rest = text[start...]
-    return words.contains { word in
-      var index = rest.startIndex
-      for letter in word.utf8 {
-        guard index < rest.endIndex, rest[index] & 0xDF == letter else { return false }
-        index = rest.index(after: index)
-      }
-      // The word must end here: "VALUESX" is not "VALUES".
-      return index == rest.endIndex || !Self.isLetter(rest[index])
+    if queryWords.contains(where: { begins(rest, with: $0) }) { return .queries }
+    return changeWords.contains { begins(rest, with: $0) } ? .changes : .others
+  }
+
+  private static func begins(_ text: Substring.UTF8View, with word: String) -> Bool {
+    var index = text.startIndex
+    for letter in word.utf8 {
+      guard index < text.endIndex, text[index] & 0xDF == letter else { return false }
+      index = text.index(after: index)
     }
+    // The word must end here: "VALUESX" is not "VALUES".
+    return index == text.endIndex || !isLetter(text[index])
   }
 
   private static func isSpace(_ byte: UInt8) -> Bool {

@@ -6,6 +6,10 @@ import Synchronization
 /// A write is acknowledged after the COMMIT that carries it. While one commit waits for the disk, the next writes
 /// gather, so the number of commits follows the disk and the number of writes follows the callers.
 final class GroupCommitWriter: Sendable {
+  /// How long writes that arrive meanwhile join a transaction: callers who are answered by one commit come back at about the
+  /// same time, and the first of them would otherwise be followed by a commit that few share.
+  private static let gatheringMax = Duration.milliseconds(5)
+
   private let factory: ConnectionFactory
   private let queue: WriteQueue
   private let metrics = Mutex(StoreMetrics())
@@ -95,7 +99,7 @@ final class GroupCommitWriter: Sendable {
     do throws(StoreError) {
       var hasTakenMore = false
       while true {
-        if rest.isEmpty, !hasTakenMore {
+        if rest.isEmpty, !hasTakenMore || ContinuousClock.now - begun < Self.gatheringMax {
           hasTakenMore = true
           let room = factory.configuration.batchWritesMax - transaction.joined.count
           if room > 0 { rest = queue.takeMore(room)[...] }

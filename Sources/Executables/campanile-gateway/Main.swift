@@ -43,7 +43,20 @@ enum Main {
     var components = ServiceComponents(rpcServices: gateway.services)
     components.forwardedMethods = SuiteMethods.methods(of: configuration.backends)
     components.authenticator = gateway.helloAuthenticator
-    components.wrapDispatcher = { gateway.dispatcher(local: $0, observer: $1) }
+    let face = gateway.httpFace(try GatewaySettings.http(context.settings))
+    for fault in face.faults {
+      context.logger.warning("a rule cannot be served over HTTP", metadata: ["rule": "\(fault)"])
+    }
+    components.wrapDispatcher = { local, observer in
+      let dispatcher = gateway.dispatcher(local: local, observer: observer)
+      face.attach(dispatcher)
+      return dispatcher
+    }
+    components.httpFrontEnd = HTTPFrontEnd(connectionsMax: face.connectionsMax) { channel, operations in
+      try face.configure(channel) { path in
+        await operations(path).map { HTTPAnswer(status: $0.status, contentType: $0.contentType, body: $0.body) }
+      }
+    }
     components.backgroundServices = [
       GatewayService(gateway: gateway, backends: configuration.backends, health: context.health)
     ]

@@ -1,3 +1,4 @@
+import CampanileService
 import CampanileStore
 
 /// Drops what is kept for 30 days: deleted notifications and buckets, the delivery ledger, and what actions came to.

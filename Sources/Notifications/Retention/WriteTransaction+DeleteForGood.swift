@@ -1,3 +1,4 @@
+import CampanileService
 import CampanileStore
 
 /// Deleting without a way back: the notification, its counts, its log entry, and everything that hangs on it.

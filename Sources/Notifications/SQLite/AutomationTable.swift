@@ -66,7 +66,7 @@ extension WriteTransaction {
 
   /// Sets when a heartbeat is missed; nil waits for nothing.
   func setHeartbeatTimer(_ id: String, dueMs: Int64?, user: String, _ board: CommitBoard) throws {
-    guard let dueMs else { return try clearTimer(.heartbeat, id, user: user) }
+    guard let dueMs else { return try clearTimer(TimerKind.heartbeat, id, user: user) }
     try setTimer(.heartbeat, id, user: user, dueMs: dueMs, board)
   }
 }

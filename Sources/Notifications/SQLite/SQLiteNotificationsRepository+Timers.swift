@@ -1,5 +1,6 @@
 import CampanileAPI
 import CampanileCodec
+import CampanileService
 import CampanileStore
 
 extension SQLiteNotificationsRepository {

@@ -7,27 +7,9 @@ import CampanileStore
 /// What the timers do that need nothing but the database. Each takes its row away in the transaction of its effect, so that
 /// it happens once, whenever the process ends.
 extension SQLiteNotificationsRepository {
-  static let takeTimerSQL = """
-    DELETE FROM timers WHERE user_id = $1 AND subject_id = $2 AND kind = $3 AND due_ms = $4
-    """
-
-  func dueTimers(nowMs: Int64, rowsMax: Int) throws -> [DueTimer] {
-    try readSingle { transaction in
-      try transaction.query(TimerTable.dueSQL, [.integer(nowMs), .int(rowsMax)], rowsMax: rowsMax, TimerTable.due)
-        .compactMap { $0 }
-    }
-  }
-
-  func nextTimerMs() throws -> Int64? {
-    try readSingle { try $0.queryOne(TimerTable.nextSQL) { try $0.integerIfPresent(0) }.flatMap { $0 } }
-  }
-
   /// Does what a timer says, unless it was changed since it was read.
   func run(_ timer: DueTimer, _ transaction: WriteTransaction) throws {
-    let taken = try transaction.execute(
-      Self.takeTimerSQL,
-      [.text(timer.user), .text(timer.subject), .integer(timer.kind.rawValue), .integer(timer.dueMs)])
-    guard taken > 0 else { return }
+    guard try transaction.takeTimer(timer) else { return }
     let nowMs = max(clockMs(), timer.dueMs)
     switch timer.kind {
     case .deliver: try deliverScheduled(timer.subject, user: timer.user, nowMs: nowMs, transaction)

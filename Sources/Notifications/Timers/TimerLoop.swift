@@ -25,7 +25,7 @@ struct TimerLoop: Sendable {
 
   /// One round: what is due now, at most `roundMax`. Answers how many timers that were.
   func runDue() async throws -> Int {
-    let due = try repository.dueTimers(nowMs: repository.clockMs(), rowsMax: Self.roundMax)
+    let due = try repository.dueTimers(TimerKind.self, nowMs: repository.clockMs(), rowsMax: Self.roundMax)
     var batch: [DueTimer] = []
     for timer in due {
       switch timer.kind {

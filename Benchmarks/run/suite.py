@@ -1,0 +1,148 @@
+"""Each service under a mix of reads, writes and watches, alone and then all at once through the gateway. See scripts/bench.
+
+The mixes are Benchmarks/scenarios/*.json: what is set up, and the parts that `campanile load` runs at the same time.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import tempfile
+import time
+
+from bench import OURS, ROOT, Rows
+
+SCENARIOS = ROOT / "Benchmarks" / "scenarios"
+
+
+class Running:
+    """A `campanile up` of the benchmark's own."""
+
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder)
+        self.log = open(self.folder / "up.log", "wb")
+        self.process = subprocess.Popen(
+            [OURS / "campanile", "up", "--data-dir", self.folder / "data", "--port-base", "0"],
+            stdout=self.log, stderr=self.log, stdin=subprocess.DEVNULL, start_new_session=True)
+
+    def __enter__(self):
+        limit = time.monotonic() + 60
+        while not (self.folder / "data" / "endpoints.json").exists():
+            if self.process.poll() is not None or time.monotonic() > limit:
+                raise RuntimeError((self.folder / "up.log").read_text(errors="replace")[-2000:])
+            time.sleep(0.05)
+        return self
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            self.process.wait(30)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.log.close()
+
+    def command(self, *arguments, key=None):
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("CAMPANILE_")}
+        if key:
+            environment["CAMPANILE_KEY"] = key
+        return [OURS / "campanile", *arguments, "--data-dir", self.folder / "data"], environment
+
+    def run(self, *arguments, key=None):
+        command, environment = self.command(*arguments, key=key)
+        return subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+    def key(self, principal):
+        """A key of its own; none is the administrator's."""
+        return None if principal == "admin" else self.run("keys", "create", principal, "--secret-only").strip()
+
+
+def filled(value, saved, n):
+    """A request with `${name}` replaced: by the number of this turn, or what the set-up has saved, in turn."""
+    text = json.dumps(value).replace("${n}", str(n))
+    for name, values in saved.items():
+        text = text.replace("${" + name + "}", values[n % len(values)])
+    return text
+
+
+def set_up(running, scenario, key):
+    saved = {}
+    for step in scenario["setup"]:
+        for n in range(step.get("times", 1)):
+            reply = json.loads(running.run("call", step["method"], filled(step["request"], saved, n), key=key))
+            for name, path in step.get("save", {}).items():
+                value = reply
+                for member in path.split("."):
+                    value = value[member]
+                saved.setdefault(name, []).append(value)
+    return saved
+
+
+def directly(scenario):
+    """What has a service believe who calls, without the gateway."""
+    if scenario["principal"] == "admin":
+        return ["--target", scenario["service"], "--as", "service/bench", "--header", "campanile-scopes:admin"]
+    return ["--target", scenario["service"], "--as", scenario["principal"]]
+
+
+def start(running, part, saved, caller, key, folder, duration_s):
+    """Starts one part; its requests are a file with one for each value that was saved."""
+    turns = max((len(values) for name, values in saved.items() if "${" + name + "}" in json.dumps(part["request"])), default=1)
+    requests = pathlib.Path(folder) / f"{abs(hash(part['name']))}-{time.monotonic_ns()}.jsonl"
+    requests.write_text("\n".join(filled(part["request"], saved, n) for n in range(turns)))
+    pace = ["--rate", part["rate"]] if "rate" in part else ["--concurrency", str(part["concurrency"])]
+    # A watch has no warm-up: it is opened once.
+    pace += [] if part["method"].startswith("Watch") else ["--warm-up", "1s"]
+    command, environment = running.command(
+        "load", part["method"], f"@{requests}", *caller, *pace, "--duration", f"{duration_s}s", "--output", "json", key=key)
+    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+
+
+def measure(rows, title, running, parts, folder, duration_s):
+    """Runs parts at the same time and adds their rows."""
+    processes = [(label, part, start(running, part, saved, caller, key, folder, duration_s))
+                 for label, part, saved, caller, key in parts]
+    for label, part, process in processes:
+        text, _ = process.communicate(timeout=duration_s + 90)
+        if process.returncode:
+            raise RuntimeError(f"{label}: the load test ended with {process.returncode}")
+        report = json.loads(text)
+        share = (report["errors"] + report["droppedCount"]) / max(1, report["calls"] + report["droppedCount"])
+        if share > 0:
+            raise RuntimeError(f"{label}: {share:.2%} failed: {report['statuses']}")
+        if part["method"].startswith("Watch"):
+            rows.add(f"{title}{label}: messages received", report["messagesReceived"] / duration_s, "1/s")
+        else:
+            rows.add(f"{title}{label}", report["callsPerSecond"], "calls/s")
+            rows.add(f"{title}  p99", report["latency"]["percentilesMs"]["99"], "ms")
+
+
+def main():
+    options = argparse.ArgumentParser()
+    options.add_argument("--json")
+    options.add_argument("--only", help="one scenario, by the name of its file")
+    options.add_argument("--duration", type=int, default=5, help="seconds of each measurement")
+    options = options.parse_args()
+    rows = Rows()
+    rows.head()
+    everything = []
+    with tempfile.TemporaryDirectory() as folder, Running(folder) as running:
+        for file in sorted(SCENARIOS.glob("*.json")):
+            if options.only and file.stem != options.only:
+                continue
+            scenario = json.loads(file.read_text())
+            key = running.key(scenario["principal"])
+            saved = set_up(running, scenario, key)
+            named = [(f"{scenario['service']}: {part['name']}", part, saved) for part in scenario["parts"]]
+            everything += [(*part, [], key) for part in named]
+            alone = [(*part, directly(scenario), None) for part in named]
+            measure(rows, "alone, ", running, alone, folder, options.duration)
+        if not options.only:
+            measure(rows, "all at once, ", running, everything, folder, options.duration)
+    rows.write(options.json)
+
+
+if __name__ == "__main__":
+    main()

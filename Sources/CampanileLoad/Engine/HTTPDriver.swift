@@ -1,0 +1,46 @@
+internal import CampanileRPC
+internal import NIOCore
+internal import NIOHTTP1
+
+/// Sends unary calls as the Connect protocol asks (connectrpc.com/docs/protocol): POST with JSON, one at a time on each connection.
+/// Each lane has a connection of its own, which is opened again when it is lost.
+final class HTTPDriver: CallDriver {
+  private let loop: any EventLoop
+  private let target: HTTPTarget
+  private let head: HTTPRequestHead
+  private var connections: [Int: HTTPLaneConnection] = [:]
+  let isStreaming = false
+
+  init(_ target: HTTPTarget, method: String, metadata: Metadata, timeoutMs: Int64, loop: any EventLoop) {
+    self.loop = loop
+    self.target = target
+    var headers = HTTPHeaders([
+      ("host", ClientConfiguration.Address(host: target.host, port: target.port).description),
+      ("content-type", "application/json"), ("connect-protocol-version", "1"),
+      ("connect-timeout-ms", String(timeoutMs)), ("user-agent", "campanile-load"),
+    ])
+    if let token = target.token { headers.add(name: "authorization", value: "Bearer \(token)") }
+    for entry in metadata.entries { headers.add(name: entry.key, value: entry.value) }
+    head = HTTPRequestHead(
+      version: .http1_1, method: .POST, uri: "\(target.pathPrefix)/\(method)", headers: headers)
+  }
+
+  func start(_ lane: LoadLane, timeoutMs: Int64) {
+    let body = lane.request.isEmpty ? Array("{}".utf8) : lane.request
+    connection(of: lane).send(head: head, body: body, timeoutMs: timeoutMs)
+  }
+
+  private func connection(of lane: LoadLane) -> HTTPLaneConnection {
+    if let connection = connections[lane.index] { return connection }
+    let connection = HTTPLaneConnection(lane, target: target, loop: loop)
+    connections[lane.index] = connection
+    return connection
+  }
+
+  func cancel(_ lane: LoadLane) { connections[lane.index]?.close() }
+
+  func close() {
+    for connection in connections.values { connection.close() }
+    connections = [:]
+  }
+}

@@ -1,0 +1,180 @@
+internal import CampanileRPC
+internal import Foundation
+internal import NIOCore
+internal import NIOPosix
+internal import Synchronization
+
+/// How far a run is.
+public struct LoadProgress: Sendable, Hashable {
+  public var isWarmingUp: Bool
+  /// Of the last second.
+  public var callsPerSecond: Double
+  public var p50Ms: Double
+  public var p99Ms: Double
+  /// Of the measured part so far.
+  public var calls: Int
+  public var errors: Int
+  public var remainingMs: Int64
+}
+
+/// One load test, from its first call to its report.
+///
+/// It ends by itself: after the plan's time or calls, and at most one deadline more for calls that are still in flight.
+public final class LoadRun: Sendable {
+  private let plan: LoadPlan
+  private let requests: RequestSet
+  private let target: LoadTarget
+  private let wasStopped = Atomic<Bool>(false)
+
+  /// How long calls in flight may go on once the run was ended early.
+  static let stopMs: Int64 = 1_000
+
+  /// Throws `LOAD_PLAN_INVALID` for what cannot be run.
+  public init(_ plan: LoadPlan, requests: RequestSet, target: LoadTarget) throws(LoadError) {
+    try plan.check()
+    if case .http = target.face {
+      guard !target.isStreaming else {
+        throw LoadError(.planInvalid, field: "--http", reason: "only unary methods can be loaded over HTTP")
+      }
+      guard plan.connections == plan.concurrency else {
+        throw LoadError(
+          .planInvalid, field: "--connections", reason: "is --concurrency over HTTP/1.1: one call at a time each")
+      }
+      if let fault = target.metadata.fault() {
+        throw LoadError(.planInvalid, field: "--header", reason: fault.message)
+      }
+    }
+    self.plan = plan
+    self.requests = requests
+    self.target = target
+  }
+
+  /// Ends the run early; what was measured so far is reported.
+  public func stop() { wasStopped.store(true, ordering: .relaxed) }
+
+  /// Runs the plan. `onProgress` is told about every second.
+  public func run(onProgress: (LoadProgress) -> Void = { _ in }) async throws -> LoadReport {
+    let group = MultiThreadedEventLoopGroup(numberOfThreads: plan.threads)
+    do {
+      var loops: [BoundLoop] = []
+      for (index, eventLoop) in Array(group.makeIterator()).enumerated() {
+        loops.append(try await makeLoop(eventLoop, index: index))
+      }
+      let report = try await measure(loops, onProgress)
+      for one in loops { try await one.on { $0.close() } }
+      try await group.shutdownGracefully()
+      return report
+    } catch {
+      try? await group.shutdownGracefully()
+      throw error
+    }
+  }
+
+  // MARK: - loops
+
+  private struct BoundLoop: Sendable {
+    var eventLoop: any EventLoop
+    var loop: NIOLoopBound<LoadLoop>
+
+    func on<R: Sendable>(_ body: @escaping @Sendable (LoadLoop) -> R) async throws -> R {
+      try await eventLoop.submit { body(loop.value) }.get()
+    }
+  }
+
+  private func makeLoop(_ eventLoop: any EventLoop, index: Int) async throws -> BoundLoop {
+    @Sendable func share(_ whole: Int) -> Int { whole / plan.threads + (index < whole % plan.threads ? 1 : 0) }
+    return try await eventLoop.submit { [plan, requests, target] in
+      let driver: any CallDriver =
+        switch target.face {
+        case .rpc(let configuration):
+          try RPCDriver(
+            target, configuration: configuration, stream: plan.stream, connections: share(plan.connections),
+            loop: eventLoop)
+        case .http(let http):
+          HTTPDriver(
+            http, method: target.method, metadata: target.metadata, timeoutMs: plan.timeoutMs, loop: eventLoop)
+        }
+      let part = LoadLoop.Share(
+        index: index, count: plan.threads, concurrency: share(plan.concurrency), calls: plan.count.map(share))
+      let loop = LoadLoop(
+        eventLoop, plan: plan, requests: requests, share: part, driver: driver,
+        nowMs: { Int64(Date().timeIntervalSince1970 * 1000) })
+      return BoundLoop(eventLoop: eventLoop, loop: NIOLoopBound(loop, eventLoop: eventLoop))
+    }.get()
+  }
+
+  // MARK: - time
+
+  private static func nowNs() -> Int64 { Int64(clamping: NIODeadline.now().uptimeNanoseconds) }
+
+  private func measure(_ loops: [BoundLoop], _ onProgress: (LoadProgress) -> Void) async throws -> LoadReport {
+    var builder = ReportBuilder(plan: plan, target: target, startTime: Date())
+    let startNs = Self.nowNs() + 1_000_000
+    let measureNs = startNs + plan.warmupMs * 1_000_000
+    let endNs = measureNs + plan.durationMs * 1_000_000
+    for one in loops { try await one.on { $0.start(atNs: startNs) } }
+
+    var lastNs = measureNs
+    var cpuStart = ClientCPU.seconds()
+    var wallStartNs = startNs
+    var hasMeasured = false
+    var isOver = false
+    while !isOver {
+      try? await Task.sleep(nanoseconds: 50_000_000)
+      let now = Self.nowNs()
+      if !hasMeasured, now >= measureNs {
+        hasMeasured = true
+        cpuStart = ClientCPU.seconds()
+        wallStartNs = now
+      }
+      builder.wasInterrupted = wasStopped.load(ordering: .relaxed) || Task.isCancelled
+      isOver = now >= endNs || builder.wasInterrupted
+      if !isOver { isOver = try await isDone(loops) }
+      guard isOver || now - lastNs >= 1_000_000_000 else { continue }
+      let record = try await take(loops)
+      let untilNs = min(now, endNs)
+      builder.add(record, startS: Double(lastNs - measureNs) / 1e9, endS: Double(untilNs - measureNs) / 1e9)
+      lastNs = max(lastNs, untilNs)
+      tell(onProgress, builder, nowNs: now, measureNs: measureNs, endNs: endNs)
+    }
+    let wallS = Double(Self.nowNs() - wallStartNs) / 1e9
+    builder.clientCPUShare = wallS > 0 ? (ClientCPU.seconds() - cpuStart) / wallS / Double(plan.threads) : 0
+    builder.measuredS = max(0, Double(lastNs - measureNs) / 1e9)
+    builder.addRest(try await drain(loops, wasInterrupted: builder.wasInterrupted))
+    return builder.report()
+  }
+
+  private func tell(
+    _ onProgress: (LoadProgress) -> Void, _ builder: ReportBuilder, nowNs: Int64, measureNs: Int64, endNs: Int64
+  ) {
+    let second = builder.seconds.last
+    onProgress(
+      LoadProgress(
+        isWarmingUp: nowNs < measureNs, callsPerSecond: second?.callsPerSecond ?? 0, p50Ms: second?.p50Ms ?? 0,
+        p99Ms: second?.p99Ms ?? 0, calls: builder.total.calls, errors: builder.total.errors,
+        remainingMs: max(0, endNs - nowNs) / 1_000_000))
+  }
+
+  private func isDone(_ loops: [BoundLoop]) async throws -> Bool {
+    for one in loops where try await !one.on({ $0.isDone }) { return false }
+    return true
+  }
+
+  private func take(_ loops: [BoundLoop]) async throws -> LoadRecord {
+    var record = LoadRecord()
+    for one in loops { record.add(try await one.on { $0.takeRecord() }) }
+    return record
+  }
+
+  /// Lets the calls in flight end: by their deadlines, or soon where the run was ended early.
+  private func drain(_ loops: [BoundLoop], wasInterrupted: Bool) async throws -> LoadRecord {
+    for one in loops { try await one.on { $0.stop() } }
+    let limitNs = Self.nowNs() + (wasInterrupted ? Self.stopMs : plan.timeoutMs + Self.stopMs) * 1_000_000
+    while try await !isDone(loops), Self.nowNs() < limitNs {
+      if !wasInterrupted, wasStopped.load(ordering: .relaxed) || Task.isCancelled { break }
+      try? await Task.sleep(nanoseconds: 5_000_000)
+    }
+    for one in loops { try await one.on { $0.abandon() } }
+    return try await take(loops)
+  }
+}

@@ -1,0 +1,106 @@
+public import CampanileRPC
+
+/// Whom a load test calls. Nothing is ever sent to anyone else.
+public struct LoadTarget: Sendable {
+  public enum Face: Sendable {
+    /// The suite's own wire.
+    case rpc(ClientConfiguration)
+    /// The Connect protocol over HTTP/1.1; unary methods only.
+    case http(HTTPTarget)
+  }
+
+  public var face: Face
+  /// `package.Service/Method`.
+  public var method: String
+  public var clientStreaming: Bool
+  public var serverStreaming: Bool
+  public var metadata: Metadata
+
+  public init(
+    face: Face, method: String, clientStreaming: Bool = false, serverStreaming: Bool = false, metadata: Metadata = [:]
+  ) {
+    self.face = face
+    self.method = method
+    self.clientStreaming = clientStreaming
+    self.serverStreaming = serverStreaming
+    self.metadata = metadata
+  }
+
+  /// Whether its calls have more than one message of a side.
+  public var isStreaming: Bool { clientStreaming || serverStreaming }
+
+  var kind: CallKind {
+    switch (clientStreaming, serverStreaming) {
+    case (false, false): .unary
+    case (true, false): .clientStreaming
+    case (false, true): .serverStreaming
+    case (true, true): .bidirectional
+    }
+  }
+
+  public var host: String {
+    switch face {
+    case .rpc(let configuration): configuration.addresses.first?.host ?? ""
+    case .http(let target): target.host
+    }
+  }
+
+  /// `host:port`, and a scheme where it is HTTP.
+  public var description: String {
+    switch face {
+    case .rpc(let configuration): configuration.addresses.map(\.description).joined(separator: ", ")
+    case .http(let target): target.description
+    }
+  }
+
+  /// Whether what is sent cannot leave this machine.
+  public var isLoopback: Bool {
+    let hosts: [String] =
+      switch face {
+      case .rpc(let configuration): configuration.addresses.map(\.host)
+      case .http(let target): [target.host]
+      }
+    return hosts.allSatisfy { $0 == "localhost" || $0 == "::1" || $0.hasPrefix("127.") }
+  }
+}
+
+/// Where a server speaks HTTP.
+public struct HTTPTarget: Sendable, Hashable, CustomStringConvertible {
+  public var host: String
+  public var port: Int
+  /// Stands before `/package.Service/Method`: empty, or begins with a slash.
+  public var pathPrefix: String
+  /// Sent as a bearer token.
+  public var token: String?
+
+  public init(host: String, port: Int, pathPrefix: String = "", token: String? = nil) {
+    self.host = host
+    self.port = port
+    self.pathPrefix = pathPrefix
+    self.token = token
+  }
+
+  /// Reads `http://host[:port][/prefix]`. Throws `LOAD_PLAN_INVALID`, for `https` too, which is not spoken.
+  public init(url: String, token: String? = nil) throws(LoadError) {
+    func fail(_ reason: String) -> LoadError { LoadError(.planInvalid, field: "--http", reason: reason) }
+    let scheme = "http://"
+    guard url.hasPrefix(scheme) else { throw fail("\(url.debugDescription) does not begin with http://") }
+    let rest = url.dropFirst(scheme.count)
+    let slash = rest.firstIndex(of: "/") ?? rest.endIndex
+    var prefix = String(rest[slash...])
+    while prefix.hasSuffix("/") { prefix.removeLast() }
+    let authority = String(rest[..<slash])
+    let hasPort = authority.last != "]" && authority.contains(":")
+    guard let address = ClientConfiguration.Address(hasPort ? authority : authority + ":80") else {
+      throw fail("\(authority.debugDescription) is no host:port")
+    }
+    guard prefix.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+      throw fail("the path has bytes that must be encoded")
+    }
+    self.init(host: address.host, port: address.port, pathPrefix: prefix, token: token)
+  }
+
+  public var description: String {
+    "http://\(ClientConfiguration.Address(host: host, port: port))\(pathPrefix)"
+  }
+}

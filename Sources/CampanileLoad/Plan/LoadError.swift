@@ -1,0 +1,28 @@
+/// What a load test cannot do as asked: which option, and why.
+public struct LoadError: Error, Sendable, Hashable, CustomStringConvertible {
+  /// Stable, for programs.
+  public struct Code: Sendable, Hashable, CustomStringConvertible {
+    public let description: String
+    private init(_ name: String) { description = name }
+
+    public static let planInvalid = Code("LOAD_PLAN_INVALID")
+    public static let rateInvalid = Code("LOAD_RATE_INVALID")
+    public static let requestInvalid = Code("LOAD_REQUEST_INVALID")
+    public static let thresholdInvalid = Code("LOAD_THRESHOLD_INVALID")
+    public static let targetUnreachable = Code("LOAD_TARGET_UNREACHABLE")
+    public static let reportInvalid = Code("LOAD_REPORT_INVALID")
+  }
+
+  public var code: Code
+  /// The option or the place in the input, for example `--rate` or `line 3`.
+  public var field: String
+  public var reason: String
+
+  public init(_ code: Code, field: String, reason: String) {
+    self.code = code
+    self.field = field
+    self.reason = reason
+  }
+
+  public var description: String { "\(field): \(reason)" }
+}

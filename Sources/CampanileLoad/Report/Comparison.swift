@@ -1,0 +1,42 @@
+/// Several reports side by side; the first is what the others are compared with.
+public enum Comparison {
+  /// The most reports that are compared.
+  public static let reportsMax = 20
+
+  /// Rows of a table: a name, and for each report its value and the ratio to the first one's.
+  public static func lines(_ reports: [(name: String, report: LoadReport)]) -> [String] {
+    guard let first = reports.first else { return [] }
+    let nameWidth = 16
+    let width = max(24, (reports.map(\.name.count).max() ?? 0) + 2)
+    var lines = [
+      TextReport.pad("", nameWidth) + reports.map { TextReport.padLeft($0.name, width) }.joined()
+    ]
+    for metric in metrics {
+      let base = metric.value(first.report)
+      let cells = reports.enumerated().map { index, one in
+        let value = metric.value(one.report)
+        let ratio = index > 0 && base > 0 ? " (\(Numbers.fixed(value / base))x)" : ""
+        return TextReport.padLeft(metric.text(value) + ratio, width)
+      }
+      lines.append(TextReport.pad(metric.name, nameWidth) + cells.joined())
+    }
+    return lines
+  }
+
+  struct Metric: Sendable {
+    var name: String
+    var value: @Sendable (LoadReport) -> Double
+    var text: @Sendable (Double) -> String
+  }
+
+  static let metrics: [Metric] =
+    [
+      Metric(name: "calls/s", value: { $0.callsPerSecond }, text: { Numbers.grouped(Int($0.rounded())) }),
+      Metric(name: "errors", value: { $0.errorShare * 100 }, text: { Numbers.fixed($0) + " %" }),
+      Metric(name: "mean", value: { $0.latency.meanMs }, text: { Numbers.ms($0) }),
+    ]
+    + LoadReport.percentiles.map { name in
+      Metric(name: "p" + name, value: { $0.latency.percentilesMs[name] ?? 0 }, text: { Numbers.ms($0) })
+    }
+    + [Metric(name: "max", value: { $0.latency.maxMs }, text: { Numbers.ms($0) })]
+}

@@ -1,0 +1,79 @@
+public import CampanileStore
+
+/// What is to happen to a subject at a time: a row of `timers`. `Kind` is the service's own list, whose numbers are in the
+/// database.
+public struct DueTimer<Kind: RawRepresentable<Int64> & Hashable & Sendable>: Sendable, Hashable {
+  public var user: String
+  public var subject: String
+  public var kind: Kind
+  public var dueMs: Int64
+
+  public init(user: String, subject: String, kind: Kind, dueMs: Int64) {
+    self.user = user
+    self.subject = subject
+    self.kind = kind
+    self.dueMs = dueMs
+  }
+
+  /// Nil for a kind of a newer program, which is left where it is.
+  init?(_ row: borrowing SQLRow) throws {
+    guard let kind = Kind(rawValue: try row.integer(2)) else { return nil }
+    self.init(user: try row.text(0), subject: try row.text(1), kind: kind, dueMs: try row.integer(3))
+  }
+}
+
+/// The table `timers`, alike in each service that has one: a timer of a kind for each subject of a user.
+public enum TimerTable {
+  public static let setSQL = """
+    INSERT INTO timers (user_id, subject_id, kind, due_ms) VALUES ($1, $2, $3, $4)
+    ON CONFLICT (user_id, subject_id, kind) DO UPDATE SET due_ms = excluded.due_ms
+    """
+  public static let clearSQL = "DELETE FROM timers WHERE user_id = $1 AND subject_id = $2 AND kind = $3"
+  public static let clearAllSQL = "DELETE FROM timers WHERE user_id = $1 AND subject_id = $2"
+  public static let takeSQL = "DELETE FROM timers WHERE user_id = $1 AND subject_id = $2 AND kind = $3 AND due_ms = $4"
+  public static let hastenSQL = "UPDATE timers SET due_ms = $1 WHERE user_id = $2 AND kind = $3 AND due_ms > $1"
+  /// In the order in which they are due; those of one instant in the order of their subjects, so that what was held is
+  /// released in the order in which it came.
+  public static let dueSQL = """
+    SELECT user_id, subject_id, kind, due_ms FROM timers WHERE due_ms <= $1 ORDER BY due_ms, subject_id LIMIT $2
+    """
+  public static let nextSQL = "SELECT min(due_ms) FROM timers"
+}
+
+extension WriteTransaction {
+  /// Sets a timer, in place of one that its subject has of the kind.
+  public func setTimer(_ kind: some RawRepresentable<Int64>, _ subject: String, user: String, dueMs: Int64) throws {
+    try execute(TimerTable.setSQL, [.text(user), .text(subject), .integer(kind.rawValue), .integer(dueMs)])
+  }
+
+  public func clearTimer(_ kind: some RawRepresentable<Int64>, _ subject: String, user: String) throws {
+    try execute(TimerTable.clearSQL, [.text(user), .text(subject), .integer(kind.rawValue)])
+  }
+
+  public func clearTimers(of subject: String, user: String) throws {
+    try execute(TimerTable.clearAllSQL, [.text(user), .text(subject)])
+  }
+
+  /// Takes a timer's row away. False when it was changed since it was read.
+  public func takeTimer(_ timer: DueTimer<some RawRepresentable<Int64> & Hashable & Sendable>) throws -> Bool {
+    try execute(
+      TimerTable.takeSQL,
+      [.text(timer.user), .text(timer.subject), .integer(timer.kind.rawValue), .integer(timer.dueMs)]) > 0
+  }
+}
+
+extension StoreBacked {
+  /// What is due, the earliest first.
+  public func dueTimers<Kind>(_ kind: Kind.Type, nowMs: Int64, rowsMax: Int) throws -> [DueTimer<Kind>] {
+    try readSingle { transaction in
+      try transaction.query(
+        TimerTable.dueSQL, [.integer(nowMs), .int(rowsMax)], rowsMax: rowsMax, { try DueTimer<Kind>($0) }
+      ).compactMap { $0 }
+    }
+  }
+
+  /// When the next timer is due; nil without one.
+  public func nextTimerMs() throws -> Int64? {
+    try readSingle { try $0.queryOne(TimerTable.nextSQL) { try $0.integerIfPresent(0) }.flatMap { $0 } }
+  }
+}

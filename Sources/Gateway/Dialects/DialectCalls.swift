@@ -1,0 +1,119 @@
+import CampanileCodec
+import CampanileRPC
+import NIOCore
+import Synchronization
+
+/// Makes a dialect's calls: each goes to the gateway's own dispatcher as if it had come over a connection, and is judged there.
+struct DialectCalls: Sendable {
+  /// Who makes a call.
+  enum Identity: Sendable, Hashable {
+    /// The request's own `Authorization`; without one nobody.
+    case bearer(String?)
+    /// The gateway itself, under a name. For calls whose caller the service finds out, or that strangers may make in the dialect.
+    case trusted(principal: String, scopes: String)
+  }
+
+  let dispatcher: any CallDispatcher
+  let loops: CallLoops
+  let loop: any EventLoop
+  let remoteAddress: String
+  /// What each call may take.
+  static let timeoutMs: Int64 = 20_000
+  /// Pages that one request asks for at most.
+  static let pagesMax = 64
+
+  /// Throws what the service answers, CANCELLED when the task is cancelled, and INTERNAL `RESPONSE_INVALID` for a response that
+  /// is not the method's.
+  func unary<Q: ProtoMessage, R: ProtoMessage>(
+    _ method: MethodDescriptor, _ request: Q, as identity: Identity, metadata extra: [(String, String)] = []
+  ) async throws(RPCError) -> R {
+    var metadata = Metadata()
+    var isTrusted = false
+    switch identity {
+    case .bearer(let value): if let value { metadata.add(value, for: "authorization") }
+    case .trusted(let principal, let scopes):
+      isTrusted = true
+      metadata.add(principal, for: Principal.metadataKey)
+      if !scopes.isEmpty { metadata.add(scopes, for: Principal.scopesMetadataKey) }
+    }
+    for (key, value) in extra { metadata.add(value, for: key) }
+    let result = try await start(method, request.jsonUTF8Bytes(), metadata, isTrusted)
+    var options = JSONDecodingOptions()
+    options.ignoreUnknownFields = true
+    do throws(ProtoJSONError) {
+      return result.isEmpty ? R() : try R(jsonUTF8: result, options: options)
+    } catch {
+      throw RPCError(.internalError, "\(method.path) answered what cannot be read", reason: "RESPONSE_INVALID")
+    }
+  }
+
+  private func start(
+    _ method: MethodDescriptor, _ request: [UInt8], _ metadata: Metadata, _ isTrusted: Bool
+  ) async throws(RPCError) -> [UInt8] {
+    let promise = loop.makePromise(of: [UInt8].self)
+    let slot = CallSlot()
+    let path = Array(method.path.utf8)
+    do {
+      return try await withTaskCancellationHandler {
+        loop.execute { [self] in
+          let transport = DialectTransport(loops: loops, loop: loop, limits: WireLimits(), promise: promise)
+          transport.remoteAddress = remoteAddress
+          let call =
+            isTrusted
+            ? ServerCall(trusted: transport, metadata: metadata) : ServerCall(transport: transport, metadata: metadata)
+          call.setDeadline(timeoutMs: Self.timeoutMs)
+          guard slot.keep(call) else { return call.abort(Self.cancelled) }
+          path.withUnsafeBytes { name in
+            request.withUnsafeBytes { dispatcher.startCall(call, method: name, params: $0) }
+          }
+        }
+        return try await promise.futureResult.get()
+      } onCancel: {
+        guard let call = slot.cancel() else { return }
+        loop.execute { call.abort(Self.cancelled) }
+      }
+    } catch {
+      throw error as? RPCError ?? RPCError(.internalError, "the call failed", reason: "CALL_FAILED")
+    }
+  }
+
+  private static let cancelled = RPCError(.cancelled, "the caller is gone", reason: "CONNECTION_CLOSED")
+}
+
+/// The call of a task that may be cancelled before, while or after the call begins.
+private final class CallSlot: Sendable {
+  private struct State {
+    var call: ServerCall?
+    var isCancelled = false
+  }
+  private let state = Mutex(State())
+
+  /// False when the task was cancelled already.
+  func keep(_ call: ServerCall) -> Bool {
+    state.withLock {
+      guard !$0.isCancelled else { return false }
+      $0.call = call
+      return true
+    }
+  }
+
+  func cancel() -> ServerCall? {
+    state.withLock {
+      $0.isCancelled = true
+      return $0.call
+    }
+  }
+}
+
+/// Takes the answer to one call.
+private final class DialectTransport: CallTransport {
+  private let promise: EventLoopPromise<[UInt8]>
+
+  init(loops: CallLoops, loop: any EventLoop, limits: WireLimits, promise: EventLoopPromise<[UInt8]>) {
+    self.promise = promise
+    super.init(loops: loops, loop: loop, limits: limits)
+  }
+
+  override func reply(to call: ServerCall, result: UnsafeRawBufferPointer) { promise.succeed(Array(result)) }
+  override func reply(to call: ServerCall, error: RPCError) { promise.fail(error) }
+}

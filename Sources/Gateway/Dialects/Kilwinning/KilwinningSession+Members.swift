@@ -1,0 +1,82 @@
+import CampanileAPI
+import CampanileCodec
+import CampanileRPC
+
+// Fratelli.
+extension KilwinningSession {
+  func members(_ calls: DialectCalls) async throws(RPCError) -> DialectAnswer {
+    if !caller.isStranger {
+      do throws(RPCError) {
+        let found = try await list(calls, as: caller.identity, caller.metadata)
+        return DialectAnswer(200, .array(found.map { KilwinningModels.brother($0) }))
+      } catch {
+        // The picker is shown again when a session has ended, and its cookie comes along.
+        guard error.code == .unauthenticated, caller.session != nil else { throw error }
+      }
+    }
+    let found = try await list(calls, as: KilwinningCaller.picker, [])
+    return DialectAnswer(
+      200, .array(found.map { KilwinningModels.brother($0, isKnown: false) }),
+      headers: caller.session == nil ? [] : [noCookie])
+  }
+
+  private func list(
+    _ calls: DialectCalls, as identity: DialectCalls.Identity, _ metadata: [(String, String)]
+  ) async throws(RPCError) -> [Member] {
+    try await pages { (token) async throws(RPCError) in
+      var request = ListMembersRequest()
+      request.pageSize = 1000
+      request.pageToken = token
+      let page: ListMembersResponse = try await calls.unary(
+        MembersServiceMethods.listMembers, request, as: identity, metadata: metadata)
+      return (page.members, page.nextPageToken)
+    }
+  }
+
+  /// Changes what the request names, and leaves what it does not.
+  func updateMember(_ id: Int64, _ body: [UInt8], _ calls: DialectCalls) async throws(RPCError) -> DialectAnswer {
+    let fields = try JSONFields(body)
+    var member = Member()
+    member.id = "m_\(id)"
+    var mask: [String] = []
+    if let word = try fields.string("grado") {
+      member.degree = try known(word, KilwinningWords.degrees, "grado")
+      mask.append("degree")
+    }
+    if let text = try fields.string("data_iniziazione") {
+      member.initiationDate = try await day(text, "data_iniziazione", calls)
+      mask.append("initiation_date")
+    }
+    if let text = try fields.string("data_passaggio") {
+      member.passingDate = try await day(text, "data_passaggio", calls)
+      mask.append("passing_date")
+    }
+    if let text = try fields.string("data_elevazione") {
+      member.raisingDate = try await day(text, "data_elevazione", calls)
+      mask.append("raising_date")
+    }
+    // An empty mask would mean what is set; here it means nothing.
+    guard !mask.isEmpty else {
+      var request = GetMemberRequest()
+      request.memberId = member.id
+      let response: GetMemberResponse = try await call(MembersServiceMethods.getMember, request, calls)
+      return DialectAnswer(200, KilwinningModels.brother(response.member ?? Member()))
+    }
+    var request = UpdateMemberRequest()
+    request.member = member
+    request.updateMask = .init(paths: mask)
+    let response: UpdateMemberResponse = try await call(MembersServiceMethods.updateMember, request, calls)
+    return DialectAnswer(200, KilwinningModels.brother(response.member ?? Member()))
+  }
+
+  /// A day as the lodge counts it: the app sends an instant, in whatever time zone its device is.
+  private func day(_ text: String, _ key: String, _ calls: DialectCalls) async throws(RPCError) -> String {
+    if text.utf8.count == 10 { return text }
+    guard let time = DialectTimes.time(text) else {
+      throw RPCError.invalidField(key, "it must be an instant such as 2025-11-25T18:30:00Z")
+    }
+    let response: GetLodgeSettingsResponse = try await call(
+      LodgeServiceMethods.getLodgeSettings, GetLodgeSettingsRequest(), calls)
+    return DialectTimes.day(time, zone: response.settings?.timeZone ?? "")
+  }
+}

@@ -1,0 +1,137 @@
+import CampanileAPI
+import CampanileCodec
+import CampanileRPC
+
+/// Answers one request of the app.
+struct ZentikSession: Sendable {
+  static let principal = "service/zentik"
+  static let idsMax = 1000
+  static let magicCodePrefix = "cpk_"
+
+  let identity: DialectCalls.Identity
+  let nowMs: @Sendable () -> Int64
+
+  func answer(
+    _ action: ZentikDialect.Action, body: [UInt8], calls: DialectCalls
+  ) async throws(RPCError) -> DialectAnswer {
+    switch action {
+    case .publish: return try await publish(body, calls)
+    case .markRead(let ids):
+      var request = MarkNotificationsReadRequest()
+      request.notificationIds = try self.ids(ids, body)
+      let response: MarkNotificationsReadResponse = try await call(
+        NotificationsServiceMethods.markNotificationsRead, request, calls)
+      return Self.done(response.changedCount)
+    case .markUnread(let ids):
+      var request = MarkNotificationsUnreadRequest()
+      request.notificationIds = try self.ids(ids, body)
+      let response: MarkNotificationsUnreadResponse = try await call(
+        NotificationsServiceMethods.markNotificationsUnread, request, calls)
+      return Self.done(response.changedCount)
+    case .delete(let ids):
+      var request = DeleteNotificationsRequest()
+      request.notificationIds = try self.ids(ids, body)
+      let response: DeleteNotificationsResponse = try await call(
+        NotificationsServiceMethods.deleteNotifications, request, calls)
+      return Self.done(response.deletedCount)
+    case .postpone: return try await postpone(body, calls)
+    case .snooze(let bucket): return try await snooze(bucket, body, calls)
+    case .executeWebhook:
+      throw RPCError(
+        .unimplemented, "webhooks are run by the actions of notifications", reason: "WEBHOOK_EXECUTE_UNSUPPORTED",
+        processed: false)
+    }
+  }
+
+  private static func done(_ count: Int32) -> DialectAnswer {
+    DialectAnswer(200, .object(["success": .bool(true), "count": .integer(Int64(count))]))
+  }
+
+  /// Those of the path, or else of the body.
+  private func ids(_ given: [String]?, _ body: [UInt8]) throws(RPCError) -> [String] {
+    if let given { return given }
+    let fields = try JSONFields(body)
+    return try fields.required("ids", try fields.strings("ids", max: Self.idsMax))
+  }
+
+  private func minutes(_ fields: JSONFields) throws(RPCError) -> Int32 {
+    let minutes = try fields.required("minutes", try fields.integer("minutes"))
+    guard (0...ZentikMessage.minutesMax).contains(minutes) else {
+      throw RPCError.invalidField("minutes", "it must be 0 to \(ZentikMessage.minutesMax)")
+    }
+    return Int32(minutes)
+  }
+
+  private func postpone(_ body: [UInt8], _ calls: DialectCalls) async throws(RPCError) -> DialectAnswer {
+    let fields = try JSONFields(body)
+    var request = PostponeNotificationRequest()
+    request.notificationId = try fields.required("notificationId", try fields.string("notificationId"))
+    request.minutes = try minutes(fields)
+    let _: PostponeNotificationResponse = try await call(
+      NotificationsServiceMethods.postponeNotification, request, calls)
+    return Self.done(1)
+  }
+
+  private func snooze(_ bucket: String, _ body: [UInt8], _ calls: DialectCalls) async throws(RPCError) -> DialectAnswer
+  {
+    var request = SnoozeBucketRequest()
+    request.bucketId = bucket
+    request.minutes = try minutes(JSONFields(body))
+    let _: SnoozeBucketResponse = try await call(NotificationsServiceMethods.snoozeBucket, request, calls)
+    return Self.done(1)
+  }
+
+  // MARK: publishing
+
+  private func publish(_ body: [UInt8], _ calls: DialectCalls) async throws(RPCError) -> DialectAnswer {
+    var message = try ZentikMessage(JSONFields(body), nowMs: nowMs())
+    if message.bucket.hasPrefix(Self.magicCodePrefix) {
+      // The code is the credential: who has it may publish, with a key or without.
+      var request = PublishWithKeyRequest()
+      request.secret = message.bucket
+      request.notification = message.notification
+      let _: PublishWithKeyResponse = try await calls.unary(
+        SharingServiceMethods.publishWithKey, request, as: .trusted(principal: Self.principal, scopes: ""))
+    } else {
+      message.notification.bucketId = try await bucket(message.bucket, calls)
+      var request = CreateNotificationRequest()
+      request.notification = message.notification
+      let _: CreateNotificationResponse = try await call(NotificationsServiceMethods.createNotification, request, calls)
+    }
+    return DialectAnswer(
+      201,
+      .object([
+        "message": .string(message.isScheduled ? "Message scheduled" : "Message created"),
+        "notificationsCount": .integer(message.isScheduled ? 0 : 1),
+      ]))
+  }
+
+  /// The id of a bucket that is named by its id or its name.
+  private func bucket(_ text: String, _ calls: DialectCalls) async throws(RPCError) -> String {
+    if text.hasPrefix("b_") { return text }
+    var token = ""
+    var found: [String] = []
+    for _ in 0..<DialectCalls.pagesMax {
+      var request = ListBucketsRequest()
+      request.pageSize = 1000
+      request.pageToken = token
+      let page: ListBucketsResponse = try await call(NotificationsServiceMethods.listBuckets, request, calls)
+      found += page.buckets.filter { $0.name == text }.map(\.id)
+      token = page.nextPageToken
+      if token.isEmpty { break }
+    }
+    guard let id = found.first else {
+      throw RPCError(.notFound, "there is no bucket with this id or name", reason: "BUCKET_NOT_FOUND")
+    }
+    guard found.count == 1 else {
+      throw RPCError.invalidField("bucketId", "\(found.count) buckets have this name; use the id", reason: "isUnique")
+    }
+    return id
+  }
+
+  private func call<Q: ProtoMessage, R: ProtoMessage>(
+    _ method: MethodDescriptor, _ request: Q, _ calls: DialectCalls
+  ) async throws(RPCError) -> R {
+    try await calls.unary(method, request, as: identity)
+  }
+}

@@ -1,0 +1,71 @@
+import CampanileAPI
+import CampanileCodec
+import CampanileRPC
+import NIOCore
+import NIOHTTP1
+
+// Contents as bytes.
+extension HTTPConnection {
+  /// One message of `DownloadAsset`: the first one becomes the head, all their bytes the body.
+  func sendContent(_ message: UnsafeRawBufferPointer) {
+    guard let plan = exchange?.plan else { return }
+    var options = JSONDecodingOptions()
+    options.ignoreUnknownFields = true
+    guard let chunk = try? DownloadAssetResponse(jsonUTF8: message, options: options), chunk.encoding == .unspecified
+    else { return abandon(Self.contentInvalid) }
+    if exchange?.isHeadSent == false {
+      guard let asset = chunk.asset, chunk.offset == plan.range?.first ?? 0 else { return abandon(Self.contentInvalid) }
+      let head = ContentHead(asset, range: plan.range, ifNoneMatch: plan.ifNoneMatch)
+      openContent(head)
+      guard head.progress != nil else { return finishContent() }
+    }
+    guard let taken = exchange?.content?.take(chunk.data.count), let channelContext else { return }
+    exchange?.sentCount += 1
+    if taken > 0 {
+      let bytes = ByteBuffer(bytes: chunk.data[..<taken])
+      channelContext.write(wrapOutboundOut(.body(.byteBuffer(bytes))), promise: nil)
+    }
+    if let content = exchange?.content, content.isComplete, content.isCut { return finishContent() }
+    flushSoon()
+  }
+
+  private func openContent(_ head: ContentHead) {
+    guard let channelContext, let exchange else { return }
+    self.exchange?.isHeadSent = true
+    self.exchange?.content = head.progress
+    var fields = commonHeaders(exchange)
+    for (name, value) in head.headers { fields.add(name: name, value: value) }
+    let answer = HTTPResponseHead(
+      version: .http1_1, status: HTTPResponseStatus(statusCode: head.status), headers: fields)
+    channelContext.write(wrapOutboundOut(.head(answer)), promise: nil)
+  }
+
+  /// The answer is complete before the service has sent all that it has.
+  private func finishContent() {
+    let call = exchange?.call
+    exchange?.call = nil
+    finish()
+    guard let call else { return }
+    // Not from inside of the call's own sending.
+    let bound = NIOLoopBound(call, eventLoop: loop)
+    loop.execute { bound.value.abort(Self.gone) }
+  }
+
+  private func abandon(_ error: RPCError) {
+    guard let call = exchange?.call else { return }
+    let bound = NIOLoopBound(call, eventLoop: loop)
+    loop.execute { bound.value.abort(error) }
+  }
+
+  /// The service has ended the stream. A body that is shorter than its head has promised ends with the connection.
+  func endContent(_ error: RPCError?) {
+    guard let exchange else { return }
+    guard exchange.isHeadSent else { return fail(error ?? Self.contentInvalid) }
+    if error == nil, exchange.content?.isComplete == true { return finish() }
+    self.exchange = nil
+    close()
+  }
+
+  static let contentInvalid = RPCError(
+    .internalError, "the service's content cannot be read", reason: "RESPONSE_INVALID")
+}

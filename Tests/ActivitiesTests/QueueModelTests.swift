@@ -1,0 +1,107 @@
+import APNs
+import CampanileStore
+import Testing
+
+@testable import Activities
+
+/// The queue under random work: bursts that share commits, writes among them that fail, answers of all kinds.
+@Suite struct QueueModelTests {
+  private struct Undone: Error {}
+
+  @Test(arguments: 1...6)
+  func nothingIsLeftBehind(_ seed: UInt64) async throws {
+    let harness = try DeliveryHarness()
+    do {
+      try await run(harness, seed)
+    } catch {
+      Issue.record(error)
+    }
+    await harness.remove()
+  }
+
+  private func run(_ harness: DeliveryHarness, _ seed: UInt64) async throws {
+    var random = Random(state: seed)
+    var underWay: [String: PushRequest] = [:]
+    for step in 0..<120 {
+      if random.below(2) == 0 {
+        try await burst(harness, step: step, &random)
+      } else {
+        try await answer(harness, &underWay) {
+          switch random.below(10) {
+          case 0: (400, "BadTopic")
+          case 1: (503, "ServiceUnavailable")
+          case 2: (500, "InternalServerError")
+          default: (200, "")
+          }
+        }
+      }
+      harness.clock.advance(Int64(random.below(3_000)))
+    }
+    for _ in 0..<400 {
+      guard try harness.count("pushes") > 0 else { break }
+      try await answer(harness, &underWay) { (200, "") }
+      harness.clock.advance(200_000)
+    }
+    #expect(try harness.count("pushes") == 0)
+  }
+
+  /// Several writes at once. Some fail after they have queued something.
+  private func burst(_ harness: DeliveryHarness, step: Int, _ random: inout Random) async throws {
+    let queue = harness.delivery.queue
+    let writes = (0...random.below(6)).map { index in
+      (
+        order: harness.order(
+          "a\(random.below(4))", [.update, .update, .alert, .end][random.below(4)], "\(step).\(index)"),
+        fails: random.below(5) == 0
+      )
+    }
+    await withTaskGroup(of: Void.self) { group in
+      for (order, fails) in writes {
+        group.addTask {
+          do {
+            try await harness.store.write { transaction in
+              _ = try queue.enqueue(order, in: transaction)
+              if fails { throw Undone() }
+            }
+            #expect(!fails)
+          } catch {
+            #expect(error is Undone)
+          }
+        }
+      }
+    }
+  }
+
+  /// Sends what is due and answers what is under way. A lane has one push under way at most.
+  private func answer(
+    _ harness: DeliveryHarness, _ underWay: inout [String: PushRequest], _ choose: () -> (Int, String)
+  ) async throws {
+    for (_, request) in underWay {
+      let (status, reason) = choose()
+      harness.sender.answer(request, status: status, reason)
+    }
+    underWay = [:]
+    for request in try await harness.send() {
+      let lane = try #require(
+        try harness.store.readSingle {
+          try $0.queryOne("SELECT lane FROM pushes WHERE apns_id = $1 AND state = 1", [.text(request.id)]) {
+            try $0.text(0)
+          }
+        })
+      #expect(underWay.updateValue(request, forKey: lane) == nil, "two of \(lane) at once")
+    }
+  }
+}
+
+/// SplitMix64: the same numbers for a seed everywhere.
+private struct Random {
+  var state: UInt64
+
+  mutating func below(_ bound: Int) -> Int {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var value = state
+    value = (value ^ value >> 30) &* 0xBF58_476D_1CE4_E5B9
+    value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
+    return Int((value ^ value >> 31) % UInt64(bound))
+  }
+}

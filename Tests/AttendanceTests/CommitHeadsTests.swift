@@ -1,0 +1,81 @@
+import CampanileAPI
+import CampanileCodec
+import CampanileRPC
+import CampanileService
+import CampanileStore
+import Testing
+
+@testable import Attendance
+
+/// Sequences and the chain of the audit log, where the writes of one commit share them.
+@Suite struct CommitHeadsTests {
+  /// Writes that fail before and after they have changed something, among others in the same commits: each round is one
+  /// burst, which the writer takes in few transactions.
+  @Test func failingWritesLeaveNoTraceInTheChain() async throws {
+    let fixture = try Fixture()
+    var expected: Int64 = 0
+    for round in 0..<3 {
+      try await fixture.run { component in
+        if round == 0 {
+          for number in 1...40 { _ = try await component.makeMember("Member \(number)") }
+          _ = try await component.makeMeeting(atMs: fixture.now)
+          expected = 41
+        }
+        let status: AttendanceStatus = round % 2 == 0 ? .present : .absent
+        await withTaskGroup(of: Void.self) { group in
+          for number in 1...40 {
+            group.addTask { await Self.record(number, status, in: component) }
+            switch number % 4 {
+            case 0:
+              // Refused after it has changed something: all of the import is undone.
+              group.addTask {
+                _ = try? await component.importCsv(
+                  .members, "name,degree\nNew \(number),MASTER\nOther \(number),MASTER\n", isDryRun: true)
+              }
+            case 1: group.addTask { await Self.record(number, status, etag: "v99", in: component) }
+            default: group.addTask { await Self.record(1_000 + number, status, in: component) }
+            }
+          }
+        }
+        expected += 40
+        let chain = try component.verify()
+        #expect((chain.intact, chain.verifiedCount, chain.lastSequence) == (true, expected, expected))
+        try await Self.checkSequences(component)
+      }
+    }
+  }
+
+  private static func record(
+    _ member: Int, _ status: AttendanceStatus, etag: String = "", in component: AttendanceComponent
+  ) async {
+    let found = await refusal {
+      try await component.attendance.recordAttendance(
+        .with {
+          $0.memberId = "m_\(member)"
+          $0.meetingId = "t_1"
+          $0.status = status
+          $0.etag = etag
+        }, context: admin)
+    }
+    switch (member, etag) {
+    case (1_000..., _): #expect(found == "NOT_FOUND MEMBER_NOT_FOUND")
+    case (_, "v99"): #expect(found == "ABORTED ETAG_MISMATCH")
+    default: #expect(found == "")
+    }
+  }
+
+  /// Whatever was changed is told once, and the counter is where the last sequence is.
+  private static func checkSequences(_ component: AttendanceComponent) async throws {
+    let found = try component.store.read { transaction in
+      (
+        sequences: try transaction.query(
+          "SELECT sequence FROM members UNION ALL SELECT sequence FROM meetings UNION ALL SELECT sequence FROM attendance"
+        ) { try $0.integer(0) },
+        counter: try transaction.queryOne(CommitHeads.readSQL) { try $0.integer(0) }
+      )
+    }
+    #expect(Set(found.sequences).count == found.sequences.count)
+    #expect(found.sequences.count == 81)
+    #expect(try #require(found.sequences.max()) <= #require(found.counter))
+  }
+}

@@ -1,0 +1,167 @@
+import CampanileAPI
+import CampanileCodec
+import CampanileRPC
+import NIOHTTP1
+import Testing
+
+@testable import Gateway
+
+/// The parts of the apps' dialects that need no service behind them; the rest is in Tests/SuiteTests.
+@Suite struct DialectTests {
+  private static func request(_ headers: [(String, String)]) throws -> HTTPRequestText {
+    try HTTPRequestText(
+      HTTPRequestHead(
+        version: .http1_1, method: .GET, uri: "/api/fratelli", headers: HTTPHeaders([("Host", "localhost")] + headers)))
+  }
+
+  @Test func kilwinningHasItsThirteenCalls() {
+    let paths = [
+      "fratelli", "fratelli/login", "fratelli/logout", "fratelli/me", "fratelli/7", "presenze",
+      "presenze/riepilogo-fratelli", "presenze/fratello/7", "presenze/fratello/7/statistiche", "tornate",
+      "admin/tornate", "admin/tornate/7",
+    ]
+    let actions = paths.flatMap { path in KilwinningDialect.actions(path.split(separator: "/")[...]).values }
+    #expect(Set(actions).count == 13)
+    for path in ["fratelli/7/8", "admin", "presenze/7", "tornate/7", "fratelli/+7", "fratelli/7.5", "admin/tornate/x"] {
+      #expect(KilwinningDialect.actions(path.split(separator: "/")[...]).isEmpty, "\(path)")
+    }
+  }
+
+  @Test(
+    arguments: [
+      ("a=1; kilwinning_session=cas_x-Y; b=2", "cas_x-Y"), ("kilwinning_session=", nil), ("a=1", nil), ("", nil),
+      ("kilwinning_session=a b", "-"), ("kilwinning_session=\"x\"", "-"),
+      ("kilwinning_session=\(String(repeating: "x", count: 257))", "-"),
+      ("xkilwinning_session=a", nil), ("KILWINNING_SESSION=a", nil), ("kilwinning_session = a", nil),
+    ] as [(String, String?)])
+  func cookiesAreRead(header: String, value: String?) throws {
+    #expect(try SessionCookie.value("kilwinning_session", Self.request([("Cookie", header)])) == value)
+  }
+
+  @Test(arguments: [
+    [("Cookie", "kilwinning_session=a; kilwinning_session=b")],
+    [("Cookie", "kilwinning_session=a"), ("Cookie", "kilwinning_session=a")],
+  ]) func twoCookiesAreRefused(headers: [(String, String)]) throws {
+    let request = try Self.request(headers)
+    #expect(throws: RPCError.self) { try SessionCookie.value("kilwinning_session", request) }
+  }
+
+  @Test func cookiesAreForEncryptedConnectionsUnlessTheOperatorSaysSo() {
+    let secure = SessionCookie.set("s", "v", path: "/api", maxAgeS: 60, isSecure: true)
+    #expect(secure.value == "s=v; Path=/api; Max-Age=60; HttpOnly; SameSite=Lax; Secure")
+    #expect(!SessionCookie.set("s", "v", path: "/api", maxAgeS: 60, isSecure: false).value.contains("Secure"))
+    #expect(SessionCookie.set("s", "v", path: "/api", maxAgeS: -5, isSecure: false).value.contains("Max-Age=0;"))
+  }
+
+  @Test func aKeyGoesBeforeACookie() throws {
+    let cookie = ("Cookie", "kilwinning_session=cas_x")
+    #expect(try KilwinningCaller(Self.request([cookie])).session == "cas_x")
+    let both = try KilwinningCaller(Self.request([cookie, ("Authorization", "Bearer k")]))
+    #expect(both.session == nil && both.identity == .bearer("Bearer k"))
+    #expect(try KilwinningCaller(Self.request([])).isStranger)
+  }
+
+  @Test(
+    arguments: [
+      ("2019-04-30T22:00:00Z", "Europe/Rome", "2019-05-01"), ("2019-04-30T21:59:59Z", "Europe/Rome", "2019-04-30"),
+      ("2019-01-01T04:00:00Z", "America/New_York", "2018-12-31"),
+      ("2019-01-01T04:00:00Z", "Nowhere/None", "2019-01-01"),
+      ("2019-05-01T12:00:00Z", "Pacific/Honolulu", "2019-05-01"), ("2019-05-01T12:00:00Z", "Asia/Tokyo", "2019-05-01"),
+    ])
+  func instantsAreDaysOfTheLodge(text: String, zone: String, day: String) throws {
+    #expect(DialectTimes.day(try #require(DialectTimes.time(text)), zone: zone) == day)
+  }
+
+  @Test(arguments: ["", "2025-11-25", "2025-11-25T18:30:00", "ieri", "2025-02-30T00:00:00Z", "\"", "\\u0000"])
+  func otherTextsAreNoInstants(text: String) { #expect(DialectTimes.time(text) == nil) }
+
+  @Test func timesHaveNoFractions() {
+    #expect(DialectTimes.text(ProtoTimestamp(millisecondsSince1970: 1_764_095_400_999)) == "2025-11-25T18:30:00Z")
+    #expect(DialectTimes.text(nil) == "1970-01-01T00:00:00Z")
+  }
+
+  @Test func fieldsHaveOneType() throws {
+    let fields = try JSONFields(Array(#"{"i":3,"f":3.5,"s":"3","b":true,"n":null,"o":{"x":1},"a":["p","q"]}"#.utf8))
+    #expect(try fields.integer("i") == 3)
+    #expect(try fields.number("f") == 3.5)
+    #expect(try fields.string("s") == "3")
+    #expect(try fields.bool("b") == true)
+    #expect(try fields.strings("a", max: 2) == ["p", "q"])
+    #expect(try fields.object("o")?.integer("x") == 1)
+    #expect(try fields.string("n") == nil && fields.string("missing") == nil)
+    #expect(throws: RPCError.self) { try fields.integer("f") }
+    #expect(throws: RPCError.self) { try fields.integer("s") }
+    #expect(throws: RPCError.self) { try fields.bool("i") }
+    #expect(throws: RPCError.self) { try fields.string("i") }
+    #expect(throws: RPCError.self) { try fields.strings("a", max: 1) }
+    #expect(throws: RPCError.self) { try fields.object("a") }
+    #expect(throws: RPCError.self) { try fields.required("missing", fields.string("missing")) }
+  }
+
+  @Test(arguments: ["[]", "3", "{", #"{"a":1,"a":2}"#, "{\"a\":}", "\u{FEFF}{}"])
+  func otherBodiesAreRefused(text: String) {
+    #expect(throws: RPCError.self) { try JSONFields(Array(text.utf8)) }
+  }
+
+  // MARK: Zentik
+
+  @Test func batchesAreNotTakenForIDs() {
+    for prefix in [["notifications"], ["notifications", "watch"]] {
+      #expect(ZentikDialect.actions(prefix + ["batch", "read"]) == ["PATCH": .markRead(nil)])
+      #expect(ZentikDialect.actions(prefix + ["batch", "unread"]) == ["PATCH": .markUnread(nil)])
+      #expect(ZentikDialect.actions(prefix + ["batch"]) == ["DELETE": .delete(nil)])
+      #expect(ZentikDialect.actions(prefix + ["postpone"]) == ["POST": .postpone])
+      #expect(ZentikDialect.actions(prefix + ["n_1", "read"]) == ["PATCH": .markRead(["n_1"])])
+      #expect(ZentikDialect.actions(prefix + ["n_1"]) == ["DELETE": .delete(["n_1"])])
+    }
+    #expect(ZentikDialect.actions(["messages", "x"]).isEmpty)
+  }
+
+  @Test func theAppsKeysAreTheSuites() {
+    #expect(ZentikDialect.authorization("Bearer zat_abc") == "Bearer cmp_abc")
+    #expect(ZentikDialect.authorization("Bearer cmp_abc") == "Bearer cmp_abc")
+    #expect(ZentikDialect.authorization("zat_abc") == "zat_abc")
+  }
+
+  @Test func aMessageBecomesANotification() throws {
+    let text = """
+      {"title":"T","subtitle":"S","body":"B","deliveryType":"CRITICAL","bucketId":"b_1","collapseId":"c","ephemeral":true,
+      "attachments":[{"mediaType":"FILE","url":"https://a.example/f","name":"f"}],"imageUrl":"https://a.example/i",
+      "actions":[{"type":"BACKGROUND_CALL","value":"POST::https://a.example","title":"Go","destructive":true}],
+      "tapUrl":"https://a.example/t","snoozes":[5],"postpones":[10,20],"remindEveryMinutes":15,"userIds":[],"sound":"x"}
+      """
+    let message = try ZentikMessage(JSONFields(Array(text.utf8)), nowMs: 1_000_000)
+    let made = message.notification
+    #expect(message.bucket == "b_1" && !message.isScheduled)
+    #expect(made.title == "T" && made.subtitle == "S" && made.body == "B" && made.priority == .critical)
+    #expect(made.collapseKey == "c" && made.expireTime?.millisecondsSince1970 == 4_600_000)
+    #expect(made.attachments.map(\.mediaType) == [.file, .image])
+    #expect(made.actions.map(\.type) == [.backgroundCall, .snooze, .postpone, .postpone, .markAsRead, .delete])
+    #expect(made.actions.map(\.destructive) == [true, false, false, false, false, true])
+    #expect(made.tapAction?.type == .navigate && made.tapAction?.value == "https://a.example/t")
+    #expect(made.`repeat`?.everyMinutes == 15 && made.`repeat`?.maxCount == 5)
+  }
+
+  @Test(
+    arguments: [
+      (#"{}"#, ["title", "deliveryType", "bucketId"]),
+      (#"{"title":"T","deliveryType":"LOUD","bucketId":"b"}"#, ["deliveryType"]),
+      (#"{"title":7,"deliveryType":"NORMAL","magicCode":"cpk_x"}"#, ["title", "title"]),
+      (#"{"title":"T","deliveryType":"NORMAL","bucketId":"b","snoozes":[0]}"#, ["snoozes"]),
+      (#"{"title":"T","deliveryType":"NORMAL","bucketId":"b","actions":[{"type":"X"}]}"#, ["actions[0].type"]),
+      (
+        #"{"title":"T","deliveryType":"NORMAL","bucketId":"b","attachments":[{"url":"u"}]}"#,
+        ["attachments[0].mediaType"]
+      ),
+      (#"{"title":"T","deliveryType":"NORMAL","bucketId":"b","scheduledSendAt":"soon"}"#, ["scheduledSendAt"]),
+      (#"{"title":"T","deliveryType":"NORMAL","bucketId":"b","userIds":["u"]}"#, ["userIds"]),
+      (#"{"title":"T","deliveryType":"NORMAL","bucketId":"b","ephemeral":"yes"}"#, ["ephemeral"]),
+    ])
+  func allThatIsWrongWithAMessageIsTold(text: String, properties: [String]) throws {
+    let fields = try JSONFields(Array(text.utf8))
+    let error = #expect(throws: RPCError.self) { try ZentikMessage(fields, nowMs: 0) }
+    #expect(error?.fieldViolations.map(\.field) == properties)
+    let answer = ZentikFailure.answer(try #require(error))
+    #expect(answer.status == 400 && String(decoding: answer.body, as: UTF8.self).contains("Validation failed"))
+  }
+}

@@ -1,0 +1,129 @@
+import CampanileAPI
+import CampanileCodec
+import CampanileRPC
+import SwiftProtobuf
+import Testing
+
+@testable import Gateway
+
+/// Protobuf's binary form and back, with swift-protobuf as the oracle where it has the type.
+@Suite struct TranscodingTests {
+  static let index = HTTPRoutingTests.index
+
+  static func json(_ bytes: [UInt8], _ type: String) throws(RPCError) -> String {
+    let outcome = bytes.withUnsafeBytes { raw -> Result<[UInt8], RPCError> in
+      do throws(RPCError) { return .success(try ProtobufToJSON.convert(raw, type, index)) } catch {
+        return .failure(error)
+      }
+    }
+    return String(decoding: try outcome.get(), as: UTF8.self)
+  }
+
+  static func binary(_ json: String, _ type: String) throws(RPCError) -> [UInt8] {
+    let outcome = Array(json.utf8).withUnsafeBytes { raw -> Result<[UInt8], RPCError> in
+      do throws(RPCError) { return .success(try JSONToProtobuf.convert(raw, type, index)) } catch {
+        return .failure(error)
+      }
+    }
+    return try outcome.get()
+  }
+
+  @Test(
+    arguments: [
+      (
+        "campanile.rpc.v1.EchoRequest", #"{"payload":"caf\u00e9 \ud83d\udd14","delayMs":-7}"#,
+        #"{"payload":"café 🔔","delayMs":-7}"#
+      ),
+      (
+        "campanile.rpc.v1.CollectResponse", #"{"messageCount":3,"payloadSizeBytes":"-9223372036854775808"}"#,
+        nil as String?
+      ),
+      (
+        "campanile.gateway.v1.CreateApiKeyRequest",
+        #"{"principal":"user/ada","scopes":["a","","b"],"expireTime":"2030-01-01T00:00:00.250Z"}"#, nil
+      ),
+      ("campanile.gateway.v1.ListApiKeysRequest", #"{"pageSize":10,"includeRevoked":true}"#, nil),
+      (
+        "campanile.notifications.v1.UpdateNotificationRequest",
+        #"{"notification":{"id":"n","title":"t"},"updateMask":"title,readTime"}"#, nil
+      ),
+      (
+        "campanile.gateway.v1.ListApiKeysResponse",
+        #"{"apiKeys":[{"id":"a"},{},{"id":"b","createTime":"1970-01-01T00:00:00Z"}]}"#, nil
+      ),
+      ("campanile.rpc.v1.EchoRequest", "{}", nil),
+    ] as [(String, String, String?)])
+  func messagesComeBack(type: String, json: String, expected: String?) throws {
+    #expect(try Self.json(Self.binary(json, type), type) == expected ?? json)
+  }
+
+  @Test func structsAreSwiftProtobufs() throws {
+    let text = #"{"a":[1,-2.5,"x",true,null,{"b":{}}],"c":"d","e":1e300}"#
+    let oracle = try Google_Protobuf_Struct(jsonString: text)
+    #expect(try Google_Protobuf_Struct(serializedBytes: Self.binary(text, "google.protobuf.Struct")) == oracle)
+    let bytes: [UInt8] = try oracle.serializedBytes()
+    #expect(try Google_Protobuf_Struct(jsonString: Self.json(bytes, "google.protobuf.Struct")) == oracle)
+    let time = Google_Protobuf_Timestamp(seconds: 1_700_000_000, nanos: 5_000)
+    let timeBytes: [UInt8] = try time.serializedBytes()
+    #expect(try Self.json(timeBytes, "google.protobuf.Timestamp") == time.jsonString())
+  }
+
+  @Test func partsOfAMessageMergeAndUnknownFieldsAreLeftOut() throws {
+    var inner = ProtobufBytes()
+    inner.string(1, "n1")
+    var other = ProtobufBytes()
+    other.string(999, "unknown")
+    var message = ProtobufBytes()
+    message.message(1, inner)
+    message.message(1, other)
+    message.varint(12_345, 7)
+    #expect(
+      try Self.json(message.bytes, "campanile.notifications.v1.UpdateNotificationRequest")
+        == #"{"notification":{"id":"n1"}}"#)
+  }
+
+  @Test func otherBytesAreRefused() {
+    let type = "campanile.gateway.v1.CreateApiKeyRequest"
+    for bytes: [UInt8] in [
+      [0x0A], [0x0A, 5, 0x61], [0xFF], Array(repeating: 0xFF, count: 11), [0x0A, 1, 0xFF], [0x08, 1], [0x0B], [0x0C],
+      [0, 0], [0x0D, 1],
+      [0x09, 1, 2], [0x0A, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F], [0x22, 2, 0x10, 0xFF], [0x20, 1],
+      [0x22, 10, 0x08, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F],
+      [0x22, 6, 0x10, 0x80, 0x94, 0xEB, 0xDC, 0x0F],
+    ] {
+      let error = #expect(throws: RPCError.self, "\(bytes)") { _ = try Self.json(bytes, type) }
+      #expect(error?.code == .invalidArgument)
+    }
+    // A struct in a struct, 200 times.
+    var value = ProtobufBytes()
+    for _ in 0..<200 {
+      var list = ProtobufBytes()
+      list.message(1, value)
+      value = ProtobufBytes()
+      value.message(6, list)
+    }
+    let error = #expect(throws: RPCError.self) { _ = try Self.json(value.bytes, "google.protobuf.Value") }
+    #expect(error?.reason == "BODY_TOO_DEEP")
+    #expect(throws: RPCError.self) { _ = try Self.binary(#"{"principal":{}}"#, type) }
+    #expect(throws: RPCError.self) { _ = try Self.binary("[]", type) }
+  }
+
+  @Test func noBytesTrap() {
+    var random = SystemRandomNumberGenerator()
+    let types = [
+      "google.protobuf.Struct", "campanile.notifications.v1.CreateNotificationRequest",
+      "campanile.gateway.v1.ListApiKeysResponse",
+      "campanile.notifications.v1.WatchNotificationsResponse",
+    ]
+    for round in 0..<4000 {
+      let count = Int.random(in: 0..<64, using: &random)
+      // Tags of small fields come often, so that many get far.
+      let bytes = (0..<count).map { _ in
+        Bool.random(using: &random)
+          ? UInt8.random(in: 0..<0x40, using: &random) : UInt8.random(in: 0...255, using: &random)
+      }
+      guard let json = try? Self.json(bytes, types[round % types.count]) else { continue }
+      #expect(throws: Never.self) { try Array(json.utf8).withUnsafeBytes { try RawJSON.checkValue($0) } }
+    }
+  }
+}

@@ -1,0 +1,174 @@
+"""The Growth app's Firebase callables over the gateway, down to what its widget is pushed."""
+
+import datetime
+import json
+import secrets
+import urllib.error
+import urllib.request
+
+import pytest
+from campanile import PATIENCE_S, eventually
+
+EPOCH_2001 = 978_307_200
+
+
+@pytest.fixture(scope="module")
+def key(suite):
+    return suite.key("user/growth")
+
+
+@pytest.fixture(scope="module")
+def base(suite):
+    return f"http://127.0.0.1:{suite.endpoints['gateway']['http']}"
+
+
+def post(base, path, body, key=None, **headers):
+    made = urllib.request.Request(base + path, method="POST", data=body if type(body) is bytes else json.dumps(body).encode())
+    made.add_header("Content-Type", "application/json; charset=utf-8")
+    if key:
+        made.add_header("Authorization", f"Bearer {key}")
+    for name, value in headers.items():
+        made.add_header(name, value)
+    try:
+        with urllib.request.urlopen(made, timeout=PATIENCE_S) as answer:
+            return answer.status, answer.read()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read()
+
+
+def call(base, name, data, key, path="/"):
+    """As the SDK: a result, or an error with status and message."""
+    status, content = post(base, path + name, {"data": data}, key)
+    answer = json.loads(content)
+    if status == 200:
+        assert set(answer) == {"result"}
+        return answer["result"]
+    assert set(answer) == {"error"} and {"status", "message"} <= set(answer["error"])
+    return answer["error"]["status"]
+
+
+def iso(seconds):
+    return datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def state(now, **more):
+    return {"startedAt": iso(now), "duration": 1800, "methodName": "Focus", "sessionType": "countdown"} | more
+
+
+@pytest.mark.parametrize("path", ["/", "/growth-app/us-central1/"])
+def test_a_timer_lives(suite, base, key, path):
+    now = int(datetime.datetime.now().timestamp())
+    token, activity = secrets.token_hex(32), "growth-" + secrets.token_hex(8)
+    answer = call(base, "registerLiveActivityPushToken", {
+        "token": token, "activityId": activity, "platform": "ios", "timestamp": now + 0.5, "environment": "development"},
+        key, path)
+    assert answer == {"success": True, "activityId": activity}
+    # The app shows what it has started; nothing is pushed before something changes.
+    answer = call(base, "updateLiveActivity", {
+        "activityId": activity, "contentState": state(now), "action": "update", "event": "update",
+        "frequentPushesEnabled": True}, key, path)
+    assert answer == {"success": True, "activityId": activity}
+
+    def shown(condition):
+        return eventually(lambda: (s := suite.screen(token)) and condition(s) and s, "the widget's state")
+
+    content = shown(lambda s: s.get("contentState", {}).get("methodName") == "Focus")["contentState"]
+    # What the widget's decoder requires, with dates as seconds since 2001.
+    assert content["startedAt"] == now - EPOCH_2001 and content["totalPausedDuration"] == 0
+    assert content["duration"] == 1800 and content["sessionType"] == "countdown" and "pausedAt" not in content
+
+    paused = call(base, "updateLiveActivityTimer", {"activityId": activity, "action": "pause"}, key, path)
+    assert paused["success"] and paused["action"] == "pause" and paused["contentState"]["startedAt"] == iso(now)
+    assert paused["contentState"]["pausedAt"]
+    assert type(shown(lambda s: "pausedAt" in s["contentState"])["contentState"]["pausedAt"]) in (int, float)
+    again = call(base, "updateLiveActivityTimer", {"activityId": activity, "action": "pause"}, key, path)
+    assert again["contentState"]["pausedAt"] == paused["contentState"]["pausedAt"]
+    resumed = call(base, "updateLiveActivityTimer", {"activityId": activity, "action": "resume"}, key, path)
+    total = resumed["contentState"]["totalPausedDuration"]
+    assert total > 0 and "pausedAt" not in resumed["contentState"]
+    # A pause is counted once.
+    again = call(base, "updateLiveActivityTimer", {"activityId": activity, "action": "resume"}, key, path)
+    assert again["contentState"]["totalPausedDuration"] == total
+
+    assert call(base, "getLiveActivityPushToken", {"activityId": activity}, key, path)["token"].startswith(token[:4])
+    assert call(base, "manageLiveActivityUpdates", {"activityId": activity, "userId": "growth", "action": "startPushUpdates"},
+                key, path)["success"]
+    stopped = call(base, "updateLiveActivityTimer", {"activityId": activity, "action": "stop"}, key, path)
+    assert stopped == {"success": True, "action": "stopped"}
+    assert shown(lambda s: s.get("isEnded"))
+    events = [payload["aps"]["event"] for _, payload in suite.pushed(token)]
+    assert set(events[:-1]) <= {"update"} and events[-1] == "end"
+    assert "dismissal-date" in suite.pushed(token)[-1][1]["aps"]
+
+
+def test_the_other_functions(base, key):
+    assert call(base, "registerPushToStartToken", {
+        "token": secrets.token_hex(32), "isPushToStart": True, "platform": "ios", "timestamp": 1.7e9,
+        "environment": "development"}, key) == {"success": True}
+    assert call(base, "updateFrequentPushesSettings", {"frequentPushesEnabled": True, "timestamp": 1.7e9}, key) == {"success": True}
+    typed = {"@type": "type.googleapis.com/google.protobuf.Int64Value", "value": "1700000000"}
+    assert call(base, "registerPushToStartToken", {
+        "token": secrets.token_hex(32), "platform": "ios", "timestamp": typed, "environment": "development"}, key)["success"]
+
+
+def test_an_answer_as_events(base, key):
+    status, content = post(base, "/updateFrequentPushesSettings", {"data": {"frequentPushesEnabled": True}}, key,
+                           Accept="text/event-stream")
+    assert status == 200 and content == b'data: {"result":{"success":true}}\n\n'
+    status, content = post(base, "/updateFrequentPushesSettings", {"data": {}}, key, Accept="text/event-stream")
+    assert status == 200 and content.startswith(b'data: {"error":{')
+
+
+@pytest.mark.parametrize("body", [
+    {}, {"data": {}, "more": 1}, {"data": 7}, {"data": "x"}, [], b"{", b"", b"null",
+    {"data": {"frequentPushesEnabled": {"@type": "type.googleapis.com/google.protobuf.StringValue", "value": "1"}}},
+    {"data": {"a": {"@type": "type.googleapis.com/google.protobuf.Int64Value", "value": "1.5"}}},
+])
+def test_other_bodies_are_bad_requests(base, key, body):
+    status, content = post(base, "/updateFrequentPushesSettings", body, key)
+    assert status == 400 and json.loads(content)["error"]["status"] == "INVALID_ARGUMENT", content
+
+
+@pytest.mark.parametrize("name, data, status", [
+    ("updateLiveActivity", {"activityId": "x", "contentState": {"startedAt": "now"}}, "INVALID_ARGUMENT"),
+    ("updateLiveActivity", {"activityId": "x", "contentState": state(1.7e9), "event": "pause"}, "INVALID_ARGUMENT"),
+    ("updateLiveActivity", {"activityId": "x", "contentState": state(1.7e9, sessionType="nap")}, "INVALID_ARGUMENT"),
+    ("updateLiveActivity", {"activityId": "nothing", "contentState": state(1.7e9), "event": "end"}, "NOT_FOUND"),
+    ("updateLiveActivityTimer", {"activityId": "nothing", "action": "pause"}, "NOT_FOUND"),
+    ("updateLiveActivityTimer", {"activityId": "nothing", "action": "break"}, "INVALID_ARGUMENT"),
+    ("registerLiveActivityPushToken", {"token": "xyz", "activityId": "a"}, "INVALID_ARGUMENT"),
+    ("registerLiveActivityPushToken", {"token": "aa" * 32, "activityId": "a", "platform": "android"}, "INVALID_ARGUMENT"),
+    ("registerLiveActivityPushToken", {"token": "aa" * 32, "activityId": "a", "environment": "moon"}, "INVALID_ARGUMENT"),
+    ("getLiveActivityPushToken", {"activityId": "nothing"}, "NOT_FOUND"),
+    ("manageLiveActivityUpdates", {"activityId": "nothing", "userId": "u", "action": "startPushUpdates"}, "NOT_FOUND"),
+])
+def test_wrong_data(base, key, name, data, status):
+    assert call(base, name, data, key) == status
+
+
+def test_nobody_and_others_cannot(suite, base, key):
+    activity = "growth-" + secrets.token_hex(8)
+    data = {"token": secrets.token_hex(32), "activityId": activity, "platform": "ios", "environment": "development"}
+    assert call(base, "registerLiveActivityPushToken", data, None) == "UNAUTHENTICATED"
+    assert call(base, "registerLiveActivityPushToken", data, "cmp_" + "A" * 43) == "UNAUTHENTICATED"
+    assert call(base, "registerLiveActivityPushToken", data, key)["success"]
+    other = suite.key("user/other")
+    for action in ("pause", "stop"):
+        assert call(base, "updateLiveActivityTimer", {"activityId": activity, "action": action}, other) == "NOT_FOUND"
+    assert call(base, "getLiveActivityPushToken", {"activityId": activity}, other) == "NOT_FOUND"
+    # A token is its owner's, and a token that is sent along opens nothing.
+    assert call(base, "registerLiveActivityPushToken", data, other) == "ALREADY_EXISTS"
+    # Ids are each user's own: what others do with theirs of the same name leaves the first as it is.
+    changed = {"activityId": activity, "contentState": state(1_700_000_000, methodName="Other"), "pushToken": data["token"]}
+    assert call(base, "updateLiveActivity", changed, other)["success"]
+    assert call(base, "updateLiveActivityTimer", {"activityId": activity, "action": "stop"}, other)["success"]
+    mine = call(base, "updateLiveActivityTimer", {"activityId": activity, "action": "pause"}, key)
+    assert mine["success"] and mine["contentState"]["methodName"] != "Other"
+    assert suite.screen(data["token"]).get("contentState", {}).get("methodName") != "Other"
+
+
+def test_other_names_are_nothing(base, key):
+    assert post(base, "/deleteEverything", {"data": {}}, key)[0] == 404
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(base + "/updateLiveActivity", timeout=PATIENCE_S)
+    assert refused.value.code == 405

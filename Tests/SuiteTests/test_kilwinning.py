@@ -1,0 +1,316 @@
+"""The Kilwinning app's thirteen calls over the gateway, decoded as strictly as the app's models decode."""
+
+import http.cookiejar
+import json
+import re
+import urllib.error
+import urllib.request
+
+import pytest
+from campanile import PATIENCE_S, Suite
+
+DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ").fullmatch
+DEGREES = {"Apprendista", "Compagno", "Maestro"}
+ROLES = {
+    "Nessuno", "Ven.mo Maestro", "1° Sorvegliante", "2° Sorvegliante", "Oratore", "Segretario", "Tesoriere",
+    "Ospitaliere", "Maestro delle Cerimonie", "Copritore Interno", "Copritore Esterno"}
+TYPES = {"ordinaria", "straordinaria", "cerimonia"}
+STATUSES = {"programmata", "completata", "annullata"}
+
+# Required keys and, behind them, optional ones: a type, a set of words, or a test of the text.
+BROTHER = ({
+    "id": int, "nome": str, "first_name": str, "last_name": str, "email": str, "grado": DEGREES, "degree": DEGREES,
+    "role": ROLES, "admin_access": bool, "registration_date": DATE,
+}, {"carica_fissa": str, "data_iniziazione": DATE, "data_passaggio": DATE, "data_elevazione": DATE})
+TORNATA = ({
+    "id": int, "discussione": str, "title": str, "data": DATE, "date": DATE, "tipo": TYPES, "type": TYPES,
+    "location": str, "location_enum": {"Nostra Loggia - Tolfa", "Loggia in Visita"}, "introduced_by": str,
+    "cena": bool, "has_dinner": bool, "stato": STATUSES, "status": STATUSES,
+}, {"notes": str, "cover_image_url": str})
+PRESENCE = ({
+    "fratello_id": int, "brother_id": int, "tornata_id": int, "presente": bool,
+    "status": {"Presente", "Assente", "Non Confermato"},
+}, {"id": int, "confirmed_at": DATE})
+STATISTICS = ({
+    "totali_tornate": int, "total_tornate": int, "presenze_count": int, "presences": int, "absences": int,
+    "percentuale": int, "presenze_consecutive": int, "consecutive_presences": int, "personal_record": int,
+    "attendance_rate": float,
+}, {})
+SUMMARY = ({"id": int, "nome": str, "grado": DEGREES, "presenze": int, "tornate_disponibili": int, "percentuale": int}, {})
+LOGIN = ({"user": dict, "admin_access": bool}, {})
+DONE = ({"success": bool}, {"message": str})
+
+
+def fits(value, kind):
+    if isinstance(kind, set):
+        return type(value) is str and value in kind
+    if kind is float:
+        return type(value) in (int, float)
+    if isinstance(kind, type):
+        return type(value) is kind
+    return type(value) is str and bool(kind(value))
+
+
+def decode(model, value):
+    """As the app's decoders: a required key that is missing or null, or a value of another type, fails the whole response."""
+    required, optional = model
+    assert type(value) is dict, value
+    for key, kind in required.items():
+        assert key in value and value[key] is not None, (key, value)
+        assert fits(value[key], kind), (key, value[key])
+    for key, kind in optional.items():
+        assert value.get(key) is None or fits(value[key], kind), (key, value[key])
+    assert not value.keys() - required.keys() - optional.keys(), value
+    return value
+
+
+class App:
+    """The app: a cookie jar, and no other memory."""
+
+    def __init__(self, base):
+        self.base = base
+        self.jar = http.cookiejar.CookieJar()
+        self.opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(self.jar))
+
+    def ask(self, method, path, body=None, **headers):
+        made = urllib.request.Request(
+            self.base + "/api" + path, method=method, data=None if body is None else json.dumps(body).encode())
+        if body is not None:
+            made.add_header("Content-Type", "application/json")
+        for name, value in headers.items():
+            made.add_header(name.replace("_", "-"), value)
+        try:
+            with self.opener.open(made, timeout=PATIENCE_S) as answer:
+                return answer.status, answer.headers, answer.read()
+        except urllib.error.HTTPError as error:
+            return error.code, error.headers, error.read()
+
+    def get(self, path, model=None, method="GET", body=None):
+        status, _, content = self.ask(method, path, body)
+        assert 200 <= status <= 299, (status, content)
+        value = json.loads(content)
+        if type(value) is list:
+            return [decode(model, item) for item in value]
+        return decode(model, value)
+
+    def status(self, method, path, body=None, **headers):
+        return self.ask(method, path, body, **headers)[0]
+
+    def login(self, name):
+        answer = self.get("/fratelli/login", LOGIN, "POST", {"nome": name})
+        decode(BROTHER, answer["user"])
+        assert answer["admin_access"] == answer["user"]["admin_access"]
+        return answer["user"]
+
+
+@pytest.fixture(scope="module")
+def lodge(tmp_path_factory):
+    suite = Suite(tmp_path_factory.mktemp("kilwinning") / "data", "--demo")
+    try:
+        yield suite.wait_ready()
+    finally:
+        suite.stop()
+
+
+@pytest.fixture(scope="module")
+def base(lodge):
+    return f"http://127.0.0.1:{lodge.endpoints['gateway']['http']}"
+
+
+@pytest.fixture(scope="module")
+def admin_key(lodge):
+    return lodge.endpoints["gateway"]["adminKey"]
+
+
+@pytest.fixture
+def app(base):
+    return App(base)
+
+
+@pytest.fixture
+def worshipful(lodge, base, admin_key):
+    """The app of a member who is an admin."""
+    members = lodge.call("ListMembers", {"pageSize": 1000}, admin_key)["members"]
+    member = next((m for m in members if m["name"] == "Amministratore"), None)
+    if member is None:
+        member = lodge.call(
+            "CreateMember", {"member": {"name": "Amministratore", "role": "MEMBER_ROLE_ADMIN"}}, admin_key)["member"]
+    app = App(base)
+    app.user = app.login("Amministratore")
+    assert app.user["admin_access"] and f"m_{app.user['id']}" == member["id"]
+    return app
+
+
+def test_the_picker_is_there_before_a_login_and_tells_names_alone(app, lodge, admin_key):
+    found = app.get("/fratelli", BROTHER)
+    assert {b["nome"] for b in found} >= {"Giulia Bianchi"}
+    assert len(found) == len(lodge.call("ListMembers", {"pageSize": 1000}, admin_key)["members"])
+    assert all(b["email"] == "" and not b["admin_access"] and "data_iniziazione" not in b for b in found)
+
+
+def test_a_login_is_a_cookie(app):
+    status, headers, content = app.ask("POST", "/fratelli/login", {"nome": "Giulia Bianchi"})
+    assert status == 200
+    user = decode(LOGIN, json.loads(content))["user"]
+    cookie = headers["Set-Cookie"]
+    assert "HttpOnly" in cookie and "SameSite=Lax" in cookie and "Path=/api" in cookie and "Secure" not in cookie
+    assert 28_700 < int(re.search(r"Max-Age=(\d+)", cookie).group(1)) <= 28_800
+    status, headers, content = app.ask("GET", "/fratelli/me")
+    assert status == 200 and decode(BROTHER, json.loads(content)) == user
+    assert re.search(r"Max-Age=28[78]\d\d", headers["Set-Cookie"])
+    assert app.get("/fratelli", BROTHER)
+    token = next(iter(app.jar)).value
+    assert app.get("/fratelli/logout", DONE, "POST", {})["success"]
+    assert not list(app.jar)
+    assert app.status("GET", "/fratelli/me") == 401
+    # The token itself has ended, not only its cookie.
+    assert app.status("GET", "/fratelli/me", Cookie=f"kilwinning_session={token}") == 401
+    assert app.get("/fratelli/logout", DONE, "POST", {})["success"]
+
+
+@pytest.mark.parametrize("cookie", ["kilwinning_session=x", "kilwinning_session=", "kilwinning_session=a b", "other=1",
+                                    "kilwinning_session=cas_" + "A" * 43, "kilwinning_session=" + "A" * 400])
+def test_other_cookies_are_nobody_s(app, cookie):
+    assert app.status("GET", "/fratelli/me", Cookie=cookie) == 401
+    # The picker is shown with what an ended session has left.
+    assert app.status("GET", "/fratelli", Cookie=cookie) == 200
+
+
+def test_two_cookies_are_refused(app):
+    assert app.status("GET", "/fratelli/me", Cookie="kilwinning_session=a; kilwinning_session=b") == 400
+
+
+def test_presences_statistics_and_summary_are_attendance_s(app, lodge, admin_key):
+    user = app.login("Giulia Bianchi")
+    member = f"m_{user['id']}"
+    for query, year in (("?anno=2025", 2025), ("?anno=Tutti", 0), ("?anno=tutti", 0), ("", 0)):
+        known = lodge.call("ListMemberAttendance", {"memberId": member, "year": year, "pageSize": 1000}, admin_key)
+        found = app.get(f"/presenze/fratello/{user['id']}{query}", PRESENCE)
+        assert len(found) == len(known["attendances"])
+        assert len({p["tornata_id"] for p in found}) == len(found)
+        assert all(p["fratello_id"] == p["brother_id"] == user["id"] for p in found)
+        assert all(p["presente"] == (p["status"] == "Presente") for p in found)
+        told = lodge.call("GetMemberStatistics", {"memberId": member, "year": year}, admin_key)["statistics"]
+        figures = app.get(f"/presenze/fratello/{user['id']}/statistiche{query}", STATISTICS)
+        assert figures["totali_tornate"] == figures["total_tornate"] == told["countedCount"]
+        assert figures["presenze_count"] == figures["presences"] == told["presentCount"]
+        assert figures["absences"] == told["countedCount"] - told["presentCount"] >= 0
+        assert figures["percentuale"] == told["percentage"] and 0 <= figures["attendance_rate"] <= 1
+        assert figures["presenze_consecutive"] == figures["consecutive_presences"] == told.get("currentStreak", 0)
+        assert figures["personal_record"] == told["bestStreak"]
+        summary = app.get(f"/presenze/riepilogo-fratelli{query}", SUMMARY)
+        mine = next(line for line in summary if line["id"] == user["id"])
+        assert (mine["presenze"], mine["tornate_disponibili"], mine["percentuale"]) == (
+            figures["presenze_count"], figures["totali_tornate"], figures["percentuale"])
+
+
+def test_a_year_without_meetings_is_zero(app):
+    user = app.login("Giulia Bianchi")
+    figures = app.get(f"/presenze/fratello/{user['id']}/statistiche?anno=1999", STATISTICS)
+    assert set(figures.values()) == {0}
+
+
+def test_meetings_live_in_italian(worshipful, base):
+    made = worshipful.get("/admin/tornate", TORNATA, "POST", {
+        "data": "2031-11-25T18:30:00Z", "discussione": "Le colonne", "location": "Nostra Loggia - Tolfa", "cena": True,
+        "tipo": "cerimonia"})
+    assert made["title"] == made["discussione"] == "Le colonne" and made["data"] == made["date"] == "2031-11-25T18:30:00Z"
+    assert made["tipo"] == made["type"] == "cerimonia" and made["stato"] == made["status"] == "programmata"
+    assert made["cena"] and made["has_dinner"] and made["location_enum"] == "Nostra Loggia - Tolfa"
+    path = f"/admin/tornate/{made['id']}"
+    # What is absent stays.
+    changed = worshipful.get(path, TORNATA, "PUT", {"cena": False, "stato": "annullata"})
+    assert changed == made | {"cena": False, "has_dinner": False, "stato": "annullata", "status": "annullata"}
+    assert worshipful.get(path, TORNATA, "PUT", {}) == changed
+    again = worshipful.get(path, TORNATA, "PUT", {"stato": "programmata", "location": "Roma"})
+    assert again["location"] == "Roma" and again["location_enum"] == "Loggia in Visita"
+
+    member = App(base)
+    user = member.login("Marco Rossi")
+    found = member.get("/tornate?anno=2031", TORNATA)
+    assert [t["id"] for t in found] == [made["id"]]
+    assert member.get("/tornate?anno=2031&stato=completata", TORNATA) == []
+    assert len(member.get("/tornate", TORNATA)) > len(found)
+    assert member.get("/presenze", DONE, "POST", {"tornata_id": made["id"], "presente": True})["success"]
+    assert member.get("/presenze", DONE, "POST", {"tornata_id": made["id"], "presente": False})["success"]
+    mine = member.get(f"/presenze/fratello/{user['id']}?anno=2031", PRESENCE)
+    assert [(p["tornata_id"], p["presente"], p["status"]) for p in mine] == [(made["id"], False, "Assente")]
+    # A meeting to come counts nowhere.
+    assert member.get(f"/presenze/fratello/{user['id']}/statistiche?anno=2031", STATISTICS)["totali_tornate"] == 0
+
+    for method, where, body in (("PUT", path, {"cena": True}), ("DELETE", path, None), ("POST", "/admin/tornate", {
+            "data": "2031-11-25T18:30:00Z", "discussione": "x", "location": "", "cena": True, "tipo": "ordinaria"})):
+        assert member.status(method, where, body) == 403
+    assert worshipful.status("DELETE", path) == 200
+    assert worshipful.status("DELETE", path) == 404
+
+
+def test_degrees_and_dates_of_a_member(worshipful, base):
+    member = App(base).login("Marco Rossi")
+    path = f"/fratelli/{member['id']}"
+    # Midnight in Rome is the evening before in UTC.
+    changed = worshipful.get(path, BROTHER, "PUT", {"grado": "Maestro", "data_iniziazione": "2019-04-30T22:00:00Z"})
+    assert changed["grado"] == changed["degree"] == "Maestro" and changed["data_iniziazione"].startswith("2019-05-01T")
+    same = worshipful.get(path, BROTHER, "PUT", {"grado": "Maestro"})
+    assert same["data_iniziazione"] == changed["data_iniziazione"]
+    back = worshipful.get(path, BROTHER, "PUT", {"data_iniziazione": changed["data_iniziazione"]})
+    assert back["data_iniziazione"] == changed["data_iniziazione"]
+    assert worshipful.get(path, BROTHER, "PUT", {"grado": None}) == back
+    mine = App(base)
+    mine.login("Marco Rossi")
+    assert mine.status("PUT", path, {"grado": "Apprendista"}) == 403
+
+
+@pytest.mark.parametrize("method, path, body, status", [
+    ("POST", "/fratelli/login", {"nome": "Nessuno Di Noi"}, 401), ("POST", "/fratelli/login", {}, 400),
+    ("POST", "/fratelli/login", {"nome": 7}, 400), ("POST", "/fratelli/login", [], 400),
+    ("GET", "/fratelli/me", None, 401), ("GET", "/tornate", None, 401), ("GET", "/presenze/riepilogo-fratelli", None, 401),
+    ("GET", "/presenze/fratello/1", None, 401), ("GET", "/presenze/fratello/1/statistiche", None, 401),
+    ("POST", "/presenze", {"tornata_id": 1, "presente": True}, 401), ("PUT", "/fratelli/1", {"grado": "Maestro"}, 401),
+    ("DELETE", "/admin/tornate/1", None, 401), ("GET", "/fratelli/login", None, 405), ("PATCH", "/tornate", {}, 405),
+    ("GET", "/fratelli/x/y", None, 404), ("GET", "/admin", None, 404), ("PUT", "/fratelli/+1", {"grado": "Maestro"}, 404),
+])
+def test_strangers_are_told_no(app, method, path, body, status):
+    assert app.status(method, path, body) == status
+
+
+@pytest.mark.parametrize("method, path, body, status", [
+    ("GET", "/tornate?anno=25", None, 400), ("GET", "/tornate?anno=all", None, 400),
+    ("GET", "/tornate?stato=finita", None, 400), ("GET", "/presenze/fratello/999999", None, 404),
+    ("GET", "/presenze/fratello/999999/statistiche", None, 404), ("PUT", "/fratelli/999999", {"grado": "Maestro"}, 404),
+    ("PUT", "/fratelli/1", {"grado": "Gran Maestro"}, 400), ("PUT", "/fratelli/1", {"data_iniziazione": "ieri"}, 400),
+    ("PUT", "/fratelli/1", {"data_iniziazione": "2019-02-30"}, 400), ("POST", "/presenze", {"tornata_id": 999999, "presente": True}, 404),
+    ("POST", "/presenze", {"tornata_id": "3", "presente": True}, 400), ("POST", "/presenze", {"tornata_id": 3, "presente": 1}, 400),
+    ("POST", "/presenze", {"tornata_id": 3.5, "presente": True}, 400), ("POST", "/presenze", {"presente": True}, 400),
+    ("POST", "/admin/tornate", {"discussione": "x"}, 400), ("POST", "/admin/tornate", {"data": "2031-01-01T20:00:00Z"}, 400),
+    ("POST", "/admin/tornate", {"data": "2031-01-01", "discussione": "x"}, 400),
+    ("POST", "/admin/tornate", {"data": "2031-01-01T20:00:00Z", "discussione": "x", "tipo": "speciale"}, 400),
+    ("PUT", "/admin/tornate/999999", {"cena": True}, 404), ("GET", "/tornate", {"a": 1}, 400),
+])
+def test_wrong_input_of_an_admin(worshipful, method, path, body, status):
+    found, _, content = worshipful.ask(method, path, body)
+    assert found == status, content
+    assert json.loads(content)["success"] is False and json.loads(content)["message"]
+
+
+def test_only_json_is_read_so_that_forms_of_other_sites_cannot_act(worshipful):
+    made = urllib.request.Request(
+        worshipful.base + "/api/presenze", data=b'{"tornata_id":1,"presente":true}', headers={"Content-Type": "text/plain"})
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        worshipful.opener.open(made, timeout=PATIENCE_S)
+    assert refused.value.code == 415
+
+
+def test_a_key_is_a_credential_here_too(app, lodge, admin_key):
+    assert app.status("GET", "/tornate", Authorization=f"Bearer {admin_key}") == 200
+    wrong = "Bearer cmp_" + "A" * 43
+    for path in ("/fratelli", "/tornate", "/nothing", "/fratelli/me"):
+        assert app.status("GET", path, Authorization=wrong) == 401
+    assert app.status("POST", "/fratelli/login", {"nome": "Giulia Bianchi"}, Authorization=wrong) == 401
+
+
+def test_pages_of_other_sites_get_no_cookie(app):
+    _, headers, _ = app.ask("OPTIONS", "/fratelli", Origin="https://evil.example", Access_Control_Request_Method="GET")
+    assert headers.get("Access-Control-Allow-Origin") is None
+    _, headers, _ = app.ask("GET", "/fratelli", Origin="https://evil.example")
+    assert headers.get("Access-Control-Allow-Credentials") is None

@@ -1,0 +1,154 @@
+"""The calls of the Zentik app's publishers, phone and watch over the gateway."""
+
+import datetime
+import json
+import urllib.error
+import urllib.request
+
+import pytest
+from campanile import PATIENCE_S
+
+ACTION_TYPES = {
+    "ACTION_TYPE_BACKGROUND_CALL": "BACKGROUND_CALL", "ACTION_TYPE_SNOOZE": "SNOOZE", "ACTION_TYPE_POSTPONE": "POSTPONE",
+    "ACTION_TYPE_MARK_AS_READ": "MARK_AS_READ", "ACTION_TYPE_DELETE": "DELETE"}
+
+
+@pytest.fixture(scope="module")
+def key(suite):
+    return suite.key("user/zentik")
+
+
+@pytest.fixture(scope="module")
+def base(suite):
+    return f"http://127.0.0.1:{suite.endpoints['gateway']['http']}/api/v1"
+
+
+@pytest.fixture
+def bucket(suite, key):
+    made = suite.call("CreateBucket", {"bucket": {"name": "Zentik"}}, key)["bucket"]
+    yield made["id"]
+    suite.call("DeleteBucket", {"bucketId": made["id"]}, key)
+
+
+def ask(base, method, path, body=None, key=None, prefix="zat_"):
+    made = urllib.request.Request(base + path, method=method, data=None if body is None else json.dumps(body).encode())
+    if body is not None:
+        made.add_header("Content-Type", "application/json")
+    if key:
+        made.add_header("Authorization", "Bearer " + prefix + key.removeprefix("cmp_"))
+    try:
+        with urllib.request.urlopen(made, timeout=PATIENCE_S) as answer:
+            return answer.status, json.loads(answer.read() or b"{}")
+    except urllib.error.HTTPError as error:
+        return error.code, json.loads(error.read())
+
+
+def message(bucket, **more):
+    return {"title": "Hello", "deliveryType": "NORMAL", "bucketId": bucket} | more
+
+
+def stored(suite, key, bucket):
+    return suite.call("ListNotifications", {"bucketId": bucket, "pageSize": 100}, key).get("notifications", [])
+
+
+def test_a_message_is_a_notification(suite, base, key, bucket):
+    status, answer = ask(base, "POST", "/messages", message(
+        bucket, subtitle="S", body="B", deliveryType="CRITICAL", tapUrl="https://example.org/",
+        actions=[{"type": "BACKGROUND_CALL", "value": "POST::https://example.org/x", "title": "Go", "destructive": True}],
+        snoozes=[5], postpones=[10], imageUrl="https://example.org/i.png", ephemeral=True), key)
+    assert status == 201 and answer["notificationsCount"] == 1 and type(answer["message"]) is str
+    [made] = stored(suite, key, bucket)
+    assert (made["title"], made["subtitle"], made["body"]) == ("Hello", "S", "B")
+    assert made["priority"] == "PRIORITY_CRITICAL" and made["expireTime"]
+    assert [ACTION_TYPES[a["type"]] for a in made["actions"]] == ["BACKGROUND_CALL", "SNOOZE", "POSTPONE", "MARK_AS_READ", "DELETE"]
+    assert made["tapAction"] == {"type": "ACTION_TYPE_NAVIGATE", "value": "https://example.org/"}
+    assert made["attachments"][0]["mediaType"] == "MEDIA_TYPE_IMAGE"
+
+
+def test_buckets_are_named_by_id_name_and_magic_code(suite, base, key, bucket):
+    secret = suite.call("CreatePublishKey", {"bucketId": bucket, "name": "code"}, key)["secret"]
+    assert ask(base, "POST", "/messages", message(bucket), key)[0] == 201
+    assert ask(base, "POST", "/messages", message("Zentik"), key)[0] == 201
+    assert ask(base, "POST", "/messages", message(secret), key)[0] == 201
+    # The code alone is a credential.
+    by_code = {"title": "By code", "deliveryType": "NORMAL", "magicCode": secret}
+    assert ask(base, "POST", "/messages", by_code)[0] == 201
+    assert len(stored(suite, key, bucket)) == 4
+    assert ask(base, "POST", "/messages", message("Nowhere"), key)[0] == 404
+    assert ask(base, "POST", "/messages", by_code | {"magicCode": "cpk_" + "A" * 43})[0] == 401
+    assert ask(base, "POST", "/messages", message(bucket))[0] == 401
+
+
+def test_a_scheduled_message_waits(suite, base, key, bucket):
+    tomorrow = (datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(days=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    status, answer = ask(base, "POST", "/messages", message(bucket, scheduledSendAt=tomorrow), key)
+    assert status == 201 and answer["notificationsCount"] == 0, answer
+    assert not stored(suite, key, bucket)
+    [waiting] = suite.call("ListScheduledNotifications", {}, key)["notifications"]
+    assert waiting["deliverTime"] == tomorrow
+    suite.call("CancelScheduledNotification", {"notificationId": waiting["id"]}, key)
+    status, answer = ask(base, "POST", "/messages", message(bucket, scheduledSendAt="tomorrow"), key)
+    assert status == 400 and answer["errors"][0]["property"] == "scheduledSendAt"
+
+
+def test_all_that_is_wrong_is_told_at_once(base, key):
+    status, answer = ask(base, "POST", "/messages", {"deliveryType": "LOUD", "subtitle": "x" * 101}, key)
+    assert status == 400 and answer["message"] == "Validation failed"
+    assert {e["property"] for e in answer["errors"]} == {"title", "subtitle", "deliveryType", "bucketId"}
+    assert all(set(e) == {"property", "value", "constraints"} and e["constraints"] for e in answer["errors"])
+
+
+def test_what_the_service_refuses_is_told_alike(base, key, bucket):
+    status, answer = ask(base, "POST", "/messages", message(
+        bucket, attachments=[{"mediaType": "IMAGE", "url": "no url"}]), key)
+    assert status == 400 and answer["message"] == "Validation failed"
+    assert answer["errors"][0]["property"].startswith("attachments[0]")
+
+
+@pytest.mark.parametrize("prefix", ["/notifications", "/notifications/watch"])
+def test_the_phone_and_the_watch_act(suite, base, key, bucket, prefix):
+    for number in range(3):
+        assert ask(base, "POST", "/messages", message(bucket, title=str(number)), key)[0] == 201
+    ids = [n["id"] for n in stored(suite, key, bucket)]
+
+    def read():
+        return {n["id"] for n in stored(suite, key, bucket) if n.get("readTime")}
+
+    assert ask(base, "PATCH", f"{prefix}/{ids[0]}/read", {}, key)[0] == 200 and read() == {ids[0]}
+    assert ask(base, "PATCH", f"{prefix}/{ids[0]}/unread", None, key)[0] == 200 and read() == set()
+    assert ask(base, "PATCH", f"{prefix}/batch/read", {"ids": ids}, key)[0] == 200 and read() == set(ids)
+    assert ask(base, "PATCH", f"{prefix}/batch/unread", {"ids": ids[:2]}, key)[0] == 200 and read() == {ids[2]}
+    status, answer = ask(base, "POST", f"{prefix}/postpone", {"notificationId": ids[0], "minutes": 10}, key)
+    assert status == 200, answer
+    assert ask(base, "POST", f"/buckets/{bucket}/snooze-minutes", {"minutes": 5}, key)[0] == 200
+    assert suite.call("GetBucket", {"bucketId": bucket}, key)["bucket"]["snoozeEndTime"]
+    assert ask(base, "DELETE", f"{prefix}/{ids[0]}", None, key)[0] == 200
+    assert ask(base, "DELETE", f"{prefix}/batch", {"ids": ids[1:]}, key)[0] == 200
+    assert not stored(suite, key, bucket)
+
+
+@pytest.mark.parametrize("method, path, body, status", [
+    ("PATCH", "/notifications/n_nothing/read", {}, 404), ("PATCH", "/notifications/batch/read", {}, 400),
+    ("PATCH", "/notifications/batch/read", {"ids": "x"}, 400), ("PATCH", "/notifications/batch/read", {"ids": [1]}, 400),
+    ("POST", "/notifications/postpone", {"notificationId": "n_nothing", "minutes": 5}, 404),
+    ("POST", "/notifications/postpone", {"notificationId": "n_nothing"}, 400),
+    ("POST", "/buckets/b_nothing/snooze-minutes", {"minutes": 5}, 404),
+    ("POST", "/buckets/b_nothing/snooze-minutes", {"minutes": "5"}, 400), ("GET", "/messages", None, 405),
+    ("POST", "/messages/x", {}, 404), ("POST", "/webhooks/w/execute", {}, 501),
+])
+def test_wrong_calls(base, key, method, path, body, status):
+    found, answer = ask(base, method, path, body, key)
+    assert found == status, answer
+    assert "errors" in answer or answer["statusCode"] == status
+
+
+def test_others_cannot(suite, base, key, bucket):
+    assert ask(base, "POST", "/messages", message(bucket), key)[0] == 201
+    [made] = stored(suite, key, bucket)
+    other = suite.key("user/stranger")
+    assert ask(base, "PATCH", f"/notifications/{made['id']}/read", {}, other)[0] == 404
+    assert ask(base, "POST", "/messages", message(bucket), other)[0] == 404
+    assert ask(base, "PATCH", f"/notifications/{made['id']}/read", {})[0] == 401
+    assert ask(base, "PATCH", f"/notifications/{made['id']}/read", {}, "cmp_" + "A" * 43)[0] == 401
+    # The suite's own name for the key does, too.
+    assert ask(base, "PATCH", f"/notifications/{made['id']}/read", {}, key, prefix="cmp_")[0] == 200
