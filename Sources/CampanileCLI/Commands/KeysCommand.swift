@@ -97,7 +97,7 @@ public struct KeysCommand: AsyncParsableCommand {
 
     @Option(
       help: ArgumentHelp("How long the old key still works, 0s to 24h; 24h unless told.", valueName: "duration"))
-    var overlap: Timeout?
+    var overlap: Overlap?
 
     @Option(
       help: ArgumentHelp(
@@ -118,6 +118,21 @@ public struct KeysCommand: AsyncParsableCommand {
       let reply = try await KeysCommand.call(AccessServiceMethods.rotateApiKey, request, connection)
       guard secretOnly else { return try Console.writeLine(output.formatter.format(reply)) }
       try Console.writeLine(try KeysCommand.decode(RotateApiKeyResponse.self, reply).secret)
+    }
+  }
+
+  /// How long an old key goes on: a length of time, or 0 for not at all.
+  struct Overlap: ExpressibleByArgument, Sendable {
+    var milliseconds: Int64
+
+    init?(argument: String) {
+      if ["0", "0ms", "0s", "0m", "0h"].contains(argument) {
+        milliseconds = 0
+      } else if let timeout = Timeout(argument: argument) {
+        milliseconds = timeout.milliseconds
+      } else {
+        return nil
+      }
     }
   }
 

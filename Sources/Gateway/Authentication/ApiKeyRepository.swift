@@ -7,7 +7,8 @@ struct ApiKeyRepository: Sendable {
   let store: Store
 
   private static let columns =
-    "id, digest, principal, scopes, description, created_at_ms, expires_at_ms, revoked_at_ms, last_used_at_ms"
+    "id, digest, principal, scopes, description, created_at_ms, expires_at_ms, revoked_at_ms, last_used_at_ms, "
+    + "lifetime_ms"
 
   /// Where a page begins: behind this key.
   struct Cursor: Sendable, Hashable {
@@ -63,11 +64,12 @@ struct ApiKeyRepository: Sendable {
         reason: "KEY_LIMIT")
     }
     try transaction.execute(
-      "INSERT INTO api_keys (\(columns)) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+      "INSERT INTO api_keys (\(columns)) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
       [
         .text(key.id), .blob(key.digest.bytes), .text(key.principal.name),
         .text(key.scopes.map(\.description).joined(separator: " ")), .text(key.description),
         .integer(key.createdAtMs), .integer(key.expiresAtMs), .integer(key.revokedAtMs), .integer(key.lastUsedAtMs),
+        .integer(key.lifetimeMs),
       ])
   }
 
@@ -131,7 +133,7 @@ struct ApiKeyRepository: Sendable {
       // A scope that this program does not know grants nothing; dropping all of them must not grant everything.
       scopes: scopes.compactMap { Scope($0) ?? Scope("unknown") }, description: try row.text(4),
       createdAtMs: try row.integer(5), expiresAtMs: try row.integerIfPresent(6),
-      revokedAtMs: try row.integerIfPresent(7),
+      lifetimeMs: try row.integerIfPresent(9), revokedAtMs: try row.integerIfPresent(7),
       lastUsedAtMs: try row.integerIfPresent(8))
   }
 }

@@ -14,6 +14,13 @@ enum GatewayMigrations {
       CREATE INDEX api_keys_newest_active ON api_keys (created_at_ms DESC, id DESC) WHERE revoked_at_ms IS NULL;
       CREATE INDEX api_keys_revoked ON api_keys (revoked_at_ms) WHERE revoked_at_ms IS NOT NULL;
       CREATE INDEX api_keys_expiry ON api_keys (expires_at_ms) WHERE expires_at_ms IS NOT NULL;
-      """)
+      """),
+    // A rotation moves the end of the old key: what it was made for must not go with it.
+    Migration(
+      "0002-keep-lifetimes-of-api-keys",
+      """
+      ALTER TABLE api_keys ADD COLUMN lifetime_ms BIGINT;
+      UPDATE api_keys SET lifetime_ms = expires_at_ms - created_at_ms WHERE expires_at_ms IS NOT NULL;
+      """),
   ]
 }

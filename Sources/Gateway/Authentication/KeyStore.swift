@@ -23,9 +23,11 @@ final class KeyStore: Sendable {
     principal: Principal, scopes: [Scope], description: String, expiresAtMs: Int64?, secret: ApiKeySecret? = nil
   ) async throws -> (key: StoredApiKey, secret: ApiKeySecret) {
     let secret = try secret ?? ApiKeySecret.random()
+    let nowMs = ring.nowMs()
     let key = StoredApiKey(
       id: try ApiKeySecret.randomKeyID(), digest: secret.digest, principal: principal, scopes: scopes,
-      description: description, createdAtMs: ring.nowMs(), expiresAtMs: expiresAtMs)
+      description: description, createdAtMs: nowMs, expiresAtMs: expiresAtMs,
+      lifetimeMs: expiresAtMs.map { max(1, $0 - nowMs) })
     try await repository.insert(key)
     ring.add(key)
     return (key, secret)
@@ -40,11 +42,11 @@ final class KeyStore: Sendable {
     let nowMs = ring.nowMs()
     let secret = try ApiKeySecret.random()
     guard let old = try repository.find(id) else { return nil }
-    let lifetimeMs = old.expiresAtMs.map { max(1, $0 - old.createdAtMs) }
+    let lifetimeMs = expiresAtMs.map { max(1, $0 - nowMs) } ?? old.lifetimeMs
     let key = StoredApiKey(
       id: try ApiKeySecret.randomKeyID(), digest: secret.digest, principal: old.principal, scopes: old.scopes,
-      description: old.description, createdAtMs: nowMs,
-      expiresAtMs: expiresAtMs ?? lifetimeMs.map { nowMs + $0 })
+      description: old.description, createdAtMs: nowMs, expiresAtMs: lifetimeMs.map { nowMs + $0 },
+      lifetimeMs: lifetimeMs)
     guard let replaced = try await repository.replace(id, with: key, endsAtMs: nowMs + overlapMs, nowMs: nowMs) else {
       return nil
     }

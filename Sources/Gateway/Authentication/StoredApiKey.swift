@@ -11,6 +11,8 @@ struct StoredApiKey: Sendable, Hashable {
   var description: String
   var createdAtMs: Int64
   var expiresAtMs: Int64?
+  /// How long it was made for, whatever has moved its end since; `nil` is without an end.
+  var lifetimeMs: Int64?
   var revokedAtMs: Int64?
   /// Accurate to a minute.
   var lastUsedAtMs: Int64?
