@@ -134,11 +134,12 @@ func failure<R>(_ body: () async throws -> R) async -> RPCError? {
     try await withClient(
       { peer, frame, id in
         if frame.contains("rpc.ping") { return peer.send(#"{"jsonrpc":"2.0","id":"ping","result":{}}"#) }
-        peer.channel.eventLoop.scheduleTask(in: .milliseconds(400)) { peer.result(id, #"{"text":"slow"}"#) }
+        peer.channel.eventLoop.scheduleTask(in: .milliseconds(3_000)) { peer.result(id, #"{"text":"slow"}"#) }
       },
+      // Slower than the time-out, which a busy machine must not meet by itself.
       configure: {
-        $0.keepAlive.intervalMs = 30
-        $0.keepAlive.timeoutMs = 150
+        $0.keepAlive.intervalMs = 100
+        $0.keepAlive.timeoutMs = 2_000
       }
     ) { client, _ in
       let note: Note = try await client.unary(clientEcho, Note())
