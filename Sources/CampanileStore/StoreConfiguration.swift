@@ -38,8 +38,8 @@ public struct StoreConfiguration: Sendable {
   /// Page cache of each connection that reads.
   public var cacheKiB = 4_096
   /// Page cache of the connection that writes, which fills as far as writes touch pages: what does not fit is read again for
-  /// the next write that needs it.
-  public var writerCacheKiB = 16_384
+  /// the next write that needs it. More is for services whose writes touch many pages and who have the memory.
+  public var writerCacheKiB = 4_096
   /// Largest size of the file; a change beyond it fails with `diskFull`. Nil: the disk decides.
   public var sizeBytesMax: Int64?
   /// Called on the writer's thread when a transaction begins, also when it begins anew after a failed write: what writes

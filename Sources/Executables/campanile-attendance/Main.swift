@@ -46,6 +46,8 @@ enum Main {
         metadata: ["setting": "\(nameOnlyLogin)"])
     }
     var store = StoreConfiguration(path: "\(try settings.string(CommonSettings.dataDir))/attendance.sqlite")
+    // The indexes of millions of attendances: a commit of 64 records touches some forty pages all over the file.
+    store.writerCacheKiB = 16_384
     store.durability = try settings.string(CommonSettings.durability) == "normal" ? .normal : .full
     let component = try await AttendanceComponent(
       store: store, limits: limits, lifetime: lifetime, timeZone: try settings.string(timeZone),
