@@ -125,8 +125,7 @@ struct LoadRunCommand: AsyncParsableCommand {
     var plan = LoadPlan()
     plan.concurrency = concurrency ?? (rate == nil ? 64 : 1_000)
     plan.threads = threads
-    plan.connections = http == nil ? connections ?? max(1, threads) : plan.concurrency
-    if let connections, http != nil { plan.connections = connections }
+    plan.connections = connections ?? (http == nil ? max(1, threads) : plan.concurrency)
     plan.durationMs = duration?.milliseconds ?? (count == nil ? 10_000 : 86_400_000)
     plan.warmupMs = warmUp?.milliseconds ?? (count == nil && !isStream ? 1_000 : 0)
     plan.count = count
@@ -135,11 +134,11 @@ struct LoadRunCommand: AsyncParsableCommand {
     plan.seed = UInt64(seed ?? UInt32.random(in: .min ... .max))
     plan.stream = StreamPlan(messages: messages, messagesPerSecond: messageRate)
     if let rate {
-      plan.pace = .open(try ArrivalRate(rate), arrivals == .uniform ? .uniform : .poisson)
-      if count != nil, duration == nil, case .constant = try ArrivalRate(rate) {
-      } else if count != nil, duration == nil {
+      let rate = try ArrivalRate(rate)
+      guard rate.isConstant || count == nil || duration != nil else {
         throw LoadError(.planInvalid, field: "--duration", reason: "is needed with steps and ramps")
       }
+      plan.pace = .open(rate, arrivals == .uniform ? .uniform : .poisson)
     }
     return plan
   }

@@ -38,13 +38,6 @@ public struct LoadTarget: Sendable {
     }
   }
 
-  public var host: String {
-    switch face {
-    case .rpc(let configuration): configuration.addresses.first?.host ?? ""
-    case .http(let target): target.host
-    }
-  }
-
   /// `host:port`, and a scheme where it is HTTP.
   public var description: String {
     switch face {

@@ -39,6 +39,9 @@ public enum ArrivalRate: Sendable, Hashable, CustomStringConvertible {
     self = rates.count == 1 ? .constant(rates[0]) : .steps(rates)
   }
 
+  /// Whether it is the same however long the run is.
+  public var isConstant: Bool { if case .constant = self { true } else { false } }
+
   /// The highest rate of the run.
   public var peakPerSecond: Double {
     switch self {

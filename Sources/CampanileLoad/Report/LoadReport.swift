@@ -8,8 +8,6 @@ public struct LoadReport: Sendable, Hashable, Codable {
     public var maxMs: Double
     /// By percentile: `50`, `75`, `90`, `95`, `99`, `99.9`, `99.99`.
     public var percentilesMs: [String: Double]
-
-    public func percentile(_ name: String) -> Double? { name == "100" ? maxMs : percentilesMs[name] }
   }
 
   /// One second of the measured part.
