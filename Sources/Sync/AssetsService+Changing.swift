@@ -171,6 +171,7 @@ extension AssetsService {
 
   /// Gives up the pins of contents, which go again when nothing names them.
   func release(_ digests: [SHA256Digest], isKept: Bool) async {
+    contents.journalRoom.committed()
     if isKept {
       for digest in digests { contents.unpin(digest) }
       return

@@ -61,6 +61,7 @@ public final class SyncComponent: Sendable {
       contents = try ContentStore(folder: configuration.contentsFolder, packs: configuration.packsContents)
       repository = try await SQLiteSyncRepository(
         store: store, limits: limits, board: wake, appliesUpdates: link != nil, clockMs: nowMs, random: random)
+      try await ContentJournal(store: store, contents: contents).replay()
     } catch {
       await store.close()
       throw error
@@ -130,6 +131,11 @@ public final class SyncComponent: Sendable {
     let expired = ExpiredRows(store: store, limits: repository.limits, contents: contents, board: board)
     return try await expired.purge(nowMs: nowMs) + store.purgeIdempotency(nowMs: nowMs)
       + sweep(folders: 4, nowMs: nowMs)
+  }
+
+  /// Puts the files of small contents on the disk that were named since the last time; call it a few times a second.
+  public func settleContents() async throws {
+    try await ContentJournal(store: store, contents: contents).settle()
   }
 
   /// Looks through the next folders for files without rows.

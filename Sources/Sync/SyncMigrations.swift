@@ -9,6 +9,7 @@ public enum SyncMigrations {
   ///   that the table is also the log of the revisions. `number` counts the versions of one name. `replaced_at_ms` is NULL
   ///   for the current version. `assets` names the current ones.
   /// - `contents`: a row for each file, with how many versions and uploads name it.
+  /// - `content_journal`: files of contents that are not known to be on the disk; see `ContentJournal`.
   /// - `messages`: what devices tell one another, once for all of them; each device has its own place in `devices`.
   /// - `export_queue`: users whose notifications are to be written into their files; `generation` tells changes that come
   ///   while that is done.
@@ -79,6 +80,13 @@ public enum SyncMigrations {
       CREATE TABLE export_queue (
         user_id TEXT NOT NULL PRIMARY KEY, generation BIGINT NOT NULL, due_ms BIGINT NOT NULL, attempts BIGINT NOT NULL);
       CREATE INDEX export_queue_due ON export_queue (due_ms, user_id);
-      """)
+      """),
+    Migration(
+      "0002-content-journal",
+      """
+      INSERT INTO counters (name, value) VALUES ('journal', 0);
+      CREATE TABLE content_journal (
+        sequence BIGINT NOT NULL PRIMARY KEY, sha256 BYTEA NOT NULL, size_bytes BIGINT NOT NULL, file BYTEA NOT NULL);
+      """),
   ]
 }

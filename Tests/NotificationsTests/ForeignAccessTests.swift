@@ -193,7 +193,7 @@ import Testing
       { service, _, bucket, context in
         var request = WatchNotificationsRequest()
         request.bucketId = bucket
-        try await service.watch.run(request, user: try context.requireUser()) { _ in }
+        try await service.watch.run(request, user: try context.requireUser()) { try $0() != nil }
       }
     ),
   ]

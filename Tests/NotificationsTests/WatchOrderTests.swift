@@ -19,9 +19,11 @@ import Testing
     request.bucketId = bucketID
     var seen: [WatchNotificationsResponse] = []
     do {
-      try await component.service.watch.run(request, user: name) { message in
+      try await component.service.watch.run(request, user: name) { next in
+        guard let message = try next() else { return false }
         seen.append(message)
         if try await isEnough(seen) { throw Enough() }
+        return true
       }
     } catch is Enough {}
     return seen

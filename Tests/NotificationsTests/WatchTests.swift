@@ -18,13 +18,15 @@ import Testing
     request.resumeToken = token
     request.bucketId = bucketID
     do {
-      try await component.service.watch.run(request, user: name) { message in
+      try await component.service.watch.run(request, user: name) { next in
+        guard let message = try next() else { return false }
         let total = seen.withLock { seen in
           seen.append(message)
           return seen.count
         }
         if total == 1 { try await started() }
         if total == count { throw Enough() }
+        return true
       }
     } catch is Enough {}
     return seen.withLock { $0 }

@@ -28,6 +28,9 @@ import Testing
     (MessageRow.dropSQL, "sqlite_autoindex_messages_1"), (MessageRow.oldSQL, "messages_time "),
     (ExportQueue.dueSQL, "export_queue_due "), (ExportQueue.nextSQL, "export_queue_due "),
     (ExportQueue.doneSQL, "sqlite_autoindex_export_queue_1"), (ExpiredRows.shrinkZoneSQL, "zones_number "),
+    (ContentJournal.pageSQL, "sqlite_autoindex_content_journal_1"),
+    (ContentJournal.fileSQL, "sqlite_autoindex_content_journal_1"),
+    (ContentJournal.dropSQL, "sqlite_autoindex_content_journal_1"),
     (ExpiredRows.droppedSQL, "sqlite_autoindex_users_1"), (SyncComponent.usersWarnedSQL, "users_used "),
     (SyncComponent.zonesWarnedSQL, "zones_used "), (ContentsBackup.pageSQL, "sqlite_autoindex_contents_1"),
   ])

@@ -155,12 +155,14 @@ public struct RequestStream<Message: ProtoMessage>: AsyncSequence, Sendable {
 
 /// Sends the messages of a server's stream.
 public struct ResponseSink<Message: ProtoMessage>: Sendable {
+  private let canSend: @Sendable () -> Bool
   private let attempt: @Sendable (Message) -> Bool
   private let wait: @Sendable () async throws -> Void
   private let loop: any EventLoop
 
   init<Element>(_ stream: StreamHandler<Element>) {
     loop = stream.loop
+    canSend = { stream.call.canSend }
     attempt = { message in stream.call.canSend && stream.call.send(message) }
     wait = {
       try await withTaskCancellationHandler {
@@ -184,5 +186,38 @@ public struct ResponseSink<Message: ProtoMessage>: Sendable {
       if isSent { return }
       try await wait()
     }
+  }
+
+  /// Sends the message that `next` makes once it may be sent. False when `next` has none.
+  ///
+  /// For streams that stay open for long: no message is held while this waits, and so none takes room in the task of a
+  /// watch to which nothing happens. Throws what ended the call, or what `next` throws.
+  public func send(next: () throws -> Message?) async throws -> Bool {
+    while true {
+      if loop.inEventLoop {
+        if canSend() { return try make(next) }
+      } else if let box = try box(next) {
+        try await box.send(to: self)
+        return true
+      } else {
+        return false
+      }
+      try await wait()
+    }
+  }
+
+  @inline(never)
+  private func make(_ next: () throws -> Message?) throws -> Bool {
+    guard let message = try next() else { return false }
+    return attempt(message)
+  }
+
+  @inline(never)
+  private func box(_ next: () throws -> Message?) throws -> MessageBox? { try next().map(MessageBox.init) }
+
+  private final class MessageBox: Sendable {
+    private let message: Message
+    init(_ message: Message) { self.message = message }
+    func send(to sink: ResponseSink) async throws { try await sink.send(message) }
   }
 }

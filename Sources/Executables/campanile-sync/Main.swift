@@ -53,7 +53,8 @@ enum Main {
       PeriodicService("maintenance", intervalMs: 60_000, logger: logger) {
         try await component.maintain(nowMs: WallClock.nowMs())
         report(try component.usage())
-      }
+      },
+      PeriodicService("contents", intervalMs: 250, logger: logger) { try await component.settleContents() },
     ]
     if notifications != nil {
       components.backgroundServices.append(

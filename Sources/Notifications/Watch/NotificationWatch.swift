@@ -13,39 +13,80 @@ struct NotificationWatch: Sendable {
   let pageRows: Int
 
   /// Runs until the task is cancelled, the service stops, `send` throws, or the one watched bucket is deleted.
+  ///
+  /// `send` asks for the next response when it can be sent, and answers false when there was none.
   func run(
     _ request: WatchNotificationsRequest, user: String,
-    send: (WatchNotificationsResponse) async throws -> Void
+    send: (() throws -> WatchNotificationsResponse?) async throws -> Bool
   ) async throws {
     let bucketID = request.bucketId.isEmpty ? nil : request.bucketId
     // Before the first look into the log, so that no commit falls between.
     let bell = try hub.add(user: user)
     defer { hub.remove(bell, user: user) }
-    var position = try repository.watchStart(resumeToken: request.resumeToken, bucketID: bucketID, user: user)
-    var started = WatchNotificationsResponse()
-    started.resumeToken = position.text(user: user)
-    started.event = .started(.init())
-    try await send(started)
+    let position = try repository.watchStart(resumeToken: request.resumeToken, bucketID: bucketID, user: user)
+    let page = WatchPage(position, user: user, bucketID: bucketID)
+    _ = try await send(page.started)
     while true {
-      let changes = try repository.changes(after: position, user: user, rowsMax: max(1, pageRows))
-      for change in changes {
-        position.sequence = change.sequence
-        guard let event = try Self.event(of: change, watching: bucketID) else { continue }
-        var response = WatchNotificationsResponse()
-        response.resumeToken = position.text(user: user)
-        response.eventTime = ProtoTimestamp(millisecondsSince1970: change.timeMs)
-        response.event = event
-        response.alert = change.isAlert
-        try await send(response)
-        if bucketID != nil, change.kind == .bucketDeleted { return }
+      try page.fill(from: repository, rowsMax: max(1, pageRows))
+      if page.isEmpty {
+        try await bell.wait()
+      } else {
+        while try await send(page.next) {}
+        if page.isOver { return }
       }
-      if changes.isEmpty { try await bell.wait() }
+    }
+  }
+}
+
+/// Where a watch stands, and the changes that it has read but not sent.
+///
+/// What it makes is made while it is sent: a response is large, and a watch that waits must not hold one.
+private final class WatchPage {
+  private let user: String
+  private let bucketID: String?
+  private var position: ResumeToken
+  private var changes: ArraySlice<Change> = []
+  /// Whether the one watched bucket is deleted.
+  private(set) var isOver = false
+
+  init(_ position: ResumeToken, user: String, bucketID: String?) {
+    self.position = position
+    self.user = user
+    self.bucketID = bucketID
+  }
+
+  var isEmpty: Bool { changes.isEmpty }
+
+  func fill(from repository: any NotificationsRepository, rowsMax: Int) throws {
+    changes = try repository.changes(after: position, user: user, rowsMax: rowsMax)[...]
+  }
+
+  func started() -> WatchNotificationsResponse? {
+    .with {
+      $0.resumeToken = position.text(user: user)
+      $0.event = .started(.init())
     }
   }
 
-  private static func event(
-    of change: Change, watching bucketID: String?
-  ) throws(RPCError) -> WatchNotificationsResponse.Event? {
+  /// The response for the next change that concerns the watch; nil after the last one.
+  func next() throws(RPCError) -> WatchNotificationsResponse? {
+    while !isOver, let change = changes.popFirst() {
+      position.sequence = change.sequence
+      guard let event = try event(of: change) else { continue }
+      isOver = bucketID != nil && change.kind == .bucketDeleted
+      return .with {
+        $0.resumeToken = position.text(user: user)
+        $0.eventTime = ProtoTimestamp(millisecondsSince1970: change.timeMs)
+        $0.event = event
+        $0.alert = change.isAlert
+      }
+    }
+    // An empty slice would go on holding all that it was cut from.
+    changes = []
+    return nil
+  }
+
+  private func event(of change: Change) throws(RPCError) -> WatchNotificationsResponse.Event? {
     do throws(ProtoJSONError) {
       return try change.event(watching: bucketID)
     } catch {

@@ -6,15 +6,16 @@ import Synchronization
 
 /// The files of contents: each content once, under its SHA-256, and what is on the way beside them.
 ///
-/// A file has its name only when it is whole and on the disk, and its row only after that. A file without a row is dropped
-/// after a grace time, and so is one whose row says that nothing names it. Between its naming and its row a content is
-/// pinned, so that no clean-up can fall between.
+/// A file has its name only when it is whole, and its row only when it is on the disk as well, or its bytes are in the
+/// `ContentJournal` beside that row. A file without a row is dropped after a grace time, and so is one whose row says that
+/// nothing names it. Between its naming and its row a content is pinned, so that no clean-up can fall between.
 final class ContentStore: Sendable {
   /// Threads that read, write and check contents, so that event loops never wait for a disk.
   private static let threadCount = 4
 
   let folder: String
   let packs: Bool
+  let journalRoom = JournalRoom()
   private let threads: NIOThreadPool
   private let pins = Mutex<[SHA256Digest: Int]>([:])
 
@@ -62,30 +63,82 @@ final class ContentStore: Sendable {
     let name = self.path(of: digest)
     // Also over a file of the same name: it may be damaged, and the new one is known to be whole.
     try DiskFile.rename(path, to: name)
-    try DiskFile.syncFolder("\(folder)/contents/\(digest.hexadecimal.prefix(2))")
+    try syncFolder(digest.hexadecimal.prefix(2))
   }
 
-  /// Writes a content that is in memory and leaves it pinned. Blocks.
+  /// Writes a content that is in memory and leaves it pinned. A small one is not on the disk yet: then `journaledFile` has the
+  /// bytes that the commit which names it must keep. Blocks.
   func put(_ content: [UInt8], name: String, check: ContentCheck) throws -> ContentFacts {
     let path = uploadPath(name)
-    var facts: ContentFacts
     do {
+      if content.count <= ContentJournal.contentBytesMax { return try putSmall(content, path, check) }
       var writer = try ContentWriter.begin(path, packs: packs, check: check)
       try content.withUnsafeBytes { try writer.append($0) }
-      facts = try writer.finish()
+      let facts = try writer.finish()
+      try pinning(facts.digest) { try adopt(path, facts.digest) }
+      return facts
     } catch {
       DiskFile.remove(path)
       throw error
     }
-    pin(facts.digest)
-    do {
-      try adopt(path, facts.digest)
-    } catch {
-      unpin(facts.digest)
-      DiskFile.remove(path)
-      throw error
+  }
+
+  private func putSmall(_ content: [UInt8], _ path: String, _ check: ContentCheck) throws -> ContentFacts {
+    var (facts, image) = try ContentWriter.image(of: content, packs: packs, check: check)
+    let file = try DiskFile.create(path)
+    try image.withUnsafeBytes { try file.write($0, at: 0) }
+    try pinning(facts.digest) {
+      // Never over a file that is there: another version may rely on that one being on the disk.
+      if journalRoom.take(image.count), try DiskFile.link(path, to: self.path(of: facts.digest)) {
+        DiskFile.remove(path)
+        facts.journaledFile = image
+      } else {
+        try file.sync()
+        try adopt(path, facts.digest)
+      }
     }
     return facts
+  }
+
+  /// Writes a content's file anew, from its bytes, and returns when it is on the disk. Blocks.
+  func rewrite(_ digest: SHA256Digest, file image: [UInt8], name: String) throws {
+    let path = uploadPath(name)
+    pin(digest)
+    defer { unpin(digest) }
+    // What an earlier attempt has left.
+    DiskFile.remove(path)
+    do {
+      let file = try DiskFile.create(path)
+      try image.withUnsafeBytes { try file.write($0, at: 0) }
+      try file.sync()
+      try adopt(path, digest)
+    } catch {
+      DiskFile.remove(path)
+      throw error
+    }
+  }
+
+  /// Puts a named file on the disk. False when there is none, or when what became of it is not known. Blocks.
+  func sync(_ digest: SHA256Digest) throws -> Bool {
+    guard let file = try DiskFile.openToRead(path(of: digest)) else { return false }
+    do {
+      try file.sync()
+      return true
+    } catch { return false }
+  }
+
+  /// Puts the names in one of the 256 folders on the disk. Blocks.
+  func syncFolder(_ prefix: Substring) throws { try DiskFile.syncFolder("\(folder)/contents/\(prefix)") }
+
+  /// Leaves the content pinned when `body` does not throw.
+  private func pinning(_ digest: SHA256Digest, _ body: () throws -> Void) throws {
+    pin(digest)
+    do {
+      try body()
+    } catch {
+      unpin(digest)
+      throw error
+    }
   }
 
   /// Opens a content. Throws DATA_LOSS when its file is missing or another's. Blocks.

@@ -38,6 +38,31 @@ struct ContentWriter {
     return try ContentWriter(file, packs: packs, check: check)
   }
 
+  /// The whole file of a content of one or a few blocks.
+  static func image(
+    of content: [UInt8], packs: Bool, check: ContentCheck
+  ) throws -> (facts: ContentFacts, file: [UInt8]) {
+    var check = check
+    try content.withUnsafeBytes { try check.update($0) }
+    let findings = try check.finish()
+    var facts = ContentFacts(
+      digest: try SHA256.digest(content), sizeBytes: Int64(content.count), recordCount: findings.recordCount,
+      syncTimestampMs: findings.syncTimestampMs, duplicateNames: findings.duplicateNames)
+    var file = ContentBlock.mark
+    file.reserveCapacity(content.count + 1_024)
+    try content.withUnsafeBytes { bytes in
+      for place in stride(from: 0, to: bytes.count, by: ContentBlock.sizeBytes) {
+        let block = UnsafeRawBufferPointer(rebasing: bytes[place...].prefix(ContentBlock.sizeBytes))
+        let (header, packed) = try ContentBlock.encode(block, at: Int64(place), packs: packs)
+        file += header
+        if let packed { file += packed } else { file += block }
+      }
+    }
+    file += ContentBlock.trailer(facts.digest)
+    facts.storedBytes = Int64(file.count)
+    return (facts, file)
+  }
+
   /// Goes on with what an earlier process has left: every block that is whole. What follows is cut off.
   static func resume(_ path: String, packs: Bool, check: ContentCheck) throws -> ContentWriter {
     var writer = try ContentWriter(try DiskFile.openToWrite(path), packs: packs, check: check)
@@ -127,4 +152,6 @@ struct ContentFacts: Sendable, Hashable {
   var syncTimestampMs: Int64?
   /// The first names that an object has twice, as JSON Pointers.
   var duplicateNames: [String] = []
+  /// The bytes of a file that is not on the disk yet, for the `ContentJournal`; empty when it is.
+  var journaledFile: [UInt8] = []
 }

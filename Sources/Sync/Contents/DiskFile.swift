@@ -105,6 +105,20 @@ final class DiskFile: Sendable {
     guard code == 0 else { throw failure("rename") }
   }
 
+  /// Gives a file a second name. False when that name is taken.
+  static func link(_ path: String, to other: String) throws(RPCError) -> Bool {
+    #if canImport(Darwin)
+      let code = Darwin.link(path, other)
+    #elseif canImport(Musl)
+      let code = Musl.link(path, other)
+    #else
+      let code = Glibc.link(path, other)
+    #endif
+    if code == 0 { return true }
+    guard errno == EEXIST else { throw failure("link") }
+    return false
+  }
+
   /// One that is not there is no error.
   static func remove(_ path: String) { unlink(path) }
 

@@ -21,8 +21,16 @@ enum ContentTable {
 }
 
 extension WriteTransaction {
-  /// One more version or upload names a content that is on the disk.
+  /// One more version or upload names a content that is on the disk, or whose file goes into the journal with it.
   func addContent(_ facts: ContentFacts) throws {
+    if !facts.journaledFile.isEmpty {
+      try execute(
+        ContentJournal.addSQL,
+        [
+          .integer(try bump(counter: "journal")), .blob(facts.digest.bytes), .int(facts.journaledFile.count),
+          .blob(facts.journaledFile),
+        ])
+    }
     if try execute(ContentTable.retainSQL, [.blob(facts.digest.bytes)]) == 1 { return }
     try execute(
       ContentTable.addSQL, [.blob(facts.digest.bytes), .integer(facts.sizeBytes), .integer(facts.storedBytes)])
