@@ -190,7 +190,11 @@ let package = Package(
       swiftSettings: settings),
     .target(name: "CSQLiteSettings", linkerSettings: [.linkedLibrary("sqlite3")]),
     .target(
-      name: "CampanileStore", dependencies: grdb + ["CSQLiteSettings", "CampanileRPC"], swiftSettings: settings),
+      name: "CampanileStore",
+      dependencies: grdb + [
+        "CSQLiteSettings", "CampanileRPC", .product(name: "CoreMetrics", package: "swift-metrics"),
+      ],
+      swiftSettings: settings),
     .target(
       name: "CampanileRuntime",
       dependencies: [
@@ -239,7 +243,10 @@ let package = Package(
       name: "store-crasher", dependencies: ["CampanileStore"], path: "Tests/Support/store-crasher",
       swiftSettings: settings),
     .testTarget(
-      name: "CampanileStoreTests", dependencies: ["CampanileStore", "store-crasher"] + grdb, swiftSettings: settings),
+      name: "CampanileStoreTests",
+      dependencies: ["CampanileStore", "store-crasher", .product(name: "MetricsTestKit", package: "swift-metrics")]
+        + grdb,
+      swiftSettings: settings),
     .testTarget(
       name: "CampanileRuntimeTests",
       dependencies: [

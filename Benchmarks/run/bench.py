@@ -51,19 +51,23 @@ class Rows:
 
 def median(measure, runs=3):
     """The median of at least three runs, each of which answers a number or a tuple of numbers."""
-    results = [measure() for _ in range(max(3, runs))]
+    return median_of([measure() for _ in range(max(3, runs))])
+
+
+def median_of(results):
     if isinstance(results[0], tuple):
         return tuple(statistics.median(column) for column in zip(*results))
     return statistics.median(results)
 
 
 def by_turns(*measures, runs=5):
-    """The medians of measures that are compared: taken in turns, since the machine's speed drifts from minute to minute."""
+    """The medians of measures that are compared, numbers or tuples of numbers: taken in turns, since the machine's speed
+    drifts from minute to minute."""
     results = [[] for _ in measures]
     for _ in range(max(3, runs)):
         for measure, column in zip(measures, results):
             column.append(measure())
-    return [statistics.median(column) for column in results]
+    return [median_of(column) for column in results]
 
 
 def cpu_s(pid):

@@ -20,11 +20,11 @@ SCENARIOS = ROOT / "Benchmarks" / "scenarios"
 class Running:
     """A `campanile up` of the benchmark's own."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, prefix=()):
         self.folder = pathlib.Path(folder)
         self.log = open(self.folder / "up.log", "wb")
         self.process = subprocess.Popen(
-            [OURS / "campanile", "up", "--data-dir", self.folder / "data", "--port-base", "0"],
+            [*prefix, OURS / "campanile", "up", "--data-dir", self.folder / "data", "--port-base", "0"],
             stdout=self.log, stderr=self.log, stdin=subprocess.DEVNULL, start_new_session=True)
 
     def __enter__(self):

@@ -1,6 +1,7 @@
 import CampanileRPC
 import CoreMetrics
 import Metrics
+import Synchronization
 import Testing
 
 @testable import CampanileRuntime
@@ -35,6 +36,14 @@ import Testing
     #expect(text.value("t_seconds_count") == 5)
     #expect(text.value("r_bucket", ["le": "16"]) == 0)
     #expect(text.value("r_bucket", ["le": "64"]) == 1)
+  }
+
+  @Test func collectorsRunBeforeEachExposition() throws {
+    let gauge = Gauge(label: "g", factory: registry)
+    let count = Atomic(0)
+    registry.addCollector { gauge.record(count.add(1, ordering: .relaxed).newValue) }
+    #expect(try exposed().value("g") == 1)
+    #expect(try exposed().value("g") == 2)
   }
 
   @Test(arguments: [

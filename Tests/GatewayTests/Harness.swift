@@ -162,9 +162,15 @@ final class RecordingObserver: ServerObserver {
   let finishes = Mutex<[Finish]>([])
   let startedCount = Atomic<Int>(0)
 
-  struct Recorder: MethodRecorder {
+  final class Recorder: MethodRecorder {
     let method: String
     let owner: RecordingObserver
+
+    init(method: String, owner: RecordingObserver) {
+      self.method = method
+      self.owner = owner
+    }
+
     func callStarted() { owner.startedCount.add(1, ordering: .relaxed) }
     func callFinished(code: RPCError.Code?, durationNs: Int64) {
       owner.finishes.withLock { $0.append(Finish(method: method, code: code?.name ?? "OK")) }

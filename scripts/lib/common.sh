@@ -56,7 +56,7 @@ PYTHON
 }
 
 # release_build [OPTIONS…]: builds the suite in .build-release as it is deployed (docs/decisions/0010).
-release_flags=(-c release -Xswiftc -enforce-exclusivity=unchecked)
+release_flags=(-c release -Xswiftc -enforce-exclusivity=unchecked --static-swift-stdlib)
 release_build() { (cd "$root" && swift build "${release_flags[@]}" --scratch-path .build-release "$@"); }
 
 # need_swift: what the package builds with.

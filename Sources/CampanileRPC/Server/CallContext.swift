@@ -1,6 +1,7 @@
 /// What a handler knows of the call that it serves, beside the request.
 public struct CallContext: Sendable {
-  public let method: MethodDescriptor
+  public var method: MethodDescriptor { reference.descriptor }
+  private let reference: MethodReference
   /// Without the suite's reserved keys unless the link is trusted.
   public let metadata: Metadata
   /// Who calls; `nil` on links that are not trusted and for callers without a credential.
@@ -14,7 +15,15 @@ public struct CallContext: Sendable {
     method: MethodDescriptor, metadata: Metadata = [:], principal: Principal? = nil, deadline: Deadline? = nil,
     remoteAddress: String = ""
   ) {
-    self.method = method
+    self.init(
+      reference: MethodReference(method), metadata: metadata, principal: principal, deadline: deadline,
+      remoteAddress: remoteAddress)
+  }
+
+  init(
+    reference: MethodReference, metadata: Metadata, principal: Principal?, deadline: Deadline?, remoteAddress: String
+  ) {
+    self.reference = reference
     self.metadata = metadata
     self.principal = principal
     self.deadline = deadline
@@ -45,4 +54,11 @@ public struct CallContext: Sendable {
         errorMetadata: ["scope": "admin"])
     }
   }
+}
+
+/// A descriptor that the contexts of all calls of a method share: one thing to count instead of the many that it holds.
+final class MethodReference: Sendable {
+  let descriptor: MethodDescriptor
+
+  init(_ descriptor: MethodDescriptor) { self.descriptor = descriptor }
 }

@@ -38,44 +38,54 @@ struct CallEnvironment: Sendable {
     return false
   }
 
-  func context(of call: ServerCall, method: MethodDescriptor) -> CallContext {
+  func context(of call: ServerCall, method: MethodReference) -> CallContext {
     CallContext(
-      method: method, metadata: call.metadata,
-      principal: call.principal, deadline: call.deadline,
+      reference: method, metadata: call.metadata, principal: call.principal, deadline: call.deadline,
       remoteAddress: call.remoteAddress)
   }
 
-  /// Runs a handler at once on this thread until it first suspends, and from then on by the loop's executor.
-  @inline(__always)
-  func run(
-    _ call: ServerCall, stream: (any TaskOwner)? = nil, _ body: @escaping @Sendable () async throws -> Void
-  ) {
+  /// Runs the handler of a stream at once on this thread until it first suspends, and from then on by the loop's executor.
+  func run(_ call: ServerCall, _ stream: any TaskOwner, _ body: @escaping @Sendable () async throws -> Void) {
     let environment = self
     let task = Task.immediate(executorPreference: executor) {
-      do { try await body() } catch { environment.fail(call, error) }
-      environment.onLoop(call) { $0.handlerEnded() }
+      do { try await body() } catch { environment.end(call, error) }
     }
-    guard !call.isAnswered else { return }
-    if let stream { stream.task = task } else { call.handler = UnaryHandler(call, task) }
+    if !call.isAnswered { stream.task = task }
   }
 
-  /// Most continuations of a handler are on its loop already; one that some library left elsewhere hops.
+  // Most continuations of a handler are on its loop already; one that some library left elsewhere hops.
+
+  /// A handler has returned its response.
   @inline(__always)
-  func onLoop(_ call: ServerCall, _ body: @escaping @Sendable (ServerCall) -> Void) {
-    if call.eventLoop.inEventLoop { body(call) } else { call.eventLoop.execute { body(call) } }
+  func end(_ call: ServerCall, with response: some ProtoMessage) {
+    guard call.eventLoop.inEventLoop else { return call.eventLoop.execute { end(call, with: response) } }
+    call.succeed(response)
+    call.handlerEnded()
   }
 
-  private func fail(_ call: ServerCall, _ error: any Error) {
-    let answer: RPCError
+  /// The handler of a server's stream has returned.
+  func end(_ call: ServerCall) {
+    guard call.eventLoop.inEventLoop else { return call.eventLoop.execute { end(call) } }
+    call.succeed(UnsafeRawBufferPointer(start: nil, count: 0))
+    call.handlerEnded()
+  }
+
+  /// A handler has thrown.
+  func end(_ call: ServerCall, _ error: any Error) {
+    guard call.eventLoop.inEventLoop else { return call.eventLoop.execute { end(call, error) } }
+    call.fail(answer(to: error))
+    call.handlerEnded()
+  }
+
+  private func answer(to error: any Error) -> RPCError {
     switch error {
-    case let error as RPCError: answer = error
-    case is CancellationError: answer = RPCError(.cancelled, "the call was cancelled", reason: "CANCELLED")
-    case let error as any RPCErrorConvertible: answer = error.rpcError
+    case let error as RPCError: return error
+    case is CancellationError: return RPCError(.cancelled, "the call was cancelled", reason: "CANCELLED")
+    case let error as any RPCErrorConvertible: return error.rpcError
     default:
       logger.error("a handler failed", metadata: ["error": "\(error)"])
-      answer = RPCError(.internalError, "the server failed; its log says why", reason: "INTERNAL")
+      return RPCError(.internalError, "the server failed; its log says why", reason: "INTERNAL")
     }
-    onLoop(call) { $0.fail(answer) }
   }
 }
 

@@ -11,10 +11,12 @@ public protocol RPCService: Sendable {
 /// block for long. What it throws becomes the answer: an `RPCError` as it is, a cancellation CANCELLED, anything else
 /// INTERNAL without its text, which is logged.
 public struct MethodRegistry: Sendable {
+  /// Called on the call's event loop.
+  typealias Start = @Sendable (ServerCall, UnsafeRawBufferPointer, CallEnvironment) -> Void
+
   struct Entry: Sendable {
     var descriptor: MethodDescriptor
-    /// Called on the call's event loop.
-    var start: @Sendable (ServerCall, UnsafeRawBufferPointer, CallEnvironment) -> Void
+    var start: Start
   }
 
   private(set) var entries: [Entry] = []
@@ -32,13 +34,15 @@ public struct MethodRegistry: Sendable {
   public mutating func unary<Q: ProtoMessage, R: ProtoMessage>(
     _ method: MethodDescriptor, _ handler: @escaping @Sendable (Q, CallContext) async throws -> R
   ) {
+    let method = MethodReference(method)
     add(method) { call, params, environment in
       guard let request = environment.decode(Q.self, params, of: call) else { return }
       let context = environment.context(of: call, method: method)
-      environment.run(call) {
-        let response = try await handler(request, context)
-        environment.onLoop(call) { call in call.succeed(response) }
+      // Closures inside of this one would be allocated for each call.
+      let task = Task.immediate(executorPreference: environment.executor) {
+        do { environment.end(call, with: try await handler(request, context)) } catch { environment.end(call, error) }
       }
+      if !call.isAnswered { call.handler = UnaryHandler(call, task) }
     }
   }
 
@@ -46,15 +50,16 @@ public struct MethodRegistry: Sendable {
   public mutating func serverStreaming<Q: ProtoMessage, R: ProtoMessage>(
     _ method: MethodDescriptor, _ handler: @escaping @Sendable (Q, CallContext, ResponseSink<R>) async throws -> Void
   ) {
+    let method = MethodReference(method)
     add(method) { call, params, environment in
       guard let request = environment.decode(Q.self, params, of: call) else { return }
       let context = environment.context(of: call, method: method)
       let stream = StreamHandler<Never>(call, decode: nil)
       call.handler = stream
       let sink = ResponseSink<R>(stream)
-      environment.run(call, stream: stream) {
+      environment.run(call, stream) {
         try await handler(request, context, sink)
-        environment.onLoop(call) { call in call.succeed(UnsafeRawBufferPointer(start: nil, count: 0)) }
+        environment.end(call)
       }
     }
   }
@@ -63,16 +68,14 @@ public struct MethodRegistry: Sendable {
   public mutating func clientStreaming<Q: ProtoMessage, R: ProtoMessage>(
     _ method: MethodDescriptor, _ handler: @escaping @Sendable (RequestStream<Q>, CallContext) async throws -> R
   ) {
+    let method = MethodReference(method)
     add(method) { call, params, environment in
       guard environment.checkNoParams(params, of: call) else { return }
       let context = environment.context(of: call, method: method)
       let stream = StreamHandler<Q>(call, decode: CallEnvironment.decodeMessage)
       call.handler = stream
       let requests = RequestStream<Q>(stream)
-      environment.run(call, stream: stream) {
-        let response = try await handler(requests, context)
-        environment.onLoop(call) { call in call.succeed(response) }
-      }
+      environment.run(call, stream) { environment.end(call, with: try await handler(requests, context)) }
     }
   }
 
@@ -81,6 +84,7 @@ public struct MethodRegistry: Sendable {
     _ method: MethodDescriptor,
     _ handler: @escaping @Sendable (RequestStream<Q>, CallContext, ResponseSink<R>) async throws -> Void
   ) {
+    let method = MethodReference(method)
     add(method) { call, params, environment in
       guard environment.checkNoParams(params, of: call) else { return }
       let context = environment.context(of: call, method: method)
@@ -88,17 +92,14 @@ public struct MethodRegistry: Sendable {
       call.handler = stream
       let requests = RequestStream<Q>(stream)
       let sink = ResponseSink<R>(stream)
-      environment.run(call, stream: stream) {
+      environment.run(call, stream) {
         try await handler(requests, context, sink)
-        environment.onLoop(call) { call in call.succeed(UnsafeRawBufferPointer(start: nil, count: 0)) }
+        environment.end(call)
       }
     }
   }
 
-  private mutating func add(
-    _ method: MethodDescriptor,
-    _ start: @escaping @Sendable (ServerCall, UnsafeRawBufferPointer, CallEnvironment) -> Void
-  ) {
-    entries.append(Entry(descriptor: method, start: start))
+  private mutating func add(_ method: MethodReference, _ start: @escaping Start) {
+    entries.append(Entry(descriptor: method.descriptor, start: start))
   }
 }

@@ -7,18 +7,23 @@ public protocol ServerObserver: Sendable {
 }
 
 /// Counts the calls of one method.
-public protocol MethodRecorder: Sendable {
+public protocol MethodRecorder: AnyObject, Sendable {
   func callStarted()
   /// `code` is `nil` for success.
   func callFinished(code: RPCError.Code?, durationNs: Int64)
 }
 
 /// Counts nothing.
-public struct SilentServerObserver: ServerObserver, MethodRecorder {
+public struct SilentServerObserver: ServerObserver {
+  private final class Recorder: MethodRecorder {
+    func callStarted() {}
+    func callFinished(code: RPCError.Code?, durationNs: Int64) {}
+  }
+
+  private let silent = Recorder()
+
   public init() {}
   public func connectionOpened() {}
   public func connectionClosed() {}
-  public func recorder(for method: MethodDescriptor?) -> any MethodRecorder { self }
-  public func callStarted() {}
-  public func callFinished(code: RPCError.Code?, durationNs: Int64) {}
+  public func recorder(for method: MethodDescriptor?) -> any MethodRecorder { silent }
 }

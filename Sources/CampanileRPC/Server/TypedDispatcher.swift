@@ -3,9 +3,17 @@ import NIOCore
 
 /// Serves the methods of a registry.
 public final class TypedDispatcher: CallDispatcher {
-  private struct Method: Sendable {
-    var entry: MethodRegistry.Entry
-    var recorder: any MethodRecorder
+  /// A class, because each call looks one up, and what it holds would be counted anew for each.
+  private final class Method: Sendable {
+    let kind: CallKind
+    let start: MethodRegistry.Start
+    let recorder: any MethodRecorder
+
+    init(_ entry: MethodRegistry.Entry, _ recorder: any MethodRecorder) {
+      kind = entry.descriptor.kind
+      start = entry.start
+      self.recorder = recorder
+    }
   }
   private let table: MethodTable<Method>
   private let unknown: any MethodRecorder
@@ -18,7 +26,7 @@ public final class TypedDispatcher: CallDispatcher {
     logger: Logger = Logger(label: "campanile.rpc.server")
   ) {
     table = MethodTable(
-      registry.entries.map { ($0.descriptor.path, Method(entry: $0, recorder: observer.recorder(for: $0.descriptor))) })
+      registry.entries.map { ($0.descriptor.path, Method($0, observer.recorder(for: $0.descriptor))) })
     unknown = observer.recorder(for: nil)
     timeoutMsDefault = limits.timeoutMsDefault
     self.logger = logger
@@ -37,8 +45,7 @@ public final class TypedDispatcher: CallDispatcher {
     }
     method.recorder.callStarted()
     call.recorder = method.recorder
-    let kind = method.entry.descriptor.kind
-    if kind == .unary {
+    if method.kind == .unary {
       call.setDeadline(timeoutMs: timeoutMsDefault)
     } else if !call.mayStream {
       call.fail(
@@ -48,6 +55,6 @@ public final class TypedDispatcher: CallDispatcher {
           protocolFailure: .invalidEnvelope))
       return call.handlerEnded()
     }
-    method.entry.start(call, params, CallEnvironment(executor: call.transport.context.executor, logger: logger))
+    method.start(call, params, CallEnvironment(executor: call.transport.context.executor, logger: logger))
   }
 }

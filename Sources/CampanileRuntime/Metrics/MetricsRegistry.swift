@@ -24,6 +24,7 @@ public final class MetricsRegistry: MetricsFactory {
     var families: [String: MetricFamily] = [:]
     var help: [String: String] = [:]
     var discarded: Int64 = 0
+    var collectors: [@Sendable () -> Void] = []
   }
 
   public let maximumSeries: Int
@@ -44,8 +45,14 @@ public final class MetricsRegistry: MetricsFactory {
     }
   }
 
+  /// Runs `collect` before each exposition, for what is cheaper to ask for than to follow. It must be quick.
+  public func addCollector(_ collect: @escaping @Sendable () -> Void) {
+    state.withLock { $0.collectors.append(collect) }
+  }
+
   /// All metrics in the Prometheus text format 0.0.4, sorted by name and labels, process metrics first.
   public func exposition() -> String {
+    for collect in state.withLock({ $0.collectors }) { collect() }
     let (families, help, discarded) = state.withLock { ($0.families, $0.help, $0.discarded) }
     var text = PrometheusText()
     ProcessMetrics.write(to: &text)
