@@ -25,6 +25,8 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0"),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
+    .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/grpc/grpc-swift-2", from: "2.4.3"),
     .package(url: "https://github.com/grpc/grpc-swift-nio-transport", from: "2.9.2"),
     .package(url: "https://github.com/grpc/grpc-swift-protobuf", from: "2.4.1"),
@@ -67,6 +69,13 @@ let package = Package(
       ] + nio,
       swiftSettings: settings),
     .executableTarget(name: "FrameEchoNIO", dependencies: nio, swiftSettings: settings),
+    .executableTarget(name: "HTTPLoad", cSettings: [.unsafeFlags(["-O2"])]),
+    .executableTarget(
+      name: "HummingbirdEcho",
+      dependencies: [
+        .product(name: "Hummingbird", package: "hummingbird"), .product(name: "Logging", package: "swift-log"),
+      ] + nio,
+      swiftSettings: settings),
     .executableTarget(
       name: "GRPCEcho",
       dependencies: [

@@ -85,10 +85,6 @@ import Testing
       #expect(last == "{}")
       await wire.close()
       #expect(try await http.post(Self.expand, "{}").status == 415)
-      #expect(
-        try await http.post("/campanile.rpc.v1.EchoService/Collect", "", ["Content-Type": "application/connect+json"])
-          .status
-          == 501)
     }
   }
 

@@ -1,3 +1,4 @@
+import CampanileAPI
 import CampanileRPC
 import NIOCore
 import Testing
@@ -26,6 +27,43 @@ import Testing
       "REQUEST_INVALID"
     ),
     (
+      "chunks and length",
+      "\(echo)Host: g\r\nKEY\(json)Transfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n0\r\n\r\n",
+      400, "REQUEST_INVALID"
+    ),
+    (
+      "chunks in other letters, and a length",
+      "\(echo)Host: g\r\nKEY\(json)Content-Length: 4\r\ntransfer-encoding: CHUNKED\r\n\r\n0\r\n\r\n", 400,
+      "REQUEST_INVALID"
+    ),
+    (
+      "chunks that are not last",
+      "\(echo)Host: g\r\nKEY\(json)Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n", 400, "REQUEST_INVALID"
+    ),
+    (
+      "a space before the colon of chunks",
+      "\(echo)Host: g\r\nKEY\(json)Content-Length: 2\r\nTransfer-Encoding : chunked\r\n\r\n{}", 400, "REQUEST_INVALID"
+    ),
+    (
+      "a folded length", "\(echo)Host: g\r\nKEY\(json)Content-Length:\r\n 2\r\n\r\n{}", 400, "REQUEST_INVALID"
+    ),
+    ("a length twice in one", "\(echo)Host: g\r\nKEY\(json)Content-Length: 2, 2\r\n\r\n{}", 400, "REQUEST_INVALID"),
+    ("a length with a sign", "\(echo)Host: g\r\nKEY\(json)Content-Length: +2\r\n\r\n{}", 400, "REQUEST_INVALID"),
+    ("a length in hexadecimal", "\(echo)Host: g\r\nKEY\(json)Content-Length: 0x2\r\n\r\n{}", 400, "REQUEST_INVALID"),
+    (
+      "a chunk without its end",
+      "\(echo)Host: g\r\nKEY\(json)Transfer-Encoding: chunked\r\n\r\n2\r\n{}0\r\n\r\n", 400, nil
+    ),
+    (
+      "a chunk size with letters",
+      "\(echo)Host: g\r\nKEY\(json)Transfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n", 400, nil
+    ),
+    (
+      "a megabyte behind the last chunk",
+      "\(echo)Host: g\r\nKEY\(json)Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\nX-A: \(megabyte)\r\n\r\n", 400,
+      "HEADERS_TOO_LARGE"
+    ),
+    (
       "odd transfer coding", "\(echo)Host: g\r\nKEY\(json)Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n", 400,
       "REQUEST_INVALID"
     ),
@@ -40,6 +78,12 @@ import Testing
     ("no HTTP", "hello\r\n\r\n", 400, "REQUEST_INVALID"),
     ("TLS", "\u{16}\u{3}\u{1}\u{2}\u{0}\u{1}\r\n\r\n", 400, "REQUEST_INVALID"),
     ("null in a path", "GET /v1/echo/a%00b HTTP/1.1\r\nHost: g\r\nKEY\r\n", 400, "PATH_INVALID"),
+    ("a null as it is", "GET /v1/echo/a\u{0}b HTTP/1.1\r\nHost: g\r\nKEY\r\n", 400, "REQUEST_INVALID"),
+    ("a null in a header", "GET /v1/echo/a HTTP/1.1\r\nHost: g\r\nKEYX-A: a\u{0}b\r\n\r\n", 400, "REQUEST_INVALID"),
+    ("a line break in a path", "GET /v1/echo/a%0d%0aX-A:%20b HTTP/1.1\r\nHost: g\r\nKEY\r\n", 400, "PATH_INVALID"),
+    ("half an encoding", "GET /v1/echo/%4 HTTP/1.1\r\nHost: g\r\nKEY\r\n", 400, "PATH_INVALID"),
+    ("bad encoding in a query", "GET /v1/echo/a?delayMs=%zz HTTP/1.1\r\nHost: g\r\nKEY\r\n", 400, "PATH_INVALID"),
+    ("traversal with a backslash", "GET /v1/echo/..%5cfail/x HTTP/1.1\r\nHost: g\r\nKEY\r\n", 404, "ROUTE_UNKNOWN"),
     ("traversal", "GET /v1/echo/../fail HTTP/1.1\r\nHost: g\r\nKEY\r\n", 400, "PATH_INVALID"),
     ("hidden traversal", "GET /v1/echo/%2e%2E HTTP/1.1\r\nHost: g\r\nKEY\r\n", 400, "PATH_INVALID"),
     ("bad encoding", "GET /v1/echo/%zz HTTP/1.1\r\nHost: g\r\nKEY\r\n", 400, "PATH_INVALID"),
@@ -89,6 +133,18 @@ import Testing
       "forged principal",
       "\(echo)Host: g\r\nKEYCampanile-Principal: user/root\r\n\(json)Content-Length: 2\r\n\r\n{}", 400,
       "METADATA_RESERVED"
+    ),
+    (
+      "forged scopes in other letters",
+      "\(echo)Host: g\r\nKEYCAMPANILE-SCOPES: admin\r\n\(json)Content-Length: 2\r\n\r\n{}", 400, "METADATA_RESERVED"
+    ),
+    (
+      "a forged address for REST",
+      "GET /v1/echo/a HTTP/1.1\r\nHost: g\r\nKEYcampanile-remote-address: 10.0.0.1\r\n\r\n", 400, "METADATA_RESERVED"
+    ),
+    (
+      "a return alone in a header",
+      "GET /v1/echo/a HTTP/1.1\r\nHost: g\r\nKEYX-A: a\rCampanile-Principal: user/root\r\n\r\n", 400, nil
     ),
     (
       "odd header name", "\(echo)Host: g\r\nKEYx!a: b\r\n\(json)Content-Length: 2\r\n\r\n{}", 400,
@@ -148,6 +204,74 @@ import Testing
     }
   }
 
+  /// What is a good request, and says in its values what would be another one for who does not escape it.
+  @Test func valuesStayValues() async throws {
+    try await withHTTP { http in
+      let forged = #"x","campanile-principal":"user/root","y":"z"#
+      let answer = try await http.post("/v1/echo", #"{"payload":"\r\nX-Evil: 1\r\n\r\n"}"#, ["X-A": forged])
+      #expect(answer.status == 200 && answer.headers["x-evil"] == nil)
+      #expect(answer.json["payload"] as? String == "\r\nX-Evil: 1\r\n\r\n")
+      let seen = try #require(http.backend.seen.last)
+      #expect(seen.metadata["x-a"] == forged)
+      #expect(seen.principal?.name == "user/ada" && seen.metadata.values("campanile-principal").count <= 1)
+      // A second request that hides in the first one's body is its body.
+      let hidden = "GET /v1/echo/hidden HTTP/1.1\r\nHost: g\r\n\r\n"
+      let count = http.backend.seen.all.count
+      let outer = try await http.post("/v1/echo", hidden)
+      #expect(outer.status == 400 && outer.reason == "BODY_NOT_JSON")
+      #expect(http.backend.seen.all.count == count)
+    }
+  }
+
+  /// What is packed small and is large is refused by what it becomes.
+  @Test func bombsAreRefused() async throws {
+    try await withHTTP {
+      $0.bodyBytesMax = 100_000
+    } _: { http in
+      // 1,000,000 zeros, as gzip packs them.
+      let bomb = try Deflated.zeros(1_000_000)
+      #expect(bomb.count < 10_000)
+      let wire = try await HTTPWire(port: http.port)
+      try await wire.send(
+        "POST /v1/echo HTTP/1.1\r\nHost: g\r\nAuthorization: Bearer \(http.secret)\r\n\(Self.json)Content-Encoding: deflate\r\n"
+          + "Content-Length: \(bomb.count)\r\n\r\n")
+      try await wire.send(bomb)
+      let answer = HTTPWire.parse(try await wire.read())
+      #expect(answer.status == 413 && answer.reason == "BODY_TOO_LARGE", "\(answer)")
+      await wire.close()
+      #expect(http.backend.seen.all.isEmpty)
+    }
+  }
+
+  /// A credential that was good on this very connection is judged anew at each request.
+  @Test func aRevokedKeyEndsOnAnOpenConnection() async throws {
+    try await withHTTP { http in
+      let key = try await http.harness.key("user/bob")
+      let wire = try await HTTPWire(port: http.port)
+      func ask(_ secret: String) async throws -> HTTPWire.Answer {
+        try await wire.send(
+          Self.echo + "Host: g\r\nAuthorization: Bearer \(secret)\r\n\(Self.json)Content-Length: 2\r\n\r\n{}")
+        return HTTPWire.parse(try await wire.read { HTTPWire.parse($0).status != 0 && $0.contains("}") })
+      }
+      for _ in 0..<3 { #expect(try await ask(key.secret).status == 200) }
+      // Of two callers on one connection each is itself.
+      #expect(try await ask(http.secret).status == 200)
+      #expect(http.backend.seen.last?.principal?.name == "user/ada")
+      #expect(try await ask(key.secret).status == 200)
+      #expect(http.backend.seen.last?.principal?.name == "user/bob")
+      var request = RevokeApiKeyRequest()
+      request.keyId = try #require(key.apiKey).id
+      _ = try await http.harness.admin().revokeApiKey(request)
+      let count = http.backend.seen.all.count
+      let refused = try await ask(key.secret)
+      #expect(refused.status == 401 && refused.reason == "CREDENTIAL_REVOKED", "\(refused)")
+      #expect(try await ask(String(http.secret.dropLast()) + "!").reason == "CREDENTIAL_INVALID")
+      #expect(http.backend.seen.all.count == count)
+      #expect(try await ask(http.secret).status == 200)
+      await wire.close()
+    }
+  }
+
   @Test func slowRequestsAreEnded() async throws {
     try await withHTTP {
       $0.headerTimeoutMs = 40
@@ -194,5 +318,51 @@ import Testing
       let refused = try await HTTPWire.exchange(port: http.port, raw: head + "Content-Length: 999999999\r\n\r\n")
       #expect(refused.status == 413)
     }
+  }
+}
+
+/// A body as `Content-Encoding: deflate` packs it (RFC 1950), made without a library: stored once, and repeated by distance.
+private enum Deflated {
+  static func zeros(_ count: Int) throws -> [UInt8] {
+    var bits = BitWriter()
+    // One block with the fixed codes (RFC 1951 section 3.2.6): a literal 0, then copies of 258 from one before.
+    bits.write(1, 1)
+    bits.write(1, 2)
+    bits.writeCode(0x30, 8)
+    var left = count - 1
+    while left >= 258 {
+      // Length 258 is the code 285, and the distance 1 the code 0.
+      bits.writeCode(0b1100_0101, 8)
+      bits.writeCode(0, 5)
+      left -= 258
+    }
+    for _ in 0..<left { bits.writeCode(0x30, 8) }
+    bits.writeCode(0, 7)
+    // Adler-32 of zeros: the sum of bytes is 1 throughout, that of sums is their count.
+    let adler = UInt32(count % 65_521) << 16 | 1
+    return [0x78, 0x9C] + bits.bytes() + withUnsafeBytes(of: adler.bigEndian) { Array($0) }
+  }
+
+  private struct BitWriter {
+    private var done: [UInt8] = []
+    private var current: UInt8 = 0
+    private var count = 0
+
+    mutating func write(_ value: UInt32, _ bitCount: Int) {
+      for bit in 0..<bitCount { push(value >> UInt32(bit) & 1) }
+    }
+    /// Codes come with their highest bit first.
+    mutating func writeCode(_ value: UInt32, _ bitCount: Int) {
+      for bit in (0..<bitCount).reversed() { push(value >> UInt32(bit) & 1) }
+    }
+    private mutating func push(_ bit: UInt32) {
+      current |= UInt8(bit) << UInt8(count)
+      count += 1
+      if count == 8 {
+        done.append(current)
+        (current, count) = (0, 0)
+      }
+    }
+    func bytes() -> [UInt8] { count > 0 ? done + [current] : done }
   }
 }

@@ -221,7 +221,7 @@ def test_an_asset_is_its_bytes(suite, base, key):
     assert request(base, "GET", "/v1/zones/ZentikSyncZone/assets/nothing.json/content", key)[0] == 404
     assert request(base, "GET", path + "/content?more=1", key)[0] == 400
     assert request(base, "GET", path + "/content")[0] == 401
-    assert request(base, "PUT", path + "/content", key, {})[0] == 405
+    assert request(base, "PATCH", path + "/content", key, {})[0] == 405
 
 
 def test_connectrpc_works_unmodified(base, key):

@@ -134,7 +134,8 @@ def test_the_phone_and_the_watch_act(suite, base, key, bucket, prefix):
     ("POST", "/notifications/postpone", {"notificationId": "n_nothing"}, 400),
     ("POST", "/buckets/b_nothing/snooze-minutes", {"minutes": 5}, 404),
     ("POST", "/buckets/b_nothing/snooze-minutes", {"minutes": "5"}, 400), ("GET", "/messages", None, 405),
-    ("POST", "/messages/x", {}, 404), ("POST", "/webhooks/w/execute", {}, 501),
+    ("POST", "/messages/x", {}, 404), ("POST", "/webhooks/w_nothing/execute", {}, 404),
+    ("GET", "/webhooks/w_nothing/execute", None, 405),
 ])
 def test_wrong_calls(base, key, method, path, body, status):
     found, answer = ask(base, method, path, body, key)
@@ -152,3 +153,21 @@ def test_others_cannot(suite, base, key, bucket):
     assert ask(base, "PATCH", f"/notifications/{made['id']}/read", {}, "cmp_" + "A" * 43)[0] == 401
     # The suite's own name for the key does, too.
     assert ask(base, "PATCH", f"/notifications/{made['id']}/read", {}, key, prefix="cmp_")[0] == 200
+
+
+def test_a_webhook_is_run_by_its_id(suite, base, key, bucket):
+    made = suite.call("CreateWebhook", {"webhook": {"name": "Door", "url": "http://127.0.0.1:9/"}}, key)["webhook"]["id"]
+    path = f"/webhooks/{made}/execute"
+    # No notification has it yet.
+    assert ask(base, "POST", path, {}, key)[0] == 404
+    assert ask(base, "POST", "/messages", message(
+        bucket, actions=[{"type": "MARK_AS_READ", "title": "Read"}, {"type": "WEBHOOK", "value": made, "title": "Open"}]), key)[0] == 201
+    status, answer = ask(base, "POST", path, {}, key)
+    # The address is none that a service may call, which the run tells.
+    assert status == 503 and answer["statusCode"] == 503, answer
+    [run] = suite.call("ListActionRuns", {}, key)["runs"]
+    assert run["action"] == {"type": "ACTION_TYPE_WEBHOOK", "value": made, "title": "Open"} | {
+        name: value for name, value in run["action"].items() if name not in ("type", "value", "title")}
+    assert run["state"] == "STATE_FAILED" and answer["error"] == run["reason"]
+    assert ask(base, "POST", path, {}, suite.key("user/stranger"))[0] == 404
+    suite.call("DeleteWebhook", {"webhookId": made}, key)

@@ -57,6 +57,7 @@ public struct Metadata: Sendable {
   }
 
   public mutating func remove(_ key: String) {
+    guard requestID != nil || kept.contains(where: { $0.key == key }) else { return }
     spellOut()
     kept.removeAll { $0.key == key }
   }
@@ -64,6 +65,7 @@ public struct Metadata: Sendable {
   /// Removes every key with the reserved prefix.
   public mutating func removeReserved() {
     requestID = nil
+    guard kept.contains(where: { $0.key.hasPrefix(Self.reservedPrefix) }) else { return }
     kept.removeAll { $0.key.hasPrefix(Self.reservedPrefix) }
   }
 

@@ -14,7 +14,7 @@ protocol HTTPDialect: Sendable {
 /// How one request in a dialect is answered.
 struct DialectPlan: Sendable {
   /// Makes calls, at most a bounded number of them, and puts their results into the dialect's words.
-  typealias Respond = @Sendable (_ body: [UInt8], _ calls: DialectCalls) async throws(RPCError) -> DialectAnswer
+  typealias Respond = @Sendable (_ body: [UInt8], _ calls: InnerCalls) async throws(RPCError) -> DialectAnswer
 
   /// Whether a body is read. A request that brings one to a plan that reads none is refused.
   var takesBody: Bool

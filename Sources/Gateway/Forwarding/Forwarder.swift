@@ -66,7 +66,7 @@ final class Forwarder: CallDispatcher {
   private func admit(_ call: ServerCall, _ visitor: Visitor, _ route: Route?) throws(RPCError) -> Caller {
     let nowNs = call.startedAt.nowNs
     if !call.isTrusted { try admission.countCall(visitor.share, nowNs: nowNs) }
-    let caller = try authenticator.caller(of: call, from: visitor.share, nowNs: nowNs)
+    let caller = try visitor.caller(of: call, authenticator, nowNs: nowNs)
     switch caller {
     case .trusted: return caller
     case .anonymous:

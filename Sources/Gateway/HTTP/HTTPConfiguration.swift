@@ -21,8 +21,10 @@ public struct HTTPConfiguration: Sendable, Hashable {
   public var connectionsMax = 20_000
   /// From the first byte of a request to the last of its headers. Longer: 408.
   public var headerTimeoutMs: Int64 = 10_000
-  /// From a request's headers to the end of its body. Longer: 408.
+  /// From a request's headers to the end of its body; of an asset's content, for each 64 KiB of it. Longer: 408.
   public var bodyTimeoutMs: Int64 = 30_000
+  /// From the end of an asset's content to the service's having it on its disk. Longer: 504.
+  public var uploadFinishTimeoutMs: Int64 = 120_000
   /// Without a request. Longer: the connection is closed.
   public var idleTimeoutMs: Int64 = 60_000
   /// How long a caller may leave what was sent unread. Longer: the connection is closed.

@@ -8,11 +8,11 @@ struct GrowthCalls: Sendable {
   static let attemptsMax = 4
 
   let settings: FirebaseSettings
-  let identity: DialectCalls.Identity
+  let identity: InnerCalls.Identity
   let nowMs: @Sendable () -> Int64
 
   func answer(
-    _ function: FirebaseDialect.Function, _ data: JSONFields, _ calls: DialectCalls
+    _ function: FirebaseDialect.Function, _ data: JSONFields, _ calls: InnerCalls
   ) async throws(RPCError) -> JSONTree {
     switch function {
     case .registerLiveActivityPushToken: return try await register(data, calls)
@@ -36,13 +36,13 @@ struct GrowthCalls: Sendable {
   }
 
   private func call<Q: ProtoMessage, R: ProtoMessage>(
-    _ method: MethodDescriptor, _ request: Q, _ calls: DialectCalls
+    _ method: MethodDescriptor, _ request: Q, _ calls: InnerCalls
   ) async throws(RPCError) -> R {
     try await calls.unary(method, request, as: identity)
   }
 
   /// A call that anyone may make who is somebody.
-  private func checkCaller(_ calls: DialectCalls) async throws(RPCError) {
+  private func checkCaller(_ calls: InnerCalls) async throws(RPCError) {
     var request = ListPushTokensRequest()
     request.pageSize = 1
     let _: ListPushTokensResponse = try await call(PushTokensServiceMethods.listPushTokens, request, calls)
@@ -72,7 +72,7 @@ struct GrowthCalls: Sendable {
     return request
   }
 
-  private func register(_ data: JSONFields, _ calls: DialectCalls) async throws(RPCError) -> JSONTree {
+  private func register(_ data: JSONFields, _ calls: InnerCalls) async throws(RPCError) -> JSONTree {
     var request = try token(data, .activityUpdate)
     request.activityId = try data.required("activityId", try data.string("activityId"))
     do throws(RPCError) { try await register(request, calls) } catch {
@@ -85,12 +85,12 @@ struct GrowthCalls: Sendable {
     return Self.success(["activityId": .string(request.activityId)])
   }
 
-  private func register(_ request: RegisterPushTokenRequest, _ calls: DialectCalls) async throws(RPCError) {
+  private func register(_ request: RegisterPushTokenRequest, _ calls: InnerCalls) async throws(RPCError) {
     let _: RegisterPushTokenResponse = try await call(PushTokensServiceMethods.registerPushToken, request, calls)
   }
 
   private func start(
-    _ id: String, _ environment: String, _ state: GrowthState, _ calls: DialectCalls
+    _ id: String, _ environment: String, _ state: GrowthState, _ calls: InnerCalls
   ) async throws(RPCError) {
     var request = StartActivityRequest()
     request.activityId = id
@@ -107,10 +107,10 @@ struct GrowthCalls: Sendable {
   }
 
   /// Tokens are not told again: its first and last digits are.
-  private func findToken(_ data: JSONFields, _ calls: DialectCalls) async throws(RPCError) -> JSONTree {
+  private func findToken(_ data: JSONFields, _ calls: InnerCalls) async throws(RPCError) -> JSONTree {
     let id = try data.required("activityId", try data.string("activityId"))
     var page = ""
-    for _ in 0..<DialectCalls.pagesMax {
+    for _ in 0..<InnerCalls.pagesMax {
       var request = ListPushTokensRequest()
       request.pageSize = 1000
       request.pageToken = page
@@ -126,7 +126,7 @@ struct GrowthCalls: Sendable {
 
   // MARK: activities
 
-  private func update(_ data: JSONFields, _ calls: DialectCalls) async throws(RPCError) -> JSONTree {
+  private func update(_ data: JSONFields, _ calls: InnerCalls) async throws(RPCError) -> JSONTree {
     let id = try data.required("activityId", try data.string("activityId"))
     let event = try data.string("event") ?? "update"
     guard ["update", "end"].contains(event) else { throw data.wrong("event", "update or end") }
@@ -145,7 +145,7 @@ struct GrowthCalls: Sendable {
 
   /// A new state, or the last one with which the activity goes from the Lock Screen.
   private func put(
-    _ id: String, _ state: GrowthState, isEnd: Bool, etag: String = "", _ calls: DialectCalls
+    _ id: String, _ state: GrowthState, isEnd: Bool, etag: String = "", _ calls: InnerCalls
   ) async throws(RPCError) {
     let content = try state.content(isFoundation: settings.writesFoundationDates)
     guard isEnd else {
@@ -164,7 +164,7 @@ struct GrowthCalls: Sendable {
     let _: EndActivityResponse = try await call(ActivitiesServiceMethods.endActivity, request, calls)
   }
 
-  private func changeTimer(_ data: JSONFields, _ calls: DialectCalls) async throws(RPCError) -> JSONTree {
+  private func changeTimer(_ data: JSONFields, _ calls: InnerCalls) async throws(RPCError) -> JSONTree {
     let id = try data.required("activityId", try data.string("activityId"))
     let action = try data.required("action", try data.string("action"))
     guard ["pause", "resume", "stop"].contains(action) else { throw data.wrong("action", "pause, resume or stop") }
@@ -186,7 +186,7 @@ struct GrowthCalls: Sendable {
     }
   }
 
-  private func state(of id: String, _ calls: DialectCalls) async throws(RPCError) -> (GrowthState, etag: String) {
+  private func state(of id: String, _ calls: InnerCalls) async throws(RPCError) -> (GrowthState, etag: String) {
     var request = GetActivityRequest()
     request.activityId = id
     let response: GetActivityResponse = try await call(ActivitiesServiceMethods.getActivity, request, calls)
@@ -199,7 +199,7 @@ struct GrowthCalls: Sendable {
   }
 
   /// The service pushes as long as the activity lives; asking for it is a check that it does and is the caller's.
-  private func manage(_ data: JSONFields, _ calls: DialectCalls) async throws(RPCError) -> JSONTree {
+  private func manage(_ data: JSONFields, _ calls: InnerCalls) async throws(RPCError) -> JSONTree {
     let action = try data.required("action", try data.string("action"))
     guard ["startPushUpdates", "stopPushUpdates"].contains(action) else {
       throw data.wrong("action", "startPushUpdates or stopPushUpdates")

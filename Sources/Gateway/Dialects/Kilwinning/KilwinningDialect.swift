@@ -85,25 +85,21 @@ struct KilwinningDialect: HTTPDialect {
 
 /// Who calls: by the cookie, or as at every other face by `Authorization`.
 struct KilwinningCaller: Sendable {
-  /// The gateway's own name towards Attendance, which finds the member by the session.
-  static let principal = "service/kilwinning"
-  static let sessionKey = "attendance-session"
-
   let session: String?
-  let identity: DialectCalls.Identity
-  var metadata: [(String, String)] { session.map { [(Self.sessionKey, $0)] } ?? [] }
+  let identity: InnerCalls.Identity
 
   init(_ request: HTTPRequestText) throws(RPCError) {
     let authorization = request["authorization"]
     // A key that is shown counts, whatever cookie a browser adds.
     session = authorization == nil ? try SessionCookie.value(KilwinningDialect.cookie, request) : nil
-    identity = session == nil ? .bearer(authorization) : .trusted(principal: Self.principal, scopes: "")
+    identity = session.map { .session($0) } ?? .bearer(authorization)
   }
 
-  /// Nobody: what may be done before a login.
-  static let login = DialectCalls.Identity.trusted(principal: principal, scopes: "")
-  /// For the picker of names, which is shown before a login. What a stranger is told of it is cut in `KilwinningModels`.
-  static let picker = DialectCalls.Identity.trusted(principal: principal, scopes: "admin")
+  /// Nobody: a login is what everyone may try, as often as strangers may.
+  static let login = InnerCalls.Identity.bearer(nil)
+  /// For the picker of names, which is shown before a login, under the gateway's own name towards Attendance. What a stranger is
+  /// told of it is cut in `KilwinningModels`.
+  static let picker = InnerCalls.Identity.trusted(principal: "service/kilwinning", scopes: "admin")
 
   var isStranger: Bool { identity == .bearer(nil) }
 }

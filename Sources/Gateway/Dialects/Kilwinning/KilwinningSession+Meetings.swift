@@ -4,7 +4,7 @@ import CampanileRPC
 
 // Tornate.
 extension KilwinningSession {
-  func meetings(_ calls: DialectCalls) async throws(RPCError) -> DialectAnswer {
+  func meetings(_ calls: InnerCalls) async throws(RPCError) -> DialectAnswer {
     var status = MeetingStatus.unspecified
     if let word = query.status { status = try known(word, KilwinningWords.statuses, "stato") }
     let found: [Meeting] = try await pages { (token) async throws(RPCError) in
@@ -19,7 +19,7 @@ extension KilwinningSession {
     return DialectAnswer(200, .array(found.map(KilwinningModels.tornata)))
   }
 
-  func createMeeting(_ body: [UInt8], _ calls: DialectCalls) async throws(RPCError) -> DialectAnswer {
+  func createMeeting(_ body: [UInt8], _ calls: InnerCalls) async throws(RPCError) -> DialectAnswer {
     let fields = try JSONFields(body)
     var request = CreateMeetingRequest()
     var meeting = Meeting()
@@ -32,7 +32,7 @@ extension KilwinningSession {
   }
 
   func updateMeeting(
-    _ id: Int64, _ body: [UInt8], _ calls: DialectCalls
+    _ id: Int64, _ body: [UInt8], _ calls: InnerCalls
   ) async throws(RPCError) -> DialectAnswer {
     var meeting = Meeting()
     let mask = try read(JSONFields(body), into: &meeting)
@@ -84,7 +84,7 @@ extension KilwinningSession {
   }
 
   /// With the attendance that was recorded, as the app has no other way; the audit log can undo it.
-  func deleteMeeting(_ id: Int64, _ calls: DialectCalls) async throws(RPCError) -> DialectAnswer {
+  func deleteMeeting(_ id: Int64, _ calls: InnerCalls) async throws(RPCError) -> DialectAnswer {
     var request = DeleteMeetingRequest()
     request.meetingId = "t_\(id)"
     request.force = true

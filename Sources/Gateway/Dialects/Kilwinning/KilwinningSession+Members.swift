@@ -4,37 +4,35 @@ import CampanileRPC
 
 // Fratelli.
 extension KilwinningSession {
-  func members(_ calls: DialectCalls) async throws(RPCError) -> DialectAnswer {
+  func members(_ calls: InnerCalls) async throws(RPCError) -> DialectAnswer {
     if !caller.isStranger {
       do throws(RPCError) {
-        let found = try await list(calls, as: caller.identity, caller.metadata)
+        let found = try await list(calls, as: caller.identity)
         return DialectAnswer(200, .array(found.map { KilwinningModels.brother($0) }))
       } catch {
         // The picker is shown again when a session has ended, and its cookie comes along.
         guard error.code == .unauthenticated, caller.session != nil else { throw error }
       }
     }
-    let found = try await list(calls, as: KilwinningCaller.picker, [])
+    let found = try await list(calls, as: KilwinningCaller.picker)
     return DialectAnswer(
       200, .array(found.map { KilwinningModels.brother($0, isKnown: false) }),
       headers: caller.session == nil ? [] : [noCookie])
   }
 
-  private func list(
-    _ calls: DialectCalls, as identity: DialectCalls.Identity, _ metadata: [(String, String)]
-  ) async throws(RPCError) -> [Member] {
+  private func list(_ calls: InnerCalls, as identity: InnerCalls.Identity) async throws(RPCError) -> [Member] {
     try await pages { (token) async throws(RPCError) in
       var request = ListMembersRequest()
       request.pageSize = 1000
       request.pageToken = token
       let page: ListMembersResponse = try await calls.unary(
-        MembersServiceMethods.listMembers, request, as: identity, metadata: metadata)
+        MembersServiceMethods.listMembers, request, as: identity)
       return (page.members, page.nextPageToken)
     }
   }
 
   /// Changes what the request names, and leaves what it does not.
-  func updateMember(_ id: Int64, _ body: [UInt8], _ calls: DialectCalls) async throws(RPCError) -> DialectAnswer {
+  func updateMember(_ id: Int64, _ body: [UInt8], _ calls: InnerCalls) async throws(RPCError) -> DialectAnswer {
     let fields = try JSONFields(body)
     var member = Member()
     member.id = "m_\(id)"
@@ -70,7 +68,7 @@ extension KilwinningSession {
   }
 
   /// A day as the lodge counts it: the app sends an instant, in whatever time zone its device is.
-  private func day(_ text: String, _ key: String, _ calls: DialectCalls) async throws(RPCError) -> String {
+  private func day(_ text: String, _ key: String, _ calls: InnerCalls) async throws(RPCError) -> String {
     if text.utf8.count == 10 { return text }
     guard let time = DialectTimes.time(text) else {
       throw RPCError.invalidField(key, "it must be an instant such as 2025-11-25T18:30:00Z")

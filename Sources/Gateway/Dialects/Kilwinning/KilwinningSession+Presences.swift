@@ -4,7 +4,7 @@ import CampanileRPC
 
 // Presenze.
 extension KilwinningSession {
-  func presences(_ id: Int64, _ calls: DialectCalls) async throws(RPCError) -> DialectAnswer {
+  func presences(_ id: Int64, _ calls: InnerCalls) async throws(RPCError) -> DialectAnswer {
     let found: [Attendance] = try await pages { (token) async throws(RPCError) in
       var request = ListMemberAttendanceRequest()
       request.memberId = "m_\(id)"
@@ -18,7 +18,7 @@ extension KilwinningSession {
     return DialectAnswer(200, .array(found.compactMap { KilwinningModels.presence($0, member: id) }))
   }
 
-  func statistics(_ id: Int64, _ calls: DialectCalls) async throws(RPCError) -> DialectAnswer {
+  func statistics(_ id: Int64, _ calls: InnerCalls) async throws(RPCError) -> DialectAnswer {
     var request = GetMemberStatisticsRequest()
     request.memberId = "m_\(id)"
     request.year = query.year
@@ -27,7 +27,7 @@ extension KilwinningSession {
     return DialectAnswer(200, KilwinningModels.statistics(response.statistics ?? AttendanceStatistics()))
   }
 
-  func summaries(_ calls: DialectCalls) async throws(RPCError) -> DialectAnswer {
+  func summaries(_ calls: InnerCalls) async throws(RPCError) -> DialectAnswer {
     let found: [MemberSummary] = try await pages { (token) async throws(RPCError) in
       var request = ListMemberSummariesRequest()
       request.year = query.year
@@ -39,7 +39,7 @@ extension KilwinningSession {
     return DialectAnswer(200, .array(found.map(KilwinningModels.summary)))
   }
 
-  func confirm(_ body: [UInt8], _ calls: DialectCalls) async throws(RPCError) -> DialectAnswer {
+  func confirm(_ body: [UInt8], _ calls: InnerCalls) async throws(RPCError) -> DialectAnswer {
     let fields = try JSONFields(body)
     var request = ConfirmAttendanceRequest()
     request.meetingId = "t_\(try fields.required("tornata_id", try fields.integer("tornata_id")))"

@@ -8,7 +8,7 @@ struct KilwinningSession: Sendable {
   let caller: KilwinningCaller
   let query: KilwinningQuery
 
-  func answer(_ action: KilwinningDialect.Action, body: [UInt8], calls: DialectCalls) async throws(RPCError)
+  func answer(_ action: KilwinningDialect.Action, body: [UInt8], calls: InnerCalls) async throws(RPCError)
     -> DialectAnswer
   {
     switch action {
@@ -30,7 +30,7 @@ struct KilwinningSession: Sendable {
 
   // MARK: sessions
 
-  private func login(_ body: [UInt8], _ calls: DialectCalls) async throws(RPCError) -> DialectAnswer {
+  private func login(_ body: [UInt8], _ calls: InnerCalls) async throws(RPCError) -> DialectAnswer {
     let fields = try JSONFields(body)
     var request = LoginRequest()
     request.name = try fields.required("nome", try fields.string("nome"))
@@ -57,7 +57,7 @@ struct KilwinningSession: Sendable {
     SessionCookie.clear(KilwinningDialect.cookie, path: KilwinningDialect.path, isSecure: dialect.isCookieSecure)
   }
 
-  private func current(_ calls: DialectCalls) async throws(RPCError) -> DialectAnswer {
+  private func current(_ calls: InnerCalls) async throws(RPCError) -> DialectAnswer {
     let response: GetCurrentMemberResponse = try await call(
       SessionsServiceMethods.getCurrentMember, GetCurrentMemberRequest(), calls)
     let renewed = caller.session.map { [cookie($0, response.session)] } ?? []
@@ -65,7 +65,7 @@ struct KilwinningSession: Sendable {
   }
 
   /// Also for who has no session any more: the app forgets its user in any case.
-  private func logout(_ calls: DialectCalls) async throws(RPCError) -> DialectAnswer {
+  private func logout(_ calls: InnerCalls) async throws(RPCError) -> DialectAnswer {
     if caller.session != nil {
       do throws(RPCError) {
         let _: LogoutResponse = try await call(SessionsServiceMethods.logout, LogoutRequest(), calls)
@@ -77,9 +77,9 @@ struct KilwinningSession: Sendable {
   // MARK: calls
 
   func call<Q: ProtoMessage, R: ProtoMessage>(
-    _ method: MethodDescriptor, _ request: Q, _ calls: DialectCalls
+    _ method: MethodDescriptor, _ request: Q, _ calls: InnerCalls
   ) async throws(RPCError) -> R {
-    try await calls.unary(method, request, as: caller.identity, metadata: caller.metadata)
+    try await calls.unary(method, request, as: caller.identity)
   }
 
   func pages<Element>(
@@ -87,7 +87,7 @@ struct KilwinningSession: Sendable {
   ) async throws(RPCError) -> [Element] {
     var all: [Element] = []
     var token = ""
-    for _ in 0..<DialectCalls.pagesMax {
+    for _ in 0..<InnerCalls.pagesMax {
       let (found, next) = try await page(token)
       all += found
       if next.isEmpty { return all }

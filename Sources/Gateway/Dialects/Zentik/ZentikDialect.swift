@@ -10,7 +10,7 @@ struct ZentikDialect: HTTPDialect {
 
   enum Action: Sendable, Hashable {
     case publish, markRead([String]?), markUnread([String]?), delete([String]?), postpone
-    case snooze(String), executeWebhook
+    case snooze(String), executeWebhook(String)
 
     /// Whether the body says something: lists of ids stand there, since they have no place in a path.
     var takesBody: Bool {
@@ -59,7 +59,7 @@ struct ZentikDialect: HTTPDialect {
       default: return [:]
       }
     case ("buckets", 3) where path[2] == "snooze-minutes": return ["POST": .snooze(path[1])]
-    case ("webhooks", 3) where path[2] == "execute": return ["POST": .executeWebhook]
+    case ("webhooks", 3) where path[2] == "execute": return ["POST": .executeWebhook(path[1])]
     default: return [:]
     }
   }

@@ -8,11 +8,11 @@ struct ZentikSession: Sendable {
   static let idsMax = 1000
   static let magicCodePrefix = "cpk_"
 
-  let identity: DialectCalls.Identity
+  let identity: InnerCalls.Identity
   let nowMs: @Sendable () -> Int64
 
   func answer(
-    _ action: ZentikDialect.Action, body: [UInt8], calls: DialectCalls
+    _ action: ZentikDialect.Action, body: [UInt8], calls: InnerCalls
   ) async throws(RPCError) -> DialectAnswer {
     switch action {
     case .publish: return try await publish(body, calls)
@@ -36,10 +36,7 @@ struct ZentikSession: Sendable {
       return Self.done(response.deletedCount)
     case .postpone: return try await postpone(body, calls)
     case .snooze(let bucket): return try await snooze(bucket, body, calls)
-    case .executeWebhook:
-      throw RPCError(
-        .unimplemented, "webhooks are run by the actions of notifications", reason: "WEBHOOK_EXECUTE_UNSUPPORTED",
-        processed: false)
+    case .executeWebhook(let id): return try await executeWebhook(id, calls)
     }
   }
 
@@ -62,7 +59,7 @@ struct ZentikSession: Sendable {
     return Int32(minutes)
   }
 
-  private func postpone(_ body: [UInt8], _ calls: DialectCalls) async throws(RPCError) -> DialectAnswer {
+  private func postpone(_ body: [UInt8], _ calls: InnerCalls) async throws(RPCError) -> DialectAnswer {
     let fields = try JSONFields(body)
     var request = PostponeNotificationRequest()
     request.notificationId = try fields.required("notificationId", try fields.string("notificationId"))
@@ -72,8 +69,7 @@ struct ZentikSession: Sendable {
     return Self.done(1)
   }
 
-  private func snooze(_ bucket: String, _ body: [UInt8], _ calls: DialectCalls) async throws(RPCError) -> DialectAnswer
-  {
+  private func snooze(_ bucket: String, _ body: [UInt8], _ calls: InnerCalls) async throws(RPCError) -> DialectAnswer {
     var request = SnoozeBucketRequest()
     request.bucketId = bucket
     request.minutes = try minutes(JSONFields(body))
@@ -83,7 +79,7 @@ struct ZentikSession: Sendable {
 
   // MARK: publishing
 
-  private func publish(_ body: [UInt8], _ calls: DialectCalls) async throws(RPCError) -> DialectAnswer {
+  private func publish(_ body: [UInt8], _ calls: InnerCalls) async throws(RPCError) -> DialectAnswer {
     var message = try ZentikMessage(JSONFields(body), nowMs: nowMs())
     if message.bucket.hasPrefix(Self.magicCodePrefix) {
       // The code is the credential: who has it may publish, with a key or without.
@@ -107,11 +103,11 @@ struct ZentikSession: Sendable {
   }
 
   /// The id of a bucket that is named by its id or its name.
-  private func bucket(_ text: String, _ calls: DialectCalls) async throws(RPCError) -> String {
+  private func bucket(_ text: String, _ calls: InnerCalls) async throws(RPCError) -> String {
     if text.hasPrefix("b_") { return text }
     var token = ""
     var found: [String] = []
-    for _ in 0..<DialectCalls.pagesMax {
+    for _ in 0..<InnerCalls.pagesMax {
       var request = ListBucketsRequest()
       request.pageSize = 1000
       request.pageToken = token
@@ -129,8 +125,8 @@ struct ZentikSession: Sendable {
     return id
   }
 
-  private func call<Q: ProtoMessage, R: ProtoMessage>(
-    _ method: MethodDescriptor, _ request: Q, _ calls: DialectCalls
+  func call<Q: ProtoMessage, R: ProtoMessage>(
+    _ method: MethodDescriptor, _ request: Q, _ calls: InnerCalls
   ) async throws(RPCError) -> R {
     try await calls.unary(method, request, as: identity)
   }

@@ -24,7 +24,8 @@ enum HTTPStatusCode {
   static func ofREST(_ error: RPCError, hasCondition: Bool) -> Int {
     switch error.reason {
     case "ETAG_MISMATCH" where hasCondition: 412
-    case "BODY_TOO_LARGE": 413
+    case "LENGTH_REQUIRED": 411
+    case "BODY_TOO_LARGE", "CONTENT_TOO_LARGE": 413
     case "CONTENT_TYPE_UNSUPPORTED", "CONTENT_ENCODING_UNSUPPORTED": 415
     case "ROUTE_UNKNOWN": 404
     case "METHOD_NOT_ALLOWED": 405

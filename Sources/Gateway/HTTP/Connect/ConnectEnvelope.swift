@@ -56,7 +56,7 @@ enum ConnectEnvelope {
     writer.withUnsafeBytes { _ = buffer.writeBytes($0) }
   }
 
-  private static func invalid(_ why: String) -> RPCError {
+  static func invalid(_ why: String) -> RPCError {
     RPCError(.invalidArgument, why, reason: "ENVELOPE_INVALID", processed: false)
   }
 }

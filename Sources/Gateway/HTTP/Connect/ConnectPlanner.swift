@@ -31,11 +31,6 @@ struct ConnectPlanner {
         : [ConnectRequest.streamType, ConnectRequest.binaryStreamType]
       return .refusal(.unsupportedType(accepted.joined(separator: ", "), style: .connectUnary))
     }
-    if let kind, kind.streamsRequests {
-      throw RPCError(
-        .unimplemented, "methods that stream their requests are not served over HTTP/1.1",
-        reason: "STREAM_UNSUPPORTED", processed: false)
-    }
     try ConnectRequest.checkVersion(request["connect-protocol-version"])
     let encoding = request["connect-content-encoding"]?.lowercased() ?? "identity"
     guard isUnary || encoding == "identity" || encoding == "gzip" else {
@@ -44,9 +39,13 @@ struct ConnectPlanner {
         processed: false)
     }
     let style: HTTPPlan.Style = isEvents ? .events : isUnary ? .connectUnary : .connectStream
-    var plan = HTTPPlan(
-      method: Array(name.utf8), style: style,
-      params: isUnary ? .body : .envelope(isGzip: encoding == "gzip", bytesMax: bodyBytesMax), takesBody: true)
+    let isGzip = encoding == "gzip"
+    let params: HTTPPlan.Params =
+      isUnary
+      ? .body
+      : kind?.streamsRequests == true ? .messages(isGzip: isGzip) : .envelope(isGzip: isGzip, bytesMax: bodyBytesMax)
+    var plan = HTTPPlan(method: Array(name.utf8), style: style, params: params, takesBody: true)
+    plan.endsWithMessage = kind == .clientStreaming
     if shape.isBinary, let method { plan.binary = binary(method) }
     plan.metadata = try request.metadata()
     plan.timeoutMs = try ConnectRequest.timeoutMs(request["connect-timeout-ms"])

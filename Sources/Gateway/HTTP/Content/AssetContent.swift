@@ -4,6 +4,10 @@ import CampanileRPC
 /// An asset's content as the bytes of a response: `GET /v1/zones/{zone}/assets/{name}/content`, with conditions and ranges
 /// (RFC 9110 sections 13 and 14). Behind it is `DownloadAsset`, whose first message says what the headers need.
 enum AssetContent {
+  /// The path as OpenAPI writes it.
+  static let path = "/v1/zones/{zone}/assets/{name}/content"
+  private static let verbs = ["GET", "HEAD", "PUT"]
+
   /// `nil` for other paths.
   static func decide(
     _ request: HTTPRequestText, segments: [Substring], table: HTTPTable
@@ -11,12 +15,20 @@ enum AssetContent {
     guard segments.count == 6, segments[0] == "v1", segments[1] == "zones", segments[3] == "assets",
       segments[5] == "content", let method = table.method(AssetsServiceMethods.downloadAsset.path[...])
     else { return nil }
-    guard request.method == "GET" else { return HTTPRefusal.notAllowed(["GET"], style: .rest) }
+    let zone = try PathText.decoded(segments[2])
+    let name = try PathText.decoded(segments[4])
+    if request.method == "PUT", let put = table.method(AssetsServiceMethods.putAsset.path[...]) {
+      var tree = ParamsTree()
+      try put.binding.bind(["zone"], zone, into: &tree)
+      try put.binding.bind(["put", "name"], name, into: &tree)
+      return .upload(try UploadPlan(request, tree: tree, method: put))
+    }
+    guard verbs.contains(request.method) else { return HTTPRefusal.notAllowed(verbs, style: .rest) }
     guard !request.hasBody else { throw HTTPPlan.bodyUnexpected }
     let query = try QueryText(request.query)
     var tree = ParamsTree()
-    try method.binding.bind(["zone"], try PathText.decoded(segments[2]), into: &tree)
-    try method.binding.bind(["name"], try PathText.decoded(segments[4]), into: &tree)
+    try method.binding.bind(["zone"], zone, into: &tree)
+    try method.binding.bind(["name"], name, into: &tree)
     for parameter in query.parameters {
       guard parameter.name == "version" else {
         throw RPCError.invalidField(
@@ -112,7 +124,7 @@ struct ContentHead: Sendable {
   }
 
   /// The hash of the whole content (RFC 9530 section 3).
-  private static func digest(_ hexadecimal: String) -> String? {
+  static func digest(_ hexadecimal: String) -> String? {
     let digits = Array(hexadecimal.utf8)
     guard digits.count == 64 else { return nil }
     var bytes: [UInt8] = []

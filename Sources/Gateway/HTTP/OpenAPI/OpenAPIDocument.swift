@@ -1,3 +1,4 @@
+import CampanileAPI
 import CampanileCodec
 import CampanileRPC
 
@@ -26,6 +27,9 @@ struct OpenAPIDocument: Sendable {
       item.set(binding.verb.lowercased(), operation.tree)
       paths[path] = item
       wanted += [binding.method.descriptor.requestType, binding.method.descriptor.responseType]
+    }
+    if table.method(AssetsServiceMethods.downloadAsset.path[...]) != nil {
+      paths[AssetContent.path] = AssetContent.pathItem
     }
     document.set("paths", .object(paths))
     document.set(

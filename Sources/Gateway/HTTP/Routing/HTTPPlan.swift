@@ -4,6 +4,8 @@ import CampanileRPC
 /// What a request asks for, decided by its head.
 enum HTTPDecision {
   case call(HTTPPlan)
+  /// A content that is brought as the body.
+  case upload(UploadPlan)
   /// A request in an app's own words.
   case dialect(DialectPlan)
   /// A whole answer: status, headers and body.
@@ -43,6 +45,8 @@ struct HTTPPlan {
     case body
     /// The body is one envelope with the message, which may be compressed with gzip.
     case envelope(isGzip: Bool, bytesMax: Int)
+    /// The body is one envelope after the other, each a message of a stream.
+    case messages(isGzip: Bool)
     case fixed([UInt8])
     case bound(ParamsTree, RESTBinding.Body)
   }
@@ -55,6 +59,8 @@ struct HTTPPlan {
   var timeoutMs: Int64?
   /// The member of each message that is the event's id.
   var token: String?
+  /// Whether the result of the call is the one message of the answer's stream.
+  var endsWithMessage = false
   /// Whether `If-Match` was sent.
   var hasCondition = false
   /// Where a response has its etag.
@@ -80,10 +86,17 @@ struct HTTPPlan {
     case .body: return try read(body, use).get()
     case .envelope(let isGzip, let bytesMax):
       return try ConnectEnvelope.withSingle(body, isGzip: isGzip, bytesMax: bytesMax) { read($0, use) }
+    // Begun with the head, without a message.
+    case .messages: return use(UnsafeRawBufferPointer(start: nil, count: 0))
     case .fixed(let bytes):
       return try bytes.withUnsafeBytes { read($0, use) }.get()
     case .bound(let tree, let kind): return try withBound(tree, kind, body, use)
     }
+  }
+
+  /// Hands one message of a stream of the caller's to `use`. Throws INVALID_ARGUMENT for one that is none.
+  func withMessage(_ bytes: [UInt8], _ use: (UnsafeRawBufferPointer) -> Void) throws(RPCError) {
+    try bytes.withUnsafeBytes { read($0, use) }.get()
   }
 
   /// Hands one message of the caller's to `use`, as JSON that is checked.

@@ -21,7 +21,10 @@ struct HTTPPlanner: Sendable {
       let request = try HTTPRequestText(head)
       style = request.errorStyle
       let decision = try route(request)
-      if case .call = decision { return decision }
+      switch decision {
+      case .call, .upload: return decision
+      default: break
+      }
       // Where no call would judge it.
       var credentials = request.credentialHeaders
       if case .dialect(let plan) = decision {

@@ -21,7 +21,9 @@ extension HTTPConnection {
     if hasBody { fields.add(name: "Content-Length", value: String(body.readableBytes)) }
     let head = HTTPResponseHead(version: .http1_1, status: HTTPResponseStatus(statusCode: status), headers: fields)
     channelContext.write(wrapOutboundOut(.head(head)), promise: nil)
-    if hasBody, body.readableBytes > 0 { channelContext.write(wrapOutboundOut(.body(.byteBuffer(body))), promise: nil) }
+    if hasBody, body.readableBytes > 0, exchange.head.method != .HEAD {
+      channelContext.write(wrapOutboundOut(.body(.byteBuffer(body))), promise: nil)
+    }
     finish()
   }
 
@@ -72,10 +74,12 @@ extension HTTPConnection {
     guard let exchange else { return }
     switch exchange.style {
     case .connectUnary:
-      if let binary = exchange.plan?.binary { return succeed(result, binary) }
+      if exchange.isBinary, let binary = exchange.plan?.binary { return succeed(result, binary) }
       write(200, [("Content-Type", ConnectRequest.unaryType), ("Cache-Control", "no-store")], Self.message(result))
     case .rest: succeedREST(result, exchange)
-    default: endStream(nil)
+    default:
+      if exchange.plan?.endsWithMessage == true { sendMessage(result) }
+      endStream(nil)
     }
   }
 
@@ -116,7 +120,7 @@ extension HTTPConnection {
     guard let exchange else { return }
     if exchange.isHeadSent { return exchange.style.isStream ? endStream(error) : () }
     // A stream of the Connect protocol tells its failure in its last envelope, always.
-    if exchange.style == .connectStream, exchange.isRead {
+    if exchange.style == .connectStream, exchange.isRead || exchange.messages != nil {
       openStream()
       return endStream(error)
     }
@@ -131,7 +135,7 @@ extension HTTPConnection {
       return write(answer.status, fields + answer.headers.map { ($0.name, $0.value) }, ByteBuffer(bytes: answer.body))
     }
     let isConnect = exchange.style == .connectUnary || exchange.style == .connectStream
-    let hasCondition = exchange.plan?.hasCondition == true
+    let hasCondition = exchange.plan?.hasCondition == true || exchange.upload != nil
     var status =
       isConnect ? HTTPStatusCode.ofConnect(error) : HTTPStatusCode.ofREST(error, hasCondition: hasCondition)
     // The one offset that a request has is that of its range.
@@ -192,7 +196,7 @@ extension HTTPConnection {
     openStream()
     guard let exchange, exchange.isHeadSent else { return }
     self.exchange?.sentCount += 1
-    if let binary = exchange.plan?.binary { return sendBinary(message, binary) }
+    if exchange.isBinary, let binary = exchange.plan?.binary { return sendBinary(message, binary) }
     writeBody { buffer in
       switch exchange.style {
       case .connectStream: ConnectEnvelope.write(message, to: &buffer)
@@ -260,6 +264,8 @@ extension HTTPConnection {
   static let gone = RPCError(.cancelled, "the caller is gone", reason: "CONNECTION_CLOSED")
   static let goingAway = RPCError(
     .unavailable, "the gateway is going away", reason: "GATEWAY_DRAINING", retryAfterMs: 1000, processed: false)
+  static let late = RPCError(
+    .deadlineExceeded, "the deadline passed before the call arrived", reason: "DEADLINE_EXCEEDED", processed: false)
   static let isStream = RPCError(.unimplemented, "the method streams its responses", reason: "STREAM_UNSUPPORTED")
   static let noTunnels = RPCError(
     .invalidArgument, "this is no proxy", reason: "REQUEST_INVALID", processed: false)

@@ -15,7 +15,8 @@ extension HTTPConnection {
     else { return abandon(Self.contentInvalid) }
     if exchange?.isHeadSent == false {
       guard let asset = chunk.asset, chunk.offset == plan.range?.first ?? 0 else { return abandon(Self.contentInvalid) }
-      let head = ContentHead(asset, range: plan.range, ifNoneMatch: plan.ifNoneMatch)
+      var head = ContentHead(asset, range: plan.range, ifNoneMatch: plan.ifNoneMatch)
+      if exchange?.head.method == .HEAD { head.progress = nil }
       openContent(head)
       guard head.progress != nil else { return finishContent() }
     }
@@ -51,7 +52,7 @@ extension HTTPConnection {
     loop.execute { bound.value.abort(Self.gone) }
   }
 
-  private func abandon(_ error: RPCError) {
+  func abandon(_ error: RPCError) {
     guard let call = exchange?.call else { return }
     let bound = NIOLoopBound(call, eventLoop: loop)
     loop.execute { bound.value.abort(error) }

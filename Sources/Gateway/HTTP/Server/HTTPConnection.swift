@@ -13,16 +13,18 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler {
 
   let face: HTTPFace
   let loop: any EventLoop
-  private let connections: HTTPConnections
+  let connections: HTTPConnections
   private let operations: HTTPFace.Operations
   var channelContext: ChannelHandlerContext?
   var exchange: HTTPExchange?
   /// Counts requests, so that what was scheduled for one does not touch the next.
   private(set) var exchangeNumber = 0
-  private var timing: HTTPTiming
+  var timing: HTTPTiming
   private(set) var isClosing = false
-  private var isQuiescing = false
+  private(set) var isQuiescing = false
+  var isReading = true
   private var isFlushScheduled = false
+  private var lastDecision: KeptDecision?
   /// Writes past the codec. Let go with the channel.
   var writeUnread: ((ByteBuffer) -> Void)?
 
@@ -110,17 +112,19 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler {
   private func begin(_ head: HTTPRequestHead) {
     exchangeNumber += 1
     let crossOrigin = configuration.crossOrigin.headers(for: head.headers.first(name: "origin"))
-    exchange = HTTPExchange(head, face.planner.decide(head), crossOrigin: crossOrigin)
+    exchange = HTTPExchange(head, decide(head), crossOrigin: crossOrigin)
     timing.enter(.body, now: .now())
-    if let length = head.headers.first(name: "content-length").flatMap({ Int($0) }), length > configuration.bodyBytesMax
-    {
-      return refuseAndClose(bodyTooLarge)
-    }
     if let encoding = head.headers.first(name: "content-encoding")?.lowercased(),
       !["identity", "gzip", "deflate"].contains(encoding), exchange?.refusal == nil
     {
       let style = exchange?.style ?? .rest
       exchange?.refusal = HTTPRefusal(error: Self.encodingUnsupported, style: style)
+    }
+    if exchange?.refusal == nil, startsEarly() { return }
+    if let length = head.headers.first(name: "content-length").flatMap({ Int($0) }), length > configuration.bodyBytesMax
+    {
+      let refusal = exchange?.refusal
+      return refuseAndClose(refusal?.error ?? bodyTooLarge, headers: refusal?.headers ?? [])
     }
     if head.method == .CONNECT { return refuseAndClose(Self.noTunnels) }
     guard let expectation = head.headers.first(name: "expect") else { return }
@@ -130,8 +134,31 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler {
     }
   }
 
+  /// Begins what takes its body as it comes.
+  private func startsEarly() -> Bool {
+    switch exchange?.decision {
+    case .upload(let plan): start(plan)
+    case .call(let plan):
+      guard case .messages(let isGzip) = plan.params else { return false }
+      start(plan, isGzip: isGzip)
+    default: return false
+    }
+    return true
+  }
+
+  /// A caller that repeats its head, as one that calls a method again and again does, gets the decision of the last time: it
+  /// depends on nothing else. Who calls is judged at each call.
+  private func decide(_ head: HTTPRequestHead) -> HTTPDecision {
+    if let lastDecision, lastDecision.fits(head) { return .call(lastDecision.plan) }
+    let decision = face.planner.decide(head)
+    lastDecision = KeptDecision(decision, head)
+    return decision
+  }
+
   private func take(_ bytes: ByteBuffer) {
-    guard let exchange, !exchange.isHeadSent else { return }
+    guard let exchange, !exchange.isHeadSent || exchange.messages != nil else { return }
+    if let upload = exchange.upload { return take(bytes, into: upload) }
+    if let messages = exchange.messages { return take(bytes, into: messages) }
     guard exchange.body.readableBytes + bytes.readableBytes <= configuration.bodyBytesMax else {
       return refuseAndClose(bodyTooLarge)
     }
@@ -147,13 +174,17 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler {
   }
 
   private func finishReading() {
-    guard let exchange, !exchange.isRead, !exchange.isHeadSent else { return }
+    guard let exchange, !exchange.isRead, !exchange.isHeadSent || exchange.messages != nil else { return }
     self.exchange?.isRead = true
+    if let upload = exchange.upload { return upload.end() }
     timing.enter(.answering, now: .now())
+    if let messages = exchange.messages { return messages.complete() }
     if let refusal = exchange.refusal { return refuse(refusal.error, headers: refusal.headers) }
     switch exchange.decision {
     case .call(let plan): start(plan, exchange.body)
     case .dialect(let plan): start(plan, exchange.body)
+    // Begun with its head.
+    case .upload: break
     case .answer(let status, let headers, let body): answer(status, headers, body)
     case .operations(let path): answerOperations(path)
     case .refusal(let refusal): refuse(refusal.error, headers: refusal.headers)
@@ -164,10 +195,7 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler {
     releaseBody()
     guard let dispatcher = face.dispatcher, !isQuiescing || !plan.style.isStream else { return refuse(Self.goingAway) }
     if let timeoutMs = plan.timeoutMs, timeoutMs == 0 {
-      return refuse(
-        RPCError(
-          .deadlineExceeded, "the deadline passed before the call arrived", reason: "DEADLINE_EXCEEDED",
-          processed: false))
+      return refuse(Self.late)
     }
     let call = ServerCall(transport: self, metadata: plan.metadata)
     exchange?.call = call
@@ -190,7 +218,7 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler {
   private func start(_ plan: DialectPlan, _ body: ByteBuffer) {
     releaseBody()
     guard let dispatcher = face.dispatcher else { return refuse(Self.goingAway) }
-    let calls = DialectCalls(dispatcher: dispatcher, loops: face.loops, loop: loop, remoteAddress: remoteAddress)
+    let calls = InnerCalls(dispatcher: dispatcher, loops: face.loops, loop: loop, remoteAddress: remoteAddress)
     let number = exchangeNumber
     let bound = NIOLoopBound(self, eventLoop: loop)
     exchange?.task = Task { [loop] in
@@ -236,18 +264,31 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler {
   func finish() {
     guard let channelContext else { return }
     releaseBody()
+    exchange?.upload?.fail(Self.gone)
+    exchange?.messages?.end()
+    read(true)
     let isReusable = exchange?.keepsAlive == true && exchange?.isRead == true
+    let call = exchange?.call
     exchange = nil
     isClosing = !isReusable
     timing.enter(.idle, now: .now())
-    channelContext.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
-    if !isReusable { closeAfterFlush() }
+    channelContext.write(wrapOutboundOut(.end(nil)), promise: nil)
+    if isReusable {
+      flushSoon()
+    } else {
+      channelContext.flush()
+      closeAfterFlush()
+    }
+    // One that was answered without it, because its messages cannot be read.
+    if let call, !call.isAnswered { call.abort(Self.gone) }
   }
 
   private func callerGone() {
     releaseBody()
     let call = exchange?.call
     exchange?.task?.cancel()
+    exchange?.upload?.fail(Self.gone)
+    exchange?.messages?.end()
     exchange = nil
     call?.abort(Self.gone)
   }
@@ -317,6 +358,8 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler {
     sendMessage(message)
   }
 
+  override func grantCredit(to call: ServerCall, messages: Int) { granted(call, messages) }
+
   override var isUnread: Bool {
     !isWritable && queuedBytes > configuration.unreadBytesMax
   }
@@ -329,11 +372,10 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler {
   func flushSoon() {
     guard !isFlushScheduled else { return }
     isFlushScheduled = true
-    let bound = NIOLoopBound(self, eventLoop: loop)
-    loop.execute { bound.value.flushNow() }
+    connections.flushSoon(self)
   }
 
-  private func flushNow() {
+  func flushNow() {
     isFlushScheduled = false
     channelContext?.flush()
     guard let sentCount = exchange?.sentCount, sentCount > 0, let call = exchange?.call else { return }

@@ -7,6 +7,7 @@ final class HTTPConnections {
   private let sweepMs: Int64
   private var connections: [ObjectIdentifier: HTTPConnection] = [:]
   private var isSweeping = false
+  private var unflushed: [HTTPConnection] = []
   /// Bytes of bodies that are being read.
   var readingBytes = 0
 
@@ -21,6 +22,21 @@ final class HTTPConnections {
   }
 
   func remove(_ connection: HTTPConnection) { connections[ObjectIdentifier(connection)] = nil }
+
+  /// Lets a connection flush when the loop has handled what it has read: a backend's answers come many at a time, and a caller that
+  /// is woken in between takes the processor from the rest of them.
+  func flushSoon(_ connection: HTTPConnection) {
+    unflushed.append(connection)
+    guard unflushed.count == 1 else { return }
+    let bound = NIOLoopBound(self, eventLoop: loop)
+    loop.execute { bound.value.flush() }
+  }
+
+  private func flush() {
+    let waiting = unflushed
+    unflushed = []
+    for connection in waiting { connection.flushNow() }
+  }
 
   private func scheduleSweep() {
     guard !isSweeping, !connections.isEmpty else { return }

@@ -2,10 +2,14 @@ import CampanileRPC
 import NIOCore
 import NIOHTTP1
 
-/// One request from its head to the end of its answer.
-struct HTTPExchange {
+/// One request from its head to the end of its answer. Confined to the connection's event loop.
+final class HTTPExchange {
   let head: HTTPRequestHead
   let decision: HTTPDecision
+  /// The form of answers to this request.
+  let style: HTTPPlan.Style
+  /// Whether answers are protobuf's binary form.
+  let isBinary: Bool
   /// The headers that every answer to this request has.
   let crossOrigin: [(String, String)]
   var body = ByteBuffer()
@@ -14,6 +18,10 @@ struct HTTPExchange {
   var call: ServerCall?
   /// Answers a request in a dialect.
   var task: Task<Void, Never>?
+  /// Of a call that streams its requests.
+  var messages: RequestMessages?
+  /// Of a content that is being brought.
+  var upload: UploadBody?
   /// Of a content that is being sent.
   var content: ContentProgress?
   var isRead = false
@@ -29,7 +37,13 @@ struct HTTPExchange {
     self.crossOrigin = crossOrigin
     // The decoder stops at what asks for another protocol.
     keepsAlive = head.isKeepAlive && !head.headers.contains(name: "upgrade")
-    if case .refusal(let refusal) = decision { self.refusal = refusal }
+    switch decision {
+    case .call(let plan): (style, isBinary) = (plan.style, plan.binary != nil)
+    case .refusal(let refusal):
+      (style, isBinary) = (refusal.style, false)
+      self.refusal = refusal
+    default: (style, isBinary) = (.rest, false)
+    }
   }
 
   var plan: HTTPPlan? { if case .call(let plan) = decision { plan } else { nil } }
@@ -42,13 +56,36 @@ struct HTTPExchange {
     default: false
     }
   }
+}
 
-  /// The form of errors of this request.
-  var style: HTTPPlan.Style {
-    switch decision {
-    case .call(let plan): plan.style
-    case .refusal(let refusal): refusal.style
-    default: .rest
+/// The decision on a request's head, for the next one that is the same. Kept for unary calls of the Connect protocol alone, where it
+/// does not depend on how long the body is.
+struct KeptDecision {
+  let plan: HTTPPlan
+  private let uri: String
+  private let headers: [(name: String, value: String)]
+  private static let length = "content-length"
+
+  init?(_ decision: HTTPDecision, _ head: HTTPRequestHead) {
+    guard case .call(let plan) = decision, plan.style == .connectUnary, case .body = plan.params, head.method == .POST
+    else { return nil }
+    self.plan = plan
+    uri = head.uri
+    headers = head.headers.map { (name: $0.name, value: $0.name.lowercased() == Self.length ? "" : $0.value) }
+  }
+
+  func fits(_ head: HTTPRequestHead) -> Bool {
+    guard head.method == .POST, head.version == .http1_1, head.uri == uri, head.headers.count == headers.count else {
+      return false
     }
+    var index = 0
+    for (name, value) in head.headers {
+      let known = headers[index]
+      guard name == known.name, value == known.value || known.value.isEmpty && name.lowercased() == Self.length else {
+        return false
+      }
+      index += 1
+    }
+    return true
   }
 }

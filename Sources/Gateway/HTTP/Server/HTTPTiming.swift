@@ -35,6 +35,9 @@ struct HTTPTiming: Sendable {
     since = now
   }
 
+  /// A body that may take longer is on its way.
+  mutating func progressed(now: NIODeadline) { since = now }
+
   mutating func writable(_ isWritable: Bool, now: NIODeadline) {
     unwritableSince = isWritable ? nil : now
     waitingBytes = .max

@@ -1,0 +1,54 @@
+import CampanileAPI
+import CampanileRPC
+
+// Webhooks.
+extension ZentikSession {
+  /// How many of the newest notifications are looked through for the action that the app was asked to run.
+  static let notificationsLookedAtMax = 2000
+
+  /// Runs a webhook. The app knows it by the action of a notification alone, and tells neither: the newest one that has the webhook
+  /// among its actions is whose action is run.
+  func executeWebhook(_ id: String, _ calls: InnerCalls) async throws(RPCError) -> DialectAnswer {
+    let (notification, action) = try await action(of: id, calls)
+    var request = InvokeActionRequest()
+    request.notificationId = notification
+    request.actionId = action
+    let response: InvokeActionResponse = try await call(NotificationsServiceMethods.invokeAction, request, calls)
+    let run = response.run ?? ActionRun()
+    guard run.state != .failed else {
+      throw RPCError(
+        .unavailable, run.message.isEmpty ? "the webhook has failed" : run.message,
+        reason: run.reason.isEmpty ? "WEBHOOK_FAILED" : run.reason)
+    }
+    return DialectAnswer(
+      200,
+      .object([
+        "success": .bool(true), "status": .integer(Int64(run.httpStatus)), "retrying": .bool(run.state == .retrying),
+      ]))
+  }
+
+  private func action(of webhook: String, _ calls: InnerCalls) async throws(RPCError) -> (String, String) {
+    var token = ""
+    var count = 0
+    repeat {
+      var request = ListNotificationsRequest()
+      request.pageSize = 500
+      request.pageToken = token
+      let page: ListNotificationsResponse = try await call(
+        NotificationsServiceMethods.listNotifications, request, calls)
+      for notification in page.notifications {
+        if let action = Self.action(of: notification, running: webhook) { return (notification.id, action) }
+      }
+      count += page.notifications.count
+      token = page.nextPageToken
+    } while !token.isEmpty && count < Self.notificationsLookedAtMax
+    throw RPCError(.notFound, "no notification has this webhook", reason: "WEBHOOK_NOT_FOUND")
+  }
+
+  /// The id of the action as `InvokeAction` has it.
+  static func action(of notification: Notification, running webhook: String) -> String? {
+    let isIt = { (action: Action) in action.type == .webhook && action.value == webhook }
+    if let index = notification.actions.firstIndex(where: isIt) { return String(index) }
+    return notification.tapAction.map(isIt) == true ? "tap" : nil
+  }
+}
