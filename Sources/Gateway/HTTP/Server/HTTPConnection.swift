@@ -20,6 +20,8 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler {
   /// Counts requests, so that what was scheduled for one does not touch the next.
   private(set) var exchangeNumber = 0
   private var timing: HTTPTiming
+  /// Of the connection's other end, whoever makes the calls.
+  private var peerAddress = ""
   private(set) var isClosing = false
   private var isQuiescing = false
   private var isFlushScheduled = false
@@ -43,7 +45,8 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler {
 
   func handlerAdded(context: ChannelHandlerContext) {
     channelContext = context
-    remoteAddress = context.remoteAddress?.description ?? ""
+    peerAddress = context.remoteAddress?.description ?? ""
+    remoteAddress = peerAddress
     connections.add(self)
   }
 
@@ -109,6 +112,7 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler {
 
   private func begin(_ head: HTTPRequestHead) {
     exchangeNumber += 1
+    if !configuration.trustedProxies.isEmpty { noteCaller(head) }
     let crossOrigin = configuration.crossOrigin.headers(for: head.headers.first(name: "origin"))
     exchange = HTTPExchange(head, face.planner.decide(head), crossOrigin: crossOrigin)
     timing.enter(.body, now: .now())
@@ -128,6 +132,13 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler {
     if expectation.lowercased() == "100-continue" {
       channelContext?.triggerUserOutboundEvent(HTTPBypass.Event.goOn, promise: nil)
     }
+  }
+
+  /// A proxy's connection carries the requests of many callers.
+  private func noteCaller(_ head: HTTPRequestHead) {
+    let proxies = configuration.trustedProxies
+    let told = proxies.client(peer: Self.host(of: peerAddress), values: head.headers[proxies.header.rawValue])
+    remoteAddress = told.map { "[IPv\($0.contains(":") ? 6 : 4)]/\($0):0" } ?? peerAddress
   }
 
   private func take(_ bytes: ByteBuffer) {
