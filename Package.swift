@@ -125,7 +125,10 @@ let package = Package(
     .target(name: "Echo", dependencies: ["CampanileAPI", "CampanileCodec", "CampanileRPC"], swiftSettings: settings),
     .target(
       name: "CampanileService",
-      dependencies: ["CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileStore"], swiftSettings: settings),
+      dependencies: [
+        "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileStore",
+        .product(name: "NIOPosix", package: "swift-nio"),
+      ], swiftSettings: settings),
     .target(
       name: "Notifications",
       dependencies: [
@@ -136,6 +139,7 @@ let package = Package(
       swiftSettings: settings),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
     .systemLibrary(name: "CDisk"),
+    .systemLibrary(name: "CAllocator"),
     .target(
       name: "Sync",
       dependencies: [
@@ -198,7 +202,7 @@ let package = Package(
     .target(
       name: "CampanileRuntime",
       dependencies: [
-        "CampanileAPI", "CampanileCodec", "CampanileRPC", log,
+        "CAllocator", "CampanileAPI", "CampanileCodec", "CampanileRPC", log,
         .product(name: "Configuration", package: "swift-configuration"),
         .product(name: "CoreMetrics", package: "swift-metrics"),
         .product(name: "Hummingbird", package: "hummingbird"),
@@ -227,7 +231,8 @@ let package = Package(
       dependencies: [
         "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileLoad", "CampanileRPC", "CampanileStore",
         "CParentBound", "Sync",
-        argumentParser, protobuf,
+        argumentParser, protobuf, .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOHTTP1", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
         subprocess, .product(name: "SystemPackage", package: "swift-system"),
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),
       ],

@@ -3,6 +3,7 @@ public import CampanileRPC
 public import CampanileStore
 public import Logging
 public import NIOCore
+import Synchronization
 
 /// The gateway's RPC side: keys, routing, and the forwarding of calls to the suite's services.
 ///
@@ -10,14 +11,19 @@ public import NIOCore
 /// loops, run `maintain` beside it, and `stop` it when the server has drained.
 public final class Gateway: Sendable {
   private let configuration: GatewayConfiguration
-  private let keys: KeyStore
+  let keys: KeyStore
   private let tokens: TokenAuthority?
-  private let admission: Admission
+  let admission: Admission
   private let replies: ReplyKeeper
-  private let loops: [LoopForwarder]
-  private let clients: [[RPCClient]]
+  let loops: [LoopForwarder]
+  private let directory: BackendDirectory
   private let board: BackendBoard
   private let logger: Logger
+  let limits: LimitSettings
+  let memory: MemoryGuard
+  let statistics = StatisticsBoard()
+  let routes = Mutex<RoutingTable?>(nil)
+  let startedAtNs = MonotonicClock.nowNs()
 
   /// - Parameters:
   ///   - store: `gateway.sqlite`, opened with `Gateway.migrations`.
@@ -32,15 +38,18 @@ public final class Gateway: Sendable {
     try BackendConfiguration.check(configuration.backends)
     self.configuration = configuration
     self.logger = logger
-    var clients: [[RPCClient]] = []
-    for backend in configuration.backends {
-      var ofBackend: [RPCClient] = []
-      for address in backend.addresses {
-        ofBackend.append(try RPCClient(configuration.client(for: address), group: group))
-      }
-      clients.append(ofBackend)
+    let directory = try BackendDirectory(
+      configuration.backends, resolver: configuration.resolver, resolveTimeoutMs: configuration.resolveTimeoutMs,
+      logger: logger
+    ) { address, name throws(RPCError) in
+      try RPCClient(configuration.client(for: address, name: name), group: group)
     }
-    self.clients = clients
+    self.directory = directory
+    let clients = directory.clients
+    let limits = LimitSettings(configuration.limits)
+    self.limits = limits
+    let memory = MemoryGuard(bytesMax: configuration.memoryBytesMax, probe: configuration.memoryProbe)
+    self.memory = memory
     let eventLoops = Array(group.makeIterator())
     let board = BackendBoard(
       names: configuration.backends.map(\.name), loopCount: eventLoops.count, onChange: onBackendChange)
@@ -49,20 +58,20 @@ public final class Gateway: Sendable {
       LoopForwarder(
         loop: loop, backends: configuration.backends, clients: clients, outliers: configuration.outliers,
         limits: configuration.limits, breaker: configuration.breaker, secondAttempts: configuration.secondAttempts,
-        board: board, loopIndex: index, logger: logger)
+        board: board, loopIndex: index, memory: memory, drainMs: configuration.addressDrainMs, logger: logger)
     }
     self.loops = loops
     // Scopes are resolved by the backends' numbers; the suite's other services come behind, so that their scopes are known.
     let names = configuration.backends.map(\.name)
     let ring = KeyRing(
       services: names + GatewayConfiguration.suiteServices.filter { !names.contains($0) },
-      shares: Admission.principals(configuration.limits))
+      shares: Admission.principals(limits))
     let keys = KeyStore(store: store, ring: ring) {
       for loop in loops { loop.loop.execute { loop.endStale(nowMs: ring.nowMs()) } }
     }
     self.keys = keys
     tokens = configuration.tokens.map { TokenAuthority($0, ring: ring, logger: logger) }
-    admission = Admission(configuration.limits)
+    admission = Admission(limits)
     replies = ReplyKeeper(store: store, policy: configuration.replies, logger: logger, nowMs: ring.nowMs)
   }
 
@@ -78,10 +87,11 @@ public final class Gateway: Sendable {
   public func dispatcher(local: any CallDispatcher, observer: any ServerObserver) -> any CallDispatcher {
     let routes = RoutingTable(
       backends: configuration.backends, local: Self.ownMethods, methods: configuration.methods,
-      rates: configuration.limits.methodRates, observer: observer)
+      rates: limits.policy.methodRates, observer: observer)
+    self.routes.withLock { $0 = routes }
     return Forwarder(
-      routes: routes, authenticator: authenticator, admission: admission, local: local, loops: loops, replies: replies,
-      observer: observer, timeoutMsDefault: configuration.timeoutMsDefault)
+      routes: routes, authenticator: authenticator, admission: admission, memory: memory, local: local, loops: loops,
+      replies: replies, observer: observer, timeoutMsDefault: configuration.timeoutMsDefault)
   }
 
   private var authenticator: CallerAuthenticator { CallerAuthenticator(keys: keys.ring, tokens: tokens) }
@@ -114,6 +124,37 @@ public final class Gateway: Sendable {
   /// The backends that no address of serves at the moment.
   public var missingBackends: [String] { board.missing }
 
+  /// Counts what the gateway's server does for the operator's surface, and tells it to `observer` too.
+  public func counting(_ observer: any ServerObserver) -> any ServerObserver {
+    CountingObserver(inner: observer, board: statistics)
+  }
+
+  /// Finds the addresses of backends that are given by names. Bounded by `resolveTimeoutMs`; without it names are found by `maintain`.
+  public func resolveBackends() async { if configuration.resolveMs != nil { await directory.resolve(loops) } }
+
+  /// Checks another configuration, and answers what takes it up: limits, hedging, the memory and the addresses of backends. What else it
+  /// says is left as it is.
+  ///
+  /// Throws INVALID_ARGUMENT `CONFIGURATION_INVALID` for backends that cannot be routed to, and for others than there are.
+  public func prepare(_ other: GatewayConfiguration) throws(RPCError) -> @Sendable () -> Void {
+    try BackendConfiguration.check(other.backends)
+    let names = configuration.backends.map { [$0.name, $0.servicePrefix] }
+    guard other.backends.map({ [$0.name, $0.servicePrefix] }) == names else {
+      throw RPCError(
+        .invalidArgument, "backends are added, removed and put in another order by a restart; addresses may change",
+        reason: "CONFIGURATION_INVALID", processed: false)
+    }
+    return { [self] in
+      limits.apply(other.limits)
+      memory.set(bytesMax: other.memoryBytesMax)
+      for route in routes.withLock({ $0?.described }) ?? [] { route.limit(to: other.limits.methodRates[route.path]) }
+      for loop in loops { loop.loop.execute { loop.apply(other.limits, hedgeMs: other.secondAttempts.hedgeMs) } }
+      directory.configure(other.backends)
+      directory.publish(loops)
+      Task { await resolveBackends() }
+    }
+  }
+
   /// Reads the keys and begins to connect to the backends. Call it before the server listens.
   ///
   /// Throws where the database or the file of the tokens' keys cannot be read.
@@ -136,6 +177,26 @@ public final class Gateway: Sendable {
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await self.keepTidy() }
       if let tokens { group.addTask { await self.follow(tokens) } }
+      if let resolveMs = configuration.resolveMs { group.addTask { await self.followNames(everyMs: resolveMs) } }
+      group.addTask { await self.watchMemory() }
+    }
+  }
+
+  private func followNames(everyMs: Int64) async {
+    while !Task.isCancelled {
+      await directory.resolve(loops)
+      try? await Task.sleep(for: .milliseconds(everyMs))
+    }
+  }
+
+  private func watchMemory() async {
+    while !Task.isCancelled {
+      if memory.look() {
+        logger.warning(
+          "the memory that may be used is nearly or wholly in use, or no longer",
+          metadata: ["pressure": "\(memory.levelName)", "residentBytes": "\(memory.residentBytes ?? 0)"])
+      }
+      try? await Task.sleep(for: .milliseconds(MemoryGuard.checkMs))
     }
   }
 
@@ -188,7 +249,7 @@ public final class Gateway: Sendable {
   /// Ends what is still forwarded and closes the connections to the backends.
   public func stop() async {
     for loop in loops { try? await loop.loop.submit { loop.stop() }.get() }
-    for client in clients.joined() { await client.close() }
+    await directory.close()
     // Not as part of the task that is being cancelled, which the store would not write for.
     await Task { [keys, logger] in
       do { try await keys.flushUses() } catch {

@@ -1,4 +1,5 @@
 public import CampanileRPC
+public import CampanileService
 
 /// What the gateway forwards to and how; what it listens on is the server's own configuration.
 public struct GatewayConfiguration: Sendable {
@@ -29,6 +30,16 @@ public struct GatewayConfiguration: Sendable {
   /// What a unary call gets that asks for no time of its own.
   public var timeoutMsDefault: Int64 = 30_000
   public var frameBytesMax = 4 * 1024 * 1024
+  /// How often names of backends are resolved; `nil` for only when they are connected to.
+  public var resolveMs: Int64? = 5_000
+  /// How long resolving may take before what was known goes on.
+  public var resolveTimeoutMs: Int64 = 2_000
+  public var resolver: any HostResolving = SystemHostResolver()
+  /// How long streams may go on at an address that is no longer one of their backend's.
+  public var addressDrainMs: Int64 = 10_000
+  /// The memory that the process may have. Near it what may wait is refused, beyond it everything; 0 for as much as there is.
+  public var memoryBytesMax = 0
+  public var memoryProbe = MemoryProbe(residentBytes: { nil })
   /// How often the last use of keys is stored, stale streams are ended and, at most, old keys are deleted.
   public var maintenanceMs: Int64 = 60_000
 
@@ -42,7 +53,11 @@ public struct GatewayConfiguration: Sendable {
   static let suiteServices = ["notifications", "activities", "sync", "attendance"]
 
   /// How one address of a backend is reached.
-  func client(for address: ClientConfiguration.Address) -> ClientConfiguration {
+  ///
+  /// - Parameter name: the name that it was found by, which its certificate is for; `nil` for the address itself.
+  func client(for address: ClientConfiguration.Address, name: String? = nil) -> ClientConfiguration {
+    var tls = tls
+    if let name, tls?.serverName == nil { tls?.serverName = name }
     var client = ClientConfiguration(addresses: [address], token: internalToken, tls: tls)
     client.agent = "campanile-gateway"
     client.connectTimeoutMs = connectTimeoutMs

@@ -10,7 +10,7 @@ import Testing
   @Test func givesEachMemberItsPorts() throws {
     let gateway = try #require(SuiteMember.all.first { $0.isGateway })
     let notifications = try #require(SuiteMember.all.first { $0.name == "notifications" })
-    #expect(plan.ports(of: gateway) == MemberPorts(rpc: 7400, http: 7480))
+    #expect(plan.ports(of: gateway) == MemberPorts(rpc: 7400, http: 7480, admin: 7600))
     #expect(plan.ports(of: notifications) == MemberPorts(rpc: 7401, http: 7501))
     var free = plan
     free.portBase = 0

@@ -212,9 +212,10 @@ private let hang = method("Hang", .unary)
       process.waitUntilExit()
       try #require(process.terminationStatus == 0)
     }
-    let serverTLS = ServerTLS(
-      certificateChainFile: "\(folder)/server.pem", privateKeyFile: "\(folder)/server.key",
-      clientCertificateAuthoritiesFile: "\(folder)/client.pem")
+    let serverTLS = try ServerTLSContext(
+      ServerTLS(
+        certificateChainFile: "\(folder)/server.pem", privateKeyFile: "\(folder)/server.key",
+        clientCertificateAuthoritiesFile: "\(folder)/client.pem"))
     var clientTLS = ClientTLS(
       trustRootsPath: "\(folder)/server.pem", certificateChainPath: "\(folder)/client.pem",
       privateKeyPath: "\(folder)/client.key", serverName: "server.test")

@@ -98,12 +98,22 @@ import Testing
       #expect(error.code == .credentialMissing)
       #expect(error.message.contains("--internal-token-file"))
       #expect(throws: Never.self) { try ListenPolicy.serviceAuthenticates.check(bare) }
+      let plain = try #require(throws: ConfigurationError.self) { try ListenPolicy.checkEncryption(bare) }
+      #expect(plain.code == .encryptionMissing)
+      for way in ["--tls-cert-file", "--insecure-plaintext", "CAMPANILE_INSECURE_PLAINTEXT", "127.0.0.1"] {
+        #expect(plain.message.contains(way))
+      }
+      guard case .run(let meant) = try outcome(["--host", host, "--insecure-plaintext"]) else { continue }
+      #expect(throws: Never.self) { try ListenPolicy.checkEncryption(meant) }
+      guard case .run(let encrypted) = try outcome(["--host", host, "--tls-cert-file", "/c"]) else { continue }
+      #expect(throws: Never.self) { try ListenPolicy.checkEncryption(encrypted) }
       guard case .run(let safe) = try outcome(["--host", host], ["CAMPANILE_INTERNAL_TOKEN": "t"]) else { continue }
       #expect(throws: Never.self) { try ListenPolicy.standard.check(safe) }
     }
     for host in ["127.0.0.1", "127.9.9.9", "::1", "localhost"] {
       guard case .run(let settings) = try outcome(["--host", host]) else { continue }
       #expect(throws: Never.self) { try ListenPolicy.standard.check(settings) }
+      #expect(throws: Never.self) { try ListenPolicy.checkEncryption(settings) }
     }
   }
 }

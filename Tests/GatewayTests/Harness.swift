@@ -69,15 +69,15 @@ final class Backend: Sendable {
   let server: RPCServer
   let address: ClientConfiguration.Address
 
-  init(extra: [any RPCService] = [], port: Int = 0) async throws {
+  init(extra: [any RPCService] = [], host: String = "127.0.0.1", port: Int = 0) async throws {
     var registry = MethodRegistry([RecordingEcho(seen: seen)] + extra)
     _ = registry.methods
     server = RPCServer(
-      ServerConfiguration(port: port), dispatcher: TypedDispatcher(registry),
+      ServerConfiguration(host: host, port: port), dispatcher: TypedDispatcher(registry),
       authenticator: InternalTokenAuthenticator(token: internalToken), group: MultiThreadedEventLoopGroup.singleton)
     registry = MethodRegistry()
     let bound = try await server.start()
-    address = ClientConfiguration.Address(host: "127.0.0.1", port: bound.port ?? 0)
+    address = ClientConfiguration.Address(host: host, port: bound.port ?? 0)
   }
 }
 
@@ -90,10 +90,12 @@ final class Harness: Sendable {
   let server: RPCServer
   let port: Int
   let recorder = RecordingObserver()
+  /// What the gateway is to do while it serves.
+  private let maintenance: Task<Void, Never>?
   private let clients = Mutex<[RPCClient]>([])
 
   init(
-    backends: [ClientConfiguration.Address], folder: TemporaryFolder? = nil,
+    backends: [ClientConfiguration.Address], folder: TemporaryFolder? = nil, isMaintained: Bool = false,
     configure: (inout GatewayConfiguration) -> Void = { _ in }
   ) async throws {
     self.folder = try folder ?? TemporaryFolder()
@@ -108,12 +110,15 @@ final class Harness: Sendable {
     var logger = Logger(label: "test")
     logger.logLevel = .critical
     gateway = try Gateway(configuration, store: store, group: Self.group, logger: logger)
+    await gateway.resolveBackends()
     try gateway.prepare()
     let local = TypedDispatcher(MethodRegistry(gateway.services), observer: recorder)
     server = RPCServer(
-      ServerConfiguration(logger: logger), dispatcher: gateway.dispatcher(local: local, observer: recorder),
+      ServerConfiguration(logger: logger),
+      dispatcher: gateway.dispatcher(local: local, observer: gateway.counting(recorder)),
       authenticator: gateway.helloAuthenticator,
       group: Self.group)
+    maintenance = isMaintained ? Task { [gateway] in await gateway.maintain() } : nil
     port = try await server.start().port ?? 0
   }
 
@@ -121,6 +126,8 @@ final class Harness: Sendable {
   func stop() async {
     for client in clients.withLock({ $0 }) { await client.close() }
     await server.shutdown()
+    maintenance?.cancel()
+    await maintenance?.value
     await gateway.stop()
     await store.close()
   }

@@ -84,7 +84,7 @@ import Testing
   @Test func aFullTableForgetsOnlyWhatIsUnused() {
     let table = table(3)
     let held = table.share(of: "held", nowNs: 0)
-    _ = table.share(of: "taken", nowNs: 0).rate?.take(nowNs: 0)
+    _ = table.share(of: "taken", nowNs: 0).rate.take(nowNs: 0)
     _ = table.share(of: "idle", nowNs: 0)
     let newcomer = table.share(of: "new", nowNs: 0)
     #expect(table.count == 3)

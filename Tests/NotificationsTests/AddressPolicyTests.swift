@@ -1,3 +1,4 @@
+import CampanileService
 import Testing
 
 @testable import Notifications
@@ -49,7 +50,7 @@ import Testing
     "", "localhost", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/", "10.0.0/8", "fd00::/129", "10.0.0.0/8/8", "/8",
   ])
   func badBlocksAreRefused(_ text: String) {
-    #expect(throws: AddressPolicy.InvalidBlock(text: text)) { try AddressPolicy(allowing: ["10.0.0.0/8", text]) }
+    #expect(throws: AddressBlock.InvalidBlock(text: text)) { try AddressPolicy(allowing: ["10.0.0.0/8", text]) }
   }
 
   @Test(arguments: [

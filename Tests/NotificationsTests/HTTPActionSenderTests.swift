@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileService
 import Foundation
 import NIOSSL
 import Synchronization

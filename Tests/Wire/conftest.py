@@ -2,6 +2,7 @@
 
 import pytest
 
+from wire_pki import Authority
 from wire_process import Process
 
 
@@ -11,3 +12,37 @@ def echo(tmp_path_factory):
     yield process
     assert process.is_running(), process.log_path.read_text()[-4000:]
     assert process.stop() == 0
+
+
+@pytest.fixture(scope="module")
+def pki(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pki")
+
+    class PKI:
+        authority = Authority(folder, "authority")
+        stranger = Authority(folder, "stranger")
+        server = authority.issue("server", "IP:127.0.0.1,DNS:echo.test")
+        named_server = authority.issue("named", "DNS:echo.test")
+        client = authority.issue("client", "DNS:client.test")
+        ada = authority.issue("ada", "URI:campanile:user/ada,DNS:ada.test")
+        two_names = authority.issue("two", "URI:campanile:user/ada,URI:campanile:user/root")
+        strange_client = stranger.issue("client", "DNS:client.test")
+
+    return PKI
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Starts executables that must end well."""
+    started = []
+
+    def make(name, *arguments, **settings):
+        folder = tmp_path / str(len(started))
+        folder.mkdir()
+        started.append(Process(name, folder, *arguments, **settings))
+        return started[-1]
+
+    yield make
+    for process in started:
+        assert process.is_running(), process.log_path.read_text()[-4000:]
+    assert [process.stop() for process in reversed(started)] == [0] * len(started)

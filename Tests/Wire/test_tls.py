@@ -1,96 +1,18 @@
 """TLS and mutual TLS of real processes: at the service's port, and from the gateway to a service."""
 
 import http.client
-import pathlib
 import socket
 import ssl
 import subprocess
-import tempfile
 import urllib.request
 
 import pytest
 
 from campanile_wire import Peer, reason
-from wire_process import BINARIES, Process
+from wire_pki import ECHO, TOKEN, context, start_gateway, tls_flags
+from wire_process import BINARIES
 
-ECHO = "campanile.rpc.v1.EchoService/Echo"
 EXPAND = "campanile.rpc.v1.EchoService/Expand"
-TOKEN = "internal-token-of-the-tls-test"
-
-
-class Authority:
-    """A certificate authority of the test's own, made by `openssl`."""
-
-    def __init__(self, folder, name):
-        self.folder = folder
-        self.name = name
-        self.certificate = str(folder / f"{name}.pem")
-        self.key = str(folder / f"{name}.key")
-        self._openssl(self.certificate, self.key, f"/CN={name}", "basicConstraints=critical,CA:TRUE")
-
-    def issue(self, name, alternative_names):
-        """A certificate and its key, as paths."""
-        certificate, key = str(self.folder / f"{self.name}-{name}.pem"), str(self.folder / f"{self.name}-{name}.key")
-        self._openssl(
-            certificate, key, f"/CN={name}", f"subjectAltName={alternative_names}", "-CA", self.certificate, "-CAkey",
-            self.key)
-        return certificate, key
-
-    @staticmethod
-    def _openssl(certificate, key, subject, extension, *arguments):
-        subprocess.run(
-            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
-             "-subj", subject, "-addext", extension, "-keyout", key, "-out", certificate, *arguments],
-            check=True, capture_output=True)
-        pathlib.Path(key).chmod(0o600)
-
-
-@pytest.fixture(scope="module")
-def pki(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("pki")
-
-    class PKI:
-        authority = Authority(folder, "authority")
-        stranger = Authority(folder, "stranger")
-        server = authority.issue("server", "IP:127.0.0.1,DNS:echo.test")
-        named_server = authority.issue("named", "DNS:echo.test")
-        client = authority.issue("client", "DNS:client.test")
-        ada = authority.issue("ada", "URI:campanile:user/ada,DNS:ada.test")
-        two_names = authority.issue("two", "URI:campanile:user/ada,URI:campanile:user/root")
-        strange_client = stranger.issue("client", "DNS:client.test")
-
-    return PKI
-
-
-def context(authority, client=None):
-    """A client's TLS context that believes `authority`."""
-    made = ssl.create_default_context(cafile=authority.certificate)
-    if client:
-        made.load_cert_chain(*client)
-    return made
-
-
-@pytest.fixture
-def start(tmp_path):
-    """Starts executables that must end well."""
-    started = []
-
-    def make(name, *arguments, **settings):
-        folder = tmp_path / str(len(started))
-        folder.mkdir()
-        started.append(Process(name, folder, *arguments, **settings))
-        return started[-1]
-
-    yield make
-    for process in started:
-        assert process.is_running(), process.log_path.read_text()[-4000:]
-    assert [process.stop() for process in reversed(started)] == [0] * len(started)
-
-
-def tls_flags(pki, mutual=False, server=None):
-    certificate, key = server or pki.server
-    client_ca = ["--tls-client-ca-file", pki.authority.certificate] if mutual else []
-    return ["--tls-cert-file", certificate, "--tls-key-file", key, *client_ca]
 
 
 def refused(connect):
@@ -166,12 +88,6 @@ def test_a_certificate_names_its_principal(start, pki):
     with Peer(gateway.port, tls=context(pki.authority, pki.ada)) as peer:
         assert "result" in peer.hello(TOKEN)
         assert "result" in peer.call("campanile.gateway.v1.AccessService/ListApiKeys", {})
-
-
-def start_gateway(start, backend, *flags):
-    return start(
-        "campanile-gateway", "--data-dir", tempfile.mkdtemp(dir=backend.log_path.parent), "--backends",
-        f"echo@campanile.rpc.v1.EchoService=127.0.0.1:{backend.port}", *flags, internal_token=TOKEN)
 
 
 def call_through(gateway):

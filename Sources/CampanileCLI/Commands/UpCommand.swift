@@ -144,7 +144,7 @@ public struct UpCommand: AsyncParsableCommand {
           apns: found.rpc, control: found.http, trustFile: plan.simulatorTrustFile)
         continue
       }
-      var service = Endpoints.Service(rpc: found.rpc, http: found.http)
+      var service = Endpoints.Service(rpc: found.rpc, http: found.http, admin: found.admin)
       if member.isGateway { service.adminKey = try InternalToken.read(plan.adminKeyFile) }
       services[member.name] = service
     }

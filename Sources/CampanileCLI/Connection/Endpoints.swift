@@ -9,11 +9,14 @@ public struct Endpoints: Sendable, Hashable, Codable {
     public var http: Int
     /// The gateway's administrator key.
     public var adminKey: String?
+    /// The gateway's surface for the operator.
+    public var admin: Int?
 
-    public init(rpc: Int, http: Int, adminKey: String? = nil) {
+    public init(rpc: Int, http: Int, adminKey: String? = nil, admin: Int? = nil) {
       self.rpc = rpc
       self.http = http
       self.adminKey = adminKey
+      self.admin = admin
     }
   }
 

@@ -31,6 +31,13 @@ public enum Terminal {
 
   public static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
 
+  /// The cells of the terminal at `descriptor`; `nil` where it is none or does not tell.
+  static func size(_ descriptor: Int32) -> (columns: Int, rows: Int)? {
+    var size = winsize()
+    guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else { return nil }
+    return (Int(size.ws_col), Int(size.ws_row))
+  }
+
   /// `text` without control characters, which could move the cursor or forge lines of a terminal.
   public static func printable(_ text: some StringProtocol) -> String {
     String(

@@ -51,10 +51,13 @@ public struct SuiteMember: Sendable, Hashable {
 public struct MemberPorts: Sendable, Hashable, Codable {
   public var rpc: Int
   public var http: Int
+  /// Of the operator's surface, where there is one.
+  public var admin: Int?
 
-  public init(rpc: Int, http: Int) {
+  public init(rpc: Int, http: Int, admin: Int? = nil) {
     self.rpc = rpc
     self.http = http
+    self.admin = admin
   }
 }
 
@@ -93,7 +96,7 @@ public struct SuitePlan: Sendable, Hashable {
   public func ports(of member: SuiteMember) -> MemberPorts {
     guard portBase > 0 else { return promised[member.name] ?? MemberPorts(rpc: 0, http: 0) }
     let rpc = portBase + member.portOffset
-    return MemberPorts(rpc: rpc, http: rpc + member.httpOffset)
+    return MemberPorts(rpc: rpc, http: rpc + member.httpOffset, admin: member.isGateway ? rpc + 200 : nil)
   }
 
   /// Has a port chosen for each member that others are told of, so that those may start before it listens.
@@ -140,6 +143,7 @@ public struct SuitePlan: Sendable, Hashable {
       // On loopback, where there is no TLS.
       arguments += ["--dialects", "kilwinning,zentik,firebase", "--insecure-cookies"]
       arguments += ["--firebase-app", DevelopmentSigningKey.topic]
+      if let admin = ports.admin { arguments += ["--admin-port", String(admin)] }
     case "attendance": arguments += ["--allow-name-only-login"]
     case "activities":
       arguments += ["--signing-keys-dir", apnsFolder] + apnsArguments(running[SuiteMember.simulator.name])

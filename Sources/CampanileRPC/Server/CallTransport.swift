@@ -8,8 +8,15 @@ import CampanileCodec
 open class CallTransport {
   let context: LoopContext
   let timeoutMsMax: Int64
-  /// The peer's address and port.
-  public final var remoteAddress = "" { didSet { remoteHost = Self.host(of: remoteAddress) } }
+  /// The peer's address and port. Over a proxy it may change from one call to the next, and what was kept of the peer goes with it.
+  public final var remoteAddress = "" {
+    didSet {
+      guard remoteAddress != oldValue else { return }
+      let host = Self.host(of: remoteAddress)
+      if host != remoteHost { attachment = nil }
+      remoteHost = host
+    }
+  }
   /// The peer's IP address alone; empty where it has none.
   public private(set) final var remoteHost = ""
   /// What the `HelloAuthenticator` made of the token that the connection was opened with.

@@ -57,9 +57,9 @@ public final class RPCServer: Sendable {
   public var connectionCount: Int { core.connectionCount.load(ordering: .relaxed) }
 
   /// Listens. Answers the address, with the port that the system picked where 0 was asked for. Throws when the address cannot
-  /// be listened on or a certificate cannot be read.
+  /// be listened on.
   public func start() async throws -> SocketAddress {
-    let tls = try core.configuration.tls.map { try $0.makeContext() }
+    let tls = core.configuration.tls
     let channel = try await ServerBootstrap(group: group)
       .serverChannelOption(.backlog, value: 4096)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
@@ -74,9 +74,9 @@ public final class RPCServer: Sendable {
             core: core, context: contexts.value(on: channel.eventLoop),
             registry: registries.value(on: channel.eventLoop))
           if let tls {
-            let handler = NIOSSLServerHandler(context: tls)
+            let handler = NIOSSLServerHandler(context: tls.current)
             try channel.pipeline.syncOperations.addHandler(handler)
-            if core.configuration.tls?.clientCertificateAuthoritiesFile != nil { connection.clientTLS = handler }
+            if tls.asksForCertificates { connection.clientTLS = handler }
           }
           try channel.pipeline.syncOperations.addHandler(connection)
         }
@@ -113,27 +113,5 @@ public final class RPCServer: Sendable {
     onEveryLoop { $0.closeAll() }
     let deadline = Deadline.after(timeoutMs: 1000)
     while connectionCount > 0, deadline.remainingMs() > 0 { try? await Task.sleep(for: .milliseconds(2)) }
-  }
-}
-
-extension ServerTLS {
-  /// Reads the files, and answers what makes a channel speak TLS. That must be called on the channel's event loop, before bytes come.
-  ///
-  /// Throws what OpenSSL says of files that cannot be read, or that are none.
-  public func makeInstaller() throws -> @Sendable (any Channel) throws -> Void {
-    let context = try makeContext()
-    return { channel in try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context)) }
-  }
-
-  func makeContext() throws -> NIOSSLContext {
-    let chain = try NIOSSLCertificate.fromPEMFile(certificateChainFile).map { NIOSSLCertificateSource.certificate($0) }
-    let key = try NIOSSLPrivateKey(file: privateKeyFile, format: .pem)
-    var configuration = TLSConfiguration.makeServerConfiguration(certificateChain: chain, privateKey: .privateKey(key))
-    configuration.minimumTLSVersion = .tlsv12
-    if let file = clientCertificateAuthoritiesFile {
-      configuration.trustRoots = .file(file)
-      configuration.certificateVerification = .noHostnameVerification
-    }
-    return try NIOSSLContext(configuration: configuration)
   }
 }

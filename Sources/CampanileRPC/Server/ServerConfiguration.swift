@@ -11,7 +11,8 @@ public struct ServerConfiguration: Sendable {
   public var connectionsMax = 20_000
   /// What `rpc.hello` tells of the server; letters, digits, `.`, `/` and `-`.
   public var agent = "campanile"
-  public var tls: ServerTLS?
+  /// Plain TCP when `nil`.
+  public var tls: ServerTLSContext?
   public var logger: Logger
 
   public init(host: String = "127.0.0.1", port: Int = 0, logger: Logger = Logger(label: "campanile.rpc.server")) {

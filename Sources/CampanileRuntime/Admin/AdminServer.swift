@@ -30,7 +30,7 @@ struct AdminServer: Service {
   /// Serves everything in the place of this server's router.
   var frontEnd: HTTPFrontEnd?
   /// What the front end's connections are encrypted with.
-  var tls: ServerTLS?
+  var tls: ServerTLSContext?
   let group: any EventLoopGroup
   let logger: Logger
   /// Called once with the port that is listened on.
@@ -58,8 +58,7 @@ struct AdminServer: Service {
   }
 
   private func run(_ frontEnd: HTTPFrontEnd, _ quiet: Logger) async throws {
-    let encrypt = try tls?.makeInstaller()
-    let server = FrontEndChannel(frontEnd: frontEnd, encrypt: encrypt, operations: { await answer($0) }).server(
+    let server = FrontEndChannel(frontEnd: frontEnd, tls: tls, operations: { await answer($0) }).server(
       configuration: .init(
         address: .hostname(host, port: port), serverName: "campanile", backlog: 4096,
         availableConnectionsDelegate: MaximumAvailableConnections(frontEnd.connectionsMax)),
@@ -101,18 +100,20 @@ struct AdminServer: Service {
     return router
   }
 
-  /// Hands a request to its routes when its body has come. Throws 413 when that is too long.
   private static func serve(_ request: Request, _ routes: AdminRoutes) async throws -> Response {
-    let body = try await request.body.collect(upTo: routes.bodyBytesMax)
-    let query = request.uri.queryParameters.map { (String($0.key), String($0.value)) }
-    let answer = await routes.handle(
-      AdminRoutes.Request(
-        method: request.method.rawValue, path: request.uri.path, query: Dictionary(query) { _, last in last },
-        authorization: request.headers[.authorization], body: Array(body.readableBytesView)))
-    return response(answer)
+    response(await routes.handle(try await whole(request, bodyBytesMax: routes.bodyBytesMax)))
   }
 
-  private static func response(_ answer: AdminRoutes.Response) -> Response {
+  /// The request when its body has come. Throws 413 when that is too long.
+  static func whole(_ request: Request, bodyBytesMax: Int) async throws -> AdminRoutes.Request {
+    let body = try await request.body.collect(upTo: bodyBytesMax)
+    let query = request.uri.queryParameters.map { (String($0.key), String($0.value)) }
+    return AdminRoutes.Request(
+      method: request.method.rawValue, path: request.uri.path, query: Dictionary(query) { _, last in last },
+      authorization: request.headers[.authorization], body: Array(body.readableBytesView))
+  }
+
+  static func response(_ answer: AdminRoutes.Response) -> Response {
     Response(
       status: .init(code: answer.status), headers: [.contentType: answer.contentType, .cacheControl: "no-store"],
       body: .init(byteBuffer: ByteBuffer(bytes: answer.body)))

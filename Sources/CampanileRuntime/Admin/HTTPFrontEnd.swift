@@ -1,4 +1,5 @@
 public import NIOCore
+import CampanileRPC
 import HummingbirdCore
 import Logging
 
@@ -27,12 +28,12 @@ struct FrontEndChannel: ServerChildChannel {
     let channel: any Channel
   }
   let frontEnd: HTTPFrontEnd
-  let encrypt: (@Sendable (any Channel) throws -> Void)?
+  let tls: ServerTLSContext?
   let operations: HTTPFrontEnd.Operations
 
   func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
     channel.eventLoop.makeCompletedFuture {
-      try encrypt?(channel)
+      try tls?.install(on: channel)
       try frontEnd.configure(channel, operations)
       return Value(channel: channel)
     }

@@ -3,11 +3,8 @@ import Logging
 
 extension CommonSettings {
   /// The server's configuration from the common settings.
-  ///
-  /// Throws `ConfigurationError` `conflictingSettings` when only one of certificate and key is given, or a client CA
-  /// without them.
   static func serverConfiguration(
-    _ settings: Settings, agent: String, logger: Logger
+    _ settings: Settings, agent: String, tls: ServerTLSContext?, logger: Logger
   ) throws(ConfigurationError) -> ServerConfiguration {
     var configuration = ServerConfiguration(
       host: try settings.string(host), port: try settings.int(port), logger: logger)
@@ -17,10 +14,14 @@ extension CommonSettings {
     configuration.limits.executingCallsMax = try settings.int(maxConcurrentCalls)
     configuration.limits.executingCallsMaxTrusted = max(
       configuration.limits.executingCallsMaxTrusted, configuration.limits.executingCallsMax)
-    configuration.tls = try serverTLS(settings)
+    configuration.tls = tls
     return configuration
   }
 
+  /// The files of TLS; `nil` where it is off.
+  ///
+  /// Throws `ConfigurationError` `conflictingSettings` when only one of certificate and key is given, or a client CA
+  /// without them.
   static func serverTLS(_ settings: Settings) throws(ConfigurationError) -> ServerTLS? {
     let certificate = try settings.optionalString(tlsCertFile)
     let key = try settings.optionalString(tlsKeyFile)

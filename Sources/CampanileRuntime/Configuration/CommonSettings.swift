@@ -12,6 +12,7 @@ public enum CommonSettings {
   public static let tlsCertFile = "tls-cert-file"
   public static let tlsKeyFile = "tls-key-file"
   public static let tlsClientCAFile = "tls-client-ca-file"
+  public static let insecurePlaintext = "insecure-plaintext"
   public static let maxFrameBytes = "max-frame-bytes"
   public static let maxConnections = "max-connections"
   public static let maxConcurrentCalls = "max-concurrent-calls"
@@ -49,6 +50,7 @@ public enum CommonSettings {
       .path(tlsCertFile, help: "certificate chain in PEM; turns TLS on"),
       .path(tlsKeyFile, isPrivate: true, help: "private key in PEM"),
       .path(tlsClientCAFile, help: "CA in PEM that client certificates must come from; turns mutual TLS on"),
+      .bool(insecurePlaintext, help: "listen beyond this machine without TLS, where something else keeps others out"),
       .int(maxFrameBytes, default: 4 << 20, in: 1024...(64 << 20), help: "longest frame accepted, in bytes"),
       .int(maxConnections, default: 20_000, in: 1...1_000_000, help: "connections open at once"),
       .int(

@@ -6,7 +6,7 @@ public struct ConfigurationError: Error, Sendable, Hashable, CustomStringConvert
   public struct Code: Sendable, Hashable, CustomStringConvertible {
     enum Value: String {
       case unknownSetting, unexpectedArgument, invalidValue, missingValue, conflictingSettings, unreadableFile
-      case insecureFile, secretOnCommandLine, credentialMissing, undeclaredSetting
+      case insecureFile, secretOnCommandLine, credentialMissing, encryptionMissing, needsRestart, undeclaredSetting
     }
     let value: Value
 
@@ -28,6 +28,10 @@ public struct ConfigurationError: Error, Sendable, Hashable, CustomStringConvert
     public static let secretOnCommandLine = Self(value: .secretOnCommandLine)
     /// Listening beyond loopback without a credential.
     public static let credentialMissing = Self(value: .credentialMissing)
+    /// Listening beyond loopback in plaintext.
+    public static let encryptionMissing = Self(value: .encryptionMissing)
+    /// A setting that only a new process takes up was changed under a running one.
+    public static let needsRestart = Self(value: .needsRestart)
     /// Code asked for a setting that the executable does not declare, or by the wrong type.
     public static let undeclaredSetting = Self(value: .undeclaredSetting)
 

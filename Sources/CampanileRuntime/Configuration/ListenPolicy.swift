@@ -23,6 +23,24 @@ public enum ListenPolicy: Sendable, Hashable {
         + "or listen on 127.0.0.1")
   }
 
+  /// Refuses to listen beyond loopback in plaintext, where keys and tokens could be read on the way.
+  ///
+  /// Throws `ConfigurationError` with the code `encryptionMissing` and how to encrypt, or to say that it is meant.
+  public static func checkEncryption(_ settings: Settings) throws(ConfigurationError) {
+    let host = try settings.string(CommonSettings.host)
+    // Half a configuration of TLS is told as that.
+    let files = [CommonSettings.tlsCertFile, CommonSettings.tlsKeyFile, CommonSettings.tlsClientCAFile]
+    guard !isLoopback(host), !files.contains(where: settings.isSet),
+      try !settings.bool(CommonSettings.insecurePlaintext)
+    else { return }
+    throw ConfigurationError(
+      code: .encryptionMissing, key: CommonSettings.host,
+      message: "refusing to listen on \(host.singleLine) in plaintext: give --\(CommonSettings.tlsCertFile) FILE and "
+        + "--\(CommonSettings.tlsKeyFile) FILE, or --\(CommonSettings.insecurePlaintext) "
+        + "(CAMPANILE_INSECURE_PLAINTEXT=true) where a proxy encrypts or the network is private, or listen on 127.0.0.1"
+    )
+  }
+
   /// Whether `host` can be reached from this machine only: 127.0.0.0/8, ::1 or `localhost`.
   static func isLoopback(_ host: String) -> Bool {
     if host == "localhost" || host == "::1" || host == "[::1]" { return true }

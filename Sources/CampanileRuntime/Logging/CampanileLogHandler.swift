@@ -7,7 +7,13 @@ public struct CampanileLogHandler: LogHandler {
   /// Metadata deeper than this is written as `…`.
   static let maximumDepth = 8
 
-  public var logLevel: Logger.Level
+  /// That of the process, until a logger is given one of its own.
+  public var logLevel: Logger.Level {
+    get { ownLevel ?? levels.level }
+    set { ownLevel = newValue }
+  }
+  private var ownLevel: Logger.Level?
+  private let levels: SharedLogLevel
   public var metadata: Logger.Metadata = [:]
   public var metadataProvider: Logger.MetadataProvider?
   let label: String
@@ -18,16 +24,26 @@ public struct CampanileLogHandler: LogHandler {
   let now: @Sendable () -> Int64
 
   public init(
-    label: String, level: Logger.Level, format: LogFormat, sink: any LogSink, redactor: LogRedactor = .init(),
+    label: String, levels: SharedLogLevel, format: LogFormat, sink: any LogSink, redactor: LogRedactor = .init(),
     metadataProvider: Logger.MetadataProvider? = nil, now: @escaping @Sendable () -> Int64 = WallClock.nowMs
   ) {
     self.label = label
-    self.logLevel = level
+    self.levels = levels
     self.format = format
     self.sink = sink
     self.redactor = redactor
     self.metadataProvider = metadataProvider
     self.now = now
+  }
+
+  /// With a level that stays.
+  public init(
+    label: String, level: Logger.Level, format: LogFormat, sink: any LogSink, redactor: LogRedactor = .init(),
+    metadataProvider: Logger.MetadataProvider? = nil, now: @escaping @Sendable () -> Int64 = WallClock.nowMs
+  ) {
+    self.init(
+      label: label, levels: SharedLogLevel(level), format: format, sink: sink, redactor: redactor,
+      metadataProvider: metadataProvider, now: now)
   }
 
   public subscript(metadataKey key: String) -> Logger.Metadata.Value? {

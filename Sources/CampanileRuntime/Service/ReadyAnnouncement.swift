@@ -12,6 +12,8 @@ struct ReadyAnnouncement: Sendable, Hashable {
   /// Nil, and `null` in JSON, when HTTP is switched off.
   var httpPort: Int?
   var processID: Int
+  /// Of the operator's surface, where there is one.
+  var adminPort: Int?
 
   var json: [UInt8] {
     var text = JSONText()
@@ -21,6 +23,10 @@ struct ReadyAnnouncement: Sendable, Hashable {
     if let httpPort { text.number(httpPort) } else { text.raw("null") }
     text.raw(",\"pid\":")
     text.number(processID)
+    if let adminPort {
+      text.raw(",\"admin\":")
+      text.number(adminPort)
+    }
     text.raw("}\n")
     return text.bytes
   }

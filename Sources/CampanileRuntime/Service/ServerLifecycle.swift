@@ -12,17 +12,20 @@ struct ServerLifecycle: Service {
   let logger: Logger
   /// Answers the admin server's port when it listens, nil when there is none. Waited for before the RPC server starts.
   let httpPort: @Sendable () async -> Int?
-  let announce: @Sendable (_ rpcPort: Int, _ httpPort: Int?) throws -> Void
+  /// As `httpPort`, of the operator's surface.
+  let adminPort: @Sendable () async -> Int?
+  let announce: @Sendable (_ rpcPort: Int, _ httpPort: Int?, _ adminPort: Int?) throws -> Void
   let beginDrain: @Sendable () async -> Void
 
   func run() async throws {
     let httpPort = await httpPort()
+    let adminPort = await adminPort()
     try Task.checkCancellation()
     let rpcPort = try await server.start()
     do {
       for name in serviceNames { health.set(name, .serving) }
       health.set("", .serving)
-      try announce(rpcPort, httpPort)
+      try announce(rpcPort, httpPort, adminPort)
       logger.info("ready", metadata: ["rpc": "\(rpcPort)", "http": "\(httpPort.map(String.init) ?? "off")"])
       try await gracefulShutdown()
     } catch {

@@ -28,7 +28,7 @@ struct ServiceEnvironment: Sendable {
   var isTerminal: Bool
   var writeOutput: @Sendable (String) -> Void
   var writeError: @Sendable (String) -> Void
-  /// Signals that ask for the end, from now on.
+  /// Signals that ask for the end, and SIGHUP that asks for a reload, from now on.
   var signals: @Sendable () async -> AsyncStream<Int32>
   /// Ends the process without further ado.
   var endAtOnce: @Sendable (Int32) -> Void
@@ -53,10 +53,10 @@ struct ServiceEnvironment: Sendable {
       })
   }
 
-  /// SIGTERM and SIGINT as they come. More than four waiting are dropped: two decide everything.
+  /// SIGTERM, SIGINT and SIGHUP as they come. Of more than 64 waiting the oldest are dropped: two of the first kinds decide everything.
   private static func trapSignals() async -> AsyncStream<Int32> {
-    let sequence = await UnixSignalsSequence(trapping: .sigterm, .sigint)
-    let (stream, continuation) = AsyncStream.makeStream(of: Int32.self, bufferingPolicy: .bufferingOldest(4))
+    let sequence = await UnixSignalsSequence(trapping: .sigterm, .sigint, .sighup)
+    let (stream, continuation) = AsyncStream.makeStream(of: Int32.self, bufferingPolicy: .bufferingNewest(64))
     let task = Task {
       for await signal in sequence { continuation.yield(signal.rawValue) }
     }

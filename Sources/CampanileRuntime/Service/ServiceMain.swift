@@ -15,7 +15,8 @@ import ServiceLifecycle
 ///
 /// It reads the settings, sets up logging and metrics, opens the executable's components, serves until SIGTERM or
 /// SIGINT, and drains: health turns NOT_SERVING, the server refuses new calls, open ones finish within
-/// `drain-timeout-ms`, background services end, stores are closed. A second signal ends the process at once.
+/// `drain-timeout-ms`, background services end, stores are closed. A second signal ends the process at once. SIGHUP has settings,
+/// certificates and keys read again, as a change of their files has.
 ///
 /// Exit codes: 0 after a drain, `--help`, `--version` and `--print-config`; 78 (`EX_CONFIG`) for a configuration that
 /// cannot be used; 1 for any other failure; 128 + the signal's number after a second signal. A failure is one line on
@@ -45,8 +46,14 @@ public enum ServiceMain {
       case .print(let text):
         environment.writeOutput(text)
       case .run(let settings):
-        try specification.listenPolicy.check(settings)
-        try await ServiceRun(specification, settings: settings, environment: environment).run(open)
+        try specification.check(settings)
+        let reload: @Sendable () throws -> Settings = {
+          let again = try loader.load(arguments: environment.arguments, environment: environment.variables)
+          guard case .run(let settings) = again else { throw StartupError("the command line asks for no run") }
+          try specification.check(settings)
+          return settings
+        }
+        try await ServiceRun(specification, settings: settings, environment: environment, reload: reload).run(open)
       }
       return 0
     } catch let error as ConfigurationError {

@@ -21,21 +21,27 @@ struct ServiceRun {
   let logger: Logger
   let metrics = MetricsRegistry()
   let health = HealthRegistry()
+  private let levels: SharedLogLevel
+  private let reload: @Sendable () throws -> Settings
 
+  /// - Parameter reload: reads and checks the settings again.
   init(
-    _ specification: ServiceSpecification, settings: Settings, environment: ServiceEnvironment
+    _ specification: ServiceSpecification, settings: Settings, environment: ServiceEnvironment,
+    reload: @escaping @Sendable () throws -> Settings
   ) throws(ConfigurationError) {
-    let level = Logger.Level(rawValue: try settings.string(CommonSettings.logLevel)) ?? .info
+    let levels = SharedLogLevel(Logger.Level(rawValue: try settings.string(CommonSettings.logLevel)) ?? .info)
     let format =
       LogFormat(rawValue: try settings.string(CommonSettings.logFormat)) ?? (environment.isTerminal ? .pretty : .json)
     let redactor = LogRedactor(additionalKeys: settings.order.filter { settings.entries[$0]?.setting.isSecret == true })
     let makeHandler: @Sendable (String) -> CampanileLogHandler = { label in
       CampanileLogHandler(
-        label: label, level: level, format: format, sink: environment.logSink, redactor: redactor)
+        label: label, levels: levels, format: format, sink: environment.logSink, redactor: redactor)
     }
     self.specification = specification
     self.settings = settings
     self.environment = environment
+    self.levels = levels
+    self.reload = reload
     logger = Logger(label: specification.name, factory: makeHandler)
     environment.bootstrap(makeHandler, metrics)
   }
@@ -73,33 +79,65 @@ struct ServiceRun {
     _ components: ServiceComponents, context: ServiceContext, signals: AsyncStream<Int32>
   ) async throws {
     let drainTimeoutMs = Int64(try settings.int(CommonSettings.drainTimeoutMs))
-    let (server, serviceNames) = try makeServer(components, context: context)
-    let httpPort = try CommonSettings.resolvedHTTPPort(settings)
-    let (httpRunning, httpContinuation) = AsyncStream.makeStream(of: Int.self, bufferingPolicy: .bufferingOldest(1))
-    var services = components.backgroundServices
-    if let httpPort {
-      services.append(
-        AdminServer(
-          host: try settings.string(CommonSettings.host), port: httpPort, metrics: metrics,
-          readiness: context.readiness, routes: components.adminRoutes,
-          frontEnd: components.httpFrontEnd,
-          // What only the operator's own machines reach stays as it is.
-          tls: components.httpFrontEnd == nil ? nil : try CommonSettings.serverTLS(settings),
-          group: context.eventLoopGroup, logger: logger,
-          onRunning: { httpContinuation.yield($0) }))
-    } else {
-      httpContinuation.finish()
+    let tls = try CommonSettings.serverTLS(settings).map { files in try files.explained { try ServerTLSContext(files) }
     }
+    let (server, serviceNames) = try makeServer(components, tls, context: context)
+    let hangups = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    let reloader = Reloader(
+      settings: settings, parts: [.logLevel(levels), .certificates(tls)] + components.reloadables, logger: logger,
+      load: reload)
+    var services = components.backgroundServices
+    let httpPort = try addHTTP(components, tls, context, to: &services)
+    let adminPort = try addOperatorServer(components, reloader, context, to: &services)
+    services.append(ReloadService(reloader: reloader, hangups: hangups.stream))
     let announcement = try announcer()
     // Last, because a service group shuts down in the reverse order: the server drains while everything else runs.
     services.append(
       ServerLifecycle(
         server: server, health: health, serviceNames: serviceNames, drainTimeoutMs: drainTimeoutMs, logger: logger,
-        httpPort: { await httpRunning.first { _ in true } }, announce: announcement,
-        beginDrain: components.beginDrain))
+        httpPort: httpPort, adminPort: adminPort, announce: announcement, beginDrain: components.beginDrain))
     var configuration = ServiceGroupConfiguration(services: services, logger: quietLogger)
     configuration.maximumGracefulShutdownDuration = .milliseconds(drainTimeoutMs + 5000)
-    try await runGroup(ServiceGroup(configuration: configuration), signals: signals)
+    try await runGroup(
+      ServiceGroup(configuration: configuration), signals: signals, hangup: { hangups.continuation.yield() })
+  }
+
+  /// Adds what serves HTTP, where it is on. Answers what waits for its port.
+  private func addHTTP(
+    _ components: ServiceComponents, _ tls: ServerTLSContext?, _ context: ServiceContext,
+    to services: inout [any Service]
+  ) throws -> @Sendable () async -> Int? {
+    let redirect = try RedirectSettings.configuration(settings)
+    guard let port = try CommonSettings.resolvedHTTPPort(settings) else { return { nil } }
+    let host = try settings.string(CommonSettings.host)
+    let running = RunningPort()
+    services.append(
+      AdminServer(
+        host: host, port: port, metrics: metrics, readiness: context.readiness, routes: components.adminRoutes,
+        frontEnd: components.httpFrontEnd,
+        // What only the operator's own machines reach stays as it is.
+        tls: components.httpFrontEnd == nil ? nil : tls, group: context.eventLoopGroup, logger: logger,
+        onRunning: { running.set($0) }))
+    if let redirect {
+      services.append(
+        RedirectServer(
+          host: host, port: redirect.port, redirect: redirect.target, httpsPort: { await running.port() },
+          group: context.eventLoopGroup, logger: logger))
+    }
+    return { await running.port() }
+  }
+
+  private func addOperatorServer(
+    _ components: ServiceComponents, _ reloader: Reloader, _ context: ServiceContext, to services: inout [any Service]
+  ) throws -> @Sendable () async -> Int? {
+    guard let (port, isFixed) = try OperatorSettings.resolvedPort(settings) else { return { nil } }
+    let running = RunningPort()
+    let own = RuntimeOperation(levels: levels, reloader: reloader, logger: logger)
+    services.append(
+      OperatorServer(
+        port: port, isFixed: isFixed, routes: [own.answer] + (components.operatorRoutes.map { [$0] } ?? []),
+        group: context.eventLoopGroup, logger: logger, onRunning: { running.set($0) }))
+    return { await running.port() }
   }
 
   /// The service group tells each step of its own at debug; a service's log is about the service.
@@ -109,10 +147,16 @@ struct ServiceRun {
     return quiet
   }
 
-  private func runGroup(_ group: ServiceGroup, signals: AsyncStream<Int32>) async throws {
+  private func runGroup(
+    _ group: ServiceGroup, signals: AsyncStream<Int32>, hangup: @escaping @Sendable () -> Void
+  ) async throws {
     let watcher = Task { [logger, environment] in
       var isEnding = false
       for await signal in signals {
+        if signal == SIGHUP {
+          hangup()
+          continue
+        }
         guard !isEnding else { return environment.endAtOnce(128 + signal) }
         isEnding = true
         logger.info("signal received, draining; a second one ends at once", metadata: ["signal": "\(signal)"])
@@ -124,12 +168,13 @@ struct ServiceRun {
   }
 
   private func makeServer(
-    _ components: ServiceComponents, context: ServiceContext
+    _ components: ServiceComponents, _ tls: ServerTLSContext?, context: ServiceContext
   ) throws -> (server: any DrainableServer, serviceNames: [String]) {
     if let server = components.server { return (server, []) }
-    let observer = RPCServerMetrics(factory: metrics)
+    let counting = RPCServerMetrics(factory: metrics)
+    let observer: any ServerObserver = components.wrapObserver?(counting) ?? counting
     let configuration = try CommonSettings.serverConfiguration(
-      settings, agent: "\(specification.name)/\(CampanileVersion.string)", logger: logger)
+      settings, agent: "\(specification.name)/\(CampanileVersion.string)", tls: tls, logger: logger)
     let offered = MethodRegistry(components.rpcServices + [HealthService(health)]).methods
     let methods = offered + ReflectionServiceMethods.all + components.forwardedMethods
     let reflection = ReflectionService(methods: methods, descriptorSet: DescriptorSet.serializedBytes)
@@ -145,11 +190,12 @@ struct ServiceRun {
     return (ListeningRPCServer(server: server, host: configuration.host, port: configuration.port), names)
   }
 
-  private func announcer() throws(ConfigurationError) -> @Sendable (Int, Int?) throws -> Void {
+  private func announcer() throws(ConfigurationError) -> @Sendable (Int, Int?, Int?) throws -> Void {
     let file = try settings.optionalString(CommonSettings.readyFile)
     let descriptor = try settings.optionalInt(CommonSettings.readyFd)
-    return { rpcPort, httpPort in
-      let announcement = ReadyAnnouncement(rpcPort: rpcPort, httpPort: httpPort, processID: Int(getpid()))
+    return { rpcPort, httpPort, adminPort in
+      let announcement = ReadyAnnouncement(
+        rpcPort: rpcPort, httpPort: httpPort, processID: Int(getpid()), adminPort: adminPort)
       if let file { try announcement.write(toFile: file) }
       if let descriptor { try announcement.write(toDescriptor: Int32(descriptor)) }
     }

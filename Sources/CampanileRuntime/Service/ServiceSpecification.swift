@@ -11,6 +11,8 @@ public struct ServiceSpecification: Sendable {
   /// Its own settings besides `CommonSettings.all`; one with a common key replaces that one.
   public var settings: [Setting]
   public var listenPolicy: ListenPolicy
+  /// Whether what listens on `port` encrypts by itself, whatever the settings of TLS say.
+  public var encryptsItself = false
 
   public init(
     name: String, defaultPort: Int, settings: [Setting] = [], listenPolicy: ListenPolicy = .standard
@@ -19,6 +21,14 @@ public struct ServiceSpecification: Sendable {
     self.defaultPort = defaultPort
     self.settings = settings
     self.listenPolicy = listenPolicy
+  }
+}
+
+extension ServiceSpecification {
+  /// Throws `ConfigurationError` for settings that would let others in, or listen.
+  func check(_ settings: Settings) throws(ConfigurationError) {
+    try listenPolicy.check(settings)
+    if !encryptsItself { try ListenPolicy.checkEncryption(settings) }
   }
 }
 
@@ -47,6 +57,12 @@ public struct ServiceComponents: Sendable {
   public var server: (any DrainableServer)?
   /// Served on the HTTP port, too.
   public var adminRoutes: [AdminRoutes] = []
+  /// Answers requests of the operator's own surface, on loopback alone; `nil` for paths that it does not have.
+  public var operatorRoutes: (@Sendable (AdminRoutes.Request) async -> AdminRoutes.Response?)?
+  /// What takes up new settings while it runs, beside the log level and the certificates.
+  public var reloadables: [Reloadable] = []
+  /// Is told of the calls of the port's own services, too.
+  public var wrapObserver: (@Sendable (any ServerObserver) -> any ServerObserver)?
   /// Serves the HTTP port in the place of the runtime's router and `adminRoutes`.
   public var httpFrontEnd: HTTPFrontEnd?
   /// Run until graceful shutdown: relays, sweepers, client pools. They end after the server has drained.

@@ -43,7 +43,8 @@ enum Main {
       .int(journalBytesMax, default: 1 << 30, in: 1 << 20...1 << 40, help: "where the journal ends, in bytes"),
       .int(seed, default: 0, in: 0...Int.max, help: "what random faults follow from"),
     ]
-    let specification = ServiceSpecification(name: "campanile-apns-simulator", defaultPort: 7490, settings: settings)
+    var specification = ServiceSpecification(name: "campanile-apns-simulator", defaultPort: 7490, settings: settings)
+    specification.encryptsItself = true
     await ServiceMain.main(specification) { context in try open(context) }
   }
 

@@ -26,6 +26,10 @@ enum GatewaySettings {
   static let backendMaxCalls = "backend-max-calls"
   static let backendMaxStreams = "backend-max-streams"
   static let hedgeAfterMs = "hedge-after-ms"
+  static let backendResolveMs = "backend-resolve-ms"
+  static let maxMemoryBytes = "max-memory-bytes"
+  static let trustedProxies = "trusted-proxies"
+  static let trustedProxyHeader = "trusted-proxy-header"
   static let jwksFile = "jwt-jwks-file"
   static let jwtIssuer = "jwt-issuer"
   static let jwtAudiences = "jwt-audiences"
@@ -69,7 +73,22 @@ enum GatewaySettings {
       .choice(
         firebaseDates, of: ["foundation", "verbatim"], default: "foundation",
         help: "dates in what that app's widget is pushed: seconds since 2001, or ISO 8601"),
-    ] + limits + tokens + ServiceLinkSettings.all
+      .int(
+        backendResolveMs, default: 5_000, in: 0...3_600_000,
+        help: "how often names of services are resolved, each to all its addresses; 0 for only when connecting"),
+      .list(
+        trustedProxies, default: [], maximumCount: 64,
+        help: "proxies that are believed about callers' addresses, such as 10.0.0.0/8"),
+      .choice(
+        trustedProxyHeader, of: TrustedProxies.Header.allCases.map(\.rawValue),
+        default: TrustedProxies.Header.forwardedFor.rawValue, help: "the header that these proxies write"),
+    ] + limits + tokens + ServiceLinkSettings.all + OperatorSettings.all + RedirectSettings.all
+
+  /// What is taken up by a reload. The rest needs a restart.
+  static let reloadable: Set<String> = [
+    backends, principalRate, addressRate, anonymousRate, methodRates, principalMaxCalls, principalMaxStreams,
+    backendMaxCalls, backendMaxStreams, hedgeAfterMs, maxMemoryBytes,
+  ]
 
   private static let limits: [Setting] = {
     let policy = LimitPolicy()
@@ -100,6 +119,9 @@ enum GatewaySettings {
       .int(
         hedgeAfterMs, default: 0, in: 0...60_000,
         help: "after how long a call that only reads is sent to a second address too; 0 for never"),
+      .int(
+        maxMemoryBytes, default: 0, in: 0...(1 << 44),
+        help: "memory from which on calls are refused, and from 85 % of it on bulk calls and new streams; 0 for none"),
     ]
   }()
 
@@ -124,6 +146,11 @@ enum GatewaySettings {
     let hedgeMs = try settings.int(hedgeAfterMs)
     configuration.secondAttempts.hedgeMs = hedgeMs > 0 ? Int64(hedgeMs) : nil
     configuration.tokens = try tokenPolicy(settings)
+    let resolveMs = try settings.int(backendResolveMs)
+    configuration.resolveMs = resolveMs > 0 ? Int64(resolveMs) : nil
+    configuration.memoryBytesMax = try settings.int(maxMemoryBytes)
+    configuration.memoryProbe = MemoryProbe(
+      residentBytes: { ProcessMemory.residentBytes() }, release: { ProcessMemory.release() })
     return configuration
   }
 
@@ -178,6 +205,11 @@ enum GatewaySettings {
   static func http(_ settings: Settings) throws -> HTTPConfiguration {
     var configuration = HTTPConfiguration()
     configuration.crossOrigin.origins = try settings.list(corsOrigins)
+    let header = TrustedProxies.Header(rawValue: try settings.string(trustedProxyHeader)) ?? .forwardedFor
+    guard let proxies = TrustedProxies(try settings.list(trustedProxies), header: header) else {
+      throw invalid(trustedProxies, "must be addresses or blocks of them, such as 10.0.0.0/8")
+    }
+    configuration.trustedProxies = proxies
     configuration.connectionsMax = try settings.int(httpMaxConnections)
     configuration.dialects = Set(
       try settings.list(dialects).map { name in

@@ -26,6 +26,7 @@ enum Main {
           let level = isServing ? "serves" : "does not serve"
           context.logger.notice("a backend \(level)", metadata: ["backend": "\(name)"])
         })
+      await gateway.resolveBackends()
       try gateway.prepare()
       if let file = try settings.optionalString(GatewaySettings.bootstrapAdminKeyFile) {
         try await gateway.bootstrapAdminKey(file: file)
@@ -47,6 +48,13 @@ enum Main {
     for fault in face.faults {
       context.logger.warning("a rule cannot be served over HTTP", metadata: ["rule": "\(fault)"])
     }
+    components.wrapObserver = { gateway.counting($0) }
+    components.operatorRoutes = { request in await operatorAnswer(gateway, request) }
+    components.reloadables = [
+      Reloadable(keys: GatewaySettings.reloadable) { settings in
+        try gateway.prepare(try GatewaySettings.configuration(settings))
+      }
+    ]
     components.wrapDispatcher = { local, observer in
       let dispatcher = gateway.dispatcher(local: local, observer: observer)
       face.attach(dispatcher)
@@ -73,5 +81,15 @@ enum Main {
       await store.close()
     }
     return components
+  }
+
+  private static func operatorAnswer(
+    _ gateway: Gateway, _ request: AdminRoutes.Request
+  ) async -> AdminRoutes.Response? {
+    guard
+      let answer = await gateway.operatorAnswer(path: request.path, limit: request.query["limit"].flatMap { Int($0) })
+    else { return nil }
+    guard request.method == "GET" else { return .failure(405, "the path takes GET alone") }
+    return AdminRoutes.Response(status: answer.status, contentType: answer.contentType, body: answer.body)
   }
 }

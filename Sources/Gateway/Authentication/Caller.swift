@@ -48,7 +48,7 @@ struct CallerAuthenticator: Sendable {
       let waitNs = refusals.waitNs(nowNs: nowNs)
       if waitNs > 0 {
         return .failure(
-          LimitFault.rate("with wrong tokens from this address", refusals.bucket.limit, waitNs: waitNs))
+          LimitFault.rate("with wrong tokens from this address", refusals.limit, waitNs: waitNs))
       }
     }
     let result = tokens.check(presented)

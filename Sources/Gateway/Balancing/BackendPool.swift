@@ -5,6 +5,11 @@ import NIOCore
 final class BackendPool {
   let name: String
   private(set) var addresses: [BackendAddress] = []
+  /// Those that are none of the backend's any more and finish their calls.
+  private(set) var leaving: [BackendAddress] = []
+  private var isStarted = false
+  private let loop: any EventLoop
+  private let onChange: () -> Void
   private var detector: OutlierDetector
   private var balancer: LoadBalancer
   private let onEjection: (String) -> Void
@@ -14,7 +19,8 @@ final class BackendPool {
   /// For sending calls to another address.
   var budget: RetryBudget
   /// After how long a reading call is sent to a second address too; `nil` for never.
-  let hedgeMs: Int64?
+  private(set) var hedgeMs: Int64?
+  private var hedgeMsAsked: Int64?
 
   /// What became of a call at an address.
   enum Outcome: Sendable, Hashable {
@@ -43,18 +49,59 @@ final class BackendPool {
     admission = BackendGuard(callsMax: limits.backendCallsMax, streamsMax: limits.backendStreamsMax)
     self.breaker = CircuitBreaker(breaker)
     budget = RetryBudget(ratio: retries.ratio, burst: retries.burst)
-    hedgeMs = clients.count > 1 ? retries.hedgeMs : nil
-    addresses = clients.enumerated().map { index, client in
-      BackendAddress(index: index, client: client, loop: loop) { [unowned self] in
+    hedgeMsAsked = retries.hedgeMs
+    self.loop = loop
+    self.onChange = onChange
+    add(clients)
+  }
+
+  private func add(_ clients: [RPCClient]) {
+    for client in clients {
+      // Fewer than there are indices: the directory sees to that.
+      let taken = addresses.map(\.index)
+      guard let index = (0..<BackendConfiguration.addressesMax).first(where: { !taken.contains($0) }) else { return }
+      detector.forget(index)
+      let address = BackendAddress(index: index, client: client, loop: loop) { [unowned self] in
         // A server that says that it serves need not be tried out.
         if isServing { self.breaker.succeeded() }
         onChange()
       }
+      addresses.append(address)
+      if isStarted { address.start() }
     }
+    detector.addressCount = addresses.count
+    hedge(afterMs: hedgeMsAsked)
   }
 
-  func start() { for address in addresses { address.start() } }
+  func hedge(afterMs: Int64?) {
+    hedgeMsAsked = afterMs
+    hedgeMs = addresses.count > 1 ? afterMs : nil
+  }
+
+  func start() {
+    isStarted = true
+    for address in addresses { address.start() }
+  }
+
   func stop() { for address in addresses { address.stop() } }
+
+  /// Has calls go to these from now on. Answers the addresses that are left behind.
+  ///
+  /// - Parameter onUnused: told of each of them when its last call has ended.
+  func replace(_ clients: [RPCClient], onUnused: @escaping (RPCClient) -> Void) -> [BackendAddress] {
+    let left = addresses.filter { address in !clients.contains { $0 === address.client } }
+    addresses.removeAll { address in left.contains { $0 === address } }
+    add(clients.filter { client in !addresses.contains { $0.client === client } })
+    leaving += left
+    for address in left {
+      address.leave { [unowned self, unowned address] in
+        leaving.removeAll { $0 === address }
+        onUnused(address.client)
+      }
+    }
+    onChange()
+    return left
+  }
 
   /// Whether any address serves.
   var isServing: Bool { addresses.contains(where: \.isServing) }
@@ -62,7 +109,7 @@ final class BackendPool {
   /// The address for a call; `nil` when all were tried. `tried` has a bit for each index that was.
   @inline(__always)
   func choose(tried: UInt16 = 0) -> BackendAddress? {
-    if addresses.count == 1 { return tried == 0 ? addresses[0] : nil }
+    if addresses.count == 1 { return tried & addresses[0].bit == 0 ? addresses[0] : nil }
     return chooseAmongMany(tried: tried)
   }
 
@@ -75,7 +122,7 @@ final class BackendPool {
   }
 
   private func tier(of address: BackendAddress, tried: UInt16, nowMs: Int64) -> LoadBalancer.Tier {
-    if tried & (1 << UInt16(truncatingIfNeeded: address.index)) != 0 { return .excluded }
+    if tried & address.bit != 0 { return .excluded }
     if detector.isEjected(address.index, nowMs: nowMs) || address.health == .notServing { return .doubtful }
     return address.isConnected ? .ready : .unconnected
   }
@@ -84,18 +131,20 @@ final class BackendPool {
   @inline(__always)
   func ended(_ address: BackendAddress, _ outcome: Outcome) {
     address.openCalls -= 1
+    defer { address.callEnded() }
     switch outcome {
     case .answered, .fault: breaker.succeeded()
     case .unavailable: breaker.failed(nowMs: Self.nowMs)
     case .gaveUp: if !breaker.isClosed { breaker.toldNothing(nowMs: Self.nowMs) }
     }
-    guard addresses.count > 1 else { return }
+    // Its index may be another one's by now.
+    guard addresses.count > 1, !address.isLeaving else { return }
     budget.called()
     switch outcome {
     case .answered, .gaveUp: detector.succeeded(address.index, nowMs: Self.nowMs)
     case .fault, .unavailable:
       if detector.failed(address.index, nowMs: Self.nowMs) {
-        onEjection("\(address.client.configuration.addresses.first?.description ?? "")")
+        onEjection(address.text)
       }
     }
   }
@@ -105,6 +154,26 @@ final class BackendPool {
   func checkBreaker() throws(RPCError) {
     guard !breaker.isClosed, let waitMs = breaker.admit(nowMs: Self.nowMs) else { return }
     throw BackendFailure.circuitOpen(name, waitMs: waitMs)
+  }
+
+  /// What this loop knows, for the operator.
+  var facts: BackendFacts {
+    let nowMs = Self.nowMs
+    let all = (addresses + leaving).map { address in
+      AddressFacts(
+        address: address.text, health: "\(address.health)", isConnected: address.isConnected,
+        ejectedForMs: address.isLeaving ? nil : detector.ejectedForMs(address.index, nowMs: nowMs),
+        isLeaving: address.isLeaving, openCalls: address.openCalls)
+    }
+    let state =
+      switch breaker.state {
+      case .closed: "closed"
+      case .open: "open"
+      case .halfOpen: "halfOpen"
+      }
+    return BackendFacts(
+      name: name, isServing: isServing, breaker: state, openCalls: admission.calls, openStreams: admission.streams,
+      addresses: all)
   }
 
   private static var nowMs: Int64 { Int64(NIODeadline.now().uptimeNanoseconds / 1_000_000) }

@@ -47,6 +47,7 @@ final class HealthWatch: ClientCallHandler {
   }
 
   func callReceived(message: UnsafeRawBufferPointer) {
+    guard !isStopped else { return }
     receivedCount += 1
     // Half of what the call starts with, so that the server never has to wait.
     if receivedCount % 16 == 0 { call?.grantCredit(16) }

@@ -33,15 +33,29 @@ struct OutlierDetector {
 
   let policy: OutlierPolicy
   private var addresses: [Address]
+  /// How many there are now. Their indices may lie behind it, up to `BackendConfiguration.addressesMax`.
+  var addressCount: Int
   private(set) var ejectedCount = 0
 
   init(_ policy: OutlierPolicy, addressCount: Int) {
     self.policy = policy
-    addresses = Array(repeating: Address(), count: addressCount)
+    self.addressCount = addressCount
+    addresses = Array(repeating: Address(), count: max(addressCount, BackendConfiguration.addressesMax))
   }
 
   /// The most addresses that may be ejected at once.
-  var ejectedMax: Int { Int(Double(addresses.count) * min(max(policy.ejectedFractionMax, 0), 1)) }
+  var ejectedMax: Int { Int(Double(addressCount) * min(max(policy.ejectedFractionMax, 0), 1)) }
+
+  /// Another address has this index from now on.
+  mutating func forget(_ index: Int) {
+    if addresses[index].ejectedUntilMs != nil { ejectedCount -= 1 }
+    addresses[index] = Address()
+  }
+
+  /// For how long the address is left out; `nil` when it is not.
+  func ejectedForMs(_ index: Int, nowMs: Int64) -> Int64? {
+    addresses[index].ejectedUntilMs.flatMap { $0 > nowMs ? $0 - nowMs : nil }
+  }
 
   /// Whether the address is left out now. An ejection that is over ends here.
   mutating func isEjected(_ index: Int, nowMs: Int64) -> Bool {

@@ -49,6 +49,11 @@ enum BackendFailure {
       retryAfterMs: max(1, waitMs), processed: false)
   }
 
+  /// Told to streams: their callers go on where they were, at another address.
+  static func moved(_ service: String) -> RPCError {
+    RPCError(.unavailable, "\(service) has moved to another address", reason: "BACKEND_DRAINING", retryAfterMs: 0)
+  }
+
   static func streamNotAllowed(processed: Bool) -> RPCError {
     RPCError(
       .invalidArgument, "a streaming call needs an id and a frame of its own", reason: "STREAM_NOT_ALLOWED",

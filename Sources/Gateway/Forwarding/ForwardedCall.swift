@@ -20,7 +20,11 @@ final class ForwardedCall {
   /// What the call was made with; `nil` on trusted links, for strangers and for members with a session.
   let credential: Credential?
   private let startedAt: NIODeadline
-  private var address: BackendAddress
+  private(set) var address: BackendAddress
+  /// Its neighbours among the calls of its loop.
+  var newer: ForwardedCall?
+  // The older one knows this one and tells it when it goes, so that there is no circle.
+  unowned(unsafe) var older: ForwardedCall?
   private var upstream: ClientCall?
   private var isEnded = false
   /// Whether no attempt is under way at an address.
@@ -70,6 +74,7 @@ final class ForwardedCall {
     self.credential = credential
     startedAt = .now()
     route.recorder.callStarted()
+    owner.opened(self)
     if route.kind != .unary {
       stream = StreamRelay()
       owner.add(stream: self)
@@ -83,7 +88,7 @@ final class ForwardedCall {
     if pool.addresses.count > 1, params.count <= Self.retryBytesMax {
       request = KeptRequest(
         head: head, params: [UInt8](params), members: [UInt8](members),
-        tried: 1 << UInt16(truncatingIfNeeded: address.index))
+        tried: address.bit)
     }
     send(head, params: params, members: members)
     if let hedgeMs = pool.hedgeMs, route.isHedgeable, request != nil, !isEnded { hedge(afterMs: hedgeMs) }
@@ -127,6 +132,7 @@ final class ForwardedCall {
     isEnded = true
     request = nil
     endHedge()
+    owner.closed(self)
     if stream != nil { owner.remove(stream: self) }
     place.giveBack()
     route.recorder.callFinished(code: goneCode ?? code, durationNs: (NIODeadline.now() - startedAt).nanoseconds)
@@ -139,7 +145,7 @@ final class ForwardedCall {
       let other = pool.choose(tried: kept.tried), pool.budget.take()
     else { return false }
     kept.attempts += 1
-    kept.tried |= 1 << UInt16(truncatingIfNeeded: other.index)
+    kept.tried |= other.bit
     request = kept
     address = other
     kept.params.withUnsafeBytes { params in
@@ -147,6 +153,17 @@ final class ForwardedCall {
     }
     if stream?.isHalfClosed == true { upstream?.halfClose() }
     return true
+  }
+}
+
+extension ForwardedCall {
+  /// What the operator is told of it.
+  var facts: OpenCallFacts {
+    OpenCallFacts(
+      method: route.path, isStream: stream != nil,
+      principal: credential?.principal.name ?? (call.isTrusted ? "operator" : "anonymous"),
+      remoteAddress: call.remoteHost, service: pool.name, address: address.text,
+      ageMs: (NIODeadline.now() - startedAt).nanoseconds / 1_000_000, waitingBytes: stream?.waitingBytes ?? 0)
   }
 }
 
@@ -163,7 +180,7 @@ extension ForwardedCall {
     guard !isEnded, !isLeft, hedged == nil, var kept = request, !call.isAnswered,
       let other = pool.choose(tried: kept.tried), other.isConnected, pool.budget.take()
     else { return }
-    kept.tried |= 1 << UInt16(truncatingIfNeeded: other.index)
+    kept.tried |= other.bit
     request = kept
     let attempt = HedgedAttempt(self, pool, other)
     hedged = attempt

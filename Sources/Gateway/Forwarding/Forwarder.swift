@@ -8,6 +8,7 @@ final class Forwarder: CallDispatcher {
   private let routes: RoutingTable
   private let authenticator: CallerAuthenticator
   private let admission: Admission
+  private let memory: MemoryGuard
   private let local: any CallDispatcher
   private let loops: [LoopForwarder]
   private let replies: ReplyKeeper?
@@ -16,12 +17,14 @@ final class Forwarder: CallDispatcher {
 
   /// - Parameter replies: keeps the answers to calls that bring an idempotency key; without it such calls are as any other.
   init(
-    routes: RoutingTable, authenticator: CallerAuthenticator, admission: Admission, local: any CallDispatcher,
-    loops: [LoopForwarder], replies: ReplyKeeper?, observer: any ServerObserver, timeoutMsDefault: Int64
+    routes: RoutingTable, authenticator: CallerAuthenticator, admission: Admission, memory: MemoryGuard,
+    local: any CallDispatcher, loops: [LoopForwarder], replies: ReplyKeeper?, observer: any ServerObserver,
+    timeoutMsDefault: Int64
   ) {
     self.routes = routes
     self.authenticator = authenticator
     self.admission = admission
+    self.memory = memory
     self.local = local
     self.loops = loops
     self.replies = replies
@@ -65,7 +68,10 @@ final class Forwarder: CallDispatcher {
   @inline(__always)
   private func admit(_ call: ServerCall, _ visitor: Visitor, _ route: Route?) throws(RPCError) -> Caller {
     let nowNs = call.startedAt.nowNs
-    if !call.isTrusted { try admission.countCall(visitor.share, nowNs: nowNs) }
+    if !call.isTrusted {
+      if memory.isFull { throw LimitFault.memory }
+      try admission.countCall(visitor.share, nowNs: nowNs)
+    }
     let caller = try visitor.caller(of: call, authenticator, nowNs: nowNs)
     switch caller {
     case .trusted: return caller

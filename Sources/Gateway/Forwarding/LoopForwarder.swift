@@ -13,6 +13,11 @@ final class LoopForwarder: @unchecked Sendable {
   /// Where the metadata that the gateway adds is put together, one call after the other.
   private var members: [UInt8] = []
   private var streams: [ObjectIdentifier: ForwardedCall] = [:]
+  /// All calls under way, from the oldest to the newest, each knowing its neighbours.
+  private var oldest: ForwardedCall?
+  private var newest: ForwardedCall?
+  private let memory: MemoryGuard
+  private let drainMs: Int64
   private var lag: LoopLag
   private var lagTick: RepeatedTask?
   private static let lagPeriodMs: Int64 = 100
@@ -20,9 +25,11 @@ final class LoopForwarder: @unchecked Sendable {
   init(
     loop: any EventLoop, backends: [BackendConfiguration], clients: [[RPCClient]], outliers: OutlierPolicy,
     limits: LimitPolicy, breaker: BreakerPolicy, secondAttempts: SecondAttemptPolicy, board: BackendBoard,
-    loopIndex: Int, logger: Logger
+    loopIndex: Int, memory: MemoryGuard, drainMs: Int64, logger: Logger
   ) {
     self.loop = loop
+    self.memory = memory
+    self.drainMs = drainMs
     self.logger = logger
     lag = LoopLag(lateMs: limits.loopLateMs)
     requestIDs = RequestIDs(prefix: UInt64.random(in: .min ... .max))
@@ -46,14 +53,66 @@ final class LoopForwarder: @unchecked Sendable {
     }
   }
 
-  /// Whether the loop has more to do than it can.
-  var isLate: Bool { lag.isLate }
+  /// Whether the loop has more to do than it can, or the process more to remember than it may.
+  var isLate: Bool { lag.isLate || memory.isTight }
 
   func stop() {
     lagTick?.cancel()
     for pool in pools { pool.stop() }
     let refusal = RPCError(.unavailable, "the gateway is going away", reason: "GATEWAY_CLOSED")
     for stream in Array(streams.values) { stream.end(refusal) }
+  }
+
+  /// Has the calls of a backend go to these addresses from now on. What is under way at others ends there; streams that nothing else
+  /// would end are ended after a while, so that their callers go on elsewhere.
+  func update(backend index: Int, clients: [RPCClient], onUnused: @escaping (RPCClient) -> Void) {
+    let pool = pools[index]
+    let left = pool.replace(clients, onUnused: onUnused)
+    guard !left.isEmpty else { return }
+    loop.assumeIsolated().scheduleTask(in: .milliseconds(drainMs)) { [weak self] in
+      guard let self else { return }
+      for stream in Array(streams.values) where !stream.hasDeadline {
+        if left.contains(where: { $0 === stream.address }) { stream.end(BackendFailure.moved(pool.name)) }
+      }
+    }
+  }
+
+  /// Takes up other limits. What is under way stays.
+  func apply(_ limits: LimitPolicy, hedgeMs: Int64?) {
+    for pool in pools {
+      pool.admission.callsMax = limits.backendCallsMax
+      pool.admission.streamsMax = limits.backendStreamsMax
+      pool.hedge(afterMs: hedgeMs)
+    }
+  }
+
+  // MARK: all calls under way, for the operator
+
+  @inline(__always)
+  func opened(_ call: ForwardedCall) {
+    call.older = newest
+    if let newest { newest.newer = call } else { oldest = call }
+    newest = call
+  }
+
+  @inline(__always)
+  func closed(_ call: ForwardedCall) {
+    let (older, newer) = (call.older, call.newer)
+    if let older { older.newer = newer } else { oldest = newer }
+    if let newer { newer.older = older } else { newest = older }
+    call.older = nil
+    call.newer = nil
+  }
+
+  /// The oldest ones.
+  func openCalls(_ countMax: Int) -> [OpenCallFacts] {
+    var facts: [OpenCallFacts] = []
+    var next = oldest
+    while let call = next, facts.count < countMax {
+      facts.append(call.facts)
+      next = call.newer
+    }
+    return facts
   }
 
   /// Hands `body` the metadata members that a call gets from the gateway, as JSON without braces.

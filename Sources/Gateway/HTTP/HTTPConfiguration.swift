@@ -3,6 +3,8 @@ import CampanileRPC
 /// How the gateway serves HTTP/1.1.
 public struct HTTPConfiguration: Sendable, Hashable {
   public var crossOrigin = CrossOriginPolicy()
+  /// Whose word counts about where a request comes from.
+  public var trustedProxies = TrustedProxies()
   /// The apps whose own paths and words are served beside the suite's.
   public var dialects: Set<Dialect> = []
   /// Whether sessions' cookies are for encrypted connections alone, as they must be wherever anybody else can listen.

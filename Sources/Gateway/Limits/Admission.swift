@@ -2,21 +2,25 @@ import CampanileRPC
 
 /// What every call is counted against before it goes anywhere. One for the whole gateway; safe from any thread.
 struct Admission: Sendable {
-  let policy: LimitPolicy
-  private let addresses: ShareTable
+  let settings: LimitSettings
+  let addresses: ShareTable
 
-  init(_ policy: LimitPolicy) {
-    self.policy = policy
-    addresses = ShareTable(max: policy.sharesMax) {
-      CallerShare(rate: policy.addressRate, anonymous: policy.anonymousRate)
+  init(_ settings: LimitSettings) {
+    self.settings = settings
+    addresses = ShareTable(max: settings.sharesMax) {
+      // Of one address many may be calling: only principals have a number of calls under way.
+      CallerShare(
+        rate: settings.addressRate, anonymous: settings.anonymousRate, calls: CountSetting(.max),
+        streams: CountSetting(.max))
     }
   }
 
   /// The shares of principals, for credentials to hold.
-  static func principals(_ policy: LimitPolicy) -> ShareTable {
-    ShareTable(max: policy.sharesMax) {
+  static func principals(_ settings: LimitSettings) -> ShareTable {
+    ShareTable(max: settings.sharesMax) {
       CallerShare(
-        rate: policy.principalRate, callsMax: policy.principalCallsMax, streamsMax: policy.principalStreamsMax)
+        rate: settings.principalRate, anonymous: nil, calls: settings.principalCallsMax,
+        streams: settings.principalStreamsMax)
     }
   }
 
@@ -41,7 +45,7 @@ struct Admission: Sendable {
     } else {
       try Self.take(address.anonymous, "without a credential from this address", nowNs)
     }
-    if let rate = route?.rate { try Self.take(rate, "to this method", nowNs) }
+    if let route { try Self.take(route.rate, "to this method", nowNs) }
   }
 
   @inline(__always)
@@ -50,7 +54,7 @@ struct Admission: Sendable {
   ) throws(RPCError) {
     guard let bucket else { return }
     let waitNs = bucket.take(nowNs: nowNs)
-    if waitNs > 0 { throw LimitFault.rate(what(), bucket.bucket.limit, waitNs: waitNs) }
+    if waitNs > 0 { throw LimitFault.rate(what(), bucket.limit, waitNs: waitNs) }
   }
 }
 

@@ -9,8 +9,9 @@ struct BackendGuard: Sendable, Hashable {
     case bulkWaits
   }
 
-  let callsMax: Int
-  let streamsMax: Int
+  /// May change under way: what was let in stays.
+  var callsMax: Int
+  var streamsMax: Int
   private(set) var calls = 0
   private(set) var streams = 0
 

@@ -3,7 +3,7 @@ import Synchronization
 
 /// What one principal, or one address, has used of what it may use. Safe from any thread.
 final class CallerShare: Sendable {
-  let rate: SharedBucket?
+  let rate: SharedBucket
   /// What an address may try without a credential. Of principals there is none.
   let anonymous: SharedBucket?
   /// What an address may present that is refused after a signature was checked.
@@ -11,23 +11,29 @@ final class CallerShare: Sendable {
   let calls: SharedGauge
   let streams: SharedGauge
 
-  init(rate: RateLimit?, anonymous: RateLimit? = nil, callsMax: Int = .max, streamsMax: Int = .max) {
-    self.rate = rate.map { SharedBucket($0) }
+  init(rate: RateSetting, anonymous: RateSetting?, calls: CountSetting, streams: CountSetting) {
+    self.rate = SharedBucket(rate)
     self.anonymous = anonymous.map { SharedBucket($0) }
     refusals = anonymous.map { SharedBucket($0) }
-    calls = SharedGauge(max: callsMax)
-    streams = SharedGauge(max: streamsMax)
+    self.calls = SharedGauge(calls)
+    self.streams = SharedGauge(streams)
+  }
+
+  convenience init(rate: RateLimit?, anonymous: RateLimit? = nil, callsMax: Int = .max, streamsMax: Int = .max) {
+    self.init(
+      rate: RateSetting(rate), anonymous: anonymous.map { RateSetting($0) }, calls: CountSetting(callsMax),
+      streams: CountSetting(streamsMax))
   }
 
   /// Whether a new share would be the same.
   func isUnused(nowNs: Int64) -> Bool {
-    rate?.isFull(nowNs: nowNs) != false && anonymous?.isFull(nowNs: nowNs) != false
+    rate.isFull(nowNs: nowNs) && anonymous?.isFull(nowNs: nowNs) != false
       && refusals?.isFull(nowNs: nowNs) != false && calls.count == 0 && streams.count == 0
   }
 }
 
 extension CallerShare: CallQuota {
-  func facts(nowNs: Int64) -> QuotaFacts? { rate?.facts(nowNs: nowNs) }
+  func facts(nowNs: Int64) -> QuotaFacts? { rate.facts(nowNs: nowNs) }
 }
 
 /// The shares of principals or of addresses, a bounded number of them. Safe from any thread.
@@ -54,6 +60,23 @@ final class ShareTable: Sendable {
   }
 
   var count: Int { state.withLock { $0.shares.count } }
+
+  /// Those with the most under way, and of these with the least left.
+  func busiest(_ countMax: Int, nowNs: Int64) -> [ShareFacts] {
+    let known = state.withLock { Array($0.shares) }
+    let facts = known.map { name, share in
+      ShareFacts(
+        name: name, openCalls: share.calls.count, openStreams: share.streams.count,
+        remaining: share.facts(nowNs: nowNs)?.remaining)
+    }
+    let order: (ShareFacts, ShareFacts) -> Bool = { one, other in
+      let (a, b) = (one.openCalls + one.openStreams, other.openCalls + other.openStreams)
+      if a != b { return a > b }
+      if one.remaining != other.remaining { return (one.remaining ?? .max) < (other.remaining ?? .max) }
+      return one.name < other.name
+    }
+    return Array(facts.sorted(by: order).prefix(countMax))
+  }
 
   func share(of name: String, nowNs: Int64) -> CallerShare {
     state.withLock { state in

@@ -2,10 +2,12 @@ import CampanileRPC
 
 /// The refusals of the limits. Each promises that no handler ran, and says when to try again.
 enum LimitFault {
-  static func rate(_ what: String, _ limit: RateLimit, waitNs: Int64) -> RPCError {
-    RPCError(
-      .resourceExhausted, "more than \(limit.perSecond) calls a second \(what)", reason: "RATE_LIMITED",
-      errorMetadata: ["limit": String(limit.perSecond), "burst": String(limit.burst)],
+  /// - Parameter limit: `nil` when it was taken back just now.
+  static func rate(_ what: String, _ limit: RateLimit?, waitNs: Int64) -> RPCError {
+    let perSecond = limit.map { String($0.perSecond) } ?? "so many"
+    return RPCError(
+      .resourceExhausted, "more than \(perSecond) calls a second \(what)", reason: "RATE_LIMITED",
+      errorMetadata: limit.map { ["limit": String($0.perSecond), "burst": String($0.burst)] } ?? [:],
       retryAfterMs: max(1, (waitNs + 999_999) / 1_000_000), processed: false)
   }
 
@@ -20,6 +22,11 @@ enum LimitFault {
       .resourceExhausted, "the caller has \(countMax) open streams", reason: "STREAMS_EXHAUSTED",
       errorMetadata: ["limit": String(countMax)], retryAfterMs: 5_000, processed: false)
   }
+
+  /// Told of a memory that is used up: to all but the operator's own programs.
+  static let memory = RPCError(
+    .resourceExhausted, "the gateway has no memory for more", reason: "MEMORY_EXHAUSTED", retryAfterMs: 1_000,
+    processed: false)
 
   static func backend(_ refusal: BackendGuard.Refusal, service: String) -> RPCError {
     switch refusal {

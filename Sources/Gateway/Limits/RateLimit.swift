@@ -32,17 +32,24 @@ public struct RateLimit: Sendable, Hashable, CustomStringConvertible {
 ///
 /// It has no clock and no memory: both are handed to it. Times are nanoseconds of a clock that does not go back.
 struct TokenBucket: Sendable, Hashable {
-  let limit: RateLimit
   /// What one token costs.
-  private let intervalNs: Int64
+  let intervalNs: Int64
   /// What all tokens cost together.
-  private let depthNs: Int64
+  let depthNs: Int64
 
   init(_ limit: RateLimit) {
-    self.limit = limit
-    intervalNs = 1_000_000_000 / Int64(limit.perSecond)
-    depthNs = intervalNs * Int64(limit.burst)
+    self.init(
+      intervalNs: 1_000_000_000 / Int64(limit.perSecond),
+      depthNs: 1_000_000_000 / Int64(limit.perSecond) * Int64(limit.burst))
   }
+
+  init(intervalNs: Int64, depthNs: Int64) {
+    self.intervalNs = intervalNs
+    self.depthNs = depthNs
+  }
+
+  /// How many tokens there are at most.
+  var burst: Int { Int(depthNs / intervalNs) }
 
   /// A bucket nobody has taken from.
   static let full = Int64.min
@@ -57,7 +64,7 @@ struct TokenBucket: Sendable, Hashable {
   }
 
   func remaining(fullAtNs: Int64, nowNs: Int64) -> Int {
-    guard fullAtNs > nowNs else { return limit.burst }
+    guard fullAtNs > nowNs else { return burst }
     return Int(max(0, depthNs - (fullAtNs - nowNs)) / intervalNs)
   }
 

@@ -6,7 +6,9 @@ public struct BackendConfiguration: Sendable, Hashable {
   public var name: String
   /// What the full names of its RPC services start with, for example `campanile.notifications.`.
   public var servicePrefix: String
-  /// The addresses that serve the same data, 1 to 16.
+  /// The most addresses of one backend, also of those that its names resolve to.
+  static let addressesMax = 16
+  /// The addresses that serve the same data, 1 to 16. A name stands for all that it resolves to.
   public var addresses: [ClientConfiguration.Address]
 
   public init(name: String, servicePrefix: String? = nil, addresses: [ClientConfiguration.Address]) {

@@ -25,7 +25,8 @@ final class Route: Sendable {
   /// Whether a session of Attendance's will do in place of a credential.
   let takesSessions: Bool
   /// What all calls of the method together may use.
-  let rate: SharedBucket?
+  let rate: SharedBucket
+  private let rateSetting: RateSetting
   let recorder: any MethodRecorder
 
   init(
@@ -43,9 +44,12 @@ final class Route: Sendable {
     self.isRepeatable = isRepeatable
     self.isHedgeable = isHedgeable
     self.takesSessions = takesSessions
-    self.rate = rate.map { SharedBucket($0) }
+    rateSetting = RateSetting(rate)
+    self.rate = SharedBucket(rateSetting)
     self.recorder = recorder
   }
+
+  func limit(to rate: RateLimit?) { rateSetting.set(rate) }
 }
 
 /// Decides where a call goes, by its method's name.
@@ -105,6 +109,21 @@ struct RoutingTable: Sendable {
   /// The route of a method; `nil` when no service here has it.
   @inline(__always)
   func route(_ method: UnsafeRawBufferPointer) -> Route? { routes[method] ?? undescribed(method) }
+
+  /// The routes that the tables describe.
+  var described: [Route] { routes.values }
+
+  /// What the operator is told of them.
+  var facts: [RouteFacts] {
+    described.map { route in
+      let service = if case .backend(let index) = route.target { serviceNames[index] } else { String?.none }
+      let scope =
+        route.requirement.kind == .open ? "public" : route.requirement.scope(serviceName: service ?? "")
+      return RouteFacts(
+        method: route.path, service: service, kind: "\(route.kind)", scope: scope, isBulk: route.isBulk,
+        rate: route.rate.limit?.description)
+    }.sorted { $0.method < $1.method }
+  }
 
   private func undescribed(_ method: UnsafeRawBufferPointer) -> Route? {
     guard method.count <= Self.methodBytesMax, method.filter({ $0 == UInt8(ascii: "/") }).count == 1,

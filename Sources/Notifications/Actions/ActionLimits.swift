@@ -18,7 +18,7 @@ public struct ActionLimits: Sendable, Hashable {
     limits.timeoutMs = timeoutMs
     limits.inFlightMax = inFlightMax
     let policy: AddressPolicy
-    do throws(AddressPolicy.InvalidBlock) {
+    do throws(AddressBlock.InvalidBlock) {
       policy = try AddressPolicy(allowing: allowedAddressBlocks)
     } catch {
       throw RPCError.invalidField(

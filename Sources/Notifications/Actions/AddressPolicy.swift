@@ -1,3 +1,5 @@
+import CampanileService
+
 /// Which addresses the server may call on a user's behalf: those of the public Internet, and those that an operator allows.
 ///
 /// Refused are all that IANA's special-purpose registries (RFC 6890 and later) do not call globally reachable: loopback,
@@ -5,23 +7,11 @@
 /// multicast, broadcast, benchmarking, documentation and reserved ones; of IPv6 everything outside of `2000::/3`. An
 /// address that carries an IPv4 address (mapped, NAT64, 6to4, Teredo) is judged by that as well.
 struct AddressPolicy: Sendable, Hashable {
-  /// A block that cannot be read.
-  struct InvalidBlock: Error, Sendable, Hashable {
-    var text: String
-  }
-
   private let allowed: [AddressBlock]
 
   /// `allowing` are blocks (`10.1.0.0/16`, `fd00::/8`) or addresses that may be called although they are refused otherwise.
-  /// Throws `InvalidBlock` for what is neither.
-  init(allowing blocks: [String]) throws(InvalidBlock) {
-    var allowed: [AddressBlock] = []
-    for text in blocks {
-      guard let block = AddressBlock(text) else { throw InvalidBlock(text: text) }
-      allowed.append(block)
-    }
-    self.allowed = allowed
-  }
+  /// Throws `AddressBlock.InvalidBlock` for what is neither.
+  init(allowing blocks: [String]) throws(AddressBlock.InvalidBlock) { allowed = try AddressBlock.blocks(blocks) }
 
   /// Nothing but the public Internet.
   init() { allowed = [] }

@@ -1,4 +1,5 @@
 import AsyncHTTPClient
+import CampanileService
 import NIOCore
 import NIOHTTP1
 import NIOPosix

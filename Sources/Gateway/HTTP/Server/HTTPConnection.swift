@@ -20,6 +20,8 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler {
   /// Counts requests, so that what was scheduled for one does not touch the next.
   private(set) var exchangeNumber = 0
   var timing: HTTPTiming
+  /// Of the connection's other end, whoever makes the calls.
+  private var peerAddress = ""
   private(set) var isClosing = false
   private(set) var isQuiescing = false
   var isReading = true
@@ -45,7 +47,8 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler {
 
   func handlerAdded(context: ChannelHandlerContext) {
     channelContext = context
-    remoteAddress = context.remoteAddress?.description ?? ""
+    peerAddress = context.remoteAddress?.description ?? ""
+    remoteAddress = peerAddress
     connections.add(self)
   }
 
@@ -111,6 +114,7 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler {
 
   private func begin(_ head: HTTPRequestHead) {
     exchangeNumber += 1
+    if !configuration.trustedProxies.isEmpty { noteCaller(head) }
     let crossOrigin = configuration.crossOrigin.headers(for: head.headers.first(name: "origin"))
     exchange = HTTPExchange(head, decide(head), crossOrigin: crossOrigin)
     timing.enter(.body, now: .now())
@@ -153,6 +157,13 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler {
     let decision = face.planner.decide(head)
     lastDecision = KeptDecision(decision, head)
     return decision
+  }
+
+  /// A proxy's connection carries the requests of many callers.
+  private func noteCaller(_ head: HTTPRequestHead) {
+    let proxies = configuration.trustedProxies
+    let told = proxies.client(peer: Self.host(of: peerAddress), values: head.headers[proxies.header.rawValue])
+    remoteAddress = told.map { "[IPv\($0.contains(":") ? 6 : 4)]/\($0):0" } ?? peerAddress
   }
 
   private func take(_ bytes: ByteBuffer) {

@@ -2,13 +2,15 @@ import NIOPosix
 import Synchronization
 
 /// Finds the addresses of a host.
-protocol HostResolving: Sendable {
+public protocol HostResolving: Sendable {
   /// At most sixteen, in the order to try them; none when the host is unknown or the task is cancelled.
   func addresses(of host: String) async -> [IPAddress]
 }
 
 /// The resolver of the system, which blocks and so runs on threads of its own.
-struct SystemHostResolver: HostResolving {
+public struct SystemHostResolver: HostResolving {
+  public init() {}
+
   /// Lookups wait for name servers that others chose: they must not hold up what else runs on shared threads.
   private static let threads: NIOThreadPool = {
     let threads = NIOThreadPool(numberOfThreads: 8)
@@ -16,7 +18,7 @@ struct SystemHostResolver: HostResolving {
     return threads
   }()
 
-  func addresses(of host: String) async -> [IPAddress] {
+  public func addresses(of host: String) async -> [IPAddress] {
     let (answers, continuation) = AsyncStream.makeStream(of: [IPAddress].self, bufferingPolicy: .bufferingOldest(1))
     let wait = Wait()
     continuation.onTermination = { _ in wait.isOver.store(true, ordering: .relaxed) }

@@ -7,10 +7,11 @@
 #endif
 
 /// Asks the system for the addresses of a host (getaddrinfo, RFC 3493), which blocks for as long as its name servers take.
-enum HostLookup {
-  static let addressesMax = 16
+public enum HostLookup {
+  public static let addressesMax = 16
 
-  static func addresses(of host: String) -> [IPAddress] {
+  /// At most `addressesMax`, in the system's order; none for a host that is not found.
+  public static func addresses(of host: String) -> [IPAddress] {
     var hints = addrinfo()
     hints.ai_family = AF_UNSPEC
     hints.ai_protocol = CInt(IPPROTO_TCP)

@@ -1,0 +1,45 @@
+public import NIOCore
+import NIOSSL
+import Synchronization
+
+/// The TLS of listeners: what new connections are shown, which can be read again while open connections go on with what they had.
+///
+/// TLS 1.2 is the oldest version spoken (RFC 8996). Safe from any thread.
+public final class ServerTLSContext: Sendable {
+  private let state: Mutex<(files: ServerTLS, context: NIOSSLContext)>
+  /// Whether peers must present certificates. That stays as it was made.
+  public let asksForCertificates: Bool
+
+  /// Reads the files. Throws what OpenSSL says of files that cannot be read, that are none, or that do not belong together.
+  public init(_ files: ServerTLS) throws {
+    asksForCertificates = files.clientCertificateAuthoritiesFile != nil
+    state = Mutex((files, try Self.read(files)))
+  }
+
+  var current: NIOSSLContext { state.withLock { $0.context } }
+
+  /// Reads other files, or the same ones again, and answers what has new connections use them. Throws as `init` does, and nothing
+  /// has changed then.
+  public func prepare(_ files: ServerTLS) throws -> @Sendable () -> Void {
+    let context = try Self.read(files)
+    return { [self] in state.withLock { $0 = (files, context) } }
+  }
+
+  /// Makes a channel speak TLS. Must be called on the channel's event loop, before bytes come.
+  public func install(on channel: any Channel) throws {
+    try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: current))
+  }
+
+  private static func read(_ files: ServerTLS) throws -> NIOSSLContext {
+    let chain = try NIOSSLCertificate.fromPEMFile(files.certificateChainFile)
+    let key = try NIOSSLPrivateKey(file: files.privateKeyFile, format: .pem)
+    var configuration = TLSConfiguration.makeServerConfiguration(
+      certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
+    configuration.minimumTLSVersion = .tlsv12
+    if let file = files.clientCertificateAuthoritiesFile {
+      configuration.trustRoots = .file(file)
+      configuration.certificateVerification = .noHostnameVerification
+    }
+    return try NIOSSLContext(configuration: configuration)
+  }
+}

@@ -1,0 +1,212 @@
+import CampanileRPC
+import CampanileService
+import Logging
+import NIOCore
+import Synchronization
+
+/// Which addresses each backend has at the moment: those that were configured, and for a name all that it resolves to.
+///
+/// Safe from any thread. A name that does not resolve keeps what it resolved to before; before that it is connected to as it is.
+final class BackendDirectory: Sendable {
+  private struct Entry {
+    var backend: BackendConfiguration
+    /// In the order of the addresses.
+    var clients: [(address: ClientConfiguration.Address, client: RPCClient)] = []
+  }
+  private struct State {
+    var entries: [Entry]
+    /// What names resolved to last.
+    var resolved: [String: [IPAddress]] = [:]
+    /// Those that finish their calls.
+    var leaving: [ObjectIdentifier: RPCClient] = [:]
+    /// Names whose failure was told.
+    var unresolved: Set<String> = []
+    var isClosed = false
+  }
+
+  private let make: @Sendable (ClientConfiguration.Address, _ serverName: String?) throws(RPCError) -> RPCClient
+  private let resolver: any HostResolving
+  private let resolveTimeoutMs: Int64
+  private let logger: Logger
+  private let state: Mutex<State>
+
+  /// - Parameter make: a client of an address; with the name that it was found by, where there is one.
+  init(
+    _ backends: [BackendConfiguration], resolver: any HostResolving, resolveTimeoutMs: Int64, logger: Logger,
+    make: @escaping @Sendable (ClientConfiguration.Address, _ serverName: String?) throws(RPCError) -> RPCClient
+  ) throws(RPCError) {
+    self.make = make
+    self.resolver = resolver
+    self.resolveTimeoutMs = resolveTimeoutMs
+    self.logger = logger
+    var entries: [Entry] = []
+    for backend in backends {
+      var entry = Entry(backend: backend)
+      for address in backend.addresses { entry.clients.append((address, try make(address, nil))) }
+      entries.append(entry)
+    }
+    state = Mutex(State(entries: entries))
+  }
+
+  /// Of each backend, in their order.
+  var clients: [[RPCClient]] { state.withLock { $0.entries.map { $0.clients.map(\.client) } } }
+
+  /// Whether any address is a name.
+  var hasNames: Bool { !names.isEmpty }
+
+  private var names: [String] {
+    let hosts = state.withLock { $0.entries.flatMap { $0.backend.addresses.map(\.host) } }
+    return Set(hosts.filter { IPAddress($0) == nil }).sorted()
+  }
+
+  /// Asks for the addresses of all names, and hands on what has changed.
+  func resolve(_ loops: [LoopForwarder]) async {
+    let names = names
+    guard !names.isEmpty else { return }
+    let found = await withTaskGroup(of: (String, [IPAddress]).self) { group in
+      for name in names { group.addTask { [self] in (name, await addresses(of: name)) } }
+      return await group.reduce(into: [String: [IPAddress]]()) { $0[$1.0] = $1.1 }
+    }
+    guard !Task.isCancelled else { return }
+    note(found)
+    publish(loops)
+  }
+
+  private func note(_ found: [String: [IPAddress]]) {
+    let failed = state.withLock { state in
+      for (name, addresses) in found where !addresses.isEmpty { state.resolved[name] = addresses }
+      let failed = Set(found.filter(\.value.isEmpty).keys)
+      defer { state.unresolved = failed }
+      return failed.subtracting(state.unresolved)
+    }
+    for name in failed.sorted() {
+      logger.warning(
+        "a backend's name does not resolve: its addresses stay as they were", metadata: ["name": "\(name)"])
+    }
+  }
+
+  /// Of one family, so that a host that has both counts once: IPv4 where there is any.
+  private func addresses(of name: String) async -> [IPAddress] {
+    let found = await withTaskGroup(of: [IPAddress].self) { group in
+      group.addTask { [resolver] in await resolver.addresses(of: name) }
+      group.addTask { [resolveTimeoutMs] in
+        try? await Task.sleep(for: .milliseconds(resolveTimeoutMs))
+        return []
+      }
+      let first = await group.next() ?? []
+      group.cancelAll()
+      return first
+    }
+    let four = found.map(\.unmapped).filter(\.isIPv4)
+    return four.isEmpty ? found : four
+  }
+
+  /// Other addresses of the same backends. They count from the next `publish` on.
+  func configure(_ backends: [BackendConfiguration]) {
+    state.withLock { state in
+      for index in state.entries.indices where index < backends.count { state.entries[index].backend = backends[index] }
+    }
+  }
+
+  /// Hands each loop the clients of the backends whose addresses have changed.
+  func publish(_ loops: [LoopForwarder]) {
+    for index in state.withLock({ $0.entries.indices }) {
+      guard let change = update(index) else { continue }
+      logger.notice(
+        "a backend has other addresses",
+        metadata: ["backend": "\(change.name)", "addresses": "\(change.addresses.joined(separator: ", "))"])
+      for client in change.left {
+        // Each loop lets go of it by itself; the last one closes it.
+        let retirement = Retirement(count: loops.count) { [weak self] in
+          self?.state.withLock { $0.leaving[ObjectIdentifier(client)] = nil }
+          Task { await client.close() }
+        }
+        change.retirements.withLock { $0[ObjectIdentifier(client)] = retirement }
+      }
+      for loop in loops {
+        loop.loop.execute {
+          loop.update(backend: index, clients: change.clients) { client in
+            change.retirements.withLock { $0[ObjectIdentifier(client)] }?.done()
+          }
+        }
+      }
+    }
+  }
+
+  private final class Change: Sendable {
+    let name: String
+    let clients: [RPCClient]
+    let addresses: [String]
+    let left: [RPCClient]
+    let retirements = Mutex<[ObjectIdentifier: Retirement]>([:])
+
+    init(name: String, clients: [RPCClient], addresses: [String], left: [RPCClient]) {
+      (self.name, self.clients, self.addresses, self.left) = (name, clients, addresses, left)
+    }
+  }
+
+  /// Counts the loops that have let go of a client.
+  private final class Retirement: Sendable {
+    private let remaining: Atomic<Int>
+    private let onDone: @Sendable () -> Void
+
+    init(count: Int, onDone: @escaping @Sendable () -> Void) {
+      remaining = Atomic(count)
+      self.onDone = onDone
+    }
+
+    func done() { if remaining.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == 0 { onDone() } }
+  }
+
+  private func update(_ index: Int) -> Change? {
+    state.withLock { state in
+      guard !state.isClosed else { return nil }
+      let entry = state.entries[index]
+      let wanted = Self.wanted(entry.backend, state.resolved)
+      guard Set(wanted.map(\.address)) != Set(entry.clients.map(\.address)) else { return nil }
+      var clients: [(address: ClientConfiguration.Address, client: RPCClient)] = []
+      for (address, name) in wanted {
+        if let kept = entry.clients.first(where: { $0.address == address }) {
+          clients.append(kept)
+        } else {
+          do throws(RPCError) { clients.append((address, try make(address, name))) } catch {
+            logger.error(
+              "a backend's address cannot be used", metadata: ["address": "\(address)", "error": "\(error)"])
+          }
+        }
+      }
+      guard !clients.isEmpty else { return nil }
+      let left = entry.clients.map(\.client).filter { old in !clients.contains { $0.client === old } }
+      for client in left { state.leaving[ObjectIdentifier(client)] = client }
+      state.entries[index].clients = clients
+      return Change(
+        name: entry.backend.name, clients: clients.map(\.client), addresses: clients.map { "\($0.address)" }, left: left
+      )
+    }
+  }
+
+  /// The addresses of a backend, at most `addressesMax`, each with the name that it was found by.
+  private static func wanted(
+    _ backend: BackendConfiguration, _ resolved: [String: [IPAddress]]
+  ) -> [(address: ClientConfiguration.Address, name: String?)] {
+    var wanted: [(address: ClientConfiguration.Address, name: String?)] = []
+    for address in backend.addresses {
+      // In an order of their own: name servers change theirs to spread callers.
+      let found = (resolved[address.host] ?? []).map(\.text).sorted()
+      let all = found.isEmpty ? [address] : found.map { ClientConfiguration.Address(host: $0, port: address.port) }
+      for one in all where wanted.count < BackendConfiguration.addressesMax {
+        if !wanted.contains(where: { $0.address == one }) { wanted.append((one, found.isEmpty ? nil : address.host)) }
+      }
+    }
+    return wanted
+  }
+
+  /// Ends all calls and connections.
+  func close() async {
+    let clients = state.withLock { state in
+      state.isClosed = true
+      return state.entries.flatMap { $0.clients.map(\.client) } + state.leaving.values
+    }
+    for client in clients { await client.close() }
+  }
+}

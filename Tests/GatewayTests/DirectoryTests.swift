@@ -1,0 +1,296 @@
+import CampanileAPI
+import CampanileRPC
+import CampanileService
+import NIOCore
+import Synchronization
+import Testing
+
+@testable import Gateway
+
+/// Names that resolve to what the test says.
+private final class ScriptedResolver: HostResolving {
+  private let answers: Mutex<[String]>
+  let askedCount = Atomic<Int>(0)
+  init(_ answers: [String]) { self.answers = Mutex(answers) }
+
+  func set(_ addresses: [String]) { answers.withLock { $0 = addresses } }
+  func addresses(of host: String) async -> [IPAddress] {
+    askedCount.add(1, ordering: .relaxed)
+    return answers.withLock { $0 }.compactMap { IPAddress($0) }
+  }
+}
+
+/// Tells tasks that it is over.
+private final class Flag: Sendable {
+  private let value = Atomic(false)
+  var isSet: Bool { value.load(ordering: .relaxed) }
+  func set() { value.store(true, ordering: .relaxed) }
+}
+
+/// Backends whose addresses change while the gateway serves.
+@Suite struct DirectoryTests {
+  private let hosts = ["127.0.0.1", "127.0.0.2", "127.0.0.3"]
+
+  /// Backends at the same port of several addresses, as containers behind one name are.
+  private func backends(_ count: Int) async throws -> [Backend] {
+    for _ in 0..<20 {
+      let first = try await Backend()
+      var all = [first]
+      do {
+        for host in hosts[1..<count] { all.append(try await Backend(host: host, port: first.address.port)) }
+        return all
+      } catch {
+        // The port is taken at one of the others.
+        for backend in all { await backend.server.shutdown() }
+      }
+    }
+    throw RPCError(.unavailable, "no port is free at all addresses")
+  }
+
+  private func withName(
+    _ resolver: ScriptedResolver, _ backends: [Backend], drainMs: Int64 = 60_000,
+    _ body: (Harness, EchoServiceClient) async throws -> Void
+  ) async throws {
+    let name = ClientConfiguration.Address(host: "echo.test", port: backends[0].address.port)
+    let harness = try await Harness(backends: [name], isMaintained: true) { configuration in
+      configuration.resolver = resolver
+      configuration.resolveMs = 20
+      configuration.addressDrainMs = drainMs
+    }
+    let echo = try await harness.echo()
+    try await body(harness, echo)
+    await harness.stop()
+    for backend in backends { await backend.server.shutdown() }
+  }
+
+  private func addresses(_ harness: Harness, isLeaving: Bool = false) async -> Set<String> {
+    let facts = await harness.gateway.backendFacts()
+    return Set(facts[0].addresses.filter { $0.isLeaving == isLeaving }.map { String($0.address.prefix { $0 != ":" }) })
+  }
+
+  @Test func aNameStandsForAllItsAddresses() async throws {
+    let backends = try await backends(3)
+    try await withName(ScriptedResolver(hosts), backends) { harness, echo in
+      try await eventually("all serve") {
+        await harness.gateway.backendFacts()[0].addresses.allSatisfy { $0.health == "serving" }
+      }
+      for index in 0..<300 { #expect(try await echo.echo(EchoRequest("\(index)")).payload == "\(index)") }
+      for backend in backends { #expect(!backend.seen.all.isEmpty) }
+    }
+  }
+
+  /// What is under way at an address that goes away ends well, and what comes goes to the others: no call fails.
+  @Test func addressesComeAndGoWithoutAFailedCall() async throws {
+    let backends = try await backends(3)
+    let resolver = ScriptedResolver(["127.0.0.1"])
+    try await withName(resolver, backends) { harness, echo in
+      let isOver = Flag()
+      let load = Task {
+        try await withThrowingTaskGroup(of: Int.self) { group in
+          for _ in 0..<8 {
+            group.addTask {
+              var count = 0
+              while !isOver.isSet {
+                _ = try await echo.echo(EchoRequest("x", delayMs: count % 16 == 0 ? 30 : 0))
+                count += 1
+              }
+              return count
+            }
+          }
+          return try await group.reduce(0, +)
+        }
+      }
+      for change in [hosts, ["127.0.0.2"], ["127.0.0.3", "127.0.0.1"], ["127.0.0.2", "127.0.0.3"], ["127.0.0.1"]] {
+        resolver.set(change)
+        try await eventually("\(change) is taken up") { await addresses(harness) == Set(change) }
+        try await eventually("the others are let go") { await addresses(harness, isLeaving: true).isEmpty }
+        let before = backends.map(\.seen.all.count)
+        try await eventually("calls come to all of them") {
+          zip(backends, before).allSatisfy { backend, count in
+            !change.contains(backend.address.host) || backend.seen.all.count > count
+          }
+        }
+      }
+      isOver.set()
+      #expect(try await load.value > 0)
+    }
+  }
+
+  @Test func aBackendThatDrainsFailsNoCall() async throws {
+    let backends = try await backends(2)
+    try await withName(ScriptedResolver(["127.0.0.1", "127.0.0.2"]), backends) { harness, echo in
+      try await eventually("both serve") {
+        await harness.gateway.backendFacts()[0].addresses.allSatisfy { $0.health == "serving" }
+      }
+      let isOver = Flag()
+      let load = Task {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+          for index in 0..<8 {
+            group.addTask {
+              while !isOver.isSet {
+                _ = try await echo.echo(EchoRequest("x", delayMs: index % 2 == 0 ? 20 : 0))
+              }
+            }
+          }
+          try await group.waitForAll()
+        }
+      }
+      try await eventually("both are called") { backends.allSatisfy { $0.seen.all.count > 20 } }
+      await backends[0].server.drain(timeoutMs: 10_000)
+      await backends[0].server.shutdown()
+      let before = backends[1].seen.all.count
+      try await eventually("the other one is called") { backends[1].seen.all.count > before + 100 }
+      isOver.set()
+      try await load.value
+    }
+  }
+
+  @Test func streamsAreEndedAtAnAddressThatIsGone() async throws {
+    let backends = try await backends(2)
+    let resolver = ScriptedResolver(["127.0.0.1"])
+    try await withName(resolver, backends, drainMs: 50) { harness, echo in
+      var bounded = ExpandRequest.endless
+      bounded.count = 40
+      bounded.intervalMs = 20
+      let finishing = Task {
+        var count = 0
+        for try await _ in echo.expand(bounded, options: CallOptions(timeoutMs: 60_000)) { count += 1 }
+        return count
+      }
+      let endless = Task { for try await _ in echo.expand(.endless) {} }
+      try await eventually("both are open") { backends[0].seen.all.count == 2 }
+      resolver.set(["127.0.0.2"])
+      let error = await expectFailure(.unavailable, "BACKEND_DRAINING") { try await endless.value }
+      #expect(error?.processed != false)
+      // One that ends by itself is left to.
+      #expect(try await finishing.value == 40)
+      _ = try await echo.echo(EchoRequest("x"))
+      #expect(backends[1].seen.all.count == 1)
+      try await eventually("it is let go") { await addresses(harness, isLeaving: true).isEmpty }
+    }
+  }
+
+  @Test func aNameThatDoesNotResolveKeepsItsAddresses() async throws {
+    let backends = try await backends(2)
+    let resolver = ScriptedResolver(["127.0.0.1", "127.0.0.2"])
+    try await withName(resolver, backends) { harness, echo in
+      resolver.set([])
+      let before = resolver.askedCount.load(ordering: .relaxed)
+      try await eventually("it is asked again") { resolver.askedCount.load(ordering: .relaxed) > before + 2 }
+      #expect(await addresses(harness) == ["127.0.0.1", "127.0.0.2"])
+      _ = try await echo.echo(EchoRequest("x"))
+    }
+  }
+
+  /// More than there may be are cut, IPv6 is left out where there is IPv4, and the same address counts once.
+  @Test func whatANameResolvesToIsBounded() async throws {
+    let backends = try await backends(1)
+    let many = (1...40).map { "127.0.1.\($0)" }
+    try await withName(ScriptedResolver(many + ["::1", "::ffff:127.0.1.1"] + many), backends) { harness, _ in
+      let found = await addresses(harness)
+      #expect(found.count == 16 && found.allSatisfy { $0.hasPrefix("127.0.1.") })
+    }
+  }
+
+  @Test func aReloadChangesAddressesAndLimitsAndNothingElse() async throws {
+    let (first, second) = (try await Backend(), try await Backend())
+    let harness = try await Harness(backends: [first.address])
+    let echo = try await harness.echo()
+    _ = try await echo.echo(EchoRequest("a"))
+    func configuration(_ name: String, _ address: ClientConfiguration.Address) -> GatewayConfiguration {
+      GatewayConfiguration(
+        backends: [
+          BackendConfiguration(name: name, servicePrefix: "campanile.rpc.v1.EchoService", addresses: [address])
+        ], methods: EchoServiceMethods.all, internalToken: internalToken)
+    }
+    #expect(throws: RPCError.self) { _ = try harness.gateway.prepare(configuration("other", second.address)) }
+    var wanted = configuration("echo", second.address)
+    wanted.limits.principalRate = RateLimit(perSecond: 1, burst: 3)
+    wanted.limits.loopLateMs = 600_000
+    let commit = try harness.gateway.prepare(wanted)
+    _ = try await echo.echo(EchoRequest("b"))
+    #expect(first.seen.all.count == 2)
+    commit()
+    try await eventually("calls go to the other address") {
+      // The rate may be used up by then, which is the other half of the reload.
+      _ = try? await echo.echo(EchoRequest("c"))
+      return !second.seen.all.isEmpty
+    }
+    try await eventually("the rate counts") {
+      do {
+        _ = try await echo.echo(EchoRequest("d"))
+        return false
+      } catch let error as RPCError { return error.reason == "RATE_LIMITED" }
+    }
+    var unlimited = wanted
+    unlimited.limits.principalRate = nil
+    (try harness.gateway.prepare(unlimited))()
+    for _ in 0..<20 { _ = try await echo.echo(EchoRequest("e")) }
+    #expect(first.seen.all.count == 2)
+    await harness.stop()
+    await first.server.shutdown()
+    await second.server.shutdown()
+  }
+}
+
+/// A backend with a stream of numbered changes that goes on behind a token, as the suite's watches do.
+private final class CountingBackend: Sendable {
+  private struct Service: RPCService {
+    let open: OpenCount
+
+    func register(in registry: inout MethodRegistry) {
+      registry.serverStreaming(EchoServiceMethods.expand) {
+        (request: ExpandRequest, _, sink: ResponseSink<ExpandResponse>) in
+        open.value.add(1, ordering: .relaxed)
+        defer { open.value.subtract(1, ordering: .relaxed) }
+        var response = ExpandResponse()
+        response.index = Int32(request.payload) ?? 0
+        while !Task.isCancelled {
+          response.index += 1
+          try await sink.send(response)
+          try await Task.sleep(for: .milliseconds(1))
+        }
+      }
+    }
+  }
+  final class OpenCount: Sendable { let value = Atomic<Int>(0) }
+
+  let open = OpenCount()
+  let server: RPCServer
+  let address: ClientConfiguration.Address
+
+  init() async throws {
+    server = RPCServer(
+      ServerConfiguration(), dispatcher: TypedDispatcher(MethodRegistry([Service(open: open)])),
+      authenticator: InternalTokenAuthenticator(token: internalToken), group: Harness.group)
+    address = ClientConfiguration.Address(host: "127.0.0.1", port: try await server.start().port ?? 0)
+  }
+}
+
+@Suite struct ResumeTests {
+  /// A watch that loses its backend goes on behind its token at another address: nothing is missed and nothing comes twice.
+  @Test func aStreamGoesOnAtAnotherAddress() async throws {
+    let backends = [try await CountingBackend(), try await CountingBackend()]
+    let harness = try await Harness(backends: backends.map(\.address))
+    let echo = try await harness.echo()
+    var seen: [Int32] = []
+    for round in 0..<2 {
+      var request = ExpandRequest()
+      request.payload = seen.last.map { String($0) } ?? ""
+      let mark = seen.count
+      do {
+        for try await response in echo.expand(request) {
+          seen.append(response.index)
+          guard seen.count == mark + 20 else { continue }
+          if round == 1 { break }
+          let serving = try #require(backends.first { $0.open.value.load(ordering: .relaxed) > 0 })
+          await serving.server.shutdown()
+        }
+      } catch let error as RPCError { #expect(round == 0 && error.code == .unavailable, "\(error)") }
+    }
+    #expect(seen.count >= 40)
+    #expect(seen == Array(1...Int32(seen.count)))
+    await harness.stop()
+    for backend in backends { await backend.server.shutdown() }
+  }
+}
