@@ -11,13 +11,30 @@ import tempfile
 import time
 import traceback
 
+import disk
 import kill
+import network
+import process
 from scenario import Context
 
 # Name: function, whether it needs namespaces (and root), and how many seconds it may take at most: quick and full.
 SCENARIOS = {
     "plants": (kill.plants, False, 120, 300),
     "kill": (kill.kills, False, 120, 1800),
+    "disk-full": (disk.full, True, 120, 600),
+    "disk-failing": (disk.failing, True, 120, 600),
+    "power": (disk.power, True, 120, 900),
+    "late": (network.deadlines_control, True, 60, 60),
+    "loss": (network.losses, True, 120, 600),
+    "delay": (network.delays, True, 120, 600),
+    "partition": (network.partitions, True, 120, 600),
+    "storm": (network.storm, True, 120, 300),
+    "freeze": (process.freezes, False, 120, 300),
+    "clock": (process.clocks, True, 120, 300),
+    "descriptors": (process.descriptors, False, 60, 300),
+    "memory": (process.memory, False, 60, 300),
+    "connections": (process.connections, False, 120, 300),
+    "slow": (process.slow, False, 120, 300),
 }
 
 

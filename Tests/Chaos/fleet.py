@@ -141,9 +141,9 @@ class Fleet:
         database.close()
         return rows
 
-    def metrics(self, name):
+    def metrics(self, name, host="127.0.0.1"):
         """The samples of a process, by their names with labels."""
-        url = f"http://127.0.0.1:{self.ready[name]['http']}/metrics"
+        url = f"http://{host}:{self.ready[name]['http']}/metrics"
         with urllib.request.urlopen(url, timeout=10) as answer:
             lines = answer.read().decode().splitlines()
         return {line.rpartition(" ")[0]: float(line.rpartition(" ")[2]) for line in lines if line and line[0] != "#"}

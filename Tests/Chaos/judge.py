@@ -76,22 +76,23 @@ def notifications(fleet, publisher):
 
 
 def watched(watcher, publisher, found, patience_s):
-    """Every creation and deletion was told once, in order, over all broken connections."""
+    """Every creation and deletion was told once, in order, over all broken connections. A creation may go untold where the
+    notification was deleted before the watch came to it (docs/decisions/0003)."""
     identifiers = {one["id"] for one in found}
     created = identifiers | set(publisher.ids.values())
     deleted = created - identifiers
     try:
-        eventually(lambda: watcher.fault or set(watcher.created) >= created and set(watcher.deleted) >= deleted,
+        eventually(lambda: watcher.fault or set(watcher.created) >= identifiers and set(watcher.deleted) >= deleted,
                    "the watch has told everything", patience_s)
     except AssertionError:
-        raise Wrong(f"{watcher.user}: not watched: {sorted(created - set(watcher.created))[:5]} created, "
+        raise Wrong(f"{watcher.user}: not watched: {sorted(identifiers - set(watcher.created))[:5]} created, "
                     f"{sorted(deleted - set(watcher.deleted))[:5]} deleted") from None
     check(watcher.fault is None, f"{watcher.fault}")
     for name, told in (("created", watcher.created), ("deleted", watcher.deleted)):
         twice = [one for one, number in collections.Counter(told).items() if number > 1]
         check(not twice, f"{watcher.user}: told twice as {name}: {twice[:5]}")
     check(watcher.created == sorted(watcher.created), f"{watcher.user}: watched in another order")
-    check(set(watcher.created) == created and set(watcher.deleted) == deleted, f"{watcher.user}: watched what never was")
+    check(set(watcher.created) <= created and set(watcher.deleted) == deleted, f"{watcher.user}: watched what never was")
 
 
 def commits(fleet, committer):
