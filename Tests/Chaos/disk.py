@@ -15,12 +15,14 @@ from probes import METHODS, caller
 GOING_DOWN, NO_LOG_FLUSH = 0x8004587D, (2).to_bytes(4, "little")
 
 
-def reads_go_on(fleet):
-    """Every service answers what only reads."""
+def reads_go_on(fleet, links=None):
+    """Every service answers what only reads, on connections that are there or on new ones."""
     for service, method in METHODS.items():
-        with fleet.peer(caller(fleet, service), timeout_s=30) as link:
-            answer = link.call(method, {}, timeoutMs=20_000)
-            assert "result" in answer, f"{service} does not read: {answer}"
+        link = links[service] if links else fleet.peer(caller(fleet, service), timeout_s=30)
+        answer = link.call(method, {}, timeoutMs=20_000)
+        assert answer is not None and "result" in answer, f"{service} does not read: {answer}"
+        if not links:
+            link.close()
 
 
 def full(context):
@@ -139,6 +141,7 @@ def cut(context, name, lies):
         load.all_served(5)
         tracers = [Tracer(fleet, service, "fdatasync,fsync:retval=0") for service in SERVICES] if lies else []
         load.clients[0].stopping.wait(context.random.uniform(0.3, 1.5))
+        fleet.is_dying = True
         disk.cut_power()
         for victim in ORDER:
             fleet.kill(victim)
@@ -147,6 +150,7 @@ def cut(context, name, lies):
         load.activities.stopped.set()
         for tracer in tracers:
             tracer.end()
+    fleet.is_dying = False
     run("umount", disk.folder / "apns-simulator")
     disk.restart()
     run("mount", "--bind", elsewhere, disk.folder / "apns-simulator")

@@ -24,7 +24,7 @@ ORDER = ("notifications", "apns-simulator", "activities", "sync", "attendance", 
 class Fleet:
     """All processes on one folder. Ports stay the same over restarts. Set `change` to alter a command line before it is used."""
 
-    def __init__(self, folder, *up_arguments, users=(), keep=False):
+    def __init__(self, folder, *up_arguments, users=()):
         self.folder = pathlib.Path(folder)
         self.suite = Suite(self.folder, "--log-level", "warning", *up_arguments).wait_ready()
         self.endpoints = self.suite.endpoints
@@ -36,8 +36,10 @@ class Fleet:
             for flag, port in (("--port", "rpc"), ("--http-port", "http")):
                 command[command.index(flag) + 1] = str(self.ready[name][port])
             self.commands[name] = command
-        self.processes, self.wrapped = {}, {}
+        self.processes = {}
         self.change = lambda name, command: command
+        # What processes say while their machine loses its power is nobody's business; what they acknowledge then counts all the same.
+        self.is_dying = False
         text = (self.folder / "endpoints.json").read_text()
         self.suite.stop()
         # The commands of the CLI find it there.

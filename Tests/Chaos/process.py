@@ -15,7 +15,8 @@ from fleet import ORDER, SERVICES, Fleet, eventually, run
 from load import NOTIFICATIONS, MixedLoad
 from campanile_wire import Peer, reason
 from network import judged
-from probes import METHODS, Probes
+from disk import reads_go_on
+from probes import METHODS, Probes, caller
 
 FAKETIME = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1"
 
@@ -57,7 +58,7 @@ def clocks(context):
     fleet.start(*ORDER, prefix=["env"], env=env)
     fleet.wait_serving()
     try:
-        with context.judged_load(fleet) as load:
+        with context.judged_load(fleet, activities=0) as load:
             jumps = ["+86400", "+0", "-86400", "+5", "-5", "+0"]
             for jump in context.pick(quick=["+86400", "-86400"], full=jumps * 3):
                 with Probes(fleet, context, each=1) as probes:
@@ -75,31 +76,47 @@ def clocks(context):
 
 
 def descriptors(context):
-    """Each process runs out of descriptors while strangers connect to it: those who are there are served, nobody dies, and strangers
-    are served when there are descriptors again."""
-    with context.fleet("data") as fleet, context.judged_load(fleet) as load:
-        for victim in context.pick(quick=["gateway", "notifications"], full=["gateway", *SERVICES] * 3):
-            limit = fleet.descriptors(victim) + 12
-            run("prlimit", "--pid", fleet.pid(victim), f"--nofile={limit}:")
-            strangers = []
-            for _ in range(60):
-                stranger = socket.socket()
-                stranger.setblocking(False)
-                with contextlib.suppress(BlockingIOError):
-                    stranger.connect(("127.0.0.1", fleet.ready[victim]["rpc"]))
-                strangers.append(stranger)
-            load.clients[0].stopping.wait(0.5)
-            used = fleet.descriptors(victim)
-            assert used >= limit - 2, f"{victim} has {used} descriptors of {limit}: nothing ran out"
-            load.all_served(3)
-            for stranger in strangers:
-                stranger.close()
-            run("prlimit", "--pid", fleet.pid(victim), f"--nofile={limit + 500}:")
-            with Peer(fleet.ready[victim]["rpc"], timeout_s=30) as peer:
-                assert "result" in peer.call("rpc.ping"), victim
-            context.tell(f"{victim}: {used} of {limit} descriptors in use, and served")
-            context.count(rounds=1)
-        assert fleet.all_running()
+    """Every process may have few descriptors, and more strangers connect to it than it has: those who are there are served, nobody dies,
+    and strangers are served when others have gone. (libdispatch ends a process that has no descriptor left.)"""
+    limit, crowd = 256, 600
+    fleet = Fleet(context.folder / "data", users=MixedLoad.users())
+    fleet.start(*ORDER, prefix=["prlimit", f"--nofile={limit}:{limit}"])
+    fleet.wait_serving()
+    try:
+        with context.judged_load(fleet) as load:
+            links = {service: fleet.peer(caller(fleet, service)) for service in METHODS}
+            doors = [(name, port) for name in ["gateway", *SERVICES] for port in ("rpc", "http") if name == "gateway" or port == "rpc"]
+            for victim, door in context.pick(quick=context.random.sample(doors, 4), full=doors * 3):
+                strangers = [stranger(fleet.ready[victim][door]) for _ in range(crowd)]
+                load.clients[0].stopping.wait(context.pick(quick=0.5, full=3))
+                used = fleet.descriptors(victim)
+                assert limit / 4 < used < limit - 16, f"{victim} has {used} descriptors of {limit} in use"
+                reads_go_on(fleet, links)
+                load.all_served(2)
+                assert fleet.all_running(), f"a process ended: {fleet.text()[-3000:]}"
+                for one in strangers:
+                    one.close()
+                eventually(lambda: answers(fleet.ready[victim]["rpc"]), f"{victim} answers strangers again")
+                context.tell(f"{victim}, {door}: {used} of {limit} descriptors in use, and served")
+                context.count(rounds=1)
+    finally:
+        fleet.stop()
+
+
+def stranger(port):
+    """A connection that is being made, and says nothing."""
+    one = socket.socket()
+    one.setblocking(False)
+    with contextlib.suppress(BlockingIOError):
+        one.connect(("127.0.0.1", port))
+    return one
+
+
+def answers(port):
+    with contextlib.suppress(OSError), Peer(port, timeout_s=10) as peer:
+        answer = peer.call("rpc.ping")
+        return answer is not None and "result" in answer
+    return False
 
 
 def memory(context):
