@@ -7,7 +7,7 @@ import time
 from load import BROKEN, NOTIFICATIONS
 from scenario import Stalls
 
-# What a call may take beyond its deadline, besides the time for which the machine let everybody wait.
+# What a call may take beyond its deadline, besides the time for which the machine let the gateway and its callers wait.
 LATE_S = 0.2
 METHODS = {
     "notifications": NOTIFICATIONS + "GetUnreadCounts",
@@ -68,7 +68,7 @@ class Probes:
     """Probes of several services during a block; `late` tells which calls were."""
 
     def __init__(self, fleet, context, services=tuple(METHODS), each=2, **members):
-        self.stalls = Stalls()
+        self.stalls = Stalls(fleet.pid("gateway"))
         self.all = [Probe(fleet, service, context.random.randrange(1 << 30), **members) for service in services for _ in range(each)]
 
     def __enter__(self):
@@ -97,7 +97,7 @@ class Probes:
         """Calls that ended later than their deadline allows: service, asked for, took, stalls, status."""
         return [(probe.service, asked, round(took, 3), round(stalled, 3), status)
                 for probe in self.all for begun, took, asked, status in probe.calls
-                if took > asked + LATE_S and took > asked + LATE_S + (stalled := self.stalls.worst(begun, begun + took))]
+                if took > asked + LATE_S and took > asked + LATE_S + (stalled := self.stalls.during(begun, begun + took))]
 
     def worst_s(self):
         """The longest that a call was beyond its deadline."""

@@ -3,6 +3,7 @@
 import collections
 import contextlib
 import json
+import os
 import pathlib
 import random
 import sys
@@ -66,19 +67,31 @@ class Context:
 
 
 class Stalls(threading.Thread):
-    """Measures for how long this machine let a thread wait that asked for 5 ms, so that a bound on time is not the machine's."""
+    """Measures for how long this machine let threads of the given processes, and of this one, wait for a processor, so that a bound on
+    time is not the machine's. On an idle machine that is next to nothing."""
 
-    def __init__(self):
+    def __init__(self, *pids):
         super().__init__(daemon=True)
+        self.pids = [os.getpid(), *pids]
         self.stopping, self.samples = threading.Event(), collections.deque(maxlen=40_000)
 
+    def waited_s(self):
+        """How long the processes' threads have waited while they could have run, all together."""
+        total = 0
+        for pid in self.pids:
+            with contextlib.suppress(OSError):
+                for thread in os.listdir(f"/proc/{pid}/task"):
+                    with contextlib.suppress(OSError), open(f"/proc/{pid}/task/{thread}/schedstat") as file:
+                        total += int(file.read().split()[1])
+        return total / 1e9
+
     def run(self):
-        while not self.stopping.is_set():
-            begun = time.monotonic()
-            time.sleep(0.005)
-            now = time.monotonic()
-            if now - begun > 0.02:
-                self.samples.append((now, now - begun))
+        at, waited = time.monotonic(), self.waited_s()
+        while not self.stopping.wait(0.02):
+            now, total = time.monotonic(), self.waited_s()
+            # A thread that has ended takes what it waited with it. What came late here was late, too.
+            self.samples.append((at, now, max(0.0, total - waited) + max(0.0, now - at - 0.04)))
+            at, waited = now, total
 
     def __enter__(self):
         self.start()
@@ -88,6 +101,6 @@ class Stalls(threading.Thread):
         self.stopping.set()
         self.join()
 
-    def worst(self, begun, ended):
-        """All stalls of an interval, in seconds."""
-        return sum(length for at, length in list(self.samples) if at >= begun and at - length <= ended)
+    def during(self, begun, ended):
+        """All waiting in an interval, in seconds."""
+        return sum(waited for since, until, waited in list(self.samples) if until >= begun and since <= ended)
