@@ -1,0 +1,120 @@
+"""Runs the scenarios of scripts/chaos, each in namespaces of its own where that is allowed."""
+
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+import disk
+import kill
+import network
+import process
+from scenario import Context
+
+# Name: function, whether it needs namespaces (and root), and how many seconds it may take at most: quick and full.
+SCENARIOS = {
+    "plants": (kill.plants, False, 120, 300),
+    "kill": (kill.kills, False, 120, 1800),
+    "disk-full": (disk.full, True, 120, 600),
+    "disk-failing": (disk.failing, True, 120, 600),
+    "power": (disk.power, True, 120, 900),
+    "late": (network.deadlines_control, True, 60, 60),
+    "loss": (network.losses, True, 120, 600),
+    "delay": (network.delays, True, 120, 600),
+    "partition": (network.partitions, True, 120, 600),
+    "storm": (network.storm, True, 120, 300),
+    "freeze": (process.freezes, False, 120, 300),
+    "clock": (process.clocks, True, 120, 300),
+    "descriptors": (process.descriptors, False, 60, 300),
+    "memory": (process.memory, False, 60, 300),
+    "connections": (process.connections, False, 120, 300),
+    "slow": (process.slow, False, 120, 300),
+}
+
+
+def isolated():
+    """What gives a scenario networks, mounts and processes of its own, all of which end with it."""
+    return ["unshare", "--net", "--mount", "--pid", "--fork", "--mount-proc", "--kill-child"]
+
+
+def may_isolate():
+    result = subprocess.run([*isolated(), "ip", "link", "set", "lo", "up"], capture_output=True)
+    return result.returncode == 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Breaks the running suite and judges what is left; see scripts/chaos --help.")
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--full", action="store_true")
+    parser.add_argument("--seed", type=int, default=time.time_ns() & 0xFFFFFFFF)
+    parser.add_argument("--keep", action="store_true")
+    parser.add_argument("--inside", help=argparse.SUPPRESS)
+    parser.add_argument("--folder", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.inside:
+        return inside(options)
+    names = options.names or list(SCENARIOS)
+    for name in names:
+        if name not in SCENARIOS:
+            parser.error(f"no scenario {name}; there are: {', '.join(SCENARIOS)}")
+    namespaces = may_isolate()
+    outcomes = [outside(options, name, namespaces) for name in names]
+    failed = [name for name, outcome in zip(names, outcomes) if outcome == "FAILED"]
+    skipped = [name for name, outcome in zip(names, outcomes) if outcome == "SKIPPED"]
+    print(f"{len(names)} scenarios, {len(failed)} FAILED {' '.join(failed)}, {len(skipped)} SKIPPED {' '.join(skipped)}")
+    return 1 if failed else 0
+
+
+def outside(options, name, namespaces):
+    """Runs a scenario as a process of its own, and ends it when its time is up."""
+    _, needs_namespaces, quick_s, full_s = SCENARIOS[name]
+    if needs_namespaces and not namespaces:
+        print(f"{name:12} SKIPPED: needs root and namespaces")
+        return "SKIPPED"
+    effort = ["--full"] if options.full else []
+    again = f"scripts/chaos {'--full' if options.full else '--quick'} --seed {options.seed} {name}"
+    folder = tempfile.mkdtemp(prefix=f"campanile-chaos-{name}-")
+    command = [sys.executable, __file__, "--inside", name, "--seed", str(options.seed), "--folder", folder, *effort]
+    begun = time.monotonic()
+    process = subprocess.Popen([*(isolated() if namespaces else []), *command], stdout=subprocess.PIPE, text=True)
+    try:
+        output, _ = process.communicate(timeout=full_s if options.full else quick_s)
+        good = process.returncode == 0
+    except subprocess.TimeoutExpired:
+        process.kill()
+        output, good = process.communicate()[0] + f"not done after {full_s if options.full else quick_s} s", False
+    took = time.monotonic() - begun
+    lines = output.strip().splitlines()
+    if good:
+        figures = " ".join(f"{key}={value}" for key, value in json.loads(lines[-1]).items())
+        print(f"{name:12} ok      {took:5.0f} s  seed={options.seed} {figures}", flush=True)
+        shutil.rmtree(folder, ignore_errors=True)
+        return "ok"
+    print(f"{name:12} FAILED  {took:5.0f} s  again: {again}\n" + "\n".join(lines[-60:]) + f"\n  what is left: {folder}", flush=True)
+    return "FAILED"
+
+
+def inside(options):
+    if os.getpid() < 10:
+        subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+    context = Context(options.inside, options.seed, options.full, options.folder)
+    try:
+        SCENARIOS[options.inside][0](context)
+    except BaseException:  # noqa: BLE001 - told outside
+        print(traceback.format_exc())
+        return 1
+    print(context.result())
+    return 0
+
+
+if __name__ == "__main__":
+    code = main()
+    sys.stdout.flush()
+    # Threads that still wait for a broken connection must not keep the process.
+    os._exit(code)

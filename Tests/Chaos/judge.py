@@ -1,0 +1,161 @@
+"""What must be true after any fault, given the journals of the load. Everything is counted again by hand."""
+
+import base64
+import collections
+import json
+import sqlite3
+import types
+
+import attendance
+from attendance import Link
+from fleet import STORES, eventually
+from load import NOTIFICATIONS, SYNC
+
+
+class Wrong(AssertionError):
+    """What was acknowledged is not there once, or does not agree with what else is told."""
+
+
+def check(condition, text):
+    if not condition:
+        raise Wrong(text)
+
+
+def judge(load, patience_s=60):
+    """Raises `Wrong`, or answers how many acknowledged changes were found. All processes must serve."""
+    load.raise_faults()
+    fleet = load.fleet
+    check(fleet.all_running(), "a process ended by itself")
+    fleet.wait_serving()
+    for publisher, watcher in zip(load.publishers, load.watchers):
+        found = notifications(fleet, publisher)
+        watched(watcher, publisher, found, patience_s)
+    commits(fleet, load.committer)
+    lodge(fleet, load.lodge)
+    pushes(fleet, load.activities)
+    stores(fleet, patience_s)
+    return load.acknowledged()
+
+
+def listed(fleet, user):
+    """All notifications of a user, in the order of their ids."""
+    found, token = [], ""
+    with fleet.peer(user) as link:
+        while True:
+            answer = link.call(NOTIFICATIONS + "ListNotifications", {"pageSize": 1000, "pageToken": token})
+            check("result" in answer, f"listing failed: {answer}")
+            found += answer["result"].get("notifications", [])
+            token = answer["result"].get("nextPageToken", "")
+            if not token:
+                break
+        counts = link.call(NOTIFICATIONS + "GetUnreadCounts", {})["result"].get("unreadCounts", {})
+    return found[::-1], int(counts.get("total", 0))
+
+
+def notifications(fleet, publisher):
+    found, unread = listed(fleet, publisher.user)
+    titles = [int(one["title"]) for one in found]
+    for title, number in collections.Counter(titles).items():
+        check(number == 1, f"{publisher.user}: {title} is there {number} times")
+        check(title in publisher.there, f"{publisher.user}: {title} was never sent")
+    for title, possible in publisher.there.items():
+        check((title in titles) in possible, f"{publisher.user}: {title} may be there: {possible}, but is {title in titles}")
+    by_title = {int(one["title"]): one for one in found}
+    for title, identifier in publisher.ids.items():
+        if title in by_title:
+            check(by_title[title]["id"] == identifier, f"{title} was acknowledged as {identifier}, is {by_title[title]['id']}")
+    kept = [title for title in titles if title in publisher.ids]
+    wanted = [title for title in publisher.ids if title in by_title]
+    check(kept == wanted, f"{publisher.user}: in another order than acknowledged")
+    for title, one in by_title.items():
+        check(("readTime" in one) in publisher.read[title], f"{title} may be read: {publisher.read[title]}")
+        check(len(one.get("body", "")) == title * 37 % 4000, f"{title} has another body")
+    recount = sum("readTime" not in one for one in found)
+    check(unread == recount, f"{publisher.user}: {unread} unread, but {recount} are not read")
+    return found
+
+
+def watched(watcher, publisher, found, patience_s):
+    """Every creation and deletion was told once, in order, over all broken connections. A creation may go untold where the
+    notification was deleted before the watch came to it (docs/decisions/0003)."""
+    identifiers = {one["id"] for one in found}
+    created = identifiers | set(publisher.ids.values())
+    deleted = created - identifiers
+    try:
+        eventually(lambda: watcher.fault or set(watcher.created) >= identifiers and set(watcher.deleted) >= deleted,
+                   "the watch has told everything", patience_s)
+    except AssertionError:
+        raise Wrong(f"{watcher.user}: not watched: {sorted(identifiers - set(watcher.created))[:5]} created, "
+                    f"{sorted(deleted - set(watcher.deleted))[:5]} deleted") from None
+    check(watcher.fault is None, f"{watcher.fault}")
+    for name, told in (("created", watcher.created), ("deleted", watcher.deleted)):
+        twice = [one for one, number in collections.Counter(told).items() if number > 1]
+        check(not twice, f"{watcher.user}: told twice as {name}: {twice[:5]}")
+    check(watcher.created == sorted(watcher.created), f"{watcher.user}: watched in another order")
+    check(set(watcher.created) <= created and set(watcher.deleted) == deleted, f"{watcher.user}: watched what never was")
+
+
+def commits(fleet, committer):
+    contents = []
+    with fleet.peer(committer.user) as link:
+        for name in committer.NAMES:
+            answer = link.call(SYNC + "AssetsService/GetAsset", {"name": name, "includeContent": True})
+            if "error" in answer:
+                check(None in committer.possible, f"{name} is not there: {answer}")
+                contents.append(None)
+            else:
+                contents.append(json.loads(base64.b64decode(answer["result"]["content"]))["n"])
+    check(contents[0] == contents[1], f"one commit, but {contents}")
+    check(contents[0] in committer.possible, f"the last commit is {contents[0]}, may be {committer.possible}")
+    for name in committer.NAMES:
+        (number,), = fleet.rows("sync", "SELECT coalesce(max(number), 0) FROM versions WHERE name = ?", name)
+        check(committer.took <= number <= committer.number,
+              f"{committer.took} commits acknowledged, {committer.number} sent, {number} made")
+
+
+def lodge(fleet, load):
+    with Link(fleet.endpoints["gateway"]["rpc"], fleet.endpoints["gateway"]["adminKey"]) as link:
+        told = attendance.Lodge(link, {})
+        for recorder in load.recorders:
+            for place, possible in recorder.possible.items():
+                record = told.records.get(place)
+                check((record and record["status"]) in possible, f"{place} may be {possible}, is {record}")
+        try:
+            told.check(link, {})
+        except AssertionError as fault:
+            raise Wrong(f"statistics are not a recount: {fault}") from None
+        messages, last = link.stream("LodgeService/VerifyAuditLog", {}, {})
+        check("error" not in last and messages[-1].get("intact"), f"the audit log is broken: {messages[-1:]} {last}")
+
+
+def pushes(fleet, load):
+    folder = fleet.folder / "apns-simulator"
+    if not (folder / "journal").exists():
+        (folder / "journal").symlink_to("journal.jsonl")
+    screens = lambda: {one["key"]: one for one in fleet.suite.simulator("GET", "/screens?limit=1000")["screens"]}
+    try:
+        load.check(types.SimpleNamespace(folder=folder, screens=screens))
+    except AssertionError as fault:
+        raise Wrong(f"activities: {fault}") from None
+
+
+def stores(fleet, patience_s):
+    """Every database is whole, its outbox is empty, and what it counts is what it has."""
+    for store in STORES:
+        check(fleet.rows(store, "PRAGMA integrity_check") == [("ok",)], f"{store}.sqlite is damaged")
+        waiting = "SELECT count(*) FROM store_outbox WHERE is_dead = 0"
+        try:
+            eventually(lambda: fleet.rows(store, waiting) == [(0,)], f"the outbox of {store} is empty", patience_s)
+        except AssertionError:
+            raise Wrong(f"the outbox of {store} does not drain") from None
+        check(fleet.rows(store, "SELECT count(*) FROM store_outbox WHERE is_dead = 1") == [(0,)], f"{store} has dead letters")
+    counted = """SELECT b.user_id, b.id, b.notification_count, b.unread_count,
+          (SELECT count(*) FROM notifications n WHERE n.user_id = b.user_id AND n.bucket_id = b.id) AS there,
+          (SELECT count(*) FROM notifications n WHERE n.user_id = b.user_id AND n.bucket_id = b.id AND n.read_at_ms IS NULL) AS unread
+        FROM buckets b WHERE b.notification_count <> there OR b.unread_count <> unread"""
+    check(fleet.rows("notifications", counted) == [], f"counts of buckets: {fleet.rows('notifications', counted)}")
+    counted = """SELECT u.user_id, u.notification_count, u.unread_count,
+          (SELECT count(*) FROM notifications n WHERE n.user_id = u.user_id) AS there,
+          (SELECT count(*) FROM notifications n WHERE n.user_id = u.user_id AND n.read_at_ms IS NULL) AS unread
+        FROM users u WHERE u.notification_count <> there OR u.unread_count <> unread"""
+    check(fleet.rows("notifications", counted) == [], f"counts of users: {fleet.rows('notifications', counted)}")

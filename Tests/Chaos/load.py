@@ -1,0 +1,312 @@
+"""Mixed load through the gateway: callers that keep a journal of what was acknowledged."""
+
+import base64
+import collections
+import json
+import random
+import select
+import threading
+
+from fleet import eventually
+from attendance import Link
+from campanile_wire import reason
+from test_attendance_crash import Secretary, Worker, made
+
+# What a caller is told while something is broken. Anything else is a fault of the suite.
+BROKEN = {"UNAVAILABLE", "DEADLINE_EXCEEDED", "RESOURCE_EXHAUSTED", "ABORTED"}
+NOTIFICATIONS = "campanile.notifications.v1.NotificationsService/"
+SYNC = "campanile.sync.v1."
+
+
+class Client(threading.Thread):
+    """A caller with a connection of its own that makes one call after the other, and connects again when it breaks."""
+
+    def __init__(self, fleet, user, seed):
+        super().__init__(daemon=True)
+        self.fleet, self.user, self.random = fleet, user, random.Random(seed)
+        self.stopping, self.fault, self.link = threading.Event(), None, None
+        self.acknowledged, self.statuses = 0, collections.Counter()
+
+    def run(self):
+        try:
+            while not self.stopping.is_set():
+                try:
+                    self.link = self.link or self.fleet.peer(self.user)
+                    self.step()
+                except OSError:
+                    self.statuses["connection broken"] += 1
+                    self.disconnect()
+                    self.stopping.wait(0.05)
+        except Exception as fault:  # noqa: BLE001 - told by the scenario
+            self.fault = fault
+        self.disconnect()
+
+    def disconnect(self):
+        if self.link:
+            self.link.close()
+        self.link = None
+
+    def ask(self, method, params):
+        """The result, or None where the outcome is unknown. A refusal that is no consequence of the fault is an error."""
+        answer = self.link.call(method, params, timeoutMs=30_000)
+        if answer is None:
+            raise ConnectionResetError
+        if "error" not in answer:
+            self.acknowledged += 1
+            return answer["result"]
+        status = answer["error"]["data"]["status"]
+        self.statuses[f"{status} {reason(answer)}"] += 1
+        if status not in BROKEN and not self.fleet.is_dying:
+            raise AssertionError(f"{method}: {answer['error']}")
+        self.stopping.wait(0.02)
+        return None
+
+
+class Publisher(Client):
+    """Publishes, reads and deletes notifications of its own user. Titles are numbers, later ones are larger."""
+
+    def __init__(self, fleet, user, seed):
+        super().__init__(fleet, user, seed)
+        with fleet.peer(user) as link:
+            self.bucket = link.call(NOTIFICATIONS + "CreateBucket", {"bucket": {"name": "chaos"}})["result"]["bucket"]["id"]
+        # By title: whether it may be there, whether it may be read, and the id that was acknowledged.
+        self.there, self.read, self.ids = {}, {}, {}
+        self.next, self.again, self.repeats = 0, None, 0
+
+    def step(self):
+        kind = self.random.random()
+        sure = [title for title in list(self.ids)[-40:] if self.there[title] == {True}]
+        if self.again is not None:
+            self.repeats += 1
+            self.create(self.again)
+        elif kind < 0.7 or not sure:
+            self.next += 1
+            self.create(self.next)
+        else:
+            some = self.random.sample(sure, min(len(sure), self.random.choice([1, 1, 3])))
+            if kind < 0.92:
+                self.mark(some, kind < 0.85)
+            else:
+                self.delete(some)
+
+    def create(self, title):
+        """What has no answer is, two times out of three, repeated with its request id, and must then be there once."""
+        self.there.setdefault(title, {False}).add(True)
+        self.read.setdefault(title, {False})
+        self.again = title if self.random.random() < 0.67 else None
+        result = self.ask(NOTIFICATIONS + "CreateNotification", {
+            "requestId": f"{self.user}-{title}",
+            "notification": {"bucketId": self.bucket, "title": f"{title}", "body": "b" * (title * 37 % 4000)}})
+        if result is not None:
+            self.again = None
+            self.there[title] = {True}
+            self.ids[title] = result["notification"]["id"]
+
+    def mark(self, titles, is_read):
+        for title in titles:
+            self.read[title] = self.read[title] | {is_read}
+        method = "MarkNotificationsRead" if is_read else "MarkNotificationsUnread"
+        if self.ask(NOTIFICATIONS + method, {"notificationIds": [self.ids[title] for title in titles]}) is not None:
+            for title in titles:
+                self.read[title] = {is_read}
+
+    def delete(self, titles):
+        for title in titles:
+            self.there[title] = {True, False}
+        if self.ask(NOTIFICATIONS + "DeleteNotifications", {"notificationIds": [self.ids[title] for title in titles]}) is not None:
+            for title in titles:
+                self.there[title] = {False}
+
+
+class Watcher(Client):
+    """Watches a user's notifications, and goes on behind the last event when its connection breaks."""
+
+    def __init__(self, fleet, user):
+        super().__init__(fleet, user, 0)
+        self.token, self.created, self.deleted, self.resumed = "", [], [], -1
+
+    def step(self):
+        self.link.send({"jsonrpc": "2.0", "id": "w", "method": NOTIFICATIONS + "WatchNotifications",
+                        "params": {"resumeToken": self.token}})
+        self.resumed += 1
+        taken, silent_s = 0, 0
+        while not self.stopping.is_set():
+            if not self.link.buffer and not select.select([self.link.socket], [], [], 1)[0]:
+                silent_s += 1
+                if silent_s == 4:
+                    self.link.send({"jsonrpc": "2.0", "id": "p", "method": "rpc.ping"})
+                elif silent_s > 12:
+                    raise ConnectionResetError
+                continue
+            silent_s = 0
+            frame = self.link.receive()
+            if frame is None:
+                raise ConnectionResetError
+            if frame.get("method") == "rpc.message":
+                self.take(frame["params"]["message"])
+                taken += 1
+                if taken % 16 == 0:
+                    self.link.send({"jsonrpc": "2.0", "method": "rpc.credit", "params": {"id": "w", "messages": 16}})
+            elif frame.get("id") == "w":
+                status = frame["error"]["data"]["status"] if "error" in frame else "OK"
+                self.statuses[status] += 1
+                # A service that goes away, or is told to, ends its streams.
+                if status not in BROKEN | {"CANCELLED", "OK"} and not self.fleet.is_dying:
+                    raise AssertionError(f"the watch of {self.user} ended: {frame}")
+                raise ConnectionResetError
+
+    def take(self, event):
+        self.acknowledged += 1
+        if "notificationCreated" in event:
+            self.created.append(event["notificationCreated"]["id"])
+        if "notificationDeleted" in event:
+            self.deleted.append(event["notificationDeleted"]["notificationId"])
+        self.token = event["resumeToken"]
+
+
+class Committer(Client):
+    """Writes two assets in one commit, each time with the next number."""
+
+    NAMES = ("left.json", "right.json")
+
+    def __init__(self, fleet, user, seed):
+        super().__init__(fleet, user, seed)
+        with fleet.peer(user) as link:
+            answer = link.call(SYNC + "DevicesService/RegisterDevice", {"device": {"id": "chaos", "role": "DEVICE_ROLE_WRITER"}})
+            if "error" in answer:
+                raise AssertionError(answer)
+        self.number, self.possible, self.took, self.revision, self.again = 0, {None}, 0, 0, None
+
+    def step(self):
+        if self.again is None:
+            self.number += 1
+        number = self.number
+        self.possible = self.possible | {number}
+        self.again = number if self.random.random() < 0.67 else None
+        content = base64.b64encode(json.dumps({"n": number, "fill": "x" * (number * 131 % 20_000)}).encode()).decode()
+        result = self.ask(SYNC + "AssetsService/CommitAssets", {
+            "deviceId": "chaos", "requestId": f"commit-{number}",
+            "changes": [{"put": {"name": name, "recordType": "Chaos", "inlineContent": content}} for name in self.NAMES]})
+        if result is not None:
+            self.again, self.possible = None, {number}
+            self.took += 1
+            revision = int(result["revision"])
+            if revision <= self.revision:
+                raise AssertionError(f"commit {number} has revision {revision} after {self.revision}")
+            self.revision = revision
+
+
+class Recorder(Worker):
+    """Attendance's caller, which bears every refusal that a fault may cause."""
+
+    fleet = None
+
+    def took(self, answer):
+        if answer is not None and "error" in answer and (
+                answer["error"]["data"]["status"] in BROKEN or self.fleet and self.fleet.is_dying):
+            self.failed += 1
+            self.stopping.wait(0.05)
+            return False
+        return super().took(answer)
+
+
+class Scribe(Recorder, Secretary):
+    """Attendance's secretary, likewise."""
+
+
+class Lodge:
+    """The callers of Attendance."""
+
+    def __init__(self, fleet, seed):
+        key, port = fleet.endpoints["gateway"]["adminKey"], fleet.endpoints["gateway"]["rpc"]
+        with Link(port, key) as link:
+            def member(name):
+                return link.ask("MembersService/CreateMember", {"member": {"name": name}}, {})["member"]["id"]
+            members, new = [member(f"Member {k}") for k in range(12)], [member(f"New {k}") for k in range(4)]
+            fixed = [made(link, f"2026-02-{k + 1:02}T19:00:00Z") for k in range(4)]
+            moving = [made(link, f"2026-01-{k + 1:02}T19:00:00Z") for k in range(4)]
+        self.recorders = [Recorder(port, key, seed + k, members[k::2], fixed + moving) for k in range(2)]
+        self.workers = [*self.recorders, Scribe(port, key, seed + 9, new, moving)]
+        for worker in self.workers:
+            worker.fleet = fleet
+
+
+class MixedLoad:
+    """All callers at once. `with` runs them. Activities end by themselves after some hours, so that they are left out where clocks jump."""
+
+    def __init__(self, fleet, seed, publishers=3, activities=6):
+        from activities import Load as ActivityLoad
+
+        self.fleet = fleet
+        self.publishers = [Publisher(fleet, f"user/p{k}", seed + k) for k in range(publishers)]
+        self.watchers = [Watcher(fleet, one.user) for one in self.publishers]
+        self.committer = Committer(fleet, "user/sync", seed + 20)
+        self.lodge = Lodge(fleet, seed + 30)
+        self.activities = ActivityLoad(self, fleet.endpoints["apns"]["topic"], "development", activities=activities, threads=1)
+
+    @staticmethod
+    def users(publishers=3):
+        return [f"user/p{k}" for k in range(publishers)] + ["user/sync", "user/ann"]
+
+    # What the load on activities needs.
+
+    def link(self):
+        return self.fleet.peer("user/ann")
+
+    def log(self):
+        return self.fleet.text()
+
+    # Running.
+
+    @property
+    def clients(self):
+        return [*self.publishers, self.committer, *self.lodge.workers]
+
+    def __enter__(self):
+        for watcher in self.watchers:
+            watcher.start()
+        eventually(lambda: all(one.token for one in self.watchers), "the watches have begun")
+        for client in self.clients:
+            client.start()
+        self.activities.__enter__()
+        return self
+
+    def faults(self):
+        return [one.fault for one in [*self.clients, *self.watchers] if one.fault]
+
+    def raise_faults(self):
+        for fault in self.faults():
+            raise fault
+
+    def __exit__(self, *_):
+        for client in self.clients:
+            client.stopping.set()
+        for client in self.clients:
+            client.join(90)
+        self.activities.__exit__()
+
+    def all_served(self, calls=5, seconds=60):
+        """Waits until every caller has had `calls` answers more."""
+        before = [one.acknowledged for one in self.clients]
+        numbers = sum(self.activities.acknowledged.values())
+
+        def waiting():
+            self.raise_faults()
+            return [f"{type(one).__name__} {getattr(one, 'user', '')}" for one, count in zip(self.clients, before)
+                    if one.acknowledged < count + calls] + ["activities"] * (
+                        bool(self.activities.ids) and sum(self.activities.acknowledged.values()) < numbers + calls)
+        try:
+            eventually(lambda: not waiting(), "every caller is served", seconds)
+        except AssertionError:
+            raise AssertionError(f"not served within {seconds} s: {waiting()}; refused: {self.refusals()}") from None
+
+    def acknowledged(self):
+        return sum(one.acknowledged for one in self.clients) + sum(self.activities.acknowledged.values())
+
+    def refusals(self):
+        """What callers were told, by status and reason, and how often."""
+        total = collections.Counter()
+        for client in [*self.publishers, self.committer]:
+            total += client.statuses
+        total["attendance failed"] += sum(one.failed for one in self.lodge.workers)
+        return {key: value for key, value in total.items() if value} | dict(self.activities.refusals)
