@@ -135,6 +135,6 @@ extension NotificationsService {
     _ request: WatchNotificationsRequest, context: CallContext, responses: ResponseSink<WatchNotificationsResponse>
   ) async throws {
     let user = try context.requireUser()
-    try await watch.run(request, user: user) { try await responses.send($0) }
+    try await watch.run(request, user: user) { try await responses.send(next: $0) }
   }
 }
