@@ -38,7 +38,7 @@ class Fleet:
             self.commands[name] = command
         self.processes = {}
         self.change = lambda name, command: command
-        # What processes say while their machine loses its power is nobody's business; what they acknowledge then counts all the same.
+        # What processes say while their machine loses its power is nobody's business.
         self.is_dying = False
         text = (self.folder / "endpoints.json").read_text()
         self.suite.stop()

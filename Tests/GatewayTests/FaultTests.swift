@@ -131,6 +131,20 @@ import Testing
     await rogue.kill()
   }
 
+  @Test func whatABackendRefusesForItsBrokenDiskDoesNotCloseItToOtherCalls() async throws {
+    let backend = try await Backend()
+    let harness = try await Harness(backends: [backend.address])
+    let echo = try await harness.echo()
+    var request = FailRequest()
+    request.code = 14
+    for _ in 0..<BreakerPolicy().failuresMax * 2 {
+      _ = await expectFailure(.unavailable, "FAILED_AS_ASKED") { try await echo.fail(request) }
+    }
+    #expect(try await echo.echo(EchoRequest("a read")).payload == "a read")
+    await harness.stop()
+    await backend.server.shutdown()
+  }
+
   @Test func callsMoveToAnotherAddressOnlyWhenNobodySawThem() async throws {
     let backend = try await Backend()
     let dead = try await Self.deadAddress()

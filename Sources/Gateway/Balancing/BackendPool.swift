@@ -32,8 +32,14 @@ final class BackendPool {
     /// It tells nothing: the call was ended from here.
     case gaveUp
 
-    init(_ error: RPCError) {
-      self = error.code == .unavailable ? .unavailable : BackendFailure.isServerFault(error) ? .fault : .answered
+    /// `isAnswer`: the server itself said so, in an answer to the call. One whose handler ran and met a broken disk is there all the
+    /// same, and may still answer what only reads.
+    init(_ error: RPCError, isAnswer: Bool) {
+      if error.code == .unavailable, !(isAnswer && error.processed) {
+        self = .unavailable
+      } else {
+        self = BackendFailure.isServerFault(error) ? .fault : .answered
+      }
     }
   }
 

@@ -233,7 +233,7 @@ extension ForwardedCall: ClientCallHandler {
 
   func callFailed(error: RPCError, rawError: UnsafeRawBufferPointer?) {
     guard !isEnded else { return }
-    leave(BackendPool.Outcome(error))
+    leave(BackendPool.Outcome(error, isAnswer: rawError != nil))
     if BackendFailure.mayTryAnother(error), tryAnother() { return }
     // The other address may still answer.
     if hedged != nil, BackendFailure.isServerFault(error) { return }

@@ -47,7 +47,7 @@ final class HedgedAttempt: ClientCallHandler {
 
   func callFailed(error: RPCError, rawError: UnsafeRawBufferPointer?) {
     guard !isOver else { return }
-    over(BackendPool.Outcome(error))
+    over(BackendPool.Outcome(error, isAnswer: rawError != nil))
     owner.hedgeFailed(error: error, rawError: rawError)
   }
 
