@@ -11,14 +11,18 @@ public struct ServiceSpecification: Sendable {
   /// Its own settings besides `CommonSettings.all`; one with a common key replaces that one.
   public var settings: [Setting]
   public var listenPolicy: ListenPolicy
+  /// Tells what opening the database in a data folder would do to its schema, without changing it; throws what opening would.
+  public var planMigrations: (@Sendable (_ dataDir: String) throws -> String)?
 
   public init(
-    name: String, defaultPort: Int, settings: [Setting] = [], listenPolicy: ListenPolicy = .standard
+    name: String, defaultPort: Int, settings: [Setting] = [], listenPolicy: ListenPolicy = .standard,
+    planMigrations: (@Sendable (_ dataDir: String) throws -> String)? = nil
   ) {
     self.name = name
     self.defaultPort = defaultPort
     self.settings = settings
     self.listenPolicy = listenPolicy
+    self.planMigrations = planMigrations
   }
 }
 
