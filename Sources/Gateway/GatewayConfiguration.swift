@@ -43,7 +43,8 @@ public struct GatewayConfiguration: Sendable {
 
   /// How one address of a backend is reached.
   func client(for address: ClientConfiguration.Address) -> ClientConfiguration {
-    var client = ClientConfiguration(addresses: [address], token: internalToken, tls: tls)
+    var client = ClientConfiguration(
+      addresses: [address], token: internalToken.map(InternalTokenAuthenticator.presented), tls: tls)
     client.agent = "campanile-gateway"
     client.connectTimeoutMs = connectTimeoutMs
     client.backoff = backoff
