@@ -1,3 +1,5 @@
+import ArgumentParser
+import CampanileRPC
 import Foundation
 import Testing
 
