@@ -23,6 +23,12 @@ let subprocess: Target.Dependency = .product(name: "Subprocess", package: "swift
 let protobufPlugin: Target.Dependency = .product(name: "SwiftProtobufPluginLibrary", package: "swift-protobuf")
 let protobuf: Target.Dependency = .product(name: "SwiftProtobuf", package: "swift-protobuf")
 
+/// An executable that is no more than the main of a library, which `campanile-suite` has too.
+func program(_ name: String, _ library: Target.Dependency...) -> Target {
+  .executableTarget(
+    name: name, dependencies: library, path: "Sources/Executables/Mains/\(name)", swiftSettings: settings)
+}
+
 let package = Package(
   name: "campanile",
   platforms: [.macOS(.v26)],
@@ -88,9 +94,10 @@ let package = Package(
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ] + nio,
       swiftSettings: settings),
-    .executableTarget(
-      name: "campanile-apns-simulator", dependencies: ["APNsSimulator", "CampanileRuntime", log],
+    .target(
+      name: "APNsSimulatorProgram", dependencies: ["APNsSimulator", "CampanileRPC", "CampanileRuntime", log],
       path: "Sources/Executables/campanile-apns-simulator", swiftSettings: settings),
+    program("campanile-apns-simulator", "APNsSimulatorProgram"),
     .testTarget(
       name: "APNsSimulatorTests",
       dependencies: [
@@ -109,10 +116,11 @@ let package = Package(
         .product(name: "NIOTLS", package: "swift-nio"),
       ] + nio,
       swiftSettings: settings),
-    .executableTarget(
-      name: "campanile-activities",
+    .target(
+      name: "ActivitiesProgram",
       dependencies: ["Activities", "CampanileRPC", "CampanileRuntime", "CampanileService", "CampanileStore", log],
       path: "Sources/Executables/campanile-activities", swiftSettings: settings),
+    program("campanile-activities", "ActivitiesProgram"),
     .testTarget(
       name: "ActivitiesTests",
       dependencies: [
@@ -147,13 +155,14 @@ let package = Package(
         "CampanileService", "CampanileStore", .product(name: "NIOPosix", package: "swift-nio"),
       ],
       swiftSettings: settings),
-    .executableTarget(
-      name: "campanile-sync",
+    .target(
+      name: "SyncProgram",
       dependencies: [
         "CampanileRPC", "CampanileRuntime", "CampanileService", "CampanileStore", "Sync", log,
         .product(name: "Metrics", package: "swift-metrics"),
       ],
       path: "Sources/Executables/campanile-sync", swiftSettings: settings),
+    program("campanile-sync", "SyncProgram"),
     .testTarget(
       name: "SyncTests",
       dependencies: [
@@ -168,9 +177,10 @@ let package = Package(
         .product(name: "SwiftCSV", package: "SwiftCSV"),
       ],
       swiftSettings: settings),
-    .executableTarget(
-      name: "campanile-attendance", dependencies: ["Attendance", "CampanileRuntime", "CampanileStore", log],
+    .target(
+      name: "AttendanceProgram", dependencies: ["Attendance", "CampanileRuntime", "CampanileStore", log],
       path: "Sources/Executables/campanile-attendance", swiftSettings: settings),
+    program("campanile-attendance", "AttendanceProgram"),
     .testTarget(
       name: "AttendanceTests",
       dependencies: [
@@ -181,10 +191,11 @@ let package = Package(
     .executableTarget(
       name: "campanile-echo", dependencies: ["CampanileRuntime", "Echo"], path: "Sources/Executables/campanile-echo",
       swiftSettings: settings),
-    .executableTarget(
-      name: "campanile-notifications",
+    .target(
+      name: "NotificationsProgram",
       dependencies: ["CampanileRPC", "CampanileRuntime", "CampanileService", "CampanileStore", "Notifications", log],
       path: "Sources/Executables/campanile-notifications", swiftSettings: settings),
+    program("campanile-notifications", "NotificationsProgram"),
     .testTarget(
       name: "NotificationsTests",
       dependencies: [
@@ -240,6 +251,13 @@ let package = Package(
     .executableTarget(
       name: "campanile", dependencies: ["CampanileCLI"], path: "Sources/Executables/campanile",
       swiftSettings: settings),
+    .executableTarget(
+      name: "campanile-suite",
+      dependencies: [
+        "APNsSimulatorProgram", "ActivitiesProgram", "AttendanceProgram", "CampanileCLI", "GatewayProgram",
+        "NotificationsProgram", "SyncProgram",
+      ],
+      path: "Sources/Executables/Mains/campanile-suite", swiftSettings: settings),
     .testTarget(
       name: "CampanileCLITests",
       dependencies: ["CampanileCLI", "CampanileAPI", "CampanileCodec", "CampanileRPC", argumentParser, protobuf],
@@ -274,13 +292,14 @@ let package = Package(
         .product(name: "NIOHTTPCompression", package: "swift-nio-extras"),
       ] + nio,
       swiftSettings: settings),
-    .executableTarget(
-      name: "campanile-gateway",
+    .target(
+      name: "GatewayProgram",
       dependencies: [
         "CampanileRPC", "CampanileRuntime", "CampanileStore", "Gateway", log,
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
       ],
       path: "Sources/Executables/campanile-gateway", swiftSettings: settings),
+    program("campanile-gateway", "GatewayProgram"),
     .testTarget(
       name: "GatewayTests",
       dependencies: [

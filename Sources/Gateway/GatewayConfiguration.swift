@@ -58,7 +58,8 @@ public struct GatewayConfiguration: Sendable {
   func client(for address: ClientConfiguration.Address, name: String? = nil) -> ClientConfiguration {
     var tls = tls
     if let name, tls?.serverName == nil { tls?.serverName = name }
-    var client = ClientConfiguration(addresses: [address], token: internalToken, tls: tls)
+    var client = ClientConfiguration(
+      addresses: [address], token: internalToken.map(InternalTokenAuthenticator.presented), tls: tls)
     client.agent = "campanile-gateway"
     client.connectTimeoutMs = connectTimeoutMs
     client.backoff = backoff

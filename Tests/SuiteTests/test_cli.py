@@ -15,7 +15,7 @@ import subprocess
 import sys
 
 import pytest
-from campanile import CLI, ROOT, environment, eventually
+from campanile import BIN, CLI, ROOT, Suite, environment, eventually
 
 
 @pytest.fixture(scope="module")
@@ -291,3 +291,57 @@ def test_readme_speaks_python_in_ten_lines(suite, giulia):
     code = blocks[0].replace("7400", str(suite.endpoints["gateway"]["rpc"])).replace("cmp_…", giulia)
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == str(suite.call("GetUnreadCounts", {}, giulia)["unreadCounts"]["total"])
+
+
+def tool(*arguments, check):
+    """A command that is about files alone."""
+    result = subprocess.run([CLI, *map(str, arguments)], text=True, capture_output=True, env=environment())
+    assert result.returncode == check, (arguments, result.returncode, result.stdout, result.stderr)
+    return result
+
+
+def test_backup_is_verified_and_restored(suite, giulia, tmp_path):
+    copies, restored = tmp_path / "copies", tmp_path / "restored"
+    suite.run("backup", "--to", str(copies), check=0)
+    later = suite.call("CreateBucket", {"bucket": {"name": "After the backup"}}, giulia)["bucket"]["id"]
+    verified = json.loads(tool("verify", "--from", copies, check=0).stdout)
+    assert verified["result"] == "whole" and verified["files"] >= 5
+    # What somebody uses is never written over, and a damaged backup is not restored at all.
+    assert "not empty" in tool("restore", "--from", copies, "--to", suite.folder, check=64).stderr
+    database = next(copies.glob("notifications-*.sqlite"))
+    original = database.read_bytes()
+    database.write_bytes(original[:5000] + bytes([original[5000] ^ 1]) + original[5001:])
+    assert "hash" in tool("verify", "--from", copies, check=1).stderr
+    tool("restore", "--from", copies, "--to", restored, check=1)
+    assert not restored.exists() or not list(restored.iterdir())
+    database.write_bytes(original)
+    tool("restore", "--from", copies, "--to", restored, check=0)
+    tool("restore", "--from", copies, "--to", restored, check=64)
+    for name in ["activities", "attendance", "gateway", "notifications", "sync"]:
+        path = restored / f"{name}.sqlite"
+        assert path.read_bytes() == next(copies.glob(f"{name}-2*.sqlite")).read_bytes() and path.stat().st_mode & 0o077 == 0
+    other = Suite(restored)
+    try:
+        # The keys are those of the backup; what came after it is not there.
+        there = [bucket["id"] for bucket in other.wait_ready().call("ListBuckets", {}, giulia)["buckets"]]
+        assert there and later not in there
+    finally:
+        other.stop()
+
+
+def test_doctor_of_a_running_suite(suite):
+    findings = [json.loads(line) for line in suite.run("doctor", "--offline", "--data-dir", str(suite.folder)).stdout.splitlines()]
+    by_check = {}
+    for finding in findings:
+        by_check.setdefault(finding["check"], []).append(finding)
+    assert {finding["severity"] for finding in by_check["databases"] + by_check["file modes"] + by_check["ports"]} == {"good"}
+    assert len(by_check["ports"]) >= 6 and "signing keys" in by_check
+
+
+@pytest.mark.parametrize("part", ["activities", "attendance", "gateway", "notifications", "sync"])
+def test_schema_steps_are_told_before_they_are_taken(suite, tmp_path, part):
+    def plan(folder):
+        return subprocess.run([str(BIN / f"campanile-{part}"), "--plan-migrations", "--data-dir", str(folder)], text=True,
+                              capture_output=True, env=environment(), check=True).stdout
+    assert re.match(r"0 steps are done; to do: store-0001", plan(tmp_path)) and not list(tmp_path.iterdir())
+    assert re.fullmatch(r"\d+ steps are done; nothing to do\n", plan(suite.folder))

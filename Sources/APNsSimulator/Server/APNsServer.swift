@@ -41,7 +41,7 @@ final class APNsServer: Sendable {
     let listener = try await ServerBootstrap(group: group)
       .serverChannelOption(.backlog, value: 1024)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-      .childChannelOption(.socketOption(.tcp_nodelay), value: 1)
+      .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
       .childChannelInitializer { channel in self.initialize(channel) }
       .bind(host: host, port: port).get()
     state.withLock { $0.listener = listener }

@@ -153,7 +153,7 @@ final class APNsPool: @unchecked Sendable {
     let (tls, name) = (tls, route.host.name)
     ClientBootstrap(group: loop)
       .connectTimeout(.milliseconds(limits.connectTimeoutMs))
-      .channelOption(.socketOption(.tcp_nodelay), value: 1)
+      .channelOption(.tcpOption(.tcp_nodelay), value: 1)
       .channelInitializer { channel in
         // One for each address that is tried at the same time (RFC 8305).
         channel.eventLoop.makeCompletedFuture {

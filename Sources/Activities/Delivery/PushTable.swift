@@ -34,7 +34,7 @@ enum PushTable {
     WHERE lane = $1 AND state = 2 AND apns_id = (SELECT min(apns_id) FROM pushes WHERE lane = $1)
     """
   /// All lanes, and whether a push waits there behind another. It walks through the queue: for the start alone.
-  static let lanesSQL = "SELECT lane, max(state = 2) FROM pushes GROUP BY lane LIMIT $1"
+  static let lanesSQL = "SELECT lane, max(CASE WHEN state = 2 THEN 1 ELSE 0 END) FROM pushes GROUP BY lane LIMIT $1"
 
   static func enqueue(
     _ order: PushOrder, isAdmitted: Bool, queue: PushQueue, in transaction: WriteTransaction

@@ -7,4 +7,7 @@
 /// Returns only on failure: -1 with errno set (ESRCH when `parent` is gone already).
 int campanile_exec_bound(pid_t parent, char *const argv[]);
 
+/// Whether something keeps the clock in step: 1 or 0, or -1 where the kernel does not say.
+int campanile_clock_is_in_step(void);
+
 #endif

@@ -11,9 +11,12 @@ public struct BackupCommand: AsyncParsableCommand {
     discussion: """
       Each copy is one consistent state, checked before it gets its name, and readable by its owner only. One line a copy
       tells its path, size and SHA-256. Beside the copy of sync.sqlite goes a folder with every content that it names, each
-      checked by its hash: sync-20260101T100000Z.sqlite is whole with sync-contents-20260101T100000Z.
+      checked by its hash: sync-20260101T100000Z.sqlite is whole with sync-contents-20260101T100000Z. Signing keys that were
+      added by call are copied, too. backup-20260101T100000Z.json is written last and has all hashes.
 
-      To restore, stop the suite and put the copies back under the names without the time.
+      A folder of folders, one for each part of the suite, is copied as a whole.
+
+      campanile verify checks a backup, campanile restore puts it back.
 
         campanile backup --data-dir .campanile --to /srv/backups
       """)
@@ -34,24 +37,40 @@ public struct BackupCommand: AsyncParsableCommand {
     guard let folder = folders.first(where: { FileManager.default.fileExists(atPath: $0) }) else {
       throw UsageError("no data folder: \(folders.joined(separator: " or ")) does not exist")
     }
-    let databases = try Self.databases(in: folder)
-    guard !databases.isEmpty else { throw UsageError("no database in \(folder)") }
     let target = to ?? folder + "/backups"
+    let databases = try Self.databases(in: folder, except: target)
+    guard !databases.isEmpty else { throw UsageError("no database in \(folder)") }
     try PrivateFile.makeFolder(target)
     let stamp = Self.stamp(Date())
-    for name in databases {
-      let base = name.dropLast(".sqlite".count)
-      let report = try await Self.copy(folder + "/" + name, to: "\(target)/\(base)-\(stamp).sqlite")
+    var manifest = BackupManifest(stamp: stamp)
+    for place in databases {
+      let base = place.split(separator: "/").last?.dropLast(".sqlite".count) ?? ""
+      let name = "\(base)-\(stamp).sqlite"
+      let report = try await Self.copy(folder + "/" + place, to: "\(target)/\(name)")
       try print(Line(path: report.path, sizeBytes: Int64(report.sizeBytes), sha256: report.sha256))
-      let contents = "\(folder)/\(base)-contents"
-      if FileManager.default.fileExists(atPath: contents) {
-        try await copyContents(contents, named: report.path, to: "\(target)/\(base)-contents-\(stamp)")
+      manifest.files.append(
+        .init(name: name, target: place, sizeBytes: Int64(report.sizeBytes), sha256: report.sha256))
+      let contents = place.dropLast(".sqlite".count) + "-contents"
+      if FileManager.default.fileExists(atPath: "\(folder)/\(contents)") {
+        let copied = "\(base)-contents-\(stamp)"
+        let count = try await copyContents("\(folder)/\(contents)", named: report.path, to: "\(target)/\(copied)")
+        manifest.contents.append(.init(name: copied, target: String(contents), database: name, contents: count))
       }
     }
+    for place in try Self.keys(in: folder) {
+      let name = "key-\(stamp)-\(place.split(separator: "/").last ?? "")"
+      guard let bytes = FileManager.default.contents(atPath: "\(folder)/\(place)") else {
+        throw UsageError("cannot read \(folder)/\(place)")
+      }
+      try PrivateFile.write(bytes, to: "\(target)/\(name)")
+      let (sha256, sizeBytes) = try FileDigest.of("\(target)/\(name)")
+      manifest.files.append(.init(name: name, target: place, sizeBytes: sizeBytes, sha256: sha256))
+    }
+    try manifest.write(folder: target)
   }
 
-  /// Copies the contents that a copied database names. Fails in the end when some of them are lost.
-  private func copyContents(_ folder: String, named database: String, to target: String) async throws {
+  /// Copies the contents that a copied database names, and answers how many. Fails in the end when some of them are lost.
+  private func copyContents(_ folder: String, named database: String, to target: String) async throws -> Int {
     let report: ContentsBackup.Report
     do {
       report = try await Task.detached { try ContentsBackup.run(database: database, from: folder, to: target) }.value
@@ -64,6 +83,7 @@ public struct BackupCommand: AsyncParsableCommand {
         "\(report.damagedCount) contents of \(folder) are missing or damaged and not in the copy: "
           + report.damaged.joined(separator: " "))
     }
+    return report.contentCount
   }
 
   private static func copy(_ path: String, to target: String) async throws(UsageError) -> BackupReport {
@@ -93,12 +113,45 @@ public struct BackupCommand: AsyncParsableCommand {
     try Console.writeLine(try encoder.encode(line))
   }
 
-  /// The names of the databases in `folder`, sorted.
-  static func databases(in folder: String) throws(UsageError) -> [String] {
+  /// The databases in `folder` and in the folders of it, sorted; those of the folder `copies` are copies.
+  static func databases(in folder: String, except copies: String) throws(UsageError) -> [String] {
+    try places(in: folder, except: copies).filter { $0.hasSuffix(".sqlite") }
+  }
+
+  /// The signing keys that a service was given by call.
+  static func keys(in folder: String) throws(UsageError) -> [String] {
+    let names = try list(folder)
+    return ([""] + names.map { $0 + "/" }).flatMap { part in
+      let place = "\(part)signing-keys"
+      let files = (try? FileManager.default.contentsOfDirectory(atPath: "\(folder)/\(place)")) ?? []
+      return files.filter { !$0.hasPrefix(".") && !$0.hasSuffix(".tmp") }.sorted().map { "\(place)/\($0)" }
+    }
+  }
+
+  private static func places(in folder: String, except copies: String) throws(UsageError) -> [String] {
+    let own = URL(fileURLWithPath: copies).standardizedFileURL.path
+    var places: [String] = []
+    for name in try list(folder) {
+      let path = "\(folder)/\(name)"
+      var isFolder: ObjCBool = false
+      guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else { continue }
+      if !isFolder.boolValue {
+        places.append(name)
+      } else if URL(fileURLWithPath: path).standardizedFileURL.path != own, name != "backups" {
+        // What cannot be read is no part of the suite, such as lost+found; nor is a folder of other backups.
+        let names = (try? list(path)) ?? []
+        if names.contains(where: { $0.hasPrefix("backup-") && $0.hasSuffix(".json") }) { continue }
+        places += names.map { "\(name)/\($0)" }
+      }
+    }
+    return places.sorted()
+  }
+
+  private static func list(_ folder: String) throws(UsageError) -> [String] {
     guard let names = try? FileManager.default.contentsOfDirectory(atPath: folder) else {
       throw UsageError("cannot read the folder \(folder)")
     }
-    return names.filter { $0.hasSuffix(".sqlite") }.sorted()
+    return names.filter { !$0.hasPrefix(".") }.sorted()
   }
 
   /// `20251108T093000Z`.

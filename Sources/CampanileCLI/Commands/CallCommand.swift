@@ -30,7 +30,7 @@ public struct CallCommand: AsyncParsableCommand {
   public init() {}
 
   public func run() async throws {
-    let service = try ServiceConnection(try connection.destination())
+    let service = try connection.connect()
     let method = try await service.method(self.method)
     try await MethodCall(service: service, method: method, options: connection.callOptions()).run(
       RequestSource(argument: request), formatter: output.formatter)
@@ -56,7 +56,7 @@ public struct WatchCommand: AsyncParsableCommand {
   public init() {}
 
   public func run() async throws {
-    let service = try ServiceConnection(try connection.destination())
+    let service = try connection.connect()
     let method = try await service.method(self.method)
     guard method.serverStreaming else {
       throw UsageError("\(method.path) answers once: use `campanile call`")

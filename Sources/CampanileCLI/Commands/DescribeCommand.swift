@@ -17,7 +17,7 @@ public struct DescribeCommand: AsyncParsableCommand {
   public init() {}
 
   public func run() async throws {
-    let index = try await ServiceConnection(try connection.destination()).descriptors()
+    let index = try await connection.connect().descriptors()
     let names = name.map { [$0] } ?? index.serviceNames
     for (number, name) in names.enumerated() {
       if number > 0 { try Console.writeLine("") }

@@ -13,13 +13,18 @@ public struct HealthCommand: AsyncParsableCommand {
   @Argument(help: "Full name of one service.")
   var service: String?
 
+  @Option(
+    help: ArgumentHelp("Ask /readyz of this HTTP port instead, as the APNs simulator has one.", valueName: "host:port"))
+  var http: String?
+
   @OptionGroup var connection: ConnectionOptions
   @OptionGroup var output: OutputOptions
 
   public init() {}
 
   public func run() async throws {
-    let server = try ServiceConnection(try connection.destination())
+    if let http { return try askHTTP(Destination(address: http)) }
+    let server = try connection.connect()
     var options = connection.callOptions()
     if options.timeoutMs == nil { options.timeoutMs = 5_000 }
     let statuses: [String: HealthCheckResponse.ServingStatus]
@@ -39,5 +44,20 @@ public struct HealthCommand: AsyncParsableCommand {
       let names = bad.map { $0.isEmpty ? "the server" : $0 }.joined(separator: ", ")
       throw RPCError(.unavailable, "not serving: \(names)", reason: "NOT_SERVING")
     }
+  }
+
+  private func askHTTP(_ server: Destination) throws {
+    let status: Int
+    do {
+      status = try PortProbe.httpStatus(
+        host: server.host, port: server.port, path: "/readyz",
+        timeoutMs: connection.callOptions().timeoutMs ?? 5_000)
+    } catch {
+      throw RPCError(.unavailable, error.description, reason: "NOT_SERVING")
+    }
+    guard status == 200 else {
+      throw RPCError(.unavailable, "/readyz answers \(status)", reason: "NOT_SERVING")
+    }
+    try Console.writeLine(output.formatter.format(Array(#"{"status":"SERVING"}"#.utf8)))
   }
 }

@@ -146,7 +146,7 @@ public struct KeysCommand: AsyncParsableCommand {
   private static func call(
     _ method: MethodDescriptor, _ request: some ProtoMessage, _ connection: ConnectionOptions
   ) async throws -> [UInt8] {
-    let server = try ServiceConnection(try connection.destination())
+    let server = try connection.connect()
     return try await server.client.rawUnary(
       method: method.path, paramsJSON: request.jsonUTF8Bytes(), idempotency: method.idempotency,
       options: connection.callOptions())

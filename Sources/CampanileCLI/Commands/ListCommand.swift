@@ -15,7 +15,7 @@ public struct ListCommand: AsyncParsableCommand {
   public init() {}
 
   public func run() async throws {
-    var methods = try await ServiceConnection(try connection.destination()).methods()
+    var methods = try await connection.connect().methods()
     if let service {
       methods.removeAll { !$0.service.lowercased().contains(service.lowercased()) }
       if methods.isEmpty { throw UsageError("no service matches \(service.debugDescription)") }

@@ -85,12 +85,6 @@ struct LoadRunCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("Load the Connect protocol at this address instead.", valueName: "http://host:port"))
   var http: String?
 
-  @Flag(help: "Speak TLS.")
-  var tls = false
-
-  @Option(help: ArgumentHelp("Certificates that are believed (PEM); implies --tls.", valueName: "file"))
-  var tlsTrust: String?
-
   @Option(help: ArgumentHelp("Conditions with commas between: p99<5ms,errors<0.1%,rate>1000.", valueName: "list"))
   var threshold: String?
 
@@ -152,7 +146,7 @@ struct LoadRunCommand: AsyncParsableCommand {
   private func target() async throws -> LoadTarget {
     let metadata = connection.callOptions().metadata
     if let http {
-      guard !tls, tlsTrust == nil else { throw UsageError("--tls: HTTP is loaded without TLS only") }
+      guard connection.clientTLS([:]) == nil else { throw UsageError("--tls: HTTP is loaded without TLS only") }
       guard method.split(separator: "/").count == 2, method.contains(".") else {
         throw UsageError("METHOD: over HTTP give the whole name, package.Service/Method")
       }
@@ -162,9 +156,7 @@ struct LoadRunCommand: AsyncParsableCommand {
       try LoadNotice.tell(target, rate: rate)
       return target
     }
-    let destination = try connection.destination()
-    let secured: ClientTLS? = tls || tlsTrust != nil ? ClientTLS(trustRootsPath: tlsTrust) : nil
-    let service = try ServiceConnection(destination, tls: secured)
+    let service = try connection.connect()
     let known = try await service.method(method)
     var configuration = service.client.configuration
     configuration.agent = "campanile-load"

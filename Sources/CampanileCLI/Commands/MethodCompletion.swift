@@ -8,8 +8,7 @@ enum MethodCompletion {
   static func candidates(_ words: [String], prefix: String) async -> [String] {
     // The words as typed so far say which server; what does not parse yet is left out.
     let options = (try? ConnectionOptions.parse(connectionWords(words))) ?? ConnectionOptions()
-    guard let destination = try? options.destination(), let service = try? ServiceConnection(destination),
-      let methods = try? await service.methods(timeoutMs: 1_000)
+    guard let service = try? options.connect(), let methods = try? await service.methods(timeoutMs: 1_000)
     else { return [] }
     return names(of: methods).filter { $0.hasPrefix(prefix) }
   }
@@ -26,7 +25,10 @@ enum MethodCompletion {
 
   /// The words that say which server is meant, with their values.
   static func connectionWords(_ words: [String]) -> [String] {
-    let names = ["--address", "--target", "--data-dir", "--key", "--key-file", "--internal-token-file", "--as"]
+    let names = [
+      "--address", "--target", "--data-dir", "--key", "--key-file", "--internal-token-file", "--as",
+      "--tls-trust", "--tls-server-name",
+    ]
     var result: [String] = []
     for (index, word) in words.enumerated() {
       if names.contains(word), index + 1 < words.count {

@@ -3,6 +3,9 @@ public import CampanileRPC
 internal import Foundation
 
 /// Which server a command talks to, and as whom. Shared by every command that calls.
+///
+/// Where an option is not given the environment may tell: CAMPANILE_ADDRESS, CAMPANILE_KEY, CAMPANILE_KEY_FILE,
+/// CAMPANILE_TLS_TRUST and CAMPANILE_TLS_SERVER_NAME. Those of TLS count for the server of CAMPANILE_ADDRESS alone.
 public struct ConnectionOptions: ParsableArguments, Sendable {
   @Option(help: ArgumentHelp("Server to call, instead of the one in endpoints.json.", valueName: "host:port"))
   public var address: String?
@@ -28,6 +31,16 @@ public struct ConnectionOptions: ParsableArguments, Sendable {
     help: ArgumentHelp(
       "Principal to act as, for example user/alice; a service called directly believes it.", valueName: "principal"))
   public var principal: String?
+
+  @Flag(help: "Speak TLS.")
+  public var tls = false
+
+  @Option(help: ArgumentHelp("Certificates that are believed (PEM); implies --tls.", valueName: "file"))
+  public var tlsTrust: String?
+
+  @Option(
+    help: ArgumentHelp("Name that the certificate must have instead of the host; implies --tls.", valueName: "name"))
+  public var tlsServerName: String?
 
   @Option(help: ArgumentHelp("How long the call may take: 250ms, 5s, 2m.", valueName: "duration"))
   public var timeout: Timeout?
@@ -115,9 +128,11 @@ extension ConnectionOptions {
   ) throws(UsageError) -> Destination {
     let environment = environment ?? ProcessInfo.processInfo.environment
     var secret: String? = key ?? environment["CAMPANILE_KEY"]
-    if let keyFile { secret = try Self.readSecret(keyFile) }
+    if let file = keyFile ?? (secret == nil ? environment["CAMPANILE_KEY_FILE"] : nil) {
+      secret = try Self.readSecret(file)
+    }
     if let internalTokenFile { secret = try Self.readSecret(internalTokenFile) }
-    if let address {
+    if let address = address(environment) {
       var destination = try Destination(address: address)
       if secret == nil, let endpoints = try endpoints(environment) {
         destination.token = token(for: destination, in: endpoints)
@@ -166,7 +181,29 @@ extension ConnectionOptions {
     guard let bytes = FileManager.default.contents(atPath: path), bytes.count <= 4096,
       let text = String(data: bytes, encoding: .utf8)?.trimmingCharacters(in: .whitespacesAndNewlines), !text.isEmpty
     else { throw UsageError("cannot read a key from \(path)") }
-    return text
+    return InternalTokenAuthenticator.presented(text)
+  }
+
+  /// The client of the server that the options name, over TLS where they ask for it.
+  ///
+  /// - Throws: as `destination(environment:)`, and `RPCError` INVALID_ARGUMENT `TLS_CONFIGURATION_INVALID`.
+  public func connect() throws -> ServiceConnection {
+    let environment = ProcessInfo.processInfo.environment
+    return try ServiceConnection(try destination(environment: environment), tls: clientTLS(environment))
+  }
+
+  private func address(_ environment: [String: String]) -> String? {
+    // What names a server on the command line goes before the environment.
+    address ?? (dataDir == nil && target == "gateway" ? environment["CAMPANILE_ADDRESS"] : nil)
+  }
+
+  /// How TLS is spoken; `nil` for not at all.
+  func clientTLS(_ environment: [String: String]) -> ClientTLS? {
+    let isOfEnvironment = address == nil && address(environment) != nil
+    let tlsTrust = tlsTrust ?? (isOfEnvironment ? environment["CAMPANILE_TLS_TRUST"] : nil)
+    let tlsServerName = tlsServerName ?? (isOfEnvironment ? environment["CAMPANILE_TLS_SERVER_NAME"] : nil)
+    guard tls || tlsTrust != nil || tlsServerName != nil else { return nil }
+    return ClientTLS(trustRootsPath: tlsTrust, serverName: tlsServerName)
   }
 
   /// What the options say about one call.

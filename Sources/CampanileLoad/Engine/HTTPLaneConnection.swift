@@ -38,7 +38,7 @@ final class HTTPLaneConnection {
     let handler = NIOLoopBound(HTTPAnswerReader(owner: self, generation: generation), eventLoop: loop)
     let bound = NIOLoopBound(self, eventLoop: loop)
     ClientBootstrap(group: loop)
-      .channelOption(.socketOption(.tcp_nodelay), value: 1)
+      .channelOption(.tcpOption(.tcp_nodelay), value: 1)
       .channelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
           try channel.pipeline.syncOperations.addHTTPClientHandlers(leftOverBytesStrategy: .dropBytes)

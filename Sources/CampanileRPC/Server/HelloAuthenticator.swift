@@ -24,16 +24,28 @@ public enum HelloDecision: Sendable {
 }
 
 /// Trusts whoever knows the internal token, compared in constant time. Without a token configured nobody is trusted.
+///
+/// Several lines are several tokens, all of which are believed; the first is the one to present. So a token is replaced without a
+/// moment in which a part of the suite presents what another does not believe yet.
 public struct InternalTokenAuthenticator: HelloAuthenticator {
-  private let token: [UInt8]
+  private let tokens: [[UInt8]]
 
-  public init(token: String?) { self.token = Array((token ?? "").utf8) }
+  public init(token: String?) { tokens = (token ?? "").split(whereSeparator: \.isNewline).map { Array($0.utf8) } }
+
+  /// The token to present of those that are configured.
+  public static func presented(_ configured: String) -> String {
+    configured.split(whereSeparator: \.isNewline).first.map(String.init) ?? configured
+  }
 
   public func authenticate(token presented: String) -> HelloDecision {
     let presented = Array(presented.utf8)
-    var difference: UInt8 = presented.count == token.count && !token.isEmpty ? 0 : 1
-    for index in token.indices { difference |= token[index] ^ (index < presented.count ? presented[index] : 0) }
-    return difference == 0
+    var isKnown = false
+    for token in tokens {
+      var difference: UInt8 = presented.count == token.count ? 0 : 1
+      for index in token.indices { difference |= token[index] ^ (index < presented.count ? presented[index] : 0) }
+      isKnown = difference == 0 || isKnown
+    }
+    return isKnown
       ? .trusted
       : .refused(
         RPCError(.unauthenticated, "the token is not this server's", reason: "TOKEN_INVALID", processed: false))

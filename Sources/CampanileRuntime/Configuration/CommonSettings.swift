@@ -20,6 +20,7 @@ public enum CommonSettings {
   public static let eventLoopThreads = "event-loop-threads"
   public static let readyFile = "ready-file"
   public static let readyFd = "ready-fd"
+  public static let planMigrations = "plan-migrations"
 
   /// All of them.
   ///
@@ -36,6 +37,7 @@ public enum CommonSettings {
       .int(drainTimeoutMs, default: 10_000, in: 0...600_000, help: "how long open calls may finish at shutdown"),
       .int(eventLoopThreads, default: 1, in: 1...64, help: "threads that serve connections"),
       .path(readyFile, help: "file that is written as JSON once everything listens"),
+      .bool(planMigrations, default: false, help: "say which steps a start would change the schema by, and end"),
       .int(readyFd, in: 3...1024, help: "inherited descriptor that the same JSON is written to"),
     ]
   }

@@ -43,7 +43,9 @@ public enum ServiceLinkSettings {
     guard let target = ClientConfiguration.Address(text) else {
       throw ConfigurationError(code: .invalidValue, key: address, message: "\(text.debugDescription) is not HOST:PORT")
     }
-    let token = try settings.secret(CommonSettings.internalToken)?.reveal()
+    let token = try settings.secret(CommonSettings.internalToken).map {
+      InternalTokenAuthenticator.presented($0.reveal())
+    }
     return try RPCClient(ClientConfiguration(addresses: [target], token: token, tls: try tls(settings)))
   }
 }

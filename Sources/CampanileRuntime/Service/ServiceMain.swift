@@ -45,6 +45,9 @@ public enum ServiceMain {
       switch try loader.load(arguments: environment.arguments, environment: environment.variables) {
       case .print(let text):
         environment.writeOutput(text)
+      case .run(let settings) where try settings.bool(CommonSettings.planMigrations):
+        let plan = try specification.planMigrations?(try settings.string(CommonSettings.dataDir))
+        environment.writeOutput((plan ?? "no database") + "\n")
       case .run(let settings):
         try specification.check(settings)
         let reload: @Sendable () throws -> Settings = {

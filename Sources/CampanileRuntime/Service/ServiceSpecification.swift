@@ -13,14 +13,18 @@ public struct ServiceSpecification: Sendable {
   public var listenPolicy: ListenPolicy
   /// Whether what listens on `port` encrypts by itself, whatever the settings of TLS say.
   public var encryptsItself = false
+  /// Tells what opening the database in a data folder would do to its schema, without changing it; throws what opening would.
+  public var planMigrations: (@Sendable (_ dataDir: String) throws -> String)?
 
   public init(
-    name: String, defaultPort: Int, settings: [Setting] = [], listenPolicy: ListenPolicy = .standard
+    name: String, defaultPort: Int, settings: [Setting] = [], listenPolicy: ListenPolicy = .standard,
+    planMigrations: (@Sendable (_ dataDir: String) throws -> String)? = nil
   ) {
     self.name = name
     self.defaultPort = defaultPort
     self.settings = settings
     self.listenPolicy = listenPolicy
+    self.planMigrations = planMigrations
   }
 }
 

@@ -20,4 +20,10 @@ public struct MigrationPlan: Sendable, Hashable {
   public var applied: [String] = []
   /// Applied by opening the store; in a dry run: would be applied.
   public var pending: [String] = []
+
+  /// One line for the operator.
+  public var text: String {
+    let steps = pending.isEmpty ? "nothing to do" : "to do: \(pending.joined(separator: ", "))"
+    return "\(applied.count) steps are done; \(steps)"
+  }
 }

@@ -18,10 +18,15 @@ public struct ContentsBackup: Sendable {
     /// The names of contents that are missing or damaged, the first 100: all others are copied.
     public var damaged: [String] = []
     public var damagedCount = 0
+
+    fileprivate mutating func addDamaged(_ digest: SHA256Digest) {
+      damagedCount += 1
+      if damaged.count < ContentsBackup.damagedMax { damaged.append(digest.hexadecimal) }
+    }
   }
 
   private static let pageRows = 500
-  private static let damagedMax = 100
+  fileprivate static let damagedMax = 100
   private static let pieceBytes = 1 << 20
   // What nothing names may go at any moment.
   static let pageSQL = """
@@ -42,11 +47,41 @@ public struct ContentsBackup: Sendable {
     try ContentsBackup(database: database, source: source, target: target).run()
   }
 
+  /// Reads every content that a copy of the database names in the folder of its copies, and changes nothing.
+  ///
+  /// Throws `StoreError` about the database, and `RPCError` UNAVAILABLE about the disk.
+  public static func verify(database: String, folder: String) throws -> Report {
+    let backup = ContentsBackup(database: database, source: folder, target: "")
+    var report = Report(folder: folder)
+    try backup.forEachContent { digest, sizeBytes in
+      do {
+        guard let file = try DiskFile.openToRead(ContentStore.path(of: digest, in: folder)) else {
+          throw RPCError.contentDamaged
+        }
+        guard try ContentReader(file, digest: digest, sizeBytes: sizeBytes).wholeDigest() == digest else {
+          throw RPCError.contentDamaged
+        }
+        report.sizeBytes += try file.sizeBytes()
+        report.contentCount += 1
+      } catch let error as RPCError where error.code == .dataLoss {
+        report.addDamaged(digest)
+      }
+    }
+    return report
+  }
+
   private func run() throws -> Report {
     try DiskFile.makeNewFolder(target)
     for name in ["contents", "uploads"] { try DiskFile.makeFolder("\(target)/\(name)") }
     var report = Report(folder: target)
     var folders: Set<String> = []
+    try forEachContent { digest, sizeBytes in try copy(digest, sizeBytes: sizeBytes, &report, &folders) }
+    for folder in folders.sorted() + ["\(target)/contents", target] { try DiskFile.syncFolder(folder) }
+    return report
+  }
+
+  /// Every content that something names, page by page.
+  private func forEachContent(_ body: (SHA256Digest, Int64) throws -> Void) throws {
     try Store.readFile(path: database) { transaction in
       var after: [UInt8] = []
       while true {
@@ -58,14 +93,12 @@ public struct ContentsBackup: Sendable {
           guard let digest = SHA256Digest(bytes: content.digest) else {
             throw StoreError(.corrupt, "a content has no hash of 32 bytes", path: database)
           }
-          try copy(digest, sizeBytes: content.sizeBytes, &report, &folders)
+          try body(digest, content.sizeBytes)
         }
         guard let last = page.last, page.count == Self.pageRows else { return }
         after = last.digest
       }
     }
-    for folder in folders.sorted() + ["\(target)/contents", target] { try DiskFile.syncFolder(folder) }
-    return report
   }
 
   private func copy(
@@ -82,8 +115,7 @@ public struct ContentsBackup: Sendable {
       report.contentCount += 1
     } catch let error as RPCError where error.code == .dataLoss {
       DiskFile.remove(path)
-      report.damagedCount += 1
-      if report.damaged.count < Self.damagedMax { report.damaged.append(digest.hexadecimal) }
+      report.addDamaged(digest)
     }
   }
 

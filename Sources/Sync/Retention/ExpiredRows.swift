@@ -12,7 +12,7 @@ struct ExpiredRows: Sendable {
   static let deletedZoneSQL = "SELECT zone_no FROM deleted_zones ORDER BY zone_no LIMIT 1"
   static let dropDeletedZoneSQL = "DELETE FROM deleted_zones WHERE zone_no = $1"
   static let shrinkZoneSQL = """
-    UPDATE zones SET used_bytes = used_bytes - $2, compacted_through = max(compacted_through, $3)
+    UPDATE zones SET used_bytes = used_bytes - $2, compacted_through = CASE WHEN compacted_through < $3 THEN $3 ELSE compacted_through END
     WHERE zone_no = $1 RETURNING user_id
     """
   static let shrinkUserSQL = "UPDATE users SET used_bytes = used_bytes - $2 WHERE user_id = $1"

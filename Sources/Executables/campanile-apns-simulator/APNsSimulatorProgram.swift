@@ -1,4 +1,5 @@
 import APNsSimulator
+import CampanileRPC
 import CampanileRuntime
 import Logging
 
@@ -11,8 +12,7 @@ import Logging
 /// `campanile-apns-simulator`: an APNs that enforces Apple's rules, fails on demand, and shows what devices would display.
 ///
 /// `--port` is that of senders (HTTP/2 over TLS), `--http-port` that of the control API and metrics.
-@main
-enum Main {
+public enum APNsSimulatorProgram {
   private static let keysDir = "keys-dir"
   private static let environment = "environment"
   private static let certificateNames = "certificate-names"
@@ -25,7 +25,8 @@ enum Main {
   private static let journalBytesMax = "journal-bytes-max"
   private static let seed = "seed"
 
-  static func main() async {
+  /// Runs the program with the process's arguments, and ends the process.
+  public static func main() async {
     let settings: [Setting] = [
       .path(keysDir, help: "folder of JSON files with teamId, keyId and publicKeyPem of the keys that may push"),
       .choice(
@@ -58,7 +59,9 @@ enum Main {
     configuration.keysFolder = try settings.optionalString(keysDir)
     configuration.journalPath = try settings.optionalString(journal)
     configuration.journalBytesMax = Int64(try settings.int(journalBytesMax))
-    configuration.controlToken = try settings.secret(CommonSettings.internalToken)?.reveal()
+    configuration.controlToken = try settings.secret(CommonSettings.internalToken).map { secret in
+      InternalTokenAuthenticator.presented(secret.reveal())
+    }
     configuration.seed = UInt64(try settings.int(seed))
     let component = try APNsSimulatorComponent(
       configuration, group: context.eventLoopGroup, nowMs: { WallClock.nowMs() },

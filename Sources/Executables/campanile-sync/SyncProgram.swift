@@ -7,8 +7,7 @@ import Metrics
 import Sync
 
 /// `campanile-sync`: JSON files with their versions, and messages between the devices of a user.
-@main
-enum Main {
+public enum SyncProgram {
   private static let notificationsAddress = "notifications-address"
   private static let exportedMax = "exported-notifications-max"
   private static let contentBytesMax = "content-bytes-max"
@@ -21,7 +20,8 @@ enum Main {
   private static let userWatchesMax = "watches-per-user-max"
   private static let watchesMax = "watches-max"
 
-  static func main() async {
+  /// Runs the program with the process's arguments, and ends the process.
+  public static func main() async {
     let settings: [Setting] = [
       .string(
         notificationsAddress, default: "",
@@ -38,7 +38,10 @@ enum Main {
       .int(watchesMax, default: 10_000, in: 1...1_000_000, help: "watches that may be open in all"),
     ]
     let specification = ServiceSpecification(
-      name: "campanile-sync", defaultPort: 7403, settings: settings + ServiceLinkSettings.all)
+      name: "campanile-sync", defaultPort: 7403, settings: settings + ServiceLinkSettings.all,
+      planMigrations: { dataDir in
+        try Store.migrationPlan(path: "\(dataDir)/sync.sqlite", migrations: SyncMigrations.all).text
+      })
     await ServiceMain.main(specification) { context in try await open(context) }
   }
 

@@ -6,8 +6,7 @@ import CampanileStore
 import Logging
 
 /// `campanile-activities`: Live Activities, push tokens, and their delivery through APNs.
-@main
-enum Main {
+public enum ActivitiesProgram {
   private static let apnsEndpoint = "apns-endpoint"
   private static let apnsTrust = "apns-trust"
   private static let signingKeysDir = "signing-keys-dir"
@@ -22,7 +21,8 @@ enum Main {
   private static let userWatchesMax = "watches-per-user-max"
   private static let watchesMax = "watches-max"
 
-  static func main() async {
+  /// Runs the program with the process's arguments, and ends the process.
+  public static func main() async {
     let settings: [Setting] = [
       .list(
         apnsEndpoint, default: [], maximumCount: 32,
@@ -49,7 +49,10 @@ enum Main {
       .int(watchesMax, default: 10_000, in: 1...1_000_000, help: "watches that may be open in all"),
     ]
     let specification = ServiceSpecification(
-      name: "campanile-activities", defaultPort: 7402, settings: settings + ServiceLinkSettings.all)
+      name: "campanile-activities", defaultPort: 7402, settings: settings + ServiceLinkSettings.all,
+      planMigrations: { dataDir in
+        try Store.migrationPlan(path: "\(dataDir)/activities.sqlite", migrations: ActivitiesMigrations.all).text
+      })
     await ServiceMain.main(specification) { context in try await open(context) }
   }
 

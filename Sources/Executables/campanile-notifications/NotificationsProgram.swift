@@ -6,8 +6,7 @@ import Logging
 import Notifications
 
 /// `campanile-notifications`: buckets, notifications and unread state.
-@main
-enum Main {
+public enum NotificationsProgram {
   private static let changesMax = "watch-changes-max"
   private static let changeAgeHours = "watch-change-age-hours"
   private static let bucketsMax = "buckets-per-user-max"
@@ -18,7 +17,8 @@ enum Main {
   private static let actionTimeoutMs = "action-timeout-ms"
   private static let activitiesAddress = "activities-address"
 
-  static func main() async {
+  /// Runs the program with the process's arguments, and ends the process.
+  public static func main() async {
     let settings: [Setting] = [
       .int(changesMax, default: 1_000_000, in: 1000...100_000_000, help: "changes kept for watches to resume from"),
       .int(changeAgeHours, default: 168, in: 1...8760, help: "how long changes are kept for watches"),
@@ -35,7 +35,10 @@ enum Main {
         help: "HOST:PORT of campanile-activities, which pushes to devices; empty pushes nothing"),
     ]
     let specification = ServiceSpecification(
-      name: "campanile-notifications", defaultPort: 7401, settings: settings + ServiceLinkSettings.all)
+      name: "campanile-notifications", defaultPort: 7401, settings: settings + ServiceLinkSettings.all,
+      planMigrations: { dataDir in
+        try Store.migrationPlan(path: "\(dataDir)/notifications.sqlite", migrations: NotificationsMigrations.all).text
+      })
     await ServiceMain.main(specification) { context in try await open(context) }
   }
 

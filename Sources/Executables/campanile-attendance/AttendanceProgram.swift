@@ -4,8 +4,7 @@ import CampanileStore
 import Logging
 
 /// `campanile-attendance`: members, meetings, attendance and statistics of a lodge.
-@main
-enum Main {
+public enum AttendanceProgram {
   private static let timeZone = "time-zone"
   private static let sessionHours = "session-hours"
   private static let sessionDaysMax = "session-days-max"
@@ -13,7 +12,8 @@ enum Main {
   private static let membersMax = "members-max"
   private static let watchesMax = "watches-max"
 
-  static func main() async {
+  /// Runs the program with the process's arguments, and ends the process.
+  public static func main() async {
     let settings: [Setting] = [
       .string(
         timeZone, default: "Europe/Rome",
@@ -27,7 +27,11 @@ enum Main {
       .int(membersMax, default: 20_000, in: 1...20_000, help: "members the lodge may have"),
       .int(watchesMax, default: 10_000, in: 1...1_000_000, help: "watches that may be open in all"),
     ]
-    let specification = ServiceSpecification(name: "campanile-attendance", defaultPort: 7404, settings: settings)
+    let specification = ServiceSpecification(
+      name: "campanile-attendance", defaultPort: 7404, settings: settings,
+      planMigrations: { dataDir in
+        try Store.migrationPlan(path: "\(dataDir)/attendance.sqlite", migrations: AttendanceMigrations.all).text
+      })
     await ServiceMain.main(specification) { context in try await open(context) }
   }
 

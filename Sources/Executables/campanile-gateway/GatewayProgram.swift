@@ -5,11 +5,14 @@ import Gateway
 import Logging
 
 /// `campanile-gateway`: authenticates callers and forwards their calls to the suite's services.
-@main
-enum Main {
-  static func main() async {
+public enum GatewayProgram {
+  /// Runs the program with the process's arguments, and ends the process.
+  public static func main() async {
     let specification = ServiceSpecification(
-      name: "campanile-gateway", defaultPort: 7400, settings: GatewaySettings.all, listenPolicy: .serviceAuthenticates)
+      name: "campanile-gateway", defaultPort: 7400, settings: GatewaySettings.all, listenPolicy: .serviceAuthenticates,
+      planMigrations: { dataDir in
+        try Store.migrationPlan(path: "\(dataDir)/gateway.sqlite", migrations: Gateway.migrations).text
+      })
     await ServiceMain.main(specification, open: open)
   }
 

@@ -1,0 +1,3 @@
+import ActivitiesProgram
+
+await ActivitiesProgram.main()

@@ -1,0 +1,3 @@
+import APNsSimulatorProgram
+
+await APNsSimulatorProgram.main()

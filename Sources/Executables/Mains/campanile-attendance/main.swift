@@ -1,0 +1,3 @@
+import AttendanceProgram
+
+await AttendanceProgram.main()

@@ -1,0 +1,3 @@
+import GatewayProgram
+
+await GatewayProgram.main()

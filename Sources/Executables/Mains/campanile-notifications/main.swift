@@ -1,0 +1,3 @@
+import NotificationsProgram
+
+await NotificationsProgram.main()

@@ -1,0 +1,23 @@
+import APNsSimulatorProgram
+import ActivitiesProgram
+import AttendanceProgram
+import CampanileCLI
+import Foundation
+import GatewayProgram
+import NotificationsProgram
+import SyncProgram
+
+// The whole suite in one file, for images: the name that it is called by picks the program. What the programs share is there
+// once instead of eight times.
+switch CommandLine.arguments.first?.split(separator: "/").last {
+case "campanile-activities": await ActivitiesProgram.main()
+case "campanile-apns-simulator": await APNsSimulatorProgram.main()
+case "campanile-attendance": await AttendanceProgram.main()
+case "campanile-gateway": await GatewayProgram.main()
+case "campanile-notifications": await NotificationsProgram.main()
+case "campanile-sync": await SyncProgram.main()
+default:
+  let arguments = Array(CommandLine.arguments.dropFirst())
+  if let failure = BoundChild.become(arguments) { exit(failure) }
+  exit(await CampanileCommand.run(arguments))
+}

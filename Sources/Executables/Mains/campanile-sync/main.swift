@@ -1,0 +1,3 @@
+import SyncProgram
+
+await SyncProgram.main()

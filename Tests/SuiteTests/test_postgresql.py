@@ -1,0 +1,120 @@
+"""Every statement that the repositories give to SQLite goes through the parser and the analysis of a real PostgreSQL, 15 or newer,
+with the schema that the migrations make: what would not run there is listed in postgresql_differences.json and in
+docs/scaling.md, with the reason. Nothing else may fail, and nothing of the list may run.
+
+The statements are recorded while the tests in Swift run (Tests/Support/sql-recorder), so that what is checked is what is run.
+"""
+
+import collections
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from campanile import ROOT
+
+INSTALLED = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parent.name))
+POSTGRESQL = INSTALLED[-1] if INSTALLED else pathlib.Path("/usr/lib/postgresql/15/bin")
+RECORDS = pathlib.Path(os.environ.get("CAMPANILE_SQL_RECORDS", ROOT / ".build" / "sql"))
+TARGETS = ["ActivitiesTests", "AttendanceTests", "GatewayTests", "NotificationsTests", "SyncTests"]
+# What the store itself says to SQLite, in place of what another driver would say to its database; and what SQLite's full-text
+# search says to SQLite.
+SEAM = re.compile(r"^(PRAGMA|BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE|EXPLAIN|VACUUM|ANALYZE|ATTACH|DETACH|REINDEX)\b|sqlite_|"
+                  r"\bpragma_|\bgrdb_|'main'\.", re.I)
+KNOWN = json.loads((pathlib.Path(__file__).parent / "postgresql_differences.json").read_text())
+
+
+def statements(target):
+    """Each statement once, in the order of its first use, on one line."""
+    seen = {}
+    for file in sorted((RECORDS / target).glob("*.sql"), key=lambda file: file.stat().st_mtime):
+        for text in file.read_bytes().split(b"\0"):
+            statement = re.sub(r"\s+", " ", re.sub(r"--[^\n]*", "", text.decode())).strip().rstrip(";").strip()
+            if statement:
+                seen.setdefault(statement)
+    return list(seen)
+
+
+class Server:
+    """A PostgreSQL of the test's own, on a socket in a folder."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        folder.chmod(0o755)
+        self.user = ["runuser", "-u", "postgres", "--"] if os.getuid() == 0 else []
+        data = folder / "data"
+        data.mkdir()
+        if self.user:
+            shutil.chown(data, "postgres")
+            shutil.chown(folder, "postgres")
+        self.run("initdb", "-D", data, "-A", "trust", "-E", "UTF8", "--no-sync", "-U", "postgres")
+        self.run("pg_ctl", "-D", data, "-w", "-l", folder / "log", "-o", f"-k {folder} -c listen_addresses='' -c fsync=off", "start")
+
+    def run(self, program, *arguments, **options):
+        return subprocess.run([*self.user, str(POSTGRESQL / program), *map(str, arguments)], check=True, capture_output=True,
+                              text=True, cwd=self.folder, timeout=120, **options).stdout
+
+    def faults(self, database, commands):
+        """What PostgreSQL says against each command, by its number."""
+        self.run("createdb", "-h", self.folder, "-U", "postgres", database)
+        script = ["\\set VERBOSITY verbose"]
+        for number, command in enumerate(commands):
+            script += [f"\\echo @{number}", command + ";"]
+        answer = subprocess.run(
+            [*self.user, str(POSTGRESQL / "psql"), "-h", str(self.folder), "-U", "postgres", "-X", "-q", database],
+            input="\n".join(script) + "\n", stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120).stdout
+        faults, current = {}, None
+        for line in answer.splitlines():
+            if line.startswith("@"):
+                current = int(line[1:])
+            elif "ERROR:  " in line and current not in faults:
+                faults[current] = line.split("ERROR:  ")[1]
+        return faults
+
+    def stop(self):
+        self.run("pg_ctl", "-D", self.folder / "data", "-m", "immediate", "stop")
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    assert (POSTGRESQL / "postgres").exists(), "install Debian's postgresql"
+    assert int(POSTGRESQL.parent.name) >= 15
+    folder = tmp_path_factory.mktemp("postgresql")
+    for parent in folder.parents[:3]:
+        if parent.owner() == "root" and parent != pathlib.Path("/tmp"):
+            parent.chmod(0o711)
+    server = Server(folder)
+    yield server
+    server.stop()
+
+
+def kind(statement):
+    return next((entry["pattern"] for entry in KNOWN if re.search(entry["pattern"], statement, re.I)), None)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_statements_run_on_postgresql(server, target):
+    all_of_them = statements(target)
+    assert len(all_of_them) > 20, f"no statements of {target} in {RECORDS}: scripts/test --swift records them"
+    own = [text for text in all_of_them if not SEAM.search(text)]
+    schema = [text for text in own if re.match(r"(CREATE|ALTER|DROP)\b", text, re.I)]
+    rest = [text for text in own if text not in set(schema)]
+    commands = schema + [f"PREPARE s{number} AS {text}" for number, text in enumerate(rest)]
+    faults = server.faults(target.lower(), commands)
+    told = collections.defaultdict(list)
+    for number, fault in sorted(faults.items()):
+        # Every test makes its tables; the second time they are there.
+        if not fault.startswith(("42P07", "42701", "42P06")):
+            statement = (schema + rest)[number]
+            told[kind(statement)].append(f"{fault}\n    {statement}")
+    unknown = told.pop(None, [])
+    print(f"{target}: {len(own)} statements, {sum(map(len, told.values()))} of them known not to run on PostgreSQL")
+    assert not unknown, "these would not run on PostgreSQL:\n" + "\n".join(unknown)
+    listed = {entry["pattern"] for entry in KNOWN if target in entry["targets"]}
+    assert set(told) == listed, f"postgresql_differences.json tells of {listed}, and {set(told)} is so"
+    # Nothing at all would be told either if the statements did not reach it.
+    assert 0 in server.faults(f"{target.lower()}_wrong", ["SELEC 1"])
