@@ -50,6 +50,12 @@ public final class MetricsRegistry: MetricsFactory {
     state.withLock { $0.collectors.append(collect) }
   }
 
+  /// A gauge without labels that is read when it is asked for.
+  public func addGauge(_ name: String, _ read: @escaping @Sendable () -> Int) {
+    let gauge = makeRecorder(label: name, dimensions: [], aggregate: false)
+    addCollector { gauge.record(Int64(read())) }
+  }
+
   /// All metrics in the Prometheus text format 0.0.4, sorted by name and labels, process metrics first.
   public func exposition() -> String {
     for collect in state.withLock({ $0.collectors }) { collect() }

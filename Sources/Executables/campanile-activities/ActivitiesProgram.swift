@@ -61,8 +61,11 @@ public enum ActivitiesProgram {
     let clock = ContinuousClock()
     let start = clock.now
     let notifications = try ServiceLinkSettings.client(notificationsAddress, context.settings)
+    let meter = StoreMeter(factory: context.metrics)
+    var configuration = try configuration(context.settings)
+    meter.attach(to: &configuration.store)
     let component = try await ActivitiesComponent(
-      try configuration(context.settings), group: context.eventLoopGroup,
+      configuration, group: context.eventLoopGroup,
       environment: .init(
         nowMs: { WallClock.nowMs() },
         steadyMs: {
@@ -70,6 +73,8 @@ public enum ActivitiesProgram {
           return seconds * 1_000 + attoseconds / 1_000_000_000_000_000
         },
         log: { logger.warning("\($0)") }), reporter: notifications.map { DeliveryReporter($0) })
+    context.metrics.addCollector { meter.collect(component.store, nowMs: WallClock.nowMs()) }
+    context.metrics.addGauge("campanile_watches_open") { component.watchCount }
     var components = ServiceComponents(rpcServices: component.services)
     components.backgroundServices = [
       PeriodicService("maintenance", intervalMs: 60_000, logger: logger) {

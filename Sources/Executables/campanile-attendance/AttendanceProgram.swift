@@ -53,9 +53,13 @@ public enum AttendanceProgram {
     // The indexes of millions of attendances: a commit of 64 records touches some forty pages all over the file.
     store.writerCacheKiB = 16_384
     store.durability = try settings.string(CommonSettings.durability) == "normal" ? .normal : .full
+    let meter = StoreMeter(factory: context.metrics)
+    meter.attach(to: &store)
     let component = try await AttendanceComponent(
       store: store, limits: limits, lifetime: lifetime, timeZone: try settings.string(timeZone),
       nowMs: { WallClock.nowMs() })
+    context.metrics.addCollector { meter.collect(component.store, nowMs: WallClock.nowMs()) }
+    context.metrics.addGauge("campanile_watches_open") { component.watchCount }
     var components = ServiceComponents(rpcServices: component.services)
     components.backgroundServices = [
       PeriodicService("maintenance", intervalMs: 60_000, logger: context.logger) {

@@ -21,7 +21,10 @@ public enum GatewayProgram {
     let configuration = try GatewaySettings.configuration(settings)
     var file = StoreConfiguration(path: "\(try settings.string(CommonSettings.dataDir))/gateway.sqlite")
     file.durability = try settings.string(CommonSettings.durability) == "normal" ? .normal : .full
+    let meter = StoreMeter(factory: context.metrics)
+    meter.attach(to: &file)
     let store = try Store(file, migrations: Gateway.migrations)
+    context.metrics.addCollector { meter.collect(store, nowMs: WallClock.nowMs()) }
     do {
       let gateway = try Gateway(
         configuration, store: store, group: context.eventLoopGroup, logger: context.logger,

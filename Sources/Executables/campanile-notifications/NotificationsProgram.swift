@@ -54,10 +54,14 @@ public enum NotificationsProgram {
     retention.ageMaxMs = Int64(try settings.int(changeAgeHours)) * 3_600_000
     var store = StoreConfiguration(path: "\(try settings.string(CommonSettings.dataDir))/notifications.sqlite")
     store.durability = try settings.string(CommonSettings.durability) == "normal" ? .normal : .full
+    let meter = StoreMeter(factory: context.metrics)
+    meter.attach(to: &store)
     let activities = try ServiceLinkSettings.client(activitiesAddress, settings)
     let component = try await NotificationsComponent(
       store: store, limits: limits, retention: retention, actions: try actionLimits(settings),
       pusher: activities.map { DevicePusher($0) }, nowMs: { WallClock.nowMs() })
+    context.metrics.addCollector { meter.collect(component.store, nowMs: WallClock.nowMs()) }
+    context.metrics.addGauge("campanile_watches_open") { component.watchCount }
     var components = ServiceComponents(rpcServices: component.services)
     components.backgroundServices = [
       PeriodicService("maintenance", intervalMs: 60_000, logger: context.logger) {

@@ -48,9 +48,14 @@ public enum SyncProgram {
   private static func open(_ context: ServiceContext) async throws -> ServiceComponents {
     let logger = context.logger
     let notifications = try ServiceLinkSettings.client(notificationsAddress, context.settings)
+    let meter = StoreMeter(factory: context.metrics)
+    var configuration = try configuration(context.settings)
+    meter.attach(to: &configuration.store)
     let component = try await SyncComponent(
-      try configuration(context.settings), link: notifications.map { NotificationsLink($0) },
+      configuration, link: notifications.map { NotificationsLink($0) },
       nowMs: { WallClock.nowMs() }, log: { logger.warning("\($0)") })
+    context.metrics.addCollector { meter.collect(component.store, nowMs: WallClock.nowMs()) }
+    context.metrics.addGauge("campanile_watches_open") { component.watchCount }
     var components = ServiceComponents(rpcServices: component.services)
     components.backgroundServices = [
       PeriodicService("maintenance", intervalMs: 60_000, logger: logger) {
