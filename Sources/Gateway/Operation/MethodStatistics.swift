@@ -75,9 +75,14 @@ struct CountingObserver: ServerObserver {
     Recorder(inner: inner.recorder(for: method), statistics: board.statistics(of: method))
   }
 
-  private struct Recorder: MethodRecorder {
-    let inner: any MethodRecorder
-    let statistics: MethodStatistics
+  private final class Recorder: MethodRecorder {
+    private let inner: any MethodRecorder
+    private let statistics: MethodStatistics
+
+    init(inner: any MethodRecorder, statistics: MethodStatistics) {
+      self.inner = inner
+      self.statistics = statistics
+    }
 
     func callStarted() {
       inner.callStarted()
