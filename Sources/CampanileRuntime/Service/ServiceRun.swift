@@ -73,7 +73,18 @@ struct ServiceRun {
     _ components: ServiceComponents, context: ServiceContext, signals: AsyncStream<Int32>
   ) async throws {
     let drainTimeoutMs = Int64(try settings.int(CommonSettings.drainTimeoutMs))
-    let (server, serviceNames) = try makeServer(components, context: context)
+    let budget = DescriptorBudget(
+      limit: DescriptorBudget.raiseLimit(), rpc: try settings.int(CommonSettings.maxConnections),
+      http: components.httpFrontEnd?.connectionsMax ?? 0)
+    if budget.isShort {
+      logger.info(
+        "the process may have too few descriptors for the connections that are configured",
+        metadata: ["rpc": "\(budget.rpcConnections)", "http": "\(budget.httpConnections)"])
+    }
+    var frontEnd = components.httpFrontEnd
+    frontEnd?.connectionsMax = budget.httpConnections
+    let (server, serviceNames) = try makeServer(
+      components, context: context, connectionsMax: budget.rpcConnections)
     let httpPort = try CommonSettings.resolvedHTTPPort(settings)
     let (httpRunning, httpContinuation) = AsyncStream.makeStream(of: Int.self, bufferingPolicy: .bufferingOldest(1))
     var services = components.backgroundServices
@@ -82,7 +93,7 @@ struct ServiceRun {
         AdminServer(
           host: try settings.string(CommonSettings.host), port: httpPort, metrics: metrics,
           readiness: context.readiness, routes: components.adminRoutes,
-          frontEnd: components.httpFrontEnd,
+          frontEnd: frontEnd,
           // What only the operator's own machines reach stays as it is.
           tls: components.httpFrontEnd == nil ? nil : try CommonSettings.serverTLS(settings),
           group: context.eventLoopGroup, logger: logger,
@@ -124,12 +135,13 @@ struct ServiceRun {
   }
 
   private func makeServer(
-    _ components: ServiceComponents, context: ServiceContext
+    _ components: ServiceComponents, context: ServiceContext, connectionsMax: Int
   ) throws -> (server: any DrainableServer, serviceNames: [String]) {
     if let server = components.server { return (server, []) }
     let observer = RPCServerMetrics(factory: metrics)
-    let configuration = try CommonSettings.serverConfiguration(
+    var configuration = try CommonSettings.serverConfiguration(
       settings, agent: "\(specification.name)/\(CampanileVersion.string)", logger: logger)
+    configuration.connectionsMax = connectionsMax
     let offered = MethodRegistry(components.rpcServices + [HealthService(health)]).methods
     let methods = offered + ReflectionServiceMethods.all + components.forwardedMethods
     let reflection = ReflectionService(methods: methods, descriptorSet: DescriptorSet.serializedBytes)
