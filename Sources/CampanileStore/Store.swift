@@ -24,15 +24,17 @@ public final class Store: Sendable {
     let lock = try OwnershipLock(databasePath: configuration.path)
     let factory = ConnectionFactory(configuration: configuration)
     let connection = try factory.writer()
+    let readers = ReaderPool(factory: factory)
     do {
       startupCheck = try IntegrityCheck.run(configuration.startupCheck, on: connection)
       migrationPlan = try Migrator(migrations).apply(on: connection)
+      try readers.openFirst()
     } catch {
+      readers.close()
       try? connection.close()
       throw .from(error, path: configuration.path)
     }
     let end = StoreEnd(lock)
-    let readers = ReaderPool(factory: factory)
     self.factory = factory
     self.readers = readers
     self.end = end

@@ -87,6 +87,16 @@ import Testing
     await store.close()
   }
 
+  @Test func whatIsThereIsReadWhenNothingCanBeWritten() async throws {
+    let scratch = Scratch()
+    let (process, output, _) = try crasher("blind", scratch.file())
+    let report = lines(output.readDataToEndOfFile())
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 0, "\(report)")
+    #expect(report.filter { $0.hasPrefix("fail ") }.count == 3, "\(report)")
+    #expect(report.last == "read 1", "\(report)")
+  }
+
   @Test func quotaFailsAsAFullDisk() async throws {
     try await withStore(configure: { $0.sizeBytesMax = 400_000 }) { store, _ in
       try await fillUntilFull(store)

@@ -31,7 +31,7 @@ SCENARIOS = {
     "storm": (network.storm, True, 120, 300),
     "freeze": (process.freezes, False, 120, 300),
     "clock": (process.clocks, True, 120, 300),
-    "descriptors": (process.descriptors, False, 60, 300),
+    "descriptors": (process.descriptors, False, 120, 300),
     "memory": (process.memory, False, 60, 300),
     "connections": (process.connections, False, 120, 300),
     "slow": (process.slow, False, 120, 300),

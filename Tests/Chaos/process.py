@@ -92,7 +92,7 @@ def descriptors(context):
                 used = fleet.descriptors(victim)
                 assert limit / 4 < used < limit - 16, f"{victim} has {used} descriptors of {limit} in use"
                 reads_go_on(fleet, links)
-                load.all_served(2)
+                load.all_served(2, seconds=30)
                 assert fleet.all_running(), f"a process ended: {fleet.text()[-3000:]}"
                 for one in strangers:
                     one.close()

@@ -24,6 +24,14 @@ final class ReaderPool: Sendable {
 
   var counts: (waits: Int64, open: Int) { state.withLock { ($0.waits, $0.openCount) } }
 
+  /// Opens the first connection, which then waits to be lent.
+  ///
+  /// The index of the write-ahead log is shared memory that ends with its last connection, and needs a disk that writes to be made
+  /// anew. While this one is open the writer may be replaced, and all may be read, though nothing can be written.
+  func openFirst() throws {
+    try withConnection { _ = try $0.integer("SELECT count(*) FROM sqlite_schema") }
+  }
+
   /// Runs `body` with a connection that no one else uses meanwhile.
   ///
   /// Throws `overloaded` when none came free in time, `closed` after `close`.

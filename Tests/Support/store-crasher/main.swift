@@ -11,6 +11,7 @@ import Foundation
 //   store-crasher write PATH CLIENTS ROUND   inserts until killed; prints each id once it is acknowledged
 //   store-crasher hold PATH                  opens the store, says so, ends with its standard input
 //   store-crasher starve PATH                limits the size of files, writes into the limit, lifts it, writes again
+//   store-crasher blind PATH                 lets no file be written, fails to write, and then reads for the first time
 let schema = [Migration("0001-rows", "CREATE TABLE rows (id TEXT NOT NULL PRIMARY KEY, body TEXT NOT NULL)")]
 let arguments = CommandLine.arguments
 
@@ -55,6 +56,31 @@ func starve(_ store: Store) async throws {
   await store.close()
 }
 
+/// The writer was replaced, and nothing can be written: what is there can be read all the same.
+func blind(_ store: Store) async throws {
+  signal(SIGXFSZ, SIG_IGN)
+  try await insert("before", store)
+  var limit = rlimit(rlim_cur: 1, rlim_max: .max)
+  limitFileSize(&limit)
+  for index in 0..<3 {
+    do {
+      try await insert("blind-\(index)", store)
+      say("ack blind-\(index)")
+    } catch let error as StoreError {
+      say("fail blind-\(index) \(error.code)")
+    }
+  }
+  do {
+    let count = try store.read { try $0.queryOne("SELECT count(*) FROM rows") { try $0.integer(0) } }
+    say("read \(count ?? 0)")
+  } catch {
+    say("unread \(error)")
+  }
+  limit.rlim_cur = .max
+  limitFileSize(&limit)
+  await store.close()
+}
+
 do {
   guard arguments.count >= 3 else { throw StoreError(.invalidArgument, "say what to do, and with which file") }
   let store = try Store(StoreConfiguration(path: arguments[2]), migrations: schema)
@@ -80,6 +106,8 @@ do {
     await store.close()
   case "starve":
     try await starve(store)
+  case "blind":
+    try await blind(store)
   default:
     throw StoreError(.invalidArgument, "unknown action")
   }
