@@ -76,42 +76,23 @@ struct ServiceRun {
   }
 
   private func serve(
-    _ components: ServiceComponents, context: ServiceContext, signals: AsyncStream<Int32>
+    _ offered: ServiceComponents, context: ServiceContext, signals: AsyncStream<Int32>
   ) async throws {
     let drainTimeoutMs = Int64(try settings.int(CommonSettings.drainTimeoutMs))
-<<<<<<< HEAD
-    let tls = try CommonSettings.serverTLS(settings).map { files in try files.explained { try ServerTLSContext(files) }
-=======
     let budget = DescriptorBudget(
       limit: DescriptorBudget.raiseLimit(), rpc: try settings.int(CommonSettings.maxConnections),
-      http: components.httpFrontEnd?.connectionsMax ?? 0)
+      http: offered.httpFrontEnd?.connectionsMax ?? 0)
     if budget.isShort {
       logger.info(
         "the process may have too few descriptors for the connections that are configured",
         metadata: ["rpc": "\(budget.rpcConnections)", "http": "\(budget.httpConnections)"])
     }
-    var frontEnd = components.httpFrontEnd
-    frontEnd?.connectionsMax = budget.httpConnections
-    let (server, serviceNames) = try makeServer(
-      components, context: context, connectionsMax: budget.rpcConnections)
-    let httpPort = try CommonSettings.resolvedHTTPPort(settings)
-    let (httpRunning, httpContinuation) = AsyncStream.makeStream(of: Int.self, bufferingPolicy: .bufferingOldest(1))
-    var services = components.backgroundServices
-    if let httpPort {
-      services.append(
-        AdminServer(
-          host: try settings.string(CommonSettings.host), port: httpPort, metrics: metrics,
-          readiness: context.readiness, routes: components.adminRoutes,
-          frontEnd: frontEnd,
-          // What only the operator's own machines reach stays as it is.
-          tls: components.httpFrontEnd == nil ? nil : try CommonSettings.serverTLS(settings),
-          group: context.eventLoopGroup, logger: logger,
-          onRunning: { httpContinuation.yield($0) }))
-    } else {
-      httpContinuation.finish()
->>>>>>> chaos10
+    var components = offered
+    components.httpFrontEnd?.connectionsMax = budget.httpConnections
+    let tls = try CommonSettings.serverTLS(settings).map { files in try files.explained { try ServerTLSContext(files) }
     }
-    let (server, serviceNames) = try makeServer(components, tls, context: context)
+    let (server, serviceNames) = try makeServer(
+      components, tls, context: context, connectionsMax: budget.rpcConnections)
     let hangups = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     let reloader = Reloader(
       settings: settings, parts: [.logLevel(levels), .certificates(tls)] + components.reloadables, logger: logger,
@@ -198,23 +179,14 @@ struct ServiceRun {
   }
 
   private func makeServer(
-<<<<<<< HEAD
-    _ components: ServiceComponents, _ tls: ServerTLSContext?, context: ServiceContext
+    _ components: ServiceComponents, _ tls: ServerTLSContext?, context: ServiceContext, connectionsMax: Int
   ) throws -> (server: any DrainableServer, serviceNames: [String]) {
     if let server = components.server { return (server, []) }
     let counting = RPCServerMetrics(factory: metrics)
     let observer: any ServerObserver = components.wrapObserver?(counting) ?? counting
-    let configuration = try CommonSettings.serverConfiguration(
-      settings, agent: "\(specification.name)/\(CampanileVersion.string)", tls: tls, logger: logger)
-=======
-    _ components: ServiceComponents, context: ServiceContext, connectionsMax: Int
-  ) throws -> (server: any DrainableServer, serviceNames: [String]) {
-    if let server = components.server { return (server, []) }
-    let observer = RPCServerMetrics(factory: metrics)
     var configuration = try CommonSettings.serverConfiguration(
-      settings, agent: "\(specification.name)/\(CampanileVersion.string)", logger: logger)
+      settings, agent: "\(specification.name)/\(CampanileVersion.string)", tls: tls, logger: logger)
     configuration.connectionsMax = connectionsMax
->>>>>>> chaos10
     let offered = MethodRegistry(components.rpcServices + [HealthService(health)]).methods
     let methods = offered + ReflectionServiceMethods.all + components.forwardedMethods
     let reflection = ReflectionService(methods: methods, descriptorSet: DescriptorSet.serializedBytes)
