@@ -330,12 +330,14 @@ def test_backup_is_verified_and_restored(suite, giulia, tmp_path):
 
 
 def test_doctor_of_a_running_suite(suite):
+    # The test made the folder, with a mode that the doctor does not like.
+    suite.folder.chmod(0o700)
     findings = [json.loads(line) for line in suite.run("doctor", "--offline", "--data-dir", str(suite.folder)).stdout.splitlines()]
     by_check = {}
     for finding in findings:
         by_check.setdefault(finding["check"], []).append(finding)
     assert {finding["severity"] for finding in by_check["databases"] + by_check["file modes"] + by_check["ports"]} == {"good"}
-    assert len(by_check["ports"]) >= 6 and "signing keys" in by_check
+    assert len(by_check["ports"]) == 5 and "signing keys" in by_check
 
 
 @pytest.mark.parametrize("part", ["activities", "attendance", "gateway", "notifications", "sync"])
