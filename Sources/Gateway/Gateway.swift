@@ -182,10 +182,17 @@ public final class Gateway: Sendable {
     }
   }
 
+  /// A backend that nobody serves may have moved: then its name is asked for more often.
   private func followNames(everyMs: Int64) async {
+    let stepMs = min(everyMs, 1_000)
+    var sinceMs = everyMs
     while !Task.isCancelled {
-      await directory.resolve(loops)
-      try? await Task.sleep(for: .milliseconds(everyMs))
+      if sinceMs >= everyMs || !board.missing.isEmpty {
+        await directory.resolve(loops)
+        sinceMs = 0
+      }
+      try? await Task.sleep(for: .milliseconds(stepMs))
+      sinceMs += stepMs
     }
   }
 

@@ -29,8 +29,8 @@ final class EchoProcess {
     process.executableURL = URL(filePath: "/usr/bin/env")
     process.arguments =
       launcher + [
-        tests.appending(path: "campanile-echo").path, "--host", host, "--port", String(port), "--http-enabled=false",
-        "--ready-file", ready.path, "--log-level", "error",
+        tests.appending(path: "campanile-echo").path, "--host", host, "--insecure-plaintext", "--port", String(port),
+        "--http-enabled=false", "--ready-file", ready.path, "--log-level", "error",
       ]
     process.environment = ["CAMPANILE_INTERNAL_TOKEN": Self.token, "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"]
     try process.run()

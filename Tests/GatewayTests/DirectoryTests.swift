@@ -2,6 +2,7 @@ import CampanileAPI
 import CampanileRPC
 import CampanileService
 import NIOCore
+import NIOPosix
 import Synchronization
 import Testing
 
@@ -168,6 +169,38 @@ private final class Flag: Sendable {
       #expect(backends[1].seen.all.count == 1)
       try await eventually("it is let go") { await addresses(harness, isLeaving: true).isEmpty }
     }
+  }
+
+  /// Calls that wait for an address that cannot be connected to follow the name when it moves: none fails.
+  @Test func callsThatWaitMoveWithTheName() async throws {
+    let backend = try await Backend()
+    // Takes connections and says nothing.
+    let silent = try await ServerBootstrap(group: Harness.group).childChannelOption(.autoRead, value: false)
+      .bind(host: "127.0.0.2", port: backend.address.port).get()
+    let resolver = ScriptedResolver(["127.0.0.2"])
+    let name = ClientConfiguration.Address(host: "echo.test", port: backend.address.port)
+    let harness = try await Harness(backends: [name], isMaintained: true) { configuration in
+      configuration.resolver = resolver
+      configuration.resolveMs = 20
+      configuration.connectTimeoutMs = 60_000
+    }
+    let echo = try await harness.echo()
+    let calls = (0..<40).map { index in Task { try await echo.echo(EchoRequest("\(index)")).payload } }
+    let stream = Task {
+      var request = ExpandRequest()
+      request.count = 3
+      var count = 0
+      for try await _ in echo.expand(request) { count += 1 }
+      return count
+    }
+    try await eventually("all wait") { await harness.gateway.openCallFacts(1_000).count == 41 }
+    resolver.set(["127.0.0.1"])
+    for (index, call) in calls.enumerated() { #expect(try await call.value == "\(index)") }
+    #expect(try await stream.value == 3)
+    #expect(await harness.gateway.backendFacts()[0].breaker == "closed")
+    await harness.stop()
+    try await silent.close()
+    await backend.server.shutdown()
   }
 
   @Test func aNameThatDoesNotResolveKeepsItsAddresses() async throws {

@@ -173,6 +173,10 @@ final class LoopClient: @unchecked Sendable {
   @inline(__always)
   func callEnded() { if !waiting.isEmpty { sendWaiting() } }
 
+  func failWaiting() {
+    for call in waiting.removeAll(where: { _ in true }) { call.fail(LocalFailure.closed(processed: false), raw: nil) }
+  }
+
   /// Ends everything at once.
   func close() {
     guard !isClosed else { return }

@@ -107,6 +107,12 @@ extension RPCClient {
   /// Whether a connection of `loop`, the calling thread's, is ready.
   public func isReady(on loop: any EventLoop) -> Bool { loop.inEventLoop && client(on: loop)?.isReady == true }
 
+  /// Ends the calls of `loop`, the calling thread's, that wait to be sent: UNAVAILABLE `CLIENT_CLOSED`, not processed. For a caller that
+  /// knows a better server; what was sent goes on, and later calls are taken as ever.
+  public func failWaiting(on loop: any EventLoop) {
+    if loop.inEventLoop { client(on: loop)?.failWaiting() }
+  }
+
   /// Open and waiting calls of `loop`, the calling thread's.
   public func callCount(on loop: any EventLoop) -> Int {
     guard loop.inEventLoop, let client = client(on: loop) else { return 0 }

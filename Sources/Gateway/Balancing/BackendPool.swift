@@ -64,8 +64,7 @@ final class BackendPool {
   private func add(_ clients: [RPCClient]) {
     for client in clients {
       // Fewer than there are indices: the directory sees to that.
-      let taken = addresses.map(\.index)
-      guard let index = (0..<BackendConfiguration.addressesMax).first(where: { !taken.contains($0) }) else { return }
+      guard let index = freeIndex() else { return }
       detector.forget(index)
       let address = BackendAddress(index: index, client: client, loop: loop) { [unowned self] in
         // A server that says that it serves need not be tried out.
@@ -77,6 +76,14 @@ final class BackendPool {
     }
     detector.addressCount = addresses.count
     hedge(afterMs: hedgeMsAsked)
+  }
+
+  /// One that calls under way have not tried as another address, if there is one.
+  private func freeIndex() -> Int? {
+    let all = 0..<BackendConfiguration.addressesMax
+    let taken = addresses.map(\.index)
+    let remembered = taken + leaving.map(\.index)
+    return all.first { !remembered.contains($0) } ?? all.first { !taken.contains($0) }
   }
 
   func hedge(afterMs: Int64?) {
@@ -97,13 +104,15 @@ final class BackendPool {
   func replace(_ clients: [RPCClient], onUnused: @escaping (RPCClient) -> Void) -> [BackendAddress] {
     let left = addresses.filter { address in !clients.contains { $0 === address.client } }
     addresses.removeAll { address in left.contains { $0 === address } }
-    add(clients.filter { client in !addresses.contains { $0.client === client } })
     leaving += left
+    add(clients.filter { client in !addresses.contains { $0.client === client } })
     for address in left {
       address.leave { [unowned self, unowned address] in
         leaving.removeAll { $0 === address }
         onUnused(address.client)
       }
+      // They were not sent: they go to another address.
+      address.client.failWaiting(on: loop)
     }
     onChange()
     return left
@@ -140,7 +149,7 @@ final class BackendPool {
     defer { address.callEnded() }
     switch outcome {
     case .answered, .fault: breaker.succeeded()
-    case .unavailable: breaker.failed(nowMs: Self.nowMs)
+    case .unavailable: if !address.isLeaving { breaker.failed(nowMs: Self.nowMs) }
     case .gaveUp: if !breaker.isClosed { breaker.toldNothing(nowMs: Self.nowMs) }
     }
     // Its index may be another one's by now.

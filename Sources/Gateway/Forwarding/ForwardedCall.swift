@@ -85,7 +85,8 @@ final class ForwardedCall {
   @inline(__always)
   func start(_ head: CallHead, params: UnsafeRawBufferPointer, members: UnsafeRawBufferPointer) {
     call.handler = self
-    if pool.addresses.count > 1, params.count <= Self.retryBytesMax {
+    // Where there is no connection yet, the address may turn out to be gone.
+    if pool.addresses.count > 1 || !address.isConnected, params.count <= Self.retryBytesMax {
       request = KeptRequest(
         head: head, params: [UInt8](params), members: [UInt8](members),
         tried: address.bit)
@@ -142,7 +143,8 @@ final class ForwardedCall {
   /// Sends the request to another address. False when that is not possible.
   private func tryAnother() -> Bool {
     guard var kept = request, kept.attempts < Self.attemptsMax, !call.isAnswered,
-      let other = pool.choose(tried: kept.tried), pool.budget.take()
+      // What moves because its address is gone was never a load.
+      let other = pool.choose(tried: kept.tried), address.isLeaving || pool.budget.take()
     else { return false }
     kept.attempts += 1
     kept.tried |= other.bit
