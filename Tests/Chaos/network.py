@@ -50,7 +50,7 @@ class Hosts:
                         target = f"127.0.0.1:{lines[service].port}"
                     word = word.replace(f"127.0.0.1:{port['rpc']}", target)
                 return word
-            return [moved(word) for word in command] + ["--host", "0.0.0.0"]
+            return [moved(word) for word in command] + ["--host", "0.0.0.0", "--insecure-plaintext"]
         fleet.change = change
         metrics = fleet.metrics
         fleet.metrics = lambda one: metrics(one, THERE if one in away else "127.0.0.1")
