@@ -4,13 +4,14 @@ import http.client
 import socket
 import ssl
 import subprocess
+import time
 import urllib.request
 
 import pytest
 
 from campanile_wire import Peer, reason
 from wire_pki import ECHO, TOKEN, context, start_gateway, tls_flags
-from wire_process import BINARIES
+from wire_process import BINARIES, Process
 
 EXPAND = "campanile.rpc.v1.EchoService/Expand"
 
@@ -147,6 +148,22 @@ def test_the_gateways_http_is_encrypted_as_its_rpc_is(start, pki, mutual):
             get(port, "/healthz", other)
     # A service's HTTP is for the operator's own machines.
     assert get(backend.ready["http"], "/healthz") == (200, b"ok\n")
+
+
+def test_peers_that_never_say_goodbye_do_not_hold_up_a_drain(start, pki, tmp_path):
+    backend = start("campanile-echo", internal_token=TOKEN)
+    gateway = start_gateway(lambda name, *flags, **settings: Process(name, tmp_path, *flags, **settings), backend, *tls_flags(pki))
+    trusting = context(pki.authority)
+    with Peer(gateway.port, tls=trusting) as peer, socket.create_connection(("127.0.0.1", gateway.ready["http"])) as plain:
+        peer.hello(TOKEN)
+        assert peer.call(ECHO)["result"] == {}
+        with trusting.wrap_socket(plain, server_hostname="127.0.0.1") as web:
+            web.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+            assert web.recv(12) == b"HTTP/1.1 200"
+            began = time.monotonic()
+            assert gateway.stop() == 0
+            # By itself TLS waits 5 s for each of both ports.
+            assert time.monotonic() - began < 8
 
 
 @pytest.mark.parametrize("name, flags, words", [

@@ -30,12 +30,16 @@ public final class ServerTLSContext: Sendable {
     try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: current))
   }
 
+  /// How long a peer has to say that it closes, too. Those who never do, as many HTTP clients, would hold up every drain.
+  private static let shutdownTimeout = TimeAmount.milliseconds(500)
+
   private static func read(_ files: ServerTLS) throws -> NIOSSLContext {
     let chain = try NIOSSLCertificate.fromPEMFile(files.certificateChainFile)
     let key = try NIOSSLPrivateKey(file: files.privateKeyFile, format: .pem)
     var configuration = TLSConfiguration.makeServerConfiguration(
       certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
     configuration.minimumTLSVersion = .tlsv12
+    configuration.shutdownTimeout = shutdownTimeout
     if let file = files.clientCertificateAuthoritiesFile {
       configuration.trustRoots = .file(file)
       configuration.certificateVerification = .noHostnameVerification
