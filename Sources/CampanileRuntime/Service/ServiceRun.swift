@@ -79,6 +79,8 @@ struct ServiceRun {
     _ offered: ServiceComponents, context: ServiceContext, signals: AsyncStream<Int32>
   ) async throws {
     let drainTimeoutMs = Int64(try settings.int(CommonSettings.drainTimeoutMs))
+    let tls = try CommonSettings.serverTLS(settings).map { files in try files.explained { try ServerTLSContext(files) }
+    }
     let budget = DescriptorBudget(
       limit: DescriptorBudget.raiseLimit(), rpc: try settings.int(CommonSettings.maxConnections),
       http: offered.httpFrontEnd?.connectionsMax ?? 0)
@@ -89,8 +91,6 @@ struct ServiceRun {
     }
     var components = offered
     components.httpFrontEnd?.connectionsMax = budget.httpConnections
-    let tls = try CommonSettings.serverTLS(settings).map { files in try files.explained { try ServerTLSContext(files) }
-    }
     let (server, serviceNames) = try makeServer(
       components, tls, context: context, connectionsMax: budget.rpcConnections)
     let hangups = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
