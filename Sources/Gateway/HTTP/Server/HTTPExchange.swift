@@ -1,3 +1,4 @@
+import CampanileCrypto
 import CampanileRPC
 import NIOCore
 import NIOHTTP1
@@ -61,17 +62,29 @@ final class HTTPExchange {
 /// The decision on a request's head, for the next one that is the same. Kept for unary calls of the Connect protocol alone, where it
 /// does not depend on how long the body is.
 struct KeptDecision {
+  private enum Expected {
+    case any
+    case text(String)
+    /// Behind a proxy a connection has many callers: none may learn by the time it takes how another's credential begins.
+    case secret([UInt8])
+  }
+
   let plan: HTTPPlan
   private let uri: String
-  private let headers: [(name: String, value: String)]
-  private static let length = "content-length"
+  private let headers: [(name: String, value: Expected)]
 
   init?(_ decision: HTTPDecision, _ head: HTTPRequestHead) {
     guard case .call(let plan) = decision, plan.style == .connectUnary, case .body = plan.params, head.method == .POST
     else { return nil }
     self.plan = plan
     uri = head.uri
-    headers = head.headers.map { (name: $0.name, value: $0.name.lowercased() == Self.length ? "" : $0.value) }
+    headers = head.headers.map { name, value in
+      switch name.lowercased() {
+      case "content-length": (name, .any)
+      case "authorization", "cookie": (name, .secret(Array(value.utf8)))
+      default: (name, .text(value))
+      }
+    }
   }
 
   func fits(_ head: HTTPRequestHead) -> Bool {
@@ -81,11 +94,17 @@ struct KeptDecision {
     var index = 0
     for (name, value) in head.headers {
       let known = headers[index]
-      guard name == known.name, value == known.value || known.value.isEmpty && name.lowercased() == Self.length else {
-        return false
-      }
+      guard name == known.name, Self.fits(value, known.value) else { return false }
       index += 1
     }
     return true
+  }
+
+  private static func fits(_ value: String, _ expected: Expected) -> Bool {
+    switch expected {
+    case .any: true
+    case .text(let text): value == text
+    case .secret(let bytes): ConstantTime.equal(Array(value.utf8), bytes)
+    }
   }
 }
