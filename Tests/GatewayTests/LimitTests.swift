@@ -44,7 +44,7 @@ import Testing
   func otherTextIsNoRate(text: String) { #expect(RateLimit(text) == nil) }
 
   @Test func sharedBucketsTellWhatIsLeft() throws {
-    let bucket = SharedBucket(try #require(RateLimit(perSecond: 10, burst: 2)))
+    let bucket = SharedBucket(RateLimit(perSecond: 10, burst: 2))
     #expect(bucket.take(nowNs: 0) == 0)
     #expect(bucket.facts(nowNs: 0) == QuotaFacts(limit: 2, remaining: 1, resetMs: 100))
     #expect(bucket.waitNs(nowNs: 0) == 0)
@@ -53,7 +53,7 @@ import Testing
   }
 
   @Test func threadsTakeNoMoreThanThereIs() async throws {
-    let bucket = SharedBucket(try #require(RateLimit(perSecond: 1, burst: 1000)))
+    let bucket = SharedBucket(RateLimit(perSecond: 1, burst: 1000))
     let taken = await withTaskGroup(of: Int.self) { group in
       for _ in 0..<8 { group.addTask { (0..<1000).count(where: { _ in bucket.take(nowNs: 0) == 0 }) } }
       return await group.reduce(0, +)
