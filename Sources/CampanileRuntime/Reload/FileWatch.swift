@@ -1,27 +1,18 @@
 import SystemPackage
 
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
-
 /// What tells that a file has changed.
 struct FileStamp: Sendable, Hashable {
   private var inode: UInt64
   private var sizeBytes: Int64
-  private var seconds: Int
-  private var nanoseconds: Int
+  /// The time of its last change as the system keeps it. Its members are other modules' in other builds, so it is taken as bytes.
+  private var modified: [UInt8]
 
   /// Of the file that a path leads to; nil where there is none.
   init?(path: String) {
     guard let status = try? Stat(FilePath(path)) else { return nil }
     inode = UInt64(status.inode.rawValue)
     sizeBytes = status.size
-    seconds = status.st_mtim.tv_sec
-    nanoseconds = status.st_mtim.tv_nsec
+    modified = withUnsafeBytes(of: status.st_mtim) { Array($0) }
   }
 
   static func stamps(_ paths: [String]) -> [String: FileStamp] {
