@@ -5,17 +5,36 @@ import NIOPosix
 import Synchronization
 import Testing
 
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
 @testable import Gateway
 
 /// What callers see when backends misbehave or go away.
 @Suite struct FaultTests {
-  /// A port that nobody listens on.
+  /// A port that nobody listens on. A socket keeps it until the process ends, so that no other test is given it meanwhile.
   static func deadAddress() async throws -> ClientConfiguration.Address {
-    let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-      .bind(host: "127.0.0.1", port: 0).get()
-    let port = channel.localAddress?.port ?? 1
-    try await channel.close()
-    return ClientConfiguration.Address(host: "127.0.0.1", port: port)
+    #if canImport(Glibc)
+      let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    #else
+      let descriptor = socket(AF_INET, SOCK_STREAM, 0)
+    #endif
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = in_addr_t(0x7f00_0001).bigEndian
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let code = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { raw in
+        bind(descriptor, raw, length) == 0 ? getsockname(descriptor, raw, &length) : -1
+      }
+    }
+    try #require(code == 0)
+    return ClientConfiguration.Address(host: "127.0.0.1", port: Int(UInt16(bigEndian: address.sin_port)))
   }
 
   @Test func aDeadBackendIsUnavailableAndNotProcessed() async throws {
