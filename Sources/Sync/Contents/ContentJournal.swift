@@ -80,11 +80,8 @@ struct ContentJournal: Sendable {
   }
 
   private func rewrite(_ entry: Entry) throws {
-    let isNamed = try store.readSingle {
-      try $0.queryOne(ContentTable.existsSQL, [.blob(entry.digest.bytes)]) { try $0.integer(0) } != nil
-    }
     // Its last version may be gone before its file has reached the disk.
-    guard isNamed else { return }
+    guard try store.knows(entry.digest) else { return }
     let file = try store.readSingle { try $0.queryOne(Self.fileSQL, [.integer(entry.sequence)]) { try $0.bytes(0) } }
     if let file { try contents.rewrite(entry.digest, file: file, name: "journal-\(entry.sequence)") }
   }
