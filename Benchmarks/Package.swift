@@ -69,6 +69,7 @@ let package = Package(
       ] + nio,
       swiftSettings: settings),
     .executableTarget(name: "FrameEchoNIO", dependencies: nio, swiftSettings: settings),
+    .executableTarget(name: "FrameRelayNIO", dependencies: nio, swiftSettings: settings),
     .executableTarget(name: "HTTPLoad", cSettings: [.unsafeFlags(["-O2"])]),
     .executableTarget(
       name: "HummingbirdEcho",
