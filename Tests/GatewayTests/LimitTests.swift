@@ -7,6 +7,20 @@ import Testing
 @Suite struct LimitTests {
   private let second: Int64 = 1_000_000_000
 
+  @Test func refusalsHaveARateAndWhatIsBeyondItIsOwed() {
+    let pace = RefusalPace()
+    let intervalNs = second / RefusalPace.perSecond
+    for _ in 0..<RefusalPace.burst { #expect(pace.restNs(nowNs: second) == 0) }
+    // Each waits for a turn of its own.
+    let owed = (0..<3).map { _ in pace.restNs(nowNs: second) }
+    #expect(owed == [intervalNs, 2 * intervalNs, 3 * intervalNs])
+    #expect(pace.restNs(nowNs: second + 4 * intervalNs) == 0)
+    // However many they are, nobody waits for ever.
+    for _ in 0..<20_000 { #expect(pace.restNs(nowNs: 2 * second) <= RefusalPace.restMaxNs) }
+    #expect(pace.restNs(nowNs: 2 * second) == RefusalPace.restMaxNs)
+    #expect(pace.restNs(nowNs: 4 * second) == 0)
+  }
+
   @Test func aBucketGivesItsBurstAndThenItsRate() throws {
     let bucket = TokenBucket(try #require(RateLimit(perSecond: 10, burst: 3)))
     var state = TokenBucket.full

@@ -152,6 +152,7 @@ def test_what_is_wrong_is_refused_and_leaves_nothing(base, port, key, device):
         (dict(content=good, Repr_Digest="sha-512=:AAAA:"), 400, "DIGEST_REQUIRED"),
         (dict(content=good, Repr_Digest=digest(good)["Repr-Digest"], Content_Digest=other["Repr-Digest"]), 400, "DIGEST_INVALID"),
         (dict(content=gzip.compress(good), Content_Encoding="gzip"), 415, "CONTENT_ENCODING_UNSUPPORTED"),
+        (dict(content=good, Idempotency_Key="again"), 400, "IDEMPOTENCY_KEY_UNSUPPORTED"),
         (dict(content=good, query="recordType=Note&size=1"), 400, "QUERY_INVALID"),
         (dict(content=good, query=""), 400, None),
         (dict(content=good, device="nobody"), 404, None),

@@ -3,8 +3,10 @@
 import base64
 import hashlib
 import hmac
+import http.client
 import json
 import os
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -88,7 +90,7 @@ def framed(gateway, token):
         return peer.call(ECHO, {"payload": "x"}, metadata={"authorization": f"Bearer {token}"})
 
 
-def http(gateway, path, token, body=None):
+def request(gateway, path, token, body=None):
     """Status, headers and body of a request with the token."""
     request = urllib.request.Request(
         f"http://127.0.0.1:{gateway.ready['http']}{path}", data=None if body is None else json.dumps(body).encode(),
@@ -104,7 +106,7 @@ def http(gateway, path, token, body=None):
 def test_tokens_are_believed_on_every_face(gateway, issuer, kid):
     token = issuer.token(kid)
     assert framed(gateway, token)["result"]["payload"] == "x"
-    assert http(gateway, f"/{ECHO}", token, {"payload": "x"})[0] == 200
+    assert request(gateway, f"/{ECHO}", token, {"payload": "x"})[0] == 200
     with Peer(gateway.port) as peer:
         assert "result" in peer.hello(token)
         assert peer.call(ECHO, {"payload": "y"})["result"]["payload"] == "y"
@@ -150,7 +152,7 @@ def test_other_tokens_are_refused_on_every_face(gateway, issuer):
         assert answer["error"]["data"]["processed"] is False, name
         # On what anyone may see, too.
         for path, body in [(f"/{ECHO}", {"payload": "x"}), ("/openapi.json", None), ("/nothing/here", None)]:
-            assert http(gateway, path, token, body)[0] == 401, (name, path)
+            assert request(gateway, path, token, body)[0] == 401, (name, path)
         with Peer(gateway.port) as peer:
             assert reason(peer.hello(token)) == expected, name
     assert gateway.is_running()
@@ -182,6 +184,51 @@ def test_keys_are_read_again_when_they_change(gateway, issuer):
     assert "result" in framed(gateway, by_ec)
 
 
+def test_who_goes_on_beyond_its_rate_waits_and_others_do_not(tmp_path):
+    echo = Process("campanile-echo", tmp_path, internal_token=INTERNAL)
+    gateway = Process(
+        "campanile-gateway", tmp_path, "--data-dir", str(tmp_path / "data"), "--backends",
+        f"echo@campanile.rpc.v1.EchoService=127.0.0.1:{echo.port}", "--principal-rate", "1:5", internal_token=INTERNAL)
+
+    def key(principal):
+        with Peer(gateway.port) as link:
+            link.hello(INTERNAL)
+            return link.call("campanile.gateway.v1.AccessService/CreateApiKey", {"principal": principal})["result"]["secret"]
+
+    try:
+        noisy, quiet = key("user/noisy"), key("user/quiet")
+        count = 8_000  # 500 refusals are free, and 5,000 come each second
+        with Peer(gateway.port) as loud, Peer(gateway.port) as soft:
+            loud.hello(noisy)
+            soft.hello(quiet)
+            frames = b"".join(Peer.frame({"jsonrpc": "2.0", "id": k, "method": ECHO, "params": {"payload": "x"}}) for k in range(count))
+            sender = threading.Thread(target=loud.send_bytes, args=(frames,))
+            sender.start()
+            answers = [loud.receive()]
+            assert "result" in soft.call(ECHO, {"payload": "quiet"})
+            metrics = urllib.request.urlopen(f"http://127.0.0.1:{gateway.ready['http']}/metrics", timeout=20).read().decode()
+            [line] = [line for line in metrics.splitlines()
+                      if line.startswith("campanile_server_handled_total{") and 'code="RESOURCE_EXHAUSTED",method="Echo"' in line]
+            assert float(line.split()[-1]) < count - 1000, "the quiet caller had to wait until the other one was done"
+            # Nothing of it is lost: each call is answered once, in its turn.
+            answers += [loud.receive() for _ in range(count - 1)]
+            sender.join()
+            assert sorted(answer["id"] for answer in answers) == list(range(count))
+            assert {reason(answer) for answer in answers if "error" in answer} == {"RATE_LIMITED"}
+        connection = http.client.HTTPConnection("127.0.0.1", gateway.ready["http"], timeout=20)
+        statuses = set()
+        for _ in range(700):
+            connection.request("POST", f"/{ECHO}", '{"payload": "x"}', {"Authorization": f"Bearer {noisy}", "Content-Type": "application/json"})
+            answer = connection.getresponse()
+            answer.read()
+            statuses.add(answer.status)
+        assert statuses <= {200, 429} and 429 in statuses
+        connection.close()
+    finally:
+        gateway.stop()
+        echo.stop()
+
+
 def test_rates_are_told(tmp_path, issuer):
     echo = Process("campanile-echo", tmp_path, internal_token=INTERNAL)
     gateway = Process(
@@ -192,7 +239,7 @@ def test_rates_are_told(tmp_path, issuer):
         token = issuer.token()
         statuses, left = [], []
         for _ in range(8):
-            status, headers, _ = http(gateway, f"/{ECHO}", token, {"payload": "x"})
+            status, headers, _ = request(gateway, f"/{ECHO}", token, {"payload": "x"})
             statuses.append(status)
             left.append(int(headers["RateLimit-Remaining"]))
             assert headers["RateLimit-Limit"] == "5" and 0 <= int(headers["RateLimit-Reset"]) <= 5

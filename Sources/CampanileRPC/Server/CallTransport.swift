@@ -74,6 +74,10 @@ open class CallTransport {
   open func callAnswered(_ call: ServerCall) {}
   /// No code runs for a call any more.
   open func handlerEnded() {}
+  /// The peer asks for more than it gets: takes no more calls of it before `deadline`.
+  open func rest(until deadline: NIODeadline) {}
+  /// Whether all calls are known to come from one caller, so that nobody else has to wait when it rests.
+  open var hasOneCaller: Bool { credential != nil }
 
   /// Whether so much waits for the peer that nothing long may be added.
   open var isUnread: Bool { false }

@@ -51,6 +51,8 @@ public final class ServerCall: DeadlineEntry, @unchecked Sendable {
   public var remoteHost: String { transport.remoteHost }
   /// What the `HelloAuthenticator` made of the token that the connection was opened with.
   public var connectionCredential: AnyObject? { transport.credential }
+  /// Whether nobody else makes calls over the connection.
+  public var hasConnectionForItself: Bool { transport.hasOneCaller }
   /// What the dispatcher keeps of the connection from one call to the next.
   public var connectionAttachment: AnyObject? {
     get { transport.attachment }
@@ -119,6 +121,14 @@ public final class ServerCall: DeadlineEntry, @unchecked Sendable {
     guard !hasHandlerEnded else { return }
     hasHandlerEnded = true
     transport.handlerEnded()
+  }
+
+  /// Has the connection take no more calls for `restNs` from now on, because its caller goes on asking for what it does not get.
+  /// What has arrived waits; of what has not, the peer's window tells it to wait.
+  ///
+  /// Called while the call is being started.
+  public func rest(forNs restNs: Int64) {
+    transport.rest(until: startedAt + .nanoseconds(restNs))
   }
 
   // MARK: streaming

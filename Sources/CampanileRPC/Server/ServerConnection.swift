@@ -24,6 +24,8 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
   var batchedBytes = 0
   /// Whether frames that have arrived wait until the peer has read more of the answers.
   private var isPaused = false
+  /// Until when frames that have arrived wait because the dispatcher wants it so.
+  private var restsUntil: NIODeadline?
   /// Whom the connection's own credential stands for, if it was opened with one.
   private var principal: Principal?
   private var trustedMetadata = TrustedMetadataCache()
@@ -69,6 +71,7 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
     state.handlerEnded()
     if state.isDraining { closeIfDrained() }
   }
+  override func rest(until deadline: NIODeadline) { restsUntil = max(deadline, restsUntil ?? deadline) }
   override var isUnread: Bool { hasUnread }
   override var unreadBytesMax: Int { state.isTrusted ? core.limits.unreadBytesMaxTrusted : core.limits.unreadBytesMax }
   override var backlogBytesMax: Int {
@@ -129,9 +132,10 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
       try decoder.feed(bytes) { frame in
         completed = true
         receive(frame: frame)
-        isPaused = !isWritable
-        return isWritable && !isClosing
+        isPaused = !isWritable || restsUntil != nil
+        return !isPaused && !isClosing
       }
+      if let restsUntil { resume(at: restsUntil) }
       // It is not the peer that takes its time over a frame that waits here.
       timing.frameInProgress(decoder.isInsideFrame && !isPaused, completedFrame: completed, now: batchTime)
     } catch {
@@ -182,8 +186,20 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
     context.eventLoop.execute { bound.value.resume() }
   }
 
+  private func resume(at deadline: NIODeadline) {
+    guard let loop = channelContext?.eventLoop else { return }
+    let bound = NIOLoopBound(self, eventLoop: loop)
+    loop.assumeIsolated().scheduleTask(deadline: deadline) { bound.value.rested(until: deadline) }
+  }
+
+  private func rested(until deadline: NIODeadline) {
+    guard restsUntil == deadline else { return }
+    restsUntil = nil
+    resume()
+  }
+
   private func resume() {
-    guard isPaused, isWritable, !isClosing, let channelContext else { return }
+    guard isPaused, restsUntil == nil, isWritable, !isClosing, let channelContext else { return }
     isPaused = false
     isReadingBatch = true
     batchTime = .now()

@@ -72,7 +72,7 @@ final class ForwardedCall {
     self.address = address
     self.owner = owner
     self.credential = credential
-    startedAt = .now()
+    startedAt = call.startedAt
     route.recorder.callStarted()
     owner.opened(self)
     if route.kind != .unary {

@@ -10,6 +10,7 @@ final class CallerShare: Sendable {
   let refusals: SharedBucket?
   let calls: SharedGauge
   let streams: SharedGauge
+  let pace = RefusalPace()
 
   init(rate: RateSetting, anonymous: RateSetting?, calls: CountSetting, streams: CountSetting) {
     self.rate = SharedBucket(rate)

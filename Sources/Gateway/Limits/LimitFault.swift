@@ -2,6 +2,13 @@ import CampanileRPC
 
 /// The refusals of the limits. Each promises that no handler ran, and says when to try again.
 enum LimitFault {
+  private static let callerReasons: Set<String> = ["RATE_LIMITED", "CALLS_EXHAUSTED", "STREAMS_EXHAUSTED"]
+
+  /// Whether it is the caller itself who asks for more than it may.
+  static func isOfCaller(_ error: RPCError) -> Bool {
+    error.code == .resourceExhausted && callerReasons.contains(error.reason)
+  }
+
   /// - Parameter limit: `nil` when it was taken back just now.
   static func rate(_ what: String, _ limit: RateLimit?, waitNs: Int64) -> RPCError {
     let perSecond = limit.map { String($0.perSecond) } ?? "so many"

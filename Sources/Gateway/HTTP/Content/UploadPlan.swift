@@ -28,11 +28,11 @@ struct UploadPlan: Sendable {
   private static let queryFields: Set<String> = [
     "recordType", "syncTimestamp", "recordCount", "baseEtag", "onConflict", "strict",
   ]
-  /// Not of the calls that an upload is made of: they are others each time.
-  private static let metadataLeft: Set<String> = ["authorization", "idempotency-key", "digest", "repr-digest"]
+  /// Not of the calls that an upload is made of.
+  private static let metadataLeft: Set<String> = ["authorization", "digest", "repr-digest"]
 
   /// Throws INVALID_ARGUMENT: `LENGTH_REQUIRED` without a `Content-Length`, `DIGEST_REQUIRED` without a SHA-256, `DIGEST_INVALID`
-  /// for one that is none, `CONDITION_UNSUPPORTED`, `CONTENT_ENCODING_UNSUPPORTED`, and what the query's binding throws.
+  /// for one that is none, `CONDITION_UNSUPPORTED`, `CONTENT_ENCODING_UNSUPPORTED`, `IDEMPOTENCY_KEY_UNSUPPORTED`, and what the query's binding throws.
   init(_ request: HTTPRequestText, tree: ParamsTree, method: HTTPMethod) throws(RPCError) {
     var tree = tree
     for parameter in try QueryText(request.query).parameters {
@@ -49,6 +49,12 @@ struct UploadPlan: Sendable {
     guard request["content-encoding"].map({ $0.lowercased() == "identity" }) ?? true else {
       throw RPCError(
         .invalidArgument, "a content is sent as it is", reason: "CONTENT_ENCODING_UNSUPPORTED", processed: false)
+    }
+    // The calls that an upload is made of are others each time; a PUT is idempotent as it is (RFC 9110 section 9.2.2).
+    guard request["idempotency-key"] == nil else {
+      throw RPCError.invalidField(
+        "idempotency-key", "a content is put again as it is: If-Match or If-None-Match tell whether it was put before",
+        reason: "IDEMPOTENCY_KEY_UNSUPPORTED")
     }
     guard let length = request["content-length"].flatMap({ Int64($0) }) else {
       throw RPCError(

@@ -25,6 +25,8 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler {
   private(set) var isClosing = false
   private(set) var isQuiescing = false
   var isReading = true
+  /// Until when the next request waits because the dispatcher wants it so.
+  private var restsUntil: NIODeadline?
   private var isFlushScheduled = false
   private var lastDecision: KeptDecision?
   /// Writes past the codec. Let go with the channel.
@@ -277,7 +279,7 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler {
     releaseBody()
     exchange?.upload?.fail(Self.gone)
     exchange?.messages?.end()
-    read(true)
+    readAgain()
     let isReusable = exchange?.keepsAlive == true && exchange?.isRead == true
     let call = exchange?.call
     exchange = nil
@@ -292,6 +294,14 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler {
     }
     // One that was answered without it, because its messages cannot be read.
     if let call, !call.isAnswered { call.abort(Self.gone) }
+  }
+
+  private func readAgain() {
+    guard let deadline = restsUntil else { return read(true) }
+    restsUntil = nil
+    read(false)
+    let bound = NIOLoopBound(self, eventLoop: loop)
+    loop.assumeIsolated().scheduleTask(deadline: deadline) { bound.value.read(true) }
   }
 
   private func callerGone() {
@@ -367,6 +377,13 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler {
       return loop.execute { bound.value.abort(Self.isStream) }
     }
     sendMessage(message)
+  }
+
+  override var hasOneCaller: Bool { remoteAddress == peerAddress }
+
+  override func rest(until deadline: NIODeadline) {
+    // A proxy's connection has the requests of others behind this one.
+    if hasOneCaller { restsUntil = deadline }
   }
 
   override func grantCredit(to call: ServerCall, messages: Int) { granted(call, messages) }
