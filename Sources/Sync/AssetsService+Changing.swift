@@ -176,6 +176,7 @@ extension AssetsService {
       for digest in digests { contents.unpin(digest) }
       return
     }
+    contents.journalRoom.give(back: Dictionary(digests.map { ($0, 1) }, uniquingKeysWith: +))
     let (contents, repository) = (contents, repository)
     // A pool that is closed: the sweep at the next start finds them.
     try? await contents.run {

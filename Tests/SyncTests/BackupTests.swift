@@ -46,6 +46,7 @@ import Testing
       try await component.put("a", "1")
       try await component.put("b", "2")
       try await component.put("c", "3")
+      try await component.settleContents()
       _ = try await component.store.backup(to: fixture.path("copy.sqlite"))
       let paths = try ["1", "2"].map { text in
         try "\(fixture.contentsFolder)/contents/\(hash(Array(text.utf8)).prefix(2))/\(hash(Array(text.utf8)))"

@@ -108,6 +108,7 @@ import Testing
         await refusal { try await component.register("phone", .reader) } == "FAILED_PRECONDITION ROLE_FIXED")
       #expect(await refusal { try await component.register("a/b", .reader) } == "INVALID_ARGUMENT ID_INVALID")
       #expect(await refusal { try await component.changes(since: "x") } == "INVALID_ARGUMENT RESUME_TOKEN_INVALID")
+      try await component.settleContents()
       #expect(try fixture.contentFiles().count == 1)
     }
   }

@@ -34,9 +34,11 @@ import Testing
       #expect(refused?.reason == "ETAG_MISMATCH")
       #expect(refused?.fieldViolations.first?.field == "changes[2].put.ifMatch")
       #expect(try await component.list().assets.map(\.etag) == ["v1", "v1"])
+      try await component.settleContents()
       #expect(try fixture.contentFiles().count == 2)
       let broken = await failure { try await component.commit([Self.put("a", "10"), Self.put("b", "[")]) }
       #expect(broken?.fieldViolations.first?.field == "changes[1].put.content")
+      try await component.settleContents()
       #expect(try fixture.contentFiles().count == 2)
       let last = try await component.commit([Self.put("a", "11"), Self.delete("b")])
       #expect(last.revision == 2)
@@ -253,6 +255,7 @@ import Testing
           }
         }
         for _ in 0..<1_000 { await Task.yield() }
+        try await component.settleContents()
         for path in try fixture.contentFiles() { try FileManager.default.removeItem(atPath: path) }
         gate.signal()
         for try await answer in group { #expect(answer == "DATA_LOSS CONTENT_DAMAGED") }

@@ -242,16 +242,20 @@ import Testing
       for name in ["a", "b", "c"] { try await component.put(name, "[1,2,3]") }
       try await component.register("phone", .writer, user("bruno"))
       try await component.put("a", "[1,2,3]", user("bruno"))
+      try await component.settleContents()
       #expect(try fixture.contentFiles().count == 1)
       for name in ["a", "b", "c"] { try await component.put(name, "[4]") }
       try await component.maintain(nowMs: fixture.now)
+      try await component.settleContents()
       #expect(try fixture.contentFiles().count == 2)
       try await component.put("a", "[5]", user("bruno"))
       fixture.wait(Fixture.hourMs - 1)
       try await component.maintain(nowMs: fixture.now)
+      try await component.settleContents()
       #expect(try fixture.contentFiles().count == 3)
       fixture.wait(2)
       try await component.maintain(nowMs: fixture.now)
+      try await component.settleContents()
       #expect(try fixture.contentFiles().count == 2)
       #expect(try await component.text("a") == "[4]")
     }

@@ -6,7 +6,7 @@ import CampanileStore
 /// Copies the contents that a copy of `sync.sqlite` names, so that both together are one state of the service.
 ///
 /// It is made after the copy of the database, while the service goes on: files of contents never change, and none that the
-/// copy names goes within an hour. Each copy is read back and checked, block by block and as a whole, by the SHA-256 that
+/// copy names goes within an hour. One that was not written yet is in the journal of the copied database. Each copy is read back and checked, block by block and as a whole, by the SHA-256 that
 /// it is named by.
 public struct ContentsBackup: Sendable {
   /// What was copied.
@@ -53,7 +53,7 @@ public struct ContentsBackup: Sendable {
   public static func verify(database: String, folder: String) throws -> Report {
     let backup = ContentsBackup(database: database, source: folder, target: "")
     var report = Report(folder: folder)
-    try backup.forEachContent { digest, sizeBytes in
+    try backup.forEachContent { _, digest, sizeBytes in
       do {
         guard let file = try DiskFile.openToRead(ContentStore.path(of: digest, in: folder)) else {
           throw RPCError.contentDamaged
@@ -75,13 +75,15 @@ public struct ContentsBackup: Sendable {
     for name in ["contents", "uploads"] { try DiskFile.makeFolder("\(target)/\(name)") }
     var report = Report(folder: target)
     var folders: Set<String> = []
-    try forEachContent { digest, sizeBytes in try copy(digest, sizeBytes: sizeBytes, &report, &folders) }
+    try forEachContent { transaction, digest, sizeBytes in
+      try copy(digest, sizeBytes: sizeBytes, transaction, &report, &folders)
+    }
     for folder in folders.sorted() + ["\(target)/contents", target] { try DiskFile.syncFolder(folder) }
     return report
   }
 
   /// Every content that something names, page by page.
-  private func forEachContent(_ body: (SHA256Digest, Int64) throws -> Void) throws {
+  private func forEachContent(_ body: (ReadTransaction, SHA256Digest, Int64) throws -> Void) throws {
     try Store.readFile(path: database) { transaction in
       var after: [UInt8] = []
       while true {
@@ -93,7 +95,7 @@ public struct ContentsBackup: Sendable {
           guard let digest = SHA256Digest(bytes: content.digest) else {
             throw StoreError(.corrupt, "a content has no hash of 32 bytes", path: database)
           }
-          try body(digest, content.sizeBytes)
+          try body(transaction, digest, content.sizeBytes)
         }
         guard let last = page.last, page.count == Self.pageRows else { return }
         after = last.digest
@@ -102,14 +104,19 @@ public struct ContentsBackup: Sendable {
   }
 
   private func copy(
-    _ digest: SHA256Digest, sizeBytes: Int64, _ report: inout Report, _ folders: inout Set<String>
+    _ digest: SHA256Digest, sizeBytes: Int64, _ transaction: ReadTransaction, _ report: inout Report,
+    _ folders: inout Set<String>
   ) throws {
     let path = ContentStore.path(of: digest, in: target)
     let folder = String(path.dropLast(digest.hexadecimal.utf8.count + 1))
     if folders.insert(folder).inserted { try DiskFile.makeFolder(folder) }
     do {
-      guard let original = try DiskFile.openToRead(ContentStore.path(of: digest, in: source)) else {
-        throw RPCError.contentDamaged
+      let original: any ContentBytes
+      if let file = try DiskFile.openToRead(ContentStore.path(of: digest, in: source)) {
+        original = file
+      } else {
+        guard let file = try ContentJournal.file(of: digest, in: transaction) else { throw RPCError.contentDamaged }
+        original = MemoryBytes(bytes: file)
       }
       report.sizeBytes += try Self.copy(original, to: path, digest, sizeBytes: sizeBytes)
       report.contentCount += 1
@@ -121,7 +128,7 @@ public struct ContentsBackup: Sendable {
 
   /// Answers the size of the file.
   private static func copy(
-    _ original: DiskFile, to path: String, _ digest: SHA256Digest, sizeBytes: Int64
+    _ original: any ContentBytes, to path: String, _ digest: SHA256Digest, sizeBytes: Int64
   ) throws -> Int64 {
     let copy = try DiskFile.create(path)
     var offset: Int64 = 0

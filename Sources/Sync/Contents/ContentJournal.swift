@@ -4,12 +4,13 @@ import CampanileService
 import CampanileStore
 import Synchronization
 
-/// The files of small contents that are named already but not known to be on the disk.
+/// The small contents that are named already and whose files are not known to be on the disk.
 ///
 /// To put a new file on the disk takes several times as long as to add its bytes to the log of a commit that is written
-/// anyway. So the bytes go into the database, in the transaction of the commit that names the content, and are taken out
-/// once the file has reached the disk, many files at a time. When a process starts, what is still in the journal is written
-/// anew: whatever became of those files, the contents of every acknowledged commit are there before the first call.
+/// anyway. So the bytes go into the database, in the transaction of the commit that names the content, and stay in memory for
+/// readers; a little later their files are written, many at a time, and once they have reached the disk the bytes are let go.
+/// When a process starts, what is still in the journal is written anew: whatever became of those files, the contents of
+/// every acknowledged commit are there before the first call.
 struct ContentJournal: Sendable {
   /// The largest content that goes through the journal.
   static let contentBytesMax = 256 << 10
@@ -22,9 +23,13 @@ struct ContentJournal: Sendable {
   static let fileSQL = "SELECT file FROM content_journal WHERE sequence = $1"
   static let dropSQL = "DELETE FROM content_journal WHERE sequence = $1"
 
+  // Of at most `pendingFilesMax` rows, whose bytes are not looked at.
+  private static let findSQL = "SELECT sequence, sha256 FROM content_journal ORDER BY sequence"
+
   private struct Entry: Sendable {
     var sequence: Int64
     var digest: SHA256Digest
+    var fileName: String { "journal-\(sequence)" }
   }
 
   let store: Store
@@ -35,14 +40,19 @@ struct ContentJournal: Sendable {
   /// What fails stays in the journal and is tried again the next time.
   @discardableResult
   func settle() async throws -> Int {
-    guard let taken = contents.journalRoom.beginSettling() else { return 0 }
+    guard contents.journalRoom.beginSettling() else { return 0 }
+    let held = contents.heldForFinishedCommits()
     do {
-      return try await drain { entries in
+      let count = try await drain { entries in
+        for entry in entries { try write(entry) }
         for entry in entries where try !contents.sync(entry.digest) { try rewrite(entry) }
         for prefix in Set(entries.map { $0.digest.hexadecimal.prefix(2) }) { try contents.syncFolder(prefix) }
       }
+      // Also what a commit has not named after all, such as one that was made before.
+      contents.journalRoom.give(back: held)
+      return count
     } catch {
-      contents.journalRoom.settlingFailed(taken)
+      contents.journalRoom.committed()
       throw error
     }
   }
@@ -68,6 +78,13 @@ struct ContentJournal: Sendable {
     }
   }
 
+  /// The bytes of a content's file that a database has in its journal.
+  static func file(of digest: SHA256Digest, in transaction: ReadTransaction) throws -> [UInt8]? {
+    let rows = try transaction.query(findSQL, []) { row in (sequence: try row.integer(0), digest: try row.bytes(1)) }
+    guard let sequence = rows.first(where: { $0.digest == digest.bytes })?.sequence else { return nil }
+    return try transaction.queryOne(fileSQL, [.integer(sequence)]) { try $0.bytes(0) }
+  }
+
   private func page(after sequence: Int64) throws -> [Entry] {
     try store.readSingle { transaction in
       try transaction.query(Self.pageSQL, [.integer(sequence), .int(Self.pendingFilesMax)]) { row in
@@ -79,57 +96,84 @@ struct ContentJournal: Sendable {
     }
   }
 
+  private func write(_ entry: Entry) throws {
+    guard !contents.hasFile(entry.digest), let file = try file(of: entry) else { return }
+    try contents.write(entry.digest, file: file, name: entry.fileName)
+  }
+
   private func rewrite(_ entry: Entry) throws {
-    // Its last version may be gone before its file has reached the disk.
-    guard try store.knows(entry.digest) else { return }
-    let file = try store.readSingle { try $0.queryOne(Self.fileSQL, [.integer(entry.sequence)]) { try $0.bytes(0) } }
-    if let file { try contents.rewrite(entry.digest, file: file, name: "journal-\(entry.sequence)") }
+    if let file = try file(of: entry) { try contents.rewrite(entry.digest, file: file, name: entry.fileName) }
+  }
+
+  /// Nil when its last version is gone before its file has reached the disk.
+  private func file(of entry: Entry) throws -> [UInt8]? {
+    guard try store.knows(entry.digest) else { return nil }
+    return try store.readSingle { try $0.queryOne(Self.fileSQL, [.integer(entry.sequence)]) { try $0.bytes(0) } }
   }
 }
 
-/// How much more may go into the journal before it is settled.
+/// The bytes of contents that are in the journal or on their way there, for readers, and how much more may come.
 final class JournalRoom: Sendable {
-  struct Taken: Sendable, Hashable {
-    var bytes = 0
-    var files = 0
+  private struct Held {
+    let image: [UInt8]
+    /// How many commits it is held for.
+    var count = 1
   }
 
   private struct State {
-    var taken = Taken()
+    var held: [SHA256Digest: Held] = [:]
+    var bytes = 0
+    var files = 0
     var mayHaveEntries = false
   }
 
   private let state = Mutex(State())
 
-  /// Whether a file of so many bytes may go into the journal; it then counts until that is settled.
-  func take(_ sizeBytes: Int) -> Bool {
+  /// Whether a file of these bytes may go into the journal; it then counts, and is held, until it is given back as often as it was
+  /// taken.
+  func take(_ digest: SHA256Digest, _ image: [UInt8]) -> Bool {
     state.withLock { state in
-      guard state.taken.bytes + sizeBytes <= ContentJournal.pendingBytesMax,
-        state.taken.files < ContentJournal.pendingFilesMax
+      guard state.bytes + image.count <= ContentJournal.pendingBytesMax, state.files < ContentJournal.pendingFilesMax
       else { return false }
-      state.taken.bytes += sizeBytes
-      state.taken.files += 1
+      state.bytes += image.count
+      state.files += 1
+      if state.held[digest] == nil {
+        state.held[digest] = Held(image: image)
+      } else {
+        state.held[digest]?.count += 1
+      }
       return true
+    }
+  }
+
+  /// The bytes of a content's file while they may be nowhere else.
+  func image(of digest: SHA256Digest) -> [UInt8]? { state.withLock { $0.held[digest]?.image } }
+
+  /// How many commits each content is held for.
+  var counts: [SHA256Digest: Int] { state.withLock { $0.held.mapValues(\.count) } }
+
+  /// So many commits need these no longer: their files are on the disk, or nothing names them.
+  func give(back counts: [SHA256Digest: Int]) {
+    state.withLock { state in
+      for (digest, count) in counts {
+        guard var held = state.held.removeValue(forKey: digest) else { continue }
+        let given = min(count, held.count)
+        state.bytes -= given * held.image.count
+        state.files -= given
+        held.count -= given
+        if held.count > 0 { state.held[digest] = held }
+      }
     }
   }
 
   /// A commit has put files into the journal, or may have.
   func committed() { state.withLock { $0.mayHaveEntries = true } }
 
-  /// What counts no longer, or nil when there is nothing to settle.
-  func beginSettling() -> Taken? {
+  /// Whether there is anything to settle.
+  func beginSettling() -> Bool {
     state.withLock { state in
-      guard state.mayHaveEntries else { return nil }
-      defer { state = State() }
-      return state.taken
-    }
-  }
-
-  func settlingFailed(_ taken: Taken) {
-    state.withLock { state in
-      state.taken.bytes += taken.bytes
-      state.taken.files += taken.files
-      state.mayHaveEntries = true
+      defer { state.mayHaveEntries = false }
+      return state.mayHaveEntries
     }
   }
 }

@@ -5,11 +5,11 @@ import CampanileService
 /// Reads one content block by block, each checked before anything of it is answered. Every failure to do so is DATA_LOSS,
 /// reason `CONTENT_DAMAGED`.
 final class ContentReader: Sendable {
-  private let file: DiskFile
+  private let file: any ContentBytes
   let sizeBytes: Int64
 
   /// Throws unless the file is that of the content.
-  init(_ file: DiskFile, digest: SHA256Digest, sizeBytes: Int64) throws {
+  init(_ file: any ContentBytes, digest: SHA256Digest, sizeBytes: Int64) throws {
     self.file = file
     self.sizeBytes = sizeBytes
     let trailer = try Self.bytes(
@@ -81,7 +81,7 @@ final class ContentReader: Sendable {
 
   /// A whole block that is not the trailer; nil when there is none, or it is damaged.
   static func block(
-    of file: DiskFile, at offset: Int64, place: Int64
+    of file: any ContentBytes, at offset: Int64, place: Int64
   ) throws -> (content: [UInt8], header: ContentBlock.Header)? {
     guard let head = try bytes(of: file, at: offset, count: ContentBlock.headerBytes),
       let header = head.withUnsafeBytes(ContentBlock.header), !header.isTrailer,
@@ -91,7 +91,7 @@ final class ContentReader: Sendable {
     return (content, header)
   }
 
-  private static func bytes(of file: DiskFile, at offset: Int64, count: Int) throws -> [UInt8]? {
+  private static func bytes(of file: any ContentBytes, at offset: Int64, count: Int) throws -> [UInt8]? {
     guard offset >= 0 else { return nil }
     var failure: RPCError?
     let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, read in
@@ -102,6 +102,29 @@ final class ContentReader: Sendable {
     if let failure { throw failure }
     return bytes.count == count ? bytes : nil
   }
+}
+
+/// The bytes of a content's file, wherever they are.
+protocol ContentBytes: Sendable {
+  /// Fills the buffer from an offset as far as they go, and answers how many that were.
+  func read(_ buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(RPCError) -> Int
+  func sizeBytes() throws(RPCError) -> Int64
+}
+
+extension DiskFile: ContentBytes {}
+
+/// Those of a file that is not written yet.
+struct MemoryBytes: ContentBytes {
+  let bytes: [UInt8]
+
+  func read(_ buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int {
+    guard offset >= 0, offset < Int64(bytes.count) else { return 0 }
+    let rest = bytes[Int(offset)...].prefix(buffer.count)
+    rest.withUnsafeBytes { buffer.copyMemory(from: $0) }
+    return rest.count
+  }
+
+  func sizeBytes() -> Int64 { Int64(bytes.count) }
 }
 
 extension RPCError {

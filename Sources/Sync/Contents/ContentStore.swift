@@ -58,6 +58,12 @@ final class ContentStore: Sendable {
     }
   }
 
+  /// What the journal's room holds for commits that are over, and for how many.
+  func heldForFinishedCommits() -> [SHA256Digest: Int] {
+    let counts = journalRoom.counts
+    return pins.withLock { pins in counts.filter { pins[$0.key] == nil } }
+  }
+
   /// Gives a whole file the name of its content, for good. The content must be pinned. Blocks.
   func adopt(_ path: String, _ digest: SHA256Digest) throws {
     let name = self.path(of: digest)
@@ -85,19 +91,30 @@ final class ContentStore: Sendable {
 
   private func putSmall(_ content: [UInt8], _ path: String, _ check: ContentCheck) throws -> ContentFacts {
     var (facts, image) = try ContentWriter.image(of: content, packs: packs, check: check)
-    let file = try DiskFile.create(path)
-    try image.withUnsafeBytes { try file.write($0, at: 0) }
     try pinning(facts.digest) {
-      // Never over a file that is there: another version may rely on that one being on the disk.
-      if journalRoom.take(image.count), try DiskFile.link(path, to: self.path(of: facts.digest)) {
-        DiskFile.remove(path)
+      // A file that is there may be damaged, or not on the disk.
+      if !hasFile(facts.digest), journalRoom.take(facts.digest, image) {
         facts.journaledFile = image
       } else {
+        let file = try DiskFile.create(path)
+        try image.withUnsafeBytes { try file.write($0, at: 0) }
         try file.sync()
         try adopt(path, facts.digest)
       }
     }
     return facts
+  }
+
+  /// Writes a content's file unless there is one. It is not on the disk yet. Blocks.
+  func write(_ digest: SHA256Digest, file image: [UInt8], name: String) throws {
+    let path = uploadPath(name)
+    // What an earlier attempt has left.
+    DiskFile.remove(path)
+    defer { DiskFile.remove(path) }
+    let file = try DiskFile.create(path)
+    try image.withUnsafeBytes { try file.write($0, at: 0) }
+    // Never over a file that is there: another version may rely on that one being on the disk.
+    _ = try DiskFile.link(path, to: self.path(of: digest))
   }
 
   /// Writes a content's file anew, from its bytes, and returns when it is on the disk. Blocks.
@@ -117,6 +134,8 @@ final class ContentStore: Sendable {
       throw error
     }
   }
+
+  func hasFile(_ digest: SHA256Digest) -> Bool { DiskFile.exists(path(of: digest)) }
 
   /// Puts a named file on the disk. False when there is none, or when what became of it is not known. Blocks.
   func sync(_ digest: SHA256Digest) throws -> Bool {
@@ -143,6 +162,10 @@ final class ContentStore: Sendable {
 
   /// Opens a content. Throws DATA_LOSS when its file is missing or another's. Blocks.
   func open(_ digest: SHA256Digest, sizeBytes: Int64) throws -> ContentReader {
+    // Whoever takes it out there has put it on the disk before.
+    if let image = journalRoom.image(of: digest) {
+      return try ContentReader(MemoryBytes(bytes: image), digest: digest, sizeBytes: sizeBytes)
+    }
     guard let file = try DiskFile.openToRead(path(of: digest)) else { throw RPCError.contentDamaged }
     return try ContentReader(file, digest: digest, sizeBytes: sizeBytes)
   }
