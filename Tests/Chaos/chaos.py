@@ -15,14 +15,18 @@ import disk
 import kill
 import network
 import process
+import up
 from scenario import Context
 
 # Name: function, whether it needs namespaces (and root), and how many seconds it may take at most: quick and full.
 SCENARIOS = {
     "plants": (kill.plants, False, 120, 300),
     "kill": (kill.kills, False, 120, 1800),
+    "up": (up.kills, True, 120, 600),
     "disk-full": (disk.full, True, 120, 600),
     "disk-failing": (disk.failing, True, 120, 600),
+    "disk-read-only": (disk.read_only, True, 120, 600),
+    "disk-slow": (disk.slow, True, 120, 600),
     "power": (disk.power, True, 120, 900),
     "late": (network.deadlines_control, True, 60, 60),
     "loss": (network.losses, True, 120, 600),
