@@ -1,6 +1,7 @@
 """Runs the scenarios of scripts/chaos, each in namespaces of its own where that is allowed."""
 
 import argparse
+import faulthandler
 import json
 import os
 import pathlib
@@ -15,14 +16,18 @@ import disk
 import kill
 import network
 import process
+import up
 from scenario import Context
 
 # Name: function, whether it needs namespaces (and root), and how many seconds it may take at most: quick and full.
 SCENARIOS = {
     "plants": (kill.plants, False, 120, 300),
     "kill": (kill.kills, False, 120, 1800),
+    "up": (up.kills, True, 120, 600),
     "disk-full": (disk.full, True, 120, 600),
     "disk-failing": (disk.failing, True, 120, 600),
+    "disk-read-only": (disk.read_only, True, 120, 600),
+    "disk-slow": (disk.slow, True, 120, 600),
     "power": (disk.power, True, 120, 900),
     "late": (network.deadlines_control, True, 60, 60),
     "loss": (network.losses, True, 120, 600),
@@ -96,7 +101,7 @@ def outside(options, name, namespaces):
         print(f"{name:12} ok      {took:5.0f} s  seed={options.seed} {figures}", flush=True)
         shutil.rmtree(folder, ignore_errors=True)
         return "ok"
-    print(f"{name:12} FAILED  {took:5.0f} s  again: {again}\n" + "\n".join(lines[-60:]) + f"\n  what is left: {folder}", flush=True)
+    print(f"{name:12} FAILED  {took:5.0f} s  again: {again}\n" + "\n".join(lines[-150:]) + f"\n  what is left: {folder}", flush=True)
     return "FAILED"
 
 
@@ -104,6 +109,8 @@ def inside(options):
     if os.getpid() < 10:
         subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
     context = Context(options.inside, options.seed, options.full, options.folder)
+    # Who is about to be ended tells where each thread waits.
+    faulthandler.dump_traceback_later(SCENARIOS[options.inside][3 if options.full else 2] - 10, file=sys.stdout)
     try:
         SCENARIOS[options.inside][0](context)
     except BaseException:  # noqa: BLE001 - told outside

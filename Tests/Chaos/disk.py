@@ -1,15 +1,16 @@
-"""Disks that are full, fail, or lose power."""
+"""Disks that are full, fail, become read-only, are slow, or lose power."""
 
 import contextlib
 import fcntl
 import os
-import signal
+import pathlib
 import time
 
 from fleet import ORDER, SERVICES, Fleet, Tracer, eventually, run
 from judge import Wrong, judge
-from load import MixedLoad
-from probes import METHODS, caller
+from load import NOTIFICATIONS, MixedLoad
+from network import judged
+from probes import METHODS, Probes, caller
 
 # FS_IOC_GOINGDOWN, and its flag to drop what was not flushed, the file system's log included.
 GOING_DOWN, NO_LOG_FLUSH = 0x8004587D, (2).to_bytes(4, "little")
@@ -86,18 +87,32 @@ def failing(context):
 
 
 class Disk:
-    """An ext4 file system of its own that can lose its power."""
+    """An ext4 file system of its own that can lose its power, become read-only, or stand still."""
 
     def __init__(self, context, name):
         self.image, self.folder = context.folder / f"{name}.img", context.folder / name
         with open(self.image, "wb") as file:
             file.truncate(192 << 20)
-        run("mkfs.ext4", "-q", "-F", self.image)
+        run("mkfs.ext4", "-q", "-F", "-e", "remount-ro", self.image)
         self.folder.mkdir()
         self.mount()
 
     def mount(self):
         run("mount", "-o", "loop", self.image, self.folder)
+
+    def become_read_only(self):
+        """The kernel has met an error and writes no more, with all files open. (An operator's remount is refused while they are.)"""
+        device = run("findmnt", "-no", "SOURCE", self.folder).stdout.strip().rpartition("/")[2]
+        pathlib.Path(f"/sys/fs/ext4/{device}/trigger_fs_error").write_text("1")
+
+    @contextlib.contextmanager
+    def standing_still(self):
+        """Whoever writes waits until the end of the block."""
+        run("fsfreeze", "--freeze", self.folder)
+        try:
+            yield
+        finally:
+            run("fsfreeze", "--unfreeze", self.folder)
 
     def cut_power(self):
         """From now on nothing reaches the disk, and what was not flushed is gone."""
@@ -108,6 +123,39 @@ class Disk:
     def restart(self):
         run("umount", self.folder)
         self.mount()
+
+    def mend(self):
+        """After `become_read_only`."""
+        run("umount", self.folder)
+        # 1: there were errors, and there are none any more.
+        checked = run("e2fsck", "-p", self.image, check=False)
+        assert checked.returncode in (0, 1), checked
+        self.mount()
+
+    def end(self):
+        run("umount", self.folder)
+        self.image.unlink()
+
+    @contextlib.contextmanager
+    def fleet(self, context, name):
+        """A fleet on this disk, but for what was pushed: that has left the house, and APNs has a disk of its own."""
+        fleet = Fleet(self.folder, users=MixedLoad.users())
+        fleet.elsewhere = context.folder / f"{name}-apns"
+        run("cp", "-a", self.folder / "apns-simulator", fleet.elsewhere)
+        self.bind(fleet)
+        os.sync()
+        try:
+            yield fleet
+        finally:
+            fleet.stop()
+            self.unbind(fleet)
+            self.end()
+
+    def bind(self, fleet):
+        run("mount", "--bind", fleet.elsewhere, self.folder / "apns-simulator")
+
+    def unbind(self, fleet):
+        run("umount", self.folder / "apns-simulator")
 
 
 def power(context):
@@ -129,40 +177,114 @@ def power(context):
 
 def cut(context, name, lies):
     disk = Disk(context, name)
-    fleet = Fleet(disk.folder, users=MixedLoad.users())
-    # What was pushed has left the house: APNs has power of its own.
-    elsewhere = context.folder / f"{name}-apns"
-    run("cp", "-a", disk.folder / "apns-simulator", elsewhere)
-    run("mount", "--bind", elsewhere, disk.folder / "apns-simulator")
-    os.sync()
-    fleet.start()
-    load = MixedLoad(fleet, context.random.randrange(1 << 30))
-    with load:
-        load.all_served(5)
-        tracers = [Tracer(fleet, service, "fdatasync,fsync:retval=0") for service in SERVICES] if lies else []
-        load.clients[0].stopping.wait(context.random.uniform(0.3, 1.5))
-        fleet.is_dying = True
-        disk.cut_power()
-        for victim in ORDER:
-            fleet.kill(victim)
-        for client in load.clients:
-            client.stopping.set()
-        load.activities.stopped.set()
-        for tracer in tracers:
-            tracer.end()
-    fleet.is_dying = False
-    run("umount", disk.folder / "apns-simulator")
-    disk.restart()
-    run("mount", "--bind", elsewhere, disk.folder / "apns-simulator")
-    try:
+    with disk.fleet(context, name) as fleet:
         fleet.start()
-        context.count(acknowledged=judge(load, patience_s=20))
-    finally:
-        for watcher in load.watchers:
-            watcher.stopping.set()
-        for watcher in load.watchers:
-            watcher.join(10)
-        fleet.stop()
-        run("umount", disk.folder / "apns-simulator")
-        run("umount", disk.folder)
-        disk.image.unlink()
+        load = MixedLoad(fleet, context.random.randrange(1 << 30))
+        with load:
+            load.all_served(5)
+            tracers = [Tracer(fleet, service, "fdatasync,fsync:retval=0") for service in SERVICES] if lies else []
+            load.clients[0].stopping.wait(context.random.uniform(0.3, 1.5))
+            fleet.is_dying = True
+            disk.cut_power()
+            for victim in ORDER:
+                fleet.kill(victim)
+            for client in load.clients:
+                client.stopping.set()
+            load.activities.stopped.set()
+            for tracer in tracers:
+                tracer.end()
+        fleet.is_dying = False
+        disk.unbind(fleet)
+        disk.restart()
+        disk.bind(fleet)
+        try:
+            fleet.start()
+            context.count(acknowledged=judge(load, patience_s=20))
+        finally:
+            for watcher in load.watchers:
+                watcher.stopping.set()
+            for watcher in load.watchers:
+                watcher.join(10)
+
+
+# What only writes can answer. Names are new each time, so that nothing is answered from before.
+WRITES = {
+    "notifications": (NOTIFICATIONS + "CreateBucket", lambda name: {"bucket": {"name": name}}),
+    "sync": ("campanile.sync.v1.DevicesService/RegisterDevice", lambda name: {"device": {"id": name, "role": "DEVICE_ROLE_READER"}}),
+    "attendance": ("campanile.attendance.v1.MembersService/CreateMember", lambda name: {"member": {"name": name}}),
+    "activities": ("campanile.activities.v1.ActivitiesService/StartActivity", lambda name: {
+        "app": name, "environment": "development", "origin": "ACTIVITY_ORIGIN_LOCAL", "attributesType": "A", "contentState": {}}),
+}
+
+
+def write(fleet, service):
+    """Tries a write, and answers its status."""
+    method, params = WRITES[service]
+    with fleet.peer(caller(fleet, service), timeout_s=30) as link:
+        answer = link.call(method, params(f"w{time.monotonic_ns()}"), timeoutMs=20_000)
+        return answer["error"]["data"]["status"] if "error" in answer else "OK"
+
+
+def read_only(context):
+    """The file system becomes read-only under load, as after an error that the kernel has met: no process dies, writes are refused,
+    reads go on, and after a restart on the mended disk all that was acknowledged before is there."""
+    for number in range(context.pick(quick=1, full=10)):
+        disk = Disk(context, f"disk{number}")
+        with disk.fleet(context, f"disk{number}") as fleet:
+            fleet.start()
+            assert {service: write(fleet, service) for service in WRITES} == dict.fromkeys(WRITES, "OK")
+            with context.judged_load(fleet) as load:
+                load.clients[0].stopping.wait(context.random.uniform(0.2, 1.5))
+                # ext4 lets a sync that is under way in that moment succeed without effect, and who repeats a write hears that it was done.
+                fleet.is_dying = True
+                disk.become_read_only()
+                told = {}
+                for service in WRITES:
+                    eventually(lambda: told.update({service: write(fleet, service)}) or told[service] != "OK", f"{service} refuses writes")
+                reads_go_on(fleet)
+                load.clients[0].stopping.wait(context.random.uniform(0.5, 2))
+                told = {service: write(fleet, service) for service in WRITES}
+                assert set(told.values()) <= {"UNAVAILABLE", "RESOURCE_EXHAUSTED"}, told
+                reads_go_on(fleet)
+                assert fleet.all_running(), f"a process ended: {fleet.text()[-3000:]}"
+                context.tell(f"read-only: {told}")
+                for name in reversed(ORDER):
+                    if number % 2:
+                        fleet.kill(name)
+                fleet.stop()
+                disk.unbind(fleet)
+                disk.mend()
+                disk.bind(fleet)
+                fleet.is_dying = False
+                fleet.start()
+            context.count(rounds=1)
+
+
+def slow(context):
+    """The disk is slow under load: each sync of one process takes 300 ms and each write 3 ms, or the whole file system stands still for
+    some seconds. No call outlasts its deadline; while it is only slow, reads go on and writes are acknowledged; nothing is lost."""
+    disk = Disk(context, "disk")
+    with disk.fleet(context, "disk") as fleet:
+        fleet.start()
+        with context.judged_load(fleet) as load:
+            victims = [*SERVICES, "gateway"]
+            for number in range(context.pick(quick=4, full=40)):
+                if number % len(victims) == 0:
+                    context.random.shuffle(victims)
+                victim = victims[number % len(victims)]
+                with Probes(fleet, context, each=1) as probes:
+                    if number % 2:
+                        seconds = context.random.uniform(1, context.pick(quick=2, full=8))
+                        with disk.standing_still():
+                            load.clients[0].stopping.wait(seconds)
+                        text = f"the disk stood still for {seconds:.1f} s"
+                    else:
+                        tracer = Tracer(fleet, victim, "fdatasync,fsync:delay_enter=300000", "pwrite64:delay_enter=3000")
+                        reads_go_on(fleet)
+                        load.all_served(2, seconds=60)
+                        tracer.end()
+                        text = f"{victim}: slow syncs and writes"
+                    load.all_served(2, seconds=60)
+                judged(context, probes, text)
+                assert fleet.all_running(), f"a process ended: {fleet.text()[-3000:]}"
+                context.count(rounds=1)

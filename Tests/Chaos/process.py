@@ -97,7 +97,7 @@ def descriptors(context):
                 for one in strangers:
                     one.close()
                 eventually(lambda: answers(fleet.ready[victim]["rpc"]), f"{victim} answers strangers again")
-                context.tell(f"{victim}, {door}: {used} of {limit} descriptors in use, and served")
+                context.tell(f"{victim}, {door}: {used} of {limit} descriptors in use, and served; refused: {load.refusals()}")
                 context.count(rounds=1)
     finally:
         fleet.stop()

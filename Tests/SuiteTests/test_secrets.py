@@ -5,10 +5,12 @@ import contextlib
 import json
 import sys
 import urllib.error
+import urllib.parse
 import urllib.request
 import uuid
 
-from campanile import ROOT, Suite
+import pytest
+from campanile import ROOT, Suite, eventually
 
 sys.path.append(str(ROOT / "Tests" / "Wire"))
 from campanile_wire import Peer  # noqa: E402
@@ -70,25 +72,87 @@ def spoken(suite):
     return secrets
 
 
-def test_no_output_has_a_secret(tmp_path):
-    suite = Suite(tmp_path / "data", "--log-level", "trace").wait_ready()
+def forms(secret):
+    """How a secret may be written: as it is, escaped, in hexadecimal, and in Base64 wherever in a longer text it begins."""
+    data = secret.encode()
+    plain = [secret, json.dumps(secret)[1:-1], urllib.parse.quote(secret, safe=""), data.hex(), data.hex().upper()]
+    # The first and the last characters of Base64 depend on what is beside the secret.
+    encoded = [base64.b64encode(b"?" * start + data + b"?" * 3).decode()[start + (start > 0):][:len(data) * 4 // 3 - 4] for start in range(3)]
+    both = {*encoded, *(one.replace("+", "-").replace("/", "_") for one in encoded)}
+    # What is left of a PIN in Base64 could be anything.
+    return {*plain, *(one for one in both if len(one) >= 12)}
+
+
+def pieces(form):
+    """A form is found by any 16 characters of it that begin at a multiple of 16, so that 31 in a row are never missed."""
+    return [form[start:start + 16] for start in range(0, len(form) - 15, 16)] or [form]
+
+
+def leaks(told, secrets):
+    """Where which secret is."""
+    searched = {what: {piece for form in forms(secret) for piece in pieces(form)} for what, secret in secrets.items()}
+    return {(where, what) for where, text in told.items() for what, parts in searched.items() if any(part in text for part in parts)}
+
+
+def outputs(suite):
+    """All that the suite puts out while it runs, but for its log."""
+    told = {}
+    for name, ports in suite.endpoints.items():
+        if isinstance(ports, dict) and "http" in ports:
+            for path in ("metrics", "healthz", "readyz"):
+                with urllib.request.urlopen(f"http://127.0.0.1:{ports['http']}/{path}", timeout=20) as answer:
+                    told[f"{name} /{path}"] = answer.read().decode()
+    for pid in suite.children().values():
+        told[f"command line of {pid}"] = open(f"/proc/{pid}/cmdline").read()
+    told["list of keys"] = suite.run("keys", "list", "--all", check=0).stdout
+    return told
+
+
+@pytest.fixture(scope="module")
+def spoken_of(tmp_path_factory):
+    """The secrets, and everything that a suite which met them has put out. At the end one of its processes is made to log a secret."""
+    suite = Suite(tmp_path_factory.mktemp("secrets") / "data", "--log-level", "trace").wait_ready()
+    planted = {}
     try:
         secrets = spoken(suite)
-        told = {}
-        for name, ports in suite.endpoints.items():
-            if isinstance(ports, dict) and "http" in ports:
-                for path in ("metrics", "healthz", "readyz"):
-                    with urllib.request.urlopen(f"http://127.0.0.1:{ports['http']}/{path}", timeout=20) as answer:
-                        told[f"{name} /{path}"] = answer.read().decode()
-        for pid in suite.children().values():
-            told[f"command line of {pid}"] = open(f"/proc/{pid}/cmdline").read()
-        told["list of keys"] = suite.run("keys", "list", "--all", check=0).stdout
+        told = outputs(suite)
+        logs = suite.text()
+        for name, pid in suite.children().items():
+            planted[name] = f"planted{uuid.uuid4().hex}"
+            with open(f"/proc/{pid}/fd/1", "w") as output:
+                output.write(f"a careless line with {planted[name]}\n")
+        eventually(lambda: all(one in suite.text() for one in planted.values()), "the planted lines are logged")
     finally:
         suite.stop()
-    told["logs"] = suite.text()
+    return secrets, told | {"logs": logs, "logs at the end": suite.text()[len(logs):]}, planted
+
+
+def test_no_output_has_a_secret(spoken_of):
+    secrets, told, _ = spoken_of
     # What is looked at is what there is to see.
     assert len(told["logs"]) > 5000 and ("TRACE" in told["logs"] or "DEBUG" in told["logs"]), told["logs"][:500]
     assert "campanile_server_handled_total" in told["gateway /metrics"]
-    found = [(where, what) for where, text in told.items() for what, secret in secrets.items() if secret in text]
-    lines = [line for line in told["logs"].splitlines() if any(secret in line for secret in secrets.values())]
-    assert found == [], "\n".join([str(found), *lines[:20]])
+    found = leaks(told, secrets)
+    where = [(line[:300], what) for where, what in found for line in told[where].splitlines() if leaks({"": line}, {what: secrets[what]})]
+    assert not found, f"{sorted(found)} {where[:10]}"
+
+
+def test_what_a_process_leaks_is_found(spoken_of):
+    """The search itself: each process was made to write a secret to its own output, which comes through `campanile up`."""
+    _, told, planted = spoken_of
+    assert len(planted) == 6 and leaks(told, planted) == {("logs at the end", name) for name in planted}
+
+
+def test_a_secret_is_found_in_every_place_and_form(spoken_of):
+    """The search itself: each secret in each output and form, with something beside it."""
+    secrets, told, _ = spoken_of
+    for what, secret in secrets.items():
+        written = [secret, f"{urllib.parse.quote(secret)}", secret.encode().hex(), json.dumps({"a": secret}), secret[-40:]]
+        if len(secret) >= 24:
+            written += [base64.b64encode(f"{'?' * start}{secret}!".encode()).decode() for start in range(3)]
+            written += [base64.urlsafe_b64encode(f"{secret}".encode()).decode()]
+        for text in written:
+            assert (("log", what) in leaks({"log": f"before {text} after"}, {what: secret})), (what, text)
+    for where, text in told.items():
+        half = len(text) // 2
+        assert (where, "x") in leaks({where: f"{text[:half]}{secrets['user key']}{text[half:]}"}, {"x": secrets["user key"]}), where

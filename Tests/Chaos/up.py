@@ -1,0 +1,98 @@
+"""`campanile up` is killed itself."""
+
+import contextlib
+import os
+import pathlib
+import signal
+
+from campanile import Suite, alive
+from fleet import ORDER, Fleet, eventually
+from load import MixedLoad
+
+# The scenario has a network of its own.
+PORTS = "7400"
+
+
+class Upped(Fleet):
+    """The same processes as the children of `campanile up`, on ports that stay the same."""
+
+    def __init__(self, folder, users=()):
+        self.folder, self.is_dying, self.suite = pathlib.Path(folder), False, None
+        self.start()
+        self.keys = {user: self.suite.key(user) for user in users}
+
+    def begin(self):
+        self.suite = Suite(self.folder, "--log-level", "warning", "--port-base", PORTS)
+
+    def start(self):
+        self.begin()
+        self.endpoints = self.suite.wait_ready().endpoints
+        self.wait_serving()
+        return self
+
+    def pid(self, name):
+        return self.suite.children()[name]
+
+    def all_running(self):
+        return self.suite.process.poll() is None
+
+    def text(self):
+        return self.suite.text()
+
+    def stop(self):
+        self.suite.stop()
+
+
+def programs(folder):
+    """The suite's processes on a folder, as they are and not as files tell."""
+    found = {}
+    for path in pathlib.Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if str(folder).encode() in (path / "cmdline").read_bytes() and alive(int(path.name)):
+                name = pathlib.Path(os.readlink(path / "exe")).name
+                if name.startswith("campanile"):
+                    found[int(path.name)] = name
+    return found
+
+
+def kills(context):
+    """`campanile up` is killed under load: serving or starting, alone or with one of its children, with a child that is stopped. All its
+    children end, none is left beside those of the next one, and what was acknowledged is there."""
+    fleet = Upped(context.folder / "data", users=MixedLoad.users())
+    try:
+        with context.judged_load(fleet) as load:
+            kinds = ["alone", "starting", "with a child", "with a stopped child", "starting again at once"]
+            for number in range(context.pick(quick=5, full=60)):
+                if number % len(kinds) == 0:
+                    context.random.shuffle(kinds)
+                kind = kinds[number % len(kinds)]
+                kill(context, fleet, load, kind)
+                load.all_served(2)
+                count = sorted(programs(fleet.folder).values())
+                # One of each: what two `up` had started would be there twice.
+                assert len(count) == len(ORDER) + 1, f"{kind}: {count}"
+                context.tell(f"killed {kind}")
+                context.count(rounds=1)
+    finally:
+        fleet.stop()
+    assert programs(fleet.folder) == {}, f"left behind: {programs(fleet.folder)}"
+
+
+def kill(context, fleet, load, kind):
+    load.clients[0].stopping.wait(context.random.uniform(0.1, 1.0))
+    children = list(programs(fleet.folder))
+    assert len(children) == len(ORDER) + 1, children
+    child = fleet.pid(context.random.choice(ORDER))
+    if kind == "with a child":
+        os.kill(child, signal.SIGKILL)
+    elif kind == "with a stopped child":
+        os.kill(child, signal.SIGSTOP)
+    fleet.suite.stop(signal.SIGKILL)
+    if kind == "starting":
+        for _ in range(3):
+            fleet.begin()
+            load.clients[0].stopping.wait(context.random.uniform(0.0, 1.2))
+            fleet.suite.stop(signal.SIGKILL)
+    if kind != "starting again at once":
+        eventually(lambda: not programs(fleet.folder), f"{kind}: the children of a killed up have ended", 20)
+    fleet.start()
