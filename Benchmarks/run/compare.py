@@ -301,7 +301,7 @@ def memory(comparison, minutes):
         loads = [subprocess.Popen(
             [*map(str, [*OTHER_CORE, OURS / "campanile", "load", PATH + method, json.dumps(params), "--address",
                         f"127.0.0.1:{ports['rpc']}", "--internal-token-file", file, "--as", "user/bench", "--output", "json",
-                        "--duration", f"{seconds}s", *more])], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=clean, text=True)
+                        "--duration", f"{seconds}s", "--timeout", f"{seconds + 60}s", *more])], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=clean, text=True)
             for method, params, more in parts]
         sizes, end = [], time.monotonic() + seconds
         while time.monotonic() < end:
