@@ -39,6 +39,7 @@ let package = Package(
     .library(name: "CampanileAPI", targets: ["CampanileAPI"]),
     .library(name: "CampanileRPC", targets: ["CampanileRPC"]),
     .library(name: "CampanileStore", targets: ["CampanileStore"]),
+    .library(name: "Notifications", targets: ["Notifications"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),

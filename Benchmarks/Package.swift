@@ -61,9 +61,10 @@ let package = Package(
       swiftSettings: settings),
     .executableTarget(name: "FrameLoad", cSettings: [.unsafeFlags(["-O2"])]),
     .executableTarget(name: "FrameEchoC", cSettings: [.unsafeFlags(["-O2"])]),
+    .executableTarget(name: "FrameAnswersC", cSettings: [.unsafeFlags(["-O2"])]),
     .executableTarget(name: "FrameRelayC", cSettings: [.unsafeFlags(["-O2"])]),
     .executableTarget(
-      name: "EchoLoad",
+      name: "ClientLoad",
       dependencies: [
         .product(name: "CampanileAPI", package: "campanile"), .product(name: "CampanileRPC", package: "campanile"),
       ] + nio,
@@ -71,20 +72,31 @@ let package = Package(
     .executableTarget(name: "FrameEchoNIO", dependencies: nio, swiftSettings: settings),
     .executableTarget(name: "FrameRelayNIO", dependencies: nio, swiftSettings: settings),
     .executableTarget(name: "HTTPLoad", cSettings: [.unsafeFlags(["-O2"])]),
-    .executableTarget(
-      name: "HummingbirdEcho",
+    .target(
+      name: "NotificationsBackend",
       dependencies: [
+        .product(name: "CampanileAPI", package: "campanile"), .product(name: "CampanileRPC", package: "campanile"),
+        .product(name: "CampanileStore", package: "campanile"), .product(name: "Notifications", package: "campanile"),
+      ],
+      swiftSettings: settings),
+    .executableTarget(
+      name: "HummingbirdPeer",
+      dependencies: [
+        "NotificationsBackend", .product(name: "CampanileAPI", package: "campanile"),
+        .product(name: "CampanileCodec", package: "campanile"),
         .product(name: "Hummingbird", package: "hummingbird"), .product(name: "Logging", package: "swift-log"),
       ] + nio,
       swiftSettings: settings),
     .executableTarget(
-      name: "GRPCEcho",
+      name: "GRPCPeer",
       dependencies: [
+        "NotificationsBackend", .product(name: "CampanileAPI", package: "campanile"),
+        .product(name: "CampanileCodec", package: "campanile"),
         .product(name: "GRPCCore", package: "grpc-swift-2"),
         .product(name: "GRPCNIOTransportHTTP2", package: "grpc-swift-nio-transport"),
         .product(name: "GRPCProtobuf", package: "grpc-swift-protobuf"),
         .product(name: "SwiftProtobuf", package: "swift-protobuf"),
-      ],
+      ] + nio,
       swiftSettings: settings),
   ]
 )

@@ -82,7 +82,7 @@ def framed_rows(rows):
 
 
 def connect_rows(rows):
-    with gateway(*RATES) as (_, own, behind, key), peer("HummingbirdEcho") as (_, bare):
+    with gateway(*RATES) as (_, own, behind, key), peer("HummingbirdPeer") as (_, bare):
         headers = {"Authorization": f"Bearer {key('user/bench')}"}
         ours = lambda **more: http_load(own["http"], "/" + PATH + "Echo", headers, **more)
         theirs = lambda **more: http_load(bare, "/echo", {}, **more)

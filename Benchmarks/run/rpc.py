@@ -38,8 +38,8 @@ def baselines():
 
 def grpc():
     def run(in_flight, calls):
-        with peer("GRPCEcho", "serve") as (_, port):
-            out = subprocess.run([*ONE_CORE, str(PEERS / "GRPCEcho"), "load", str(port), str(in_flight), str(calls), "100"],
+        with peer("GRPCPeer", "serve") as (_, port):
+            out = subprocess.run([*ONE_CORE, str(PEERS / "GRPCPeer"), "load", str(port), "echo", "100", str(in_flight), str(calls)],
                                  check=True, stdout=subprocess.PIPE, text=True).stdout
         result = json.loads(out)
         return result["callsPerSecond"], result["p50Us"]
@@ -47,7 +47,7 @@ def grpc():
 
 
 def swift_client(port, in_flight, calls):
-    out = subprocess.run([*ONE_CORE, str(PEERS / "EchoLoad"), str(port), str(in_flight), str(calls), "100"], check=True,
+    out = subprocess.run([*ONE_CORE, str(PEERS / "ClientLoad"), str(port), "echo", "100", str(in_flight), str(calls)], check=True,
                          stdout=subprocess.PIPE, text=True).stdout
     result = json.loads(out)
     return result["callsPerSecond"], result["p50Us"]

@@ -1,0 +1,128 @@
+// The echo with Go's gRPC over HTTP/2 and protobuf. A StringValue is on the wire what the echo's messages are.
+//
+// usage: go-grpc serve                          prints its port and serves until it is ended
+//
+//	go-grpc load PORT IN_FLIGHT CALLS SIZE        prints {"callsPerSecond":…,"p50Us":…,"p99Us":…}
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"sort"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/golang/protobuf/ptypes/wrappers"
+	"google.golang.org/grpc"
+)
+
+const service, method = "campanile.benchmarks.v1.EchoService", "Echo"
+
+func echo(_ interface{}, ctx context.Context, decode func(interface{}) error, _ grpc.UnaryServerInterceptor) (interface{}, error) {
+	request := new(wrappers.StringValue)
+	if err := decode(request); err != nil {
+		return nil, err
+	}
+	return &wrappers.StringValue{Value: request.Value}, nil
+}
+
+func serve() error {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	server := grpc.NewServer()
+	server.RegisterService(&grpc.ServiceDesc{
+		ServiceName: service, HandlerType: (*interface{})(nil),
+		Methods: []grpc.MethodDesc{{MethodName: method, Handler: echo}},
+	}, struct{}{})
+	fmt.Println(listener.Addr().(*net.TCPAddr).Port)
+	return server.Serve(listener)
+}
+
+// Calls again and again; answers the nanoseconds of each call.
+func run(connection *grpc.ClientConn, calls int, payload string) ([]int64, error) {
+	taken := make([]int64, 0, calls)
+	for i := 0; i < calls; i++ {
+		start := time.Now()
+		response := new(wrappers.StringValue)
+		err := connection.Invoke(context.Background(), "/"+service+"/"+method, &wrappers.StringValue{Value: payload}, response)
+		if err != nil {
+			return nil, err
+		}
+		if len(response.Value) != len(payload) {
+			return nil, fmt.Errorf("another payload came back")
+		}
+		taken = append(taken, time.Since(start).Nanoseconds())
+	}
+	return taken, nil
+}
+
+func load(port, inFlight, calls, size int) error {
+	connection, err := grpc.Dial(fmt.Sprintf("127.0.0.1:%d", port), grpc.WithInsecure(), grpc.WithBlock())
+	if err != nil {
+		return err
+	}
+	payload := strings.Repeat("x", size)
+	if _, err := run(connection, 500, payload); err != nil {
+		return err
+	}
+	var group sync.WaitGroup
+	results, failures := make([][]int64, inFlight), make([]error, inFlight)
+	start := time.Now()
+	for i := 0; i < inFlight; i++ {
+		group.Add(1)
+		go func(i int) {
+			defer group.Done()
+			results[i], failures[i] = run(connection, calls/inFlight, payload)
+		}(i)
+	}
+	group.Wait()
+	seconds := time.Since(start).Seconds()
+	var all []int64
+	for i := range results {
+		if failures[i] != nil {
+			return failures[i]
+		}
+		all = append(all, results[i]...)
+	}
+	sort.Slice(all, func(a, b int) bool { return all[a] < all[b] })
+	fmt.Printf("{\"callsPerSecond\":%f,\"p50Us\":%f,\"p99Us\":%f}\n", float64(len(all))/seconds,
+		float64(all[len(all)/2])/1000, float64(all[len(all)*99/100])/1000)
+	return nil
+}
+
+func main() {
+	var numbers []int
+	for _, text := range os.Args[min(2, len(os.Args)):] {
+		number, err := strconv.Atoi(text)
+		if err != nil || number < 1 {
+			break
+		}
+		numbers = append(numbers, number)
+	}
+	var err error
+	switch {
+	case len(os.Args) == 2 && os.Args[1] == "serve":
+		err = serve()
+	case len(os.Args) == 6 && os.Args[1] == "load" && len(numbers) == 4:
+		err = load(numbers[0], numbers[1], numbers[2], numbers[3])
+	default:
+		err = fmt.Errorf("usage: go-grpc serve | load PORT IN_FLIGHT CALLS SIZE")
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func min(a, b int) int {
+	if a < b {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,339 @@
+"""The suite beside others: grpc-swift-2, Hummingbird, Go's gRPC, NATS, and bare echoes as the limit. See scripts/bench.
+
+Everything that is compared is measured by turns (A B A B), since the machine's speed drifts; ratios are medians of those of the turns.
+S: both ends on one core. Writes docs/performance.md's table, unless --only asks for a part of it.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import pathlib
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+from bench import ONE_CORE, OURS, PEERS, ROOT, Rows, hello, load, peer, rss_mb, service
+from gateway import http_load
+from rpc import ECHO, LOOP, TOKEN
+
+sys.path.append(str(ROOT / "Tests" / "Wire"))
+from campanile_wire import Peer  # noqa: E402
+
+DOCUMENT = ROOT / "docs" / "performance.md"
+BEGIN, END = "<!-- scripts/bench compare writes from here -->", "<!-- to here -->"
+PATH = "campanile.notifications.v1.NotificationsService/"
+USER = {"campanile-principal": "user/bench"}
+BODY = "x" * 200
+EXPANDED = 2_000
+OTHER_CORE = ["taskset", "-c", "1"]
+
+
+def run(*command, **more):
+    return subprocess.run([*map(str, command)], check=True, stdout=subprocess.PIPE, text=True, **more).stdout
+
+
+class Comparison:
+    """Rows for people, with the spread of the runs, beside those of the report."""
+
+    def __init__(self, runs):
+        self.runs, self.rows, self.table = runs, Rows(), []
+        self.rows.head()
+
+    def turns(self, measures):
+        """The values of every measure, one a turn."""
+        found = {name: [] for name in measures}
+        for _ in range(self.runs):
+            for name, measure in measures.items():
+                found[name].append(measure())
+        return found
+
+    def against(self, what, measures, ours="Campanile", unit="calls/s", targets=None):
+        """`ours` beside each of the others; `targets` are the least ratios."""
+        found = self.turns(measures)
+        for name, values in found.items():
+            if name != ours:
+                ratios = [a / b for a, b in zip(found[ours], values)]
+                self.add(what, found[ours], unit, name, values, statistics.median(ratios), (targets or {}).get(name))
+
+    def add(self, what, values, unit, other=None, others=None, ratio=None, ratio_at_least=None, **limits):
+        label = f"{what} (baseline: {other})" if other else what
+        self.rows.add(label, statistics.median(values), unit, statistics.median(others) if others else None, ratio=ratio,
+                      ratio_at_least=ratio_at_least, **limits)
+        row = self.rows.rows[-1]
+        row["spread"] = [round(min(values), 3), round(max(values), 3)]
+        print(f"    {' '.join(f'{value:,.2f}' for value in values)}{' | ' if others else ''}"
+              f"{' '.join(f'{value:,.2f}' for value in others or [])}", flush=True)
+        self.table.append((what, unit, other, values, others, row))
+
+
+def shown(values):
+    """The median, and lowest and highest."""
+    number = lambda value: f"{value:,.0f}" if value >= 100 else f"{value:,.2f}"
+    return f"{number(statistics.median(values))} ({number(min(values))}–{number(max(values))})"
+
+
+def write_table(comparison, path):
+    lines = ["| what | Campanile | beside | its figure | ratio | target |", "| --- | ---: | --- | ---: | ---: | --- |"]
+    for what, unit, other, values, others, row in comparison.table:
+        target = f"{row['target'].replace('>= x ', '≥ ').replace('<= x ', '≤ ').replace('<= ', '≤ ')} "\
+                 f"{'met' if row['met'] else '**missed**'}" if row["target"] else ""
+        lines.append(f"| {what}, {unit} | {shown(values)} | {other or ''} | {shown(others) if others else ''} | "
+                     f"{format(row['ratio'], '.2f') if row['ratio'] else ''} | {target} |")
+    text = path.read_text(encoding="utf-8")
+    before, rest = text.split(BEGIN)
+    path.write_text(f"{before}{BEGIN}\n\n" + "\n".join(lines) + f"\n\n{END}{rest.split(END)[1]}", encoding="utf-8")
+
+
+# The others.
+
+def h2load(port, name, argument, calls, method, bytes_min):
+    """Calls a second of h2load, 64 streams on one connection. It knows no trailers: an answer with data is taken for a success."""
+    with tempfile.NamedTemporaryFile() as body:
+        subprocess.run([PEERS / "GRPCPeer", "body", name, str(argument)], check=True, stdout=body)
+        out = run(*ONE_CORE, "h2load", "--clients=1", "--max-concurrent-streams=64", f"--requests={calls}", f"--data={body.name}",
+                  "--header=content-type: application/grpc", "--header=te: trailers",
+                  f"http://127.0.0.1:{port}/campanile.benchmarks.v1.{method}")
+    rate = float(re.search(r"([\d.]+) req/s", out)[1])
+    succeeded, data = int(re.search(r"(\d+) succeeded", out)[1]), int(re.search(r"headers.*?, [\d.]+\w* \((\d+)\) data", out)[1])
+    if succeeded != calls or data < calls * bytes_min:
+        raise RuntimeError(f"h2load: {out}")
+    return rate
+
+
+def own_client(program, port, method, argument, in_flight, calls):
+    """Calls a second of a client of the same make as its server."""
+    out = run(*ONE_CORE, PEERS / program, *(["load"] if program == "GRPCPeer" else []), port, method, argument, in_flight, calls,
+              env={**os.environ, "CAMPANILE_INTERNAL_TOKEN": TOKEN})
+    return json.loads(out)["callsPerSecond"]
+
+
+@contextlib.contextmanager
+def started(*command, error=False, environment=None):
+    """A process that is ended; yields its first line, or the lines of its standard error."""
+    process = subprocess.Popen([*map(str, command)], stdout=subprocess.DEVNULL if error else subprocess.PIPE,
+                               stderr=subprocess.PIPE if error else None, text=True, env=environment)
+    try:
+        yield process.stderr if error else process.stdout.readline().strip()
+    finally:
+        process.kill()
+        process.wait()
+
+
+@contextlib.contextmanager
+def go_grpc(folder):
+    """Go's gRPC, where Debian's packages of it are; yields its measure, or nothing."""
+    source = ROOT / "Benchmarks" / "Peers" / "go-grpc"
+    if not shutil.which("go") or not pathlib.Path("/usr/share/gocode/src/google.golang.org/grpc").exists():
+        print("  Go's gRPC is not here (Debian: golang-google-grpc-dev): left out", flush=True)
+        yield None
+        return
+    cache = ROOT / "Benchmarks" / ".build" / "go"
+    subprocess.run(["go", "build", "-o", f"{folder}/go-grpc", "."], cwd=source, check=True,
+                   env={**os.environ, "GO111MODULE": "off", "GOPATH": "/usr/share/gocode", "GOCACHE": str(cache)})
+    with started(*ONE_CORE, f"{folder}/go-grpc", "serve") as port:
+        yield lambda: json.loads(run(*ONE_CORE, f"{folder}/go-grpc", "load", port, 64, 50_000, 100))["callsPerSecond"]
+
+
+@contextlib.contextmanager
+def nats(folder):
+    """A NATS server and a responder; yields the measure of request and reply, or nothing."""
+    source = ROOT / "Benchmarks" / "Peers" / "nats" / "main.c"
+    if not shutil.which("nats-server") or not pathlib.Path("/usr/include/nats/nats.h").exists():
+        print("  NATS is not here (Debian: nats-server, libnats-dev): left out", flush=True)
+        yield None
+        return
+    subprocess.run(["gcc", "-O2", "-o", f"{folder}/nats", str(source), "-lnats", "-lpthread"], check=True)
+    with started(*ONE_CORE, "nats-server", "--addr", "127.0.0.1", "--port", "-1", error=True) as lines:
+        port = next(found[1] for found in (re.search(r"client connections on .*:(\d+)", line) for line in lines) if found)
+        with started(*ONE_CORE, f"{folder}/nats", "serve", port):
+            yield lambda: json.loads(run(*ONE_CORE, f"{folder}/nats", "load", port, 64, 50_000, 100))["callsPerSecond"]
+
+
+# What is compared.
+
+def echo(comparison):
+    with contextlib.ExitStack() as stack:
+        enter = stack.enter_context
+        folder = enter(tempfile.TemporaryDirectory())
+        _, ports, _ = enter(service("campanile-echo", *LOOP, token=TOKEN))
+        rpc = ports["rpc"]
+        grpc_port = enter(started(*ONE_CORE, PEERS / "GRPCPeer", "serve"))
+        theirs = {"grpc-swift-2": lambda: own_client("GRPCPeer", grpc_port, "echo", 100, 64, 12_800)}
+        optional = {"Go gRPC": enter(go_grpc(folder)), "NATS": enter(nats(folder))}
+        theirs |= {name: measure for name, measure in optional.items() if measure}
+        comparison.against("unary echo, each with its own client, S",
+                           {"Campanile": lambda: own_client("ClientLoad", rpc, "echo", 100, 64, 300_000)} | theirs)
+        streams = lambda program, port, calls: own_client(program, port, "expand", EXPANDED, 8, calls) * EXPANDED
+        comparison.against(
+            "streaming echo, 8 streams, each with its own client, S",
+            {"Campanile": lambda: streams("ClientLoad", rpc, 160), "grpc-swift-2": lambda: streams("GRPCPeer", grpc_port, 16)},
+            unit="messages/s")
+        _, c_port = enter(peer("FrameEchoC"))
+        _, nio_port = enter(peer("FrameEchoNIO"))
+        _, hummingbird = enter(peer("HummingbirdPeer"))
+        comparison.against("unary echo, load generators in C, S", {
+            "Campanile": lambda: load(rpc, ECHO)[0],
+            "bare C echo: the limit": lambda: load(c_port, ECHO)[0],
+            "bare SwiftNIO echo": lambda: load(nio_port, ECHO)[0],
+            "grpc-swift-2": lambda: h2load(grpc_port, "echo", 100, 15_000, "EchoService/Echo", 100),
+            "Hummingbird, HTTP/1.1 and JSON": lambda: http_load(hummingbird, "/echo", {})[0],
+        })
+
+
+def raw_http(port, text):
+    """Calls a second of the generator for HTTP, 64 connections, of one request as it stands."""
+    with tempfile.NamedTemporaryFile("w", newline="") as request:
+        request.write(text.replace("\n", "\r\n"))
+        request.flush()
+        result = json.loads(run(*ONE_CORE, PEERS / "HTTPLoad", port, 64, 300, 2000, request.name))
+    if result["errors"]:
+        raise RuntimeError(f"{result['errors']} of {result['calls']} calls failed")
+    return result["calls"] / result["seconds"]
+
+
+def ask(port, method, params):
+    with Peer(port) as link:
+        link.hello(TOKEN)
+        return link.call(PATH + method, params, metadata=USER)["result"]
+
+
+def request(method, params):
+    return {"jsonrpc": "2.0", "id": "@ID@", "method": PATH + method, "params": params, "metadata": USER}
+
+
+def draft(bucket):
+    return {"bucketId": bucket, "title": "A notification", "body": BODY, "priority": "PRIORITY_NORMAL"}
+
+
+def notifications(comparison):
+    with contextlib.ExitStack() as stack:
+        enter = stack.enter_context
+        folder = lambda: enter(tempfile.TemporaryDirectory())
+        _, ports, _ = enter(service("campanile-notifications", *LOOP, token=TOKEN))
+        rpc = ports["rpc"]
+        bucket = ask(rpc, "CreateBucket", {"bucket": {"name": "bench"}})["bucket"]["id"]
+        one = ask(rpc, "CreateNotification", {"notification": draft(bucket)})["notification"]["id"]
+        g_port, g_bucket, g_one = enter(started(*ONE_CORE, PEERS / "GRPCPeer", "serve", folder())).split()
+        h_port, h_bucket, h_one = enter(started(*ONE_CORE, PEERS / "HummingbirdPeer", folder())).split()
+        comparison.against("read of a notification, each with its own client, S", {
+            "Campanile": lambda: own_client("ClientLoad", rpc, "get", one, 64, 100_000),
+            "grpc-swift-2": lambda: own_client("GRPCPeer", g_port, "get", g_one, 64, 9_600),
+        }, targets={"grpc-swift-2": 12})
+        comparison.against("durable write of a notification, each with its own client, S", {
+            "Campanile": lambda: own_client("ClientLoad", rpc, "create", bucket, 64, 19_200),
+            "grpc-swift-2": lambda: own_client("GRPCPeer", g_port, "create", g_bucket, 64, 4_800),
+        }, targets={"grpc-swift-2": 5})
+        link = {"hello": hello(TOKEN)}
+        comparison.against("read of a notification, load generators in C, S", {
+            "Campanile": lambda: load(rpc, request("GetNotification", {"notificationId": one}), **link)[0],
+            "grpc-swift-2": lambda: h2load(g_port, "get", g_one, 12_000, "NotificationsService/GetNotification", 250),
+            "Hummingbird, HTTP/1.1 and JSON": lambda: raw_http(h_port, f"GET /notifications/{h_one} HTTP/1.1\nHost: h\n\n"),
+        })
+        text = json.dumps({"bucketId": h_bucket, "title": "A notification", "body": BODY})
+        posted = f"POST /notifications HTTP/1.1\nHost: h\nContent-Type: application/json\nContent-Length: {len(text)}\n\n{text}"
+        comparison.against("durable write of a notification, load generators in C, S", {
+            "Campanile": lambda: load(rpc, request("CreateNotification", {"notification": draft(bucket)}), **link)[0],
+            "grpc-swift-2": lambda: h2load(g_port, "create", g_bucket, 6_000, "NotificationsService/CreateNotification", 250),
+            "Hummingbird, HTTP/1.1 and JSON": lambda: raw_http(h_port, posted),
+        })
+
+
+def forward(comparison):
+    with service("campanile-echo", *LOOP, token=TOKEN) as (_, ports, _):
+        backends = f"echo@campanile.rpc.v1.EchoService=127.0.0.1:{ports['rpc']}"
+        with service("campanile-gateway", "--backends", backends, *LOOP, token=TOKEN) as (_, own, _):
+            time.sleep(0.5)
+            comparison.against("unary echo through the gateway, S", {
+                "Campanile": lambda: load(own["rpc"], ECHO, hello=hello(TOKEN))[0],
+                "the same without a gateway": lambda: load(ports["rpc"], ECHO, hello=hello(TOKEN))[0],
+            }, targets={"the same without a gateway": 0.4})
+
+
+def tester(port, token_file, method, params, *more):
+    """A report of `campanile load` as user/bench."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("CAMPANILE_")}
+    report = json.loads(run(*OTHER_CORE, OURS / "campanile", "load", PATH + method, json.dumps(params), "--address", f"127.0.0.1:{port}",
+                            "--internal-token-file", token_file, "--as", "user/bench", "--output", "json", *more, env=clean))
+    if report["errors"]:
+        raise RuntimeError(f"campanile load: {report['statuses']}")
+    return report
+
+
+def open_loop(comparison):
+    """The service on one core, the tester on the other."""
+    with tempfile.TemporaryDirectory() as folder, service("campanile-notifications", *LOOP, token=TOKEN) as (_, ports, _):
+        file = pathlib.Path(folder) / "token"
+        file.write_text(TOKEN)
+        file.chmod(0o600)
+        bucket = ask(ports["rpc"], "CreateBucket", {"bucket": {"name": "bench"}})["bucket"]["id"]
+        one = ask(ports["rpc"], "CreateNotification", {"notification": draft(bucket)})["notification"]["id"]
+        ratios, medians, rates = [], [], []
+        for _ in range(comparison.runs):
+            read = lambda *more: tester(ports["rpc"], file, "GetNotification", {"notificationId": one}, *more)
+            fastest = read("--duration", "2s")["callsPerSecond"]
+            half = read("--rate", str(int(fastest / 2)), "--duration", "5s")["latency"]["percentilesMs"]
+            rates.append(fastest)
+            medians.append(half["50"] * 1_000)
+            ratios.append(half["99"] / half["50"])
+        comparison.add("highest rate of the read, closed loop, a core for each side", rates, "calls/s")
+        comparison.add("p50 of the read at half of that rate, open loop", medians, "µs")
+        comparison.add("p99 in p50s at half of that rate", ratios, "×", at_most=3)
+
+
+def memory(comparison, minutes):
+    """What a service keeps while it reads, writes and watches: the median of the last fifth against that of the second one."""
+    with tempfile.TemporaryDirectory() as folder, service("campanile-notifications", *LOOP, token=TOKEN) as (process, ports, _):
+        file = pathlib.Path(folder) / "token"
+        file.write_text(TOKEN)
+        file.chmod(0o600)
+        bucket = ask(ports["rpc"], "CreateBucket", {"bucket": {"name": "bench"}})["bucket"]["id"]
+        one = ask(ports["rpc"], "CreateNotification", {"notification": draft(bucket)})["notification"]["id"]
+        seconds = int(minutes * 60)
+        parts = [("GetNotification", {"notificationId": one}, ["--rate", "5000"]),
+                 ("CreateNotification", {"notification": draft(bucket)}, ["--rate", "50"]),
+                 ("WatchNotifications", {}, ["--concurrency", "20"])]
+        clean = {name: value for name, value in os.environ.items() if not name.startswith("CAMPANILE_")}
+        loads = [subprocess.Popen(
+            [*map(str, [*OTHER_CORE, OURS / "campanile", "load", PATH + method, json.dumps(params), "--address",
+                        f"127.0.0.1:{ports['rpc']}", "--internal-token-file", file, "--as", "user/bench", "--output", "json",
+                        "--duration", f"{seconds}s", "--timeout", f"{seconds + 60}s", *more])], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=clean, text=True)
+            for method, params, more in parts]
+        sizes, end = [], time.monotonic() + seconds
+        while time.monotonic() < end:
+            time.sleep(1)
+            sizes.append(rss_mb(process.pid))
+        for (method, _, _), one_load in zip(parts, loads):
+            report = json.loads(one_load.communicate(timeout=90)[0])
+            if one_load.returncode or report["errors"]:
+                raise RuntimeError(f"{method}: {report['statuses']}")
+        fifth = max(1, len(sizes) // 5)
+        early, late = sizes[fifth:2 * fifth], sizes[-fifth:]
+        comparison.add(f"RSS of the service after {minutes:g} minutes of reads, writes and watches", late, "MB", "the same at the beginning",
+                       early, statistics.median(late) / statistics.median(early), ratio_at_most=1.1)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", type=pathlib.Path)
+    parser.add_argument("--only", choices=["echo", "notifications", "forward", "open-loop", "memory"], help="one part, written nowhere")
+    parser.add_argument("--runs", type=int, default=5, help="turns of each comparison, at least 5")
+    parser.add_argument("--minutes", type=float, default=2, help="length of the run that memory is watched in; 10 for a release")
+    arguments = parser.parse_args()
+    comparison = Comparison(max(5, arguments.runs))
+    parts = {"echo": echo, "notifications": notifications, "forward": forward, "open-loop": open_loop,
+             "memory": lambda one: memory(one, arguments.minutes)}
+    for name, measure in parts.items():
+        if arguments.only in (None, name):
+            measure(comparison)
+    comparison.rows.write(arguments.json)
+    if not arguments.only:
+        write_table(comparison, DOCUMENT)
+
+
+if __name__ == "__main__":
+    main()
