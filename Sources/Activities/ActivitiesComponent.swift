@@ -15,12 +15,15 @@ public final class ActivitiesComponent: Sendable {
     public var random: @Sendable () -> UInt64
     /// Something an operator should know.
     public var log: @Sendable (String) -> Void
+    /// Continues the traces of pushes.
+    public var tracer: Tracer?
 
     public init(
       nowMs: @escaping @Sendable () -> Int64, steadyMs: @escaping @Sendable () -> Int64,
       random: @escaping @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) },
-      log: @escaping @Sendable (String) -> Void = { _ in }
+      log: @escaping @Sendable (String) -> Void = { _ in }, tracer: Tracer? = nil
     ) {
+      self.tracer = tracer
       self.nowMs = nowMs
       self.steadyMs = steadyMs
       self.random = random
@@ -68,7 +71,8 @@ public final class ActivitiesComponent: Sendable {
     let delivery = PushDelivery(
       configuration.delivery,
       environment: .init(
-        nowMs: environment.nowMs, steadyMs: environment.steadyMs, random: environment.random, log: environment.log))
+        nowMs: environment.nowMs, steadyMs: environment.steadyMs, random: environment.random, log: environment.log,
+        tracer: environment.tracer))
     let reportBell = WatchBell()
     let states = StateWriter(
       pending: PendingUpdates(), queue: delivery.queue, board: board, clockMs: environment.nowMs)
@@ -133,6 +137,12 @@ public final class ActivitiesComponent: Sendable {
   public var services: [any RPCService] {
     [activities, tokens, timers, rooms, unread, debugging, pushes, signing, channels]
   }
+
+  /// Requests to APNs by the status and the reason of their answers; the labels are bounded.
+  public var apnsResults: [(status: String, reason: String, count: Int)] { delivery.dispatcher.outcomes.all }
+
+  /// States that a newer one has replaced before they were sent.
+  public var coalescedStates: Int { delivery.delivery.board.coalescedCount }
 
   /// Open watches.
   public var watchCount: Int { activities.watchCount }

@@ -129,6 +129,6 @@ public struct ActivitiesService: ActivitiesServiceProtocol {
 }
 
 extension CallContext {
-  /// The W3C trace context of the call.
-  var traceParent: String? { metadata["traceparent"] }
+  /// The W3C trace context that pushes of the call continue: its own span where it is traced, else as it came.
+  var traceParent: String? { CallScope.trace?.text ?? metadata[TraceContext.parentKey] }
 }

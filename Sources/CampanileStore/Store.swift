@@ -1,3 +1,5 @@
+import CampanileRPC
+
 /// One embedded database: a SQLite file with a single group-commit writer and reads that never wait for writes.
 ///
 /// An acknowledged write survives the end of the process always, and the loss of power with `durability` `.full`.
@@ -57,7 +59,10 @@ public final class Store: Sendable {
   /// Throws `overloaded` when too many writes wait, `diskFull` or `unavailable` when the commit failed (none of the
   /// change is kept), `closed` after `close()`.
   public func write<T: Sendable>(_ body: @escaping @Sendable (WriteTransaction) throws -> T) async throws -> T {
-    try await writer.write(body)
+    guard let scope = CallScope.current else { return try await writer.write(nil, body) }
+    let start = ContinuousClock.now
+    defer { scope.addCommit(ns: (ContinuousClock.now - start).nanoseconds) }
+    return try await writer.write(scope, body)
   }
 
   /// Runs several queries on one snapshot of the database, on the caller's own thread.

@@ -22,6 +22,8 @@ public final class Gateway: Sendable {
   let limits: LimitSettings
   let memory: MemoryGuard
   let statistics = StatisticsBoard()
+  let refusals = RefusalBoard()
+  let gauges = Mutex<[BackendGauges]>([])
   let routes = Mutex<RoutingTable?>(nil)
   let startedAtNs = MonotonicClock.nowNs()
 
@@ -83,15 +85,19 @@ public final class Gateway: Sendable {
 
   /// Serves and forwards the calls of a server on the gateway's event loops.
   ///
-  /// - Parameter local: serves `services`, health and reflection, and answers for methods that nobody has.
-  public func dispatcher(local: any CallDispatcher, observer: any ServerObserver) -> any CallDispatcher {
+  /// - Parameters:
+  ///   - local: serves `services`, health and reflection, and answers for methods that nobody has.
+  ///   - observation: watches the calls that are forwarded.
+  public func dispatcher(
+    local: any CallDispatcher, observer: any ServerObserver, observation: CallObservation? = nil
+  ) -> any CallDispatcher {
     let routes = RoutingTable(
       backends: configuration.backends, local: Self.ownMethods, methods: configuration.methods,
-      rates: limits.policy.methodRates, observer: observer)
+      rates: limits.policy.methodRates, observer: observer, observation: observation)
     self.routes.withLock { $0 = routes }
     return Forwarder(
       routes: routes, authenticator: authenticator, admission: admission, memory: memory, local: local, loops: loops,
-      replies: replies, observer: observer, timeoutMsDefault: configuration.timeoutMsDefault)
+      replies: replies, observer: observer, timeoutMsDefault: configuration.timeoutMsDefault, refusals: refusals)
   }
 
   private var authenticator: CallerAuthenticator { CallerAuthenticator(keys: keys.ring, tokens: tokens) }

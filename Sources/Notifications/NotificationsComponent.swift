@@ -27,23 +27,24 @@ public final class NotificationsComponent: Sendable {
 
   /// Opens the store (see `Store.init` for what it throws) and prepares the change log.
   ///
-  /// `nowMs` is the wall clock in milliseconds since 1970, `random` a source of 64 random bits.
+  /// `nowMs` is the wall clock in milliseconds since 1970, `random` a source of 64 random bits; `tracer` continues the traces of
+  /// what is pushed.
   public convenience init(
     store configuration: StoreConfiguration, limits: NotificationsLimits = NotificationsLimits(),
     retention: ChangeRetention = ChangeRetention(), actions: ActionLimits = ActionLimits(),
     pusher: (any DevicePushing)? = nil, nowMs: @escaping @Sendable () -> Int64,
-    random: @escaping @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) }
+    random: @escaping @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) }, tracer: Tracer? = nil
   ) async throws {
     try await self.init(
       store: configuration, limits: limits, retention: retention, sender: try actions.sender(nowMs: nowMs),
-      pusher: pusher, nowMs: nowMs, random: random)
+      pusher: pusher, nowMs: nowMs, random: random, tracer: tracer)
   }
 
   /// `sender` makes the requests of actions.
   init(
     store configuration: StoreConfiguration, limits: NotificationsLimits, retention: ChangeRetention,
     sender: any HTTPActionSending, pusher: (any DevicePushing)? = nil, nowMs: @escaping @Sendable () -> Int64,
-    random: @escaping @Sendable () -> UInt64
+    random: @escaping @Sendable () -> UInt64, tracer: Tracer? = nil
   ) async throws {
     let hub = WatchHub(limits: limits)
     let followers = WatchHub(limits: limits)
@@ -76,9 +77,10 @@ public final class NotificationsComponent: Sendable {
         try await runner.retry(runID, user: user)
       }
       if let pusher {
-        alerts = try await AlertFeed(repository, pusher, bell: alertBell)
+        alerts = try await AlertFeed(repository, pusher, bell: alertBell, tracer: tracer)
         summaries = SummaryRelay(
-          repository: repository, pusher: pusher, environment: RelayEnvironment(nowMs: nowMs), bell: summaryBell)
+          repository: repository, pusher: pusher, environment: RelayEnvironment(nowMs: nowMs, tracer: tracer),
+          bell: summaryBell)
       } else {
         (alerts, summaries) = (nil, nil)
       }

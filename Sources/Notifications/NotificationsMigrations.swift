@@ -44,6 +44,7 @@ public enum NotificationsMigrations {
       CREATE TABLE change_cursors (feed TEXT NOT NULL PRIMARY KEY, sequence BIGINT NOT NULL);
       """),
     sharesAndSchedules, searchAndRetention, searchWords,
+    Migration("0005-change-traces", "ALTER TABLE changes ADD COLUMN trace TEXT"),
   ]
 
   /// - `buckets`: a shared bucket has a row for each member, with the same id and `owner_id` of its owner (empty in the

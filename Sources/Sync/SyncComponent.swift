@@ -44,11 +44,12 @@ public final class SyncComponent: Sendable {
   ///   - link: the service that keeps notifications.
   ///   - nowMs: the wall clock in milliseconds since 1970.
   ///   - random: 64 random bits.
+  ///   - tracer: continues the traces of what is told to the other service.
   ///   - log: something an operator should know.
   public init(
     _ configuration: SyncConfiguration, link: (any NotificationsLinking)? = nil,
     nowMs: @escaping @Sendable () -> Int64,
-    random: @escaping @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) },
+    random: @escaping @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) }, tracer: Tracer? = nil,
     log: @escaping @Sendable (String) -> Void = { _ in }
   ) async throws {
     let limits = configuration.limits
@@ -89,7 +90,8 @@ public final class SyncComponent: Sendable {
         nowMs: nowMs, bell: exportBell, log: log)
     }
     relay = link.map { link in
-      UpdateRelay(store: store, link: link, environment: RelayEnvironment(nowMs: nowMs), bell: relayBell)
+      UpdateRelay(
+        store: store, link: link, environment: RelayEnvironment(nowMs: nowMs, tracer: tracer), bell: relayBell)
     }
   }
 

@@ -25,7 +25,7 @@ PLANTS = [
      " ((SELECT min(rowid) FROM notifications WHERE user_id = 'p0'), (SELECT max(rowid) FROM notifications WHERE user_id = 'p0'))) o"
      " WHERE n.rowid = o.place"),
     ("an event is left in the outbox", "sync",
-     "INSERT INTO store_outbox VALUES (99999999, 'planted', 'planted', 'k', x'7b7d', 0, 0, 99999999999999, 0, NULL)"),
+     "INSERT INTO store_outbox VALUES (99999999, 'planted', 'planted', 'k', x'7b7d', 0, 0, 99999999999999, 0, NULL, NULL)"),
     ("an attendance is another", "attendance", "UPDATE attendance SET status = 1 + status % 3"),
     ("a statistic is not a recount", "attendance", "UPDATE member_years SET marks ="
      " (SELECT m.marks FROM member_years m WHERE m.marks <> member_years.marks) WHERE rowid = (SELECT min(rowid) FROM member_years)"),

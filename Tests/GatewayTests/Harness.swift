@@ -96,7 +96,7 @@ final class Harness: Sendable {
 
   init(
     backends: [ClientConfiguration.Address], folder: TemporaryFolder? = nil, isMaintained: Bool = false,
-    configure: (inout GatewayConfiguration) -> Void = { _ in }
+    observation: CallObservation? = nil, configure: (inout GatewayConfiguration) -> Void = { _ in }
   ) async throws {
     self.folder = try folder ?? TemporaryFolder()
     store = try Store(StoreConfiguration(path: self.folder.file("gateway.sqlite")), migrations: Gateway.migrations)
@@ -115,7 +115,8 @@ final class Harness: Sendable {
     let local = TypedDispatcher(MethodRegistry(gateway.services), observer: recorder)
     server = RPCServer(
       ServerConfiguration(logger: logger),
-      dispatcher: gateway.dispatcher(local: local, observer: gateway.counting(recorder)),
+      dispatcher: gateway.dispatcher(
+        local: local, observer: gateway.counting(recorder), observation: observation),
       authenticator: gateway.helloAuthenticator,
       group: Self.group)
     maintenance = isMaintained ? Task { [gateway] in await gateway.maintain() } : nil

@@ -40,9 +40,9 @@ def alive(pid):
 
 
 class Suite:
-    """A `campanile up` on a folder of its own."""
+    """A `campanile up` on a folder of its own. `settings` are variables for all its processes."""
 
-    def __init__(self, folder, *arguments):
+    def __init__(self, folder, *arguments, settings=None):
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.log_path = self.folder.parent / f"{self.folder.name}.log"
@@ -51,7 +51,7 @@ class Suite:
         self.left = self.endpoints_mark()
         self.process = subprocess.Popen(
             [CLI, "up", "--data-dir", str(self.folder), "--port-base", "0", *arguments],
-            stdout=self.log, stderr=self.log, stdin=subprocess.DEVNULL, env=environment(), start_new_session=True)
+            stdout=self.log, stderr=self.log, stdin=subprocess.DEVNULL, env=environment() | (settings or {}), start_new_session=True)
         self.endpoints = None
 
     def endpoints_mark(self):

@@ -17,8 +17,8 @@ def start(tmp_path):
     """Starts suites of the test's own, which end with it."""
     started = []
 
-    def make(name="data", *arguments):
-        started.append(Suite(tmp_path / name, *arguments))
+    def make(name="data", *arguments, settings=None):
+        started.append(Suite(tmp_path / name, *arguments, settings=settings))
         return started[-1]
 
     yield make

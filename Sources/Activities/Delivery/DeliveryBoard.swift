@@ -9,6 +9,8 @@ final class DeliveryBoard: Sendable {
     var queuedCount: Int64 = 0
     var queuedDelta: Int64 = 0
     var hasQueued = false
+    var coalescedCount = 0
+    var coalescedDelta = 0
     var statistics = StatisticsDelta()
     /// When each lane's last update was sent; those of the last moment only.
     var sentMs: [String: Int64] = [:]
@@ -29,6 +31,7 @@ final class DeliveryBoard: Sendable {
   func begin() {
     state.withLock { state in
       state.queuedDelta = 0
+      state.coalescedDelta = 0
       state.hasQueued = false
       state.statistics = StatisticsDelta()
       state.routesSeen = [:]
@@ -50,6 +53,8 @@ final class DeliveryBoard: Sendable {
     let mustRing = state.withLock { state in
       if isKept { state.queuedCount += state.queuedDelta }
       state.queuedDelta = 0
+      if isKept { state.coalescedCount += state.coalescedDelta }
+      state.coalescedDelta = 0
       if isKept { state.routes.merge(state.routesSeen) { $1 } }
       state.routesSeen = [:]
       if isKept { state.hints.keep() } else { state.hints.begin() }
@@ -87,6 +92,7 @@ final class DeliveryBoard: Sendable {
   func count(
     _ measure: StatisticsMeasure, app: String, atMs: Int64, by count: Int64 = 1, in transaction: WriteTransaction
   ) throws {
+    if measure == .coalesced { state.withLock { $0.coalescedDelta += Int(count) } }
     if transaction.isUndoneAlone {
       var delta = StatisticsDelta()
       delta.add(measure, app: app, atMs: atMs, by: count)
@@ -94,6 +100,9 @@ final class DeliveryBoard: Sendable {
     }
     state.withLock { $0.statistics.add(measure, app: app, atMs: atMs, by: count) }
   }
+
+  /// States of which only a newer one was sent, since the start.
+  var coalescedCount: Int { state.withLock { $0.coalescedCount } }
 
   /// The routes of all pushes; those that were there before are told at the start.
   var allRoutes: [PushRouteKey: Int64] { state.withLock { $0.routes } }

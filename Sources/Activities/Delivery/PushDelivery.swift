@@ -1,5 +1,6 @@
 import APNs
 import CampanileCrypto
+import CampanileRPC
 import CampanileService
 import CampanileStore
 import NIOCore
@@ -32,6 +33,7 @@ final class PushDelivery: Sendable {
     var steadyMs: @Sendable () -> Int64
     var random: @Sendable () -> UInt64
     var log: @Sendable (String) -> Void
+    var tracer: Tracer?
 
     /// In 0..<1.
     var fraction: @Sendable () -> Double {
@@ -83,7 +85,8 @@ final class PushDelivery: Sendable {
       store: store, queue: queue, registry: registry, listener: listener, routing: routing, sender: sender ?? own,
       budget: configuration.budget, backoff: configuration.backoff,
       environment: .init(
-        nowMs: environment.nowMs, steadyMs: environment.steadyMs, random: fraction, log: environment.log))
+        nowMs: environment.nowMs, steadyMs: environment.steadyMs, random: fraction, log: environment.log,
+        tracer: environment.tracer))
     loadKeys()
     return RunningDelivery(
       delivery: self, store: store, dispatcher: dispatcher, tokens: tokens, routing: routing, sender: own,

@@ -1,4 +1,5 @@
 import APNs
+import CampanileRPC
 import CampanileService
 import CampanileStore
 import Synchronization
@@ -26,6 +27,8 @@ final class PushDispatcher: Sendable {
     /// In 0..<1.
     var random: @Sendable () -> Double
     var log: @Sendable (String) -> Void
+    /// Continues the traces of pushes; `nil` ends them.
+    var tracer: Tracer?
   }
 
   private struct State {
@@ -43,6 +46,7 @@ final class PushDispatcher: Sendable {
     var push: TakenPush
     var route: PushRoute
     var authorization: String
+    var span: Span?
   }
 
   let limits: DeliveryLimits
@@ -56,6 +60,8 @@ final class PushDispatcher: Sendable {
   private let backoff: Backoff
   private let environment: Environment
   private let state = Mutex(State())
+  /// What has become of requests, for metrics.
+  let outcomes = PushOutcomes()
 
   init(
     store: Store, queue: PushQueue, registry: any PushTokenRegistry, listener: (any PushListener)? = nil,
@@ -160,6 +166,7 @@ final class PushDispatcher: Sendable {
 
   private func collect() -> [PushResult] {
     let new = sender.takeResults()
+    for result in new { outcomes.count(result.outcome) }
     return state.withLock { state in
       defer { state.unsettled = [] }
       return state.unsettled + new
@@ -172,6 +179,7 @@ final class PushDispatcher: Sendable {
     settlements.reserveCapacity(results.count)
     for (result, flight) in zip(results, flights) {
       guard let flight else { continue }
+      if let span = flight.span { Self.end(span, flight, result.outcome) }
       let decision = RetryRules.decide(
         result.outcome, attempts: flight.push.attempts, isRenewed: flight.push.isRenewed,
         attemptsMax: limits.attemptsMax, backoff: backoff, random: environment.random())
@@ -186,6 +194,20 @@ final class PushDispatcher: Sendable {
       settlements.append(Settlement(push: flight.push, decision: decision, retryAtMs: retryAtMs))
     }
     return settlements
+  }
+
+  private static func end(_ span: Span, _ flight: Flight, _ outcome: PushOutcome) {
+    span.set("apns-id", flight.push.apnsID)
+    span.set("server.address", flight.route.host.name)
+    span.set("apns.push_type", flight.push.pushType.rawValue)
+    span.set("apns.attempt", String(flight.push.attempts + 1))
+    switch outcome {
+    case .answered(let answer):
+      span.set("http.response.status_code", String(answer.status))
+      if !answer.reason.isEmpty { span.set("apns.reason", answer.reason) }
+      span.end(failure: answer.status == 200 ? nil : answer.reason)
+    case .unprocessed(let why), .lost(let why): span.end(failure: why)
+    }
   }
 
   private func forget(_ results: [PushResult], recovered: Bool) {
@@ -279,7 +301,9 @@ final class PushDispatcher: Sendable {
         let ticket = state.nextTicket
         state.nextTicket += 1
         let request = push.request(ticket: ticket, authorization: authorization)
-        state.inFlight[ticket] = Flight(push: push, route: route, authorization: authorization)
+        var flight = Flight(push: push, route: route, authorization: authorization)
+        if let trace = push.traceParent { flight.span = environment.tracer?.span("APNs", .client, after: trace) }
+        state.inFlight[ticket] = flight
         return request
       }
     }

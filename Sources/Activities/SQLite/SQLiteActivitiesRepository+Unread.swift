@@ -37,7 +37,8 @@ extension SQLiteActivitiesRepository {
         guard case .unread(var state) = activity.driver else { continue }
         state.sequence = sequence
         let content = UnreadRenderer(itemsMax: state.itemsMax, dates: policy.dates(of: activity.app)).content(summary)
-        let change = ActivityChange(contentState: ProtoStruct(verified: content), driver: .unread(state))
+        let change = ActivityChange(
+          contentState: ProtoStruct(verified: content), driver: .unread(state), traceParent: CallScope.trace?.text)
         _ = try apply(change, to: activity, transaction)
       }
       response.accepted = true

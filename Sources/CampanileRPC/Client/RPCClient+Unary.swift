@@ -28,7 +28,8 @@ extension RPCClient {
   ) async throws(RPCError) -> [UInt8] {
     let deadline = deadline(options, kind: .unary)
     let head = CallHead(
-      method: method, kind: .unary, deadline: deadline, metadata: options.metadata, waitForReady: options.waitForReady)
+      method: method, kind: .unary, deadline: deadline, metadata: CallScope.outgoing(options.metadata),
+      waitForReady: options.waitForReady)
     var attempt = 1
     while true {
       let (owner, isOnLoop) = target()

@@ -17,4 +17,10 @@ public protocol ServerCallHandler: AnyObject {
   func cancelled(_ error: RPCError)
   /// The caller takes more messages, or the connection can be written to again.
   func canSend()
+  /// What it knows of the call for log lines; `nil` when that is no more than the call itself does.
+  var facts: CallFacts? { get }
+}
+
+extension ServerCallHandler {
+  public var facts: CallFacts? { nil }
 }

@@ -11,7 +11,11 @@ struct CallEnvironment: Sendable {
   @inline(__always)
   func decode<Q: ProtoMessage>(_ type: Q.Type, _ params: UnsafeRawBufferPointer, of call: ServerCall) -> Q? {
     if params.isEmpty { return Q() }
-    do throws(RPCError) { return try Self.decodeMessage(params) } catch {
+    do throws(RPCError) {
+      let request: Q = try Self.decodeMessage(params)
+      call.observation?.decoded(call, paramsBytes: params.count)
+      return request
+    } catch {
       var error = error
       error.processed = false
       error.protocolFailure = .invalidParams
@@ -73,17 +77,19 @@ struct CallEnvironment: Sendable {
   /// A handler has thrown.
   func end(_ call: ServerCall, _ error: any Error) {
     guard call.eventLoop.inEventLoop else { return call.eventLoop.execute { end(call, error) } }
-    call.fail(answer(to: error))
+    call.fail(answer(to: error, call))
     call.handlerEnded()
   }
 
-  private func answer(to error: any Error) -> RPCError {
+  private func answer(to error: any Error, _ call: ServerCall) -> RPCError {
     switch error {
     case let error as RPCError: return error
     case is CancellationError: return RPCError(.cancelled, "the call was cancelled", reason: "CANCELLED")
     case let error as any RPCErrorConvertible: return error.rpcError
     default:
-      logger.error("a handler failed", metadata: ["error": "\(error)"])
+      var metadata = call.facts.logMetadata
+      metadata["error"] = "\(error)"
+      logger.error("a handler failed", metadata: metadata)
       return RPCError(.internalError, "the server failed; its log says why", reason: "INTERNAL")
     }
   }

@@ -31,6 +31,14 @@ public final class ServerCall: DeadlineEntry, @unchecked Sendable {
   private var hasHandlerEnded = false
   var hasStreamed = false
   var recorder: (any MethodRecorder)?
+  /// Watches it; `nil` where calls are neither traced nor logged.
+  var observation: MethodObservation?
+  /// Of a call that is traced, or that changes something and may be logged.
+  public internal(set) var scope: CallScope?
+  /// 0 where it is not asked for.
+  var begunAt = NIODeadline.uptimeNanoseconds(0)
+  var decodedAt = NIODeadline.uptimeNanoseconds(0)
+  var slow: SlowCall?
 
   init(
     transport: CallTransport, id: CallID?, batch: BatchReply?, metadata: Metadata, isTrusted: Bool,
@@ -84,36 +92,57 @@ public final class ServerCall: DeadlineEntry, @unchecked Sendable {
   public func succeed(_ result: UnsafeRawBufferPointer) {
     guard answer(code: nil) else { return }
     transport.reply(to: self, result: result)
+    logIfSlow()
   }
 
   /// Answers with a message, encoded into the connection's own scratch space.
   func succeed(_ message: some ProtoMessage) {
     guard answer(code: nil) else { return }
     if id != nil { transport.reply(to: self, message: message) }
+    logIfSlow()
   }
 
   /// Answers with an error.
   public func fail(_ error: RPCError) {
     guard answer(code: error.code) else { return }
     transport.reply(to: self, error: error)
+    logIfSlow()
   }
 
   /// Answers with an error object as another server sent it.
   public func fail(rawError: UnsafeRawBufferPointer, code: RPCError.Code) {
     guard answer(code: code) else { return }
     transport.reply(to: self, rawError: rawError)
+    logIfSlow()
   }
 
   private func answer(code: RPCError.Code?) -> Bool {
     guard !isAnswered else { return false }
     isAnswered = true
+    let now = NIODeadline.now()
+    // Before the handler is let go, which knows more of the call.
+    if let observation { observation.answered(self, code, at: now) }
     if deadline != nil { transport.context.remove(self) }
     handler = nil
     transport.backlogBytes -= backlogBytes
     backlogBytes = 0
-    recorder?.callFinished(code: code, durationNs: (NIODeadline.now() - startedAt).nanoseconds)
+    recorder?.callFinished(code: code, durationNs: (now - startedAt).nanoseconds)
     transport.callAnswered(self)
     return true
+  }
+
+  @inline(__always)
+  private func logIfSlow() {
+    guard let slow else { return }
+    self.slow = nil
+    observation?.log(self, slow)
+  }
+
+  /// What log lines tell of it.
+  public var facts: CallFacts {
+    var facts = handler?.facts ?? CallFacts(requestID: metadata[Metadata.requestIDKey], principal: principal?.name)
+    facts.traceID = scope?.span?.context.traceID
+    return facts
   }
 
   /// Tells that no code runs for this call any more. Called once a call, after or before the answer.

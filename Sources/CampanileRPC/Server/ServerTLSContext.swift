@@ -6,23 +6,32 @@ import Synchronization
 ///
 /// TLS 1.2 is the oldest version spoken (RFC 8996). Safe from any thread.
 public final class ServerTLSContext: Sendable {
-  private let state: Mutex<(files: ServerTLS, context: NIOSSLContext)>
+  private struct State {
+    var files: ServerTLS
+    var context: NIOSSLContext
+    var expirySeconds: Int
+  }
+
+  private let state: Mutex<State>
   /// Whether peers must present certificates. That stays as it was made.
   public let asksForCertificates: Bool
 
   /// Reads the files. Throws what OpenSSL says of files that cannot be read, that are none, or that do not belong together.
   public init(_ files: ServerTLS) throws {
     asksForCertificates = files.clientCertificateAuthoritiesFile != nil
-    state = Mutex((files, try Self.read(files)))
+    state = Mutex(try Self.read(files))
   }
 
   var current: NIOSSLContext { state.withLock { $0.context } }
 
+  /// When the certificate that listeners show ceases to be valid, in seconds since 1970.
+  public var expirySeconds: Int { state.withLock { $0.expirySeconds } }
+
   /// Reads other files, or the same ones again, and answers what has new connections use them. Throws as `init` does, and nothing
   /// has changed then.
   public func prepare(_ files: ServerTLS) throws -> @Sendable () -> Void {
-    let context = try Self.read(files)
-    return { [self] in state.withLock { $0 = (files, context) } }
+    let read = try Self.read(files)
+    return { [self] in state.withLock { $0 = read } }
   }
 
   /// Makes a channel speak TLS. Must be called on the channel's event loop, before bytes come.
@@ -33,7 +42,7 @@ public final class ServerTLSContext: Sendable {
   /// How long a peer has to say that it closes, too. Those who never do, as many HTTP clients, would hold up every drain.
   private static let shutdownTimeout = TimeAmount.milliseconds(500)
 
-  private static func read(_ files: ServerTLS) throws -> NIOSSLContext {
+  private static func read(_ files: ServerTLS) throws -> State {
     let chain = try NIOSSLCertificate.fromPEMFile(files.certificateChainFile)
     let key = try NIOSSLPrivateKey(file: files.privateKeyFile, format: .pem)
     var configuration = TLSConfiguration.makeServerConfiguration(
@@ -44,6 +53,8 @@ public final class ServerTLSContext: Sendable {
       configuration.trustRoots = .file(file)
       configuration.certificateVerification = .noHostnameVerification
     }
-    return try NIOSSLContext(configuration: configuration)
+    return State(
+      files: files, context: try NIOSSLContext(configuration: configuration),
+      expirySeconds: chain.map { Int($0.notValidAfter) }.min() ?? 0)
   }
 }

@@ -8,8 +8,10 @@ public final class TypedDispatcher: CallDispatcher {
     let kind: CallKind
     let start: MethodRegistry.Start
     let recorder: any MethodRecorder
+    let observation: MethodObservation?
 
-    init(_ entry: MethodRegistry.Entry, _ recorder: any MethodRecorder) {
+    init(_ entry: MethodRegistry.Entry, _ recorder: any MethodRecorder, _ observation: MethodObservation?) {
+      self.observation = observation
       kind = entry.descriptor.kind
       start = entry.start
       self.recorder = recorder
@@ -22,11 +24,14 @@ public final class TypedDispatcher: CallDispatcher {
 
   public init(
     _ registry: MethodRegistry, observer: any ServerObserver = SilentServerObserver(),
-    limits: WireLimits = WireLimits(),
+    limits: WireLimits = WireLimits(), observation: CallObservation? = nil,
     logger: Logger = Logger(label: "campanile.rpc.server")
   ) {
     table = MethodTable(
-      registry.entries.map { ($0.descriptor.path, Method($0, observer.recorder(for: $0.descriptor))) })
+      registry.entries.map { entry in
+        let recorder = observer.recorder(for: entry.descriptor)
+        return (entry.descriptor.path, Method(entry, recorder, observation?.method(entry.descriptor)))
+      })
     unknown = observer.recorder(for: nil)
     timeoutMsDefault = limits.timeoutMsDefault
     self.logger = logger
@@ -45,6 +50,7 @@ public final class TypedDispatcher: CallDispatcher {
     }
     method.recorder.callStarted()
     call.recorder = method.recorder
+    method.observation?.begin(call)
     if method.kind == .unary {
       call.setDeadline(timeoutMs: timeoutMsDefault)
     } else if !call.mayStream {
@@ -55,6 +61,9 @@ public final class TypedDispatcher: CallDispatcher {
           protocolFailure: .invalidEnvelope))
       return call.handlerEnded()
     }
-    method.start(call, params, CallEnvironment(executor: call.transport.context.executor, logger: logger))
+    let environment = CallEnvironment(executor: call.transport.context.executor, logger: logger)
+    guard let scope = call.scope else { return method.start(call, params, environment) }
+    // The handler's task takes it along.
+    CallScope.$current.withValue(scope) { method.start(call, params, environment) }
   }
 }

@@ -39,7 +39,7 @@ public enum CommonSettings {
       .path(readyFile, help: "file that is written as JSON once everything listens"),
       .bool(planMigrations, default: false, help: "say which steps a start would change the schema by, and end"),
       .int(readyFd, in: 3...1024, help: "inherited descriptor that the same JSON is written to"),
-    ]
+    ] + TracingSettings.all
   }
 
   private static func listening(defaultPort: Int) -> [Setting] {

@@ -4,11 +4,26 @@
   import Foundation
 #endif
 
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
 /// The time of day, for log lines and metrics; deadlines use a monotonic clock instead.
 public enum WallClock {
   /// Milliseconds since 1970-01-01 00:00 UTC.
   public static func nowMs() -> Int64 {
     Int64((Date().timeIntervalSince1970 * 1000).rounded(.down))
+  }
+
+  /// Nanoseconds since 1970-01-01 00:00 UTC.
+  public static func nowNs() -> UInt64 {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return UInt64(max(0, time.tv_sec)) &* 1_000_000_000 &+ UInt64(max(0, time.tv_nsec))
   }
 
   /// RFC 3339 in UTC with milliseconds, for example `2026-11-21T05:02:35.120Z`.

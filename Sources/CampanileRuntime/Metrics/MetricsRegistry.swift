@@ -56,6 +56,30 @@ public final class MetricsRegistry: MetricsFactory {
     addCollector { gauge.record(Int64(read())) }
   }
 
+  /// Counters of one name that somebody else counts: `read` answers the totals by their labels, before each exposition.
+  public func addTotals(_ name: String, _ read: @escaping @Sendable () -> [(labels: [(String, String)], total: Int)]) {
+    let told = Mutex<[Labels: Int]>([:])
+    addCollector { [unowned self] in
+      for (labels, total) in read() {
+        let added = told.withLock { told in
+          defer { told[Labels(labels)] = total }
+          return total - told[Labels(labels), default: 0]
+        }
+        makeCounter(label: name, dimensions: labels).increment(by: Int64(max(0, added)))
+      }
+    }
+  }
+
+  /// Gauges of one name, read as `addTotals` reads.
+  public func addGauges(_ name: String, _ read: @escaping @Sendable () -> [(labels: [(String, String)], value: Double)])
+  {
+    addCollector { [unowned self] in
+      for (labels, value) in read() {
+        makeRecorder(label: name, dimensions: labels, aggregate: false).record(value)
+      }
+    }
+  }
+
   /// All metrics in the Prometheus text format 0.0.4, sorted by name and labels, process metrics first.
   public func exposition() -> String {
     for collect in state.withLock({ $0.collectors }) { collect() }

@@ -35,7 +35,8 @@ struct ServiceRun {
     let redactor = LogRedactor(additionalKeys: settings.order.filter { settings.entries[$0]?.setting.isSecret == true })
     let makeHandler: @Sendable (String) -> CampanileLogHandler = { label in
       CampanileLogHandler(
-        label: label, levels: levels, format: format, sink: environment.logSink, redactor: redactor)
+        label: label, levels: levels, format: format, sink: environment.logSink, redactor: redactor,
+        metadataProvider: Logger.MetadataProvider { CallScope.current?.logMetadata ?? [:] })
     }
     self.specification = specification
     self.settings = settings
@@ -55,8 +56,12 @@ struct ServiceRun {
     let signals = await environment.signals()
     let group = MultiThreadedEventLoopGroup(numberOfThreads: try settings.int(CommonSettings.eventLoopThreads))
     let readiness = ReadinessRegistry { [health] in health.status(of: "") == .serving }
+    let tracing = try ProcessTracing.make(
+      settings, name: specification.name, group: group, metrics: metrics, logger: logger)
     let context = ServiceContext(
-      settings: settings, logger: logger, metrics: metrics, health: health, readiness: readiness, eventLoopGroup: group)
+      settings: settings, logger: logger, metrics: metrics, health: health, readiness: readiness, eventLoopGroup: group,
+      tracer: tracing?.tracer, observation: try observation(tracing?.tracer))
+    let exporting = tracing.map { tracing in Task { await tracing.exporter.run() } }
     do {
       let components = try await open(context)
       for check in components.readinessChecks { readiness.add(check) }
@@ -68,11 +73,18 @@ struct ServiceRun {
       }
       try await components.close()
     } catch {
+      if let exporting { await tracing?.exporter.finish(after: exporting) }
       try? await group.shutdownGracefully()
       throw error
     }
+    if let exporting { await tracing?.exporter.finish(after: exporting) }
     try await group.shutdownGracefully()
     logger.info("ended")
+  }
+
+  private func observation(_ tracer: Tracer?) throws(ConfigurationError) -> CallObservation? {
+    let slowMs = Int64(try settings.int(TracingSettings.slowCallMs))
+    return tracer == nil && slowMs == 0 ? nil : CallObservation(tracer: tracer, slowMs: slowMs, logger: logger)
   }
 
   private func serve(
@@ -81,6 +93,10 @@ struct ServiceRun {
     let drainTimeoutMs = Int64(try settings.int(CommonSettings.drainTimeoutMs))
     let tls = try CommonSettings.serverTLS(settings).map { files in try files.explained { try ServerTLSContext(files) }
     }
+    if let tls {
+      metrics.addGauge("campanile_tls_certificate_expiry_timestamp_seconds") { tls.expirySeconds }
+    }
+    if let space = DiskSpace(folder: try settings.string(CommonSettings.dataDir)) { space.tell(metrics) }
     let budget = DescriptorBudget(
       limit: DescriptorBudget.raiseLimit(), rpc: try settings.int(CommonSettings.maxConnections),
       http: offered.httpFrontEnd?.connectionsMax ?? 0)
@@ -182,7 +198,8 @@ struct ServiceRun {
     _ components: ServiceComponents, _ tls: ServerTLSContext?, context: ServiceContext, connectionsMax: Int
   ) throws -> (server: any DrainableServer, serviceNames: [String]) {
     if let server = components.server { return (server, []) }
-    let counting = RPCServerMetrics(factory: metrics)
+    let counting: any ServerObserver =
+      try settings.bool(TracingSettings.callMetrics) ? RPCServerMetrics(factory: metrics) : SilentServerObserver()
     let observer: any ServerObserver = components.wrapObserver?(counting) ?? counting
     var configuration = try CommonSettings.serverConfiguration(
       settings, agent: "\(specification.name)/\(CampanileVersion.string)", tls: tls, logger: logger)
@@ -191,7 +208,8 @@ struct ServiceRun {
     let methods = offered + ReflectionServiceMethods.all + components.forwardedMethods
     let reflection = ReflectionService(methods: methods, descriptorSet: DescriptorSet.serializedBytes)
     let registry = MethodRegistry(components.rpcServices + [HealthService(health), reflection])
-    let typed = TypedDispatcher(registry, observer: observer, limits: configuration.limits, logger: logger)
+    let typed = TypedDispatcher(
+      registry, observer: observer, limits: configuration.limits, observation: context.observation, logger: logger)
     let token = try settings.secret(CommonSettings.internalToken)?.reveal()
     let server = RPCServer(
       configuration, dispatcher: components.wrapDispatcher?(typed, observer) ?? typed,

@@ -33,6 +33,7 @@ extension ServiceSpecification {
   func check(_ settings: Settings) throws(ConfigurationError) {
     try listenPolicy.check(settings)
     if !encryptsItself { try ListenPolicy.checkEncryption(settings) }
+    _ = try TracingSettings.url(settings)
   }
 }
 
@@ -45,6 +46,10 @@ public struct ServiceContext: Sendable {
   public let readiness: ReadinessRegistry
   /// The loops that serve connections; clients of other services share them.
   public let eventLoopGroup: MultiThreadedEventLoopGroup
+  /// Nil when traces are off.
+  public let tracer: Tracer?
+  /// Watches single calls; for who forwards calls. Nil when they are neither traced nor logged.
+  public let observation: CallObservation?
 }
 
 /// What an executable runs, as its `open` closure returns it.

@@ -25,6 +25,7 @@ enum StoreSchema {
         source TEXT NOT NULL, message_id TEXT NOT NULL, seen_at_ms BIGINT NOT NULL,
         PRIMARY KEY (source, message_id));
       CREATE INDEX store_inbox_age ON store_inbox (seen_at_ms);
-      """)
+      """),
+    Migration("store-0002-outbox-trace", "ALTER TABLE store_outbox ADD COLUMN trace TEXT"),
   ]
 }

@@ -1,3 +1,5 @@
+public import CampanileRPC
+
 /// A message for another service, kept in the sender's database until it is delivered.
 public struct OutboxMessage: Sendable, Hashable {
   /// Rises with every message of this database; order within a key follows it.
@@ -14,6 +16,8 @@ public struct OutboxMessage: Sendable, Hashable {
   public var attempts: Int
   /// Why the last one failed.
   public var lastError: String?
+  /// The trace of the call that sent it, as `TraceContext.text`; `nil` where that was not recorded.
+  public var trace: String?
 }
 
 /// How many messages an outbox holds.
@@ -35,10 +39,13 @@ public enum Outbox {
 extension WriteTransaction {
   /// Puts a message into the outbox; it is sent if and only if this transaction commits.
   ///
+  /// `trace` is what the delivery continues; by default that of the call whose body this is.
+  ///
   /// Throws `overloaded` when `pendingMax` messages wait.
   @discardableResult
   public func enqueue(
-    topic: String, key: String, payload: [UInt8], nowMs: Int64, pendingMax: Int64 = Outbox.pendingMax
+    topic: String, key: String, payload: [UInt8], nowMs: Int64, pendingMax: Int64 = Outbox.pendingMax,
+    trace: TraceContext? = CallScope.trace
   ) throws -> Int64 {
     let pending = try bump("outbox.pending", by: 1)
     guard pending <= pendingMax else {
@@ -50,10 +57,12 @@ extension WriteTransaction {
     try execute(
       """
       INSERT INTO store_outbox
-        (sequence, message_id, topic, message_key, payload, created_at_ms, next_attempt_at_ms)
-      VALUES ($1, $2, $3, $4, $5, $6, $6)
+        (sequence, message_id, topic, message_key, payload, created_at_ms, next_attempt_at_ms, trace)
+      VALUES ($1, $2, $3, $4, $5, $6, $6, $7)
       """,
-      [.integer(sequence), .text(id), .text(topic), .text(key), .blob(payload), .integer(nowMs)])
+      [
+        .integer(sequence), .text(id), .text(topic), .text(key), .blob(payload), .integer(nowMs), .text(trace?.text),
+      ])
     return sequence
   }
 
@@ -63,12 +72,13 @@ extension WriteTransaction {
   /// Throws as `enqueue`.
   @discardableResult
   public func enqueueLatest(
-    topic: String, key: String, payload: [UInt8], nowMs: Int64, pendingMax: Int64 = Outbox.pendingMax
+    topic: String, key: String, payload: [UInt8], nowMs: Int64, pendingMax: Int64 = Outbox.pendingMax,
+    trace: TraceContext? = CallScope.trace
   ) throws -> Int64 {
     let replaced = try execute(
       "DELETE FROM store_outbox WHERE topic = $1 AND message_key = $2 AND is_dead = 0", [.text(topic), .text(key)])
     if replaced > 0 { _ = try bump("outbox.pending", by: -Int64(replaced)) }
-    return try enqueue(topic: topic, key: key, payload: payload, nowMs: nowMs, pendingMax: pendingMax)
+    return try enqueue(topic: topic, key: key, payload: payload, nowMs: nowMs, pendingMax: pendingMax, trace: trace)
   }
 
   /// Adds to a counter of the store and returns its new value.

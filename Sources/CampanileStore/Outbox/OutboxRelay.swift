@@ -1,3 +1,5 @@
+public import CampanileRPC
+
 /// What became of one delivery.
 public enum OutboxDelivery: Sendable, Hashable {
   case delivered
@@ -14,15 +16,19 @@ public struct RelayEnvironment: Sendable {
   public var random: @Sendable () -> Double
   /// Waits, or throws `CancellationError`.
   public var sleepMs: @Sendable (Int64) async throws -> Void
+  /// Continues the traces of messages; `nil` ends them.
+  public var tracer: Tracer?
 
   public init(
     nowMs: @escaping @Sendable () -> Int64,
     random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) },
-    sleepMs: @escaping @Sendable (Int64) async throws -> Void = { try await Task.sleep(for: .milliseconds($0)) }
+    sleepMs: @escaping @Sendable (Int64) async throws -> Void = { try await Task.sleep(for: .milliseconds($0)) },
+    tracer: Tracer? = nil
   ) {
     self.nowMs = nowMs
     self.random = random
     self.sleepMs = sleepMs
+    self.tracer = tracer
   }
 }
 
@@ -151,11 +157,27 @@ public struct OutboxRelay: Sendable {
 
   private func attempt(_ message: OutboxMessage) async throws -> OutboxDelivery {
     do {
-      return try await deliver(message)
+      guard let span = environment.tracer?.span("outbox \(message.topic)", .consumer, after: message.trace) else {
+        return try await deliver(message)
+      }
+      return try await deliver(message, as: span)
     } catch let error as CancellationError {
       throw error
     } catch {
       return .retry(reason: String(describing: error))
+    }
+  }
+
+  private func deliver(_ message: OutboxMessage, as span: Span) async throws -> OutboxDelivery {
+    span.set("messaging.message.id", message.id)
+    span.set("campanile.attempt", String(message.attempts + 1))
+    do {
+      let outcome = try await CallScope.$current.withValue(CallScope(span: span)) { try await deliver(message) }
+      if case .delivered = outcome { span.end() } else { span.end(failure: "\(outcome)") }
+      return outcome
+    } catch {
+      span.end(failure: String(describing: error))
+      throw error
     }
   }
 

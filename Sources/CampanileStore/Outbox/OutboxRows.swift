@@ -1,7 +1,7 @@
 /// The outbox's queries, shared by the relay and the operator's calls.
 extension ReadTransaction {
   private static let columns =
-    "o.sequence, o.message_id, o.topic, o.message_key, o.payload, o.created_at_ms, o.attempts, o.last_error"
+    "o.sequence, o.message_id, o.topic, o.message_key, o.payload, o.created_at_ms, o.attempts, o.last_error, o.trace"
 
   /// Messages to deliver now, oldest first: due, and with no earlier one of their key waiting for its next attempt.
   func dueMessages(nowMs: Int64, rowsMax: Int) throws -> [OutboxMessage] {
@@ -44,7 +44,7 @@ extension ReadTransaction {
     OutboxMessage(
       sequence: try row.integer(0), id: try row.text(1), topic: try row.text(2), key: try row.text(3),
       payload: try row.bytes(4), createdAtMs: try row.integer(5), attempts: Int(try row.integer(6)),
-      lastError: try row.textIfPresent(7))
+      lastError: try row.textIfPresent(7), trace: try row.textIfPresent(8))
   }
 }
 

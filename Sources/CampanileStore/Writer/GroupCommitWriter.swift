@@ -1,3 +1,4 @@
+import CampanileRPC
 import Foundation
 import Synchronization
 
@@ -31,8 +32,12 @@ final class GroupCommitWriter: Sendable {
   }
 
   /// Queues a body and waits for the commit that carries it.
-  func write<T: Sendable>(_ body: @escaping @Sendable (WriteTransaction) throws -> T) async throws -> T {
-    let item = TypedWrite(body)
+  ///
+  /// `scope` is bound while the body runs.
+  func write<T: Sendable>(
+    _ scope: CallScope?, _ body: @escaping @Sendable (WriteTransaction) throws -> T
+  ) async throws -> T {
+    let item = TypedWrite(scope, body)
     return try await withTaskCancellationHandler {
       try await withUnsafeThrowingContinuation { continuation in
         item.continuation = continuation

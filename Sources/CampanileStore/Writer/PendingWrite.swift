@@ -1,3 +1,4 @@
+import CampanileRPC
 import Synchronization
 
 /// A write on its way: created, queued, then run by the writer or cancelled by its caller, whichever comes first.
@@ -28,14 +29,19 @@ class PendingWrite: @unchecked Sendable {
 /// A write with the type of its result.
 final class TypedWrite<Value: Sendable>: PendingWrite, @unchecked Sendable {
   private let body: @Sendable (WriteTransaction) throws -> Value
+  private let scope: CallScope?
   private var value: Value?
   /// Set before the write is queued, used once, after it has left the queue.
   var continuation: UnsafeContinuation<Value, any Error>?
 
-  init(_ body: @escaping @Sendable (WriteTransaction) throws -> Value) { self.body = body }
+  init(_ scope: CallScope?, _ body: @escaping @Sendable (WriteTransaction) throws -> Value) {
+    self.scope = scope
+    self.body = body
+  }
 
   override func run(in transaction: WriteTransaction) throws {
-    value = try body(transaction)
+    guard let scope else { return value = try body(transaction) }
+    value = try CallScope.$current.withValue(scope) { try body(transaction) }
   }
 
   override func finish(_ failure: (any Error)?) {

@@ -72,9 +72,13 @@ public enum ActivitiesProgram {
           let (seconds, attoseconds) = (clock.now - start).components
           return seconds * 1_000 + attoseconds / 1_000_000_000_000_000
         },
-        log: { logger.warning("\($0)") }), reporter: notifications.map { DeliveryReporter($0) })
+        log: { logger.warning("\($0)") }, tracer: context.tracer), reporter: notifications.map { DeliveryReporter($0) })
     context.metrics.addCollector { meter.collect(component.store, nowMs: WallClock.nowMs()) }
     context.metrics.addGauge("campanile_watches_open") { component.watchCount }
+    context.metrics.addTotals("campanile_apns_results_total") {
+      component.apnsResults.map { ([("status", $0.status), ("reason", $0.reason)], $0.count) }
+    }
+    context.metrics.addTotals("campanile_push_coalesced_states_total") { [([], component.coalescedStates)] }
     var components = ServiceComponents(rpcServices: component.services)
     components.backgroundServices = [
       PeriodicService("maintenance", intervalMs: 60_000, logger: logger) {

@@ -32,6 +32,7 @@ public enum GatewayProgram {
           let level = isServing ? "serves" : "does not serve"
           context.logger.notice("a backend \(level)", metadata: ["backend": "\(name)"])
         })
+      addMetrics(of: gateway, to: context.metrics)
       await gateway.resolveBackends()
       try gateway.prepare()
       if let file = try settings.optionalString(GatewaySettings.bootstrapAdminKeyFile) {
@@ -41,6 +42,21 @@ public enum GatewayProgram {
     } catch {
       await store.close()
       throw error
+    }
+  }
+
+  private static func addMetrics(of gateway: Gateway, to metrics: MetricsRegistry) {
+    metrics.addTotals("campanile_gateway_refused_calls_total") {
+      gateway.refusedCalls.map { ([("reason", $0.key)], $0.value) }
+    }
+    let gauges: [(String, @Sendable (Gateway.BackendGauges) -> Double)] = [
+      ("campanile_gateway_backend_serving", { $0.isServing ? 1 : 0 }),
+      ("campanile_gateway_backend_breaker", { Double($0.breaker) }),
+      ("campanile_gateway_backend_addresses_serving", { Double($0.servingAddresses) }),
+      ("campanile_gateway_backend_open_calls", { Double($0.openCalls) }),
+    ]
+    for (name, read) in gauges {
+      metrics.addGauges(name) { gateway.backendGauges.map { ([("backend", $0.name)], read($0)) } }
     }
   }
 
@@ -62,7 +78,7 @@ public enum GatewayProgram {
       }
     ]
     components.wrapDispatcher = { local, observer in
-      let dispatcher = gateway.dispatcher(local: local, observer: observer)
+      let dispatcher = gateway.dispatcher(local: local, observer: observer, observation: context.observation)
       face.attach(dispatcher)
       return dispatcher
     }

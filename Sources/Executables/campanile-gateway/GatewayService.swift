@@ -28,6 +28,7 @@ struct GatewayService: Service {
           health.set(name, missing.contains(backend.name) ? .notServing : .serving)
         }
       }
+      await gateway.refreshBackendGauges()
       try? await Task.sleep(for: .seconds(1))
     }
   }

@@ -59,7 +59,8 @@ public enum NotificationsProgram {
     let activities = try ServiceLinkSettings.client(activitiesAddress, settings)
     let component = try await NotificationsComponent(
       store: store, limits: limits, retention: retention, actions: try actionLimits(settings),
-      pusher: activities.map { DevicePusher($0) }, nowMs: { WallClock.nowMs() })
+      pusher: activities.map { DevicePusher($0) }, nowMs: { WallClock.nowMs() },
+      tracer: context.tracer)
     context.metrics.addCollector { meter.collect(component.store, nowMs: WallClock.nowMs()) }
     context.metrics.addGauge("campanile_watches_open") { component.watchCount }
     var components = ServiceComponents(rpcServices: component.services)

@@ -53,7 +53,7 @@ public enum SyncProgram {
     meter.attach(to: &configuration.store)
     let component = try await SyncComponent(
       configuration, link: notifications.map { NotificationsLink($0) },
-      nowMs: { WallClock.nowMs() }, log: { logger.warning("\($0)") })
+      nowMs: { WallClock.nowMs() }, tracer: context.tracer, log: { logger.warning("\($0)") })
     context.metrics.addCollector { meter.collect(component.store, nowMs: WallClock.nowMs()) }
     context.metrics.addGauge("campanile_watches_open") { component.watchCount }
     var components = ServiceComponents(rpcServices: component.services)

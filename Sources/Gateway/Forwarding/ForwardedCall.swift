@@ -38,6 +38,10 @@ final class ForwardedCall {
   /// What is needed to send the request again. `nil` where there is no other address, and once something was passed on.
   private var request: KeptRequest?
   private var stream: StreamRelay?
+  /// Of a call that is traced: from the first address to the end.
+  let span: Span?
+  /// Its request id's number.
+  var number: UInt64 = 0
 
   /// What another attempt needs.
   struct KeptRequest {
@@ -72,7 +76,8 @@ final class ForwardedCall {
     self.address = address
     self.owner = owner
     self.credential = credential
-    startedAt = call.startedAt
+    span = call.scope?.span?.child("forward", .client)
+    startedAt = .now()
     route.recorder.callStarted()
     owner.opened(self)
     if route.kind != .unary {
@@ -130,6 +135,7 @@ final class ForwardedCall {
 
   @inline(__always)
   private func finish(_ code: RPCError.Code?) {
+    if let span { end(span, code) }
     isEnded = true
     request = nil
     endHedge()
@@ -159,11 +165,30 @@ final class ForwardedCall {
 }
 
 extension ForwardedCall {
+  private func end(_ span: Span, _ code: RPCError.Code?) {
+    span.set("campanile.backend", pool.name)
+    span.set("server.address", address.text)
+    if let attempts = request?.attempts, attempts > 1 { span.set("campanile.attempts", String(attempts)) }
+    span.end(failure: code.flatMap { $0.isServerFailure ? $0.name : nil })
+  }
+
+  /// What log lines tell of it.
+  var facts: CallFacts? {
+    var facts = CallFacts(requestID: owner.requestID(number), principal: principalName)
+    facts.partsMs["queueMs"] = Double((startedAt - call.startedAt).nanoseconds / 1_000) / 1_000
+    facts.partsMs["backendMs"] = Double((NIODeadline.now() - startedAt).nanoseconds / 1_000) / 1_000
+    return facts
+  }
+
+  private var principalName: String {
+    credential?.principal.name ?? (call.isTrusted ? "operator" : "anonymous")
+  }
+
   /// What the operator is told of it.
-  var facts: OpenCallFacts {
+  var openFacts: OpenCallFacts {
     OpenCallFacts(
       method: route.path, isStream: stream != nil,
-      principal: credential?.principal.name ?? (call.isTrusted ? "operator" : "anonymous"),
+      principal: principalName,
       remoteAddress: call.remoteHost, service: pool.name, address: address.text,
       ageMs: (NIODeadline.now() - startedAt).nanoseconds / 1_000_000, waitingBytes: stream?.waitingBytes ?? 0)
   }
@@ -253,7 +278,8 @@ extension ForwardedCall: ClientCallHandler {
     let answer = BackendFailure.answer(error, service: pool.name)
     owner.logger.debug(
       "a forwarded call failed",
-      metadata: ["method": "\(route.path)", "error": "\(error)", "processed": "\(error.processed)"])
+      metadata: call.facts.logMetadata.merging(
+        ["method": "\(route.path)", "error": "\(error)", "processed": "\(error.processed)"]) { $1 })
     call.fail(answer)
     finish(answer.code)
     keeper?.failed(answer)

@@ -14,13 +14,15 @@ final class Forwarder: CallDispatcher {
   private let replies: ReplyKeeper?
   private let otherRecorder: any MethodRecorder
   private let timeoutMsDefault: Int64
+  private let refusals: RefusalBoard
 
   /// - Parameter replies: keeps the answers to calls that bring an idempotency key; without it such calls are as any other.
   init(
     routes: RoutingTable, authenticator: CallerAuthenticator, admission: Admission, memory: MemoryGuard,
     local: any CallDispatcher, loops: [LoopForwarder], replies: ReplyKeeper?, observer: any ServerObserver,
-    timeoutMsDefault: Int64
+    timeoutMsDefault: Int64, refusals: RefusalBoard = RefusalBoard()
   ) {
+    self.refusals = refusals
     self.routes = routes
     self.authenticator = authenticator
     self.admission = admission
@@ -34,6 +36,7 @@ final class Forwarder: CallDispatcher {
 
   func startCall(_ call: ServerCall, method: UnsafeRawBufferPointer, params: UnsafeRawBufferPointer) {
     let route = routes.route(method)
+    route?.observation?.begin(call)
     let visitor = visitor(of: call)
     let caller: Caller
     do throws(RPCError) {
@@ -109,6 +112,7 @@ final class Forwarder: CallDispatcher {
     if LimitFault.isOfCaller(error) { pace(call) }
     let recorder = route?.recorder ?? otherRecorder
     recorder.callStarted()
+    refusals.count(error)
     call.fail(error)
     recorder.callFinished(code: error.code, durationNs: 0)
     call.handlerEnded()
@@ -149,7 +153,9 @@ final class Forwarder: CallDispatcher {
       members = way.visitor.members(of: credential)
     }
     do throws(RPCError) {
-      if !call.metadata.isEmpty { head.metadata = try forwardable(call.metadata, addedBytes: members.count) }
+      if !call.metadata.isEmpty {
+        head.metadata = try forwardable(call.metadata, addedBytes: members.count, isTraced: call.scope != nil)
+      }
       if route.isRepeatable, let replies, !call.metadata.isEmpty, let credential,
         let key = try IdempotencyHeader.key(in: call.metadata)
       {
@@ -165,7 +171,7 @@ final class Forwarder: CallDispatcher {
       }
       let forwarded = ForwardedCall(
         call, route: route, place: place, address: address, owner: owner, credential: credential)
-      owner.withMembers(members) { forwarded.start(head, params: params, members: $0) }
+      owner.withMembers(members, forwarded) { forwarded.start(head, params: params, members: $0) }
     } catch {
       refuse(call, error, route)
     }
@@ -175,13 +181,15 @@ final class Forwarder: CallDispatcher {
     .internalError, "the gateway has no way there", reason: "ROUTE_BROKEN", processed: false)
 
   /// What a caller's metadata becomes: without its credential, and without the keys that the gateway sets.
-  private func forwardable(_ metadata: Metadata, addedBytes: Int) throws(RPCError) -> Metadata {
+  private func forwardable(_ metadata: Metadata, addedBytes: Int, isTraced: Bool) throws(RPCError) -> Metadata {
     var metadata = metadata
     metadata.remove("authorization")
     metadata.remove(IdempotencyHeader.metadataKey)
     metadata.removeReserved()
-    let addedBytes = addedBytes + RequestIDs.sizeBytes
-    guard metadata.sizeBytes + addedBytes <= Metadata.sizeBytesMax, metadata.entries.count + 4 <= Metadata.entryCountMax
+    if isTraced { metadata.remove(TraceContext.parentKey) }
+    let addedBytes = addedBytes + RequestIDs.sizeBytes + (isTraced ? LoopForwarder.traceSizeBytes : 0)
+    guard metadata.sizeBytes + addedBytes <= Metadata.sizeBytesMax,
+      metadata.entries.count + (isTraced ? 5 : 4) <= Metadata.entryCountMax
     else {
       var error = RPCError.invalidField(
         "metadata", "the gateway needs \(addedBytes) of the \(Metadata.sizeBytesMax) bytes",

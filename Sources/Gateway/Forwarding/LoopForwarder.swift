@@ -109,7 +109,7 @@ final class LoopForwarder: @unchecked Sendable {
     var facts: [OpenCallFacts] = []
     var next = oldest
     while let call = next, facts.count < countMax {
-      facts.append(call.facts)
+      facts.append(call.openFacts)
       next = call.newer
     }
     return facts
@@ -117,13 +117,27 @@ final class LoopForwarder: @unchecked Sendable {
 
   /// Hands `body` the metadata members that a call gets from the gateway, as JSON without braces.
   @inline(__always)
-  func withMembers<R>(_ principal: [UInt8], _ body: (UnsafeRawBufferPointer) -> R) -> R {
+  func withMembers<R>(
+    _ principal: [UInt8], _ call: ForwardedCall, _ body: (UnsafeRawBufferPointer) -> R
+  ) -> R {
     members.removeAll(keepingCapacity: true)
     members.append(contentsOf: principal)
     if !principal.isEmpty { members.append(UInt8(ascii: ",")) }
-    requestIDs.appendNext(to: &members)
+    if let span = call.span { Self.append(span.context, to: &members) }
+    call.number = requestIDs.appendNext(to: &members)
     return members.withUnsafeBytes(body)
   }
+
+  /// `traceparent` and its value count towards the metadata's size.
+  static let traceSizeBytes = TraceContext.parentKey.utf8.count + TraceContext.parentSizeBytes
+
+  @inline(never)
+  private static func append(_ trace: TraceContext, to members: inout [UInt8]) {
+    members.append(contentsOf: "\"\(TraceContext.parentKey)\":\"\(trace.parent)\",".utf8)
+  }
+
+  /// The request id of a call.
+  func requestID(_ number: UInt64) -> String { requestIDs.text(number) }
 
   // MARK: streams, which may outlive the key that they were opened with
 
@@ -164,12 +178,21 @@ struct RequestIDs {
   /// `campanile-request-id`, `-` and 33 characters count towards the metadata's size.
   static let sizeBytes = PrincipalMetadata.requestIDKey.utf8.count + 33
 
-  /// Appends the next one as a member: `"campanile-request-id":"…"`.
-  mutating func appendNext(to bytes: inout [UInt8]) {
+  /// Appends the next one as a member: `"campanile-request-id":"…"`. Answers its number.
+  @discardableResult
+  mutating func appendNext(to bytes: inout [UInt8]) -> UInt64 {
     count &+= 1
     bytes.append(contentsOf: head)
     Self.append(count, to: &bytes)
     bytes.append(UInt8(ascii: "\""))
+    return count
+  }
+
+  /// The request id of this number.
+  func text(_ number: UInt64) -> String {
+    var bytes = Array(head.suffix(17))
+    Self.append(number, to: &bytes)
+    return String(decoding: bytes, as: UTF8.self)
   }
 
   private static func append(_ value: UInt64, to bytes: inout [UInt8]) {

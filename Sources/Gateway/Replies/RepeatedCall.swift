@@ -81,7 +81,9 @@ final class RepeatedCall: ServerCallHandler, @unchecked Sendable {
         call, route: way.route, place: place, address: address, owner: request.owner, credential: way.caller.credential,
         keeper: self)
       request.params.withUnsafeBytes { params in
-        request.owner.withMembers(request.members) { forwarded.start(request.head, params: params, members: $0) }
+        request.owner.withMembers(request.members, forwarded) {
+          forwarded.start(request.head, params: params, members: $0)
+        }
       }
     } catch {
       answer(.failure(error))

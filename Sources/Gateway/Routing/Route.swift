@@ -28,13 +28,16 @@ final class Route: Sendable {
   let rate: SharedBucket
   private let rateSetting: RateSetting
   let recorder: any MethodRecorder
+  /// Watches its calls; nil where they are neither traced nor logged, and for methods that no table describes.
+  let observation: MethodObservation?
 
   init(
     path: String, target: Target, requirement: Requirement, kind: CallKind, isDescribed: Bool,
     isBulk: Bool = false, isRepeatable: Bool = false, isHedgeable: Bool = false, takesSessions: Bool = false,
     rate: RateLimit? = nil,
-    recorder: any MethodRecorder
+    recorder: any MethodRecorder, observation: MethodObservation? = nil
   ) {
+    self.observation = observation
     self.path = path
     self.target = target
     self.requirement = requirement
@@ -78,7 +81,7 @@ struct RoutingTable: Sendable {
   ///   - methods: what the generated tables know of the backends' methods; those that no prefix fits are left out.
   init(
     backends: [BackendConfiguration], local: [MethodDescriptor], methods: [MethodDescriptor],
-    rates: [String: RateLimit] = [:], observer: any ServerObserver
+    rates: [String: RateLimit] = [:], observer: any ServerObserver, observation: CallObservation? = nil
   ) {
     serviceNames = backends.map(\.name)
     prefixes = backends.enumerated().map { Prefix(bytes: Array($1.servicePrefix.utf8), backend: $0) }
@@ -93,7 +96,7 @@ struct RoutingTable: Sendable {
         isRepeatable: method.kind == .unary && method.idempotency != .noSideEffects,
         isHedgeable: method.kind == .unary && method.idempotency == .noSideEffects,
         takesSessions: backends[index].name == PresentedSession.serviceName, rate: rates[method.path],
-        recorder: observer.recorder(for: method))
+        recorder: observer.recorder(for: method), observation: observation?.method(method, isForwarded: true))
       entries.append((method.path, route))
     }
     for method in local {

@@ -19,13 +19,23 @@ struct AlertFeed: Sendable {
   private let repository: SQLiteNotificationsRepository
   private let pusher: any DevicePushing
   private let bell: WatchBell
+  private let tracer: Tracer?
+
+  /// One alert on its way, with the trace that it continues.
+  private struct Alert {
+    var request: SendAlertRequest
+    var trace: String?
+  }
 
   /// `bell` is rung by every commit.
-  init(_ repository: SQLiteNotificationsRepository, _ pusher: any DevicePushing, bell: WatchBell) async throws {
+  init(
+    _ repository: SQLiteNotificationsRepository, _ pusher: any DevicePushing, bell: WatchBell, tracer: Tracer? = nil
+  ) async throws {
     feed = try await ChangeFeed(Self.name, store: repository.store)
     self.repository = repository
     self.pusher = pusher
     self.bell = bell
+    self.tracer = tracer
   }
 
   /// Runs until the task is cancelled.
@@ -45,13 +55,13 @@ struct AlertFeed: Sendable {
     }
     guard let last = entries.last else { return 0 }
     // Of several hand-overs of one notification the latest is told.
-    var requests: [SendAlertRequest] = []
+    var alerts: [Alert] = []
     var seen: Set<String> = []
     for entry in entries where entry.change.isAlert {
       guard let request = try request(entry), seen.insert("\(entry.user) \(request.alertId)").inserted else { continue }
-      requests.append(request)
+      alerts.append(Alert(request: request, trace: entry.trace))
     }
-    try await send(requests)
+    try await send(alerts)
     try await feed.acknowledge(through: last.change.sequence)
     return entries.count
   }
@@ -65,26 +75,35 @@ struct AlertFeed: Sendable {
       nowMs: repository.clockMs())
   }
 
-  private func send(_ requests: [SendAlertRequest]) async throws {
+  private func send(_ alerts: [Alert]) async throws {
     var records: [NotificationDelivery] = []
     var failure: (any Error)?
     await withTaskGroup(of: Result<NotificationDelivery?, any Error>.self) { group in
-      var next = requests.makeIterator()
+      var next = alerts.makeIterator()
       for _ in 0..<Self.inFlightMax {
-        guard let request = next.next() else { break }
-        group.addTask { await send(request) }
+        guard let alert = next.next() else { break }
+        group.addTask { await send(alert) }
       }
       while let result = await group.next() {
         switch result {
         case .success(let record): if let record { records.append(record) }
         case .failure(let error): failure = failure ?? error
         }
-        if failure == nil, let request = next.next() { group.addTask { await send(request) } }
+        if failure == nil, let alert = next.next() { group.addTask { await send(alert) } }
       }
     }
     // Also of a batch that will be sent again: a repeat does not say any more that it reached nobody.
     if !records.isEmpty { _ = try await repository.record(records) }
     if let failure { throw failure }
+  }
+
+  private func send(_ alert: Alert) async -> Result<NotificationDelivery?, any Error> {
+    guard let span = tracer?.span("alert", .consumer, after: alert.trace) else { return await send(alert.request) }
+    return await CallScope.$current.withValue(CallScope(span: span)) {
+      let result = await send(alert.request)
+      if case .failure(let error) = result { span.end(failure: String(describing: error)) } else { span.end() }
+      return result
+    }
   }
 
   /// A record for the ledger when no device is reached; what becomes of a push is told by the pushing service.

@@ -1,5 +1,6 @@
 import CampanileAPI
 import CampanileCodec
+import CampanileRPC
 import CampanileService
 import CampanileStore
 
@@ -21,8 +22,9 @@ enum ChangeLog {
     WHERE user_id = $1 AND sequence > $2 AND (bucket_id = $3 OR previous_bucket_id = $3) LIMIT 1
     """
   static let insertSQL = """
-    INSERT INTO changes (sequence, user_id, kind, bucket_id, notification_id, previous_bucket_id, at_ms, is_alert, payload)
-    VALUES ((SELECT coalesce(max(sequence), 0) + 1 FROM changes), $1, $2, $3, $4, $5, $6, $7, $8)
+    INSERT INTO changes (sequence, user_id, kind, bucket_id, notification_id, previous_bucket_id, at_ms, is_alert, payload,
+      trace)
+    VALUES ((SELECT coalesce(max(sequence), 0) + 1 FROM changes), $1, $2, $3, $4, $5, $6, $7, $8, $9)
     """
 
   /// The row without the notification that it is about.
@@ -71,6 +73,8 @@ extension WriteTransaction {
       [
         .text(user), .integer(kind.rawValue), .text(bucketID), .text(notificationID), .text(movedFrom),
         .integer(atMs), .bool(isAlert), .blob(payload),
+        // Only an alert is told to another service one by one.
+        .text(isAlert ? CallScope.trace?.text : nil),
       ])
     board.changed(user)
   }

@@ -1,3 +1,4 @@
+import CampanileRPC
 import CampanileService
 import CampanileStore
 import Synchronization
@@ -14,6 +15,8 @@ final class CommitBoard: Sendable {
   /// writer's thread alone; the lock says so to the compiler.
   private let publishing = Mutex<PublishingContext?>(nil)
   private let nowMs: @Sendable () -> Int64
+  /// Of the users that a recorded call has changed in this commit, the newest one's trace.
+  private let traces = Mutex<[String: TraceContext]>([:])
   /// Rung when a timer was committed that is due before the loop would look again.
   var bell: WatchBell { wake.bell }
 
@@ -23,7 +26,10 @@ final class CommitBoard: Sendable {
   }
 
   /// A transaction begins: nothing of an earlier one counts.
-  func begin() { publishing.withLock { $0 = nil } }
+  func begin() {
+    publishing.withLock { $0 = nil }
+    traces.withLock { if !$0.isEmpty { $0 = [:] } }
+  }
 
   /// Runs a publication in the context that those of one commit share.
   func publish<T>(
@@ -56,7 +62,10 @@ final class CommitBoard: Sendable {
   }
 
   /// Something of a user was changed.
-  func changed(_ user: String) { wake.changed(user) }
+  func changed(_ user: String) {
+    wake.changed(user)
+    if let trace = CallScope.trace { traces.withLock { $0[user] = trace } }
+  }
 
   /// A timer was set.
   func scheduled(_ dueMs: Int64) { wake.scheduled(dueMs) }
@@ -64,10 +73,11 @@ final class CommitBoard: Sendable {
   /// Before the commit: whose unread summary may differ is put into the outbox, in the same transaction.
   func complete(_ transaction: WriteTransaction) throws {
     try settle(transaction)
+    let traces = traces.withLock { $0 }
     for user in wake.seal().sorted() {
       // Bounded by the users there are: one message each.
       try transaction.enqueueLatest(
-        topic: Self.summaryTopic, key: user, payload: [], nowMs: nowMs(), pendingMax: .max)
+        topic: Self.summaryTopic, key: user, payload: [], nowMs: nowMs(), pendingMax: .max, trace: traces[user])
     }
   }
 

@@ -9,6 +9,8 @@ struct ChangeFeed: Sendable {
   struct Entry: Sendable, Hashable {
     var user: String
     var change: Change
+    /// The trace of the call that made it, as `TraceContext.text`; of alerts that were recorded.
+    var trace: String?
   }
 
   /// Names the receiver, for example `sync`.
@@ -18,7 +20,7 @@ struct ChangeFeed: Sendable {
   static let lowestSQL = ChangeLogTable.cursorsSQL
   static let cursorSQL = "SELECT sequence FROM change_cursors WHERE feed = $1"
   static let entriesSQL = """
-    SELECT \(ChangeLog.columns), user_id FROM changes WHERE sequence > $1 ORDER BY sequence LIMIT $2
+    SELECT \(ChangeLog.columns), user_id, trace FROM changes WHERE sequence > $1 ORDER BY sequence LIMIT $2
     """
 
   /// Opens the feed at its cursor; a new one begins with the next change.
@@ -47,9 +49,12 @@ struct ChangeFeed: Sendable {
       let entries = try transaction.query(
         Self.entriesSQL, [.integer(cursor), .int(rowsMax)], rowsMax: max(0, rowsMax)
       ) { row in
-        Entry(user: try row.text(8), change: try ChangeLog.change(row))
+        Entry(user: try row.text(8), change: try ChangeLog.change(row), trace: try row.textIfPresent(9))
       }
-      return try entries.map { Entry(user: $0.user, change: try $0.change.completed(user: $0.user, transaction)) }
+      return try entries.map { entry in
+        Entry(
+          user: entry.user, change: try entry.change.completed(user: entry.user, transaction), trace: entry.trace)
+      }
     }
   }
 

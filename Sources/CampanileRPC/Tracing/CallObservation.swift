@@ -1,0 +1,169 @@
+public import Logging
+import NIOCore
+import Synchronization
+
+/// Watches the calls of a server one by one: traces them, and logs those that were slow.
+///
+/// Of a call that is neither, the end is compared with the threshold, and the clock is read once more at the beginning.
+public final class CallObservation: Sendable {
+  /// Slow calls that are logged within a second; of more, the next line tells the number.
+  public static let linesPerSecondMax = 10
+
+  let tracer: Tracer?
+  let slowNs: Int64
+  private let logger: Logger
+  private let budget = Mutex(LineBudget(perSecondMax: CallObservation.linesPerSecondMax))
+
+  /// - Parameters:
+  ///   - tracer: `nil` traces nothing.
+  ///   - slowMs: unary calls that take so long are logged; 0 logs none.
+  public init(tracer: Tracer?, slowMs: Int64, logger: Logger) {
+    self.tracer = tracer
+    slowNs = slowMs > 0 ? slowMs.multipliedReportingOverflow(by: 1_000_000).partialValue : .max
+    self.logger = logger
+  }
+
+  /// What watches the calls of one method.
+  ///
+  /// - Parameter isForwarded: whether a gateway passes them on, which begins traces also on trusted links.
+  public func method(_ method: MethodDescriptor, isForwarded: Bool = false) -> MethodObservation {
+    MethodObservation(
+      self, name: method.path, isUnary: method.kind == .unary, changes: method.idempotency != .noSideEffects,
+      isForwarded: isForwarded)
+  }
+
+  fileprivate func log(_ call: ServerCall, _ slow: SlowCall, method: String) {
+    let second = Int64(slow.answeredAt.uptimeNanoseconds / 1_000_000_000)
+    guard let suppressed = budget.withLock({ $0.take(second: second) }) else { return }
+    let decodedAt = max(call.begunAt, call.decodedAt)
+    var metadata = slow.facts.logMetadata
+    metadata["method"] = .string(method)
+    metadata["code"] = .string(slow.code?.name ?? "OK")
+    metadata["durationMs"] = Self.milliseconds(slow.durationNs)
+    metadata["queueMs"] = Self.milliseconds((call.begunAt - call.startedAt).nanoseconds)
+    metadata["decodeMs"] = Self.milliseconds((decodedAt - call.begunAt).nanoseconds)
+    metadata["handlerMs"] = Self.milliseconds((slow.answeredAt - decodedAt).nanoseconds)
+    if let scope = call.scope, scope.commitNs > 0 { metadata["commitMs"] = Self.milliseconds(scope.commitNs) }
+    metadata["encodeMs"] = Self.milliseconds((NIODeadline.now() - slow.answeredAt).nanoseconds)
+    for (key, value) in slow.facts.partsMs { metadata[key] = .stringConvertible(value) }
+    if suppressed > 0 { metadata["notLogged"] = .stringConvertible(suppressed) }
+    logger.notice("a slow call", metadata: metadata)
+  }
+
+  private static func milliseconds(_ ns: Int64) -> Logger.Metadata.Value {
+    .stringConvertible(Double(max(0, ns) / 1_000) / 1_000)
+  }
+}
+
+/// Watches the calls of one method.
+public final class MethodObservation: Sendable {
+  /// Requests below this are decoded in no time worth a look at the clock.
+  static let timedParamsBytesMin = 4_096
+
+  private let shared: CallObservation
+  private let name: String
+  private let changes: Bool
+  private let isForwarded: Bool
+  /// `.max` for streams: how long one takes says nothing.
+  private let slowNs: Int64
+
+  fileprivate init(_ shared: CallObservation, name: String, isUnary: Bool, changes: Bool, isForwarded: Bool) {
+    self.shared = shared
+    self.name = name
+    self.changes = changes
+    self.isForwarded = isForwarded
+    slowNs = isUnary ? shared.slowNs : .max
+  }
+
+  /// A call has found its method. Called on the call's event loop; the first one counts.
+  @inline(__always)
+  public func begin(_ call: ServerCall) {
+    guard call.observation == nil else { return }
+    call.observation = self
+    if slowNs != .max {
+      // Who forwards has nothing to do before.
+      call.begunAt = isForwarded ? call.startedAt : .now()
+    }
+    let span = shared.tracer.flatMap { tracer in
+      tracer.serverSpan(name, call.metadata, mayBegin: isForwarded || !call.isTrusted)
+    }
+    if span != nil || changes && slowNs != .max && !isForwarded {
+      call.scope = CallScope(span: span, metadata: call.metadata, principal: call.principal)
+    }
+  }
+
+  /// The params of a call are decoded.
+  @inline(__always)
+  func decoded(_ call: ServerCall, paramsBytes: Int) {
+    if slowNs != .max, paramsBytes >= Self.timedParamsBytesMin { call.decodedAt = .now() }
+  }
+
+  /// The call's answer is known, and not written yet.
+  @inline(__always)
+  func answered(_ call: ServerCall, _ code: RPCError.Code?, at now: NIODeadline) {
+    let durationNs = (now - call.startedAt).nanoseconds
+    if durationNs >= slowNs {
+      call.slow = SlowCall(code: code, durationNs: durationNs, answeredAt: now, facts: call.facts)
+    }
+    if let span = call.scope?.span { end(span, call, code) }
+  }
+
+  private func end(_ span: Span, _ call: ServerCall, _ code: RPCError.Code?) {
+    let facts = call.facts
+    span.set("rpc.system", "campanile")
+    span.set("rpc.response.status_code", code?.name ?? "OK")
+    if let requestID = facts.requestID { span.set("campanile.request_id", requestID) }
+    if let principal = facts.principal { span.set("enduser.id", principal) }
+    span.end(failure: code.flatMap { $0.isServerFailure ? $0.name : nil })
+  }
+
+  /// The answer of a slow call is written.
+  func log(_ call: ServerCall, _ slow: SlowCall) { shared.log(call, slow, method: name) }
+}
+
+/// What is kept of a slow call until its answer is written.
+final class SlowCall {
+  let code: RPCError.Code?
+  let durationNs: Int64
+  let answeredAt: NIODeadline
+  let facts: CallFacts
+
+  init(code: RPCError.Code?, durationNs: Int64, answeredAt: NIODeadline, facts: CallFacts) {
+    self.code = code
+    self.durationNs = durationNs
+    self.answeredAt = answeredAt
+    self.facts = facts
+  }
+}
+
+/// Bounds the lines of a second: under overload all calls are slow.
+struct LineBudget {
+  let perSecondMax: Int
+  private var second: Int64 = 0
+  private var count = 0
+  private var suppressed = 0
+
+  init(perSecondMax: Int) { self.perSecondMax = perSecondMax }
+
+  /// Answers how many lines were left out since the last one, or `nil` when this one is to be left out, too.
+  mutating func take(second now: Int64) -> Int? {
+    if now != second { (second, count) = (now, 0) }
+    guard count < perSecondMax else {
+      suppressed += 1
+      return nil
+    }
+    count += 1
+    defer { suppressed = 0 }
+    return suppressed
+  }
+}
+
+extension RPCError.Code {
+  /// Whether the server failed, not its caller (OpenTelemetry's semantic conventions for RPC).
+  public var isServerFailure: Bool {
+    switch self {
+    case .unknown, .deadlineExceeded, .unimplemented, .internalError, .unavailable, .dataLoss: true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,93 @@
+import Synchronization
+
+/// One piece of work of a trace that is recorded: begun now, ended once. Safe from any thread.
+public final class Span: Sendable {
+  /// The numbers are OTLP's (`opentelemetry.proto.trace.v1.Span.SpanKind`).
+  public enum Kind: Int, Sendable, Hashable {
+    case `internal` = 1
+    case server = 2
+    case client = 3
+    case producer = 4
+    case consumer = 5
+  }
+
+  /// What the work inside of it is told.
+  public let context: TraceContext
+  private let tracer: Tracer
+  private let state: Mutex<FinishedSpan?>
+
+  init(tracer: Tracer, record: FinishedSpan, state: String) {
+    self.tracer = tracer
+    context = TraceContext(
+      traceIDHigh: record.traceIDHigh, traceIDLow: record.traceIDLow, spanID: record.spanID, isSampled: true,
+      state: state)
+    self.state = Mutex(record)
+  }
+
+  /// Begins a part of this one.
+  public func child(_ name: String, _ kind: Kind) -> Span { tracer.span(name, kind, in: context) }
+
+  /// Adds an attribute; more than `attributesMax`, and what comes after the end, is dropped.
+  public func set(_ key: String, _ value: String) {
+    state.withLock { record in
+      guard let count = record?.attributes.count, count < Self.attributesMax else { return }
+      record?.attributes.append(.init(key: key, value: String(value.prefix(Self.valueCharactersMax))))
+    }
+  }
+
+  /// Ends it: `failure` says why the work failed, `nil` that it did not. Only the first end counts.
+  public func end(failure: String? = nil) {
+    let record = state.withLock { record in
+      defer { record = nil }
+      return record
+    }
+    guard var record else { return }
+    record.endNs = max(record.startNs, tracer.nowNs())
+    record.failure = failure
+    tracer.finished(record)
+  }
+
+  public static let attributesMax = 32
+  public static let valueCharactersMax = 1_024
+}
+
+/// A span that has ended, as exporters get it.
+public struct FinishedSpan: Sendable, Hashable {
+  public struct Attribute: Sendable, Hashable {
+    public var key: String
+    public var value: String
+
+    public init(key: String, value: String) {
+      self.key = key
+      self.value = value
+    }
+  }
+
+  public var traceIDHigh: UInt64
+  public var traceIDLow: UInt64
+  public var spanID: UInt64
+  /// 0 for the first one of a trace.
+  public var parentSpanID: UInt64
+  public var name: String
+  public var kind: Span.Kind
+  /// Since 1970.
+  public var startNs: UInt64
+  public var endNs: UInt64
+  public var attributes: [Attribute] = []
+  /// Why the work failed; `nil` where it did not.
+  public var failure: String?
+
+  public init(
+    traceIDHigh: UInt64, traceIDLow: UInt64, spanID: UInt64, parentSpanID: UInt64, name: String, kind: Span.Kind,
+    startNs: UInt64, endNs: UInt64
+  ) {
+    self.traceIDHigh = traceIDHigh
+    self.traceIDLow = traceIDLow
+    self.spanID = spanID
+    self.parentSpanID = parentSpanID
+    self.name = name
+    self.kind = kind
+    self.startNs = startNs
+    self.endNs = endNs
+  }
+}

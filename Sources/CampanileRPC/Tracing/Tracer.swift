@@ -1,0 +1,70 @@
+import Synchronization
+
+/// Decides which calls are traced, and makes their spans. Safe from any thread.
+///
+/// A call that says whether it is sampled is believed; of the others `ratio` are, chosen by chance. What is not sampled costs
+/// neither memory nor a look at the clock.
+public final class Tracer: Sendable {
+  /// The wall clock in nanoseconds since 1970.
+  let nowNs: @Sendable () -> UInt64
+  private let random: @Sendable () -> UInt64
+  private let onFinish: @Sendable (FinishedSpan) -> Void
+  /// A number below it, of all there are, begins a trace.
+  private let threshold: UInt64
+  private let sequence: Atomic<UInt64>
+
+  /// - Parameters:
+  ///   - ratio: 0 to 1, of the calls that come without a decision.
+  ///   - onFinish: told of each span on the thread that ended it; must not block.
+  public init(
+    ratio: Double, nowNs: @escaping @Sendable () -> UInt64,
+    random: @escaping @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) },
+    onFinish: @escaping @Sendable (FinishedSpan) -> Void
+  ) {
+    threshold = ratio >= 1 ? .max : ratio > 0 ? UInt64(ratio * 0x1p63) << 1 : 0
+    self.nowNs = nowNs
+    self.random = random
+    self.onFinish = onFinish
+    sequence = Atomic(random())
+  }
+
+  /// Begins the span of a call that has arrived; `nil` when it is not sampled.
+  ///
+  /// - Parameter mayBegin: whether a call without a decision may begin a trace; on links of the suite the gateway has decided.
+  @inline(__always)
+  func serverSpan(_ name: String, _ metadata: Metadata, mayBegin: Bool) -> Span? {
+    if !metadata.isEmpty, let parent = TraceContext(metadata) {
+      return parent.isSampled ? span(name, .server, in: parent) : nil
+    }
+    return mayBegin && chance() ? span(name, .server, in: nil) : nil
+  }
+
+  /// Begins a span: the next one of `parent`, or the first of a new trace.
+  public func span(_ name: String, _ kind: Span.Kind, in parent: TraceContext?) -> Span {
+    let record = FinishedSpan(
+      traceIDHigh: parent?.traceIDHigh ?? random(), traceIDLow: parent?.traceIDLow ?? nonZero(), spanID: nonZero(),
+      parentSpanID: parent?.spanID ?? 0, name: name, kind: kind, startNs: nowNs(), endNs: 0)
+    return Span(tracer: self, record: record, state: parent?.state ?? "")
+  }
+
+  /// The same for a context that was kept as text; `nil` when there is none or it is not sampled.
+  public func span(_ name: String, _ kind: Span.Kind, after text: String?) -> Span? {
+    guard let text, let parent = TraceContext(text: text), parent.isSampled else { return nil }
+    return span(name, kind, in: parent)
+  }
+
+  func finished(_ span: FinishedSpan) { onFinish(span) }
+
+  private func nonZero() -> UInt64 { max(1, random()) }
+
+  /// SplitMix64 over a count: the system's generator would cost more than all the rest of a call that is not sampled.
+  @inline(__always)
+  private func chance() -> Bool {
+    if threshold == 0 { return false }
+    if threshold == .max { return true }
+    var z = sequence.wrappingAdd(0x9e37_79b9_7f4a_7c15, ordering: .relaxed).newValue
+    z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
+    z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
+    return z ^ (z >> 31) < threshold
+  }
+}

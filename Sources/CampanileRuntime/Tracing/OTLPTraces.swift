@@ -1,0 +1,64 @@
+import CampanileRPC
+
+/// Spans as OTLP's JSON: an `ExportTraceServiceRequest` of one resource and one scope. Pure.
+///
+/// ProtoJSON, except that ids are hexadecimal (opentelemetry.io/docs/specs/otlp, "JSON Protobuf Encoding").
+enum OTLPTraces {
+  /// The most of a status's message that is sent.
+  private static let messageBytesMax = 1_024
+
+  static func json(_ spans: [FinishedSpan], resource: [FinishedSpan.Attribute]) -> [UInt8] {
+    var text = JSONText()
+    text.raw("{\"resourceSpans\":[{\"resource\":{\"attributes\":")
+    write(resource, to: &text)
+    text.raw("},\"scopeSpans\":[{\"scope\":{\"name\":\"campanile\",\"version\":")
+    text.string(CampanileVersion.string)
+    text.raw("},\"spans\":[")
+    for (index, span) in spans.enumerated() {
+      if index > 0 { text.raw(",") }
+      write(span, to: &text)
+    }
+    text.raw("]}]}]}")
+    return text.bytes
+  }
+
+  private static func write(_ span: FinishedSpan, to text: inout JSONText) {
+    text.raw("{\"traceId\":")
+    text.string(TraceContext.hexadecimal(span.traceIDHigh) + TraceContext.hexadecimal(span.traceIDLow))
+    text.raw(",\"spanId\":")
+    text.string(TraceContext.hexadecimal(span.spanID))
+    if span.parentSpanID != 0 {
+      text.raw(",\"parentSpanId\":")
+      text.string(TraceContext.hexadecimal(span.parentSpanID))
+    }
+    text.raw(",\"name\":")
+    text.string(span.name)
+    text.raw(",\"kind\":")
+    text.number(span.kind.rawValue)
+    text.raw(",\"startTimeUnixNano\":")
+    text.string(String(span.startNs))
+    text.raw(",\"endTimeUnixNano\":")
+    text.string(String(span.endNs))
+    text.raw(",\"attributes\":")
+    write(span.attributes, to: &text)
+    text.raw(",\"status\":{")
+    if let failure = span.failure {
+      text.raw("\"code\":2,\"message\":")
+      text.string(failure, maximumBytes: messageBytesMax)
+    }
+    text.raw("}}")
+  }
+
+  private static func write(_ attributes: [FinishedSpan.Attribute], to text: inout JSONText) {
+    text.raw("[")
+    for (index, attribute) in attributes.enumerated() {
+      if index > 0 { text.raw(",") }
+      text.raw("{\"key\":")
+      text.string(attribute.key)
+      text.raw(",\"value\":{\"stringValue\":")
+      text.string(attribute.value)
+      text.raw("}}")
+    }
+    text.raw("]")
+  }
+}

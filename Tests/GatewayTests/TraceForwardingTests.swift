@@ -1,0 +1,97 @@
+import CampanileAPI
+import CampanileRPC
+import Logging
+import Synchronization
+import Testing
+
+@testable import Gateway
+
+/// The gateway's part of traces.
+@Suite(.timeLimit(.minutes(1))) struct TraceForwardingTests {
+  private final class Spans: Sendable {
+    private let spans = Mutex<[FinishedSpan]>([])
+    var all: [FinishedSpan] { spans.withLock { $0 } }
+
+    func observation(ratio: Double) -> CallObservation {
+      let tracer = Tracer(ratio: ratio, nowNs: { 1 }, onFinish: { span in self.spans.withLock { $0.append(span) } })
+      return CallObservation(tracer: tracer, slowMs: 0, logger: Logger(label: "test"))
+    }
+  }
+
+  private static let parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
+  @Test func theBackendContinuesTheForwardedCall() async throws {
+    let spans = Spans()
+    let backend = try await Backend()
+    let harness = try await Harness(backends: [backend.address], observation: spans.observation(ratio: 0))
+    let key = try await harness.key("user/grace")
+    let echo = EchoServiceClient(try harness.client())
+    let options = CallOptions(metadata: [
+      "authorization": "Bearer \(key.secret)", "traceparent": Self.parent, "tracestate": "a=b",
+    ])
+    _ = try await echo.echo(EchoRequest("a"), options: options)
+    let seen = try #require(backend.seen.last)
+    let (forward, call) = try await Self.pair(spans)
+    let carried = try #require(TraceContext(seen.metadata))
+    #expect(seen.metadata.values("traceparent").count == 1 && carried.state == "a=b")
+    #expect(carried.spanID == forward.spanID && carried.traceID == "0af7651916cd43dd8448eb211c80319c")
+    #expect(forward.parentSpanID == call.spanID && call.parentSpanID == 0xb7ad_6b71_6920_3331)
+    #expect(call.name == "campanile.rpc.v1.EchoService/Echo" && call.kind == .server && forward.kind == .client)
+    #expect(call.attributes.contains(.init(key: "enduser.id", value: "user/grace")))
+    let requestID = try #require(seen.metadata["campanile-request-id"])
+    #expect(call.attributes.contains(.init(key: "campanile.request_id", value: requestID)))
+    #expect(forward.attributes.contains(.init(key: "campanile.backend", value: "echo")))
+    await harness.stop()
+    await backend.server.shutdown()
+  }
+
+  @Test func theRatioBeginsTracesAndAnUnsampledCallPassesAsItCame() async throws {
+    let spans = Spans()
+    let backend = try await Backend()
+    let harness = try await Harness(backends: [backend.address], observation: spans.observation(ratio: 1))
+    let echo = EchoServiceClient(try harness.client(token: internalToken))
+    _ = try await echo.echo(EchoRequest("a"))
+    let (forward, call) = try await Self.pair(spans)
+    #expect(call.parentSpanID == 0)
+    #expect(backend.seen.last.flatMap { TraceContext($0.metadata) }?.spanID == forward.spanID)
+    let unsampled = String(Self.parent.dropLast()) + "0"
+    _ = try await echo.echo(EchoRequest("b"), options: CallOptions(metadata: ["traceparent": unsampled]))
+    #expect(backend.seen.last?.metadata["traceparent"] == unsampled)
+    #expect(spans.all.count == 2)
+    await harness.stop()
+    await backend.server.shutdown()
+  }
+
+  @Test func aRefusedCallHasOneSpanAndIsCounted() async throws {
+    let spans = Spans()
+    let backend = try await Backend()
+    let harness = try await Harness(backends: [backend.address], observation: spans.observation(ratio: 1))
+    let echo = EchoServiceClient(try harness.client())
+    await #expect(throws: RPCError.self) { _ = try await echo.echo(EchoRequest("a")) }
+    let span = try #require(spans.all.first)
+    #expect(spans.all.count == 1 && span.failure == nil)
+    #expect(span.attributes.contains(.init(key: "rpc.response.status_code", value: "UNAUTHENTICATED")))
+    #expect(harness.gateway.refusedCalls.values.reduce(0, +) == 1)
+    await harness.gateway.refreshBackendGauges()
+    #expect(harness.gateway.backendGauges.map(\.name) == ["echo"])
+    await harness.stop()
+    await backend.server.shutdown()
+  }
+
+  @Test func reasonsAreBounded() {
+    let board = RefusalBoard()
+    for number in 0..<200 { board.count(RPCError(.internalError, "x", reason: "R\(number)")) }
+    #expect(board.all.count == RefusalBoard.reasonsMax + 1)
+    #expect(board.all[RefusalBoard.other] == 200 - RefusalBoard.reasonsMax)
+  }
+
+  /// The span of the forwarding and that of the call, in the order of their ends.
+  private static func pair(_ finished: Spans) async throws -> (forward: FinishedSpan, call: FinishedSpan) {
+    // The forwarding ends after the answer is on its way.
+    try await eventually("both have ended") { finished.all.count == 2 }
+    let spans = finished.all
+    return (
+      try #require(spans.first { $0.name == "forward" }), try #require(spans.first { $0.name != "forward" })
+    )
+  }
+}
