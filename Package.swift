@@ -266,6 +266,13 @@ let package = Package(
     .executableTarget(
       name: "store-crasher", dependencies: ["CampanileStore"], path: "Tests/Support/store-crasher",
       swiftSettings: settings),
+    .executableTarget(
+      name: "guarded-work",
+      dependencies: [
+        "CampanileAPI", "CampanileCodec", "CampanileJSON", "CampanileRPC", "CampanileStore", "Echo", "Gateway",
+        "Notifications", log,
+      ] + nio,
+      path: "Tests/Support/guarded-work", swiftSettings: settings),
     .testTarget(
       name: "CampanileStoreTests",
       dependencies: ["CampanileStore", "store-crasher", .product(name: "MetricsTestKit", package: "swift-metrics")]
