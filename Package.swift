@@ -229,13 +229,13 @@ let package = Package(
       name: "CampanileLoad",
       dependencies: [
         "CampanileJSON", "CampanileRPC", .product(name: "Histogram", package: "hdrhistogram-swift"),
-        .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "NIOHTTP1", package: "swift-nio"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ] + nio, swiftSettings: settings),
     .testTarget(
       name: "CampanileLoadTests",
       dependencies: [
         "CampanileAPI", "CampanileJSON", "CampanileLoad", "CampanileRPC", "Echo", log,
-        .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "NIOHTTP1", package: "swift-nio"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ] + nio, swiftSettings: settings),
     .target(name: "CParentBound"),
     .target(
