@@ -231,13 +231,13 @@ let package = Package(
       name: "CampanileLoad",
       dependencies: [
         "CampanileJSON", "CampanileRPC", .product(name: "Histogram", package: "hdrhistogram-swift"),
-        .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "NIOHTTP1", package: "swift-nio"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ] + nio, swiftSettings: settings),
     .testTarget(
       name: "CampanileLoadTests",
       dependencies: [
         "CampanileAPI", "CampanileJSON", "CampanileLoad", "CampanileRPC", "Echo", log,
-        .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "NIOHTTP1", package: "swift-nio"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ] + nio, swiftSettings: settings),
     .target(name: "CParentBound"),
     .target(
@@ -268,6 +268,13 @@ let package = Package(
     .executableTarget(
       name: "store-crasher", dependencies: ["CampanileStore"], path: "Tests/Support/store-crasher",
       swiftSettings: settings),
+    .executableTarget(
+      name: "guarded-work",
+      dependencies: [
+        "CampanileAPI", "CampanileCodec", "CampanileJSON", "CampanileRPC", "CampanileStore", "Echo", "Gateway",
+        "Notifications", log,
+      ] + nio,
+      path: "Tests/Support/guarded-work", swiftSettings: settings),
     .testTarget(
       name: "CampanileStoreTests",
       dependencies: ["CampanileStore", "store-crasher", .product(name: "MetricsTestKit", package: "swift-metrics")]

@@ -217,7 +217,7 @@ import Testing
     }
   }
 
-  @Test(arguments: ["https://a", "ftp://a", "http://", "http://a:99999", "http://a:x", "http://a/b c"])
+  @Test(arguments: ["ftp://a", "https://", "https://a:0", "http://", "http://a:99999", "http://a:x", "http://a/b c"])
   func badAddressesAreRefused(_ url: String) {
     #expect { try HTTPTarget(url: url) } throws: { ($0 as? LoadError)?.field == "--http" }
   }

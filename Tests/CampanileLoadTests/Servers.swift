@@ -5,6 +5,7 @@ import Logging
 import NIOCore
 import NIOHTTP1
 import NIOPosix
+import NIOSSL
 
 @testable import CampanileLoad
 
@@ -31,15 +32,17 @@ enum Servers {
     return try result.get()
   }
 
-  /// A server that speaks HTTP/1.1 and answers as `answer` says, by path and body.
+  /// A server that speaks HTTP/1.1, over TLS where `tls` is given, and answers as `answer` says, by path and body.
   static func withHTTP<R>(
-    _ answer: @escaping @Sendable (String, String) -> HTTPAnswer?, _ body: (Int) async throws -> R
+    tls: NIOSSLContext? = nil, _ answer: @escaping @Sendable (String, String) -> HTTPAnswer?,
+    _ body: (Int) async throws -> R
   ) async throws -> R {
     // One thread, so that what holds up one answer holds up all.
     let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     let channel = try await ServerBootstrap(group: group)
       .childChannelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
+          if let tls { try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls)) }
           try channel.pipeline.syncOperations.configureHTTPServerPipeline()
           try channel.pipeline.syncOperations.addHandler(HTTPAnswerer(answer))
         }

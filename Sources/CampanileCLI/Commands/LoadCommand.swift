@@ -82,7 +82,9 @@ struct LoadRunCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("Requests a second within each stream.", valueName: "rate"))
   var messageRate: Double?
 
-  @Option(help: ArgumentHelp("Load the Connect protocol at this address instead.", valueName: "http://host:port"))
+  @Option(
+    help: ArgumentHelp(
+      "Load the Connect protocol at this address instead; https:// speaks TLS.", valueName: "http://host:port"))
   var http: String?
 
   @Option(help: ArgumentHelp("Conditions with commas between: p99<5ms,errors<0.1%,rate>1000.", valueName: "list"))
@@ -146,13 +148,13 @@ struct LoadRunCommand: AsyncParsableCommand {
   private func target() async throws -> LoadTarget {
     let metadata = connection.callOptions().metadata
     if let http {
-      guard connection.clientTLS([:]) == nil else { throw UsageError("--tls: HTTP is loaded without TLS only") }
       guard method.split(separator: "/").count == 2, method.contains(".") else {
         throw UsageError("METHOD: over HTTP give the whole name, package.Service/Method")
       }
       let token = (try? connection.destination())?.token
       let target = LoadTarget(
-        face: .http(try HTTPTarget(url: http, token: connection.key ?? token)), method: method, metadata: metadata)
+        face: .http(try HTTPTarget(url: http, token: connection.key ?? token, tls: connection.clientTLS([:]))),
+        method: method, metadata: metadata)
       try LoadNotice.tell(target, rate: rate)
       return target
     }

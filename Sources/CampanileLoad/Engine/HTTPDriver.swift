@@ -1,6 +1,7 @@
 internal import CampanileRPC
 internal import NIOCore
 internal import NIOHTTP1
+internal import NIOSSL
 
 /// Sends unary calls as the Connect protocol asks (connectrpc.com/docs/protocol): POST with JSON, one at a time on each connection.
 /// Each lane has a connection of its own, which is opened again when it is lost.
@@ -8,11 +9,17 @@ final class HTTPDriver: CallDriver {
   private let loop: any EventLoop
   private let target: HTTPTarget
   private let head: HTTPRequestHead
+  /// Shared by all connections; `nil` without TLS.
+  private let sslContext: NIOSSLContext?
   private var connections: [Int: HTTPLaneConnection] = [:]
   let isStreaming = false
 
-  init(_ target: HTTPTarget, method: String, metadata: Metadata, timeoutMs: Int64, loop: any EventLoop) {
+  /// Throws INVALID_ARGUMENT `TLS_CONFIGURATION_INVALID`.
+  init(
+    _ target: HTTPTarget, method: String, metadata: Metadata, timeoutMs: Int64, loop: any EventLoop
+  ) throws(RPCError) {
     self.loop = loop
+    sslContext = try target.tls?.makeContext()
     self.target = target
     var headers = HTTPHeaders([
       ("host", ClientConfiguration.Address(host: target.host, port: target.port).description),
@@ -32,7 +39,7 @@ final class HTTPDriver: CallDriver {
 
   private func connection(of lane: LoadLane) -> HTTPLaneConnection {
     if let connection = connections[lane.index] { return connection }
-    let connection = HTTPLaneConnection(lane, target: target, loop: loop)
+    let connection = HTTPLaneConnection(lane, target: target, sslContext: sslContext, loop: loop)
     connections[lane.index] = connection
     return connection
   }

@@ -2,11 +2,13 @@ internal import CampanileRPC
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
+internal import NIOSSL
 
 /// One lane's connection over HTTP/1.1: at most one request at a time. Opened when first needed and again when it is lost.
 final class HTTPLaneConnection {
   private let lane: LoadLane
   private let target: HTTPTarget
+  private let sslContext: NIOSSLContext?
   private let loop: any EventLoop
   private var channel: (any Channel)?
   /// Counts the channels, so that a former one is not heard any more.
@@ -14,9 +16,10 @@ final class HTTPLaneConnection {
   private var isBusy = false
   private var timer: Scheduled<Void>?
 
-  init(_ lane: LoadLane, target: HTTPTarget, loop: any EventLoop) {
+  init(_ lane: LoadLane, target: HTTPTarget, sslContext: NIOSSLContext?, loop: any EventLoop) {
     self.lane = lane
     self.target = target
+    self.sslContext = sslContext
     self.loop = loop
   }
 
@@ -39,8 +42,12 @@ final class HTTPLaneConnection {
     let bound = NIOLoopBound(self, eventLoop: loop)
     ClientBootstrap(group: loop)
       .channelOption(.tcpOption(.tcp_nodelay), value: 1)
-      .channelInitializer { channel in
+      .channelInitializer { [sslContext, name = target.tls?.serverName(for: target.host)] channel in
         channel.eventLoop.makeCompletedFuture {
+          if let sslContext {
+            try channel.pipeline.syncOperations.addHandler(
+              NIOSSLClientHandler(context: sslContext, serverHostname: name))
+          }
           try channel.pipeline.syncOperations.addHTTPClientHandlers(leftOverBytesStrategy: .dropBytes)
           try channel.pipeline.syncOperations.addHandler(handler.value)
         }

@@ -91,7 +91,7 @@ public final class LoadRun: Sendable {
             target, configuration: configuration, stream: plan.stream, connections: share(plan.connections),
             loop: eventLoop)
         case .http(let http):
-          HTTPDriver(
+          try HTTPDriver(
             http, method: target.method, metadata: target.metadata, timeoutMs: plan.timeoutMs, loop: eventLoop)
         }
       let part = LoadLoop.Share(

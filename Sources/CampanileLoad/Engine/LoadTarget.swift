@@ -65,35 +65,45 @@ public struct HTTPTarget: Sendable, Hashable, CustomStringConvertible {
   public var pathPrefix: String
   /// Sent as a bearer token.
   public var token: String?
+  /// How the server proves its name; `nil` for HTTP without TLS.
+  public var tls: ClientTLS?
 
-  public init(host: String, port: Int, pathPrefix: String = "", token: String? = nil) {
+  public init(host: String, port: Int, pathPrefix: String = "", token: String? = nil, tls: ClientTLS? = nil) {
     self.host = host
     self.port = port
     self.pathPrefix = pathPrefix
     self.token = token
+    self.tls = tls
   }
 
-  /// Reads `http://host[:port][/prefix]`. Throws `LOAD_PLAN_INVALID`, for `https` too, which is not spoken.
-  public init(url: String, token: String? = nil) throws(LoadError) {
+  /// Reads `http://host[:port][/prefix]` and the same with `https`, which speaks TLS as `tls` says, or believes the system's
+  /// authorities. Throws `LOAD_PLAN_INVALID`, for `http` with `tls` too.
+  public init(url: String, token: String? = nil, tls: ClientTLS? = nil) throws(LoadError) {
     func fail(_ reason: String) -> LoadError { LoadError(.planInvalid, field: "--http", reason: reason) }
-    let scheme = "http://"
-    guard url.hasPrefix(scheme) else { throw fail("\(url.debugDescription) does not begin with http://") }
+    guard let scheme = ["http://", "https://"].first(where: { url.hasPrefix($0) }) else {
+      throw fail("\(url.debugDescription) begins with neither http:// nor https://")
+    }
+    let isSecure = scheme == "https://"
+    guard isSecure || tls == nil else { throw fail("TLS is for an address that begins with https://") }
     let rest = url.dropFirst(scheme.count)
     let slash = rest.firstIndex(of: "/") ?? rest.endIndex
     var prefix = String(rest[slash...])
     while prefix.hasSuffix("/") { prefix.removeLast() }
     let authority = String(rest[..<slash])
     let hasPort = authority.last != "]" && authority.contains(":")
-    guard let address = ClientConfiguration.Address(hasPort ? authority : authority + ":80") else {
+    guard let address = ClientConfiguration.Address(hasPort ? authority : authority + (isSecure ? ":443" : ":80"))
+    else {
       throw fail("\(authority.debugDescription) is no host:port")
     }
     guard prefix.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
       throw fail("the path has bytes that must be encoded")
     }
-    self.init(host: address.host, port: address.port, pathPrefix: prefix, token: token)
+    self.init(
+      host: address.host, port: address.port, pathPrefix: prefix, token: token, tls: isSecure ? tls ?? ClientTLS() : nil
+    )
   }
 
   public var description: String {
-    "http://\(ClientConfiguration.Address(host: host, port: port))\(pathPrefix)"
+    "\(tls == nil ? "http" : "https")://\(ClientConfiguration.Address(host: host, port: port))\(pathPrefix)"
   }
 }

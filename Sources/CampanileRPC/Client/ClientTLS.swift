@@ -1,5 +1,5 @@
 internal import NIOCore
-internal import NIOSSL
+package import NIOSSL
 
 /// How a client proves the server's name and, for mutual TLS, its own. Paths are of PEM files.
 public struct ClientTLS: Sendable, Hashable {
@@ -23,7 +23,7 @@ public struct ClientTLS: Sendable, Hashable {
   }
 
   /// Reads the files. Throws INVALID_ARGUMENT `TLS_CONFIGURATION_INVALID`.
-  func makeContext() throws(RPCError) -> NIOSSLContext {
+  package func makeContext() throws(RPCError) -> NIOSSLContext {
     do {
       var configuration = TLSConfiguration.makeClientConfiguration()
       configuration.minimumTLSVersion = .tlsv12
@@ -44,7 +44,7 @@ public struct ClientTLS: Sendable, Hashable {
   }
 
   /// The name to ask for; `nil` for an IP address, which server name indication does not allow (RFC 6066 section 3).
-  func serverName(for host: String) -> String? {
+  package func serverName(for host: String) -> String? {
     let name = serverName ?? host
     return (try? SocketAddress(ipAddress: name, port: 0)) == nil ? name : nil
   }

@@ -1,0 +1,85 @@
+import CampanileRPC
+import Foundation
+import NIOSSL
+import Testing
+
+@testable import CampanileLoad
+
+/// Load over HTTPS, with certificates made for the test.
+struct HTTPSTests {
+  /// A server whose certificate is for `name`; `body` gets its port and the file of who vouches for it.
+  private func withServer(named name: String, _ body: (_ port: Int, _ authority: String) async throws -> Void)
+    async throws
+  {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "load-tls-\(UUID().uuidString)").path
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let process = Process()
+    process.executableURL = URL(filePath: "/usr/bin/env")
+    process.arguments = [
+      "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+      "-subj", "/CN=server.test", "-addext", "subjectAltName=\(name)",
+      "-keyout", "\(folder)/server.key", "-out", "\(folder)/server.pem",
+    ]
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    process.waitUntilExit()
+    try #require(process.terminationStatus == 0)
+    let context = try NIOSSLContext(
+      configuration: .makeServerConfiguration(
+        certificateChain: try NIOSSLCertificate.fromPEMFile("\(folder)/server.pem").map { .certificate($0) },
+        privateKey: .privateKey(try NIOSSLPrivateKey(file: "\(folder)/server.key", format: .pem))))
+    try await Servers.withHTTP(tls: context, { _, _ in HTTPAnswer() }) { port in
+      try await body(port, "\(folder)/server.pem")
+    }
+  }
+
+  private func load(_ port: Int, _ tls: ClientTLS?) async throws -> LoadReport {
+    var plan = LoadPlan()
+    plan.concurrency = 4
+    plan.connections = 4
+    plan.count = 40
+    let target = try HTTPTarget(url: "https://127.0.0.1:\(port)/api", tls: tls)
+    return try await LoadRun(
+      plan, requests: RequestSet(Array("{}".utf8)), target: LoadTarget(face: .http(target), method: "a.B/C")
+    ).run()
+  }
+
+  @Test func callsGoOverTLSToWhoProvesTheName() async throws {
+    try await withServer(named: "DNS:server.test") { port, authority in
+      let report = try await load(port, ClientTLS(trustRootsPath: authority, serverName: "server.test"))
+      #expect(report.calls == 40 && report.errors == 0, "\(report.statuses)")
+      let other = try await load(port, ClientTLS(trustRootsPath: authority, serverName: "other.test"))
+      #expect(other.statuses["UNAVAILABLE"]?.calls == 40)
+      // An authority that nobody named is not believed.
+      let unknown = try await load(port, ClientTLS(serverName: "server.test"))
+      #expect(unknown.statuses["UNAVAILABLE"]?.calls == 40)
+    }
+  }
+
+  @Test func theAddressMayBeTheName() async throws {
+    try await withServer(named: "IP:127.0.0.1") { port, authority in
+      let report = try await load(port, ClientTLS(trustRootsPath: authority))
+      #expect(report.calls == 40 && report.errors == 0, "\(report.statuses)")
+    }
+  }
+
+  @Test func aServerWithoutTLSIsNotCalled() async throws {
+    try await Servers.withHTTP({ _, _ in HTTPAnswer() }) { port in
+      let report = try await load(port, nil)
+      #expect(report.statuses["UNAVAILABLE"]?.calls == 40)
+    }
+  }
+
+  @Test func filesThatCannotBeReadAreRefusedBeforeACall() async {
+    await #expect { _ = try await load(1, ClientTLS(trustRootsPath: "/nonexistent.pem")) } throws: {
+      ($0 as? RPCError)?.reason == "TLS_CONFIGURATION_INVALID"
+    }
+  }
+
+  @Test func tlsIsForHTTPSAlone() throws {
+    #expect { try HTTPTarget(url: "http://a", tls: ClientTLS()) } throws: { ($0 as? LoadError)?.field == "--http" }
+    let target = try HTTPTarget(url: "https://example.org/p")
+    #expect(target.port == 443 && target.tls != nil && target.description == "https://example.org:443/p")
+  }
+}

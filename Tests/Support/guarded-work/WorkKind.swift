@@ -1,0 +1,83 @@
+import CampanileAPI
+import CampanileCodec
+import CampanileJSON
+
+/// What is counted.
+enum WorkKind: String, CaseIterable {
+  /// Validates a container of 50 notifications.
+  case scan
+  /// Decodes one request to create a notification.
+  case decode
+  /// Encodes it.
+  case encode
+  /// One unary echo through a server on loopback, 16 in flight.
+  case dispatch
+  /// The same through a gateway.
+  case forward
+  /// One notification published, on the disk before it returns.
+  case write
+
+  /// Does it so often; answers something that depends on all of it.
+  func run(_ count: Int) throws -> Int {
+    switch self {
+    case .scan: try Self.scan(count)
+    case .decode: try Self.decode(count)
+    case .encode: Self.encode(count)
+    case .dispatch: try ServerWork.dispatch(count)
+    case .forward: try ServerWork.forward(count)
+    case .write: try StoreWork.write(count)
+    }
+  }
+
+  static var request: CreateNotificationRequest {
+    var action = Action()
+    action.type = .navigate
+    action.value = "https://example.com/builds/4711"
+    action.title = "Open"
+    var notification = Notification()
+    notification.bucketId = "b_0123456789abcdefghijkl"
+    notification.title = "Build failed on main"
+    notification.subtitle = "campanile"
+    notification.body = String(repeating: "La riunione è stata spostata alle otto. ", count: 8)
+    notification.priority = .normal
+    notification.actions = [action, action]
+    notification.expireTime = ProtoTimestamp(seconds: 1_900_000_000, nanos: 250_000_000)
+    var request = CreateNotificationRequest()
+    request.notification = notification
+    request.requestId = "a-request"
+    return request
+  }
+
+  private static func scan(_ count: Int) throws -> Int {
+    let text = request.jsonString()
+    let container = "{\"notifications\":[" + Array(repeating: text, count: 50).joined(separator: ",") + "]}"
+    return try Array(container.utf8).withUnsafeBytes { bytes in
+      var depth = 0
+      for _ in 0..<count { depth += try JSONValidator.validate(bytes).depth }
+      return depth
+    }
+  }
+
+  private static func decode(_ count: Int) throws -> Int {
+    let text = request.jsonUTF8Bytes()
+    return try text.withUnsafeBytes { bytes in
+      var found = 0
+      for _ in 0..<count {
+        found += try CreateNotificationRequest(jsonUTF8: bytes).notification?.actions.count ?? 0
+      }
+      return found
+    }
+  }
+
+  private static func encode(_ count: Int) -> Int {
+    let request = request
+    var writer = JSONWriter(capacity: 4096)
+    var written = 0
+    for _ in 0..<count {
+      writer.removeAll()
+      request.encode(to: &writer)
+      written += writer.count
+    }
+    return written
+  }
+}
