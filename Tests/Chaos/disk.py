@@ -89,10 +89,10 @@ def failing(context):
 class Disk:
     """An ext4 file system of its own that can lose its power, become read-only, or stand still."""
 
-    def __init__(self, context, name):
+    def __init__(self, context, name, size_mib=192):
         self.image, self.folder = context.folder / f"{name}.img", context.folder / name
         with open(self.image, "wb") as file:
-            file.truncate(192 << 20)
+            file.truncate(size_mib << 20)
         run("mkfs.ext4", "-q", "-F", "-e", "remount-ro", self.image)
         self.folder.mkdir()
         self.mount()
@@ -263,7 +263,7 @@ def read_only(context):
 def slow(context):
     """The disk is slow under load: each sync of one process takes 300 ms and each write 3 ms, or the whole file system stands still for
     some seconds. No call outlasts its deadline; while it is only slow, reads go on and writes are acknowledged; nothing is lost."""
-    disk = Disk(context, "disk")
+    disk = Disk(context, "disk", size_mib=2048)
     with disk.fleet(context, "disk") as fleet:
         fleet.start()
         with context.judged_load(fleet) as load:

@@ -88,7 +88,10 @@ def descriptors(context):
             doors = [(name, port) for name in ["gateway", *SERVICES] for port in ("rpc", "http") if name == "gateway" or port == "rpc"]
             for victim, door in context.pick(quick=context.random.sample(doors, 4), full=doors * 3):
                 strangers = [stranger(fleet.ready[victim][door]) for _ in range(crowd)]
-                load.clients[0].stopping.wait(context.pick(quick=0.5, full=3))
+                end, peak = time.monotonic() + context.pick(quick=0.5, full=3), 0
+                while time.monotonic() < end:
+                    peak = max(peak, fleet.descriptors(victim))
+                    time.sleep(0.002)
                 used = fleet.descriptors(victim)
                 assert limit / 4 < used < limit - 16, f"{victim} has {used} descriptors of {limit} in use"
                 reads_go_on(fleet, links)
@@ -97,7 +100,7 @@ def descriptors(context):
                 for one in strangers:
                     one.close()
                 eventually(lambda: answers(fleet.ready[victim]["rpc"]), f"{victim} answers strangers again")
-                context.tell(f"{victim}, {door}: {used} of {limit} descriptors in use, and served; refused: {load.refusals()}")
+                context.tell(f"{victim}, {door}: {used} of {limit} descriptors in use, {peak} at most, and served; refused: {load.refusals()}")
                 context.count(rounds=1)
     finally:
         fleet.stop()

@@ -1,5 +1,6 @@
 """What goes wrong between the service and APNs loses nothing: every activity's last state arrives, none goes backwards."""
 
+import math
 import os
 import time
 
@@ -165,19 +166,22 @@ def test_full_disk(tmp_path, simulator, key):
 
 
 def test_burst_ends_on_the_last_states(tmp_path, simulator, key):
-    """10,000 updates to 100 activities are at most 300 pushes at the default spacing."""
+    """10,000 updates to 100 activities within a second are at most 300 pushes at the default spacing; one more each for every second
+    more that a busy machine takes."""
     service = Activities(tmp_path / "service", simulator, [(key, [BUNDLE])], spacing_ms=1000)
     try:
         load = Load(service, BUNDLE, activities=100, threads=1)
+        begun = time.monotonic()
         with service.link() as link:
             for number in range(1, 101):
                 results = ask(link, "ActivitiesService/BatchUpdateActivities", {"requests": [
                     {"activityId": id, "contentState": {"n": number}} for id in load.ids.values()]})
                 assert all("activity" in result for result in results["results"])
+        seconds = math.ceil(time.monotonic() - begun)
         load.acknowledged = {token: 100 for token in load.ids}
         load.check(simulator)
         assert simulator.statistics()["answers"] == {"200": simulator.statistics()["requests"]}
-        assert simulator.statistics()["requests"] <= 300
+        assert simulator.statistics()["requests"] <= 100 * (2 + seconds)
     finally:
         service.stop()
 
