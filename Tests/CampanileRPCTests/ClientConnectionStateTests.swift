@@ -114,6 +114,13 @@ import Testing
     #expect(state.takeSendCredit(2) == false)
   }
 
+  @Test func aDrainBeforeTheGreetingIsAnsweredIsTheEnd() {
+    var state = ClientConnectionState<String>(openCallsMax: 10, hasToken: false)
+    #expect(
+      receive(&state, #"{"jsonrpc":"2.0","method":"rpc.drain","params":{}}"#)
+        == "close \(RPCError.Code.unavailable) DRAINING")
+  }
+
   @Test func drainFailsWhatTheServerHasNotSeen() {
     var state = ready()
     for name in ["a", "b", "c"] { _ = state.open(name, kind: .unary) }

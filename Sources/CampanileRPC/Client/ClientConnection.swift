@@ -238,8 +238,7 @@ final class ClientConnection: ChannelInboundHandler {
 
   private func drain(_ unseen: [OpenClientCall]) {
     link?.draining(self)
-    let error = RPCError(.unavailable, "the server takes no new calls here", reason: "DRAINING", processed: false)
-    for call in unseen { call.fail(error, raw: nil) }
+    for call in unseen { call.fail(LocalFailure.draining, raw: nil) }
     if state.isDrained { close(LocalFailure.connectionLost("drained", processed: false)) }
   }
 

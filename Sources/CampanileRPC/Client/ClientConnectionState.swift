@@ -197,8 +197,12 @@ struct ClientConnectionState<Call> {
   }
 
   private mutating func receiveDrain(_ envelope: Envelope, _ bytes: UnsafeRawBufferPointer) -> Action {
-    guard phase == .ready || phase == .draining else { return .ignore }
-    phase = .draining
+    switch phase {
+    case .ready, .draining: phase = .draining
+    // One that was ready a moment later would be closed in the middle of its first calls.
+    case .greeting: return .close(LocalFailure.draining)
+    case .closed: return .ignore
+    }
     // Without a readable last id nothing is known about the open calls, so they stay.
     guard let range = envelope.params, let lastID = DrainParams.lastID(bytes, range) else { return .drain(unseen: []) }
     let unseen = table.all.filter { $0.id > lastID }

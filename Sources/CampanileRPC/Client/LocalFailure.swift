@@ -34,6 +34,9 @@ enum LocalFailure {
       reason: "FRAME_TOO_LARGE", processed: false)
   }
 
+  static let draining = RPCError(
+    .unavailable, "the server takes no new calls here", reason: "DRAINING", processed: false)
+
   static func connectionLost(_ cause: String, processed: Bool) -> RPCError {
     RPCError(.unavailable, "the connection was lost: \(cause)", reason: "CONNECTION_LOST", processed: processed)
   }

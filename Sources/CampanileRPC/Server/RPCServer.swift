@@ -60,9 +60,16 @@ public final class RPCServer: Sendable {
   /// be listened on.
   public func start() async throws -> SocketAddress {
     let tls = core.configuration.tls
+    // Some more than are served, so that those who come too late are told.
+    let openMax = core.configuration.connectionsMax + 16
     let channel = try await ServerBootstrap(group: group)
       .serverChannelOption(.backlog, value: 4096)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+      .serverChannelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture {
+          try channel.pipeline.syncOperations.addHandler(AcceptGate(openMax: openMax))
+        }
+      }
       .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
       .childChannelOption(.autoRead, value: false)
       .childChannelOption(.maxMessagesPerRead, value: 4)

@@ -1,0 +1,39 @@
+import NIOCore
+
+/// Takes no more connections from the backlog while `openMax` are open.
+///
+/// Those above the server's limit are told so and closed, each on its own loop. A crowd that comes at once would otherwise have every
+/// descriptor of the process before the first of them is closed.
+final class AcceptGate: ChannelDuplexHandler {
+  typealias InboundIn = any Channel
+  typealias InboundOut = any Channel
+  typealias OutboundIn = Never
+  typealias OutboundOut = Never
+
+  private let openMax: Int
+  private var openCount = 0
+  /// A read that was asked for waits until one is closed.
+  private var isWaiting = false
+
+  init(openMax: Int) { self.openMax = openMax }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    let accepted = unwrapInboundIn(data)
+    openCount += 1
+    accepted.closeFuture.hop(to: context.eventLoop).assumeIsolated().whenComplete { _ in self.closed(context) }
+    context.fireChannelRead(data)
+  }
+
+  func read(context: ChannelHandlerContext) {
+    if openCount < openMax { context.read() } else { isWaiting = true }
+  }
+
+  func handlerRemoved(context: ChannelHandlerContext) { isWaiting = false }
+
+  private func closed(_ context: ChannelHandlerContext) {
+    openCount -= 1
+    guard isWaiting, openCount < openMax else { return }
+    isWaiting = false
+    context.read()
+  }
+}
