@@ -119,7 +119,8 @@ def test_a_watch_is_loaded_until_the_run_ends(suite, key):
     (["ListBuckets", "[]"], "JSON object"),
     (["NoSuchMethod"], "NoSuchMethod"),
     (["ListBuckets", "--http", "http://127.0.0.1:1"], "package.Service/Method"),
-    (["a.B/C", "--http", "https://127.0.0.1:1"], "--http"),
+    (["a.B/C", "--http", "ftp://127.0.0.1:1"], "https://"),
+    (["a.B/C", "--http", "http://127.0.0.1:1", "--tls"], "https://"),
 ])
 def test_wrong_usage_is_told(suite, key, arguments, told):
     assert told in load(suite, *arguments, key=key, check=64).stderr
