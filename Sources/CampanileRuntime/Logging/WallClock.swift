@@ -4,14 +4,6 @@
   import Foundation
 #endif
 
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
-
 /// The time of day, for log lines and metrics; deadlines use a monotonic clock instead.
 public enum WallClock {
   /// Milliseconds since 1970-01-01 00:00 UTC.
@@ -19,11 +11,9 @@ public enum WallClock {
     Int64((Date().timeIntervalSince1970 * 1000).rounded(.down))
   }
 
-  /// Nanoseconds since 1970-01-01 00:00 UTC.
+  /// Nanoseconds since 1970-01-01 00:00 UTC, to a quarter of a microsecond.
   public static func nowNs() -> UInt64 {
-    var time = timespec()
-    clock_gettime(CLOCK_REALTIME, &time)
-    return UInt64(max(0, time.tv_sec)) &* 1_000_000_000 &+ UInt64(max(0, time.tv_nsec))
+    UInt64(max(0, Date().timeIntervalSince1970) * 1_000_000_000)
   }
 
   /// RFC 3339 in UTC with milliseconds, for example `2026-11-21T05:02:35.120Z`.
