@@ -93,7 +93,9 @@ def descriptors(context):
                     peak = max(peak, fleet.descriptors(victim))
                     time.sleep(0.002)
                 used = fleet.descriptors(victim)
-                assert limit / 4 < used <= peak < limit - 16, f"{victim} has {used} descriptors of {limit} in use, {peak} at most"
+                # A crowd may still be let in, one descriptor after the look before.
+                peak = max(peak, used)
+                assert limit / 4 < used and peak < limit - 16, f"{victim} has {used} descriptors of {limit} in use, {peak} at most"
                 reads_go_on(fleet, links)
                 load.all_served(2, seconds=30)
                 assert fleet.all_running(), f"a process ended: {fleet.text()[-3000:]}"
