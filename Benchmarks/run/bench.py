@@ -83,9 +83,9 @@ def rss_mb(pid):
 
 
 @contextlib.contextmanager
-def peer(name, *arguments, pinned=True):
+def peer(name, *arguments, pinned=True, prefix=()):
     """A baseline server, which prints its port. Yields the process and the port."""
-    process = subprocess.Popen([*(ONE_CORE if pinned else []), str(PEERS / name), *arguments], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen([*prefix, *(ONE_CORE if pinned else []), str(PEERS / name), *arguments], stdout=subprocess.PIPE, text=True)
     try:
         yield process, int(process.stdout.readline())
     finally:
@@ -94,7 +94,7 @@ def peer(name, *arguments, pinned=True):
 
 
 @contextlib.contextmanager
-def service(name, *arguments, pinned=True, directory=None, token=None):
+def service(name, *arguments, pinned=True, directory=None, token=None, prefix=()):
     """One of the suite's executables. Yields the process, its ports and the seconds from start to ready.
 
     `token` is the internal token, which reaches it by the environment, as secrets must.
@@ -106,7 +106,7 @@ def service(name, *arguments, pinned=True, directory=None, token=None):
         with open(home / f"{name}.log", "ab") as log:
             started = time.monotonic()
             process = subprocess.Popen(
-                [*(ONE_CORE if pinned else []), str(OURS / name), "--port", "0", "--http-port", "0", "--ready-file", str(ready),
+                [*prefix, *(ONE_CORE if pinned else []), str(OURS / name), "--port", "0", "--http-port", "0", "--ready-file", str(ready),
                  "--log-level", "warning", "--data-dir", str(home), *arguments],
                 stdout=log, stderr=log, stdin=subprocess.DEVNULL,
                 env={**os.environ, **({"CAMPANILE_INTERNAL_TOKEN": token} if token else {})})

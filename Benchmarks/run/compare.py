@@ -254,63 +254,100 @@ def forward(comparison):
             }, targets={"the same without a gateway": 0.4})
 
 
-def tester(port, token_file, method, params, *more):
-    """A report of `campanile load` as user/bench."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("CAMPANILE_")}
-    report = json.loads(run(*OTHER_CORE, OURS / "campanile", "load", PATH + method, json.dumps(params), "--address", f"127.0.0.1:{port}",
-                            "--internal-token-file", token_file, "--as", "user/bench", "--output", "json", *more, env=clean))
-    if report["errors"]:
-        raise RuntimeError(f"campanile load: {report['statuses']}")
-    return report
-
-
-def open_loop(comparison):
-    """The service on one core, the tester on the other."""
-    with tempfile.TemporaryDirectory() as folder, service("campanile-notifications", *LOOP, token=TOKEN) as (_, ports, _):
+@contextlib.contextmanager
+def read_service(prefix=()):
+    """A Notifications service with something to read. Yields its process, its port, the file of its token, a bucket, a notification."""
+    with tempfile.TemporaryDirectory() as folder, service("campanile-notifications", *LOOP, token=TOKEN, prefix=prefix) as (process, ports, _):
         file = pathlib.Path(folder) / "token"
         file.write_text(TOKEN)
         file.chmod(0o600)
         bucket = ask(ports["rpc"], "CreateBucket", {"bucket": {"name": "bench"}})["bucket"]["id"]
         one = ask(ports["rpc"], "CreateNotification", {"notification": draft(bucket)})["notification"]["id"]
-        ratios, medians, rates = [], [], []
-        for _ in range(comparison.runs):
-            read = lambda *more: tester(ports["rpc"], file, "GetNotification", {"notificationId": one}, *more)
-            fastest = read("--duration", "2s")["callsPerSecond"]
-            half = read("--rate", str(int(fastest / 2)), "--duration", "5s")["latency"]["percentilesMs"]
-            rates.append(fastest)
-            medians.append(half["50"] * 1_000)
-            ratios.append(half["99"] / half["50"])
-        comparison.add("highest rate of the read, closed loop, a core for each side", rates, "calls/s")
-        comparison.add("p50 of the read at half of that rate, open loop", medians, "µs")
-        comparison.add("p99 in p50s at half of that rate", ratios, "×", at_most=3)
+        yield process, ports["rpc"], file, bucket, one
+
+
+def tester(port, method, params, *more, prefix=()):
+    """`campanile load` on the other core, begun; its report comes on its standard output."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("CAMPANILE_")}
+    command = [*prefix, *OTHER_CORE, OURS / "campanile", "load", method, json.dumps(params), "--address", f"127.0.0.1:{port}",
+               "--output", "json", *more]
+    return subprocess.Popen([*map(str, command)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=clean, text=True)
+
+
+def report(process, timeout_s=60):
+    """What a tester has measured. Refuses runs with errors."""
+    text = process.communicate(timeout=timeout_s)[0]
+    if process.returncode:
+        raise RuntimeError(f"campanile load ended with {process.returncode}: {text}")
+    found = json.loads(text)
+    if found["errors"]:
+        raise RuntimeError(f"campanile load: {found['statuses']}")
+    return found
+
+
+def by_token(file):
+    return ["--internal-token-file", file, "--as", "user/bench"]
+
+
+def half_of_the_maximum(read):
+    """The highest rate of a closed loop; the p50 in microseconds at half of it, and the p99 in such p50s."""
+    fastest = read("--duration", "2s")["callsPerSecond"]
+    half = read("--rate", str(int(fastest / 2)), "--duration", "5s")["latency"]["percentilesMs"]
+    return fastest, half["50"] * 1_000, half["99"] / half["50"]
+
+
+REAL_TIME = ["chrt", "--fifo", "1"]
+
+
+def may_be_real_time():
+    return shutil.which("chrt") and subprocess.run([*REAL_TIME, "true"], stderr=subprocess.DEVNULL, check=False).returncode == 0
+
+
+def open_loop(comparison):
+    """The service on one core, the tester on the other.
+
+    As ordinary processes both wait for kernel threads and whatever else the machine does, as every server here would: the rows of
+    a server in C that does no more than answer say how long. With a real-time priority it is the service's own time that is left.
+    """
+    priorities = [("ordinary processes", ())]
+    if may_be_real_time():
+        priorities.append(("real-time priority", REAL_TIME))
+    else:
+        print("  no real-time priority may be had here: its rows are left out", flush=True)
+    for name, prefix in priorities:
+        with read_service(prefix) as (_, port, file, _, one), peer("FrameAnswersC", prefix=prefix) as (_, bare):
+            ours, limit = comparison.turns({
+                "ours": lambda: half_of_the_maximum(lambda *more: report(tester(
+                    port, PATH + "GetNotification", {"notificationId": one}, *by_token(file), *more, prefix=prefix))),
+                "limit": lambda: half_of_the_maximum(lambda *more: report(tester(
+                    bare, ECHO["method"], ECHO["params"], *more, prefix=prefix)))}).values()
+            for what, unit, index, limits in (("highest rate of the read, closed loop, a core for each side", "calls/s", 0, {}),
+                                              ("p50 of the read at half of that rate, open loop", "µs", 1, {}),
+                                              ("p99 in p50s at half of that rate", "×", 2, {"at_most": 3})):
+                values, others = [turn[index] for turn in ours], [turn[index] for turn in limit]
+                comparison.add(f"{what}, {name}", values, unit, "a bare server in C", others,
+                               statistics.median(a / b for a, b in zip(values, others)), **limits)
+
+
+# The wire ends every call after ten minutes, so a watch that is to end by itself ends before.
+WATCH_SECONDS_MAX = 580
 
 
 def memory(comparison, minutes):
     """What a service keeps while it reads, writes and watches: the median of the last fifth against that of the second one."""
-    with tempfile.TemporaryDirectory() as folder, service("campanile-notifications", *LOOP, token=TOKEN) as (process, ports, _):
-        file = pathlib.Path(folder) / "token"
-        file.write_text(TOKEN)
-        file.chmod(0o600)
-        bucket = ask(ports["rpc"], "CreateBucket", {"bucket": {"name": "bench"}})["bucket"]["id"]
-        one = ask(ports["rpc"], "CreateNotification", {"notification": draft(bucket)})["notification"]["id"]
+    with read_service() as (process, port, file, bucket, one):
         seconds = int(minutes * 60)
-        parts = [("GetNotification", {"notificationId": one}, ["--rate", "5000"]),
-                 ("CreateNotification", {"notification": draft(bucket)}, ["--rate", "50"]),
-                 ("WatchNotifications", {}, ["--concurrency", "20"])]
-        clean = {name: value for name, value in os.environ.items() if not name.startswith("CAMPANILE_")}
-        loads = [subprocess.Popen(
-            [*map(str, [*OTHER_CORE, OURS / "campanile", "load", PATH + method, json.dumps(params), "--address",
-                        f"127.0.0.1:{ports['rpc']}", "--internal-token-file", file, "--as", "user/bench", "--output", "json",
-                        "--duration", f"{seconds}s", "--timeout", f"{seconds + 60}s", *more])], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=clean, text=True)
-            for method, params, more in parts]
+        parts = [("GetNotification", {"notificationId": one}, seconds, ["--rate", "5000"]),
+                 ("CreateNotification", {"notification": draft(bucket)}, seconds, ["--rate", "50"]),
+                 ("WatchNotifications", {}, min(seconds, WATCH_SECONDS_MAX), ["--concurrency", "20", "--timeout", "600s"])]
+        loads = [tester(port, PATH + method, params, *by_token(file), "--duration", f"{length}s", *more)
+                 for method, params, length, more in parts]
         sizes, end = [], time.monotonic() + seconds
         while time.monotonic() < end:
             time.sleep(1)
             sizes.append(rss_mb(process.pid))
-        for (method, _, _), one_load in zip(parts, loads):
-            report = json.loads(one_load.communicate(timeout=90)[0])
-            if one_load.returncode or report["errors"]:
-                raise RuntimeError(f"{method}: {report['statuses']}")
+        for one_load in loads:
+            report(one_load, timeout_s=90)
         fifth = max(1, len(sizes) // 5)
         early, late = sizes[fifth:2 * fifth], sizes[-fifth:]
         comparison.add(f"RSS of the service after {minutes:g} minutes of reads, writes and watches", late, "MB", "the same at the beginning",

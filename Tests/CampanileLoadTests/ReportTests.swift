@@ -20,7 +20,10 @@ import Testing
       target: LoadTarget(
         face: .http(HTTPTarget(host: "127.0.0.1", port: 80)), method: "a.B/C,\"d\""),
       startTime: Date(timeIntervalSince1970: 0))
-    builder.add(record, startS: 0, endS: 1)
+    var interval = LoadInterval()
+    interval.ended(status: 0, latencyNs: 5_000_000)
+    builder.add(interval.take(), startS: 0, endS: 1)
+    builder.add(record)
     builder.measuredS = 1
     return builder.report()
   }

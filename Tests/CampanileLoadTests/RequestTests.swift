@@ -1,4 +1,5 @@
 import CampanileJSON
+import CampanileRPC
 import Testing
 
 @testable import CampanileLoad

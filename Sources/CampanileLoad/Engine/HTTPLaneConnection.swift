@@ -14,7 +14,12 @@ final class HTTPLaneConnection {
   /// Counts the channels, so that a former one is not heard any more.
   private var generation = 0
   private var isBusy = false
-  private var timer: Scheduled<Void>?
+  /// When the request's time is up; of a connection that is idle, of its last one.
+  private var deadline = NIODeadline.uptimeNanoseconds(0)
+  private var timeoutMs: Int64 = 0
+  private var isTimed = false
+  /// The last request's head with its length, which is mostly the next one's too.
+  private var head: (bodyBytes: Int, head: HTTPRequestHead)?
 
   init(_ lane: LoadLane, target: HTTPTarget, sslContext: NIOSSLContext?, loop: any EventLoop) {
     self.lane = lane
@@ -24,15 +29,33 @@ final class HTTPLaneConnection {
   }
 
   func send(head: HTTPRequestHead, body: [UInt8], timeoutMs: Int64) {
-    var head = head
-    head.headers.add(name: "content-length", value: String(body.count))
-    let request = HTTPRequest(head: head, body: ByteBuffer(bytes: body))
+    let request = HTTPRequest(head: complete(head, bodyBytes: body.count), body: ByteBuffer(bytes: body))
     isBusy = true
-    timer = loop.assumeIsolated().scheduleTask(in: .milliseconds(timeoutMs)) { [self] in
+    self.timeoutMs = timeoutMs
+    deadline = .now() + .milliseconds(timeoutMs)
+    watchDeadline()
+    if let channel { request.write(to: channel) } else { connect(sending: request) }
+  }
+
+  private func complete(_ base: HTTPRequestHead, bodyBytes: Int) -> HTTPRequestHead {
+    if let head, head.bodyBytes == bodyBytes { return head.head }
+    var made = base
+    made.headers.add(name: "content-length", value: String(bodyBytes))
+    head = (bodyBytes, made)
+    return made
+  }
+
+  /// One timer for a connection: answers come long before it, and one for each request would cost more than the rest of it.
+  private func watchDeadline() {
+    guard !isTimed else { return }
+    isTimed = true
+    loop.assumeIsolated().scheduleTask(deadline: deadline) { [self] in
+      isTimed = false
+      guard isBusy else { return }
+      guard deadline <= .now() else { return watchDeadline() }
       drop()
       end(CallEnd(status: RPCError.Code.deadlineExceeded.rawValue, message: "no answer within \(timeoutMs) ms"))
     }
-    if let channel { request.write(to: channel) } else { connect(sending: request) }
   }
 
   private func connect(sending request: HTTPRequest) {
@@ -82,8 +105,6 @@ final class HTTPLaneConnection {
   private func end(_ result: CallEnd, reply: UnsafeRawBufferPointer? = nil) {
     guard isBusy else { return }
     isBusy = false
-    timer?.cancel()
-    timer = nil
     lane.finished(result, reply: result.status == 0 ? reply : nil)
   }
 
@@ -96,8 +117,6 @@ final class HTTPLaneConnection {
   /// Ends what goes on, without telling the lane.
   func close() {
     isBusy = false
-    timer?.cancel()
-    timer = nil
     drop()
   }
 }

@@ -1,3 +1,4 @@
+internal import CampanileRPC
 internal import NIOCore
 
 /// The part of a run on one event loop: its lanes, its share of the schedule and what it measured. Used on that loop only.
@@ -21,7 +22,9 @@ final class LoadLoop {
   let rpc: RPCDriver?
   private var lanes: [LoadLane] = []
   private var idle: [LoadLane] = []
-  private var record = LoadRecord()
+  /// All that was measured.
+  private(set) var record = LoadRecord()
+  private var interval = LoadInterval()
   private var phase = Phase.waiting
   private var state: TemplateState
   private var turn: Int
@@ -107,11 +110,7 @@ final class LoadLoop {
   }
 
   /// What was measured since it was last asked.
-  func takeRecord() -> LoadRecord {
-    let taken = record
-    record = LoadRecord()
-    return taken
-  }
+  func takeInterval() -> LoadInterval { interval.take() }
 
   /// Starts no more calls. Streams, which may not end by themselves, end here.
   func stop() {
@@ -188,8 +187,9 @@ final class LoadLoop {
   func ended(_ lane: LoadLane, _ end: CallEnd) {
     guard lane.isBusy else { return }
     if lane.isMeasured {
-      record.ended(
-        status: end.status, dueNs: lane.dueNs, sentNs: lane.sentNs, nowNs: nowNs, isOpenLoop: isOpenLoop)
+      let now = nowNs
+      record.ended(status: end.status, dueNs: lane.dueNs, sentNs: lane.sentNs, nowNs: now, isOpenLoop: isOpenLoop)
+      interval.ended(status: end.status, latencyNs: UInt64(max(0, now - lane.dueNs)))
       if let message = end.message { record.note(message, status: end.status) }
     }
     lane.isBusy = false

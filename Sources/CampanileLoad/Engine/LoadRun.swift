@@ -131,16 +131,18 @@ public final class LoadRun: Sendable {
       isOver = now >= endNs || builder.wasInterrupted
       if !isOver { isOver = try await isDone(loops) }
       guard isOver || now - lastNs >= 1_000_000_000 else { continue }
-      let record = try await take(loops)
+      var interval = LoadInterval()
+      for one in loops { interval.add(try await one.on { $0.takeInterval() }) }
       let untilNs = min(now, endNs)
-      builder.add(record, startS: Double(lastNs - measureNs) / 1e9, endS: Double(untilNs - measureNs) / 1e9)
+      builder.add(interval, startS: Double(lastNs - measureNs) / 1e9, endS: Double(untilNs - measureNs) / 1e9)
       lastNs = max(lastNs, untilNs)
       tell(onProgress, builder, nowNs: now, measureNs: measureNs, endNs: endNs)
     }
     let wallS = Double(Self.nowNs() - wallStartNs) / 1e9
     builder.clientCPUShare = wallS > 0 ? (ClientCPU.seconds() - cpuStart) / wallS / Double(plan.threads) : 0
     builder.measuredS = max(0, Double(lastNs - measureNs) / 1e9)
-    builder.addRest(try await drain(loops, wasInterrupted: builder.wasInterrupted))
+    try await drain(loops, wasInterrupted: builder.wasInterrupted)
+    for one in loops { builder.add(try await one.on { $0.record }) }
     return builder.report()
   }
 
@@ -151,7 +153,7 @@ public final class LoadRun: Sendable {
     onProgress(
       LoadProgress(
         isWarmingUp: nowNs < measureNs, callsPerSecond: second?.callsPerSecond ?? 0, p50Ms: second?.p50Ms ?? 0,
-        p99Ms: second?.p99Ms ?? 0, calls: builder.total.calls, errors: builder.total.errors,
+        p99Ms: second?.p99Ms ?? 0, calls: builder.calls, errors: builder.errors,
         remainingMs: max(0, endNs - nowNs) / 1_000_000))
   }
 
@@ -160,14 +162,8 @@ public final class LoadRun: Sendable {
     return true
   }
 
-  private func take(_ loops: [BoundLoop]) async throws -> LoadRecord {
-    var record = LoadRecord()
-    for one in loops { record.add(try await one.on { $0.takeRecord() }) }
-    return record
-  }
-
   /// Lets the calls in flight end: by their deadlines, or soon where the run was ended early.
-  private func drain(_ loops: [BoundLoop], wasInterrupted: Bool) async throws -> LoadRecord {
+  private func drain(_ loops: [BoundLoop], wasInterrupted: Bool) async throws {
     for one in loops { try await one.on { $0.stop() } }
     let limitNs = Self.nowNs() + (wasInterrupted ? Self.stopMs : plan.timeoutMs + Self.stopMs) * 1_000_000
     while try await !isDone(loops), Self.nowNs() < limitNs {
@@ -175,6 +171,5 @@ public final class LoadRun: Sendable {
       try? await Task.sleep(nanoseconds: 5_000_000)
     }
     for one in loops { try await one.on { $0.abandon() } }
-    return try await take(loops)
   }
 }

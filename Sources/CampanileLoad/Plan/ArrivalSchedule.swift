@@ -1,3 +1,4 @@
+internal import CampanileRPC
 internal import Foundation
 
 /// The times at which an open loop's calls are due, one after the other.

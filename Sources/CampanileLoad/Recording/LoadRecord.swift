@@ -1,6 +1,6 @@
 internal import Histogram
 
-/// What was measured in a stretch of time, on one loop or on all.
+/// What was measured in a whole run, on one loop or on all. Its histograms are large: they are put together once, at the end.
 struct LoadRecord: Sendable {
   /// Nanoseconds from when a call was due (an open loop's schedule; else when it was sent) to its end.
   var corrected = Histogram<UInt64>(numberOfSignificantValueDigits: .three)

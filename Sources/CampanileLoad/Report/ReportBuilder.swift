@@ -7,7 +7,10 @@ struct ReportBuilder {
   var plan: LoadPlan
   var target: LoadTarget
   var startTime: Date
-  var total = LoadRecord()
+  private var total = LoadRecord()
+  /// Of the measured part so far.
+  private(set) var calls = 0
+  private(set) var errors = 0
   var seconds: [LoadReport.Second] = []
   var measuredS = 0.0
   var clientCPUShare = 0.0
@@ -18,19 +21,25 @@ struct ReportBuilder {
   /// Late calls above this share of all are told.
   static let lateShareMax = 0.05
 
+  init(plan: LoadPlan, target: LoadTarget, startTime: Date) {
+    self.plan = plan
+    self.target = target
+    self.startTime = startTime
+  }
+
   /// Adds what was measured from `startS` to `endS` of the measured part.
-  mutating func add(_ record: LoadRecord, startS: Double, endS: Double) {
-    total.add(record)
+  mutating func add(_ interval: LoadInterval, startS: Double, endS: Double) {
+    calls += interval.calls
+    errors += interval.errors
     guard endS > startS else { return }
     seconds.append(
       LoadReport.Second(
-        startMs: startS * 1000, callsPerSecond: Double(record.calls) / (endS - startS), errors: record.errors,
-        p50Ms: Self.fine(record.corrected.valueAtPercentile(50)),
-        p99Ms: Self.fine(record.corrected.valueAtPercentile(99))))
+        startMs: startS * 1000, callsPerSecond: Double(interval.calls) / (endS - startS), errors: interval.errors,
+        p50Ms: Self.fine(interval.percentileNs(50)), p99Ms: Self.fine(interval.percentileNs(99))))
   }
 
-  /// Adds the ends of calls that were in flight when the measured part was over.
-  mutating func addRest(_ record: LoadRecord) { total.add(record) }
+  /// Adds all that a loop has measured, also of calls that were in flight when the measured part was over.
+  mutating func add(_ record: LoadRecord) { total.add(record) }
 
   func report() -> LoadReport {
     let isOpenLoop = if case .open = plan.pace { true } else { false }

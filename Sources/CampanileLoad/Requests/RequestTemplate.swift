@@ -1,4 +1,5 @@
 internal import CampanileJSON
+internal import CampanileRPC
 internal import Foundation
 
 /// One request, with or without variables.

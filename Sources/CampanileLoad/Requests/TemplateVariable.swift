@@ -1,4 +1,5 @@
 internal import CampanileJSON
+internal import CampanileRPC
 
 /// What stands between `{{` and `}}` of a request template.
 enum TemplateVariable: Sendable, Hashable {

@@ -1,0 +1,33 @@
+internal import Histogram
+
+/// What is told of a short stretch of a run: small, so that taking it each second does not hold up the calls.
+struct LoadInterval: Sendable {
+  /// As `LoadRecord.corrected`, to 1 %.
+  private var latency = Histogram<UInt64>(numberOfSignificantValueDigits: .two)
+  private(set) var calls = 0
+  private(set) var errors = 0
+
+  @inline(__always)
+  mutating func ended(status: Int, latencyNs: UInt64) {
+    latency.record(latencyNs)
+    calls += 1
+    if status != 0 { errors += 1 }
+  }
+
+  mutating func add(_ other: LoadInterval) {
+    latency.add(other.latency)
+    calls += other.calls
+    errors += other.errors
+  }
+
+  func percentileNs(_ percentile: Double) -> UInt64 { latency.valueAtPercentile(percentile) }
+
+  /// Answers what was told, and begins anew with the room there is.
+  mutating func take() -> LoadInterval {
+    let taken = self
+    latency.reset()
+    calls = 0
+    errors = 0
+    return taken
+  }
+}
