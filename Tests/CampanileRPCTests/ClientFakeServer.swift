@@ -133,6 +133,18 @@ final class ClientFakeServer: Sendable {
   }
 }
 
+/// A server that loses the first attempt after it was sent, and refuses all others before a handler sees them.
+func losingTheFirst(_ attempts: ClientLog<Int>) -> ClientFakeServer.Script {
+  { peer, _, id in
+    attempts.add(id ?? 0)
+    if attempts.all.count == 1 {
+      peer.close()
+    } else {
+      peer.error(id, status: "UNAVAILABLE", code: 14, processed: false)
+    }
+  }
+}
+
 /// What a test collects from callbacks.
 final class ClientLog<Entry: Sendable>: Sendable {
   private let entries = Mutex<[Entry]>([])

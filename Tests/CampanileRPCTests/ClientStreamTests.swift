@@ -60,6 +60,19 @@ private func method(_ kind: CallKind, _ idempotency: Idempotency = .unknown) -> 
     }
   }
 
+  @Test func aRefusedRepeatDoesNotHideThatTheFirstAttemptMayHaveRun() async throws {
+    let attempts = ClientLog<Int>()
+    try await withClient(
+      losingTheFirst(attempts), configure: { ($0.retry.attemptsMax, $0.retry.initialBackoffMs) = (2, 1) }
+    ) { client, _ in
+      let stream: ResponseStream<Note> = client.serverStreaming(
+        method(.serverStreaming, .noSideEffects), Note())
+      let error = await failure { for try await _ in stream {} }
+      #expect(error?.code == .unavailable && error?.processed == true)
+      #expect(attempts.all.count == 2)
+    }
+  }
+
   @Test func lettingGoOfTheStreamCancelsTheCall() async throws {
     let frames = ClientLog<String>()
     try await withClient { peer, frame, id in

@@ -23,7 +23,7 @@ func withClient(
   configuration.backoff.initialMs = 20
   configure(&configuration)
   let client = try RPCClient(
-    configuration, group: MultiThreadedEventLoopGroup.singleton.next(), random: { 0.5 })
+    configuration, group: MultiThreadedEventLoopGroup.singleton.next(), environment: ClientEnvironment(random: { 0.5 }))
   let result: Result<Void, any Error>
   do { result = .success(try await body(client, server)) } catch { result = .failure(error) }
   await client.close()
@@ -93,6 +93,20 @@ func failure<R>(_ body: () async throws -> R) async -> RPCError? {
     } _: { client, _ in
       let error = await failure { try await client.unary(clientEcho, Note()) as Note }
       #expect(error?.code == .notFound && error?.reason == "NOTE_NOT_FOUND" && error?.errorMetadata == ["id": "7"])
+    }
+  }
+
+  @Test func aRefusedRepeatDoesNotHideThatTheFirstAttemptMayHaveRun() async throws {
+    let attempts = ClientLog<Int>()
+    try await withClient(
+      losingTheFirst(attempts), configure: { ($0.retry.attemptsMax, $0.retry.initialBackoffMs) = (3, 1) }
+    ) { client, _ in
+      let error = await failure { try await client.unary(clientRead, Note()) as Note }
+      #expect(error?.code == .unavailable && error?.processed == true)
+      #expect(attempts.all.count == 3)
+      // A call of which nobody saw any attempt is told so.
+      let unseen = await failure { try await client.unary(clientRead, Note()) as Note }
+      #expect(unseen?.processed == false)
     }
   }
 

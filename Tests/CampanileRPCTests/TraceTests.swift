@@ -12,15 +12,7 @@ private final class Finished: Sendable {
   var all: [FinishedSpan] { spans.withLock { $0 } }
 
   func tracer(ratio: Double) -> Tracer {
-    let next = Mutex<UInt64>(0)
-    return Tracer(
-      ratio: ratio, nowNs: { 1_000 },
-      random: {
-        next.withLock { number in
-          number += 1; return number
-        }
-      },
-      onFinish: { span in self.spans.withLock { $0.append(span) } })
+    Tracer(ratio: ratio, nowNs: { 1_000 }, seed: 1, onFinish: { span in self.spans.withLock { $0.append(span) } })
   }
 }
 

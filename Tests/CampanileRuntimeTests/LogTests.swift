@@ -42,8 +42,8 @@ import Testing
     #expect(!raw.dropLast().unicodeScalars.contains { $0.value < 0x20 || (0x7f...0x9f).contains($0.value) })
   }
 
-  @Test func longTextsAreCutOff() throws {
-    let (_, line) = try line(String(repeating: "é", count: 100_000))
+  @Test(arguments: ["é", "x"]) func longTextsAreCutOff(character: String) throws {
+    let (_, line) = try line(String(repeating: character, count: 100_000))
     #expect(line.message.utf8.count == CampanileLogHandler.maximumTextBytes + 3)
     #expect(line.message.hasSuffix("…"))
   }

@@ -134,7 +134,7 @@ import Testing
 
   @Test func rpcCallsAreCountedByMethodAndCode() throws {
     let registry = MetricsRegistry()
-    let metrics = RPCServerMetrics(factory: registry)
+    let metrics = RPCServerMetrics(registry: registry)
     let method = MethodDescriptor(
       path: "p.v1.S/Get", kind: .unary, idempotency: .unknown, requestType: "p.v1.Q", responseType: "p.v1.R",
       httpRules: [])

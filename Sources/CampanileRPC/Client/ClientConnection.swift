@@ -30,7 +30,7 @@ final class ClientConnection: ChannelInboundHandler {
     self.link = link
     self.owner = owner
     configuration = owner.settings.configuration
-    let now = NIODeadline.now()
+    let now = owner.loop.now
     let hasToken = configuration.token != nil
     state = ClientConnectionState(openCallsMax: configuration.openCallsMax, hasToken: hasToken)
     decoder = FrameDecoder(frameBytesMax: configuration.frameBytesMax)
@@ -108,7 +108,7 @@ final class ClientConnection: ChannelInboundHandler {
   /// The call has ended on this side.
   func leave(_ id: UInt64, tellingServer: Bool) {
     guard state.forget(id) else { return }
-    if tellingServer, cancels.admit(id, now: .now()) {
+    if tellingServer, cancels.admit(id, now: owner.loop.now) {
       out.writeCallControlFrame("rpc.cancel", id: .number(id))
       flushSoon()
     }
@@ -176,7 +176,7 @@ final class ClientConnection: ChannelInboundHandler {
     guard out.readableBytes == 0, keepAliveTimer == nil else { return }
     out.writeHelloFrame(agent: configuration.agent, token: configuration.token)
     flush()
-    watch(at: .now() + .milliseconds(configuration.keepAlive.intervalMs))
+    watch(at: owner.loop.now + .milliseconds(configuration.keepAlive.intervalMs))
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -199,7 +199,7 @@ final class ClientConnection: ChannelInboundHandler {
 
   func channelReadComplete(context: ChannelHandlerContext) {
     isReading = false
-    keepAlive.received(now: .now())
+    keepAlive.received(now: owner.loop.now)
     flush()
   }
 
@@ -217,7 +217,7 @@ final class ClientConnection: ChannelInboundHandler {
     case .deliver(let call, let range): call.received(part(range))
     case .credit(let call, let messages): call.credited(messages)
     case .abort(let call, let id, let error):
-      if cancels.admit(id, now: .now()) { out.writeCallControlFrame("rpc.cancel", id: .number(id)) }
+      if cancels.admit(id, now: owner.loop.now) { out.writeCallControlFrame("rpc.cancel", id: .number(id)) }
       call.fail(error, raw: nil)
       callEnded()
     case .ready: link?.connected(self)
@@ -250,7 +250,7 @@ final class ClientConnection: ChannelInboundHandler {
   }
 
   private func checkLiveness() {
-    let now = NIODeadline.now()
+    let now = owner.loop.now
     for id in cancels.due(now: now) { out.writeCallControlFrame("rpc.cancel", id: .number(id)) }
     switch keepAlive.check(now: now, hasCalls: state.openCount > 0) {
     case .wait(let until): watch(at: until)

@@ -1,5 +1,4 @@
 internal import NIOCore
-internal import NIOPosix
 internal import NIOSSL
 
 /// One place of a loop's pool: makes a connection when one is wanted, and another after it is lost, with backoff.
@@ -21,7 +20,7 @@ final class ClientLink {
   /// Addresses that failed since the last wait.
   private var triedCount = 0
   private var attemptID = 0
-  private var readySince = NIODeadline.now()
+  private var readySince: NIODeadline
   private var timeout: Scheduled<Void>?
   /// Why the last attempt failed.
   private(set) var lastFailure: RPCError?
@@ -29,6 +28,7 @@ final class ClientLink {
   init(owner: LoopClient, index: Int) {
     self.owner = owner
     settings = owner.settings
+    readySince = owner.loop.now
     backoff = Backoff(settings.configuration.backoff)
     addressIndex = index % settings.configuration.addresses.count
   }
@@ -68,11 +68,8 @@ final class ClientLink {
     attemptID += 1
     let attempt = attemptID
     let limit = TimeAmount.milliseconds(settings.configuration.connectTimeoutMs)
-    let end = NIODeadline.now() + limit
-    ClientBootstrap(group: owner.loop)
-      .connectTimeout(limit)
-      .channelOption(.tcpOption(.tcp_nodelay), value: 1)
-      .connect(host: address.host, port: address.port)
+    let end = owner.loop.now + limit
+    settings.environment.dial(address, owner.loop, limit)
       .assumeIsolated()
       .whenComplete { result in
         switch result {
@@ -121,7 +118,7 @@ final class ClientLink {
 
   private func waitBeforeNext() {
     triedCount = 0
-    let delayMs = backoff.failed(random: settings.random())
+    let delayMs = backoff.failed(random: settings.environment.random())
     let timer = owner.loop.assumeIsolated().scheduleTask(in: .milliseconds(delayMs)) {
       guard case .waiting = self.phase else { return }
       self.phase = .idle
@@ -139,7 +136,7 @@ final class ClientLink {
     timeout = nil
     triedCount = 0
     lastFailure = nil
-    readySince = .now()
+    readySince = owner.loop.now
     phase = .ready(connection)
     owner.connected()
   }
@@ -172,7 +169,7 @@ final class ClientLink {
   /// A connection that held is replaced at once; one that went at once counts as a failed attempt, so that a server that
   /// accepts and closes is not stormed.
   private func leaveReady() {
-    let lived = NIODeadline.now() - readySince
+    let lived = owner.loop.now - readySince
     guard lived < .milliseconds(settings.configuration.backoff.initialMs) else {
       backoff.reset()
       phase = .idle

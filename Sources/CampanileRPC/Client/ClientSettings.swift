@@ -5,14 +5,13 @@ final class ClientSettings: Sendable {
   let configuration: ClientConfiguration
   let sslContext: NIOSSLContext?
   let contexts = LoopLocal { LoopContext($0) }
-  /// 0 up to 1, for jitter.
-  let random: @Sendable () -> Double
+  let environment: ClientEnvironment
 
   /// Throws INVALID_ARGUMENT for a configuration that cannot work.
-  init(_ configuration: ClientConfiguration, random: @escaping @Sendable () -> Double) throws(RPCError) {
+  init(_ configuration: ClientConfiguration, _ environment: ClientEnvironment) throws(RPCError) {
     try configuration.check()
     self.configuration = configuration
     sslContext = try configuration.tls?.makeContext()
-    self.random = random
+    self.environment = environment
   }
 }

@@ -59,7 +59,7 @@ final class LoopClient: @unchecked Sendable {
       return call
     }
     let error = connection.open(
-      call, method: head.method, params: params, metadata: head.metadata, rawMetadata: rawMetadata, now: .now())
+      call, method: head.method, params: params, metadata: head.metadata, rawMetadata: rawMetadata, now: loop.now)
     return error.map { failSoon(call, $0) } ?? call
   }
 
@@ -89,7 +89,7 @@ final class LoopClient: @unchecked Sendable {
       _ = failSoon(call, notConnected)
       return
     }
-    if head.deadline == nil { context.add(call, at: .after(timeoutMs: configuration.waitMsMax)) }
+    if head.deadline == nil { context.add(call, at: .after(timeoutMs: configuration.waitMsMax, now: loop.now)) }
     waiting.append(call, request)
   }
 
@@ -134,7 +134,7 @@ final class LoopClient: @unchecked Sendable {
         request.rawMetadata.withUnsafeBytes { rawMetadata in
           connection.open(
             call, method: request.method, params: params, metadata: request.metadata, rawMetadata: rawMetadata,
-            now: .now())
+            now: loop.now)
         }
       }
       if let error { call.fail(error, raw: nil) } else { call.sendKept(request) }
@@ -150,7 +150,7 @@ final class LoopClient: @unchecked Sendable {
     guard !isClosed else { return nil }
     return configuration.retry.delayMs(
       after: error, attempt: attempt, attemptsMax: attemptsMax, allowsRepeat: allowsRepeat,
-      remainingMs: deadline?.remainingMs(), budget: &budget, random: settings.random())
+      remainingMs: deadline?.remainingMs(now: loop.now), budget: &budget, random: settings.environment.random())
   }
 
   @inline(__always) func callSucceeded() { budget.succeeded() }

@@ -31,6 +31,7 @@ extension RPCClient {
       method: method, kind: .unary, deadline: deadline, metadata: CallScope.outgoing(options.metadata),
       waitForReady: options.waitForReady)
     var attempt = 1
+    var mayHaveRun = false
     while true {
       let (owner, isOnLoop) = target()
       let call = UnaryCall(
@@ -54,11 +55,15 @@ extension RPCClient {
       }
       switch outcome {
       case .reply(let bytes): return bytes
-      case .failed(let error): throw error
-      case .retry(let delayMs):
+      case .failed(var error):
+        // That nobody saw the last attempt says nothing of those before it.
+        error.processed = error.processed || mayHaveRun
+        throw error
+      case .retry(let delayMs, let ranMaybe):
         attempt += 1
-        if delayMs > 0 { try? await Task.sleep(for: .milliseconds(delayMs)) }
-        if Task.isCancelled { throw LocalFailure.cancelled() }
+        mayHaveRun = mayHaveRun || ranMaybe
+        if delayMs > 0 { await owner.pause(forMs: delayMs) }
+        if Task.isCancelled { throw LocalFailure.cancelled(processed: mayHaveRun) }
       }
     }
   }

@@ -19,13 +19,14 @@ public final class RPCClient: RPCCaller {
   public convenience init(
     _ configuration: ClientConfiguration, group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
   ) throws(RPCError) {
-    try self.init(configuration, group: group, random: { Double.random(in: 0..<1) })
+    try self.init(configuration, group: group, environment: ClientEnvironment())
   }
 
-  init(
-    _ configuration: ClientConfiguration, group: any EventLoopGroup, random: @escaping @Sendable () -> Double
+  /// With chance and connections of a test's own.
+  package init(
+    _ configuration: ClientConfiguration, group: any EventLoopGroup, environment: ClientEnvironment
   ) throws(RPCError) {
-    let settings = try ClientSettings(configuration, random: random)
+    let settings = try ClientSettings(configuration, environment)
     self.settings = settings
     loops = group.makeIterator().map { LoopClient($0, settings) }
   }
@@ -69,7 +70,7 @@ public final class RPCClient: RPCCaller {
   func deadline(_ options: CallOptions, kind: CallKind) -> Deadline? {
     let timeoutMs = options.timeoutMs ?? (kind == .unary ? settings.configuration.timeoutMsDefault : nil)
     // A year is no limit, and keeps the arithmetic in range.
-    return timeoutMs.map { .after(timeoutMs: min(max($0, 0), 31_536_000_000)) }
+    return timeoutMs.map { .after(timeoutMs: min(max($0, 0), 31_536_000_000), now: loops[0].loop.now) }
   }
 }
 

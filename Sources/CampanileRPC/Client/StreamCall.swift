@@ -57,6 +57,8 @@ final class StreamCall: ClientCallHandler, @unchecked Sendable {
   private var senders: [Sender] = []
   private var requests: Task<Void, Never>?
   private var endError: RPCError?
+  /// Whether a handler may have seen an attempt that was made before.
+  private var mayHaveRun = false
 
   init(owner: LoopClient, head: CallHead, params: [UInt8], options: CallOptions, allowsRepeat: Bool) {
     self.owner = owner
@@ -146,7 +148,7 @@ final class StreamCall: ClientCallHandler, @unchecked Sendable {
       switch step() {
       case .event(let event): return event
       case .retry(let delayMs):
-        if delayMs > 0 { try? await Task.sleep(for: .milliseconds(delayMs)) }
+        if delayMs > 0 { await owner.pause(forMs: delayMs) }
         if Task.isCancelled { cancel() } else { start() }
       case .wait:
         guard await wait() else {
@@ -227,7 +229,12 @@ final class StreamCall: ClientCallHandler, @unchecked Sendable {
       let delayMs = owner.retryDelayMs(
         after: error, attempt: attempt, attemptsMax: options.attemptsMax, allowsRepeat: allowsRepeat,
         deadline: head.deadline)
-    else { return end(.failed(error), error) }
+    else {
+      var error = error
+      error.processed = error.processed || mayHaveRun
+      return end(.failed(error), error)
+    }
+    mayHaveRun = mayHaveRun || error.processed
     let reader = received.withLock { received in
       received.retryAfterMs = delayMs
       return received.takeReader()

@@ -7,8 +7,8 @@ final class UnaryCall: ClientCallHandler, @unchecked Sendable {
   enum Outcome {
     case reply([UInt8])
     case failed(RPCError)
-    /// To be sent again after so long.
-    case retry(afterMs: Int64)
+    /// To be sent again after so long. `mayHaveRun`: a handler may have seen this attempt.
+    case retry(afterMs: Int64, mayHaveRun: Bool)
   }
 
   private let owner: LoopClient
@@ -61,7 +61,7 @@ final class UnaryCall: ClientCallHandler, @unchecked Sendable {
   func callFailed(error: RPCError, rawError: UnsafeRawBufferPointer?) {
     let delay = owner.retryDelayMs(
       after: error, attempt: attempt, attemptsMax: attemptsMax, allowsRepeat: allowsRepeat, deadline: deadline)
-    end(delay.map { .retry(afterMs: $0) } ?? .failed(error))
+    end(delay.map { .retry(afterMs: $0, mayHaveRun: error.processed) } ?? .failed(error))
   }
 
   // A unary call has no stream; the connection delivers neither.

@@ -6,11 +6,20 @@ final class LoopContext {
   let executor: LoopExecutor
   private var wheel: DeadlineWheel
   private var isTicking = false
+  /// When the clock was read last: while calls arrive and are answered, moments ago.
+  private(set) var latestTime: NIODeadline
 
   init(_ loop: any EventLoop) {
     self.loop = loop
     executor = LoopExecutor(loop)
-    wheel = DeadlineWheel(now: .now())
+    latestTime = loop.now
+    wheel = DeadlineWheel(now: latestTime)
+  }
+
+  @inline(__always)
+  func readTime() -> NIODeadline {
+    latestTime = loop.now
+    return latestTime
   }
 
   func add(_ entry: DeadlineEntry, at deadline: Deadline) {
@@ -30,7 +39,7 @@ final class LoopContext {
 
   private func tick() {
     isTicking = false
-    for entry in wheel.advance(to: .now()) { entry.deadlinePassed() }
+    for entry in wheel.advance(to: readTime()) { entry.deadlinePassed() }
     scheduleTick()
   }
 }

@@ -5,7 +5,10 @@ struct OpenCalls<Call> {
 
   var isEmpty: Bool { numbered.isEmpty && named.isEmpty }
   var count: Int { numbered.count + named.count }
-  var all: [Call] { Array(numbered.values) + Array(named.values) }
+  /// In the order of their ids, so that a run can be repeated.
+  var all: [Call] {
+    numbered.sorted { $0.key < $1.key }.map(\.value) + named.sorted { $0.key < $1.key }.map(\.value)
+  }
 
   subscript(id: CallID) -> Call? {
     switch id {

@@ -27,7 +27,8 @@ open class CallTransport {
   public final var isWritable = true
   /// Bytes of streamed messages that no handler has taken yet.
   final var backlogBytes = 0
-  final var scratch = JSONWriter()
+  /// Grows with the first message that is encoded here: a gateway passes on bytes, and most connections of a crowd are idle.
+  private final var scratch = JSONWriter(capacity: 64)
 
   init(context: LoopContext, timeoutMsMax: Int64) {
     self.context = context
@@ -113,14 +114,14 @@ extension ServerCall {
     metadata.removeReserved()
     self.init(
       transport: transport, id: .number(0), batch: nil, metadata: metadata, isTrusted: false, principal: nil,
-      startedAt: .now())
+      startedAt: transport.context.loop.now)
   }
 
   /// A call that the process makes itself, as a program of the operator's on a trusted link: `metadata` may name a principal.
   public convenience init(trusted transport: CallTransport, metadata: Metadata) {
     self.init(
       transport: transport, id: .number(0), batch: nil, metadata: metadata, isTrusted: true, principal: nil,
-      startedAt: .now())
+      startedAt: transport.context.loop.now)
   }
 
   /// The caller takes `messages` more of the server's stream.

@@ -38,7 +38,7 @@ final class ConnectionRegistry {
 
   private func sweep() {
     isSweeping = false
-    let now = NIODeadline.now()
+    let now = loop.now
     for connection in connections.values { connection.sweep(now: now) }
     scheduleSweep()
   }

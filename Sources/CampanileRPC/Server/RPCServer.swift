@@ -31,14 +31,37 @@ final class ServerCore: Sendable {
   }
 }
 
+/// What a new connection is served with.
+private struct ConnectionSetUp: Sendable {
+  let core: ServerCore
+  let contexts = LoopLocal { LoopContext($0) }
+  let registries: LoopLocal<ConnectionRegistry>
+
+  init(_ core: ServerCore) {
+    self.core = core
+    registries = LoopLocal { ConnectionRegistry(loop: $0, core: core) }
+  }
+
+  func serve(_ channel: any Channel) throws {
+    let connection = ServerConnection(
+      core: core, context: contexts.value(on: channel.eventLoop), registry: registries.value(on: channel.eventLoop))
+    if let tls = core.configuration.tls {
+      let handler = NIOSSLServerHandler(context: tls.current)
+      try channel.pipeline.syncOperations.addHandler(handler)
+      if tls.asksForCertificates { connection.clientTLS = handler }
+    }
+    try channel.pipeline.syncOperations.addHandler(connection)
+  }
+}
+
 /// Listens for connections and serves their calls.
 ///
 /// Start it once, then `drain` it (open calls finish, new ones are refused as not processed) and `shutdown` it.
 public final class RPCServer: Sendable {
   private let core: ServerCore
   private let group: any EventLoopGroup
-  private let contexts: LoopLocal<LoopContext>
-  private let registries: LoopLocal<ConnectionRegistry>
+  private let setUp: ConnectionSetUp
+  private var registries: LoopLocal<ConnectionRegistry> { setUp.registries }
   private let listener = Mutex<(any Channel)?>(nil)
 
   public init(
@@ -49,8 +72,7 @@ public final class RPCServer: Sendable {
     let core = ServerCore(configuration, dispatcher: dispatcher, authenticator: authenticator, observer: observer)
     self.core = core
     self.group = group
-    contexts = LoopLocal { LoopContext($0) }
-    registries = LoopLocal { ConnectionRegistry(loop: $0, core: core) }
+    setUp = ConnectionSetUp(core)
   }
 
   /// How many connections are open.
@@ -59,7 +81,6 @@ public final class RPCServer: Sendable {
   /// Listens. Answers the address, with the port that the system picked where 0 was asked for. Throws when the address cannot
   /// be listened on.
   public func start() async throws -> SocketAddress {
-    let tls = core.configuration.tls
     // Some more than are served, so that those who come too late are told.
     let openMax = core.configuration.connectionsMax + 16
     let channel = try await ServerBootstrap(group: group)
@@ -75,24 +96,17 @@ public final class RPCServer: Sendable {
       .childChannelOption(.maxMessagesPerRead, value: 4)
       .childChannelOption(.allowRemoteHalfClosure, value: true)
       .childChannelOption(.writeBufferWaterMark, value: .init(low: 64 * 1024, high: 512 * 1024))
-      .childChannelInitializer { [core, contexts, registries] channel in
-        channel.eventLoop.makeCompletedFuture {
-          let connection = ServerConnection(
-            core: core, context: contexts.value(on: channel.eventLoop),
-            registry: registries.value(on: channel.eventLoop))
-          if let tls {
-            let handler = NIOSSLServerHandler(context: tls.current)
-            try channel.pipeline.syncOperations.addHandler(handler)
-            if tls.asksForCertificates { connection.clientTLS = handler }
-          }
-          try channel.pipeline.syncOperations.addHandler(connection)
-        }
+      .childChannelInitializer { [setUp] channel in
+        channel.eventLoop.makeCompletedFuture { try setUp.serve(channel) }
       }
       .bind(host: core.configuration.host, port: core.configuration.port).get()
     listener.withLock { $0 = channel }
     guard let address = channel.localAddress else { throw ChannelError.unknownLocalAddress }
     return address
   }
+
+  /// Serves a connection that came in another way than by listening. On its event loop.
+  package func serve(_ channel: any Channel) throws { try setUp.serve(channel) }
 
   /// Takes no new connections and calls, and returns when the open calls are answered, or after `timeoutMs`.
   public func drain(timeoutMs: Int64) async {

@@ -30,8 +30,7 @@ public final class ServerCall: DeadlineEntry, @unchecked Sendable {
   public private(set) var isAnswered = false
   private var hasHandlerEnded = false
   var hasStreamed = false
-  var recorder: (any MethodRecorder)?
-  /// Watches it; `nil` where calls are neither traced nor logged.
+  /// Counts and watches it. Set by the dispatcher.
   var observation: MethodObservation?
   /// Of a call that is traced, or that changes something and may be logged.
   public internal(set) var scope: CallScope?
@@ -119,14 +118,12 @@ public final class ServerCall: DeadlineEntry, @unchecked Sendable {
   private func answer(code: RPCError.Code?) -> Bool {
     guard !isAnswered else { return false }
     isAnswered = true
-    let now = NIODeadline.now()
     // Before the handler is let go, which knows more of the call.
-    if let observation { observation.answered(self, code, at: now) }
+    if let observation { observation.answered(self, code, at: transport.context.readTime()) }
     if deadline != nil { transport.context.remove(self) }
     handler = nil
     transport.backlogBytes -= backlogBytes
     backlogBytes = 0
-    recorder?.callFinished(code: code, durationNs: (now - startedAt).nanoseconds)
     transport.callAnswered(self)
     return true
   }

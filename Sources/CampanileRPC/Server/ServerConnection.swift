@@ -32,7 +32,7 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
   /// Knows the client's certificate, until it was looked at.
   var clientTLS: NIOSSLServerHandler?
   var timing: ConnectionTiming
-  private var batchTime = NIODeadline.now()
+  private var batchTime: NIODeadline
 
   init(core: ServerCore, context: LoopContext, registry: ConnectionRegistry) {
     self.core = core
@@ -40,7 +40,8 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
     state = ServerConnectionState(limits: core.limits)
     decoder = FrameDecoder(frameBytesMax: core.limits.frameBytesMax)
     outgoing = ByteBuffer()
-    timing = ConnectionTiming(limits: core.limits, now: .now())
+    batchTime = context.loop.now
+    timing = ConnectionTiming(limits: core.limits, now: batchTime)
     super.init(context: context, timeoutMsMax: core.limits.timeoutMsMax)
   }
 
@@ -119,7 +120,7 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     guard !isClosing else { return }
     isReadingBatch = true
-    batchTime = .now()
+    batchTime = self.context.readTime()
     timing.received(now: batchTime)
     take(unwrapInboundIn(data))
   }
@@ -160,7 +161,7 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
 
   func channelWritabilityChanged(context: ChannelHandlerContext) {
     isWritable = context.channel.isWritable
-    timing.writable(isWritable, now: .now())
+    timing.writable(isWritable, now: self.context.loop.now)
     if isWritable {
       for call in state.openCalls.all where call.outboundCredit > 0 { call.handler?.canSend() }
       if isPaused { resumeSoon(context) } else { readIfWritable(context) }
@@ -202,7 +203,7 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
     guard isPaused, restsUntil == nil, isWritable, !isClosing, let channelContext else { return }
     isPaused = false
     isReadingBatch = true
-    batchTime = .now()
+    batchTime = self.context.readTime()
     take(ByteBuffer())
     isReadingBatch = false
     flush(context: channelContext)

@@ -7,18 +7,16 @@ public final class TypedDispatcher: CallDispatcher {
   private final class Method: Sendable {
     let kind: CallKind
     let start: MethodRegistry.Start
-    let recorder: any MethodRecorder
-    let observation: MethodObservation?
+    let observation: MethodObservation
 
-    init(_ entry: MethodRegistry.Entry, _ recorder: any MethodRecorder, _ observation: MethodObservation?) {
+    init(_ entry: MethodRegistry.Entry, _ observation: MethodObservation) {
       self.observation = observation
       kind = entry.descriptor.kind
       start = entry.start
-      self.recorder = recorder
     }
   }
   private let table: MethodTable<Method>
-  private let unknown: any MethodRecorder
+  private let unknown: MethodObservation
   private let timeoutMsDefault: Int64
   private let logger: Logger
 
@@ -29,18 +27,18 @@ public final class TypedDispatcher: CallDispatcher {
   ) {
     table = MethodTable(
       registry.entries.map { entry in
-        let recorder = observer.recorder(for: entry.descriptor)
-        return (entry.descriptor.path, Method(entry, recorder, observation?.method(entry.descriptor)))
+        let method = entry.descriptor
+        return (method.path, Method(entry, .init(method, observation, recorder: observer.recorder(for: method))))
       })
-    unknown = observer.recorder(for: nil)
+    // Calls of methods that do not exist are counted, and are not worth a trace.
+    unknown = MethodObservation(nil, nil, recorder: observer.recorder(for: nil))
     timeoutMsDefault = limits.timeoutMsDefault
     self.logger = logger
   }
 
   public func startCall(_ call: ServerCall, method name: UnsafeRawBufferPointer, params: UnsafeRawBufferPointer) {
     guard let method = table[name] else {
-      unknown.callStarted()
-      call.recorder = unknown
+      unknown.begin(call)
       call.fail(
         RPCError(
           .unimplemented,
@@ -48,9 +46,7 @@ public final class TypedDispatcher: CallDispatcher {
           reason: "METHOD_UNKNOWN", processed: false, protocolFailure: .unknownMethod))
       return call.handlerEnded()
     }
-    method.recorder.callStarted()
-    call.recorder = method.recorder
-    method.observation?.begin(call)
+    method.observation.begin(call)
     if method.kind == .unary {
       call.setDeadline(timeoutMs: timeoutMsDefault)
     } else if !call.mayStream {

@@ -4,7 +4,7 @@ import Synchronization
 
 /// Watches the calls of a server one by one: traces them, and logs those that were slow.
 ///
-/// Of a call that is neither, the end is compared with the threshold, and the clock is read once more at the beginning.
+/// Of a call that is neither, the end is compared with the threshold.
 public final class CallObservation: Sendable {
   /// Slow calls that are logged within a second; of more, the next line tells the number.
   public static let linesPerSecondMax = 10
@@ -21,15 +21,6 @@ public final class CallObservation: Sendable {
     self.tracer = tracer
     slowNs = slowMs > 0 ? slowMs.multipliedReportingOverflow(by: 1_000_000).partialValue : .max
     self.logger = logger
-  }
-
-  /// What watches the calls of one method.
-  ///
-  /// - Parameter isForwarded: whether a gateway passes them on, which begins traces also on trusted links.
-  public func method(_ method: MethodDescriptor, isForwarded: Bool = false) -> MethodObservation {
-    MethodObservation(
-      self, name: method.path, isUnary: method.kind == .unary, changes: method.idempotency != .noSideEffects,
-      isForwarded: isForwarded)
   }
 
   fileprivate func log(_ call: ServerCall, _ slow: SlowCall, method: String) {
@@ -55,24 +46,36 @@ public final class CallObservation: Sendable {
   }
 }
 
-/// Watches the calls of one method.
+/// Counts and watches the calls of one method: the one object of it that a call holds.
 public final class MethodObservation: Sendable {
   /// Requests below this are decoded in no time worth a look at the clock.
   static let timedParamsBytesMin = 4_096
+  /// Of methods that no table describes.
+  public static let otherName = "_OTHER"
 
-  private let shared: CallObservation
+  /// `nil` where calls are neither traced nor logged.
+  private let shared: CallObservation?
+  private let recorder: (any MethodRecorder)?
   private let name: String
   private let changes: Bool
   private let isForwarded: Bool
   /// `.max` for streams: how long one takes says nothing.
   private let slowNs: Int64
 
-  fileprivate init(_ shared: CallObservation, name: String, isUnary: Bool, changes: Bool, isForwarded: Bool) {
+  /// - Parameters:
+  ///   - method: `nil` for all that no table describes.
+  ///   - recorder: counts the calls; `nil` where somebody else does.
+  ///   - isForwarded: whether a gateway passes them on, which begins traces also on trusted links.
+  public init(
+    _ method: MethodDescriptor?, _ shared: CallObservation?, recorder: (any MethodRecorder)? = nil,
+    isForwarded: Bool = false
+  ) {
     self.shared = shared
-    self.name = name
-    self.changes = changes
+    self.recorder = recorder
     self.isForwarded = isForwarded
-    slowNs = isUnary ? shared.slowNs : .max
+    name = method?.path ?? Self.otherName
+    changes = method.map { $0.idempotency != .noSideEffects } ?? false
+    slowNs = method?.kind == .unary ? shared?.slowNs ?? .max : .max
   }
 
   /// A call has found its method. Called on the call's event loop; the first one counts.
@@ -80,9 +83,11 @@ public final class MethodObservation: Sendable {
   public func begin(_ call: ServerCall) {
     guard call.observation == nil else { return }
     call.observation = self
+    recorder?.callStarted()
+    guard let shared else { return }
     if slowNs != .max {
       // Who forwards has nothing to do before.
-      call.begunAt = isForwarded ? call.startedAt : .now()
+      call.begunAt = isForwarded ? call.startedAt : call.transport.context.latestTime
     }
     let span = shared.tracer.flatMap { tracer in
       tracer.serverSpan(name, call.metadata, mayBegin: isForwarded || !call.isTrusted)
@@ -95,7 +100,7 @@ public final class MethodObservation: Sendable {
   /// The params of a call are decoded.
   @inline(__always)
   func decoded(_ call: ServerCall, paramsBytes: Int) {
-    if slowNs != .max, paramsBytes >= Self.timedParamsBytesMin { call.decodedAt = .now() }
+    if slowNs != .max, paramsBytes >= Self.timedParamsBytesMin { call.decodedAt = call.eventLoop.now }
   }
 
   /// The call's answer is known, and not written yet.
@@ -106,6 +111,7 @@ public final class MethodObservation: Sendable {
       call.slow = SlowCall(code: code, durationNs: durationNs, answeredAt: now, facts: call.facts)
     }
     if let span = call.scope?.span { end(span, call, code) }
+    recorder?.callFinished(code: code, durationNs: durationNs)
   }
 
   private func end(_ span: Span, _ call: ServerCall, _ code: RPCError.Code?) {
@@ -118,7 +124,7 @@ public final class MethodObservation: Sendable {
   }
 
   /// The answer of a slow call is written.
-  func log(_ call: ServerCall, _ slow: SlowCall) { shared.log(call, slow, method: name) }
+  func log(_ call: ServerCall, _ slow: SlowCall) { shared?.log(call, slow, method: name) }
 }
 
 /// What is kept of a slow call until its answer is written.

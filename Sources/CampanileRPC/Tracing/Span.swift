@@ -31,7 +31,9 @@ public final class Span: Sendable {
   public func set(_ key: String, _ value: String) {
     state.withLock { record in
       guard let count = record?.attributes.count, count < Self.attributesMax else { return }
-      record?.attributes.append(.init(key: key, value: String(value.prefix(Self.valueCharactersMax))))
+      // A short text has no more characters than bytes, which are counted at once.
+      let kept = value.utf8.count <= Self.valueCharactersMax ? value : String(value.prefix(Self.valueCharactersMax))
+      record?.attributes.append(.init(key: key, value: kept))
     }
   }
 

@@ -7,7 +7,6 @@ import Synchronization
 public final class Tracer: Sendable {
   /// The wall clock in nanoseconds since 1970.
   let nowNs: @Sendable () -> UInt64
-  private let random: @Sendable () -> UInt64
   private let onFinish: @Sendable (FinishedSpan) -> Void
   /// A number below it, of all there are, begins a trace.
   private let threshold: UInt64
@@ -15,17 +14,17 @@ public final class Tracer: Sendable {
 
   /// - Parameters:
   ///   - ratio: 0 to 1, of the calls that come without a decision.
+  ///   - seed: of the ids, which must differ from those of every other process.
   ///   - onFinish: told of each span on the thread that ended it; must not block.
   public init(
     ratio: Double, nowNs: @escaping @Sendable () -> UInt64,
-    random: @escaping @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) },
+    seed: UInt64 = .random(in: .min ... .max),
     onFinish: @escaping @Sendable (FinishedSpan) -> Void
   ) {
     threshold = ratio >= 1 ? .max : ratio > 0 ? UInt64(ratio * 0x1p63) << 1 : 0
     self.nowNs = nowNs
-    self.random = random
     self.onFinish = onFinish
-    sequence = Atomic(random())
+    sequence = Atomic(seed)
   }
 
   /// Begins the span of a call that has arrived; `nil` when it is not sampled.
@@ -57,14 +56,16 @@ public final class Tracer: Sendable {
 
   private func nonZero() -> UInt64 { max(1, random()) }
 
-  /// SplitMix64 over a count: the system's generator would cost more than all the rest of a call that is not sampled.
   @inline(__always)
   private func chance() -> Bool {
     if threshold == 0 { return false }
     if threshold == .max { return true }
-    var z = sequence.wrappingAdd(0x9e37_79b9_7f4a_7c15, ordering: .relaxed).newValue
-    z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
-    z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
-    return z ^ (z >> 31) < threshold
+    return random() < threshold
+  }
+
+  /// SplitMix64 that all threads share: the system's generator would cost more than all the rest of a call that is not sampled.
+  @inline(__always)
+  private func random() -> UInt64 {
+    SplitMix64.mixed(sequence.wrappingAdd(SplitMix64.step, ordering: .relaxed).newValue)
   }
 }

@@ -4,7 +4,7 @@
 /// trapping, so that it is safe on unchecked text too.
 struct JSONObjectReader {
   struct Member {
-    /// The name with its escapes resolved.
+    /// The name with its escapes resolved; one with half of a surrogate pair, which has no text, is U+FFFD.
     var name: String
     /// Where the value lies.
     var value: Range<Int>
@@ -33,9 +33,10 @@ struct JSONObjectReader {
     isFirst = false
     guard scanner.peek() == UInt8(ascii: "\"") else { return nil }
     let start = scanner.index + 1
-    guard (try? scanner.skipString()) != nil, let name = EnvelopeScanner.resolve(bytes, start..<scanner.index - 1),
-      scanner.peek() == UInt8(ascii: ":")
-    else { return nil }
+    guard (try? scanner.skipString()) != nil else { return nil }
+    // Not the end of the walk: what follows would be passed over.
+    let name = EnvelopeScanner.resolve(bytes, start..<scanner.index - 1) ?? "\u{FFFD}"
+    guard scanner.peek() == UInt8(ascii: ":") else { return nil }
     scanner.index += 1
     guard let value = Self.skip(&scanner) else { return nil }
     return Member(name: name, value: value)

@@ -5,8 +5,9 @@
 struct JSONText {
   private(set) var bytes: [UInt8] = []
 
-  init() {
-    bytes.reserveCapacity(256)
+  /// - Parameter sizeBytes: for which there is room at once.
+  init(sizeBytes: Int = 256) {
+    bytes.reserveCapacity(sizeBytes)
   }
 
   /// Appends text as it is.
@@ -22,6 +23,8 @@ struct JSONText {
   /// Appends a string in quotes, cut off with `…` when it is longer than `maximumBytes` of UTF-8.
   mutating func string(_ text: String, maximumBytes: Int = .max) {
     bytes.append(UInt8(ascii: "\""))
+    defer { bytes.append(UInt8(ascii: "\"")) }
+    if appendPlain(text, maximumBytes: maximumBytes) { return }
     var budget = maximumBytes
     for scalar in text.unicodeScalars {
       budget -= UTF8.width(scalar)
@@ -39,7 +42,35 @@ struct JSONText {
       default: bytes.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
       }
     }
+  }
+
+  /// Appends a text of ASCII that needs no escapes, as most are. False, with nothing appended, for every other one.
+  private mutating func appendPlain(_ text: String, maximumBytes: Int) -> Bool {
+    let isAppended = text.utf8.withContiguousStorageIfAvailable { utf8 in
+      guard utf8.count <= maximumBytes, utf8.allSatisfy(Self.isPlain) else { return false }
+      bytes.append(contentsOf: utf8)
+      return true
+    }
+    return isAppended ?? false
+  }
+
+  private static func isPlain(_ byte: UInt8) -> Bool {
+    (0x20..<0x7f).contains(byte) && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
+  }
+
+  /// Appends a number in quotes, as ProtoJSON writes those of 64 bits.
+  mutating func quoted(_ value: UInt64) {
     bytes.append(UInt8(ascii: "\""))
+    bytes.append(contentsOf: String(value).utf8)
+    bytes.append(UInt8(ascii: "\""))
+  }
+
+  /// Appends 16 hexadecimal digits.
+  mutating func hexadecimal(_ value: UInt64) {
+    for shift in stride(from: 60, through: 0, by: -4) {
+      let digit = UInt8(truncatingIfNeeded: value >> UInt64(shift) & 15)
+      bytes.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
+    }
   }
 
   private mutating func escape(_ scalar: Unicode.Scalar) {

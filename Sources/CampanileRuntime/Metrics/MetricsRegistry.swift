@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// Counters become `counter`, meters and non-aggregating recorders `gauge`, timers and aggregating recorders
 /// `histogram`; a timer is told in seconds. Making a handle takes a lock and a look-up: make it once and keep it. Using
-/// a handle costs an atomic addition, for histograms an uncontended lock.
+/// a handle costs an atomic addition, for histograms two.
 ///
 /// Cardinality is bounded: beyond `maximumSeries` label sets for one name, further ones share one series whose label
 /// values are all `_OTHER`; beyond `maximumFamilies` names, and for a name used with two kinds, values are discarded and

@@ -53,6 +53,8 @@ final class GaugeSeries: RecorderHandler, MeterHandler {
 }
 
 /// A histogram with fixed buckets: a timer (in seconds) or an aggregating recorder (in its own unit).
+///
+/// An observation is two atomic additions. A scrape between them sees one that its sum lacks, and the next scrape has both.
 final class HistogramSeries: TimerHandler, RecorderHandler {
   struct Snapshot: Sendable, Hashable {
     /// Observations by bucket, not cumulated; the last one is above every bound.
@@ -60,27 +62,45 @@ final class HistogramSeries: TimerHandler, RecorderHandler {
     var sum: Double
   }
 
-  let bounds: [Double]
-  // A lock and not atomics, so that a scrape sees count and sum of the same moment. Uncontended it costs some 20 ns.
-  private let state: Mutex<Snapshot>
+  /// A registry's own lists have fewer.
+  static let boundsMax = 23
 
+  let bounds: [Double]
+  /// Bounds in nanoseconds, for timers.
+  private let boundsNs: [Int64]
+  private let counts = InlineArray<24, Atomic<UInt64>>({ _ in Atomic(0) })
+  /// Of what came in nanoseconds: whole numbers are added in one go.
+  private let sumNs = Atomic<Int64>(0)
+  /// The bits of the sum of everything else.
+  private let sumBits = Atomic<UInt64>(0)
+
+  /// - Parameter bounds: at most `boundsMax`, ascending.
   init(bounds: [Double]) {
+    precondition(bounds.count <= Self.boundsMax, "a histogram has at most \(Self.boundsMax) bounds")
     self.bounds = bounds
-    state = Mutex(Snapshot(counts: Array(repeating: 0, count: bounds.count + 1), sum: 0))
+    boundsNs = bounds.map { Int64($0 * 1e9) }
   }
 
-  var snapshot: Snapshot { state.withLock { $0 } }
+  var snapshot: Snapshot {
+    Snapshot(
+      counts: (0...bounds.count).map { counts[$0].load(ordering: .relaxed) },
+      sum: Double(sumNs.load(ordering: .relaxed)) / 1e9 + Double(bitPattern: sumBits.load(ordering: .relaxed)))
+  }
 
-  func recordNanoseconds(_ duration: Int64) { record(Double(duration) / 1e9) }
+  func recordNanoseconds(_ durationNs: Int64) {
+    var bucket = 0
+    while bucket < boundsNs.count, durationNs > boundsNs[bucket] { bucket += 1 }
+    counts[bucket].wrappingAdd(1, ordering: .relaxed)
+    sumNs.wrappingAdd(durationNs, ordering: .relaxed)
+  }
+
   func record(_ value: Int64) { record(Double(value)) }
 
   func record(_ value: Double) {
     guard !value.isNaN else { return }
-    let index = bounds.firstIndex { value <= $0 } ?? bounds.count
-    state.withLock { state in
-      state.counts[index] &+= 1
-      state.sum += value
-    }
+    let bucket = bounds.firstIndex { value <= $0 } ?? bounds.count
+    counts[bucket].wrappingAdd(1, ordering: .relaxed)
+    sumBits.add(value)
   }
 }
 

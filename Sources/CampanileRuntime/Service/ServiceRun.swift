@@ -199,7 +199,7 @@ struct ServiceRun {
   ) throws -> (server: any DrainableServer, serviceNames: [String]) {
     if let server = components.server { return (server, []) }
     let counting: any ServerObserver =
-      try settings.bool(TracingSettings.callMetrics) ? RPCServerMetrics(factory: metrics) : SilentServerObserver()
+      try settings.bool(TracingSettings.callMetrics) ? RPCServerMetrics(registry: metrics) : SilentServerObserver()
     let observer: any ServerObserver = components.wrapObserver?(counting) ?? counting
     var configuration = try CommonSettings.serverConfiguration(
       settings, agent: "\(specification.name)/\(CampanileVersion.string)", tls: tls, logger: logger)

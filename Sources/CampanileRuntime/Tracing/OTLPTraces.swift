@@ -6,9 +6,11 @@ import CampanileRPC
 enum OTLPTraces {
   /// The most of a status's message that is sent.
   private static let messageBytesMax = 1_024
+  /// What most spans take, for which room is made beforehand.
+  private static let spanSizeBytes = 768
 
   static func json(_ spans: [FinishedSpan], resource: [FinishedSpan.Attribute]) -> [UInt8] {
-    var text = JSONText()
+    var text = JSONText(sizeBytes: 1_024 + spans.count * spanSizeBytes)
     text.raw("{\"resourceSpans\":[{\"resource\":{\"attributes\":")
     write(resource, to: &text)
     text.raw("},\"scopeSpans\":[{\"scope\":{\"name\":\"campanile\",\"version\":")
@@ -23,22 +25,23 @@ enum OTLPTraces {
   }
 
   private static func write(_ span: FinishedSpan, to text: inout JSONText) {
-    text.raw("{\"traceId\":")
-    text.string(TraceContext.hexadecimal(span.traceIDHigh) + TraceContext.hexadecimal(span.traceIDLow))
-    text.raw(",\"spanId\":")
-    text.string(TraceContext.hexadecimal(span.spanID))
+    text.raw("{\"traceId\":\"")
+    text.hexadecimal(span.traceIDHigh)
+    text.hexadecimal(span.traceIDLow)
+    text.raw("\",\"spanId\":\"")
+    text.hexadecimal(span.spanID)
     if span.parentSpanID != 0 {
-      text.raw(",\"parentSpanId\":")
-      text.string(TraceContext.hexadecimal(span.parentSpanID))
+      text.raw("\",\"parentSpanId\":\"")
+      text.hexadecimal(span.parentSpanID)
     }
-    text.raw(",\"name\":")
+    text.raw("\",\"name\":")
     text.string(span.name)
     text.raw(",\"kind\":")
     text.number(span.kind.rawValue)
     text.raw(",\"startTimeUnixNano\":")
-    text.string(String(span.startNs))
+    text.quoted(span.startNs)
     text.raw(",\"endTimeUnixNano\":")
-    text.string(String(span.endNs))
+    text.quoted(span.endNs)
     text.raw(",\"attributes\":")
     write(span.attributes, to: &text)
     text.raw(",\"status\":{")

@@ -1,4 +1,5 @@
 import CampanileRPC
+import DequeModule
 import Synchronization
 
 /// Spans that wait to be exported, bounded: one too many is dropped and counted. Safe from any thread; taking part in it never
@@ -13,7 +14,7 @@ final class SpanQueue: Sendable {
   }
 
   private struct State {
-    var spans: [FinishedSpan] = []
+    var spans: Deque<FinishedSpan> = []
     var counts = Counts()
   }
 
@@ -33,6 +34,7 @@ final class SpanQueue: Sendable {
   func take(_ countMax: Int) -> [FinishedSpan] {
     state.withLock { state in
       let taken = Array(state.spans.prefix(countMax))
+      // A full queue of an array's would be moved for each batch.
       state.spans.removeFirst(taken.count)
       return taken
     }
