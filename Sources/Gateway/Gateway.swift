@@ -44,7 +44,8 @@ public final class Gateway: Sendable {
       configuration.backends, resolver: configuration.resolver, resolveTimeoutMs: configuration.resolveTimeoutMs,
       logger: logger
     ) { address, name throws(RPCError) in
-      try RPCClient(configuration.client(for: address, name: name), group: group)
+      try RPCClient(
+        configuration.client(for: address, name: name), group: group, environment: configuration.clientEnvironment)
     }
     self.directory = directory
     let clients = directory.clients
@@ -60,7 +61,8 @@ public final class Gateway: Sendable {
       LoopForwarder(
         loop: loop, backends: configuration.backends, clients: clients, outliers: configuration.outliers,
         limits: configuration.limits, breaker: configuration.breaker, secondAttempts: configuration.secondAttempts,
-        board: board, loopIndex: index, memory: memory, drainMs: configuration.addressDrainMs, logger: logger)
+        board: board, loopIndex: index, memory: memory, drainMs: configuration.addressDrainMs, logger: logger,
+        random: configuration.random)
     }
     self.loops = loops
     // Scopes are resolved by the backends' numbers; the suite's other services come behind, so that their scopes are known.
@@ -259,10 +261,15 @@ public final class Gateway: Sendable {
     for loop in loops { loop.loop.execute { loop.endStreamsWithoutDeadline() } }
   }
 
-  /// Ends what is still forwarded and closes the connections to the backends.
-  public func stop() async {
+  /// What `stop` does, without storing anything.
+  package func endForwarding() async {
     for loop in loops { try? await loop.loop.submit { loop.stop() }.get() }
     await directory.close()
+  }
+
+  /// Ends what is still forwarded and closes the connections to the backends.
+  public func stop() async {
+    await endForwarding()
     // Not as part of the task that is being cancelled, which the store would not write for.
     await Task { [keys, logger] in
       do { try await keys.flushUses() } catch {

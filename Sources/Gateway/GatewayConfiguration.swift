@@ -43,6 +43,11 @@ public struct GatewayConfiguration: Sendable {
   /// How often the last use of keys is stored, stale streams are ended and, at most, old keys are deleted.
   public var maintenanceMs: Int64 = 60_000
 
+  /// Chance for balancing and request ids.
+  package var random: @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) }
+  /// How connections to backends are made.
+  package var clientEnvironment = ClientEnvironment()
+
   public init(backends: [BackendConfiguration], methods: [MethodDescriptor], internalToken: String? = nil) {
     self.backends = backends
     self.methods = methods

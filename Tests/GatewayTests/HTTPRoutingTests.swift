@@ -154,6 +154,16 @@ import Testing
         == #"{"notificationId":"a"}"#)
   }
 
+  @Test func aNameThatIsHalfOfAPairHidesNothing() throws {
+    // The service is to refuse the name; what stands behind it must not be lost.
+    let update = "campanile.notifications.v1.UpdateNotificationRequest"
+    #expect(
+      try Self.params(update, [(["update_mask"], "title")], over: #"{"\ud800":1,"notification":{"id":"n"}}"#)
+        == "{\"\u{FFFD}\":1,\"notification\":{\"id\":\"n\"},\"updateMask\":\"title\"}")
+    let fields = try JSONFields(Array(#"{"\udfff":1,"title":"t"}"#.utf8))
+    #expect(try fields.string("title") == "t")
+  }
+
   @Test func everyRuleOfTheSuiteCanBeServed() {
     let table = HTTPTable(
       methods: SuiteMethods.all + Gateway.ownMethods, descriptorSet: DescriptorSet.serializedBytes)

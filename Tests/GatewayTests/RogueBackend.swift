@@ -41,6 +41,14 @@ final class RogueBackend: Sendable {
   /// Every frame that came in.
   var frames: [String] { received.withLock { $0 } }
 
+  /// Sends a frame to all that are connected.
+  func send(_ text: String) {
+    var buffer = ByteBuffer()
+    buffer.writeInteger(UInt32(text.utf8.count))
+    buffer.writeString(text)
+    for connection in connections.withLock({ $0 }) { connection.writeAndFlush(buffer, promise: nil) }
+  }
+
   /// Closes all connections and listens no more.
   func kill() async {
     try? await channel.close()

@@ -1,5 +1,6 @@
 import CampanileAPI
 import CampanileRPC
+import Synchronization
 import Testing
 
 @testable import Gateway
@@ -54,6 +55,42 @@ import Testing
     await harness.stop()
     await rogue.kill()
     await backend.server.shutdown()
+  }
+
+  /// The first address has the call and is lost; the second one, which was asked too, refuses it unseen.
+  @Test func aRefusalOfTheSecondAddressDoesNotHideTheFirst() async throws {
+    let asked = Mutex<[(address: Int, id: Int)]>([])
+    let backends = [
+      try await RogueBackend { id, _ in
+        asked.withLock { $0.append((0, id)) }
+        return .nothing
+      },
+      try await RogueBackend { id, _ in
+        asked.withLock { $0.append((1, id)) }
+        return .nothing
+      },
+    ]
+    let harness = try await Harness(backends: backends.map(\.address)) { $0.secondAttempts.hedgeMs = 10 }
+    let echo = try await harness.echo()
+    try await eventually("the backends serve") { harness.gateway.missingBackends.isEmpty }
+    let call = Task { try await echo.echo(EchoRequest("a"), options: CallOptions(timeoutMs: 10_000)) }
+    // Without connections to both there is no second address: then the first one is asked alone.
+    try await eventually("both are asked") { asked.withLock { $0.count } == 2 }
+    let (first, second) = asked.withLock { ($0[0], $0[1]) }
+    await backends[first.address].kill()
+    // In whichever order the gateway hears of the two, the call may have run.
+    try await Task.sleep(for: .milliseconds(100))
+    backends[second.address].send(
+      #"{"jsonrpc":"2.0","id":\#(second.id),"error":{"code":14,"message":"no","data":{"status":"UNAVAILABLE","processed":false}}}"#
+    )
+    do {
+      _ = try await call.value
+      Issue.record("the call succeeded")
+    } catch let error as RPCError {
+      #expect(error.code == .unavailable && error.processed, "\(error)")
+    }
+    await harness.stop()
+    for backend in backends { await backend.kill() }
   }
 
   @Test func aBackendThatNeverAnswersIsLeftAlone() async throws {

@@ -62,6 +62,20 @@ import Testing
     await backend.server.shutdown()
   }
 
+  @Test func methodsThatNoTableDescribesAreTracedToo() async throws {
+    let spans = Spans()
+    let backend = try await Backend()
+    let harness = try await Harness(backends: [backend.address], observation: spans.observation(ratio: 1))
+    let unknown = try await RawProbe.call(
+      try harness.client(token: internalToken), "campanile.rpc.v1.EchoService/New", "{}")
+    #expect(unknown.error?.code == .unimplemented)
+    let (forward, call) = try await Self.pair(spans)
+    #expect(call.name == "_OTHER")
+    #expect(forward.attributes.contains(.init(key: "rpc.method", value: "campanile.rpc.v1.EchoService/New")))
+    await harness.stop()
+    await backend.server.shutdown()
+  }
+
   @Test func aRefusedCallHasOneSpanAndIsCounted() async throws {
     let spans = Spans()
     let backend = try await Backend()

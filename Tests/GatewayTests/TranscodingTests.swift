@@ -68,6 +68,47 @@ import Testing
     #expect(try Self.json(timeBytes, "google.protobuf.Timestamp") == time.jsonString())
   }
 
+  @Test func keysThatLookAlikeAreTwoAndADefaultKeyIsOne() throws {
+    let type = "campanile.notifications.v1.CreateNotificationRequest"
+    func message(_ entries: [(key: String?, value: String)]) -> [UInt8] {
+      var message = ProtobufBytes()
+      for (key, value) in entries {
+        var entry = ProtobufBytes()
+        if let key { entry.blob(1, Array(key.utf8)) }
+        entry.string(2, value)
+        message.message(4, entry)
+      }
+      return message.bytes
+    }
+    #expect(
+      try Array(Self.json(message([("é", "1"), ("e\u{301}", "2")]), type).utf8)
+        == Array("{\"variables\":{\"é\":\"1\",\"e\u{301}\":\"2\"}}".utf8))
+    #expect(
+      try Self.json(message([(nil, "1"), ("a", "2"), ("", "3")]), type) == #"{"variables":{"":"3","a":"2"}}"#)
+  }
+
+  @Test func ofAOneofTheLastCountsAndTextWithTwoHasNoBinaryForm() throws {
+    let type = "campanile.attendance.v1.ImportCsvRequest"
+    let schema = try #require(Self.index.messages[type])
+    let (header, chunk) = (try #require(schema.field("header")), try #require(schema.field("chunk")))
+    var message = ProtobufBytes()
+    message.message(header.number, ProtobufBytes())
+    message.blob(chunk.number, [1])
+    #expect(try Self.json(message.bytes, type) == #"{"chunk":"AQ=="}"#)
+    message.message(header.number, ProtobufBytes())
+    #expect(try Self.json(message.bytes, type) == #"{"header":{}}"#)
+    for text in [
+      #"{"header":{},"chunk":"AQ=="}"#, #"{"chunk":"","chunk":""}"#, #"{"chunk":null,"chunk":"AQ=="}"#,
+    ] {
+      #expect(throws: RPCError.self) { _ = try Self.binary(text, type) }
+    }
+    #expect(try Self.binary(#"{"header":null,"chunk":"AQ=="}"#, type).count == 3)
+    #expect(throws: RPCError.self) {
+      _ = try Self.binary(
+        #"{"variables":{"a":"1","\u0061":"2"}}"#, "campanile.notifications.v1.CreateNotificationRequest")
+    }
+  }
+
   @Test func partsOfAMessageMergeAndUnknownFieldsAreLeftOut() throws {
     var inner = ProtobufBytes()
     inner.string(1, "n1")

@@ -184,7 +184,8 @@ def test_keys_are_read_again_when_they_change(gateway, issuer):
     assert "result" in framed(gateway, by_ec)
 
 
-def test_who_goes_on_beyond_its_rate_waits_and_others_do_not(tmp_path):
+@pytest.mark.parametrize("with_each_call", [False, True])
+def test_who_goes_on_beyond_its_rate_waits_and_others_do_not(tmp_path, with_each_call):
     echo = Process("campanile-echo", tmp_path, internal_token=INTERNAL)
     gateway = Process(
         "campanile-gateway", tmp_path, "--data-dir", str(tmp_path / "data"), "--backends",
@@ -199,9 +200,12 @@ def test_who_goes_on_beyond_its_rate_waits_and_others_do_not(tmp_path):
         noisy, quiet = key("user/noisy"), key("user/quiet")
         count = 8_000  # 500 refusals are free, and 5,000 come each second
         with Peer(gateway.port) as loud, Peer(gateway.port) as soft:
-            loud.hello(noisy)
+            if not with_each_call:
+                loud.hello(noisy)
             soft.hello(quiet)
-            frames = b"".join(Peer.frame({"jsonrpc": "2.0", "id": k, "method": ECHO, "params": {"payload": "x"}}) for k in range(count))
+            own = {"metadata": {"authorization": f"Bearer {noisy}"}} if with_each_call else {}
+            frames = b"".join(
+                Peer.frame({"jsonrpc": "2.0", "id": k, "method": ECHO, "params": {"payload": "x"}, **own}) for k in range(count))
             sender = threading.Thread(target=loud.send_bytes, args=(frames,))
             sender.start()
             answers = [loud.receive()]

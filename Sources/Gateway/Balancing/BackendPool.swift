@@ -45,12 +45,12 @@ final class BackendPool {
 
   init(
     _ backend: BackendConfiguration, clients: [RPCClient], loop: any EventLoop, outliers: OutlierPolicy,
-    limits: LimitPolicy, breaker: BreakerPolicy, retries: SecondAttemptPolicy,
+    limits: LimitPolicy, breaker: BreakerPolicy, retries: SecondAttemptPolicy, seed: UInt64,
     onChange: @escaping () -> Void, onEjection: @escaping (String) -> Void
   ) {
     name = backend.name
     detector = OutlierDetector(outliers, addressCount: clients.count)
-    balancer = LoadBalancer(seed: UInt64.random(in: .min ... .max))
+    balancer = LoadBalancer(seed: seed)
     self.onEjection = onEjection
     admission = BackendGuard(callsMax: limits.backendCallsMax, streamsMax: limits.backendStreamsMax)
     self.breaker = CircuitBreaker(breaker)
@@ -129,7 +129,7 @@ final class BackendPool {
   }
 
   private func chooseAmongMany(tried: UInt16) -> BackendAddress? {
-    let nowMs = Self.nowMs
+    let nowMs = self.nowMs
     let candidates = addresses.map { address in
       LoadBalancer.Candidate(load: address.openCalls, tier: tier(of: address, tried: tried, nowMs: nowMs))
     }
@@ -149,16 +149,16 @@ final class BackendPool {
     defer { address.callEnded() }
     switch outcome {
     case .answered, .fault: breaker.succeeded()
-    case .unavailable: if !address.isLeaving { breaker.failed(nowMs: Self.nowMs) }
-    case .gaveUp: if !breaker.isClosed { breaker.toldNothing(nowMs: Self.nowMs) }
+    case .unavailable: if !address.isLeaving { breaker.failed(nowMs: nowMs) }
+    case .gaveUp: if !breaker.isClosed { breaker.toldNothing(nowMs: nowMs) }
     }
     // Its index may be another one's by now.
     guard addresses.count > 1, !address.isLeaving else { return }
     budget.called()
     switch outcome {
-    case .answered, .gaveUp: detector.succeeded(address.index, nowMs: Self.nowMs)
+    case .answered, .gaveUp: detector.succeeded(address.index, nowMs: nowMs)
     case .fault, .unavailable:
-      if detector.failed(address.index, nowMs: Self.nowMs) {
+      if detector.failed(address.index, nowMs: nowMs) {
         onEjection(address.text)
       }
     }
@@ -167,13 +167,13 @@ final class BackendPool {
   /// Throws UNAVAILABLE while calls to the backend do not get through.
   @inline(__always)
   func checkBreaker() throws(RPCError) {
-    guard !breaker.isClosed, let waitMs = breaker.admit(nowMs: Self.nowMs) else { return }
+    guard !breaker.isClosed, let waitMs = breaker.admit(nowMs: nowMs) else { return }
     throw BackendFailure.circuitOpen(name, waitMs: waitMs)
   }
 
   /// What this loop knows, for the operator.
   var facts: BackendFacts {
-    let nowMs = Self.nowMs
+    let nowMs = self.nowMs
     let all = (addresses + leaving).map { address in
       AddressFacts(
         address: address.text, health: "\(address.health)", isConnected: address.isConnected,
@@ -191,5 +191,5 @@ final class BackendPool {
       addresses: all)
   }
 
-  private static var nowMs: Int64 { Int64(NIODeadline.now().uptimeNanoseconds / 1_000_000) }
+  private var nowMs: Int64 { Int64(loop.now.uptimeNanoseconds / 1_000_000) }
 }

@@ -1,3 +1,5 @@
+import CampanileRPC
+
 /// Chooses among the addresses of a backend: of two that chance picks, the one with fewer open calls.
 ///
 /// Looking at two instead of all keeps many gateways from storming the one address that each thinks idle.
@@ -22,29 +24,19 @@ struct LoadBalancer {
     static func < (a: Tier, b: Tier) -> Bool { a.rawValue < b.rawValue }
   }
 
-  private var random: UInt64
+  private var random: SplitMix64
 
-  init(seed: UInt64) { random = seed }
+  init(seed: UInt64) { random = SplitMix64(seed: seed) }
 
   /// The index of the chosen candidate; `nil` when all are excluded.
   mutating func choose(_ candidates: [Candidate]) -> Int? {
     guard let best = candidates.lazy.map(\.tier).max(), best > .excluded else { return nil }
     let choices = candidates.indices.filter { candidates[$0].tier == best }
-    let first = choices[next(below: choices.count)]
+    let first = choices[random.below(choices.count)]
     guard choices.count > 1 else { return first }
-    var second = choices[next(below: choices.count - 1)]
+    var second = choices[random.below(choices.count - 1)]
     // The last choice stands in for the first one's place, so that the two differ and each pair is as likely.
     if second == first { second = choices[choices.count - 1] }
     return candidates[second].load < candidates[first].load ? second : first
-  }
-
-  /// SplitMix64: balancing needs spread, not secrecy.
-  private mutating func next(below count: Int) -> Int {
-    random &+= 0x9e37_79b9_7f4a_7c15
-    var z = random
-    z = (z ^ z >> 30) &* 0xbf58_476d_1ce4_e5b9
-    z = (z ^ z >> 27) &* 0x94d0_49bb_1331_11eb
-    z ^= z >> 31
-    return Int(truncatingIfNeeded: z.multipliedFullWidth(by: UInt64(count)).high)
   }
 }

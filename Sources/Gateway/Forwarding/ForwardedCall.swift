@@ -34,6 +34,8 @@ final class ForwardedCall {
   /// What the caller was told who did not wait for the answer that is kept.
   private var goneCode: RPCError.Code?
   private var hedged: HedgedAttempt?
+  /// Whether a handler may have seen an attempt that is over.
+  private var mayHaveRun = false
   private var hedgeTimer: Scheduled<Void>?
   /// What is needed to send the request again. `nil` where there is no other address, and once something was passed on.
   private var request: KeptRequest?
@@ -77,7 +79,7 @@ final class ForwardedCall {
     self.owner = owner
     self.credential = credential
     span = call.scope?.span?.child("forward", .client)
-    startedAt = .now()
+    startedAt = owner.loop.now
     route.recorder.callStarted()
     owner.opened(self)
     if route.kind != .unary {
@@ -142,7 +144,7 @@ final class ForwardedCall {
     owner.closed(self)
     if stream != nil { owner.remove(stream: self) }
     place.giveBack()
-    route.recorder.callFinished(code: goneCode ?? code, durationNs: (NIODeadline.now() - startedAt).nanoseconds)
+    route.recorder.callFinished(code: goneCode ?? code, durationNs: (owner.loop.now - startedAt).nanoseconds)
     call.handlerEnded()
   }
 
@@ -167,6 +169,7 @@ final class ForwardedCall {
 extension ForwardedCall {
   private func end(_ span: Span, _ code: RPCError.Code?) {
     span.set("campanile.backend", pool.name)
+    if !route.isDescribed { span.set("rpc.method", route.path) }
     span.set("server.address", address.text)
     if let attempts = request?.attempts, attempts > 1 { span.set("campanile.attempts", String(attempts)) }
     span.end(failure: code.flatMap { $0.isServerFailure ? $0.name : nil })
@@ -176,7 +179,7 @@ extension ForwardedCall {
   var facts: CallFacts? {
     var facts = CallFacts(requestID: owner.requestID(number), principal: principalName)
     facts.partsMs["queueMs"] = Double((startedAt - call.startedAt).nanoseconds / 1_000) / 1_000
-    facts.partsMs["backendMs"] = Double((NIODeadline.now() - startedAt).nanoseconds / 1_000) / 1_000
+    facts.partsMs["backendMs"] = Double((owner.loop.now - startedAt).nanoseconds / 1_000) / 1_000
     return facts
   }
 
@@ -190,7 +193,7 @@ extension ForwardedCall {
       method: route.path, isStream: stream != nil,
       principal: principalName,
       remoteAddress: call.remoteHost, service: pool.name, address: address.text,
-      ageMs: (NIODeadline.now() - startedAt).nanoseconds / 1_000_000, waitingBytes: stream?.waitingBytes ?? 0)
+      ageMs: (owner.loop.now - startedAt).nanoseconds / 1_000_000, waitingBytes: stream?.waitingBytes ?? 0)
   }
 }
 
@@ -225,6 +228,7 @@ extension ForwardedCall {
 
   func hedgeFailed(error: RPCError, rawError: UnsafeRawBufferPointer?) {
     hedged = nil
+    mayHaveRun = mayHaveRun || error.processed
     guard !isEnded, isLeft else { return }
     answer(error, rawError)
   }
@@ -261,16 +265,21 @@ extension ForwardedCall: ClientCallHandler {
   func callFailed(error: RPCError, rawError: UnsafeRawBufferPointer?) {
     guard !isEnded else { return }
     leave(BackendPool.Outcome(error, isAnswer: rawError != nil))
-    if BackendFailure.mayTryAnother(error), tryAnother() { return }
+    mayHaveRun = mayHaveRun || error.processed
+    let isUnseen = BackendFailure.mayTryAnother(error)
+    if isUnseen, tryAnother() { return }
     // The other address may still answer.
-    if hedged != nil, BackendFailure.isServerFault(error) { return }
+    if hedged != nil, isUnseen || BackendFailure.isServerFault(error) { return }
     answer(error, rawError)
   }
 
-  private func answer(_ error: RPCError, _ rawError: UnsafeRawBufferPointer?) {
+  private func answer(_ last: RPCError, _ rawError: UnsafeRawBufferPointer?) {
+    var error = last
+    // What the caller is told holds for all attempts, also for one that is given up now.
+    error.processed = last.processed || mayHaveRun || hedged != nil
     // A backend that refuses the gateway's own link answers with an error too, but never to a call.
     if let rawError {
-      call.fail(rawError: rawError, code: error.code)
+      if error.processed == last.processed { call.fail(rawError: rawError, code: error.code) } else { call.fail(error) }
       finish(error.code)
       keeper?.failed(error)
       return

@@ -93,23 +93,8 @@ final class Forwarder: CallDispatcher {
     return caller
   }
 
-  /// Has a caller wait that is refused very often.
-  private func pace(_ call: ServerCall) {
-    let share: CallerShare
-    if let quota = call.quota {
-      // Where calls bring their own credentials those of others would wait too.
-      guard call.hasConnectionForItself, let principal = quota as? CallerShare else { return }
-      share = principal
-    } else {
-      share = visitor(of: call).share
-    }
-    let restNs = share.pace.restNs(nowNs: call.startedAt.nowNs)
-    guard restNs > 0 else { return }
-    call.rest(forNs: restNs)
-  }
-
   private func refuse(_ call: ServerCall, _ error: RPCError, _ route: Route?) {
-    if LimitFault.isOfCaller(error) { pace(call) }
+    if LimitFault.isOfCaller(error) { visitor(of: call).pace(call) }
     let recorder = route?.recorder ?? otherRecorder
     recorder.callStarted()
     refusals.count(error)

@@ -25,18 +25,19 @@ final class LoopForwarder: @unchecked Sendable {
   init(
     loop: any EventLoop, backends: [BackendConfiguration], clients: [[RPCClient]], outliers: OutlierPolicy,
     limits: LimitPolicy, breaker: BreakerPolicy, secondAttempts: SecondAttemptPolicy, board: BackendBoard,
-    loopIndex: Int, memory: MemoryGuard, drainMs: Int64, logger: Logger
+    loopIndex: Int, memory: MemoryGuard, drainMs: Int64, logger: Logger,
+    random: @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) }
   ) {
     self.loop = loop
     self.memory = memory
     self.drainMs = drainMs
     self.logger = logger
     lag = LoopLag(lateMs: limits.loopLateMs)
-    requestIDs = RequestIDs(prefix: UInt64.random(in: .min ... .max))
+    requestIDs = RequestIDs(prefix: random())
     pools = zip(backends, clients).enumerated().map { index, pair in
       BackendPool(
         pair.0, clients: pair.1, loop: loop, outliers: outliers, limits: limits,
-        breaker: breaker, retries: secondAttempts,
+        breaker: breaker, retries: secondAttempts, seed: random(),
         onChange: { [unowned self] in board.set(backend: index, loop: loopIndex, isServing: pools[index].isServing) },
         onEjection: { address in
           logger.warning(
@@ -49,7 +50,7 @@ final class LoopForwarder: @unchecked Sendable {
     for pool in pools { pool.start() }
     let period = TimeAmount.milliseconds(Self.lagPeriodMs)
     lagTick = loop.scheduleRepeatedTask(initialDelay: period, delay: period) { _ in
-      self.lag.tick(nowNs: MonotonicClock.nowNs(), periodMs: Self.lagPeriodMs)
+      self.lag.tick(nowNs: self.loop.now.nowNs, periodMs: Self.lagPeriodMs)
     }
   }
 

@@ -10,6 +10,10 @@ final class Visitor {
   private var members: [UInt8]
   /// What the connection's last call was made with, and what it stands for: asking anew costs a hash.
   private var presented: (value: [UInt8], credential: Credential)?
+  /// Who made the connection's first call: a principal's share, or that of the address for a stranger.
+  private var firstShare: CallerShare?
+  /// Whether somebody else has called since, so that the connection is one of a proxy's or of a pool's.
+  private var isSharedConnection = false
 
   init(address: String, share: CallerShare) {
     self.address = address
@@ -29,7 +33,9 @@ final class Visitor {
   @inline(__always)
   func caller(of call: ServerCall, _ authenticator: CallerAuthenticator, nowNs: Int64) throws(RPCError) -> Caller {
     guard !call.metadata.isEmpty, let value = Self.only("authorization", in: call.metadata) else {
-      return try authenticator.caller(of: call, from: share, nowNs: nowNs)
+      let caller = try authenticator.caller(of: call, from: share, nowNs: nowNs)
+      if !call.hasConnectionForItself { note(caller) }
+      return caller
     }
     // Not faster for a value that begins alike: behind a proxy, a connection has many callers.
     if let presented, ConstantTime.equal(value, presented.value),
@@ -40,7 +46,22 @@ final class Visitor {
     }
     let caller = try authenticator.caller(of: call, from: share, nowNs: nowNs)
     presented = caller.credential.map { (value, $0) }
+    note(caller)
     return caller
+  }
+
+  private func note(_ caller: Caller) {
+    let callerShare = caller.credential?.share ?? share
+    if firstShare == nil { firstShare = callerShare }
+    if firstShare !== callerShare { isSharedConnection = true }
+  }
+
+  /// Has a caller wait that is refused very often. Where others call over the same connection they would wait too, so nobody does.
+  func pace(_ call: ServerCall) {
+    let caller = call.quota as? CallerShare
+    guard caller == nil || call.hasConnectionForItself || !isSharedConnection else { return }
+    let restNs = (caller ?? share).pace.restNs(nowNs: call.startedAt.nowNs)
+    if restNs > 0 { call.rest(forNs: restNs) }
   }
 
   /// The value of a key that has one.

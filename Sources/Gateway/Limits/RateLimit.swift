@@ -63,6 +63,12 @@ struct TokenBucket: Sendable, Hashable {
     return beyondNs > 0 ? (fullAtNs, beyondNs) : (next, 0)
   }
 
+  /// Takes a token also where there is none, which is owed then: `owedNs` is how long until it is there, `owedMaxNs` at most.
+  func charge(fullAtNs: Int64, nowNs: Int64, owedMaxNs: Int64) -> (fullAtNs: Int64, owedNs: Int64) {
+    let next = min(max(fullAtNs, nowNs) + intervalNs, nowNs + depthNs + owedMaxNs)
+    return (next, max(0, next - nowNs - depthNs))
+  }
+
   func remaining(fullAtNs: Int64, nowNs: Int64) -> Int {
     guard fullAtNs > nowNs else { return burst }
     return Int(max(0, depthNs - (fullAtNs - nowNs)) / intervalNs)

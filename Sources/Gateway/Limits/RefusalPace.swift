@@ -12,17 +12,16 @@ final class RefusalPace: Sendable {
   static let restMaxNs: Int64 = 1_000_000_000
 
   private static let intervalNs = 1_000_000_000 / perSecond
-  private static let depthNs = intervalNs * burst
-  // As in `TokenBucket`, but what is taken beyond the depth is owed.
-  private let fullAtNs = Atomic<Int64>(.min)
+  private static let bucket = TokenBucket(intervalNs: intervalNs, depthNs: intervalNs * burst)
+  private let fullAtNs = Atomic<Int64>(TokenBucket.full)
 
   /// Counts a refusal. Answers how long the connection that it went to has to wait: 0 to `restMaxNs`.
   func restNs(nowNs: Int64) -> Int64 {
     var before = fullAtNs.load(ordering: .relaxed)
     while true {
-      let after = min(max(before, nowNs) + Self.intervalNs, nowNs + Self.depthNs + Self.restMaxNs)
+      let (after, owedNs) = Self.bucket.charge(fullAtNs: before, nowNs: nowNs, owedMaxNs: Self.restMaxNs)
       let (isDone, found) = fullAtNs.weakCompareExchange(expected: before, desired: after, ordering: .relaxed)
-      if isDone { return max(0, after - nowNs - Self.depthNs) }
+      if isDone { return owedNs }
       before = found
     }
   }

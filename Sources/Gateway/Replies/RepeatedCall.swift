@@ -21,7 +21,7 @@ final class RepeatedCall: ServerCallHandler, @unchecked Sendable {
   private let call: ServerCall
   private let request: RepeatedRequest
   private let keeper: ReplyKeeper
-  private let startedAt = NIODeadline.now()
+  private let startedAt: NIODeadline
   private var isOver = false
 
   init(
@@ -34,6 +34,7 @@ final class RepeatedCall: ServerCallHandler, @unchecked Sendable {
     self.requestHash = requestHash
     self.principal = principal
     self.keeper = keeper
+    startedAt = request.owner.loop.now
     method = request.way.route.path
     call.handler = self
   }
@@ -59,7 +60,7 @@ final class RepeatedCall: ServerCallHandler, @unchecked Sendable {
   private func over(_ code: RPCError.Code?) {
     isOver = true
     request.way.route.recorder.callStarted()
-    request.way.route.recorder.callFinished(code: code, durationNs: (NIODeadline.now() - startedAt).nanoseconds)
+    request.way.route.recorder.callFinished(code: code, durationNs: (loop.now - startedAt).nanoseconds)
     call.handlerEnded()
   }
 
@@ -86,6 +87,7 @@ final class RepeatedCall: ServerCallHandler, @unchecked Sendable {
         }
       }
     } catch {
+      if LimitFault.isOfCaller(error) { way.visitor.pace(call) }
       answer(.failure(error))
       keeper.ended(self, .failure(error))
     }

@@ -28,7 +28,7 @@ final class Route: Sendable {
   let rate: SharedBucket
   private let rateSetting: RateSetting
   let recorder: any MethodRecorder
-  /// Watches its calls; nil where they are neither traced nor logged, and for methods that no table describes.
+  /// Watches its calls; nil where they are neither traced nor logged, and for the gateway's own methods.
   let observation: MethodObservation?
 
   init(
@@ -75,6 +75,7 @@ struct RoutingTable: Sendable {
   private let routes: MethodTable<Route>
   private let prefixes: [Prefix]
   private let otherRecorder: any MethodRecorder
+  private let otherObservation: MethodObservation?
 
   /// - Parameters:
   ///   - local: the methods that the gateway serves itself; those that are not public need the scope `admin`.
@@ -86,6 +87,7 @@ struct RoutingTable: Sendable {
     serviceNames = backends.map(\.name)
     prefixes = backends.enumerated().map { Prefix(bytes: Array($1.servicePrefix.utf8), backend: $0) }
     otherRecorder = observer.recorder(for: nil)
+    otherObservation = observation.map { MethodObservation(nil, $0, isForwarded: true) }
     var entries: [(String, Route)] = []
     for method in methods {
       guard let index = backends.firstIndex(where: { method.path.hasPrefix($0.servicePrefix) }) else { continue }
@@ -96,7 +98,8 @@ struct RoutingTable: Sendable {
         isRepeatable: method.kind == .unary && method.idempotency != .noSideEffects,
         isHedgeable: method.kind == .unary && method.idempotency == .noSideEffects,
         takesSessions: backends[index].name == PresentedSession.serviceName, rate: rates[method.path],
-        recorder: observer.recorder(for: method), observation: observation?.method(method, isForwarded: true))
+        recorder: observer.recorder(for: method),
+        observation: observation.map { MethodObservation(method, $0, isForwarded: true) })
       entries.append((method.path, route))
     }
     for method in local {
@@ -135,6 +138,6 @@ struct RoutingTable: Sendable {
     return Route(
       path: String(decoding: method, as: UTF8.self), target: .backend(prefix.backend),
       requirement: Requirement(kind: .write, serviceIndex: prefix.backend), kind: .bidirectional, isDescribed: false,
-      recorder: otherRecorder)
+      recorder: otherRecorder, observation: otherObservation)
   }
 }

@@ -24,10 +24,14 @@ struct JSONToProtobuf {
     if let known = try wellKnown(range, type, depth: depth) { return known }
     guard let schema = index.messages[type], let members = RawJSON.members(json, range) else { throw Self.fault(type) }
     var result = ProtobufBytes()
+    var seen: Set<UInt64> = []
+    var chosen: Set<Int32> = []
     for member in members {
-      guard let field = schema.field(member.name),
-        !isNull(member.value) || field.kind == .message("google.protobuf.Value")
-      else { continue }
+      guard let field = schema.field(member.name) else { continue }
+      // What comes twice, and two fields of a oneof, would be read as the last of them.
+      guard seen.insert(field.number).inserted else { throw Self.fault(field.jsonName) }
+      if isNull(member.value), field.kind != .message("google.protobuf.Value") { continue }
+      if let oneof = schema.oneofs[field.number], !chosen.insert(oneof).inserted { throw Self.fault(field.jsonName) }
       if field.entry.count == 2 {
         try add(map: member.value, field, depth: depth, to: &result)
       } else if field.isRepeated {
@@ -44,9 +48,11 @@ struct JSONToProtobuf {
     map range: Range<Int>, _ field: FieldSchema, depth: Int, to result: inout ProtobufBytes
   ) throws(RPCError) {
     guard let members = RawJSON.members(json, range) else { throw Self.fault(field.jsonName) }
+    var keys: Set<[UInt8]> = []
     for member in members {
       var entry = ProtobufBytes()
       try add(text: member.name, field.entry[0], to: &entry)
+      guard keys.insert(entry.bytes).inserted else { throw Self.fault(field.jsonName) }
       try add(member.value, field.entry[1], depth: depth, to: &entry)
       result.message(field.number, entry)
     }

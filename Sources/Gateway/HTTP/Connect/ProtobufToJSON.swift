@@ -33,9 +33,16 @@ struct ProtobufToJSON {
         .invalidArgument, "\(type) cannot be read in this form", reason: "TYPE_UNSUPPORTED", processed: false)
     }
     var found: Found = [:]
+    var chosen: [Int32: UInt64] = [:]
     for part in parts {
       var reader = ProtobufReader(bytes, part)
-      while let (number, value) = try reader.next() { found[number, default: []].append(value) }
+      while let (number, value) = try reader.next() {
+        // Of several fields of a oneof the last counts.
+        if let oneof = schema.oneofs[number], let before = chosen.updateValue(number, forKey: oneof), before != number {
+          found[before] = nil
+        }
+        found[number, default: []].append(value)
+      }
     }
     if try writeWellKnown(type, found, depth: depth, to: &writer) { return }
     let object = writer.beginObject()
@@ -77,27 +84,26 @@ struct ProtobufToJSON {
   private func writeMap(
     _ field: FieldSchema, _ values: [ProtobufReader.Value], depth: Int, to writer: inout JSONWriter
   ) throws(RPCError) {
-    // A key that comes again replaces what it had.
-    var order: [String] = []
-    var entries: [String: [ProtobufReader.Value]] = [:]
+    // A key that comes again replaces what it had. By bytes, since strings of other bytes may be equal in Swift.
+    var order: [[UInt8]] = []
+    var entries: [[UInt8]: [ProtobufReader.Value]] = [:]
     for value in values {
       guard case .bytes(let range) = value else { throw ProtobufReader.invalid(0) }
       var reader = ProtobufReader(bytes, range)
       var parts: [UInt64: ProtobufReader.Value] = [:]
       while let (number, part) = try reader.next() { parts[number] = part }
+      // A default key may be left out.
       var text = JSONWriter()
-      if let key = parts[1] { try writeValue(field.entry[0], [key], depth: depth, to: &text) }
-      let key = text.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+      try writeValue(field.entry[0], parts[1].map { [$0] } ?? [], depth: depth, to: &text)
+      let key = text.withUnsafeBytes { [UInt8]($0) }
       if entries[key] == nil { order.append(key) }
       entries[key] = parts[2].map { [$0] } ?? []
     }
     let object = writer.beginObject()
     for key in order {
-      // Strings have their quotes already; numbers and booleans get them here. A default key is left out on the wire.
-      writer.append(raw: ",")
-      let isText = key.hasPrefix("\"")
-      writer.append(raw: key.isEmpty ? field.entry[0].kind.emptyKey : isText ? key : "\"\(key)\"")
-      writer.append(raw: ":")
+      // Strings have their quotes already, and so have numbers of 64 bits; others and booleans get them here.
+      let quote = key.first == UInt8(ascii: "\"") ? "" : "\""
+      writer.append(raw: ",\(quote)\(String(decoding: key, as: UTF8.self))\(quote):")
       try writeValue(field.entry[1], entries[key] ?? [], depth: depth, to: &writer)
     }
     writer.endObject(object)
@@ -228,16 +234,5 @@ struct ProtobufToJSON {
       throw ProtobufReader.invalid(0)
     }
     try writeValue(field, values, depth: depth, to: &writer)
-  }
-}
-
-extension FieldSchema.Kind {
-  /// The default key of a map, as JSON.
-  fileprivate var emptyKey: String {
-    switch self {
-    case .string: "\"\""
-    case .bool: "\"false\""
-    default: "\"0\""
-    }
   }
 }

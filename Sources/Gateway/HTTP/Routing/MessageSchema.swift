@@ -38,6 +38,7 @@ struct SchemaIndex: Sendable {
         schemaField.isRepeated = false
       }
       schema.fields.append(schemaField)
+      if field.hasOneofIndex, !field.proto3Optional { schema.oneofs[schemaField.number] = field.oneofIndex }
     }
     messages[name] = schema
     for nested in message.nestedType where !nested.options.mapEntry { add(nested, name + ".", depth: depth + 1) }
@@ -55,6 +56,8 @@ struct MessageSchema: Sendable, Hashable {
   /// The full proto name.
   var name: String
   var fields: [FieldSchema] = []
+  /// Of the fields of oneofs, by their numbers, which one.
+  var oneofs: [UInt64: Int32] = [:]
 
   /// By the name in the proto or in JSON, both of which ProtoJSON accepts.
   func field(_ name: String) -> FieldSchema? { fields.first { $0.name == name || $0.jsonName == name } }

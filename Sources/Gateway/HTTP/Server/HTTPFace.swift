@@ -64,13 +64,16 @@ public final class HTTPFace: Sendable {
     let gate = HTTPGate(connection)
     connection.writeUnread = { gate.write($0) }
     try pipeline.addHandler(gate)
+    // The first read's buffer stays with the connection; a longer request has it grow.
+    try channel.syncOptions?.setOption(
+      .recvAllocator, value: AdaptiveRecvByteBufferAllocator(minimum: 64, initial: 1_024, maximum: 65_536))
     try pipeline.configureHTTPServerPipeline(
       withPipeliningAssistance: true, withErrorHandling: false, withOutboundHeaderValidation: true,
       withEncoderConfiguration: .init(), withDecoderLimitConfiguration: limits)
     try pipeline.addHandler(HTTPBypass())
     let compressionBytesMin = configuration.compressionBytesMin
     try pipeline.addHandler(
-      HTTPResponseCompressor(initialByteBufferCapacity: 1024) { head, isSupported in
+      HTTPResponseCompressor(initialByteBufferCapacity: 64) { head, isSupported in
         let length = head.headers.first(name: "content-length").flatMap { Int($0) } ?? 0
         // A range counts the bytes as they are.
         guard isSupported, length >= compressionBytesMin, !head.headers.contains(name: "accept-ranges") else {
