@@ -2,6 +2,7 @@ import CampanileAPI
 public import CampanileRPC
 public import CampanileService
 public import CampanileStore
+import Synchronization
 
 /// The services with the store below them, as an executable or a test runs them.
 public final class NotificationsComponent: Sendable {
@@ -19,6 +20,8 @@ public final class NotificationsComponent: Sendable {
   let board: CommitBoard
   /// Rung by every commit.
   private let searchBell = WatchBell()
+  /// The state of the search index that is joined to its end; nil while an earlier process may have left some of that.
+  private let joinedSearch = Mutex<SearchState?>(nil)
   private let alertBell = WatchBell()
   private let summaryBell = WatchBell()
   /// Nil while no pushing service is configured.
@@ -130,7 +133,9 @@ public final class NotificationsComponent: Sendable {
   /// that comes between does by itself what is missing of its user's.
   public func indexForSearch() async throws {
     try await searchBell.wait()
-    try await SearchIndexer(store: store).drain()
+    let joined = joinedSearch.withLock { $0 }
+    let state = try await SearchIndexer(store: store).drain(joined: joined)
+    joinedSearch.withLock { $0 = state }
   }
 
   /// Ends the watches with UNAVAILABLE, so that a drain does not wait for them.

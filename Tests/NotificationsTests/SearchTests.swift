@@ -175,6 +175,25 @@ func draft(_ title: String, subtitle: String? = nil, body: String? = nil, in buc
     await component.close()
   }
 
+  @Test func nothingIsCommittedWhileThereIsNothingToDo() async throws {
+    let component = try await Fixture().open()
+    let box = try await component.service.makeBucket("b", anna)
+    try await publish((0..<20).map { draft("word\($0)", in: box.id) }, component)
+    // Until the index is up to date and joined to its end, each of its commits rings for the next look.
+    let indexer = SearchIndexer(store: component.store)
+    var joined: SearchState?
+    for _ in 0..<100 where joined == nil { joined = try await indexer.drain() }
+    let state = try #require(joined)
+    let before = component.store.metrics().writes
+    #expect(try await indexer.drain(joined: state) == state)
+    #expect(component.store.metrics().writes == before)
+    try await publish([draft("more", in: box.id)], component)
+    var after = try await indexer.drain(joined: state)
+    for _ in 0..<100 where after == nil { after = try await indexer.drain() }
+    #expect(after != state)
+    #expect(try await component.service.search("more", anna) == ["more"])
+  }
+
   @Test func aBacklogOfOthersDoesNotKeepAUserWaiting() async throws {
     let component = try await Fixture().open()
     let service = component.service

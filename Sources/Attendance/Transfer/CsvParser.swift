@@ -21,26 +21,26 @@ enum CsvParser {
   /// Blocks for long on large files: call it away from event loops.
   static func parse(_ file: [UInt8], rowsMax: Int) -> Result<CsvTableText, CsvError> {
     let bytes = file.starts(with: byteOrderMark) ? file.dropFirst(3) : file[...]
-    guard let text = String(validating: bytes, as: UTF8.self) else {
+    guard String(validating: bytes, as: UTF8.self) != nil else {
       return .failure(
         .of(row: row(ofInvalid: bytes), reason: "ENCODING_INVALID", "the file must be UTF-8"))
-    }
-    if let row = row(ofHiddenMark: text) {
-      return .failure(.of(row: row, reason: "CELL_INVALID", "a cell must not begin with a combining character"))
     }
     guard bytes.count(where: { $0 == UInt8(ascii: "\"") }).isMultiple(of: 2) else {
       return .failure(.of(reason: "QUOTE_INVALID", "a quoted cell does not end"))
     }
+    let text = bytewise(bytes)
     var rows: [CsvTableText.Row] = []
     var number: Int32 = 0
     do {
       let csv = try CSV<Enumerated>(
-        string: text.hasSuffix("\n") ? text : text + "\n", delimiter: delimiter(of: text), loadColumns: false,
+        string: bytes.last == UInt8(ascii: "\n") ? text : text + "\n", delimiter: delimiter(of: text),
+        loadColumns: false,
         rowLimit: 0)
       try csv.enumerateAsArray(startAt: 0, rowLimit: rowsMax + 2) { cells in
         number += 1
         // An empty line is no row.
-        if cells != [""] { rows.append(CsvTableText.Row(number: number, cells: cells.map(CsvText.unguarded))) }
+        guard cells != [""] else { return }
+        rows.append(CsvTableText.Row(number: number, cells: cells.map { CsvText.unguarded(original($0)) }))
       }
     } catch {
       return .failure(
@@ -73,15 +73,25 @@ enum CsvParser {
     return row
   }
 
-  /// The row of a quote or delimiter that forms one character with what follows, which a parser of characters passes over.
-  private static func row(ofHiddenMark text: String) -> Int32? {
-    var row: Int32 = 1
-    for character in text {
-      if character.isNewline { row += 1 }
-      guard character.unicodeScalars.count > 1, let first = character.unicodeScalars.first else { continue }
-      if first == "\"" || first == "," || first == ";" { return row }
+  /// A text with a character of its own for each byte, those beyond ASCII as letters: SwiftCSV goes by characters, and a quote
+  /// or comma before a combining mark would be one with it.
+  private static func bytewise(_ bytes: ArraySlice<UInt8>) -> String {
+    var text = ""
+    text.reserveCapacity(bytes.count * 2)
+    for byte in bytes {
+      text.unicodeScalars.append(byte < 0x80 ? UnicodeScalar(byte) : UnicodeScalar(byte).letter)
     }
-    return nil
+    return text
   }
+
+  /// The text of which a cell has the bytes, as `bytewise` wrote them.
+  private static func original(_ cell: String) -> String {
+    String(decoding: cell.unicodeScalars.lazy.map { UInt8(truncatingIfNeeded: $0.value) }, as: UTF8.self)
+  }
+}
+
+extension UnicodeScalar {
+  /// U+0180 to U+01FF for U+0080 to U+00FF: letters, which join nothing, and neither spaces nor ends of lines.
+  fileprivate var letter: UnicodeScalar { UnicodeScalar(value + 0x100) ?? self }
 }
 extension CsvError: Error {}

@@ -33,7 +33,8 @@ enum CsvText {
   /// What a cell was before it was made harmless.
   static func unguarded(_ cell: String) -> String {
     guard cell.utf8.first == UInt8(ascii: "'") else { return cell }
-    let rest = String(cell.dropFirst())
+    // By bytes: the character may have more.
+    let rest = String(decoding: cell.utf8.dropFirst(), as: UTF8.self)
     return needsGuard(rest) ? rest : cell
   }
 

@@ -48,8 +48,9 @@ struct SearchIndexer: Sendable {
     }
   }
 
-  /// Joins small parts of the index into larger ones, a bounded piece a commit.
-  func merge() async throws {
+  /// Joins small parts of the index into larger ones, a bounded piece a commit. Answers whether nothing is left to be joined.
+  @discardableResult
+  func merge() async throws -> Bool {
     for _ in 0..<Self.mergeStepsMax {
       let changed = try await store.write { transaction in
         let before = try Self.totalChanges(transaction)
@@ -58,8 +59,9 @@ struct SearchIndexer: Sendable {
         return try Self.totalChanges(transaction) - before
       }
       // The statement itself counts as one.
-      if changed < 2 { return }
+      if changed < 2 { return true }
     }
+    return false
   }
 
   /// Indexes what is left of the user's own changes. Throws UNAVAILABLE, reason `SEARCH_INDEX_BEHIND`, when that is too
@@ -173,8 +175,11 @@ extension SearchIndexer {
     }
   }
 
-  /// Works off what there is, leaving most of the writer's time to others, and returns.
-  func drain(clock: ContinuousClock = ContinuousClock()) async throws {
+  /// Works off what there is, leaving most of the writer's time to others, and returns the state in which everything is joined,
+  /// or nil when some of that is left. Where nothing has happened since `joined`, it commits nothing: a commit rings the bell
+  /// that it is called at.
+  @discardableResult
+  func drain(joined: SearchState? = nil, clock: ContinuousClock = ContinuousClock()) async throws -> SearchState? {
     while try hasWork() {
       let begun = clock.now
       let writesBefore = store.metrics().writes
@@ -186,6 +191,8 @@ extension SearchIndexer {
       if !isBusy { try await merge() }
       try await clock.sleep(for: isBusy ? max(spent * 19, .milliseconds(100)) : spent / 4)
     }
-    try await merge()
+    let state = try store.read { try SearchState($0) }
+    if let joined, joined == state { return joined }
+    return try await merge() ? state : nil
   }
 }
