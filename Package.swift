@@ -89,7 +89,7 @@ let package = Package(
     .target(
       name: "APNsSimulator",
       dependencies: [
-        "APNs", "CampanileCodec", "CampanileCrypto", "CampanileRuntime",
+        "APNs", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileRuntime",
         .product(name: "DequeModule", package: "swift-collections"),
         .product(name: "NIOHPACK", package: "swift-nio-http2"), .product(name: "NIOHTTP2", package: "swift-nio-http2"),
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
@@ -218,6 +218,7 @@ let package = Package(
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "Configuration", package: "swift-configuration"),
         .product(name: "CoreMetrics", package: "swift-metrics"),
+        .product(name: "DequeModule", package: "swift-collections"),
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HummingbirdCore", package: "hummingbird"),
         .product(name: "Metrics", package: "swift-metrics"),
@@ -268,6 +269,16 @@ let package = Package(
     .executableTarget(
       name: "store-crasher", dependencies: ["CampanileStore"], path: "Tests/Support/store-crasher",
       swiftSettings: settings),
+    .target(
+      name: "SimulatedSuite",
+      dependencies: [
+        "Activities", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileService",
+        "CampanileStore", "Gateway", "Notifications", log, .product(name: "NIOCore", package: "swift-nio"),
+      ],
+      path: "Tests/Simulation", swiftSettings: settings),
+    .executableTarget(
+      name: "simulation", dependencies: ["SimulatedSuite"], path: "Tests/Support/simulation", swiftSettings: settings),
+    .testTarget(name: "SimulationTests", dependencies: ["SimulatedSuite"], swiftSettings: settings),
     .executableTarget(
       name: "guarded-work",
       dependencies: [
@@ -319,3 +330,21 @@ let package = Package(
       swiftSettings: settings),
   ]
 )
+
+// The fuzz targets are built by scripts/fuzz alone: they need sanitizers in everything below them.
+if Context.environment["CAMPANILE_FUZZ"] != nil {
+  package.targets.append(
+    .executableTarget(
+      name: "fuzz",
+      dependencies: [
+        "Attendance", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileJSON", "CampanileRPC",
+        "CampanileService", "Gateway", "TestMessages", .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOHTTP1", package: "swift-nio"),
+      ],
+      path: "Tests/Fuzz", exclude: ["corpora"], swiftSettings: settings))
+}
+
+// Test targets to build, as scripts/sanitize names them: all are one program otherwise, and each takes its time with a sanitizer.
+if let names = Context.environment["CAMPANILE_TESTS"]?.split(separator: " ").map(String.init), !names.isEmpty {
+  package.targets.removeAll { $0.type == .test && !names.contains($0.name) }
+}

@@ -60,7 +60,7 @@ public final class ActivitiesComponent: Sendable {
   }
 
   /// `sender` and `canSign` are a test's instead of APNs and the signing keys.
-  init(
+  package init(
     _ configuration: ActivitiesConfiguration, group: any EventLoopGroup, environment: Environment,
     sender: (any PushSending)?, canSign: (@Sendable (String, String) -> Bool)?,
     reporter: (any DeliveryReporting)? = nil
@@ -152,6 +152,9 @@ public final class ActivitiesComponent: Sendable {
 
   /// Tells what became of pushes until the task is cancelled; without anybody to tell it returns at once.
   public func runReports() async { await reports?.run() }
+
+  /// One round of what `runDelivery` repeats. Answers how many results were settled and pushes taken.
+  package func deliverOnce() async throws -> Int { try await delivery.dispatcher.round() }
 
   /// Sends pushes until the task is cancelled.
   public func runDelivery() async { await delivery.run() }

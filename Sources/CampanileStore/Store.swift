@@ -97,6 +97,9 @@ public final class Store: Sendable {
     await end.wait()
   }
 
+  /// Ends a staged store as a process does that is killed (see `WriterStage`): what waits is not written.
+  package func abandon() { writer.abandon() }
+
   /// Whether `close` was called, be it finished or not.
   public var isClosing: Bool { writer.isClosed }
 

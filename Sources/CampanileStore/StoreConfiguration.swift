@@ -51,5 +51,8 @@ public struct StoreConfiguration: Sendable {
   /// Told of every commit, on the writer's thread: return quickly.
   public var observer: (@Sendable (CommitObservation) -> Void)?
 
+  /// Stands in for the writer's thread, and sees each commit; `nil` for the real thread.
+  package var stage: (any WriterStage)?
+
   public init(path: String) { self.path = path }
 }

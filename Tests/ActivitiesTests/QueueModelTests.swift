@@ -1,4 +1,5 @@
 import APNs
+import CampanileRPC
 import CampanileStore
 import Testing
 
@@ -20,7 +21,7 @@ import Testing
   }
 
   private func run(_ harness: DeliveryHarness, _ seed: UInt64) async throws {
-    var random = Random(state: seed)
+    var random = SplitMix64(seed: seed)
     var underWay: [String: PushRequest] = [:]
     for step in 0..<120 {
       if random.below(2) == 0 {
@@ -46,7 +47,7 @@ import Testing
   }
 
   /// Several writes at once. Some fail after they have queued something.
-  private func burst(_ harness: DeliveryHarness, step: Int, _ random: inout Random) async throws {
+  private func burst(_ harness: DeliveryHarness, step: Int, _ random: inout SplitMix64) async throws {
     let queue = harness.delivery.queue
     let writes = (0...random.below(6)).map { index in
       (
@@ -90,18 +91,5 @@ import Testing
         })
       #expect(underWay.updateValue(request, forKey: lane) == nil, "two of \(lane) at once")
     }
-  }
-}
-
-/// SplitMix64: the same numbers for a seed everywhere.
-private struct Random {
-  var state: UInt64
-
-  mutating func below(_ bound: Int) -> Int {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var value = state
-    value = (value ^ value >> 30) &* 0xBF58_476D_1CE4_E5B9
-    value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
-    return Int((value ^ value >> 31) % UInt64(bound))
   }
 }

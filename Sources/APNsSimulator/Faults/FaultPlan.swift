@@ -1,3 +1,5 @@
+internal import CampanileRPC
+
 /// The scripted faults, in the order in which they were added.
 struct FaultPlan: Sendable {
   private(set) var rules: [FaultRule] = []
@@ -43,21 +45,5 @@ struct FaultPlan: Sendable {
       delayMs += Int64.random(in: minMs...maxMs, using: &random)
     }
     return (delayMs, nil)
-  }
-}
-
-/// A small generator whose sequence follows from its seed (Steele, Lea and Flood, "Fast splittable pseudorandom number
-/// generators", 2014).
-struct SplitMix64: RandomNumberGenerator, Sendable {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
   }
 }

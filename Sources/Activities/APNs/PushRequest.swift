@@ -1,46 +1,54 @@
-import APNs
+package import APNs
 
 /// One push on its way, as APNs gets it.
-struct PushRequest: Sendable, Hashable {
+package struct PushRequest: Sendable, Hashable {
   /// What the result is recognised by; unique among the pushes under way.
-  var ticket: UInt64
-  var method = "POST"
+  package var ticket: UInt64
+  package var method = "POST"
   /// `/3/device/<token>` or `/4/broadcasts/apps/<bundle id>`.
-  var path: String
+  package var path: String
   /// `bearer <provider token>`.
-  var authorization: String
+  package var authorization: String
   /// A canonical UUID; empty for requests about channels.
-  var id: String
+  package var id: String
   /// Empty for broadcasts, which have none.
-  var topic = ""
-  var pushType = ""
+  package var topic = ""
+  package var pushType = ""
   /// 5 or 10; 0 for requests about channels.
-  var priority = 0
+  package var priority = 0
   /// Seconds since 1970; nil: the header is left out.
-  var expiration: Int64?
-  var collapseID: String?
-  var channelID: String?
-  var payload: [UInt8]
+  package var expiration: Int64?
+  package var collapseID: String?
+  package var channelID: String?
+  package var payload: [UInt8]
   /// How often it was handed to another connection because the one before had not processed it.
-  var handOvers = 0
+  package var handOvers = 0
 }
 
 /// What APNs said about a push.
-struct PushAnswer: Sendable, Hashable {
+package struct PushAnswer: Sendable, Hashable {
   /// The HTTP status.
-  var status: Int
+  package var status: Int
   /// The member `reason` of the body; empty for 200 and for a body that has none.
-  var reason = ""
+  package var reason = ""
   /// The member `timestamp` of the body: since when the token is not valid.
-  var timestampMs: Int64?
-  var retryAfterMs: Int64?
+  package var timestampMs: Int64?
+  package var retryAfterMs: Int64?
   /// `apns-channel-id` and the body, of requests about channels.
-  var channelID: String?
-  var body: [UInt8] = []
+  package var channelID: String?
+  package var body: [UInt8] = []
+
+  package init(
+    status: Int, reason: String = "", timestampMs: Int64? = nil, retryAfterMs: Int64? = nil, channelID: String? = nil,
+    body: [UInt8] = []
+  ) {
+    (self.status, self.reason, self.timestampMs) = (status, reason, timestampMs)
+    (self.retryAfterMs, self.channelID, self.body) = (retryAfterMs, channelID, body)
+  }
 }
 
 /// What became of sending a push.
-enum PushOutcome: Sendable, Hashable {
+package enum PushOutcome: Sendable, Hashable {
   case answered(PushAnswer)
   /// APNs has not processed it for certain: it may be sent again without counting. The text says why.
   case unprocessed(String)
@@ -49,28 +57,38 @@ enum PushOutcome: Sendable, Hashable {
 }
 
 /// The outcome with the ticket of its request.
-struct PushResult: Sendable, Hashable {
-  var ticket: UInt64
-  var outcome: PushOutcome
+package struct PushResult: Sendable, Hashable {
+  package var ticket: UInt64
+  package var outcome: PushOutcome
+
+  package init(ticket: UInt64, outcome: PushOutcome) {
+    self.ticket = ticket
+    self.outcome = outcome
+  }
 }
 
 /// Where pushes with one signing key go: APNs wants one team per connection, and another one for another key.
-struct PushRoute: Sendable, Hashable {
-  var host: APNsHost
-  var teamID: String
-  var keyID: String
+package struct PushRoute: Sendable, Hashable {
+  package var host: APNsHost
+  package var teamID: String
+  package var keyID: String
 }
 
 /// How much a route takes now.
-struct PushCapacity: Sendable, Hashable {
+package struct PushCapacity: Sendable, Hashable {
   /// Pushes that may be submitted.
-  var free: Int
+  package var free: Int
   /// When it is worth asking again, if it takes none because it is down.
-  var retryAtMs: Int64?
+  package var retryAtMs: Int64?
+
+  package init(free: Int, retryAtMs: Int64? = nil) {
+    self.free = free
+    self.retryAtMs = retryAtMs
+  }
 }
 
 /// What sends pushes. Submitting never waits; results come in any order, each once.
-protocol PushSending: Sendable {
+package protocol PushSending: Sendable {
   func capacity(of route: PushRoute) -> PushCapacity
   func submit(_ requests: [PushRequest], to route: PushRoute)
   /// What has come since the last call.

@@ -44,7 +44,8 @@ public final class WakeBoard: Sendable {
       }
       return (state.told, state.earliestMs.map { $0 < state.planMs } ?? false)
     }
-    for user in users { hub.ring(user: user) }
+    // In an order that follows from who they are, so that a run can be repeated.
+    for user in users.sorted() { hub.ring(user: user) }
     if mustRing { bell.ring() }
   }
 

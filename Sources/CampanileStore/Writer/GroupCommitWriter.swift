@@ -14,6 +14,14 @@ final class GroupCommitWriter: Sendable {
   private let factory: ConnectionFactory
   private let queue: WriteQueue
   private let metrics = Mutex(StoreMetrics())
+  /// Of a writer without a thread.
+  private struct Staged {
+    var connection: SQLConnection?
+    var isScheduled = false
+    var isOver = false
+  }
+  private let staged = Mutex(Staged())
+  private var stage: (any WriterStage)? { factory.configuration.stage }
   /// Run on the writer's thread after the last commit, with the connection if there is one.
   private let onEnd: @Sendable (SQLConnection?) -> Void
 
@@ -25,6 +33,7 @@ final class GroupCommitWriter: Sendable {
 
   /// Starts the thread, which owns the connection from here on.
   func start(_ connection: SQLConnection) {
+    guard stage == nil else { return staged.withLock { $0.connection = connection } }
     let thread = Thread { self.loop(connection) }
     thread.name = "store-writer"
     thread.stackSize = 1 << 20
@@ -41,7 +50,7 @@ final class GroupCommitWriter: Sendable {
     return try await withTaskCancellationHandler {
       try await withUnsafeThrowingContinuation { continuation in
         item.continuation = continuation
-        if let failure = queue.append(item) { item.finish(failure) }
+        if let failure = queue.append(item) { item.finish(failure) } else { scheduleStep() }
       }
     } onCancel: {
       if queue.cancel(item) { item.finish(CancellationError()) }
@@ -49,7 +58,10 @@ final class GroupCommitWriter: Sendable {
   }
 
   /// Takes no further writes; the thread ends after those that wait.
-  func close() { queue.close() }
+  func close() {
+    queue.close()
+    scheduleStep()
+  }
 
   var isClosed: Bool { queue.isClosed }
 
@@ -116,7 +128,9 @@ final class GroupCommitWriter: Sendable {
       }
       if let completion = factory.configuration.beforeCommit { try transaction.complete(completion) }
       committing = ContinuousClock.now
+      try stage?.willCommit()
       try transaction.commit()
+      try stage?.didCommit()
     } catch {
       transaction.rollBack()
       current?.finish(error)
@@ -155,6 +169,48 @@ final class GroupCommitWriter: Sendable {
     // Frames of the failed commit may stand behind the valid log; an emptied log cannot bring them back after a crash.
     try? connection.run("PRAGMA wal_checkpoint(TRUNCATE)")
     return connection
+  }
+}
+
+// MARK: - without a thread
+
+extension GroupCommitWriter {
+  private func scheduleStep() {
+    guard let stage else { return }
+    let mustSchedule = staged.withLock { staged in
+      defer { staged.isScheduled = true }
+      return !staged.isScheduled && !staged.isOver
+    }
+    if mustSchedule { stage.schedule { self.step() } }
+  }
+
+  /// What the thread does between two waits.
+  private func step() {
+    var connection = staged.withLock { staged in
+      staged.isScheduled = false
+      return staged.connection
+    }
+    let items = queue.takeMore(max(1, factory.configuration.batchWritesMax))
+    if !items.isEmpty { process(items, &connection) }
+    staged.withLock { $0.connection = connection }
+    if queue.count > 0 { scheduleStep() } else if queue.isClosed { end() }
+  }
+
+  /// Ends as a process does that is killed: what waits is not written.
+  func abandon() {
+    guard stage != nil else { return }
+    queue.close()
+    let failure = StoreError(.closed, "the store was abandoned", path: factory.path)
+    for item in queue.takeMore(.max) { item.finish(failure) }
+    end()
+  }
+
+  private func end() {
+    let (isOver, connection) = staged.withLock { staged in
+      defer { (staged.isOver, staged.connection) = (true, nil) }
+      return (staged.isOver, staged.connection)
+    }
+    if !isOver { onEnd(connection) }
   }
 }
 

@@ -1,0 +1,36 @@
+@testable import CampanileCrypto
+@testable import Gateway
+
+/// Tokens, key sets, PEM, DER and base64url of strangers are read or refused, and what was read is written the same.
+let tokenTarget = FuzzTarget("token") { input in
+  guard let kind = input.first else { return }
+  let bytes = Array(input.dropFirst())
+  let text = String(decoding: bytes, as: UTF8.self)
+  switch kind % 5 {
+  case 0:
+    if let token = try? JSONWebToken(text) {
+      let signed = text.utf8.prefix(token.signedBytes.count)
+      require(signed.elementsEqual(token.signedBytes), "other bytes are signed")
+      require(text.hasSuffix("." + Base64URL.encode(token.signature)), "another signature: \(shown(bytes))")
+    }
+  case 1:
+    if let set = try? TokenKeySet(bytes, source: "fuzz") {
+      require(!set.signers.isEmpty && set.signers.count <= TokenKeySet.keysMax, "a set without a key")
+    }
+  case 2:
+    if let key = try? ES256PrivateKey(pem: bytes, source: "fuzz") {
+      require((try? key.sign([1, 2, 3])) != nil, "a key that cannot sign")
+    }
+    _ = try? ES256PublicKey(pem: bytes, source: "fuzz")
+  case 3:
+    // Each value has one text.
+    if let decoded = Base64URL.decode(text) {
+      require(Base64URL.encode(decoded).utf8.elementsEqual(bytes), "two texts")
+    }
+    require(Base64URL.decode(Base64URL.encode(bytes)) == bytes, "base64url gives other bytes")
+  default:
+    if let signature = ES256Signature(der: bytes) {
+      require(signature.der == bytes, "a signature has two texts: \(shown(bytes))")
+    }
+  }
+}

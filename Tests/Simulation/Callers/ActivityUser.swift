@@ -1,0 +1,106 @@
+import Activities
+import CampanileAPI
+import CampanileCodec
+import CampanileRPC
+
+/// One person with a Live Activity on one device, whose state changes all the time.
+///
+/// `@unchecked Sendable`: see `SimulatedLoop`.
+final class ActivityUser: @unchecked Sendable {
+  static let app = "com.example.growth"
+
+  let name: String
+  private let token: String
+  private let book: CallBook
+  private let client: RPCClient
+  private var chance: SplitMix64
+  private var isRegistered = false
+  /// The last state that was acknowledged, and those of which nobody knows.
+  private var acknowledged = 0
+  private var unknown: Set<Int> = []
+  private var world: World { book.world }
+  private var activityID: String { "activity-\(name)" }
+
+  init(_ name: String, token: Int, _ book: CallBook, _ client: RPCClient) {
+    (self.name, self.book, self.client) = (name, book, client)
+    let digits = String(token, radix: 16)
+    self.token = String(repeating: "0", count: 64 - digits.count) + digits
+    chance = book.world.chance(name)
+  }
+
+  private func call<R: Sendable>(_ label: String, _ body: (CallOptions) async throws -> R) async -> Result<R, RPCError>
+  {
+    await book.make("\(label) \(name)", timeoutMs: Int64(30 + chance.below(400)), body, user: name)
+  }
+
+  func run(stepCount: Int) async {
+    let activities = ActivitiesServiceClient(client)
+    guard await start(activities) else { return world.check(false, "\(name) never got an activity") }
+    for state in 1...stepCount {
+      await world.sleep(ms: Int64(chance.below(90)))
+      var request = UpdateActivityRequest()
+      request.activityId = activityID
+      request.contentState = try? ProtoStruct(json: "{\"n\":\(state)}")
+      switch await call("UpdateActivity", { try await activities.updateActivity(request, options: $0) }) {
+      case .success: acknowledged = state
+      // It may also be carried out after later ones.
+      case .failure(let error): if error.processed { unknown.insert(state) }
+      }
+    }
+  }
+
+  private func start(_ activities: ActivitiesServiceClient) async -> Bool {
+    var request = StartActivityRequest()
+    (request.activityId, request.app, request.environment, request.origin) =
+      (activityID, Self.app, "development", .local)
+    request.contentState = try? ProtoStruct(json: "{\"n\":0}")
+    request.requestId = "start-\(name)"
+    var isStarted = false
+    for _ in 0..<200 where !isStarted {
+      if case .success = await call("StartActivity", { try await activities.startActivity(request, options: $0) }) {
+        isStarted = true
+      } else {
+        await world.sleep(ms: 20)
+      }
+    }
+    var registration = RegisterPushTokenRequest()
+    (registration.kind, registration.token, registration.app, registration.environment) =
+      (.activityUpdate, token, Self.app, "development")
+    (registration.installationId, registration.activityId) = ("phone", activityID)
+    let tokens = PushTokensServiceClient(client)
+    for _ in 0..<200 where isStarted && !isRegistered {
+      if case .success = await call(
+        "RegisterPushToken", { try await tokens.registerPushToken(registration, options: $0) })
+      {
+        isRegistered = true
+      } else {
+        await world.sleep(ms: 20)
+      }
+    }
+    return isRegistered
+  }
+
+  /// When nothing runs any more: the device shows what the service has, and the service has what it said.
+  func verify(_ component: ActivitiesComponent, _ apns: SimulatedAPNs) async {
+    guard isRegistered else { return }
+    let context = CallContext(
+      method: ActivitiesServiceMethods.getActivity, principal: Principal(kind: .user, id: name))
+    do {
+      var request = GetActivityRequest()
+      request.activityId = activityID
+      let state = try await component.activities.getActivity(request, context: context).activity?.contentState?.json
+      guard let state else { return world.check(false, "\(name): the activity has no state") }
+      let number = Int(state.filter(\.isNumber)) ?? -1
+      world.check(number >= 0, "\(name): the state is \(state)")
+      world.check(
+        number == acknowledged || unknown.contains(number),
+        "\(name): the state is \(state), and \(acknowledged) was acknowledged")
+      guard number > 0 else { return }
+      let shown = apns.shown["/3/device/\(token)"] ?? ""
+      world.check(
+        shown.contains("\"content-state\":\(state)"), "\(name): the device shows \(shown), the service has \(state)")
+    } catch {
+      world.check(false, "\(name): the service does not answer in the end: \(error)")
+    }
+  }
+}

@@ -1,0 +1,139 @@
+"""The suite under a mixed load for long: what grows, and whether calls become slower. See scripts/soak --help for the bounds."""
+
+import argparse
+import json
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "SuiteTests"))
+from campanile import CLI, Suite, environment  # noqa: E402
+
+MIB = 1 << 20
+# Calls in flight of one kind. Each kind has a principal of its own, which stays below what one may have in flight.
+IN_FLIGHT = 8
+MEASURED_S = 5
+WARM_UP_S = 1
+
+
+def kinds(suite):
+    """The calls of the mix: name, method, request, key."""
+    keys = {name: suite.key(f"user/soak-{name}") for name in ("write", "read", "list", "sync")}
+    buckets = {name: suite.call("CreateBucket", {"bucket": {"name": "soak"}}, keys[name])["bucket"]["id"] for name in ("write", "read", "list")}
+    for name in ("read", "list"):
+        for number in range(50):
+            suite.call("CreateNotification", {"notification": {"bucketId": buckets[name], "title": f"n {number}"}}, keys[name])
+    notifications = "campanile.notifications.v1.NotificationsService/"
+    # Notifications of the same key replace each other: what is stored stays as much as it is.
+    written = {"notification": {"bucketId": buckets["write"], "title": "n {{sequence}}", "collapseKey": "k{{random 0 499}}"}}
+    return [
+        ("write", notifications + "CreateNotification", json.dumps(written), keys["write"]),
+        ("read", notifications + "GetUnreadCounts", "{}", keys["read"]),
+        ("list", notifications + "ListNotifications", json.dumps({"pageSize": 20}), keys["list"]),
+        ("sync", "campanile.sync.v1.ZonesService/ListZones", "{}", keys["sync"]),
+    ]
+
+
+def started(suite, kind, *arguments):
+    _, method, request, key = kind
+    return subprocess.Popen(
+        [CLI, "load", method, request, "--concurrency", str(IN_FLIGHT), "--output", "json", *arguments, "--data-dir", str(suite.folder)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment() | {"CAMPANILE_KEY": key})
+
+
+def reports(processes, seconds):
+    """The reports of testers that were started together, by kind."""
+    found = {}
+    try:
+        for name, process in processes.items():
+            out, err = process.communicate(timeout=seconds + 60)
+            assert process.returncode == 0, (name, process.returncode, out[-500:], err[-500:])
+            found[name] = json.loads(out)
+    finally:
+        for process in processes.values():
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+    return found
+
+
+def sample(suite):
+    """What each process and each database has now."""
+    processes = {"up": suite.process.pid} | suite.children()
+    rss, descriptors = {}, {}
+    for name, pid in processes.items():
+        status = pathlib.Path(f"/proc/{pid}/status").read_text()
+        rss[name] = int(status.partition("VmRSS:")[2].split()[0]) * 1024
+        descriptors[name] = len(list(pathlib.Path(f"/proc/{pid}/fd").iterdir()))
+    wal = {str(file.relative_to(suite.folder)): file.stat().st_size for file in suite.folder.rglob("*-wal")}
+    return {"rss": rss, "descriptors": descriptors, "wal": wal}
+
+
+# What the last third may be, by the first third's.
+BOUNDS = {
+    "rss": lambda before: before * 1.25 + 32 * MIB,
+    "descriptors": lambda before: before + 16,
+    "wal": lambda before: before * 2 + 8 * MIB,
+    "p99": lambda before: before * 1.5 + 10,
+}
+
+
+def judge(minutes):
+    """What grew beyond its bound between the first third of the minutes and the last, as texts."""
+    third = max(1, len(minutes) // 3)
+    grown = []
+    for measure, bound in BOUNDS.items():
+        for name in minutes[0][measure].keys() | minutes[-1][measure].keys():
+            first = statistics.median(minute[measure].get(name, 0) for minute in minutes[:third])
+            last = statistics.median(minute[measure].get(name, 0) for minute in minutes[-third:])
+            if last > bound(first):
+                grown.append(f"{measure} of {name}: {first:g} became {last:g}, beyond {bound(first):g}")
+    grown += [f"minute {number}: {minute['failed']} failed calls" for number, minute in enumerate(minutes, 1) if minute["failed"]]
+    return grown
+
+
+def run(suite, minutes_count, load_percent):
+    mix = kinds(suite)
+    measured = reports({kind[0]: started(suite, kind, "--duration", f"{MEASURED_S}s", "--warm-up", f"{WARM_UP_S}s") for kind in mix}, MEASURED_S)
+    rates = {name: max(1, int(report["calls"] / (report["durationMs"] / 1000) * load_percent / 100)) for name, report in measured.items()}
+    print("calls a second at", load_percent, "%:", rates, flush=True)
+    minutes = []
+    for number in range(1, minutes_count + 1):
+        begun = time.monotonic()
+        testers = {kind[0]: started(suite, kind, "--rate", str(rates[kind[0]]), "--duration", "58s", "--warm-up", f"{WARM_UP_S}s") for kind in mix}
+        found = reports(testers, 60)
+        minute = sample(suite)
+        minute["p99"] = {name: report["latency"]["percentilesMs"]["99"] for name, report in found.items()}
+        minute["failed"] = sum(status["calls"] for report in found.values() for name, status in report["statuses"].items() if name != "OK")
+        minutes.append(minute)
+        rss = ", ".join(f"{name} {size // MIB}" for name, size in sorted(minute["rss"].items()))
+        p99 = ", ".join(f"{name} {value:.1f}" for name, value in minute["p99"].items())
+        print(f"minute {number} ({time.monotonic() - begun:.0f} s): RSS in MiB {rss}; descriptors {sum(minute['descriptors'].values())}; "
+              f"WAL {sum(minute['wal'].values()) / MIB:.1f} MiB; p99 in ms {p99}; {minute['failed']} failed", flush=True)
+    return minutes
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--minutes", type=int, required=True)
+    parser.add_argument("--load", type=int, required=True)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="campanile-soak-") as folder:
+        suite = Suite(pathlib.Path(folder) / "data")
+        try:
+            suite.wait_ready()
+            minutes = run(suite, arguments.minutes, arguments.load)
+        finally:
+            suite.stop()
+    grown = judge(minutes)
+    for text in grown:
+        print("GROWN:", text)
+    print("held" if not grown else "did not hold", "for", len(minutes), "minutes")
+    return 1 if grown else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
