@@ -45,7 +45,7 @@ final class LoopClient: @unchecked Sendable {
   /// Starts a call. A failure to start it reaches its handler in a later turn of the loop.
   @inline(__always)
   func startCall(
-    _ head: CallHead, params: UnsafeRawBufferPointer, rawMetadata: UnsafeRawBufferPointer,
+    _ head: CallHead, params: UnsafeRawBufferPointer, rawMetadata: UnsafeRawBufferPointer, now: NIODeadline,
     handler: any ClientCallHandler
   ) -> OpenClientCall {
     let call = OpenClientCall(owner: self, kind: head.kind, deadline: head.deadline, handler: handler)
@@ -59,7 +59,7 @@ final class LoopClient: @unchecked Sendable {
       return call
     }
     let error = connection.open(
-      call, method: head.method, params: params, metadata: head.metadata, rawMetadata: rawMetadata, now: loop.now)
+      call, method: head.method, params: params, metadata: head.metadata, rawMetadata: rawMetadata, now: now)
     return error.map { failSoon(call, $0) } ?? call
   }
 

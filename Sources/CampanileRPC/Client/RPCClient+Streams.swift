@@ -65,7 +65,7 @@ extension RPCClient {
     _ method: String, _ kind: CallKind, params: [UInt8] = [], _ options: CallOptions, allowsRepeat: Bool = false
   ) -> StreamCall {
     let head = CallHead(
-      method: method, kind: kind, deadline: deadline(options, kind: kind),
+      method: method, kind: kind, deadline: deadline(options, kind: kind, now: now),
       metadata: CallScope.outgoing(options.metadata), waitForReady: options.waitForReady)
     return StreamCall(
       owner: target().client, head: head, params: params, options: options, allowsRepeat: allowsRepeat)

@@ -26,7 +26,8 @@ extension RPCClient {
   private func callUnary(
     _ method: String, allowsRepeat: Bool, _ options: CallOptions, encode: (inout JSONWriter) -> Void
   ) async throws(RPCError) -> [UInt8] {
-    let deadline = deadline(options, kind: .unary)
+    let beganAt = now
+    let deadline = deadline(options, kind: .unary, now: beganAt)
     let head = CallHead(
       method: method, kind: .unary, deadline: deadline, metadata: CallScope.outgoing(options.metadata),
       waitForReady: options.waitForReady)
@@ -42,13 +43,17 @@ extension RPCClient {
           guard !isOnLoop else {
             owner.writer.removeAll(keepingCapacity: true)
             encode(&owner.writer)
-            owner.writer.withUnsafeBytes { call.start(head, params: $0, continuation) }
+            // No time has passed since the call began, and the clock costs as much as the writing of the frame.
+            let now = attempt == 1 ? beganAt : owner.loop.now
+            owner.writer.withUnsafeBytes { call.start(head, params: $0, now: now, continuation) }
             return
           }
           var writer = JSONWriter()
           encode(&writer)
           let params = writer.withUnsafeBytes { [UInt8]($0) }
-          owner.loop.execute { params.withUnsafeBytes { call.start(head, params: $0, continuation) } }
+          owner.loop.execute {
+            params.withUnsafeBytes { call.start(head, params: $0, now: owner.loop.now, continuation) }
+          }
         }
       } onCancel: {
         call.cancel()

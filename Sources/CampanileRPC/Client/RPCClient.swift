@@ -67,10 +67,14 @@ public final class RPCClient: RPCCaller {
     return nil
   }
 
-  func deadline(_ options: CallOptions, kind: CallKind) -> Deadline? {
+  /// The time of the client's loops.
+  @inline(__always) var now: NIODeadline { loops[0].loop.now }
+
+  @inline(__always)
+  func deadline(_ options: CallOptions, kind: CallKind, now: NIODeadline) -> Deadline? {
     let timeoutMs = options.timeoutMs ?? (kind == .unary ? settings.configuration.timeoutMsDefault : nil)
     // A year is no limit, and keeps the arithmetic in range.
-    return timeoutMs.map { .after(timeoutMs: min(max($0, 0), 31_536_000_000), now: loops[0].loop.now) }
+    return timeoutMs.map { .after(timeoutMs: min(max($0, 0), 31_536_000_000), now: now) }
   }
 }
 
@@ -81,18 +85,20 @@ extension RPCClient {
   ///
   /// `params` are the bytes of an object whose structure was checked, or empty for none. `rawMetadata` are members of the metadata
   /// object (without its braces), written as they are after those of `head.metadata`. Retries are the caller's. A failure to
-  /// start the call reaches the handler in a later turn of the loop.
+  /// start the call reaches the handler in a later turn of the loop. `now` is what the loop's clock says, where the caller has
+  /// just read it.
   public func startCall(
     _ head: CallHead, params: UnsafeRawBufferPointer,
     rawMetadata: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0), on loop: any EventLoop,
-    handler: any ClientCallHandler
+    now: NIODeadline? = nil, handler: any ClientCallHandler
   ) -> ClientCall {
     guard loop.inEventLoop, let client = client(on: loop) else {
       let error = RPCError(.internalError, "not on one of the client's event loops", reason: "LOOP_UNKNOWN")
       handler.callFailed(error: error, rawError: nil)
       return ClientCall(call: nil)
     }
-    return ClientCall(call: client.startCall(head, params: params, rawMetadata: rawMetadata, handler: handler))
+    return ClientCall(
+      call: client.startCall(head, params: params, rawMetadata: rawMetadata, now: now ?? loop.now, handler: handler))
   }
 
   /// How a failed call that was started on `loop` may be repeated: after so many milliseconds, or not at all (`nil`).

@@ -99,7 +99,7 @@ final class StreamCall: ClientCallHandler, @unchecked Sendable {
     attempt += 1
     call = params.withUnsafeBytes {
       owner.startCall(
-        head, params: $0, rawMetadata: UnsafeRawBufferPointer(start: nil, count: 0), handler: self)
+        head, params: $0, rawMetadata: UnsafeRawBufferPointer(start: nil, count: 0), now: owner.loop.now, handler: self)
     }
   }
 

@@ -30,11 +30,14 @@ final class UnaryCall: ClientCallHandler, @unchecked Sendable {
 
   /// On the loop. The continuation is resumed exactly once.
   @inline(__always)
-  func start(_ head: CallHead, params: UnsafeRawBufferPointer, _ continuation: UnsafeContinuation<Outcome, Never>) {
+  func start(
+    _ head: CallHead, params: UnsafeRawBufferPointer, now: NIODeadline,
+    _ continuation: UnsafeContinuation<Outcome, Never>
+  ) {
     guard !isCancelled else { return continuation.resume(returning: .failed(LocalFailure.cancelled(processed: false))) }
     self.continuation = continuation
     call = owner.startCall(
-      head, params: params, rawMetadata: UnsafeRawBufferPointer(start: nil, count: 0), handler: self)
+      head, params: params, rawMetadata: UnsafeRawBufferPointer(start: nil, count: 0), now: now, handler: self)
   }
 
   /// From any thread.

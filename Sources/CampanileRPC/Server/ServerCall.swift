@@ -17,6 +17,8 @@ public final class ServerCall: DeadlineEntry, @unchecked Sendable {
   public let principal: Principal?
   /// When the call arrived.
   public let startedAt: NIODeadline
+  /// When its event loop read the clock last: of a call that was answered just now, when it was.
+  public var loopTime: NIODeadline { transport.context.latestTime }
   /// What the caller has left of its share, for transports that tell it.
   public var quota: (any CallQuota)?
 
@@ -118,8 +120,9 @@ public final class ServerCall: DeadlineEntry, @unchecked Sendable {
   private func answer(code: RPCError.Code?) -> Bool {
     guard !isAnswered else { return false }
     isAnswered = true
+    let now = transport.context.readTime()
     // Before the handler is let go, which knows more of the call.
-    if let observation { observation.answered(self, code, at: transport.context.readTime()) }
+    if let observation { observation.answered(self, code, at: now) }
     if deadline != nil { transport.context.remove(self) }
     handler = nil
     transport.backlogBytes -= backlogBytes

@@ -98,15 +98,18 @@ final class ForwardedCall {
         head: head, params: [UInt8](params), members: [UInt8](members),
         tried: address.bit)
     }
-    send(head, params: params, members: members)
+    send(head, params: params, members: members, now: startedAt)
     if let hedgeMs = pool.hedgeMs, route.isHedgeable, request != nil, !isEnded { hedge(afterMs: hedgeMs) }
   }
 
   @inline(__always)
-  private func send(_ head: CallHead, params: UnsafeRawBufferPointer, members: UnsafeRawBufferPointer) {
+  private func send(
+    _ head: CallHead, params: UnsafeRawBufferPointer, members: UnsafeRawBufferPointer, now: NIODeadline? = nil
+  ) {
     address.openCalls += 1
     isLeft = false
-    let started = address.client.startCall(head, params: params, rawMetadata: members, on: owner.loop, handler: self)
+    let started = address.client.startCall(
+      head, params: params, rawMetadata: members, on: owner.loop, now: now, handler: self)
     // A client that refuses at once has ended this call already.
     if !isEnded { upstream = started }
   }
@@ -136,7 +139,7 @@ final class ForwardedCall {
   }
 
   @inline(__always)
-  private func finish(_ code: RPCError.Code?) {
+  private func finish(_ code: RPCError.Code?, at now: NIODeadline? = nil) {
     if let span { end(span, code) }
     isEnded = true
     request = nil
@@ -144,7 +147,7 @@ final class ForwardedCall {
     owner.closed(self)
     if stream != nil { owner.remove(stream: self) }
     place.giveBack()
-    route.recorder.callFinished(code: goneCode ?? code, durationNs: (owner.loop.now - startedAt).nanoseconds)
+    route.recorder.callFinished(code: goneCode ?? code, durationNs: ((now ?? owner.loop.now) - startedAt).nanoseconds)
     call.handlerEnded()
   }
 
@@ -259,7 +262,7 @@ extension ForwardedCall: ClientCallHandler {
       }
     }
     call.succeed(result)
-    finish(nil)
+    finish(nil, at: call.loopTime)
   }
 
   func callFailed(error: RPCError, rawError: UnsafeRawBufferPointer?) {
