@@ -28,6 +28,8 @@ public final class ServerCall: DeadlineEntry, @unchecked Sendable {
   private var backlogBytes = 0
   private var isHalfClosed = false
   public private(set) var isAnswered = false
+  /// When it was answered; meaningless until then.
+  public private(set) var answeredAt = NIODeadline.uptimeNanoseconds(0)
   private var hasHandlerEnded = false
   var hasStreamed = false
   /// Counts and watches it. Set by the dispatcher.
@@ -118,8 +120,9 @@ public final class ServerCall: DeadlineEntry, @unchecked Sendable {
   private func answer(code: RPCError.Code?) -> Bool {
     guard !isAnswered else { return false }
     isAnswered = true
+    answeredAt = transport.context.readTime()
     // Before the handler is let go, which knows more of the call.
-    if let observation { observation.answered(self, code, at: transport.context.readTime()) }
+    observation?.answered(self, code, at: answeredAt)
     if deadline != nil { transport.context.remove(self) }
     handler = nil
     transport.backlogBytes -= backlogBytes
@@ -137,9 +140,14 @@ public final class ServerCall: DeadlineEntry, @unchecked Sendable {
 
   /// What log lines tell of it.
   public var facts: CallFacts {
-    var facts = handler?.facts ?? CallFacts(requestID: metadata[Metadata.requestIDKey], principal: principal?.name)
+    var facts = names
     facts.traceID = scope?.span?.context.traceID
     return facts
+  }
+
+  /// The same without its trace, which a span knows itself.
+  var names: CallFacts {
+    handler?.facts ?? CallFacts(requestID: metadata[Metadata.requestIDKey], principal: principal?.name)
   }
 
   /// Tells that no code runs for this call any more. Called once a call, after or before the answer.
