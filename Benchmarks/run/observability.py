@@ -1,8 +1,14 @@
-"""What metrics, traces and the log of slow calls cost: the same calls by turns with all of them and with none. See scripts/bench."""
+"""What metrics, traces and the log of slow calls cost: the same calls by turns with all of them and with none. See scripts/bench.
+
+Everything that is measured shares core 0; who takes the spans and reads the metrics has the other cores, since neither runs beside a
+service. Turns change their order, since the machine's speed drifts, and have a real-time priority where it may be had: what others do on
+that core differs by more than what is measured.
+"""
 
 import argparse
 import contextlib
 import http.server
+import os
 import pathlib
 import statistics
 import sys
@@ -10,7 +16,7 @@ import threading
 import time
 import urllib.request
 
-from bench import ROOT, Rows, hello, load, service
+from bench import ROOT, Rows, cpu_s, hello, load, service
 
 sys.path.append(str(ROOT / "Tests" / "Wire"))
 from campanile_wire import Peer  # noqa: E402
@@ -21,7 +27,9 @@ ECHO = {"jsonrpc": "2.0", "id": "@ID@", "method": "campanile.rpc.v1.EchoService/
 NOTIFICATIONS = "campanile.notifications.v1.NotificationsService/"
 USER = {"campanile-principal": "user/bench"}
 OFF = ["--call-metrics=false", "--slow-call-ms", "0"]
-RUNS = 9
+WARMUP_MS, TURN_MS = 300, 2000
+# In which the last spans of a turn are sent, and count for it.
+SETTLE_S = 0.6
 
 
 class Receiver(http.server.BaseHTTPRequestHandler):
@@ -52,72 +60,92 @@ def receiver():
         server.server_close()
 
 
-@contextlib.contextmanager
-def scraped(*ports):
-    """Has the metrics of processes read every second, as Prometheus would more seldom."""
-    end = threading.Event()
+class Side:
+    """Servers with the same settings, and what they are asked."""
 
-    def scrape():
-        while not end.wait(1):
-            for port in ports:
-                urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10).read()
+    def __init__(self, processes, run, scraped=()):
+        """`run` loads them, given its keywords for `load`. `scraped` are the ports whose metrics are read once a turn, which is more
+        often than Prometheus does."""
+        self.processes, self.run, self.scraped = processes, run, scraped
+        self.calls = self.used_s = 0
 
-    thread = threading.Thread(target=scrape)
-    thread.start()
-    try:
-        yield
-    finally:
-        end.set()
-        thread.join()
+    def cpu_s(self):
+        return sum(cpu_s(process.pid) for process in self.processes)
+
+    def scrape(self):
+        for port in self.scraped:
+            urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10).read()
+
+    def turn(self):
+        """Calls a second. Adds up what CPU the servers use."""
+        before = self.cpu_s()
+        scraping = threading.Timer((WARMUP_MS + TURN_MS / 2) / 1000, self.scrape)
+        scraping.start()
+        rate = self.run(warmup_ms=WARMUP_MS, duration_ms=TURN_MS)[0]
+        scraping.join()
+        time.sleep(SETTLE_S)
+        self.used_s += self.cpu_s() - before
+        self.calls += rate * (WARMUP_MS + TURN_MS) / 1000
+        return rate
 
 
-def compare(rows, name, on, off, at_least=0.95):
-    """`on` and `off` answer calls a second. The order changes with each pair, since the machine's speed drifts."""
+def compare(rows, arguments, name, on, off, at_least=0.95):
     pairs = []
-    for turn in range(RUNS):
+    for turn in range(arguments.turns):
         if turn % 2:
-            quiet = off()
-            pairs.append((on(), quiet))
+            quiet = off.turn()
+            pairs.append((on.turn(), quiet))
         else:
-            pairs.append((on(), off()))
+            pairs.append((on.turn(), off.turn()))
     middle = statistics.median
     rows.add(name, middle(a for a, _ in pairs), "calls/s", middle(b for _, b in pairs),
              ratio=middle(a / b for a, b in pairs), ratio_at_least=at_least)
+    us_per_call = [1e6 * side.used_s / side.calls for side in (on, off)]
+    rows.add("  CPU of the servers a call", us_per_call[0], "us", us_per_call[1])
 
 
-def echo_rows(rows, url):
-    for ratio, target in (("0.01", 0.95), ("1", None)):
-        flags = ["--otlp-endpoint", url, "--trace-ratio", ratio]
-        with service("campanile-echo", *LOOP, *flags) as (_, on, _), service("campanile-echo", *LOOP, *OFF) as (_, off, _):
-            with scraped(on["http"]):
-                compare(rows, f"echo, all on, {float(ratio):.0%} of calls traced, 1 x 64, S (baseline: all off)",
-                        lambda: load(on["rpc"], ECHO)[0], lambda: load(off["rpc"], ECHO)[0], target)
-    only = (("only metrics", ["--slow-call-ms", "0"]), ("only the log of slow calls", ["--call-metrics=false"]),
-            ("only traces, 1%", [*OFF, "--otlp-endpoint", url]))
-    for name, flags in only:
-        with service("campanile-echo", *LOOP, *flags) as (_, on, _), service("campanile-echo", *LOOP, *OFF) as (_, off, _):
-            compare(rows, f"  {name}", lambda: load(on["rpc"], ECHO)[0], lambda: load(off["rpc"], ECHO)[0], None)
+def parts(rows, url, arguments, servers):
+    """What each part costs alone."""
+    traces = [*OFF, "--otlp-endpoint", url]
+    for name, flags in (("metrics", ["--slow-call-ms", "0"]), ("the log of slow calls", ["--call-metrics=false"]),
+                        ("traces of 1%", traces), ("traces of none", [*traces, "--trace-ratio", "0"])):
+        if arguments.parts:
+            with servers(*flags) as on, servers(*OFF) as off:
+                compare(rows, arguments, f"  only {name}", on, off, None)
 
 
 @contextlib.contextmanager
-def gateway(*flags):
-    with service("campanile-echo", *LOOP, *flags, token=TOKEN) as (_, behind, _):
+def echo(*flags, is_scraped=False):
+    with service("campanile-echo", *LOOP, *flags) as (process, ports, _):
+        yield Side([process], lambda **time: load(ports["rpc"], ECHO, **time), [ports["http"]] if is_scraped else [])
+
+
+def echo_rows(rows, url, arguments):
+    for ratio, target in (("0.01", 0.95), ("1", None)):
+        with echo("--otlp-endpoint", url, "--trace-ratio", ratio, is_scraped=True) as on, echo(*OFF) as off:
+            compare(rows, arguments, f"echo, all on, {float(ratio):.0%} of calls traced, 1 x 64, S (baseline: all off)", on, off, target)
+    parts(rows, url, arguments, echo)
+
+
+@contextlib.contextmanager
+def gateway(*flags, is_scraped=False):
+    with service("campanile-echo", *LOOP, *flags, token=TOKEN) as (echoes, behind, _):
         backends = f"echo@campanile.rpc.v1.EchoService=127.0.0.1:{behind['rpc']}"
-        with service("campanile-gateway", "--backends", backends, *LOOP, *flags, token=TOKEN) as (_, own, _):
+        with service("campanile-gateway", "--backends", backends, *LOOP, *flags, token=TOKEN) as (process, own, _):
             time.sleep(0.5)
-            yield own, behind
+            yield Side([echoes, process], lambda **time: load(own["rpc"], ECHO, hello=hello(TOKEN), **time),
+                       [own["http"], behind["http"]] if is_scraped else [])
 
 
-def gateway_rows(rows, url):
-    with gateway("--otlp-endpoint", url) as (on, behind), gateway(*OFF) as (off, _), scraped(on["http"], behind["http"]):
-        run = lambda port: load(port, ECHO, hello=hello(TOKEN))[0]
-        compare(rows, "echo through the gateway, all on, 1% traced, 1 x 64, S (baseline: all off)", lambda: run(on["rpc"]),
-                lambda: run(off["rpc"]))
+def gateway_rows(rows, url, arguments):
+    with gateway("--otlp-endpoint", url, is_scraped=True) as on, gateway(*OFF) as off:
+        compare(rows, arguments, "echo through the gateway, all on, 1% traced, 1 x 64, S (baseline: all off)", on, off)
+    parts(rows, url, arguments, gateway)
 
 
-def notification_rows(rows, url):
-    with service("campanile-notifications", "--otlp-endpoint", url, token=TOKEN) as (_, on, _), \
-            service("campanile-notifications", *OFF, token=TOKEN) as (_, off, _), scraped(on["http"]):
+def notification_rows(rows, url, arguments):
+    with service("campanile-notifications", "--otlp-endpoint", url, token=TOKEN) as (loud, on, _), \
+            service("campanile-notifications", *OFF, token=TOKEN) as (quiet, off, _):
         requests = []
         for ports in (on, off):
             with Peer(ports["rpc"]) as link:
@@ -127,22 +155,32 @@ def notification_rows(rows, url):
                 one = ask("CreateNotification", {"notification": {"bucketId": bucket, "title": "t", "body": "x" * 200}})
             requests.append({"jsonrpc": "2.0", "id": "@ID@", "method": NOTIFICATIONS + "GetNotification",
                              "params": {"notificationId": one["notification"]["id"]}, "metadata": USER})
-        run = lambda ports, request: load(ports["rpc"], request, hello=hello(TOKEN))[0]
-        compare(rows, "GetNotification direct, all on, 1% traced, 1 x 64, S (baseline: all off)", lambda: run(on, requests[0]),
-                lambda: run(off, requests[1]))
+        side = lambda process, ports, request, scraped: Side(
+            [process], lambda **time: load(ports["rpc"], request, hello=hello(TOKEN), **time), scraped)
+        compare(rows, arguments, "GetNotification direct, all on, 1% traced, 1 x 64, S (baseline: all off)",
+                side(loud, on, requests[0], [on["http"]]), side(quiet, off, requests[1], []))
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("--only", choices=["echo", "gateway", "notifications"])
+    parser.add_argument("--turns", type=int, default=9)
+    parser.add_argument("--parts", action="store_true", help="also measures each part alone")
     arguments = parser.parse_args()
+    # Whom this starts says itself that core 0 is its own.
+    if others := os.sched_getaffinity(0) - {0}:
+        os.sched_setaffinity(0, others)
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+    except PermissionError:
+        print("no real-time priority may be had here: what else the machine does is measured, too", flush=True)
     rows = Rows()
     rows.head()
     with receiver() as url:
         for name, measure in (("echo", echo_rows), ("gateway", gateway_rows), ("notifications", notification_rows)):
             if arguments.only in (None, name):
-                measure(rows, url)
+                measure(rows, url, arguments)
     assert Receiver.taken > 0, "no spans have come"
     rows.write(arguments.json)
 

@@ -33,7 +33,15 @@ import Testing
   @Test func saysWhatReadingFromTheStartSays() {
     let id = "\"campanile-request-id\":\"\(Self.name)\""
     let long = String(repeating: "x", count: 600)
+    let context = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    let trace = "\"traceparent\":\"\(context)\""
     let texts = [
+      "{\(trace),\(id)}", "{ \(trace),\(id)}", "{\"campanile-principal\":\"user/anna\",\(trace),\(id)}", "{\(trace)}",
+      "{\"campanile-principal\":\"user/anna\",\(trace) ,\(id)}", "{\(trace),\(trace),\(id)}", "{\(id),\(trace)}",
+      "{\(trace),\"campanile-principal\":\"user/anna\",\(id)}", "{\(id),\(trace),\(id)}",
+      "{\"traceparent\":\"00-1\",\(trace),\(id)}", "{\"traceparent\":[\"00-1\"],\(trace),\(id)}",
+      "{\"traceparent\":\"\(context.dropLast())é\",\(id)}", "{\"traceparent\":\"\(context.dropLast(2))\\\"\",\(id)}",
+      "{\"a\":\",\\\"traceparent\\\":\\\"\(context)\",\(id)}", "{\"a\":5,\(trace),\(id)}",
       "{}", "{\(id)}", "{ \(id) }", "{\"campanile-principal\":\"user/anna\",\(id)}",
       "{\"campanile-principal\":\"user/anna\" , \(id)}", "{\"campanile-principal\":\"user/anna\",\(id),\"a\":\"b\"}",
       "{\"campanile-principal\":\"user/anna\",\"campanile-scopes\":\"a b\",\(id)}", "{\(id),\(id)}",
@@ -62,6 +70,19 @@ import Testing
         #expect(cached.contains("user/u\(caller) "))
       }
     }
+  }
+
+  @Test func aTracedCallTakesNoPlaceOfItsOwn() throws {
+    var cache = TrustedMetadataCache()
+    for number in 10..<60 {
+      let trace = "\"traceparent\":\"00-0af7651916cd43dd8448eb211c8031\(number)-b7ad6b7169203331-01\""
+      for member in ["", "\(trace),"] {
+        let text = "{\"campanile-principal\":\"user/anna\",\(member)\"campanile-request-id\":\"\(Self.name)\"}"
+        let (cached, plain) = both(text, &cache)
+        #expect(cached == plain && cached.contains("user/anna "))
+      }
+    }
+    #expect(cache.count == 1)
   }
 
   @Test func aRequestIDIsAnEntryLikeOthers() throws {

@@ -32,6 +32,16 @@ private func span(_ number: UInt64, parent: UInt64 = 0) -> FinishedSpan {
     #expect(text == head + one + "," + two + "]}]}]}")
   }
 
+  @Test(arguments: [0, 9, 10, 1_700_000_000_000_000_001, UInt64.max])
+  func numbersAreWrittenInFull(value: UInt64) {
+    var text = JSONText()
+    text.quoted(value)
+    text.hexadecimal(value)
+    let digits = String(value, radix: 16)
+    let padded = String(repeating: "0", count: 16 - digits.count) + digits
+    #expect(String(decoding: text.bytes, as: UTF8.self) == "\"\(value)\"\(padded)")
+  }
+
   @Test func theQueueIsBounded() {
     let queue = SpanQueue(spansMax: 2)
     for number in 1...5 { queue.append(span(UInt64(number))) }
@@ -108,9 +118,9 @@ private final class Receiver: SpanSending {
     let (queue, receiver) = (SpanQueue(), Receiver())
     let exporter = exporter(receiver, queue)
     for number in 1...3 { queue.append(span(UInt64(number))) }
-    #expect(await exporter.exportBatch())
-    #expect(await exporter.exportBatch())
-    #expect(await !exporter.exportBatch())
+    #expect(await exporter.exportBatch() == 2)
+    #expect(await exporter.exportBatch() == 1)
+    #expect(await exporter.exportBatch() == 0)
     #expect(receiver.bodies.map { $0.contains("\"s1\"") } == [true, false])
     #expect(receiver.bodies.last?.contains("\"s3\"") == true)
     #expect(queue.counts == .init(exported: 3))
@@ -121,7 +131,7 @@ private final class Receiver: SpanSending {
     let receiver = Receiver([.busy("503"), .taken, .busy("503"), .busy("503"), .busy("503"), .refused("400")])
     let exporter = exporter(receiver, queue, sink)
     for number in 1...7 { queue.append(span(UInt64(number))) }
-    while await exporter.exportBatch() {}
+    while await exporter.exportBatch() > 0 {}
     #expect(receiver.bodies.count == 7)
     #expect(queue.counts == .init(exported: 3, failed: 4))
     // Told once when it begins, and once when it is over.
@@ -135,6 +145,37 @@ private final class Receiver: SpanSending {
     for number in 1...9 { queue.append(span(UInt64(number))) }
     await exporter.finish(after: running, timeoutMs: 60_000)
     #expect(queue.counts == .init(exported: 9) && receiver.isClosed)
+  }
+
+  @Test func spansThatTrickleInShareARequest() async {
+    let (queue, receiver) = (SpanQueue(), Receiver())
+    let pauses = Mutex<[Int64]>([])
+    var limits = SpanExporter.Limits()
+    limits.batchSpansMax = 4
+    let exporter = SpanExporter(queue, resource: [], sender: receiver, limits: limits, logger: Logger(label: "test")) {
+      ms in
+      let count = pauses.withLock { pauses in
+        pauses.append(ms)
+        return pauses.count
+      }
+      if count == 2 { try? await Task.sleep(for: .seconds(600)) }
+    }
+    for number in 1...9 { queue.append(span(UInt64(number))) }
+    let running = Task { await exporter.run() }
+    while pauses.withLock({ $0.count }) < 2 { await Task.yield() }
+    running.cancel()
+    await running.value
+    // Full batches go at once; behind one that is not, the next spans are waited for.
+    #expect(receiver.bodies.count == 3 && queue.counts == .init(exported: 9))
+    #expect(pauses.withLock { $0 } == [limits.intervalMs, limits.intervalMs])
+  }
+
+  @Test(arguments: [
+    (500, 0, 500), (500, 1_000, 500), (500, 8_192, 125), (125, 5_000, 51), (51, 2_048, 51), (51, 100, 500),
+    (10, 8_192, 10),
+  ])
+  func pausesFollowTheSpans(lastMs: Int64, count: Int, pauseMs: Int64) {
+    #expect(SpanExporter.Limits().pauseMs(after: lastMs, count: count, spansMax: 8_192) == pauseMs)
   }
 
   @Test func aDeadReceiverDoesNotHoldUpTheEnd() async {

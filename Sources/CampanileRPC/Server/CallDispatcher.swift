@@ -19,8 +19,11 @@ public protocol ServerCallHandler: AnyObject {
   func canSend()
   /// What it knows of the call for log lines; `nil` when that is no more than the call itself does.
   var facts: CallFacts? { get }
+  /// Parts of the call's duration that it knows beside those of all calls, in milliseconds.
+  var partsMs: [String: Double] { get }
 }
 
 extension ServerCallHandler {
   public var facts: CallFacts? { nil }
+  public var partsMs: [String: Double] { [:] }
 }

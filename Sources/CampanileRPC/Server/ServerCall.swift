@@ -17,8 +17,6 @@ public final class ServerCall: DeadlineEntry, @unchecked Sendable {
   public let principal: Principal?
   /// When the call arrived.
   public let startedAt: NIODeadline
-  /// When its event loop read the clock last: of a call that was answered just now, when it was.
-  public var loopTime: NIODeadline { transport.context.latestTime }
   /// What the caller has left of its share, for transports that tell it.
   public var quota: (any CallQuota)?
 
@@ -30,6 +28,8 @@ public final class ServerCall: DeadlineEntry, @unchecked Sendable {
   private var backlogBytes = 0
   private var isHalfClosed = false
   public private(set) var isAnswered = false
+  /// When it was answered; meaningless until then.
+  public private(set) var answeredAt = NIODeadline.uptimeNanoseconds(0)
   private var hasHandlerEnded = false
   var hasStreamed = false
   /// Counts and watches it. Set by the dispatcher.
@@ -120,9 +120,9 @@ public final class ServerCall: DeadlineEntry, @unchecked Sendable {
   private func answer(code: RPCError.Code?) -> Bool {
     guard !isAnswered else { return false }
     isAnswered = true
-    let now = transport.context.readTime()
+    answeredAt = transport.context.readTime()
     // Before the handler is let go, which knows more of the call.
-    if let observation { observation.answered(self, code, at: now) }
+    observation?.answered(self, code, at: answeredAt)
     if deadline != nil { transport.context.remove(self) }
     handler = nil
     transport.backlogBytes -= backlogBytes
@@ -140,9 +140,14 @@ public final class ServerCall: DeadlineEntry, @unchecked Sendable {
 
   /// What log lines tell of it.
   public var facts: CallFacts {
-    var facts = handler?.facts ?? CallFacts(requestID: metadata[Metadata.requestIDKey], principal: principal?.name)
+    var facts = names
     facts.traceID = scope?.span?.context.traceID
     return facts
+  }
+
+  /// The same without its trace, which a span knows itself.
+  var names: CallFacts {
+    handler?.facts ?? CallFacts(requestID: metadata[Metadata.requestIDKey], principal: principal?.name)
   }
 
   /// Tells that no code runs for this call any more. Called once a call, after or before the answer.

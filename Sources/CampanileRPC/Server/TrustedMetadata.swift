@@ -29,11 +29,20 @@ struct TrustedMetadataCache {
     let object = UnsafeRawBufferPointer(rebasing: frame[range])
     // A gateway names every call: what is the same with each call of a caller stands before the name.
     guard let end = RequestID.start(in: object) else { return try keep(object) }
-    var told = try keep(UnsafeRawBufferPointer(rebasing: object[..<end]), isCut: true)
+    // So does a trace, which would take a place for itself and not come again.
+    let trace = TraceContext.start(in: object[..<end])
+    var told = try keep(UnsafeRawBufferPointer(rebasing: object[..<(trace ?? end)]), isCut: true)
     guard told.metadata[Metadata.requestIDKey] == nil else { return try Self.parse(object) }
+    if let trace {
+      guard told.metadata[TraceContext.parentKey] == nil else { return try Self.parse(object) }
+      told.metadata.add(TraceContext.parent(object, memberAt: trace), for: TraceContext.parentKey)
+    }
     told.metadata = Metadata(told.metadata, requestID: RequestID(object, memberAt: end))
     return told
   }
+
+  /// How many texts it has.
+  var count: Int { slots.count { $0 != nil } }
 
   /// `text` is an object, or one that was cut behind a comma or its brace.
   private mutating func keep(_ text: UnsafeRawBufferPointer, isCut: Bool = false) throws(RPCError) -> TrustedMetadata {
@@ -61,7 +70,25 @@ struct TrustedMetadataCache {
   }
 
   private static func isEqual(_ kept: [UInt8], _ text: UnsafeRawBufferPointer) -> Bool {
-    kept.withUnsafeBytes { $0.count == text.count && $0.elementsEqual(text) }
+    kept.withUnsafeBytes { isEqual($0, text) }
+  }
+
+  /// By words of eight bytes, as most of it is.
+  private static func isEqual(_ kept: UnsafeRawBufferPointer, _ text: UnsafeRawBufferPointer) -> Bool {
+    guard kept.count == text.count else { return false }
+    var at = 0
+    while at + 8 <= text.count {
+      let words = (
+        kept.loadUnaligned(fromByteOffset: at, as: UInt64.self), text.loadUnaligned(fromByteOffset: at, as: UInt64.self)
+      )
+      guard words.0 == words.1 else { return false }
+      at += 8
+    }
+    while at < text.count {
+      guard kept[at] == text[at] else { return false }
+      at += 1
+    }
+    return true
   }
 
   /// FNV-1a over the text in words of eight bytes: the peer is trusted, so collisions only cost time.

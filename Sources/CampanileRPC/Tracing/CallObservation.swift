@@ -36,7 +36,7 @@ public final class CallObservation: Sendable {
     metadata["handlerMs"] = Self.milliseconds((slow.answeredAt - decodedAt).nanoseconds)
     if let scope = call.scope, scope.commitNs > 0 { metadata["commitMs"] = Self.milliseconds(scope.commitNs) }
     metadata["encodeMs"] = Self.milliseconds((NIODeadline.now() - slow.answeredAt).nanoseconds)
-    for (key, value) in slow.facts.partsMs { metadata[key] = .stringConvertible(value) }
+    for (key, value) in slow.partsMs { metadata[key] = .stringConvertible(value) }
     if suppressed > 0 { metadata["notLogged"] = .stringConvertible(suppressed) }
     logger.notice("a slow call", metadata: metadata)
   }
@@ -55,6 +55,7 @@ public final class MethodObservation: Sendable {
 
   /// `nil` where calls are neither traced nor logged.
   private let shared: CallObservation?
+  private let tracer: Tracer?
   private let recorder: (any MethodRecorder)?
   private let name: String
   private let changes: Bool
@@ -71,6 +72,7 @@ public final class MethodObservation: Sendable {
     isForwarded: Bool = false
   ) {
     self.shared = shared
+    tracer = shared?.tracer
     self.recorder = recorder
     self.isForwarded = isForwarded
     name = method?.path ?? Self.otherName
@@ -84,14 +86,11 @@ public final class MethodObservation: Sendable {
     guard call.observation == nil else { return }
     call.observation = self
     recorder?.callStarted()
-    guard let shared else { return }
     if slowNs != .max {
       // Who forwards has nothing to do before.
       call.begunAt = isForwarded ? call.startedAt : call.transport.context.latestTime
     }
-    let span = shared.tracer.flatMap { tracer in
-      tracer.serverSpan(name, call.metadata, mayBegin: isForwarded || !call.isTrusted)
-    }
+    let span = tracer?.serverSpan(name, call.metadata, mayBegin: isForwarded || !call.isTrusted)
     if span != nil || changes && slowNs != .max && !isForwarded {
       call.scope = CallScope(span: span, metadata: call.metadata, principal: call.principal)
     }
@@ -108,19 +107,22 @@ public final class MethodObservation: Sendable {
   func answered(_ call: ServerCall, _ code: RPCError.Code?, at now: NIODeadline) {
     let durationNs = (now - call.startedAt).nanoseconds
     if durationNs >= slowNs {
-      call.slow = SlowCall(code: code, durationNs: durationNs, answeredAt: now, facts: call.facts)
+      call.slow = SlowCall(
+        code: code, durationNs: durationNs, answeredAt: now, facts: call.facts, partsMs: call.handler?.partsMs ?? [:])
     }
     if let span = call.scope?.span { end(span, call, code) }
     recorder?.callFinished(code: code, durationNs: durationNs)
   }
 
   private func end(_ span: Span, _ call: ServerCall, _ code: RPCError.Code?) {
-    let facts = call.facts
-    span.set("rpc.system", "campanile")
-    span.set("rpc.response.status_code", code?.name ?? "OK")
-    if let requestID = facts.requestID { span.set("campanile.request_id", requestID) }
-    if let principal = facts.principal { span.set("enduser.id", principal) }
-    span.end(failure: code.flatMap { $0.isServerFailure ? $0.name : nil })
+    let names = call.names
+    var told: [FinishedSpan.Attribute] = []
+    told.reserveCapacity(4)
+    told.append(.init(key: "rpc.system", value: "campanile"))
+    told.append(.init(key: "rpc.response.status_code", value: code?.name ?? "OK"))
+    if let requestID = names.requestID { told.append(.init(key: "campanile.request_id", value: requestID)) }
+    if let principal = names.principal { told.append(.init(key: "enduser.id", value: principal)) }
+    span.end(failure: code.flatMap { $0.isServerFailure ? $0.name : nil }, with: told)
   }
 
   /// The answer of a slow call is written.
@@ -133,12 +135,16 @@ final class SlowCall {
   let durationNs: Int64
   let answeredAt: NIODeadline
   let facts: CallFacts
+  let partsMs: [String: Double]
 
-  init(code: RPCError.Code?, durationNs: Int64, answeredAt: NIODeadline, facts: CallFacts) {
+  init(
+    code: RPCError.Code?, durationNs: Int64, answeredAt: NIODeadline, facts: CallFacts, partsMs: [String: Double]
+  ) {
     self.code = code
     self.durationNs = durationNs
     self.answeredAt = answeredAt
     self.facts = facts
+    self.partsMs = partsMs
   }
 }
 

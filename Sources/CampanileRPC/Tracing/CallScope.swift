@@ -51,8 +51,6 @@ public struct CallFacts: Sendable, Hashable {
   public var requestID: String?
   public var principal: String?
   public var traceID: String?
-  /// Parts of its duration that its server knows beside those of all calls, in milliseconds.
-  public var partsMs: [String: Double] = [:]
 
   public init(requestID: String? = nil, principal: String? = nil, traceID: String? = nil) {
     self.requestID = requestID

@@ -29,16 +29,13 @@ public final class Span: Sendable {
 
   /// Adds an attribute; more than `attributesMax`, and what comes after the end, is dropped.
   public func set(_ key: String, _ value: String) {
-    state.withLock { record in
-      guard let count = record?.attributes.count, count < Self.attributesMax else { return }
-      // A short text has no more characters than bytes, which are counted at once.
-      let kept = value.utf8.count <= Self.valueCharactersMax ? value : String(value.prefix(Self.valueCharactersMax))
-      record?.attributes.append(.init(key: key, value: kept))
-    }
+    state.withLock { $0?.add(.init(key: key, value: value)) }
   }
 
   /// Ends it: `failure` says why the work failed, `nil` that it did not. Only the first end counts.
-  public func end(failure: String? = nil) {
+  ///
+  /// - Parameter attributes: added as by `set`.
+  public func end(failure: String? = nil, with attributes: [FinishedSpan.Attribute] = []) {
     let record = state.withLock { record in
       defer { record = nil }
       return record
@@ -46,6 +43,8 @@ public final class Span: Sendable {
     guard var record else { return }
     record.endNs = max(record.startNs, tracer.nowNs())
     record.failure = failure
+    record.attributes.reserveCapacity(record.attributes.count + attributes.count)
+    for attribute in attributes { record.add(attribute) }
     tracer.finished(record)
   }
 
@@ -91,5 +90,15 @@ public struct FinishedSpan: Sendable, Hashable {
     self.kind = kind
     self.startNs = startNs
     self.endNs = endNs
+  }
+
+  fileprivate mutating func add(_ attribute: Attribute) {
+    guard attributes.count < Span.attributesMax else { return }
+    var kept = attribute
+    // A short text has no more characters than bytes, which are counted at once.
+    if kept.value.utf8.count > Span.valueCharactersMax {
+      kept.value = String(kept.value.prefix(Span.valueCharactersMax))
+    }
+    attributes.append(kept)
   }
 }

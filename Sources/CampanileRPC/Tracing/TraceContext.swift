@@ -28,17 +28,22 @@ public struct TraceContext: Sendable, Hashable {
 
   /// Reads a `traceparent` (W3C Trace Context section 3.2) and the values of `tracestate`; `nil` for what is no `traceparent`.
   public init?(parent: String, state: [String] = []) {
-    let bytes = Array(parent.utf8.prefix(Self.parentSizeBytes + 1))
+    var parent = parent
+    guard let read = parent.withUTF8({ Self.read(UnsafeRawBufferPointer($0)) }) else { return nil }
+    self = read
+    self.state = Self.checked(state)
+  }
+
+  private static func read(_ bytes: UnsafeRawBufferPointer) -> TraceContext? {
     let dash = UInt8(ascii: "-")
-    guard bytes.count >= Self.parentSizeBytes, bytes[2] == dash, bytes[35] == dash, bytes[52] == dash,
-      let version = Self.number(bytes[0..<2]), version != 0xff,
+    guard bytes.count >= parentSizeBytes, bytes[2] == dash, bytes[35] == dash, bytes[52] == dash,
+      let version = number(bytes[0..<2]), version != 0xff,
       // A later version may have more behind another dash.
-      bytes.count == Self.parentSizeBytes || version > 0 && bytes[Self.parentSizeBytes] == dash,
-      let high = Self.number(bytes[3..<19]), let low = Self.number(bytes[19..<35]), high | low != 0,
-      let spanID = Self.number(bytes[36..<52]), spanID != 0, let flags = Self.number(bytes[53..<55])
+      bytes.count == parentSizeBytes || version > 0 && bytes[parentSizeBytes] == dash,
+      let high = number(bytes[3..<19]), let low = number(bytes[19..<35]), high | low != 0,
+      let spanID = number(bytes[36..<52]), spanID != 0, let flags = number(bytes[53..<55])
     else { return nil }
-    self.init(
-      traceIDHigh: high, traceIDLow: low, spanID: spanID, isSampled: flags & 1 != 0, state: Self.checked(state))
+    return TraceContext(traceIDHigh: high, traceIDLow: low, spanID: spanID, isSampled: flags & 1 != 0)
   }
 
   /// Reads what `text` wrote.
@@ -56,14 +61,28 @@ public struct TraceContext: Sendable, Hashable {
 
   /// The `traceparent`.
   public var parent: String {
-    "00-\(traceID)-\(Self.hexadecimal(spanID))-0\(isSampled ? 1 : 0)"
+    String(unsafeUninitializedCapacity: Self.parentSizeBytes) { text in
+      for at in [0, 1, 53] { text[at] = UInt8(ascii: "0") }
+      for at in [2, 35, 52] { text[at] = UInt8(ascii: "-") }
+      Self.write(traceIDHigh, to: text, at: 3)
+      Self.write(traceIDLow, to: text, at: 19)
+      Self.write(spanID, to: text, at: 36)
+      text[54] = isSampled ? UInt8(ascii: "1") : UInt8(ascii: "0")
+      return Self.parentSizeBytes
+    }
   }
 
   /// `traceparent`, and behind a space the `tracestate` if there is one: the form in which rows keep it.
   public var text: String { state.isEmpty ? parent : "\(parent) \(state)" }
 
   /// 32 hexadecimal digits.
-  public var traceID: String { Self.hexadecimal(traceIDHigh) + Self.hexadecimal(traceIDLow) }
+  public var traceID: String {
+    String(unsafeUninitializedCapacity: 32) { text in
+      Self.write(traceIDHigh, to: text, at: 0)
+      Self.write(traceIDLow, to: text, at: 16)
+      return 32
+    }
+  }
 
   /// Puts it into the metadata of a call, in the place of what is there.
   public func put(into metadata: inout Metadata) {
@@ -71,14 +90,16 @@ public struct TraceContext: Sendable, Hashable {
     if !state.isEmpty { metadata.set(state, for: Self.stateKey) }
   }
 
-  /// 16 digits.
-  public static func hexadecimal(_ value: UInt64) -> String {
-    let digits = String(value, radix: 16)
-    return String(repeating: "0", count: 16 - digits.count) + digits
+  /// 16 digits, for which there is room from `start` on.
+  private static func write(_ value: UInt64, to text: UnsafeMutableBufferPointer<UInt8>, at start: Int) {
+    for index in 0..<16 {
+      let digit = UInt8(truncatingIfNeeded: value >> UInt64(60 - 4 * index) & 15)
+      text[start + index] = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
+    }
   }
 
   /// Lower-case digits alone, as section 3.2.2 wants.
-  private static func number(_ digits: ArraySlice<UInt8>) -> UInt64? {
+  private static func number(_ digits: Slice<UnsafeRawBufferPointer>) -> UInt64? {
     var value: UInt64 = 0
     for digit in digits {
       switch digit {
@@ -94,5 +115,38 @@ public struct TraceContext: Sendable, Hashable {
     let state = values.filter { !$0.isEmpty }.joined(separator: ",")
     guard state.utf8.count <= stateBytesMax, state.utf8.allSatisfy({ (0x20...0x7e).contains($0) }) else { return "" }
     return state
+  }
+}
+
+/// The context of a call as a gateway adds it to metadata: the member `"traceparent":"…"` and a comma.
+extension TraceContext {
+  private static let memberHead = Array("\"\(parentKey)\":\"".utf8)
+  private static let memberSizeBytes = memberHead.count + parentSizeBytes + 2
+
+  /// Appends it to metadata that is being written.
+  public func appendMember(to bytes: inout [UInt8]) {
+    bytes.append(contentsOf: Self.memberHead)
+    bytes.append(contentsOf: parent.utf8)
+    bytes.append(UInt8(ascii: "\""))
+    bytes.append(UInt8(ascii: ","))
+  }
+
+  /// Where it begins in the beginning of a JSON object that ends with it; `nil` for every other one.
+  ///
+  /// A quote behind a comma or a brace stands outside of every string, so the member is one.
+  static func start(in text: Slice<UnsafeRawBufferPointer>) -> Int? {
+    let start = text.endIndex - memberSizeBytes
+    guard start > text.startIndex, text[text.endIndex - 1] == UInt8(ascii: ","),
+      text[text.endIndex - 2] == UInt8(ascii: "\""),
+      text[start - 1] == UInt8(ascii: ",") || text[start - 1] == UInt8(ascii: "{"),
+      text[start..<start + memberHead.count].elementsEqual(memberHead),
+      text[(start + memberHead.count)...].prefix(parentSizeBytes).allSatisfy(RequestID.isPlain)
+    else { return nil }
+    return start
+  }
+
+  /// Its value. `start` is what `start(in:)` answered for the same object.
+  static func parent(_ object: UnsafeRawBufferPointer, memberAt start: Int) -> String {
+    String(decoding: object[(start + memberHead.count)...].prefix(parentSizeBytes), as: UTF8.self)
   }
 }

@@ -32,7 +32,7 @@ public final class Tracer: Sendable {
   /// - Parameter mayBegin: whether a call without a decision may begin a trace; on links of the suite the gateway has decided.
   @inline(__always)
   func serverSpan(_ name: String, _ metadata: Metadata, mayBegin: Bool) -> Span? {
-    if !metadata.isEmpty, let parent = TraceContext(metadata) {
+    if metadata.index(of: TraceContext.parentKey) != nil, let parent = TraceContext(metadata) {
       return parent.isSampled ? span(name, .server, in: parent) : nil
     }
     return mayBegin && chance() ? span(name, .server, in: nil) : nil

@@ -38,9 +38,18 @@ public struct Metadata: Sendable {
 
   /// The first value of a key.
   public subscript(key: String) -> String? {
-    if let found = kept.first(where: { $0.key == key }) { return found.value }
+    if let index = index(of: key) { return kept[index].value }
     return key == Self.requestIDKey ? requestID?.text : nil
   }
+
+  /// Where a key has its first value, but for a request id as it arrived. No entry is copied, and few texts are looked at.
+  @inline(__always)
+  func index(of key: String) -> Int? {
+    let sizeBytes = key.utf8.count
+    for index in kept.indices where kept[index].key.utf8.count == sizeBytes && kept[index].key == key { return index }
+    return nil
+  }
+
   /// Every value of a key, in order.
   public func values(_ key: String) -> [String] { entries.compactMap { $0.key == key ? $0.value : nil } }
 
@@ -57,7 +66,7 @@ public struct Metadata: Sendable {
   }
 
   public mutating func remove(_ key: String) {
-    guard requestID != nil || kept.contains(where: { $0.key == key }) else { return }
+    guard requestID != nil || index(of: key) != nil else { return }
     spellOut()
     kept.removeAll { $0.key == key }
   }

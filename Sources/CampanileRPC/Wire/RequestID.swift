@@ -30,7 +30,7 @@ struct RequestID: Sendable {
     withUnsafeBytes(of: words) { String(decoding: $0, as: UTF8.self) } + String(UnicodeScalar(last))
   }
 
-  private static func isPlain(_ byte: UInt8) -> Bool {
+  static func isPlain(_ byte: UInt8) -> Bool {
     (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
       || byte == UInt8(ascii: "-")
   }

@@ -61,15 +61,29 @@ struct JSONText {
   /// Appends a number in quotes, as ProtoJSON writes those of 64 bits.
   mutating func quoted(_ value: UInt64) {
     bytes.append(UInt8(ascii: "\""))
-    bytes.append(contentsOf: String(value).utf8)
+    // A string of 19 digits, as of a time in nanoseconds, would be allocated.
+    var space: (UInt64, UInt64, UInt32) = (0, 0, 0)
+    withUnsafeMutableBytes(of: &space) { digits in
+      var (rest, start) = (value, 20)
+      repeat {
+        start -= 1
+        digits[start] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+        rest /= 10
+      } while rest > 0
+      bytes.append(contentsOf: digits[start..<20])
+    }
     bytes.append(UInt8(ascii: "\""))
   }
 
   /// Appends 16 hexadecimal digits.
   mutating func hexadecimal(_ value: UInt64) {
-    for shift in stride(from: 60, through: 0, by: -4) {
-      let digit = UInt8(truncatingIfNeeded: value >> UInt64(shift) & 15)
-      bytes.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
+    var space: (UInt64, UInt64) = (0, 0)
+    withUnsafeMutableBytes(of: &space) { digits in
+      for index in 0..<16 {
+        let digit = UInt8(truncatingIfNeeded: value >> UInt64(60 - 4 * index) & 15)
+        digits[index] = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
+      }
+      bytes.append(contentsOf: digits)
     }
   }
 

@@ -72,18 +72,18 @@ private final class MethodMetrics: MethodRecorder {
   func callStarted() { started.increment(by: 1) }
 
   func callFinished(code: RPCError.Code?, durationNs: Int64) {
-    handled(code).increment(by: 1)
+    if let code { failed(code) } else { succeeded.increment(by: 1) }
     seconds.recordNanoseconds(durationNs)
   }
 
-  private func handled(_ code: RPCError.Code?) -> CounterSeries {
-    guard let code else { return succeeded }
-    return failures.withLock { failures in
+  private func failed(_ code: RPCError.Code) {
+    let counter = failures.withLock { failures in
       if let counter = failures[code] { return counter }
       let counter = registry.counter(Self.handledLabel, dimensions + [("code", code.name)])
       failures[code] = counter
       return counter
     }
+    counter.increment(by: 1)
   }
 
   private static let handledLabel = "campanile_server_handled_total"

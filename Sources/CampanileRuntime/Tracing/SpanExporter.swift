@@ -21,12 +21,20 @@ enum SpanSendOutcome: Sendable, Hashable {
 final class SpanExporter: Sendable {
   struct Limits: Sendable {
     var batchSpansMax = 512
-    /// Between two looks at the queue.
+    /// The longest pause between two looks at the queue. A request for every few spans would cost more than all else of tracing.
     var intervalMs: Int64 = 500
+    /// The shortest one.
+    var intervalMsMin: Int64 = 10
     var attemptsMax = 3
     var retryMs: Int64 = 500
 
     init() {}
+
+    /// How long the exporter rests when a pause of `lastMs` brought `count` spans: so long that they fill a quarter of a queue
+    /// for `spansMax`, which leaves room for three times as many.
+    func pauseMs(after lastMs: Int64, count: Int, spansMax: Int) -> Int64 {
+      min(intervalMs, max(intervalMsMin, lastMs * Int64(spansMax / 4) / Int64(max(1, count))))
+    }
   }
 
   let queue: SpanQueue
@@ -53,8 +61,15 @@ final class SpanExporter: Sendable {
 
   /// Exports until `finish`, or until the task is cancelled.
   func run() async {
+    var pauseMs = limits.intervalMs
+    var countSincePause = 0
     while !isEnding.load(ordering: .relaxed), !Task.isCancelled {
-      if await !exportBatch() { await sleepMs(limits.intervalMs) }
+      let count = await exportBatch()
+      countSincePause += count
+      if count == limits.batchSpansMax { continue }
+      pauseMs = limits.pauseMs(after: pauseMs, count: countSincePause, spansMax: queue.spansMax)
+      countSincePause = 0
+      await sleepMs(pauseMs)
     }
   }
 
@@ -78,10 +93,10 @@ final class SpanExporter: Sendable {
     await sender.close()
   }
 
-  /// One batch. False when nothing waited.
-  func exportBatch() async -> Bool {
+  /// One batch. Answers how many spans it had: 0 when nothing waited.
+  func exportBatch() async -> Int {
     let spans = queue.take(limits.batchSpansMax)
-    guard !spans.isEmpty else { return false }
+    guard !spans.isEmpty else { return 0 }
     let body = OTLPTraces.json(spans, resource: resource)
     var attempt = 1
     while true {
@@ -89,7 +104,7 @@ final class SpanExporter: Sendable {
       case .taken:
         queue.settled(spans.count, isTaken: true)
         if isFailing.exchange(false, ordering: .relaxed) { logger.notice("traces are exported again") }
-        return true
+        return spans.count
       case .busy(let why):
         if attempt < limits.attemptsMax, !isEnding.load(ordering: .relaxed), !Task.isCancelled {
           await sleepMs(limits.retryMs << Int64(attempt - 1))
@@ -97,10 +112,10 @@ final class SpanExporter: Sendable {
           continue
         }
         giveUp(spans.count, why)
-        return true
+        return spans.count
       case .refused(let why):
         giveUp(spans.count, why)
-        return true
+        return spans.count
       }
     }
   }

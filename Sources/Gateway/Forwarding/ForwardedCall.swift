@@ -139,7 +139,7 @@ final class ForwardedCall {
   }
 
   @inline(__always)
-  private func finish(_ code: RPCError.Code?, at now: NIODeadline? = nil) {
+  private func finish(_ code: RPCError.Code?) {
     if let span { end(span, code) }
     isEnded = true
     request = nil
@@ -147,7 +147,9 @@ final class ForwardedCall {
     owner.closed(self)
     if stream != nil { owner.remove(stream: self) }
     place.giveBack()
-    route.recorder.callFinished(code: goneCode ?? code, durationNs: ((now ?? owner.loop.now) - startedAt).nanoseconds)
+    // The clock was read for the answer just now, unless the caller went earlier.
+    let endedAt = goneCode == nil && call.isAnswered ? call.answeredAt : owner.loop.now
+    route.recorder.callFinished(code: goneCode ?? code, durationNs: (endedAt - startedAt).nanoseconds)
     call.handlerEnded()
   }
 
@@ -171,19 +173,26 @@ final class ForwardedCall {
 
 extension ForwardedCall {
   private func end(_ span: Span, _ code: RPCError.Code?) {
-    span.set("campanile.backend", pool.name)
-    if !route.isDescribed { span.set("rpc.method", route.path) }
-    span.set("server.address", address.text)
-    if let attempts = request?.attempts, attempts > 1 { span.set("campanile.attempts", String(attempts)) }
-    span.end(failure: code.flatMap { $0.isServerFailure ? $0.name : nil })
+    var told: [FinishedSpan.Attribute] = [
+      .init(key: "campanile.backend", value: pool.name), .init(key: "server.address", value: address.text),
+    ]
+    if !route.isDescribed { told.append(.init(key: "rpc.method", value: route.path)) }
+    if let attempts = request?.attempts, attempts > 1 {
+      told.append(.init(key: "campanile.attempts", value: String(attempts)))
+    }
+    span.end(failure: code.flatMap { $0.isServerFailure ? $0.name : nil }, with: told)
   }
 
   /// What log lines tell of it.
   var facts: CallFacts? {
-    var facts = CallFacts(requestID: owner.requestID(number), principal: principalName)
-    facts.partsMs["queueMs"] = Double((startedAt - call.startedAt).nanoseconds / 1_000) / 1_000
-    facts.partsMs["backendMs"] = Double((owner.loop.now - startedAt).nanoseconds / 1_000) / 1_000
-    return facts
+    CallFacts(requestID: owner.requestID(number), principal: principalName)
+  }
+
+  var partsMs: [String: Double] {
+    [
+      "queueMs": Double((startedAt - call.startedAt).nanoseconds / 1_000) / 1_000,
+      "backendMs": Double((owner.loop.now - startedAt).nanoseconds / 1_000) / 1_000,
+    ]
   }
 
   private var principalName: String {
@@ -262,7 +271,7 @@ extension ForwardedCall: ClientCallHandler {
       }
     }
     call.succeed(result)
-    finish(nil, at: call.loopTime)
+    finish(nil)
   }
 
   func callFailed(error: RPCError, rawError: UnsafeRawBufferPointer?) {

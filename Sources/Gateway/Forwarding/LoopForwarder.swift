@@ -124,18 +124,13 @@ final class LoopForwarder: @unchecked Sendable {
     members.removeAll(keepingCapacity: true)
     members.append(contentsOf: principal)
     if !principal.isEmpty { members.append(UInt8(ascii: ",")) }
-    if let span = call.span { Self.append(span.context, to: &members) }
+    call.span?.context.appendMember(to: &members)
     call.number = requestIDs.appendNext(to: &members)
     return members.withUnsafeBytes(body)
   }
 
   /// `traceparent` and its value count towards the metadata's size.
   static let traceSizeBytes = TraceContext.parentKey.utf8.count + TraceContext.parentSizeBytes
-
-  @inline(never)
-  private static func append(_ trace: TraceContext, to members: inout [UInt8]) {
-    members.append(contentsOf: "\"\(TraceContext.parentKey)\":\"\(trace.parent)\",".utf8)
-  }
 
   /// The request id of a call.
   func requestID(_ number: UInt64) -> String { requestIDs.text(number) }
