@@ -249,6 +249,8 @@ private final class Flag: Sendable {
       _ = try? await echo.echo(EchoRequest("c"))
       return !second.seen.all.isEmpty
     }
+    // Before the loop of the connection had heard of it, calls may have gone where they went.
+    let seenByFirst = first.seen.all.count
     try await eventually("the rate counts") {
       do {
         _ = try await echo.echo(EchoRequest("d"))
@@ -259,7 +261,7 @@ private final class Flag: Sendable {
     unlimited.limits.principalRate = nil
     (try harness.gateway.prepare(unlimited))()
     for _ in 0..<20 { _ = try await echo.echo(EchoRequest("e")) }
-    #expect(first.seen.all.count == 2)
+    #expect(first.seen.all.count == seenByFirst)
     await harness.stop()
     await first.server.shutdown()
     await second.server.shutdown()
