@@ -344,7 +344,17 @@ if Context.environment["CAMPANILE_FUZZ"] != nil {
       path: "Tests/Fuzz", exclude: ["corpora"], swiftSettings: settings))
 }
 
-// Test targets to build, as scripts/sanitize names them: all are one program otherwise, and each takes its time with a sanitizer.
+// Test targets to build, as scripts/sanitize names them: all are one program otherwise, and each takes its time with a sanitizer. The last
+// is for it alone: faults on purpose, and, in every program, what tells ThreadSanitizer of order between threads that it does not see.
 if let names = Context.environment["CAMPANILE_TESTS"]?.split(separator: " ").map(String.init), !names.isEmpty {
   package.targets.removeAll { $0.type == .test && !names.contains($0.name) }
+  if names.contains("PlantedTests") {
+    for target in package.targets where target.type == .executable { target.dependencies.append("CThreadSanitizer") }
+    package.targets += [
+      .target(name: "CThreadSanitizer", path: "Tests/Sanitizers/CThreadSanitizer"),
+      .testTarget(
+        name: "PlantedTests", dependencies: ["CThreadSanitizer", "CampanileStore"] + nio,
+        path: "Tests/Sanitizers/Planted", swiftSettings: settings),
+    ]
+  }
 }
