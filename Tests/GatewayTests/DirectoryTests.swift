@@ -105,7 +105,7 @@ private final class Flag: Sendable {
         resolver.set(change)
         try await eventually("\(change) is taken up") { await addresses(harness) == Set(change) }
         try await eventually("the others are let go") { await addresses(harness, isLeaving: true).isEmpty }
-        let before = backends.map(\.seen.all.count)
+        let before = backends.map { $0.seen.all.count }
         try await eventually("calls come to all of them") {
           zip(backends, before).allSatisfy { backend, count in
             !change.contains(backend.address.host) || backend.seen.all.count > count
