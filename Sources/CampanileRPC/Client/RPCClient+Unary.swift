@@ -43,7 +43,7 @@ extension RPCClient {
           guard !isOnLoop else {
             owner.writer.removeAll(keepingCapacity: true)
             encode(&owner.writer)
-            // No time has passed since the call began, and the clock costs as much as the writing of the frame.
+            // No time has passed since the call began: the clock is not asked again.
             let now = attempt == 1 ? beganAt : owner.loop.now
             owner.writer.withUnsafeBytes { call.start(head, params: $0, now: now, continuation) }
             return
