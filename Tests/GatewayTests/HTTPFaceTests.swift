@@ -210,6 +210,36 @@ import Testing
     }
   }
 
+  @Test func whatComesBehindARequestWaitsForItsAnswer() async throws {
+    try await withHTTP { http in
+      let wire = try await HTTPWire(port: http.port)
+      let long = String(repeating: "x", count: 200_000)
+      let head = "HTTP/1.1\r\nHost: g\r\nAuthorization: Bearer \(http.secret)\r\n"
+      func post(_ payload: String) -> String {
+        let body = "{\"payload\":\"\(payload)\"}"
+        let type = "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)"
+        return "POST \(Self.echo) \(head)\(type)\r\n\r\n\(body)"
+      }
+      try await wire.send("GET /v1/echo/first?delayMs=300 \(head)\r\n")
+      try await eventually("the call has come") { http.backend.seen.last != nil }
+      // In pieces that end in the middle of a head and of a body, and more than one read takes.
+      for piece in (post("second") + post(long) + post("fourth")).split(every: 50_001) {
+        try await wire.send(piece)
+        try await Task.sleep(for: .milliseconds(20))
+      }
+      let answers = try await wire.read { $0.contains("\"fourth\"") }
+      var rest = answers[...]
+      for payload in ["first", "second", long, "fourth"] {
+        let found = try #require(rest.range(of: "{\"payload\":\"\(payload)\"}"))
+        rest = rest[found.upperBound...]
+      }
+      // And the connection goes on.
+      try await wire.send("GET /v1/echo/fifth \(head)\r\n")
+      _ = try await wire.read { $0.contains("\"fifth\"") }
+      await wire.close()
+    }
+  }
+
   @Test func theInterfaceIsDescribed() async throws {
     try await withHTTP { http in
       let document = try await http.get("/openapi.json").json
@@ -217,6 +247,16 @@ import Testing
       let paths = try #require(document["paths"] as? [String: [String: Any]])
       #expect(paths["/v1/echo/{payload}"]?["get"] != nil)
       #expect(paths["/v1/echo/{payload}:again"]?["post"] != nil)
+    }
+  }
+}
+
+extension String {
+  /// Pieces of so many characters, of ASCII.
+  fileprivate func split(every count: Int) -> [String] {
+    let bytes = Array(utf8)
+    return stride(from: 0, to: bytes.count, by: count).map {
+      String(decoding: bytes[$0..<min($0 + count, bytes.count)], as: UTF8.self)
     }
   }
 }

@@ -64,7 +64,7 @@ extension HTTPConnection {
       string: "HTTP/1.1 \(status) \(phrase)\r\nConnection: close\r\nContent-Type: application/json\r\n"
         + "Content-Length: \(writer.count)\r\n\r\n")
     writer.withUnsafeBytes { _ = bytes.writeBytes($0) }
-    writeUnread?(bytes)
+    gate?.write(bytes)
     closeAfterFlush()
   }
 

@@ -77,5 +77,6 @@ extension HTTPConnection {
     isReading = isOn
     // A channel that is closed already has nothing to read.
     try? channel.syncOptions?.setOption(.autoRead, value: isOn)
+    if isOn { gate?.resume() }
   }
 }

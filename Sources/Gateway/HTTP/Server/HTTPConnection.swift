@@ -29,8 +29,8 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler {
   private var restsUntil: NIODeadline?
   private var isFlushScheduled = false
   private var lastDecision: KeptDecision?
-  /// Writes past the codec. Let go with the channel.
-  var writeUnread: ((ByteBuffer) -> Void)?
+  /// Let go with the channel.
+  var gate: HTTPGate?
 
   init(
     face: HTTPFace, connections: HTTPConnections, loop: any EventLoop, operations: @escaping HTTPFace.Operations
@@ -44,6 +44,8 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler {
   }
 
   var configuration: HTTPConfiguration { face.configuration }
+  /// Whether the request has come whole and its answer is not over.
+  var isAnswering: Bool { exchange?.isRead == true }
 
   // MARK: channel events
 
@@ -57,7 +59,7 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler {
   func handlerRemoved(context: ChannelHandlerContext) {
     connections.remove(self)
     channelContext = nil
-    writeUnread = nil
+    gate = nil
   }
 
   func channelInactive(context: ChannelHandlerContext) {
@@ -287,6 +289,7 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler {
     timing.enter(.idle, now: .now())
     channelContext.write(wrapOutboundOut(.end(nil)), promise: nil)
     if isReusable {
+      gate?.resume()
       flushSoon()
     } else {
       channelContext.flush()

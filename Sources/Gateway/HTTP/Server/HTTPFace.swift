@@ -62,7 +62,7 @@ public final class HTTPFace: Sendable {
     limits.maxHeaderFieldCount = configuration.headerCountMax
     let pipeline = channel.pipeline.syncOperations
     let gate = HTTPGate(connection)
-    connection.writeUnread = { gate.write($0) }
+    connection.gate = gate
     try pipeline.addHandler(gate)
     // The first read's buffer stays with the connection; a longer request has it grow.
     try channel.syncOptions?.setOption(

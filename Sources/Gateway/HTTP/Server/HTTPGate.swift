@@ -1,13 +1,16 @@
 import NIOCore
 import NIOHTTP1
 
-/// Stands next to the HTTP codec, below compression: tells the connection when bytes come and what it cannot see, and writes what must
-/// not pass through compression, which expects one answer for each request's head.
+/// Stands next to the HTTP codec, below compression: tells the connection when bytes come and what it cannot see, keeps what comes
+/// behind a request that is being answered, and writes what must not pass through compression, which expects one answer for each
+/// request's head.
 final class HTTPGate: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundIn = ByteBuffer
   typealias InboundOut = ByteBuffer
   private let connection: HTTPConnection
   private var context: ChannelHandlerContext?
+  /// What a caller has sent behind a request that is being answered: one read of it, the rest waits in the system.
+  private var held: ByteBuffer?
 
   init(_ connection: HTTPConnection) { self.connection = connection }
 
@@ -18,8 +21,37 @@ final class HTTPGate: ChannelInboundHandler, RemovableChannelHandler {
   func write(_ bytes: ByteBuffer) { context?.writeAndFlush(NIOAny(bytes), promise: nil) }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    if connection.isAnswering || held != nil {
+      var bytes = unwrapInboundIn(data)
+      if held?.writeBuffer(&bytes) == nil { held = bytes }
+      return
+    }
     connection.bytesArrived()
     context.fireChannelRead(data)
+  }
+
+  /// Asks for more at once, also while a request is answered, when the codec does not: to leave the socket for each answer and to come
+  /// back to it would be two calls of the system.
+  func channelReadComplete(context: ChannelHandlerContext) {
+    context.fireChannelReadComplete()
+    if held == nil, connection.isReading { context.read() }
+  }
+
+  /// Goes on with what was kept. In a later turn of the loop, because this one may be in the middle of the answer.
+  func resume() {
+    guard held != nil, let context else { return }
+    let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
+    context.eventLoop.execute { bound.value.deliver() }
+  }
+
+  private func deliver() {
+    guard let bytes = held, let context, !connection.isAnswering, connection.isReading, !connection.isClosing else {
+      return
+    }
+    held = nil
+    connection.bytesArrived()
+    context.fireChannelRead(wrapInboundOut(bytes))
+    channelReadComplete(context: context)
   }
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
