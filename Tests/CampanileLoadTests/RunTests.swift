@@ -156,7 +156,8 @@ import Testing
   }
 
   private func http(
-    _ port: Int, _ request: String = "{}", token: String? = nil, _ change: (inout LoadPlan) -> Void
+    _ port: Int, _ request: String = "{}", method: String = "a.B/C", token: String? = nil,
+    _ change: (inout LoadPlan) -> Void
   ) async throws -> LoadReport {
     var plan = LoadPlan()
     plan.concurrency = 4
@@ -164,7 +165,7 @@ import Testing
     plan.connections = plan.concurrency
     let target = HTTPTarget(host: "127.0.0.1", port: port, pathPrefix: "/api", token: token)
     return try await LoadRun(
-      plan, requests: RequestSet(Array(request.utf8)), target: LoadTarget(face: .http(target), method: "a.B/C")
+      plan, requests: RequestSet(Array(request.utf8)), target: LoadTarget(face: .http(target), method: method)
     ).run()
   }
 
@@ -177,6 +178,18 @@ import Testing
       let report = try await http(port, #"{"a":1}"#, token: "cmp_x") { $0.count = 100 }
       #expect(report.calls == 100 && report.errors == 0)
       #expect(seen.withLock { $0 } == [#"POST /api/a.B/C Bearer cmp_x {"a":1}"#])
+    }
+  }
+
+  @Test func whatWouldNotStayInItsLineIsNotSent() async throws {
+    func refused(_ field: String, _ run: () async throws -> LoadReport) async {
+      await #expect { try await run() } throws: { ($0 as? LoadError)?.field == field }
+    }
+    try await Servers.withHTTP({ _, _ in HTTPAnswer() }) { port in
+      await refused("--header") { try await http(port, token: "a\r\nX-Y: z") { $0.count = 1 } }
+      for method in ["a.B/C d", "a.B/C\r\nX-Y:z", "a.B/é"] {
+        await refused("METHOD") { try await http(port, method: method) { $0.count = 1 } }
+      }
     }
   }
 

@@ -8,16 +8,16 @@ internal import NIOSSL
 final class HTTPDriver: CallDriver {
   private let loop: any EventLoop
   private let target: HTTPTarget
-  private let head: HTTPRequestHead
+  private let head: HTTPRequestText
   /// Shared by all connections; `nil` without TLS.
   private let sslContext: NIOSSLContext?
   private var connections: [Int: HTTPLaneConnection] = [:]
   let isStreaming = false
 
-  /// Throws INVALID_ARGUMENT `TLS_CONFIGURATION_INVALID`.
+  /// Throws INVALID_ARGUMENT `TLS_CONFIGURATION_INVALID`, or `LOAD_PLAN_INVALID` for headers that cannot be sent.
   init(
     _ target: HTTPTarget, method: String, metadata: Metadata, timeoutMs: Int64, loop: any EventLoop
-  ) throws(RPCError) {
+  ) throws {
     self.loop = loop
     sslContext = try target.tls?.makeContext()
     self.target = target
@@ -28,18 +28,19 @@ final class HTTPDriver: CallDriver {
     ])
     if let token = target.token { headers.add(name: "authorization", value: "Bearer \(token)") }
     for entry in metadata.entries { headers.add(name: entry.key, value: entry.value) }
-    head = HTTPRequestHead(
-      version: .http1_1, method: .POST, uri: "\(target.pathPrefix)/\(method)", headers: headers)
+    head = try HTTPRequestText(
+      HTTPRequestHead(version: .http1_1, method: .POST, uri: "\(target.pathPrefix)/\(method)", headers: headers))
   }
 
   func start(_ lane: LoadLane, timeoutMs: Int64) {
     let body = lane.request.isEmpty ? Array("{}".utf8) : lane.request
-    connection(of: lane).send(head: head, body: body, timeoutMs: timeoutMs)
+    connection(of: lane).send(body: body, timeoutMs: timeoutMs)
   }
 
   private func connection(of lane: LoadLane) -> HTTPLaneConnection {
     if let connection = connections[lane.index] { return connection }
-    let connection = HTTPLaneConnection(lane, target: target, sslContext: sslContext, loop: loop)
+    let connection = HTTPLaneConnection(
+      lane, head: head, target: target, sslContext: sslContext, loop: loop)
     connections[lane.index] = connection
     return connection
   }

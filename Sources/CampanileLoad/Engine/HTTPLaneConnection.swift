@@ -10,39 +10,35 @@ final class HTTPLaneConnection {
   private let target: HTTPTarget
   private let sslContext: NIOSSLContext?
   private let loop: any EventLoop
-  private var channel: (any Channel)?
-  /// Counts the channels, so that a former one is not heard any more.
+  private var exchange: HTTPLaneExchange?
+  /// Counts the connections, so that a former one is not heard any more.
   private var generation = 0
   private var isBusy = false
   /// When the request's time is up; of a connection that is idle, of its last one.
   private var deadline = NIODeadline.uptimeNanoseconds(0)
   private var timeoutMs: Int64 = 0
   private var isTimed = false
-  /// The last request's head with its length, which is mostly the next one's too.
-  private var head: (bodyBytes: Int, head: HTTPRequestHead)?
+  private let head: HTTPRequestText
+  /// The request as it goes out, kept to be filled again.
+  private var request = ByteBuffer()
 
-  init(_ lane: LoadLane, target: HTTPTarget, sslContext: NIOSSLContext?, loop: any EventLoop) {
+  init(
+    _ lane: LoadLane, head: HTTPRequestText, target: HTTPTarget, sslContext: NIOSSLContext?, loop: any EventLoop
+  ) {
     self.lane = lane
+    self.head = head
     self.target = target
     self.sslContext = sslContext
     self.loop = loop
   }
 
-  func send(head: HTTPRequestHead, body: [UInt8], timeoutMs: Int64) {
-    let request = HTTPRequest(head: complete(head, bodyBytes: body.count), body: ByteBuffer(bytes: body))
+  func send(body: [UInt8], timeoutMs: Int64) {
+    head.write(body: body, to: &request)
     isBusy = true
     self.timeoutMs = timeoutMs
     deadline = .now() + .milliseconds(timeoutMs)
     watchDeadline()
-    if let channel { request.write(to: channel) } else { connect(sending: request) }
-  }
-
-  private func complete(_ base: HTTPRequestHead, bodyBytes: Int) -> HTTPRequestHead {
-    if let head, head.bodyBytes == bodyBytes { return head.head }
-    var made = base
-    made.headers.add(name: "content-length", value: String(bodyBytes))
-    head = (bodyBytes, made)
-    return made
+    if let exchange { exchange.send(request) } else { connect() }
   }
 
   /// One timer for a connection: answers come long before it, and one for each request would cost more than the rest of it.
@@ -58,33 +54,35 @@ final class HTTPLaneConnection {
     }
   }
 
-  private func connect(sending request: HTTPRequest) {
+  private func connect() {
     generation += 1
     let generation = generation
-    let handler = NIOLoopBound(HTTPAnswerReader(owner: self, generation: generation), eventLoop: loop)
+    let made = HTTPLaneExchange(owner: self, generation: generation, head: head.head)
+    let exchange = NIOLoopBound(made, eventLoop: loop)
     let bound = NIOLoopBound(self, eventLoop: loop)
     ClientBootstrap(group: loop)
       .channelOption(.tcpOption(.tcp_nodelay), value: 1)
       .channelInitializer { [sslContext, name = target.tls?.serverName(for: target.host)] channel in
         channel.eventLoop.makeCompletedFuture {
+          let pipeline = channel.pipeline.syncOperations
           if let sslContext {
-            try channel.pipeline.syncOperations.addHandler(
-              NIOSSLClientHandler(context: sslContext, serverHostname: name))
+            try pipeline.addHandler(NIOSSLClientHandler(context: sslContext, serverHostname: name))
           }
-          try channel.pipeline.syncOperations.addHTTPClientHandlers(leftOverBytesStrategy: .dropBytes)
-          try channel.pipeline.syncOperations.addHandler(handler.value)
+          try pipeline.addHandler(HTTPRequestWriter(exchange.value))
+          try pipeline.addHandler(ByteToMessageHandler(HTTPResponseDecoder(leftOverBytesStrategy: .dropBytes)))
+          try pipeline.addHandler(exchange.value)
         }
       }
       .connect(host: target.host, port: target.port)
-      .whenComplete { result in bound.value.connected(result, generation, sending: request) }
+      .whenComplete { result in bound.value.connected(result.map { _ in exchange.value }, generation) }
   }
 
-  private func connected(_ result: Result<any Channel, any Error>, _ generation: Int, sending request: HTTPRequest) {
+  private func connected(_ result: Result<HTTPLaneExchange, any Error>, _ generation: Int) {
     switch result {
     case .success(let opened) where generation == self.generation && isBusy:
-      channel = opened
-      request.write(to: opened)
-    case .success(let unwanted): unwanted.close(promise: nil)
+      exchange = opened
+      opened.send(request)
+    case .success(let unwanted): unwanted.close()
     case .failure(let error): lost("cannot connect: \(error)", generation)
     }
   }
@@ -110,8 +108,8 @@ final class HTTPLaneConnection {
 
   private func drop() {
     generation += 1
-    channel?.close(promise: nil)
-    channel = nil
+    exchange?.close()
+    exchange = nil
   }
 
   /// Ends what goes on, without telling the lane.
@@ -119,56 +117,4 @@ final class HTTPLaneConnection {
     isBusy = false
     drop()
   }
-}
-
-/// A request with its length.
-private struct HTTPRequest: Sendable {
-  var head: HTTPRequestHead
-  var body: ByteBuffer
-
-  func write(to channel: any Channel) {
-    channel.write(HTTPClientRequestPart.head(head), promise: nil)
-    channel.write(HTTPClientRequestPart.body(.byteBuffer(body)), promise: nil)
-    channel.writeAndFlush(HTTPClientRequestPart.end(nil), promise: nil)
-  }
-}
-
-/// Puts the answers of one channel together.
-private final class HTTPAnswerReader: ChannelInboundHandler {
-  typealias InboundIn = HTTPClientResponsePart
-
-  private let owner: HTTPLaneConnection
-  private let generation: Int
-  private var status = 0
-  private var keepsAlive = true
-  private var body: [UInt8] = []
-
-  /// The longest answer that is read.
-  private static let bodyBytesMax = 64 << 20
-
-  init(owner: HTTPLaneConnection, generation: Int) {
-    self.owner = owner
-    self.generation = generation
-  }
-
-  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-    switch unwrapInboundIn(data) {
-    case .head(let head):
-      status = Int(head.status.code)
-      keepsAlive = head.isKeepAlive
-      body.removeAll(keepingCapacity: true)
-    case .body(let bytes):
-      guard body.count + bytes.readableBytes <= Self.bodyBytesMax else {
-        return owner.lost("an answer of more than \(Self.bodyBytesMax) bytes", generation)
-      }
-      body.append(contentsOf: bytes.readableBytesView)
-    case .end:
-      // 1xx answers come before the one that counts (RFC 9110 section 15.2).
-      if status >= 200 { owner.answered(status, body, keepsAlive: keepsAlive, generation) }
-    }
-  }
-
-  func channelInactive(context: ChannelHandlerContext) { owner.lost("the server closed the connection", generation) }
-
-  func errorCaught(context: ChannelHandlerContext, error: any Error) { owner.lost("\(error)", generation) }
 }
