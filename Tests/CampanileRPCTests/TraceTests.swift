@@ -16,6 +16,14 @@ private final class Finished: Sendable {
   }
 }
 
+extension Tracer {
+  /// The span of a call from a stranger.
+  fileprivate func serverSpan(_ name: String, _ metadata: Metadata, mayBegin: Bool) -> Span? {
+    var metadata = metadata
+    return serverSpan(name, &metadata, mayBegin: mayBegin)
+  }
+}
+
 private let sampled = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 @Suite struct TraceContextTests {
@@ -73,6 +81,23 @@ private let sampled = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     #expect((2_300...2_700).contains(count))
   }
 
+  @Test func tracesOfASecondAreBounded() throws {
+    let nowNs = Mutex<UInt64>(1_000_000_000)
+    let clock: @Sendable () -> UInt64 = { nowNs.withLock { $0 } }
+    let tracer = Tracer(ratio: 1, tracesPerSecondMax: 2, nowNs: clock, seed: 1, onFinish: { _ in })
+    var asked: Metadata = ["traceparent": sampled, "tracestate": "a=b", "x": "y"]
+    #expect(tracer.serverSpan("m", [:], mayBegin: true) != nil)
+    #expect(tracer.serverSpan("m", &asked, mayBegin: true) != nil && asked.entries.count == 3)
+    #expect(tracer.serverSpan("m", [:], mayBegin: true) == nil)
+    // Nobody behind records it either; what the suite's own parts have begun goes on.
+    #expect(tracer.serverSpan("m", &asked, mayBegin: true) == nil && asked == ["x": "y"])
+    asked = ["traceparent": sampled]
+    #expect(tracer.serverSpan("m", &asked, mayBegin: false, isTrusted: true) != nil)
+    #expect(tracer.limitedTraces == 2)
+    nowNs.withLock { $0 = 2_000_000_000 }
+    #expect(tracer.serverSpan("m", [:], mayBegin: true) != nil)
+  }
+
   @Test func spansKnowTheirParents() throws {
     let finished = Finished()
     let tracer = finished.tracer(ratio: 1)
@@ -105,7 +130,7 @@ private let sampled = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
   }
 
   @Test func linesOfASecondAreBounded() {
-    var budget = LineBudget(perSecondMax: 2)
+    var budget = SecondBudget(perSecondMax: 2)
     #expect(
       [budget.take(second: 1), budget.take(second: 1), budget.take(second: 1), budget.take(second: 1)] == [
         0, 0, nil, nil,

@@ -9,7 +9,7 @@ public final class ServerCall: DeadlineEntry, @unchecked Sendable {
   let transport: CallTransport
   let id: CallID?
   let batch: BatchReply?
-  public let metadata: Metadata
+  public internal(set) var metadata: Metadata
   /// `nil` until one is set, and for streams without one.
   public private(set) var deadline: Deadline?
   public let isTrusted: Bool

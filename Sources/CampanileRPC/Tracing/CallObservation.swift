@@ -12,7 +12,7 @@ public final class CallObservation: Sendable {
   let tracer: Tracer?
   let slowNs: Int64
   private let logger: Logger
-  private let budget = Mutex(LineBudget(perSecondMax: CallObservation.linesPerSecondMax))
+  private let budget = Mutex(SecondBudget(perSecondMax: CallObservation.linesPerSecondMax))
 
   /// - Parameters:
   ///   - tracer: `nil` traces nothing.
@@ -90,7 +90,8 @@ public final class MethodObservation: Sendable {
       // Who forwards has nothing to do before.
       call.begunAt = isForwarded ? call.startedAt : call.transport.context.latestTime
     }
-    let span = tracer?.serverSpan(name, call.metadata, mayBegin: isForwarded || !call.isTrusted)
+    let span = tracer?.serverSpan(
+      name, &call.metadata, mayBegin: isForwarded || !call.isTrusted, isTrusted: call.isTrusted)
     if span != nil || changes && slowNs != .max && !isForwarded {
       call.scope = CallScope(span: span, metadata: call.metadata, principal: call.principal)
     }
@@ -145,28 +146,6 @@ final class SlowCall {
     self.answeredAt = answeredAt
     self.facts = facts
     self.partsMs = partsMs
-  }
-}
-
-/// Bounds the lines of a second: under overload all calls are slow.
-struct LineBudget {
-  let perSecondMax: Int
-  private var second: Int64 = 0
-  private var count = 0
-  private var suppressed = 0
-
-  init(perSecondMax: Int) { self.perSecondMax = perSecondMax }
-
-  /// Answers how many lines were left out since the last one, or `nil` when this one is to be left out, too.
-  mutating func take(second now: Int64) -> Int? {
-    if now != second { (second, count) = (now, 0) }
-    guard count < perSecondMax else {
-      suppressed += 1
-      return nil
-    }
-    count += 1
-    defer { suppressed = 0 }
-    return suppressed
   }
 }
 

@@ -64,9 +64,9 @@ public struct TraceContext: Sendable, Hashable {
     String(unsafeUninitializedCapacity: Self.parentSizeBytes) { text in
       for at in [0, 1, 53] { text[at] = UInt8(ascii: "0") }
       for at in [2, 35, 52] { text[at] = UInt8(ascii: "-") }
-      Self.write(traceIDHigh, to: text, at: 3)
-      Self.write(traceIDLow, to: text, at: 19)
-      Self.write(spanID, to: text, at: 36)
+      HexadecimalDigits(traceIDHigh).write(to: text, at: 3)
+      HexadecimalDigits(traceIDLow).write(to: text, at: 19)
+      HexadecimalDigits(spanID).write(to: text, at: 36)
       text[54] = isSampled ? UInt8(ascii: "1") : UInt8(ascii: "0")
       return Self.parentSizeBytes
     }
@@ -78,8 +78,8 @@ public struct TraceContext: Sendable, Hashable {
   /// 32 hexadecimal digits.
   public var traceID: String {
     String(unsafeUninitializedCapacity: 32) { text in
-      Self.write(traceIDHigh, to: text, at: 0)
-      Self.write(traceIDLow, to: text, at: 16)
+      HexadecimalDigits(traceIDHigh).write(to: text, at: 0)
+      HexadecimalDigits(traceIDLow).write(to: text, at: 16)
       return 32
     }
   }
@@ -88,14 +88,6 @@ public struct TraceContext: Sendable, Hashable {
   public func put(into metadata: inout Metadata) {
     metadata.set(parent, for: Self.parentKey)
     if !state.isEmpty { metadata.set(state, for: Self.stateKey) }
-  }
-
-  /// 16 digits, for which there is room from `start` on.
-  private static func write(_ value: UInt64, to text: UnsafeMutableBufferPointer<UInt8>, at start: Int) {
-    for index in 0..<16 {
-      let digit = UInt8(truncatingIfNeeded: value >> UInt64(60 - 4 * index) & 15)
-      text[start + index] = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
-    }
   }
 
   /// Lower-case digits alone, as section 3.2.2 wants.

@@ -2,8 +2,9 @@ import Synchronization
 
 /// Decides which calls are traced, and makes their spans. Safe from any thread.
 ///
-/// A call that says whether it is sampled is believed; of the others `ratio` are, chosen by chance. What is not sampled costs
-/// neither memory nor a look at the clock.
+/// A call that says whether it is sampled is believed; of the others `ratio` are, chosen by chance. Of both, so many within a
+/// second; only what comes on a link of the suite's own is always recorded. What is not sampled costs neither memory nor a look
+/// at the clock.
 public final class Tracer: Sendable {
   /// The wall clock in nanoseconds since 1970.
   let nowNs: @Sendable () -> UInt64
@@ -11,13 +12,16 @@ public final class Tracer: Sendable {
   /// A number below it, of all there are, begins a trace.
   private let threshold: UInt64
   private let sequence: Atomic<UInt64>
+  private let budget: Mutex<SecondBudget>
+  private let limited = Atomic<Int>(0)
 
   /// - Parameters:
   ///   - ratio: 0 to 1, of the calls that come without a decision.
+  ///   - tracesPerSecondMax: traces that begin here, or that strangers ask for, within a second.
   ///   - seed: of the ids, which must differ from those of every other process.
   ///   - onFinish: told of each span on the thread that ended it; must not block.
   public init(
-    ratio: Double, nowNs: @escaping @Sendable () -> UInt64,
+    ratio: Double, tracesPerSecondMax: Int = .max, nowNs: @escaping @Sendable () -> UInt64,
     seed: UInt64 = .random(in: .min ... .max),
     onFinish: @escaping @Sendable (FinishedSpan) -> Void
   ) {
@@ -25,17 +29,40 @@ public final class Tracer: Sendable {
     self.nowNs = nowNs
     self.onFinish = onFinish
     sequence = Atomic(seed)
+    budget = Mutex(SecondBudget(perSecondMax: tracesPerSecondMax))
   }
+
+  /// Traces that were not recorded because there were too many in their second.
+  public var limitedTraces: Int { limited.load(ordering: .relaxed) }
 
   /// Begins the span of a call that has arrived; `nil` when it is not sampled.
   ///
-  /// - Parameter mayBegin: whether a call without a decision may begin a trace; on links of the suite the gateway has decided.
+  /// - Parameters:
+  ///   - metadata: loses the trace of a stranger that is one too many, so that nobody behind records it either.
+  ///   - mayBegin: whether a call without a decision may begin a trace; on links of the suite the gateway has decided.
+  ///   - isTrusted: whether the call came on such a link.
   @inline(__always)
-  func serverSpan(_ name: String, _ metadata: Metadata, mayBegin: Bool) -> Span? {
+  func serverSpan(_ name: String, _ metadata: inout Metadata, mayBegin: Bool, isTrusted: Bool = false) -> Span? {
     if metadata.index(of: TraceContext.parentKey) != nil, let parent = TraceContext(metadata) {
-      return parent.isSampled ? span(name, .server, in: parent) : nil
+      return parent.isSampled ? span(name, in: parent, &metadata, isTrusted: isTrusted) : nil
     }
-    return mayBegin && chance() ? span(name, .server, in: nil) : nil
+    return mayBegin && chance() && mayRecord() ? span(name, .server, in: nil) : nil
+  }
+
+  private func span(
+    _ name: String, in parent: TraceContext, _ metadata: inout Metadata, isTrusted: Bool
+  ) -> Span? {
+    if isTrusted || mayRecord() { return span(name, .server, in: parent) }
+    metadata.remove(TraceContext.parentKey)
+    metadata.remove(TraceContext.stateKey)
+    return nil
+  }
+
+  private func mayRecord() -> Bool {
+    let second = Int64(clamping: nowNs() / 1_000_000_000)
+    if budget.withLock({ $0.take(second: second) }) != nil { return true }
+    limited.add(1, ordering: .relaxed)
+    return false
   }
 
   /// Begins a span: the next one of `parent`, or the first of a new trace.

@@ -1,3 +1,5 @@
+import CampanileRPC
+
 /// A minimal writer of JSON text for log lines and the admin endpoints.
 ///
 /// RFC 8259 section 7: quotes, backslashes and everything below U+0020 are escaped. DEL and the C1 controls are too, so
@@ -77,14 +79,7 @@ struct JSONText {
 
   /// Appends 16 hexadecimal digits.
   mutating func hexadecimal(_ value: UInt64) {
-    var space: (UInt64, UInt64) = (0, 0)
-    withUnsafeMutableBytes(of: &space) { digits in
-      for index in 0..<16 {
-        let digit = UInt8(truncatingIfNeeded: value >> UInt64(60 - 4 * index) & 15)
-        digits[index] = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
-      }
-      bytes.append(contentsOf: digits)
-    }
+    HexadecimalDigits(value).append(to: &bytes)
   }
 
   private mutating func escape(_ scalar: Unicode.Scalar) {

@@ -53,7 +53,7 @@ extension WriteTransaction {
     }
     let sequence = try bump("outbox.sequence", by: 1)
     // Random, not the sequence: a database restored from a backup hands out the same sequences again.
-    let id = hexadecimal(UInt64.random(in: .min ... .max)) + hexadecimal(UInt64.random(in: .min ... .max))
+    let id = (0..<2).map { _ in HexadecimalDigits(.random(in: .min ... .max)).text }.joined()
     try execute(
       """
       INSERT INTO store_outbox
@@ -88,10 +88,5 @@ extension WriteTransaction {
     ) { try $0.integer(0) }
     guard let value else { throw StoreError(.corrupt, "the counter \(name) is missing") }
     return value
-  }
-
-  private func hexadecimal(_ value: UInt64) -> String {
-    let digits = String(value, radix: 16)
-    return String(repeating: "0", count: 16 - digits.count) + digits
   }
 }

@@ -162,11 +162,10 @@ final class LoopForwarder: @unchecked Sendable {
 struct RequestIDs {
   private let head: [UInt8]
   private var count: UInt64 = 0
-  private static let digits = Array("0123456789abcdef".utf8)
 
   init(prefix: UInt64) {
     var head = Array("\"\(PrincipalMetadata.requestIDKey)\":\"".utf8)
-    Self.append(prefix, to: &head)
+    HexadecimalDigits(prefix).append(to: &head)
     head.append(UInt8(ascii: "-"))
     self.head = head
   }
@@ -179,7 +178,7 @@ struct RequestIDs {
   mutating func appendNext(to bytes: inout [UInt8]) -> UInt64 {
     count &+= 1
     bytes.append(contentsOf: head)
-    Self.append(count, to: &bytes)
+    HexadecimalDigits(count).append(to: &bytes)
     bytes.append(UInt8(ascii: "\""))
     return count
   }
@@ -187,14 +186,7 @@ struct RequestIDs {
   /// The request id of this number.
   func text(_ number: UInt64) -> String {
     var bytes = Array(head.suffix(17))
-    Self.append(number, to: &bytes)
+    HexadecimalDigits(number).append(to: &bytes)
     return String(decoding: bytes, as: UTF8.self)
-  }
-
-  private static func append(_ value: UInt64, to bytes: inout [UInt8]) {
-    for shift in stride(from: UInt64(60), through: 0, by: -4) {
-      bytes.append(digits[Int(value >> shift & 15)])
-      if shift == 0 { break }
-    }
   }
 }
