@@ -82,7 +82,10 @@ let package = Package(
       name: "APIOracleTests", dependencies: ["CampanileCodec", "CampanileAPI", "TestMessages", protobuf],
       swiftSettings: settings),
     .testTarget(
-      name: "CampanileRPCTests", dependencies: ["CampanileAPI", "CampanileRPC", "CampanileCodec"] + nio,
+      name: "CampanileRPCTests",
+      dependencies: [
+        "CampanileAPI", "CampanileRPC", "CampanileCodec", .product(name: "NIOEmbedded", package: "swift-nio"),
+      ] + nio,
       swiftSettings: settings),
     .target(name: "APNs", swiftSettings: settings),
     .testTarget(name: "APNsTests", dependencies: ["APNs"], swiftSettings: settings),

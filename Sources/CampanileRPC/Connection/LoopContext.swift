@@ -8,6 +8,7 @@ final class LoopContext {
   private var isTicking = false
   /// When the clock was read last: while calls arrive and are answered, moments ago.
   private(set) var latestTime: NIODeadline
+  private var turns = ReadTurns()
 
   init(_ loop: any EventLoop) {
     self.loop = loop
@@ -20,6 +21,17 @@ final class LoopContext {
   func readTime() -> NIODeadline {
     latestTime = loop.now
     return latestTime
+  }
+
+  /// How many frames of a connection are served before others have their turn.
+  @inline(__always)
+  func framesMax(for connection: AnyObject) -> Int {
+    turns.framesMax(for: ObjectIdentifier(connection), nowNs: latestTime.uptimeNanoseconds)
+  }
+
+  @inline(__always)
+  func served(frames: Int, of connection: AnyObject) {
+    turns.served(frames: frames, of: ObjectIdentifier(connection), nowNs: latestTime.uptimeNanoseconds)
   }
 
   func add(_ entry: DeadlineEntry, at deadline: Deadline) {

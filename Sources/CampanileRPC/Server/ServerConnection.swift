@@ -22,7 +22,7 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
   var isClosing = false
   /// Bytes of answers in batches that are not complete.
   var batchedBytes = 0
-  /// Whether frames that have arrived wait until the peer has read more of the answers.
+  /// Whether frames that have arrived wait: until the peer has read more of the answers, or for the connection's next turn.
   private var isPaused = false
   /// Until when frames that have arrived wait because the dispatcher wants it so.
   private var restsUntil: NIODeadline?
@@ -122,23 +122,29 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
     isReadingBatch = true
     batchTime = self.context.readTime()
     timing.received(now: batchTime)
-    take(unwrapInboundIn(data))
+    take(unwrapInboundIn(data), framesMax: self.context.framesMax(for: self))
   }
 
   /// Serves the frames that `bytes` complete, as long as the peer reads the answers.
-  private func take(_ bytes: ByteBuffer) {
+  private func take(_ bytes: ByteBuffer, framesMax: Int) {
     if isPaused { return decoder.keep(bytes) }
-    var completed = false
+    var frames = 0
     do throws(FrameDecoder.Fault) {
       try decoder.feed(bytes) { frame in
-        completed = true
+        frames += 1
         receive(frame: frame)
-        isPaused = !isWritable || restsUntil != nil
+        isPaused = !isWritable || restsUntil != nil || frames == framesMax
         return !isPaused && !isClosing
       }
-      if let restsUntil { resume(at: restsUntil) }
+      if let restsUntil {
+        resume(at: restsUntil)
+      } else if isPaused {
+        if isWritable, let channelContext { resumeSoon(channelContext) }
+      } else {
+        self.context.served(frames: frames, of: self)
+      }
       // It is not the peer that takes its time over a frame that waits here.
-      timing.frameInProgress(decoder.isInsideFrame && !isPaused, completedFrame: completed, now: batchTime)
+      timing.frameInProgress(decoder.isInsideFrame && !isPaused, completedFrame: frames > 0, now: batchTime)
     } catch {
       let message =
         switch error {
@@ -171,6 +177,8 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
     if case ChannelEvent.inputClosed? = event as? ChannelEvent {
+      // What came before the end.
+      serveWaiting(context, framesMax: .max)
       inputClosed()
     }
     context.fireUserInboundEventTriggered(event)
@@ -200,14 +208,20 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
   }
 
   private func resume() {
-    guard isPaused, restsUntil == nil, isWritable, !isClosing, let channelContext else { return }
+    guard let channelContext else { return }
+    batchTime = self.context.readTime()
+    serveWaiting(channelContext, framesMax: self.context.framesMax(for: self))
+    readIfWritable(channelContext)
+  }
+
+  /// Serves frames that wait for nothing but their turn.
+  private func serveWaiting(_ channelContext: ChannelHandlerContext, framesMax: Int) {
+    guard isPaused, restsUntil == nil, isWritable, !isClosing else { return }
     isPaused = false
     isReadingBatch = true
-    batchTime = self.context.readTime()
-    take(ByteBuffer())
+    take(ByteBuffer(), framesMax: framesMax)
     isReadingBatch = false
     flush(context: channelContext)
-    readIfWritable(channelContext)
   }
 
   // MARK: frames
