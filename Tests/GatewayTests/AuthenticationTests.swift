@@ -92,7 +92,7 @@ import Testing
   @Test func keysExpire() async throws {
     let backend = try await Backend()
     let harness = try await Harness(backends: [backend.address])
-    let soon = ProtoTimestamp(millisecondsSince1970: Int64(Date().timeIntervalSince1970 * 1000) + 400)
+    let soon = ProtoTimestamp(millisecondsSince1970: Int64(Date().timeIntervalSince1970 * 1000) + 3_000)
     let key = try await harness.key(expireTime: soon)
     let echo = EchoServiceClient(try harness.client(token: key.secret))
     try await eventually("it expires") {
