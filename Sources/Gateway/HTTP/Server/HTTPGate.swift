@@ -31,10 +31,10 @@ final class HTTPGate: ChannelInboundHandler, RemovableChannelHandler {
   }
 
   /// Asks for more at once, also while a request is answered, when the codec does not: to leave the socket for each answer and to come
-  /// back to it would be two calls of the system.
+  /// back to it would be two calls of the system. Behind a stream, which may go on for ever, nothing is kept.
   func channelReadComplete(context: ChannelHandlerContext) {
     context.fireChannelReadComplete()
-    if held == nil, connection.isReading { context.read() }
+    if held == nil, connection.isReading, connection.exchange?.style.isStream != true { context.read() }
   }
 
   /// Goes on with what was kept. In a later turn of the loop, because this one may be in the middle of the answer.
