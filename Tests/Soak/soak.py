@@ -16,8 +16,6 @@ MIB = 1 << 20
 # Calls in flight of one kind. Each kind has a principal of its own, which stays below what one may have in flight.
 IN_FLIGHT = 8
 MEASURED_S = 5
-# The rate is a part of what the slowest of so many measurements had: a machine that others use has fast moments.
-MEASUREMENTS = 3
 WARM_UP_S = 1
 
 
@@ -83,22 +81,14 @@ BOUNDS = {
 }
 
 
-def usual(measure, values):
-    """The median; of times the lower quartile, since the rest of the machine makes minutes slower and none faster, and what has grown
-    is in every minute."""
-    if measure != "p99" or len(values) < 2:
-        return statistics.median(values)
-    return statistics.quantiles(values, n=4, method="inclusive")[0]
-
-
 def judge(minutes):
     """What grew beyond its bound between the first third of the minutes and the last, as texts."""
     third = max(1, len(minutes) // 3)
     grown = []
     for measure, bound in BOUNDS.items():
         for name in minutes[0][measure].keys() | minutes[-1][measure].keys():
-            first = usual(measure, [minute[measure].get(name, 0) for minute in minutes[:third]])
-            last = usual(measure, [minute[measure].get(name, 0) for minute in minutes[-third:]])
+            first = statistics.median(minute[measure].get(name, 0) for minute in minutes[:third])
+            last = statistics.median(minute[measure].get(name, 0) for minute in minutes[-third:])
             if last > bound(first):
                 grown.append(f"{measure} of {name}: {first:g} became {last:g}, beyond {bound(first):g}")
     grown += [f"minute {number}: {minute['failed']} failed calls" for number, minute in enumerate(minutes, 1) if minute["failed"]]
@@ -107,10 +97,8 @@ def judge(minutes):
 
 def run(suite, minutes_count, load_percent):
     mix = kinds(suite)
-    measured = [
-        reports({kind[0]: started(suite, kind, "--duration", f"{MEASURED_S}s", "--warm-up", f"{WARM_UP_S}s") for kind in mix}, MEASURED_S)
-        for _ in range(MEASUREMENTS)]
-    rates = {kind[0]: max(1, int(min(found[kind[0]]["callsPerSecond"] for found in measured) * load_percent / 100)) for kind in mix}
+    measured = reports({kind[0]: started(suite, kind, "--duration", f"{MEASURED_S}s", "--warm-up", f"{WARM_UP_S}s") for kind in mix}, MEASURED_S)
+    rates = {name: max(1, int(report["calls"] / (report["durationMs"] / 1000) * load_percent / 100)) for name, report in measured.items()}
     print("calls a second at", load_percent, "%:", rates, flush=True)
     minutes = []
     for number in range(1, minutes_count + 1):

@@ -39,8 +39,7 @@ final class HTTPDriver: CallDriver {
 
   private func connection(of lane: LoadLane) -> HTTPLaneConnection {
     if let connection = connections[lane.index] { return connection }
-    let connection = HTTPLaneConnection(
-      lane, head: head, target: target, sslContext: sslContext, loop: loop)
+    let connection = HTTPLaneConnection(lane, head: head, target: target, sslContext: sslContext, loop: loop)
     connections[lane.index] = connection
     return connection
   }

@@ -1,7 +1,5 @@
 /// A number's 16 hexadecimal digits in lower case, the highest first: a half of a trace's id, or of a call's.
 public struct HexadecimalDigits: Sendable {
-  public static let sizeBytes = 16
-
   /// The text, eight digits each, in the order of memory.
   private let digits: (UInt64, UInt64)
 

@@ -14,7 +14,7 @@ import NIOPosix
 public enum TracingSettings {
   public static let endpoint = "otlp-endpoint"
   public static let ratio = "trace-ratio"
-  public static let perSecondMax = "trace-rate-max"
+  public static let rateMax = "trace-rate-max"
   public static let slowCallMs = "slow-call-ms"
   public static let callMetrics = "call-metrics"
 
@@ -24,7 +24,7 @@ public enum TracingSettings {
       ratio, .double(0...1), default: "0.01",
       help: "of the calls that come without a traceparent, how many begin a trace"),
     .int(
-      perSecondMax, default: 1_000, in: 1...1_000_000,
+      rateMax, default: 1_000, in: 1...1_000_000,
       help: "traces that begin within a second at most, also where callers ask for them"),
     .int(slowCallMs, default: 1_000, in: 0...600_000, help: "calls that take so long are logged; 0 logs none"),
     .bool(callMetrics, default: true, help: "count calls and their durations for /metrics"),
@@ -70,7 +70,7 @@ struct ProcessTracing: Sendable {
     }
     let tracer = Tracer(
       ratio: try settings.double(TracingSettings.ratio),
-      tracesPerSecondMax: try settings.int(TracingSettings.perSecondMax), nowNs: { WallClock.nowNs() },
+      tracesPerSecondMax: try settings.int(TracingSettings.rateMax), nowNs: { WallClock.nowNs() },
       onFinish: { queue.append($0) })
     metrics.addTotals("campanile_traces_limited_total") { [([], tracer.limitedTraces)] }
     return ProcessTracing(tracer: tracer, exporter: exporter)

@@ -53,7 +53,7 @@ extension WriteTransaction {
     }
     let sequence = try bump("outbox.sequence", by: 1)
     // Random, not the sequence: a database restored from a backup hands out the same sequences again.
-    let id = (0..<2).map { _ in HexadecimalDigits(.random(in: .min ... .max)).text }.joined()
+    let id = HexadecimalDigits(.random(in: .min ... .max)).text + HexadecimalDigits(.random(in: .min ... .max)).text
     try execute(
       """
       INSERT INTO store_outbox

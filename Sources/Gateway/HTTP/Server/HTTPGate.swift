@@ -9,7 +9,8 @@ final class HTTPGate: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundOut = ByteBuffer
   private let connection: HTTPConnection
   private var context: ChannelHandlerContext?
-  /// What a caller has sent behind a request that is being answered: one read of it, the rest waits in the system.
+  /// What a caller has sent behind a request that is being answered: what one turn of the loop reads, four buffers of 64 KiB at most.
+  /// The rest waits in the system.
   private var held: ByteBuffer?
 
   init(_ connection: HTTPConnection) { self.connection = connection }
