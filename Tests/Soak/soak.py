@@ -17,6 +17,11 @@ MIB = 1 << 20
 IN_FLIGHT = 8
 MEASURED_S = 5
 WARM_UP_S = 1
+# Shares of what a closed loop has that are tried as a rate, from the highest: calls that come one by one cost more than calls that wait
+# for each other and come together.
+SHARES = [share / 100 for share in range(100, 20, -5)]
+# Where 1 % of the calls wait for longer, a queue grows.
+KEPT_UP_P99_MS = 100
 
 
 def kinds(suite):
@@ -95,23 +100,60 @@ def judge(minutes):
     return grown
 
 
+def rated(report):
+    return report["calls"] / (report["durationMs"] / 1000)
+
+
+def scaled(rates, share):
+    return {name: max(1, int(rate * share)) for name, rate in rates.items()}
+
+
+def kept_up(found):
+    """Whether calls of every kind were answered as fast as they were due."""
+    return all(report["latency"]["percentilesMs"]["99"] <= KEPT_UP_P99_MS for report in found.values())
+
+
+def capacity(closed, probe):
+    """The rates that the suite keeps up with when calls come at their times, whatever it does: the first share of `closed` that `probe`,
+    which runs at rates and answers the reports, finds kept up with. Raises where none is."""
+    for share in SHARES:
+        rates = scaled(closed, share)
+        if kept_up(probe(rates)):
+            return rates
+    raise RuntimeError(f"calls wait for more than {KEPT_UP_P99_MS} ms even at {SHARES[-1]:.0%} of {closed} a second")
+
+
+def processor():
+    """Ticks of all processors since the start, and those of them with nothing to do."""
+    ticks = [int(text) for text in pathlib.Path("/proc/stat").read_text().splitlines()[0].split()[1:]]
+    return sum(ticks[:8]), ticks[3] + ticks[4]
+
+
 def run(suite, minutes_count, load_percent):
     mix = kinds(suite)
-    measured = reports({kind[0]: started(suite, kind, "--duration", f"{MEASURED_S}s", "--warm-up", f"{WARM_UP_S}s") for kind in mix}, MEASURED_S)
-    rates = {name: max(1, int(report["calls"] / (report["durationMs"] / 1000) * load_percent / 100)) for name, report in measured.items()}
-    print("calls a second at", load_percent, "%:", rates, flush=True)
+
+    def ran(seconds, rates=None):
+        at = {name: ["--rate", str(rate)] for name, rate in (rates or {}).items()}
+        times = ["--duration", f"{seconds}s", "--warm-up", f"{WARM_UP_S}s"]
+        return reports({kind[0]: started(suite, kind, *at.get(kind[0], []), *times) for kind in mix}, seconds)
+
+    closed = {name: rated(report) for name, report in ran(MEASURED_S).items()}
+    most = capacity(closed, lambda rates: ran(MEASURED_S, rates))
+    rates = scaled(most, load_percent / 100)
+    print(f"calls a second: {sum(closed.values()):.0f} in a closed loop, {sum(most.values())} kept up with; {load_percent} % of these: {rates}",
+          flush=True)
     minutes = []
     for number in range(1, minutes_count + 1):
-        begun = time.monotonic()
-        testers = {kind[0]: started(suite, kind, "--rate", str(rates[kind[0]]), "--duration", "58s", "--warm-up", f"{WARM_UP_S}s") for kind in mix}
-        found = reports(testers, 60)
+        begun, before = time.monotonic(), processor()
+        found = ran(58, rates)
+        total, idle = (now - then for now, then in zip(processor(), before))
         minute = sample(suite)
         minute["p99"] = {name: report["latency"]["percentilesMs"]["99"] for name, report in found.items()}
         minute["failed"] = sum(status["calls"] for report in found.values() for name, status in report["statuses"].items() if name != "OK")
         minutes.append(minute)
         rss = ", ".join(f"{name} {size // MIB}" for name, size in sorted(minute["rss"].items()))
         p99 = ", ".join(f"{name} {value:.1f}" for name, value in minute["p99"].items())
-        print(f"minute {number} ({time.monotonic() - begun:.0f} s): RSS in MiB {rss}; descriptors {sum(minute['descriptors'].values())}; "
+        print(f"minute {number} ({time.monotonic() - begun:.0f} s): processors {1 - idle / max(1, total):.0%} busy; RSS in MiB {rss}; descriptors {sum(minute['descriptors'].values())}; "
               f"WAL {sum(minute['wal'].values()) / MIB:.1f} MiB; p99 in ms {p99}; {minute['failed']} failed", flush=True)
     return minutes
 
