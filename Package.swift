@@ -121,8 +121,13 @@ let package = Package(
       ] + nio,
       swiftSettings: settings),
     .target(
+      name: "CampanileProgram", dependencies: ["CampanileRuntime", "CampanileStore"],
+      path: "Sources/Executables/CampanileProgram", swiftSettings: settings),
+    .target(
       name: "ActivitiesProgram",
-      dependencies: ["Activities", "CampanileRPC", "CampanileRuntime", "CampanileService", "CampanileStore", log],
+      dependencies: [
+        "Activities", "CampanileProgram", "CampanileRPC", "CampanileRuntime", "CampanileService", "CampanileStore", log,
+      ],
       path: "Sources/Executables/campanile-activities", swiftSettings: settings),
     program("campanile-activities", "ActivitiesProgram"),
     .testTarget(
@@ -162,7 +167,7 @@ let package = Package(
     .target(
       name: "SyncProgram",
       dependencies: [
-        "CampanileRPC", "CampanileRuntime", "CampanileService", "CampanileStore", "Sync", log,
+        "CampanileProgram", "CampanileRPC", "CampanileRuntime", "CampanileService", "CampanileStore", "Sync", log,
         .product(name: "Metrics", package: "swift-metrics"),
       ],
       path: "Sources/Executables/campanile-sync", swiftSettings: settings),
@@ -182,7 +187,8 @@ let package = Package(
       ],
       swiftSettings: settings),
     .target(
-      name: "AttendanceProgram", dependencies: ["Attendance", "CampanileRuntime", "CampanileStore", log],
+      name: "AttendanceProgram",
+      dependencies: ["Attendance", "CampanileProgram", "CampanileRuntime", "CampanileStore", log],
       path: "Sources/Executables/campanile-attendance", swiftSettings: settings),
     program("campanile-attendance", "AttendanceProgram"),
     .testTarget(
@@ -197,7 +203,10 @@ let package = Package(
       swiftSettings: settings),
     .target(
       name: "NotificationsProgram",
-      dependencies: ["CampanileRPC", "CampanileRuntime", "CampanileService", "CampanileStore", "Notifications", log],
+      dependencies: [
+        "CampanileProgram", "CampanileRPC", "CampanileRuntime", "CampanileService", "CampanileStore", "Notifications",
+        log,
+      ],
       path: "Sources/Executables/campanile-notifications", swiftSettings: settings),
     program("campanile-notifications", "NotificationsProgram"),
     .testTarget(
@@ -319,7 +328,7 @@ let package = Package(
     .target(
       name: "GatewayProgram",
       dependencies: [
-        "CampanileRPC", "CampanileRuntime", "CampanileStore", "Gateway", log,
+        "CampanileProgram", "CampanileRPC", "CampanileRuntime", "CampanileStore", "Gateway", log,
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
       ],
       path: "Sources/Executables/campanile-gateway", swiftSettings: settings),

@@ -1,4 +1,5 @@
 import Activities
+import CampanileProgram
 import CampanileRPC
 import CampanileRuntime
 import CampanileService
@@ -50,9 +51,7 @@ public enum ActivitiesProgram {
     ]
     let specification = ServiceSpecification(
       name: "campanile-activities", defaultPort: 7402, settings: settings + ServiceLinkSettings.all,
-      planMigrations: { dataDir in
-        try Store.migrationPlan(path: "\(dataDir)/activities.sqlite", migrations: ActivitiesMigrations.all).text
-      })
+      planMigrations: ProgramStore.plan("activities", ActivitiesMigrations.all))
     await ServiceMain.main(specification) { context in try await open(context) }
   }
 
@@ -61,11 +60,9 @@ public enum ActivitiesProgram {
     let clock = ContinuousClock()
     let start = clock.now
     let notifications = try ServiceLinkSettings.client(notificationsAddress, context.settings)
-    let meter = StoreMeter(factory: context.metrics)
-    var configuration = try configuration(context.settings)
-    meter.attach(to: &configuration.store)
+    let store = try ProgramStore("activities", context)
     let component = try await ActivitiesComponent(
-      configuration, group: context.eventLoopGroup,
+      try configuration(context.settings, store.configuration), group: context.eventLoopGroup,
       environment: .init(
         nowMs: { WallClock.nowMs() },
         steadyMs: {
@@ -73,7 +70,7 @@ public enum ActivitiesProgram {
           return seconds * 1_000 + attoseconds / 1_000_000_000_000_000
         },
         log: { logger.warning("\($0)") }, tracer: context.tracer), reporter: notifications.map { DeliveryReporter($0) })
-    context.metrics.addCollector { meter.collect(component.store, nowMs: WallClock.nowMs()) }
+    store.opened(component.store)
     context.metrics.addGauge("campanile_watches_open") { component.watchCount }
     context.metrics.addTotals("campanile_apns_results_total") {
       component.apnsResults.map { ([("status", $0.status), ("reason", $0.reason)], $0.count) }
@@ -99,10 +96,10 @@ public enum ActivitiesProgram {
     return components
   }
 
-  private static func configuration(_ settings: Settings) throws -> ActivitiesConfiguration {
+  private static func configuration(
+    _ settings: Settings, _ store: StoreConfiguration
+  ) throws -> ActivitiesConfiguration {
     let dataDir = try settings.string(CommonSettings.dataDir)
-    var store = StoreConfiguration(path: "\(dataDir)/activities.sqlite")
-    store.durability = try settings.string(CommonSettings.durability) == "normal" ? .normal : .full
     var configuration = ActivitiesConfiguration(store: store, addedKeysDirectory: "\(dataDir)/signing-keys")
     try configuration.setEndpoints(try settings.list(apnsEndpoint))
     configuration.trustFile = try settings.optionalString(apnsTrust)

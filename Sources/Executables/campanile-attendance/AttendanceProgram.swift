@@ -1,4 +1,5 @@
 import Attendance
+import CampanileProgram
 import CampanileRuntime
 import CampanileStore
 import Logging
@@ -29,9 +30,7 @@ public enum AttendanceProgram {
     ]
     let specification = ServiceSpecification(
       name: "campanile-attendance", defaultPort: 7404, settings: settings,
-      planMigrations: { dataDir in
-        try Store.migrationPlan(path: "\(dataDir)/attendance.sqlite", migrations: AttendanceMigrations.all).text
-      })
+      planMigrations: ProgramStore.plan("attendance", AttendanceMigrations.all))
     await ServiceMain.main(specification) { context in try await open(context) }
   }
 
@@ -49,16 +48,13 @@ public enum AttendanceProgram {
         "members without a PIN log in by their name alone: whoever knows a name is its member",
         metadata: ["setting": "\(nameOnlyLogin)"])
     }
-    var store = StoreConfiguration(path: "\(try settings.string(CommonSettings.dataDir))/attendance.sqlite")
+    var store = try ProgramStore("attendance", context)
     // The indexes of millions of attendances: a commit of 64 records touches some forty pages all over the file.
-    store.writerCacheKiB = 16_384
-    store.durability = try settings.string(CommonSettings.durability) == "normal" ? .normal : .full
-    let meter = StoreMeter(factory: context.metrics)
-    meter.attach(to: &store)
+    store.configuration.writerCacheKiB = 16_384
     let component = try await AttendanceComponent(
-      store: store, limits: limits, lifetime: lifetime, timeZone: try settings.string(timeZone),
+      store: store.configuration, limits: limits, lifetime: lifetime, timeZone: try settings.string(timeZone),
       nowMs: { WallClock.nowMs() })
-    context.metrics.addCollector { meter.collect(component.store, nowMs: WallClock.nowMs()) }
+    store.opened(component.store)
     context.metrics.addGauge("campanile_watches_open") { component.watchCount }
     var components = ServiceComponents(rpcServices: component.services)
     components.backgroundServices = [

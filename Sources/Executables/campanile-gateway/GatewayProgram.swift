@@ -1,3 +1,4 @@
+import CampanileProgram
 import CampanileRPC
 import CampanileRuntime
 import CampanileStore
@@ -10,21 +11,16 @@ public enum GatewayProgram {
   public static func main() async {
     let specification = ServiceSpecification(
       name: "campanile-gateway", defaultPort: 7400, settings: GatewaySettings.all, listenPolicy: .serviceAuthenticates,
-      planMigrations: { dataDir in
-        try Store.migrationPlan(path: "\(dataDir)/gateway.sqlite", migrations: Gateway.migrations).text
-      })
+      planMigrations: ProgramStore.plan("gateway", Gateway.migrations))
     await ServiceMain.main(specification, open: open)
   }
 
   private static func open(_ context: ServiceContext) async throws -> ServiceComponents {
     let settings = context.settings
     let configuration = try GatewaySettings.configuration(settings)
-    var file = StoreConfiguration(path: "\(try settings.string(CommonSettings.dataDir))/gateway.sqlite")
-    file.durability = try settings.string(CommonSettings.durability) == "normal" ? .normal : .full
-    let meter = StoreMeter(factory: context.metrics)
-    meter.attach(to: &file)
-    let store = try Store(file, migrations: Gateway.migrations)
-    context.metrics.addCollector { meter.collect(store, nowMs: WallClock.nowMs()) }
+    let file = try ProgramStore("gateway", context)
+    let store = try Store(file.configuration, migrations: Gateway.migrations)
+    file.opened(store)
     do {
       let gateway = try Gateway(
         configuration, store: store, group: context.eventLoopGroup, logger: context.logger,

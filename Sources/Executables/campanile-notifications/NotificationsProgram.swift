@@ -1,7 +1,7 @@
+import CampanileProgram
 import CampanileRPC
 import CampanileRuntime
 import CampanileService
-import CampanileStore
 import Logging
 import Notifications
 
@@ -36,9 +36,7 @@ public enum NotificationsProgram {
     ]
     let specification = ServiceSpecification(
       name: "campanile-notifications", defaultPort: 7401, settings: settings + ServiceLinkSettings.all,
-      planMigrations: { dataDir in
-        try Store.migrationPlan(path: "\(dataDir)/notifications.sqlite", migrations: NotificationsMigrations.all).text
-      })
+      planMigrations: ProgramStore.plan("notifications", NotificationsMigrations.all))
     await ServiceMain.main(specification) { context in try await open(context) }
   }
 
@@ -52,16 +50,13 @@ public enum NotificationsProgram {
     var retention = ChangeRetention()
     retention.rowsMax = Int64(try settings.int(changesMax))
     retention.ageMaxMs = Int64(try settings.int(changeAgeHours)) * 3_600_000
-    var store = StoreConfiguration(path: "\(try settings.string(CommonSettings.dataDir))/notifications.sqlite")
-    store.durability = try settings.string(CommonSettings.durability) == "normal" ? .normal : .full
-    let meter = StoreMeter(factory: context.metrics)
-    meter.attach(to: &store)
+    let store = try ProgramStore("notifications", context)
     let activities = try ServiceLinkSettings.client(activitiesAddress, settings)
     let component = try await NotificationsComponent(
-      store: store, limits: limits, retention: retention, actions: try actionLimits(settings),
+      store: store.configuration, limits: limits, retention: retention, actions: try actionLimits(settings),
       pusher: activities.map { DevicePusher($0) }, nowMs: { WallClock.nowMs() },
       tracer: context.tracer)
-    context.metrics.addCollector { meter.collect(component.store, nowMs: WallClock.nowMs()) }
+    store.opened(component.store)
     context.metrics.addGauge("campanile_watches_open") { component.watchCount }
     var components = ServiceComponents(rpcServices: component.services)
     components.backgroundServices = [

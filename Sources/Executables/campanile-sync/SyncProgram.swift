@@ -1,3 +1,4 @@
+import CampanileProgram
 import CampanileRPC
 import CampanileRuntime
 import CampanileService
@@ -39,22 +40,18 @@ public enum SyncProgram {
     ]
     let specification = ServiceSpecification(
       name: "campanile-sync", defaultPort: 7403, settings: settings + ServiceLinkSettings.all,
-      planMigrations: { dataDir in
-        try Store.migrationPlan(path: "\(dataDir)/sync.sqlite", migrations: SyncMigrations.all).text
-      })
+      planMigrations: ProgramStore.plan("sync", SyncMigrations.all))
     await ServiceMain.main(specification) { context in try await open(context) }
   }
 
   private static func open(_ context: ServiceContext) async throws -> ServiceComponents {
     let logger = context.logger
     let notifications = try ServiceLinkSettings.client(notificationsAddress, context.settings)
-    let meter = StoreMeter(factory: context.metrics)
-    var configuration = try configuration(context.settings)
-    meter.attach(to: &configuration.store)
+    let store = try ProgramStore("sync", context)
     let component = try await SyncComponent(
-      configuration, link: notifications.map { NotificationsLink($0) },
+      try configuration(context.settings, store.configuration), link: notifications.map { NotificationsLink($0) },
       nowMs: { WallClock.nowMs() }, tracer: context.tracer, log: { logger.warning("\($0)") })
-    context.metrics.addCollector { meter.collect(component.store, nowMs: WallClock.nowMs()) }
+    store.opened(component.store)
     context.metrics.addGauge("campanile_watches_open") { component.watchCount }
     var components = ServiceComponents(rpcServices: component.services)
     components.backgroundServices = [
@@ -84,10 +81,8 @@ public enum SyncProgram {
     Gauge(label: "campanile_sync_open_uploads").record(usage.openUploads)
   }
 
-  private static func configuration(_ settings: Settings) throws -> SyncConfiguration {
+  private static func configuration(_ settings: Settings, _ store: StoreConfiguration) throws -> SyncConfiguration {
     let dataDir = try settings.string(CommonSettings.dataDir)
-    var store = StoreConfiguration(path: "\(dataDir)/sync.sqlite")
-    store.durability = try settings.string(CommonSettings.durability) == "normal" ? .normal : .full
     var configuration = SyncConfiguration(store: store, contentsFolder: "\(dataDir)/sync-contents")
     configuration.packsContents = try settings.bool(packContents)
     configuration.exportedNotificationsMax = try settings.int(exportedMax)
