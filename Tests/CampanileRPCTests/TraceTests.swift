@@ -20,7 +20,7 @@ extension Tracer {
   /// The span of a call from a stranger.
   fileprivate func serverSpan(_ name: String, _ metadata: Metadata, mayBegin: Bool) -> Span? {
     var metadata = metadata
-    return serverSpan(name, &metadata, mayBegin: mayBegin)
+    return serverSpan(name, &metadata, mayBegin: mayBegin, draw: .random(in: .min ... .max))
   }
 }
 
@@ -79,6 +79,9 @@ private let sampled = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     let tracer = Finished().tracer(ratio: 0.25)
     let count = (0..<10_000).filter { _ in tracer.serverSpan("m", [:], mayBegin: true) != nil }.count
     #expect((2_300...2_700).contains(count))
+    var none = Metadata()
+    #expect(tracer.serverSpan("m", &none, mayBegin: true, draw: .max / 4 - 1) != nil)
+    #expect(tracer.serverSpan("m", &none, mayBegin: true, draw: .max / 4 + 1) == nil)
   }
 
   @Test func tracesOfASecondAreBounded() throws {
@@ -87,12 +90,12 @@ private let sampled = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     let tracer = Tracer(ratio: 1, tracesPerSecondMax: 2, nowNs: clock, seed: 1, onFinish: { _ in })
     var asked: Metadata = ["traceparent": sampled, "tracestate": "a=b", "x": "y"]
     #expect(tracer.serverSpan("m", [:], mayBegin: true) != nil)
-    #expect(tracer.serverSpan("m", &asked, mayBegin: true) != nil && asked.entries.count == 3)
+    #expect(tracer.serverSpan("m", &asked, mayBegin: true, draw: 0) != nil && asked.entries.count == 3)
     #expect(tracer.serverSpan("m", [:], mayBegin: true) == nil)
     // Nobody behind records it either; what the suite's own parts have begun goes on.
-    #expect(tracer.serverSpan("m", &asked, mayBegin: true) == nil && asked == ["x": "y"])
+    #expect(tracer.serverSpan("m", &asked, mayBegin: true, draw: 0) == nil && asked == ["x": "y"])
     asked = ["traceparent": sampled]
-    #expect(tracer.serverSpan("m", &asked, mayBegin: false, isTrusted: true) != nil)
+    #expect(tracer.serverSpan("m", &asked, mayBegin: false, isTrusted: true, draw: 0) != nil)
     #expect(tracer.limitedTraces == 2)
     nowNs.withLock { $0 = 2_000_000_000 }
     #expect(tracer.serverSpan("m", [:], mayBegin: true) != nil)

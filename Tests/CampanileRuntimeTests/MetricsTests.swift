@@ -141,11 +141,11 @@ import Testing
     let recorder = metrics.recorder(for: method)
     let unknown = metrics.recorder(for: nil)
     metrics.connectionOpened()
-    for _ in 0..<3 { recorder.callStarted() }
-    recorder.callFinished(code: nil, durationNs: 1_000_000)
-    recorder.callFinished(code: .notFound, durationNs: 1_000_000)
-    unknown.callStarted()
-    unknown.callFinished(code: .unimplemented, durationNs: 0)
+    for _ in 0..<3 { recorder.callStarted(on: .shared) }
+    recorder.callFinished(code: nil, durationNs: 1_000_000, on: .shared)
+    recorder.callFinished(code: .notFound, durationNs: 1_000_000, on: .shared)
+    unknown.callStarted(on: .shared)
+    unknown.callFinished(code: .unimplemented, durationNs: 0, on: .shared)
     let text = try PrometheusChecker(registry.exposition())
     let labels = ["service": "p.v1.S", "method": "Get"]
     #expect(text.value("campanile_server_started_total", labels) == 3)

@@ -179,8 +179,8 @@ final class RecordingObserver: ServerObserver {
       self.owner = owner
     }
 
-    func callStarted() { owner.startedCount.add(1, ordering: .relaxed) }
-    func callFinished(code: RPCError.Code?, durationNs: Int64) {
+    func callStarted(on lane: LoopLane) { owner.startedCount.add(1, ordering: .relaxed) }
+    func callFinished(code: RPCError.Code?, durationNs: Int64, on lane: LoopLane) {
       owner.finishes.withLock { $0.append(Finish(method: method, code: code?.name ?? "OK")) }
     }
   }

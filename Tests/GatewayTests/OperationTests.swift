@@ -23,7 +23,7 @@ import Testing
       #expect(LatencyHistogram.bucket(us: us) == LatencyHistogram.bucketCount - 1)
     }
     let histogram = LatencyHistogram()
-    for ns: Int64 in [-5, 0, 999, 1_000, 100_000, 100_000, .max] { histogram.add(ns: ns) }
+    for ns: Int64 in [-5, 0, 999, 1_000, 100_000, 100_000, .max] { histogram.add(ns: ns, on: .shared) }
     #expect(histogram.filled.map { $0[2] } == [3, 1, 2, 1])
   }
 
@@ -32,12 +32,12 @@ import Testing
     let observer = CountingObserver(inner: SilentServerObserver(), board: board)
     for _ in 0..<2 {
       let recorder = observer.recorder(for: EchoServiceMethods.echo)
-      recorder.callStarted()
-      recorder.callFinished(code: nil, durationNs: 2_000)
+      recorder.callStarted(on: .shared)
+      recorder.callFinished(code: nil, durationNs: 2_000, on: .shared)
     }
     let other = observer.recorder(for: nil)
-    other.callStarted()
-    other.callFinished(code: .notFound, durationNs: 0)
+    other.callStarted(on: .shared)
+    other.callFinished(code: .notFound, durationNs: 0, on: .shared)
     _ = observer.recorder(for: EchoServiceMethods.fail)
     #expect(
       board.facts == [

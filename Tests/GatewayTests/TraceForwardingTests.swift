@@ -31,16 +31,19 @@ import Testing
     ])
     _ = try await echo.echo(EchoRequest("a"), options: options)
     let seen = try #require(backend.seen.last)
-    let (forward, call) = try await Self.pair(spans)
+    let call = try await Self.only(spans)
     let carried = try #require(TraceContext(seen.metadata))
     #expect(seen.metadata.values("traceparent").count == 1 && carried.state == "a=b")
-    #expect(carried.spanID == forward.spanID && carried.traceID == "0af7651916cd43dd8448eb211c80319c")
-    #expect(forward.parentSpanID == call.spanID && call.parentSpanID == 0xb7ad_6b71_6920_3331)
-    #expect(call.name == "campanile.rpc.v1.EchoService/Echo" && call.kind == .server && forward.kind == .client)
+    #expect(carried.spanID == call.spanID && carried.traceID == "0af7651916cd43dd8448eb211c80319c")
+    #expect(call.parentSpanID == 0xb7ad_6b71_6920_3331)
+    #expect(call.name == "campanile.rpc.v1.EchoService/Echo" && call.kind == .server)
     #expect(call.attributes.contains(.init(key: "enduser.id", value: "user/grace")))
     let requestID = try #require(seen.metadata["campanile-request-id"])
     #expect(call.attributes.contains(.init(key: "campanile.request_id", value: requestID)))
-    #expect(forward.attributes.contains(.init(key: "campanile.backend", value: "echo")))
+    #expect(call.attributes.contains(.init(key: "campanile.backend", value: "echo")))
+    let address = "\(backend.address.host):\(backend.address.port)"
+    #expect(call.attributes.contains(.init(key: "server.address", value: address)))
+    #expect(!call.attributes.contains { $0.key == "campanile.attempts" })
     await harness.stop()
     await backend.server.shutdown()
   }
@@ -51,13 +54,13 @@ import Testing
     let harness = try await Harness(backends: [backend.address], observation: spans.observation(ratio: 1))
     let echo = EchoServiceClient(try harness.client(token: internalToken))
     _ = try await echo.echo(EchoRequest("a"))
-    let (forward, call) = try await Self.pair(spans)
+    let call = try await Self.only(spans)
     #expect(call.parentSpanID == 0)
-    #expect(backend.seen.last.flatMap { TraceContext($0.metadata) }?.spanID == forward.spanID)
+    #expect(backend.seen.last.flatMap { TraceContext($0.metadata) }?.spanID == call.spanID)
     let unsampled = String(Self.parent.dropLast()) + "0"
     _ = try await echo.echo(EchoRequest("b"), options: CallOptions(metadata: ["traceparent": unsampled]))
     #expect(backend.seen.last?.metadata["traceparent"] == unsampled)
-    #expect(spans.all.count == 2)
+    #expect(spans.all.count == 1)
     await harness.stop()
     await backend.server.shutdown()
   }
@@ -69,10 +72,33 @@ import Testing
     let unknown = try await RawProbe.call(
       try harness.client(token: internalToken), "campanile.rpc.v1.EchoService/New", "{}")
     #expect(unknown.error?.code == .unimplemented)
-    let (forward, call) = try await Self.pair(spans)
+    let call = try await Self.only(spans)
     #expect(call.name == "_OTHER")
-    #expect(forward.attributes.contains(.init(key: "rpc.method", value: "campanile.rpc.v1.EchoService/New")))
+    #expect(call.attributes.contains(.init(key: "rpc.method", value: "campanile.rpc.v1.EchoService/New")))
     await harness.stop()
+    await backend.server.shutdown()
+  }
+
+  @Test func aSecondAttemptIsToldByTheSameSpan() async throws {
+    let spans = Spans()
+    let refusal = #"{"code":14,"message":"no","data":{"status":"UNAVAILABLE","processed":false}}"#
+    let refusing = try await RogueBackend { id, _ in
+      .init(frames: [#"{"jsonrpc":"2.0","id":\#(id),"error":\#(refusal)}"#])
+    }
+    let backend = try await Backend()
+    let harness = try await Harness(
+      backends: [refusing.address, backend.address], observation: spans.observation(ratio: 1))
+    let echo = EchoServiceClient(try harness.client(token: internalToken))
+    try await eventually("the backend serves") { harness.gateway.missingBackends.isEmpty }
+    try await eventually("one was asked after the other") {
+      _ = try await echo.echo(EchoRequest("a"))
+      return spans.all.contains { $0.attributes.contains(.init(key: "campanile.attempts", value: "2")) }
+    }
+    let twice = try #require(spans.all.first { $0.attributes.contains { $0.key == "campanile.attempts" } })
+    let address = "\(backend.address.host):\(backend.address.port)"
+    #expect(twice.attributes.contains(.init(key: "server.address", value: address)) && twice.failure == nil)
+    await harness.stop()
+    await refusing.kill()
     await backend.server.shutdown()
   }
 
@@ -99,13 +125,10 @@ import Testing
     #expect(board.all[RefusalBoard.other] == 200 - RefusalBoard.reasonsMax)
   }
 
-  /// The span of the forwarding and that of the call, in the order of their ends.
-  private static func pair(_ finished: Spans) async throws -> (forward: FinishedSpan, call: FinishedSpan) {
-    // The forwarding ends after the answer is on its way.
-    try await eventually("both have ended") { finished.all.count == 2 }
-    let spans = finished.all
-    return (
-      try #require(spans.first { $0.name == "forward" }), try #require(spans.first { $0.name != "forward" })
-    )
+  /// The one span that there is.
+  private static func only(_ finished: Spans) async throws -> FinishedSpan {
+    try await eventually("it has ended") { !finished.all.isEmpty }
+    #expect(finished.all.count == 1)
+    return try #require(finished.all.first)
   }
 }

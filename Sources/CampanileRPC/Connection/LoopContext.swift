@@ -4,6 +4,9 @@ import NIOCore
 final class LoopContext {
   let loop: any EventLoop
   let executor: LoopExecutor
+  let lane: LoopLane
+  /// Decides by chance what needs no secret.
+  var random = SplitMix64(seed: .random(in: .min ... .max))
   private var wheel: DeadlineWheel
   private var isTicking = false
   /// When the clock was read last: while calls arrive and are answered, moments ago.
@@ -13,6 +16,7 @@ final class LoopContext {
   init(_ loop: any EventLoop) {
     self.loop = loop
     executor = LoopExecutor(loop)
+    lane = .own(of: loop)
     latestTime = loop.now
     wheel = DeadlineWheel(now: latestTime)
   }

@@ -21,9 +21,12 @@ public protocol ServerCallHandler: AnyObject {
   var facts: CallFacts? { get }
   /// Parts of the call's duration that it knows beside those of all calls, in milliseconds.
   var partsMs: [String: Double] { get }
+  /// What it adds to the span of a call that is traced.
+  var spanAttributes: [FinishedSpan.Attribute] { get }
 }
 
 extension ServerCallHandler {
   public var facts: CallFacts? { nil }
   public var partsMs: [String: Double] { [:] }
+  public var spanAttributes: [FinishedSpan.Attribute] { [] }
 }

@@ -55,6 +55,8 @@ public final class ServerCall: DeadlineEntry, @unchecked Sendable {
   }
 
   public var eventLoop: any EventLoop { transport.context.loop }
+  /// Where its event loop counts.
+  public var lane: LoopLane { transport.context.lane }
   public var remoteAddress: String { transport.remoteAddress }
   /// The peer's IP address alone; empty where it has none.
   public var remoteHost: String { transport.remoteHost }

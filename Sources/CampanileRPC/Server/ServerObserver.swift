@@ -8,16 +8,17 @@ public protocol ServerObserver: Sendable {
 
 /// Counts the calls of one method.
 public protocol MethodRecorder: AnyObject, Sendable {
-  func callStarted()
+  /// - Parameter lane: that of the event loop that this is called on.
+  func callStarted(on lane: LoopLane)
   /// `code` is `nil` for success.
-  func callFinished(code: RPCError.Code?, durationNs: Int64)
+  func callFinished(code: RPCError.Code?, durationNs: Int64, on lane: LoopLane)
 }
 
 /// Counts nothing.
 public struct SilentServerObserver: ServerObserver {
   private final class Recorder: MethodRecorder {
-    func callStarted() {}
-    func callFinished(code: RPCError.Code?, durationNs: Int64) {}
+    func callStarted(on lane: LoopLane) {}
+    func callFinished(code: RPCError.Code?, durationNs: Int64, on lane: LoopLane) {}
   }
 
   private let silent = Recorder()

@@ -85,13 +85,14 @@ public final class MethodObservation: Sendable {
   public func begin(_ call: ServerCall) {
     guard call.observation == nil else { return }
     call.observation = self
-    recorder?.callStarted()
+    recorder?.callStarted(on: call.lane)
     if slowNs != .max {
       // Who forwards has nothing to do before.
       call.begunAt = isForwarded ? call.startedAt : call.transport.context.latestTime
     }
     let span = tracer?.serverSpan(
-      name, &call.metadata, mayBegin: isForwarded || !call.isTrusted, isTrusted: call.isTrusted)
+      name, &call.metadata, mayBegin: isForwarded || !call.isTrusted, isTrusted: call.isTrusted,
+      draw: call.transport.context.random.next())
     if span != nil || changes && slowNs != .max && !isForwarded {
       call.scope = CallScope(span: span, metadata: call.metadata, principal: call.principal)
     }
@@ -112,17 +113,18 @@ public final class MethodObservation: Sendable {
         code: code, durationNs: durationNs, answeredAt: now, facts: call.facts, partsMs: call.handler?.partsMs ?? [:])
     }
     if let span = call.scope?.span { end(span, call, code) }
-    recorder?.callFinished(code: code, durationNs: durationNs)
+    recorder?.callFinished(code: code, durationNs: durationNs, on: call.lane)
   }
 
   private func end(_ span: Span, _ call: ServerCall, _ code: RPCError.Code?) {
     let names = call.names
     var told: [FinishedSpan.Attribute] = []
-    told.reserveCapacity(4)
+    told.reserveCapacity(6)
     told.append(.init(key: "rpc.system", value: "campanile"))
     told.append(.init(key: "rpc.response.status_code", value: code?.name ?? "OK"))
     if let requestID = names.requestID { told.append(.init(key: "campanile.request_id", value: requestID)) }
     if let principal = names.principal { told.append(.init(key: "enduser.id", value: principal)) }
+    if let handler = call.handler { told += handler.spanAttributes }
     span.end(failure: code.flatMap { $0.isServerFailure ? $0.name : nil }, with: told)
   }
 

@@ -41,12 +41,15 @@ public final class Tracer: Sendable {
   ///   - metadata: loses the trace of a stranger that is one too many, so that nobody behind records it either.
   ///   - mayBegin: whether a call without a decision may begin a trace; on links of the suite the gateway has decided.
   ///   - isTrusted: whether the call came on such a link.
+  ///   - draw: any number with the same chance; asked for where chance decides.
   @inline(__always)
-  func serverSpan(_ name: String, _ metadata: inout Metadata, mayBegin: Bool, isTrusted: Bool = false) -> Span? {
+  func serverSpan(
+    _ name: String, _ metadata: inout Metadata, mayBegin: Bool, isTrusted: Bool = false, draw: @autoclosure () -> UInt64
+  ) -> Span? {
     if metadata.index(of: TraceContext.parentKey) != nil, let parent = TraceContext(metadata) {
       return parent.isSampled ? span(name, in: parent, &metadata, isTrusted: isTrusted) : nil
     }
-    return mayBegin && chance() && mayRecord() ? span(name, .server, in: nil) : nil
+    return mayBegin && isChosen(draw()) && mayRecord() ? span(name, .server, in: nil) : nil
   }
 
   private func span(
@@ -84,13 +87,13 @@ public final class Tracer: Sendable {
   private func nonZero() -> UInt64 { max(1, random()) }
 
   @inline(__always)
-  private func chance() -> Bool {
+  private func isChosen(_ draw: @autoclosure () -> UInt64) -> Bool {
     if threshold == 0 { return false }
     if threshold == .max { return true }
-    return random() < threshold
+    return draw() < threshold
   }
 
-  /// SplitMix64 that all threads share: the system's generator would cost more than all the rest of a call that is not sampled.
+  /// SplitMix64 that all threads share, for the ids of what is recorded.
   @inline(__always)
   private func random() -> UInt64 {
     SplitMix64.mixed(sequence.wrappingAdd(SplitMix64.step, ordering: .relaxed).newValue)

@@ -4,8 +4,12 @@ import Synchronization
 /// A counter of whole numbers.
 final class CounterSeries: CounterHandler {
   private let value = Atomic<Int64>(0)
+  private let others = Mutex<[@Sendable () -> Int]>([])
 
-  var current: Int64 { value.load(ordering: .relaxed) }
+  var current: Int64 { others.withLock { $0 }.reduce(value.load(ordering: .relaxed)) { $0 &+ Int64($1()) } }
+
+  /// Counts what somebody else counts, too: `read` answers its total and never less than before.
+  func add(_ read: @escaping @Sendable () -> Int) { others.withLock { $0.append(read) } }
 
   func increment(by amount: Int64) {
     // A counter never goes down, and wrapping instead of trapping keeps a caller's mistake from ending the process.
@@ -73,6 +77,7 @@ final class HistogramSeries: TimerHandler, RecorderHandler {
   private let sumNs = Atomic<Int64>(0)
   /// The bits of the sum of everything else.
   private let sumBits = Atomic<UInt64>(0)
+  private let others = Mutex<[@Sendable () -> Snapshot]>([])
 
   /// - Parameter bounds: at most `boundsMax`, ascending.
   init(bounds: [Double]) {
@@ -82,14 +87,30 @@ final class HistogramSeries: TimerHandler, RecorderHandler {
   }
 
   var snapshot: Snapshot {
-    Snapshot(
+    var told = Snapshot(
       counts: (0...bounds.count).map { counts[$0].load(ordering: .relaxed) },
       sum: Double(sumNs.load(ordering: .relaxed)) / 1e9 + Double(bitPattern: sumBits.load(ordering: .relaxed)))
+    for read in others.withLock({ $0 }) {
+      let other = read()
+      for (index, count) in other.counts.prefix(told.counts.count).enumerated() { told.counts[index] &+= count }
+      told.sum += other.sum
+    }
+    return told
+  }
+
+  /// Tells what somebody else has observed by the same bounds, too.
+  func add(_ read: @escaping @Sendable () -> Snapshot) { others.withLock { $0.append(read) } }
+
+  /// In which bucket of a timer a duration counts.
+  @inline(__always)
+  static func bucket(of durationNs: Int64, boundsNs: [Int64]) -> Int {
+    var bucket = 0
+    while bucket < boundsNs.count, durationNs > boundsNs[bucket] { bucket += 1 }
+    return bucket
   }
 
   func recordNanoseconds(_ durationNs: Int64) {
-    var bucket = 0
-    while bucket < boundsNs.count, durationNs > boundsNs[bucket] { bucket += 1 }
+    let bucket = Self.bucket(of: durationNs, boundsNs: boundsNs)
     counts[bucket].wrappingAdd(1, ordering: .relaxed)
     sumNs.wrappingAdd(durationNs, ordering: .relaxed)
   }

@@ -40,8 +40,6 @@ final class ForwardedCall {
   /// What is needed to send the request again. `nil` where there is no other address, and once something was passed on.
   private var request: KeptRequest?
   private var stream: StreamRelay?
-  /// Of a call that is traced: from the first address to the end.
-  let span: Span?
   /// Its request id's number.
   var number: UInt64 = 0
 
@@ -78,9 +76,8 @@ final class ForwardedCall {
     self.address = address
     self.owner = owner
     self.credential = credential
-    span = call.scope?.span?.child("forward", .client)
     startedAt = owner.loop.now
-    route.recorder.callStarted()
+    route.recorder.callStarted(on: call.lane)
     owner.opened(self)
     if route.kind != .unary {
       stream = StreamRelay()
@@ -140,7 +137,6 @@ final class ForwardedCall {
 
   @inline(__always)
   private func finish(_ code: RPCError.Code?) {
-    if let span { end(span, code) }
     isEnded = true
     request = nil
     endHedge()
@@ -149,7 +145,7 @@ final class ForwardedCall {
     place.giveBack()
     // The clock was read for the answer just now, unless the caller went earlier.
     let endedAt = goneCode == nil && call.isAnswered ? call.answeredAt : owner.loop.now
-    route.recorder.callFinished(code: goneCode ?? code, durationNs: (endedAt - startedAt).nanoseconds)
+    route.recorder.callFinished(code: goneCode ?? code, durationNs: (endedAt - startedAt).nanoseconds, on: call.lane)
     call.handlerEnded()
   }
 
@@ -172,7 +168,10 @@ final class ForwardedCall {
 }
 
 extension ForwardedCall {
-  private func end(_ span: Span, _ code: RPCError.Code?) {
+  /// Of a call that is traced: what its backend continues.
+  var trace: TraceContext? { call.scope?.span?.context }
+
+  var spanAttributes: [FinishedSpan.Attribute] {
     var told: [FinishedSpan.Attribute] = [
       .init(key: "campanile.backend", value: pool.name), .init(key: "server.address", value: address.text),
     ]
@@ -180,7 +179,7 @@ extension ForwardedCall {
     if let attempts = request?.attempts, attempts > 1 {
       told.append(.init(key: "campanile.attempts", value: String(attempts)))
     }
-    span.end(failure: code.flatMap { $0.isServerFailure ? $0.name : nil }, with: told)
+    return told
   }
 
   /// What log lines tell of it.

@@ -96,10 +96,10 @@ final class Forwarder: CallDispatcher {
   private func refuse(_ call: ServerCall, _ error: RPCError, _ route: Route?) {
     if LimitFault.isOfCaller(error) { visitor(of: call).pace(call) }
     let recorder = route?.recorder ?? otherRecorder
-    recorder.callStarted()
+    recorder.callStarted(on: call.lane)
     refusals.count(error)
     call.fail(error)
-    recorder.callFinished(code: error.code, durationNs: 0)
+    recorder.callFinished(code: error.code, durationNs: 0, on: call.lane)
     call.handlerEnded()
   }
 

@@ -124,7 +124,7 @@ final class LoopForwarder: @unchecked Sendable {
     members.removeAll(keepingCapacity: true)
     members.append(contentsOf: principal)
     if !principal.isEmpty { members.append(UInt8(ascii: ",")) }
-    call.span?.context.appendMember(to: &members)
+    call.trace?.appendMember(to: &members)
     call.number = requestIDs.appendNext(to: &members)
     return members.withUnsafeBytes(body)
   }

@@ -1,14 +1,14 @@
-import Synchronization
+import CampanileRPC
 
 /// How long calls took, counted in buckets that are an eighth of their power of two wide. Safe from any thread.
 ///
-/// Adding is one atomic addition. Less than 8 µs is told to the microsecond, everything else to 12 %; what takes longer than 67 s
+/// Less than 8 µs is told to the microsecond, everything else to 12 %; what takes longer than 67 s
 /// counts as that.
 final class LatencyHistogram: Sendable {
   static let bucketCount = 192
-  private let counts = InlineArray<192, Atomic<Int>>({ _ in Atomic(0) })
+  private let counts = LoopCounts(slotCount: bucketCount)
 
-  func add(ns: Int64) { counts[Self.bucket(us: max(0, ns) / 1000)].add(1, ordering: .relaxed) }
+  func add(ns: Int64, on lane: LoopLane) { counts.add(1, at: Self.bucket(us: max(0, ns) / 1000), on: lane) }
 
   static func bucket(us: Int64) -> Int {
     guard us >= 8 else { return Int(us) }
@@ -28,7 +28,7 @@ final class LatencyHistogram: Sendable {
   /// `[lowerUs, upperUs, count]` of the buckets that hold any.
   var filled: [[Int64]] {
     (0..<Self.bucketCount).compactMap { bucket in
-      let count = counts[bucket].load(ordering: .relaxed)
+      let count = counts.total(bucket)
       guard count > 0 else { return nil }
       let (lowerUs, upperUs) = Self.bounds(bucket)
       return [lowerUs, upperUs, Int64(count)]

@@ -4,8 +4,7 @@ import Synchronization
 /// Counts the calls of one method since the start, for the operator's surface. Safe from any thread.
 final class MethodStatistics: Sendable {
   let path: String
-  private let started = Atomic<Int>(0)
-  private let succeeded = Atomic<Int>(0)
+  private let counts = LoopCounts(slotCount: 2)
   // Taken for failures only.
   private let failures = Mutex<[RPCError.Code: Int]>([:])
   private let latency = LatencyHistogram()
@@ -26,20 +25,23 @@ final class MethodStatistics: Sendable {
   var facts: Facts {
     let failures = failures.withLock { $0 }
     return Facts(
-      method: path, started: started.load(ordering: .relaxed), succeeded: succeeded.load(ordering: .relaxed),
+      method: path, started: counts.total(Self.started), succeeded: counts.total(Self.succeeded),
       failures: Dictionary(failures.map { ($0.key.name, $0.value) }) { $1 }, latency: latency.filled)
   }
 
-  func callStarted() { started.add(1, ordering: .relaxed) }
+  func callStarted(on lane: LoopLane) { counts.add(1, at: Self.started, on: lane) }
 
-  func callFinished(code: RPCError.Code?, durationNs: Int64) {
+  func callFinished(code: RPCError.Code?, durationNs: Int64, on lane: LoopLane) {
     if let code {
       failures.withLock { $0[code, default: 0] += 1 }
     } else {
-      succeeded.add(1, ordering: .relaxed)
+      counts.add(1, at: Self.succeeded, on: lane)
     }
-    latency.add(ns: durationNs)
+    latency.add(ns: durationNs, on: lane)
   }
+
+  private static let started = 0
+  private static let succeeded = 1
 }
 
 /// The statistics of all methods; those that no table describes have one together.
@@ -84,13 +86,13 @@ struct CountingObserver: ServerObserver {
       self.statistics = statistics
     }
 
-    func callStarted() {
-      inner.callStarted()
-      statistics.callStarted()
+    func callStarted(on lane: LoopLane) {
+      inner.callStarted(on: lane)
+      statistics.callStarted(on: lane)
     }
-    func callFinished(code: RPCError.Code?, durationNs: Int64) {
-      inner.callFinished(code: code, durationNs: durationNs)
-      statistics.callFinished(code: code, durationNs: durationNs)
+    func callFinished(code: RPCError.Code?, durationNs: Int64, on lane: LoopLane) {
+      inner.callFinished(code: code, durationNs: durationNs, on: lane)
+      statistics.callFinished(code: code, durationNs: durationNs, on: lane)
     }
   }
 }

@@ -59,8 +59,9 @@ final class RepeatedCall: ServerCallHandler, @unchecked Sendable {
 
   private func over(_ code: RPCError.Code?) {
     isOver = true
-    request.way.route.recorder.callStarted()
-    request.way.route.recorder.callFinished(code: code, durationNs: (loop.now - startedAt).nanoseconds)
+    let recorder = request.way.route.recorder
+    recorder.callStarted(on: call.lane)
+    recorder.callFinished(code: code, durationNs: (loop.now - startedAt).nanoseconds, on: call.lane)
     call.handlerEnded()
   }
 

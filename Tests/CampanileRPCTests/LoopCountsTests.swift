@@ -1,0 +1,65 @@
+import NIOCore
+import NIOEmbedded
+import NIOPosix
+import Synchronization
+import Testing
+
+@testable import CampanileRPC
+
+@Suite(.timeLimit(.minutes(1))) struct LoopCountsTests {
+  @Test func loopsAndThreadsAddUp() async throws {
+    let counts = LoopCounts(slotCount: 9)
+    let group = MultiThreadedEventLoopGroup(numberOfThreads: 4)
+    let (perLoop, perThread) = (20_000, 5_000)
+    await withTaskGroup { tasks in
+      for loop in Array(group.makeIterator()) {
+        tasks.addTask {
+          try? await loop.submit {
+            let lane = LoopLane.own(of: loop)
+            for number in 0..<perLoop { counts.add(1, at: number % 9, on: lane) }
+          }.get()
+        }
+      }
+      for _ in 0..<4 {
+        tasks.addTask { for number in 0..<perThread { counts.add(2, at: number % 9, on: .shared) } }
+      }
+    }
+    #expect((0..<9).reduce(0) { $0 + counts.total($1) } == 4 * perLoop + 4 * 2 * perThread)
+    // Somebody who reads meanwhile sees nothing become less.
+    #expect(counts.total(0) > counts.total(8))
+    try await group.shutdownGracefully()
+  }
+
+  @Test func whatIsReadMeanwhileNeverBecomesLess() async throws {
+    let counts = LoopCounts(slotCount: 1)
+    let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+    let loop = group.next()
+    let adding = loop.submit {
+      let lane = LoopLane.own(of: loop)
+      for _ in 0..<200_000 { counts.add(1, at: 0, on: lane) }
+    }
+    var last = 0
+    while last < 200_000 {
+      let now = counts.total(0)
+      #expect(now >= last)
+      last = now
+      await Task.yield()
+    }
+    try await adding.get()
+    try await group.shutdownGracefully()
+  }
+
+  @Test func aLoopHasItsLaneForItselfAndTheRestShareOne() {
+    let loops = (0..<LoopLane.ownMax + 4).map { _ in EmbeddedEventLoop() }
+    let lanes = loops.map { LoopLane.own(of: $0) }
+    let own = lanes.filter { $0 != .shared }
+    #expect(Set(own).count == own.count)
+    #expect(lanes.count - own.count >= 4)
+    #expect(loops.map { LoopLane.own(of: $0) } == lanes)
+  }
+
+  @Test func anEmptyOneHasNothing() {
+    let counts = LoopCounts(slotCount: 0)
+    #expect(counts.slotCount == 1 && counts.total(0) == 0)
+  }
+}
