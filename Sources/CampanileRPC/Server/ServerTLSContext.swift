@@ -13,13 +13,18 @@ public final class ServerTLSContext: Sendable {
   }
 
   private let state: Mutex<State>
+  private let shutdownTimeoutMs: Int64
   /// Whether peers must present certificates. That stays as it was made.
   public let asksForCertificates: Bool
 
   /// Reads the files. Throws what OpenSSL says of files that cannot be read, that are none, or that do not belong together.
-  public init(_ files: ServerTLS) throws {
+  ///
+  /// - Parameter shutdownTimeoutMs: how long a peer has to say that it closes, too. Those who never do, as many HTTP clients, would
+  ///   hold up every drain.
+  public init(_ files: ServerTLS, shutdownTimeoutMs: Int64 = 500) throws {
     asksForCertificates = files.clientCertificateAuthoritiesFile != nil
-    state = Mutex(try Self.read(files))
+    self.shutdownTimeoutMs = shutdownTimeoutMs
+    state = Mutex(try Self.read(files, shutdownTimeoutMs))
   }
 
   var current: NIOSSLContext { state.withLock { $0.context } }
@@ -30,25 +35,22 @@ public final class ServerTLSContext: Sendable {
   /// Reads other files, or the same ones again, and answers what has new connections use them. Throws as `init` does, and nothing
   /// has changed then.
   public func prepare(_ files: ServerTLS) throws -> @Sendable () -> Void {
-    let read = try Self.read(files)
+    let read = try Self.read(files, shutdownTimeoutMs)
     return { [self] in state.withLock { $0 = read } }
   }
 
   /// Makes a channel speak TLS. Must be called on the channel's event loop, before bytes come.
   public func install(on channel: any Channel) throws {
-    try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: current))
+    try channel.pipeline.syncOperations.addHandlers(NIOSSLServerHandler(context: current), TLSClosing())
   }
 
-  /// How long a peer has to say that it closes, too. Those who never do, as many HTTP clients, would hold up every drain.
-  private static let shutdownTimeout = TimeAmount.milliseconds(500)
-
-  private static func read(_ files: ServerTLS) throws -> State {
+  private static func read(_ files: ServerTLS, _ shutdownTimeoutMs: Int64) throws -> State {
     let chain = try NIOSSLCertificate.fromPEMFile(files.certificateChainFile)
     let key = try NIOSSLPrivateKey(file: files.privateKeyFile, format: .pem)
     var configuration = TLSConfiguration.makeServerConfiguration(
       certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
     configuration.minimumTLSVersion = .tlsv12
-    configuration.shutdownTimeout = shutdownTimeout
+    configuration.shutdownTimeout = .milliseconds(shutdownTimeoutMs)
     if let file = files.clientCertificateAuthoritiesFile {
       configuration.trustRoots = .file(file)
       configuration.certificateVerification = .noHostnameVerification
