@@ -1,4 +1,4 @@
-public import NIOCore
+import NIOCore
 import Synchronization
 
 /// Which of the counts that event loops keep apart are those of one loop; see `LoopCounts`.

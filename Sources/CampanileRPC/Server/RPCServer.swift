@@ -1,7 +1,6 @@
 public import NIOCore
 import Logging
 import NIOPosix
-import NIOSSL
 import Synchronization
 
 /// What all connections of a server share.
@@ -46,8 +45,7 @@ private struct ConnectionSetUp: Sendable {
     let connection = ServerConnection(
       core: core, context: contexts.value(on: channel.eventLoop), registry: registries.value(on: channel.eventLoop))
     if let tls = core.configuration.tls {
-      let handler = NIOSSLServerHandler(context: tls.current)
-      try channel.pipeline.syncOperations.addHandler(handler)
+      let handler = try tls.addHandlers(to: channel)
       if tls.asksForCertificates { connection.clientTLS = handler }
     }
     try channel.pipeline.syncOperations.addHandler(connection)

@@ -27,8 +27,6 @@ public final class ServerTLSContext: Sendable {
     state = Mutex(try Self.read(files, shutdownTimeoutMs))
   }
 
-  var current: NIOSSLContext { state.withLock { $0.context } }
-
   /// When the certificate that listeners show ceases to be valid, in seconds since 1970.
   public var expirySeconds: Int { state.withLock { $0.expirySeconds } }
 
@@ -40,8 +38,13 @@ public final class ServerTLSContext: Sendable {
   }
 
   /// Makes a channel speak TLS. Must be called on the channel's event loop, before bytes come.
-  public func install(on channel: any Channel) throws {
-    try channel.pipeline.syncOperations.addHandlers(NIOSSLServerHandler(context: current), TLSClosing())
+  public func install(on channel: any Channel) throws { _ = try addHandlers(to: channel) }
+
+  /// The same, and answers the handler that knows the peer's certificate.
+  func addHandlers(to channel: any Channel) throws -> NIOSSLServerHandler {
+    let handler = NIOSSLServerHandler(context: state.withLock { $0.context })
+    try channel.pipeline.syncOperations.addHandlers(handler, TLSClosing())
+    return handler
   }
 
   private static func read(_ files: ServerTLS, _ shutdownTimeoutMs: Int64) throws -> State {

@@ -57,6 +57,8 @@ final class HTTPGate: ChannelInboundHandler, RemovableChannelHandler {
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
     let isQuiescing = event is ChannelShouldQuiesceEvent
+    // A connection without a request is closed at once, and with it an answer that is written and not flushed yet.
+    if isQuiescing { context.flush() }
     context.fireUserInboundEventTriggered(event)
     if isQuiescing { connection.quiesce() }
   }
