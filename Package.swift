@@ -81,10 +81,12 @@ let package = Package(
     .testTarget(
       name: "APIOracleTests", dependencies: ["CampanileCodec", "CampanileAPI", "TestMessages", protobuf],
       swiftSettings: settings),
+    .target(name: "TLSPeer", path: "Tests/Support/tls-peer", swiftSettings: settings),
     .testTarget(
       name: "CampanileRPCTests",
       dependencies: [
-        "CampanileAPI", "CampanileRPC", "CampanileCodec", .product(name: "NIOEmbedded", package: "swift-nio"),
+        "CampanileAPI", "CampanileRPC", "CampanileCodec", "TLSPeer",
+        .product(name: "NIOEmbedded", package: "swift-nio"),
       ] + nio,
       swiftSettings: settings),
     .target(name: "APNs", swiftSettings: settings),
@@ -336,7 +338,8 @@ let package = Package(
     .testTarget(
       name: "GatewayTests",
       dependencies: [
-        "Gateway", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileStore", "Echo", log,
+        "Gateway", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileStore", "Echo",
+        "TLSPeer", log,
         protobuf, .product(name: "NIOHTTP1", package: "swift-nio"),
       ] + nio,
       swiftSettings: settings),

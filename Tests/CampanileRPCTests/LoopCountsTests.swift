@@ -25,8 +25,6 @@ import Testing
       }
     }
     #expect((0..<9).reduce(0) { $0 + counts.total($1) } == 4 * perLoop + 4 * 2 * perThread)
-    // Somebody who reads meanwhile sees nothing become less.
-    #expect(counts.total(0) > counts.total(8))
     try await group.shutdownGracefully()
   }
 

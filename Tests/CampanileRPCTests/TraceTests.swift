@@ -105,7 +105,7 @@ private let sampled = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     let finished = Finished()
     let tracer = finished.tracer(ratio: 1)
     let first = tracer.span("first", .server, in: TraceContext(parent: sampled, state: ["a=b"]))
-    let second = first.child("second", .client)
+    let second = tracer.span("second", .client, in: first.context)
     second.set("k", "v")
     second.end(failure: "broken")
     second.end()

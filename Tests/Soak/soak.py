@@ -100,10 +100,6 @@ def judge(minutes):
     return grown
 
 
-def rated(report):
-    return report["calls"] / (report["durationMs"] / 1000)
-
-
 def scaled(rates, share):
     return {name: max(1, int(rate * share)) for name, rate in rates.items()}
 
@@ -137,7 +133,7 @@ def run(suite, minutes_count, load_percent):
         times = ["--duration", f"{seconds}s", "--warm-up", f"{WARM_UP_S}s"]
         return reports({kind[0]: started(suite, kind, *at.get(kind[0], []), *times) for kind in mix}, seconds)
 
-    closed = {name: rated(report) for name, report in ran(MEASURED_S).items()}
+    closed = {name: report["callsPerSecond"] for name, report in ran(MEASURED_S).items()}
     most = capacity(closed, lambda rates: ran(MEASURED_S, rates))
     rates = scaled(most, load_percent / 100)
     print(f"calls a second: {sum(closed.values()):.0f} in a closed loop, {sum(most.values())} kept up with; {load_percent} % of these: {rates}",
@@ -153,8 +149,8 @@ def run(suite, minutes_count, load_percent):
         minutes.append(minute)
         rss = ", ".join(f"{name} {size // MIB}" for name, size in sorted(minute["rss"].items()))
         p99 = ", ".join(f"{name} {value:.1f}" for name, value in minute["p99"].items())
-        print(f"minute {number} ({time.monotonic() - begun:.0f} s): processors {1 - idle / max(1, total):.0%} busy; RSS in MiB {rss}; descriptors {sum(minute['descriptors'].values())}; "
-              f"WAL {sum(minute['wal'].values()) / MIB:.1f} MiB; p99 in ms {p99}; {minute['failed']} failed", flush=True)
+        print(f"minute {number} ({time.monotonic() - begun:.0f} s): processors {1 - idle / max(1, total):.0%} busy; RSS in MiB {rss}; "
+              f"descriptors {sum(minute['descriptors'].values())}; WAL {sum(minute['wal'].values()) / MIB:.1f} MiB; p99 in ms {p99}; {minute['failed']} failed", flush=True)
     return minutes
 
 

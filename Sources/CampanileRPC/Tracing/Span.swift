@@ -24,9 +24,6 @@ public final class Span: Sendable {
     self.state = Mutex(record)
   }
 
-  /// Begins a part of this one.
-  public func child(_ name: String, _ kind: Kind) -> Span { tracer.span(name, kind, in: context) }
-
   /// Adds an attribute; more than `attributesMax`, and what comes after the end, is dropped.
   public func set(_ key: String, _ value: String) {
     state.withLock { $0?.add(.init(key: key, value: value)) }

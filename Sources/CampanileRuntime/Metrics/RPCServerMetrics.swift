@@ -18,6 +18,12 @@ public final class RPCServerMetrics: ServerObserver {
     self.registry = registry
     openConnections = registry.makeMeter(label: "campanile_server_open_connections", dimensions: [])
     registry.addGauge("campanile_server_open_calls") { [weak self] in self?.openCalls ?? 0 }
+    registry.addTotals("campanile_server_started_total") { [weak self] in
+      self?.all.map { ($0.dimensions, $0.started) } ?? []
+    }
+    registry.addTotals(MethodMetrics.handledLabel) { [weak self] in
+      self?.all.map { ($0.dimensions + [("code", "OK")], $0.succeeded) } ?? []
+    }
   }
 
   public func connectionOpened() { openConnections.increment(by: 1) }
@@ -37,9 +43,9 @@ public final class RPCServerMetrics: ServerObserver {
   }
 
   /// What has begun and not ended. A call that begins or ends meanwhile may be left out.
-  private var openCalls: Int {
-    max(0, methods.withLock { Array($0.values) }.reduce(0) { $0 + $1.openCalls })
-  }
+  private var openCalls: Int { max(0, all.reduce(0) { $0 + $1.openCalls }) }
+
+  private var all: [MethodMetrics] { methods.withLock { Array($0.values) } }
 }
 
 /// The counts of one method, each event loop's apart: with two cores, four atomic additions were a hundredth of an echo.
@@ -58,14 +64,12 @@ private final class MethodMetrics: MethodRecorder {
   private let counts = LoopCounts(slotCount: bucketSlots.upperBound + 1)
   // Made at their first use: most methods never answer most codes, and each would be a line of every scrape.
   private let failures = Mutex<[RPCError.Code: CounterSeries]>([:])
-  private let dimensions: [(String, String)]
+  let dimensions: [(String, String)]
   private let registry: MetricsRegistry
 
   init(dimensions: [(String, String)], registry: MetricsRegistry) {
     self.dimensions = dimensions
     self.registry = registry
-    registry.counter("campanile_server_started_total", dimensions).add { [counts] in counts.total(Slot.started) }
-    registry.counter(Self.handledLabel, dimensions + [("code", "OK")]).add { [counts] in counts.total(Slot.succeeded) }
     registry.secondsHistogram("campanile_server_handling_seconds", dimensions).add { [counts] in
       HistogramSeries.Snapshot(
         counts: Self.bucketSlots.map { UInt64(clamping: counts.total($0)) }, sum: Double(counts.total(Slot.sumNs)) / 1e9
@@ -73,10 +77,13 @@ private final class MethodMetrics: MethodRecorder {
     }
   }
 
+  var started: Int { counts.total(Slot.started) }
+  var succeeded: Int { counts.total(Slot.succeeded) }
+
   /// Every call that ends is in one bucket.
   var openCalls: Int {
     let ended = Self.bucketSlots.reduce(0) { $0 + counts.total($1) }
-    return counts.total(Slot.started) - ended
+    return started - ended
   }
 
   func callStarted(on lane: LoopLane) { counts.add(1, at: Slot.started, on: lane) }
@@ -98,7 +105,7 @@ private final class MethodMetrics: MethodRecorder {
     counter.increment(by: 1)
   }
 
-  private static let handledLabel = "campanile_server_handled_total"
+  static let handledLabel = "campanile_server_handled_total"
 }
 
 extension MetricsRegistry {

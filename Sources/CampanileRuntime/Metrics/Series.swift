@@ -4,12 +4,8 @@ import Synchronization
 /// A counter of whole numbers.
 final class CounterSeries: CounterHandler {
   private let value = Atomic<Int64>(0)
-  private let others = Mutex<[@Sendable () -> Int]>([])
 
-  var current: Int64 { others.withLock { $0 }.reduce(value.load(ordering: .relaxed)) { $0 &+ Int64($1()) } }
-
-  /// Counts what somebody else counts, too: `read` answers its total and never less than before.
-  func add(_ read: @escaping @Sendable () -> Int) { others.withLock { $0.append(read) } }
+  var current: Int64 { value.load(ordering: .relaxed) }
 
   func increment(by amount: Int64) {
     // A counter never goes down, and wrapping instead of trapping keeps a caller's mistake from ending the process.

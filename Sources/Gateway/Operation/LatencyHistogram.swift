@@ -2,8 +2,7 @@ import CampanileRPC
 
 /// How long calls took, counted in buckets that are an eighth of their power of two wide. Safe from any thread.
 ///
-/// Less than 8 µs is told to the microsecond, everything else to 12 %; what takes longer than 67 s
-/// counts as that.
+/// Less than 8 µs is told to the microsecond, everything else to 12 %; what takes longer than 67 s counts as that.
 final class LatencyHistogram: Sendable {
   static let bucketCount = 192
   private let counts = LoopCounts(slotCount: bucketCount)
