@@ -266,10 +266,10 @@ def read_service(prefix=()):
         yield process, ports["rpc"], file, bucket, one
 
 
-def tester(port, method, params, *more, prefix=()):
-    """`campanile load` on the other core, begun; its report comes on its standard output."""
+def tester(port, method, params, *more, prefix=(), core=OTHER_CORE):
+    """`campanile load`, begun; its report comes on its standard output."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("CAMPANILE_")}
-    command = [*prefix, *OTHER_CORE, OURS / "campanile", "load", method, json.dumps(params), "--address", f"127.0.0.1:{port}",
+    command = [*prefix, *core, OURS / "campanile", "load", method, json.dumps(params), "--address", f"127.0.0.1:{port}",
                "--output", "json", *more]
     return subprocess.Popen([*map(str, command)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=clean, text=True)
 
@@ -304,24 +304,25 @@ def may_be_real_time():
 
 
 def open_loop(comparison):
-    """The service on one core, the tester on the other.
+    """Half of the highest rate at its times: with both ends on one core (S), and with the service on one core and the tester on the other.
 
-    As ordinary processes both wait for kernel threads and whatever else the machine does, as every server here would: the rows of
-    a server in C that does no more than answer say how long. With a real-time priority it is the service's own time that is left.
+    As ordinary processes they wait for each other, for kernel threads and for whatever else the machine does, as every server here
+    would: the rows of a server in C that does no more than answer say how long. With a real-time priority and a core for each
+    side it is the service's own time that is left.
     """
-    priorities = [("ordinary processes", ())]
+    arrangements = [("S", (), ONE_CORE), ("a core for each side", (), OTHER_CORE)]
     if may_be_real_time():
-        priorities.append(("real-time priority", REAL_TIME))
+        arrangements.append(("a core for each side, real-time priority", REAL_TIME, OTHER_CORE))
     else:
         print("  no real-time priority may be had here: its rows are left out", flush=True)
-    for name, prefix in priorities:
+    for name, prefix, core in arrangements:
         with read_service(prefix) as (_, port, file, _, one), peer("FrameAnswersC", prefix=prefix) as (_, bare):
             ours, limit = comparison.turns({
                 "ours": lambda: half_of_the_maximum(lambda *more: report(tester(
-                    port, PATH + "GetNotification", {"notificationId": one}, *by_token(file), *more, prefix=prefix))),
+                    port, PATH + "GetNotification", {"notificationId": one}, *by_token(file), *more, prefix=prefix, core=core))),
                 "limit": lambda: half_of_the_maximum(lambda *more: report(tester(
-                    bare, ECHO["method"], ECHO["params"], *more, prefix=prefix)))}).values()
-            for what, unit, index, limits in (("highest rate of the read, closed loop, a core for each side", "calls/s", 0, {}),
+                    bare, ECHO["method"], ECHO["params"], *more, prefix=prefix, core=core)))}).values()
+            for what, unit, index, limits in (("highest rate of the read, closed loop", "calls/s", 0, {}),
                                               ("p50 of the read at half of that rate, open loop", "µs", 1, {}),
                                               ("p99 in p50s at half of that rate", "×", 2, {"at_most": 3})):
                 values, others = [turn[index] for turn in ours], [turn[index] for turn in limit]

@@ -78,6 +78,29 @@ import Testing
     #expect(try LoadReport(json: try report.json(), name: "a") == report)
   }
 
+  @Test func theWaitForAProcessorIsInEveryForm() throws {
+    // Where the system does not tell it, and in reports of former versions, it is not there.
+    let without = Self.sample()
+    #expect(!String(decoding: try without.json(), as: UTF8.self).contains("processorWaitShare"))
+    #expect(!without.csv().contains("processor_wait") && !without.warnings.contains { $0.contains("processor") })
+    let report = Self.sample { $0.processorWaitShare = 0.25 }
+    #expect(try LoadReport(json: try report.json(), name: "a").processorWaitShare == 0.25)
+    #expect(report.csv().contains("processor_wait_share,0.25,"))
+    #expect(TextReport.lines(report).contains { $0.hasSuffix("25 % waiting for a processor") })
+    #expect(report.warnings.contains { $0.contains("waited 25 % of the time") })
+    #expect(throws: LoadError.self) {
+      let text = String(decoding: try report.json(), as: UTF8.self)
+      return try LoadReport(json: Array(text.replacing("Share\":0.25", with: "Share\":-1").utf8), name: "a")
+    }
+    var slowest = LoadRecord()
+    for share in [nil, 0.1, 0.3, 0.2, nil] {
+      var one = LoadRecord()
+      one.processorWaitShare = share
+      slowest.add(one)
+    }
+    #expect(slowest.processorWaitShare == 0.3)
+  }
+
   @Test(arguments: ["", "{}", "[]", "null"])
   func whatIsNoReportIsRefused(_ text: String) {
     #expect { try LoadReport(json: Array(text.utf8), name: "a.json") } throws: {

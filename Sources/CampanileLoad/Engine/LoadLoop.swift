@@ -35,8 +35,11 @@ final class LoadLoop {
   private var endNs: Int64 = 0
   private var schedules: [(offsetNs: Int64, schedule: ArrivalSchedule)] = []
   private var nextDueNs: Int64?
-  private var isWaking = false
+  private var wakingAtNs = Int64.max
   private let isOpenLoop: Bool
+  private var processor: ProcessorWatch
+  /// How long a due call may wait for a reply to go with.
+  private var slackNs: Int64 = 0
 
   /// Arrivals that are looked at in one turn of the loop.
   private static let arrivalsMax = 1_000
@@ -45,11 +48,12 @@ final class LoadLoop {
 
   init(
     _ eventLoop: any EventLoop, plan: LoadPlan, requests: RequestSet, share: Share, driver: any CallDriver,
-    nowMs: @escaping () -> Int64
+    nowMs: @escaping () -> Int64, waitedNs: @escaping () -> Int64?
   ) {
     self.eventLoop = eventLoop
     self.plan = plan
     self.driver = driver
+    processor = ProcessorWatch(waitedNs: waitedNs)
     rpc = driver as? RPCDriver
     templates = requests.templates
     usesReply = requests.usesReply
@@ -101,12 +105,22 @@ final class LoadLoop {
   private func begin() {
     guard phase == .waiting else { return }
     phase = .running
+    watchProcessor()
     if isOpenLoop {
       nextDueNs = nextArrival()
       pump()
     } else {
       while let lane = idle.popLast(), next(lane) {}
     }
+  }
+
+  /// Looks now and then whether the loop's thread waits for its processor.
+  private func watchProcessor() {
+    guard phase == .running else { return }
+    processor.look(nowNs: nowNs, measuredFromNs: measureNs)
+    record.processorWaitShare = processor.waitShare
+    if !driver.isStreaming { slackNs = processor.slackNs }
+    eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(ProcessorWatch.windowMs)) { [self] in watchProcessor() }
   }
 
   /// What was measured since it was last asked.
@@ -236,7 +250,8 @@ final class LoadLoop {
     for _ in 0..<Self.arrivalsMax {
       guard let due = nextDueNs else { return }
       let now = nowNs
-      if due > now { return wake(atNs: due) }
+      // While calls are in flight a reply comes by itself, and sends what is due: that costs no timer and no turn of the loop.
+      if due > now { return wake(atNs: inFlight > 0 ? max(due, now + slackNs) : due) }
       if now - due > plan.timeoutMs * 1_000_000 {
         if due >= measureNs { record.dropped += 1 }
       } else {
@@ -254,11 +269,11 @@ final class LoadLoop {
   }
 
   private func wake(atNs: Int64) {
-    guard !isWaking else { return }
-    isWaking = true
+    guard atNs < wakingAtNs else { return }
+    wakingAtNs = atNs
     let deadline = NIODeadline.uptimeNanoseconds(UInt64(max(0, atNs)))
     eventLoop.assumeIsolated().scheduleTask(deadline: deadline) { [self] in
-      isWaking = false
+      if wakingAtNs == atNs { wakingAtNs = .max }
       pump()
     }
   }

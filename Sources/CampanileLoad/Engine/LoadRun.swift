@@ -24,13 +24,21 @@ public final class LoadRun: Sendable {
   private let plan: LoadPlan
   private let requests: RequestSet
   private let target: LoadTarget
+  private let waitedNs: @Sendable () -> Int64?
   private let wasStopped = Atomic<Bool>(false)
 
   /// How long calls in flight may go on once the run was ended early.
   static let stopMs: Int64 = 1_000
 
   /// Throws `LOAD_PLAN_INVALID` for what cannot be run.
-  public init(_ plan: LoadPlan, requests: RequestSet, target: LoadTarget) throws(LoadError) {
+  public convenience init(_ plan: LoadPlan, requests: RequestSet, target: LoadTarget) throws(LoadError) {
+    try self.init(plan, requests: requests, target: target, waitedNs: ProcessorWatch.ofThisThread)
+  }
+
+  /// `waitedNs` answers how long the calling thread has waited for a processor (see `ProcessorWatch`).
+  init(
+    _ plan: LoadPlan, requests: RequestSet, target: LoadTarget, waitedNs: @escaping @Sendable () -> Int64?
+  ) throws(LoadError) {
     try plan.check()
     if case .http = target.face {
       guard !target.isStreaming else {
@@ -47,6 +55,7 @@ public final class LoadRun: Sendable {
     self.plan = plan
     self.requests = requests
     self.target = target
+    self.waitedNs = waitedNs
   }
 
   /// Ends the run early; what was measured so far is reported.
@@ -83,7 +92,7 @@ public final class LoadRun: Sendable {
 
   private func makeLoop(_ eventLoop: any EventLoop, index: Int) async throws -> BoundLoop {
     @Sendable func share(_ whole: Int) -> Int { whole / plan.threads + (index < whole % plan.threads ? 1 : 0) }
-    return try await eventLoop.submit { [plan, requests, target] in
+    return try await eventLoop.submit { [plan, requests, target, waitedNs] in
       let driver: any CallDriver =
         switch target.face {
         case .rpc(let configuration):
@@ -98,7 +107,7 @@ public final class LoadRun: Sendable {
         index: index, count: plan.threads, concurrency: share(plan.concurrency), calls: plan.count.map(share))
       let loop = LoadLoop(
         eventLoop, plan: plan, requests: requests, share: part, driver: driver,
-        nowMs: { Int64(Date().timeIntervalSince1970 * 1000) })
+        nowMs: { Int64(Date().timeIntervalSince1970 * 1000) }, waitedNs: waitedNs)
       return BoundLoop(eventLoop: eventLoop, loop: NIOLoopBound(loop, eventLoop: eventLoop))
     }.get()
   }

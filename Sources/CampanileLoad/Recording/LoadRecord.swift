@@ -18,6 +18,8 @@ struct LoadRecord: Sendable {
   var unfinished = 0
   var messagesSent = 0
   var messagesReceived = 0
+  /// Of the thread that waited longest; see `ProcessorWatch`.
+  var processorWaitShare: Double?
 
   var calls: Int { statuses.reduce(0, +) }
   var errors: Int { calls - statuses[0] }
@@ -46,5 +48,6 @@ struct LoadRecord: Sendable {
     unfinished += other.unfinished
     messagesSent += other.messagesSent
     messagesReceived += other.messagesReceived
+    processorWaitShare = [processorWaitShare, other.processorWaitShare].compactMap(\.self).max()
   }
 }

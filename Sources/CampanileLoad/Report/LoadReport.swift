@@ -74,6 +74,9 @@ public struct LoadReport: Sendable, Hashable, Codable {
   public var messagesReceived: Int
   /// Share of its threads' time that this tester was busy, 0 to 1.
   public var clientCPUShare: Double
+  /// Share of the time that the thread of this tester which waited longest was ready to run and had no processor, 0 to 1; `nil` where the
+  /// system does not tell (Linux does), and for a run shorter than a second.
+  public var processorWaitShare: Double?
   public var wasInterrupted: Bool
   public var warnings: [String]
   public var seconds: [Second]

@@ -18,6 +18,8 @@ struct ReportBuilder {
 
   /// More than this, and the tester itself may be what is slow.
   static let clientCPUShareMax = 0.9
+  /// More than this, and the latencies have a part that is the tester's own wait.
+  static let processorWaitShareMax = 0.05
   /// Late calls above this share of all are told.
   static let lateShareMax = 0.05
 
@@ -57,8 +59,9 @@ struct ReportBuilder {
       latency: Self.latency(total.corrected),
       uncorrectedLatency: isOpenLoop ? Self.latency(total.uncorrected) : nil, lateCount: total.late,
       droppedCount: total.dropped, unfinishedCount: total.unfinished, messagesSent: total.messagesSent,
-      messagesReceived: total.messagesReceived, clientCPUShare: clientCPUShare, wasInterrupted: wasInterrupted,
-      warnings: warnings, seconds: seconds, buckets: buckets, curve: curve)
+      messagesReceived: total.messagesReceived, clientCPUShare: clientCPUShare,
+      processorWaitShare: total.processorWaitShare, wasInterrupted: wasInterrupted, warnings: warnings,
+      seconds: seconds, buckets: buckets, curve: curve)
   }
 
   private var pace: String {
@@ -73,6 +76,11 @@ struct ReportBuilder {
     if clientCPUShare > Self.clientCPUShareMax {
       warnings.append(
         "this tester used \(Int(clientCPUShare * 100)) % of its \(plan.threads) threads: it may be the limit; give it more --threads and --connections"
+      )
+    }
+    if let share = total.processorWaitShare, share > Self.processorWaitShareMax {
+      warnings.append(
+        "this tester waited \(Int(share * 100)) % of the time for a processor that others use: the latencies contain that wait"
       )
     }
     if total.calls > 0, Double(total.late) / Double(total.calls) > Self.lateShareMax {

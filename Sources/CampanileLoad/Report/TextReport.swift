@@ -20,7 +20,8 @@ public enum TextReport {
       lines.append(
         "messages   \(Numbers.grouped(report.messagesSent)) sent, \(Numbers.grouped(report.messagesReceived)) received")
     }
-    lines.append("client     \(Int((report.clientCPUShare * 100).rounded())) % of its threads' time")
+    let wait = report.processorWaitShare.map { ", \(Int(($0 * 100).rounded())) % waiting for a processor" } ?? ""
+    lines.append("client     \(Int((report.clientCPUShare * 100).rounded())) % of its threads' time\(wait)")
     lines += latency(report)
     lines += histogram(report.buckets)
     let failures = report.statuses.sorted { $0.value.calls > $1.value.calls }
