@@ -38,8 +38,6 @@ final class LoadLoop {
   private var wakingAtNs = Int64.max
   private let isOpenLoop: Bool
   private var processor: ProcessorWatch
-  /// How long a due call may wait for a reply to go with.
-  private var slackNs: Int64 = 0
 
   /// Arrivals that are looked at in one turn of the loop.
   private static let arrivalsMax = 1_000
@@ -119,7 +117,6 @@ final class LoadLoop {
     guard phase == .running else { return }
     processor.look(nowNs: nowNs, measuredFromNs: measureNs)
     record.processorWaitShare = processor.waitShare
-    if !driver.isStreaming { slackNs = processor.slackNs }
     eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(ProcessorWatch.windowMs)) { [self] in watchProcessor() }
   }
 
@@ -243,6 +240,9 @@ final class LoadLoop {
     }
     return nil
   }
+
+  /// How long a due call may wait for a reply to go with. Streams end too seldom to wait for.
+  private var slackNs: Int64 { driver.isStreaming ? 0 : processor.slackNs }
 
   /// Sends what is due, as far as lanes are free, and comes back for the next.
   private func pump() {
