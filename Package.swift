@@ -253,6 +253,7 @@ let package = Package(
       dependencies: [
         "CampanileAPI", "CampanileJSON", "CampanileLoad", "CampanileRPC", "Echo", log,
         .product(name: "NIOHTTP1", package: "swift-nio"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
+        .product(name: "Histogram", package: "hdrhistogram-swift"),
       ] + nio, swiftSettings: settings),
     .target(name: "CParentBound"),
     .target(

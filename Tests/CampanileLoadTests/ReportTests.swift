@@ -1,11 +1,15 @@
 import Foundation
+import Histogram
 import Testing
 
 @testable import CampanileLoad
 
 /// Thresholds, the forms of a report, and comparisons.
 @Suite struct ReportTests {
-  static func sample(_ change: (inout LoadRecord) -> Void = { _ in }) -> LoadReport {
+  static func sample(
+    processorWaitShare: Double? = nil, processorOthersShare: Double? = nil,
+    _ change: (inout LoadRecord) -> Void = { _ in }
+  ) -> LoadReport {
     var plan = LoadPlan()
     plan.pace = .open(.constant(100), .uniform)
     var record = LoadRecord()
@@ -20,9 +24,11 @@ import Testing
       target: LoadTarget(
         face: .http(HTTPTarget(host: "127.0.0.1", port: 80)), method: "a.B/C,\"d\""),
       startTime: Date(timeIntervalSince1970: 0))
+    builder.processorWaitShare = processorWaitShare
+    builder.processorOthersShare = processorOthersShare
     var interval = LoadInterval()
     interval.ended(status: 0, latencyNs: 5_000_000)
-    builder.add(interval.take(), startS: 0, endS: 1)
+    builder.add(interval, startS: 0, endS: 1)
     builder.add(record)
     builder.measuredS = 1
     return builder.report()
@@ -83,22 +89,33 @@ import Testing
     let without = Self.sample()
     #expect(!String(decoding: try without.json(), as: UTF8.self).contains("processorWaitShare"))
     #expect(!without.csv().contains("processor_wait") && !without.warnings.contains { $0.contains("processor") })
-    let report = Self.sample { $0.processorWaitShare = 0.25 }
-    #expect(try LoadReport(json: try report.json(), name: "a").processorWaitShare == 0.25)
-    #expect(report.csv().contains("processor_wait_share,0.25,"))
-    #expect(TextReport.lines(report).contains { $0.hasSuffix("25 % waiting for a processor") })
+    let report = Self.sample(processorWaitShare: 0.25, processorOthersShare: 0.6)
+    let read = try LoadReport(json: try report.json(), name: "a")
+    #expect(read.processorWaitShare == 0.25 && read.processorOthersShare == 0.6)
+    #expect(report.csv().contains("processor_wait_share,0.25,") && report.csv().contains("processor_others_share,0.6,"))
+    #expect(
+      TextReport.lines(report).contains {
+        $0.hasSuffix("25 % waiting for a processor, 60 % of its processor used by others")
+      })
     #expect(report.warnings.contains { $0.contains("waited 25 % of the time") })
-    #expect(throws: LoadError.self) {
-      let text = String(decoding: try report.json(), as: UTF8.self)
-      return try LoadReport(json: Array(text.replacing("Share\":0.25", with: "Share\":-1").utf8), name: "a")
+    #expect(report.warnings.contains { $0.contains("others used 60 % of the time") })
+    for share in ["Share\":0.25", "Share\":0.6"] {
+      #expect(throws: LoadError.self) {
+        let text = String(decoding: try report.json(), as: UTF8.self)
+        return try LoadReport(json: Array(text.replacing(share, with: "Share\":-1").utf8), name: "a")
+      }
     }
-    var slowest = LoadRecord()
-    for share in [nil, 0.1, 0.3, 0.2, nil] {
-      var one = LoadRecord()
-      one.processorWaitShare = share
-      slowest.add(one)
-    }
-    #expect(slowest.processorWaitShare == 0.3)
+  }
+
+  @Test func aHistogramHasRoomFromTheBeginning() {
+    var histogram = Histogram<UInt64>.ofLatencies(.three)
+    let hourNs: UInt64 = 3_600_000_000_000
+    let highest = histogram.highestTrackableValue
+    for ns in [0, 1, 20_000, 30_000_000_000, hourNs] as [UInt64] { histogram.record(ns) }
+    #expect(histogram.highestTrackableValue == highest, "a histogram that grows holds up the calls of that time")
+    // A call that was due an hour before it was sent, and had an hour: nothing is lost.
+    histogram.record(2 * hourNs)
+    #expect(histogram.totalCount == 6 && histogram.max >= 2 * hourNs)
   }
 
   @Test(arguments: ["", "{}", "[]", "null"])

@@ -69,7 +69,9 @@ def test_a_tester_that_shares_its_core_says_so(suite, key):
             other.wait()
     report = json.loads(result.stdout)
     assert report["errors"] == 0 and 0.1 < report["processorWaitShare"] <= 1, result.stderr
+    assert 0.25 < report["processorOthersShare"] <= 1, result.stderr
     assert any("for a processor that others use" in warning for warning in report["warnings"])
+    assert any("on a processor that others used" in warning for warning in report["warnings"])
 
 
 def test_what_is_created_is_there_once(suite):

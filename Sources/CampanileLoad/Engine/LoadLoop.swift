@@ -37,7 +37,10 @@ final class LoadLoop {
   private var nextDueNs: Int64?
   private var wakingAtNs = Int64.max
   private let isOpenLoop: Bool
-  private var processor: ProcessorWatch
+  /// Whether the server may want the processor that this loop is on; see `ProcessorWatch`.
+  private var sharesProcessor = false
+  private var slack = ReplySlack()
+  private var hasSlackTimer = false
 
   /// Arrivals that are looked at in one turn of the loop.
   private static let arrivalsMax = 1_000
@@ -46,12 +49,11 @@ final class LoadLoop {
 
   init(
     _ eventLoop: any EventLoop, plan: LoadPlan, requests: RequestSet, share: Share, driver: any CallDriver,
-    nowMs: @escaping () -> Int64, waitedNs: @escaping () -> Int64?
+    nowMs: @escaping () -> Int64
   ) {
     self.eventLoop = eventLoop
     self.plan = plan
     self.driver = driver
-    processor = ProcessorWatch(waitedNs: waitedNs)
     rpc = driver as? RPCDriver
     templates = requests.templates
     usesReply = requests.usesReply
@@ -103,7 +105,6 @@ final class LoadLoop {
   private func begin() {
     guard phase == .waiting else { return }
     phase = .running
-    watchProcessor()
     if isOpenLoop {
       nextDueNs = nextArrival()
       pump()
@@ -112,16 +113,14 @@ final class LoadLoop {
     }
   }
 
-  /// Looks now and then whether the loop's thread waits for its processor.
-  private func watchProcessor() {
-    guard phase == .running else { return }
-    processor.look(nowNs: nowNs, measuredFromNs: measureNs)
-    record.processorWaitShare = processor.waitShare
-    eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(ProcessorWatch.windowMs)) { [self] in watchProcessor() }
+  /// Answers what was measured since it was last asked, and goes on with `fresh`: whoever asks has made the room.
+  func exchangeInterval(_ fresh: LoadInterval) -> LoadInterval {
+    defer { interval = fresh }
+    return interval
   }
 
-  /// What was measured since it was last asked.
-  func takeInterval() -> LoadInterval { interval.take() }
+  /// From now on due calls wait for a reply to go with.
+  func shareProcessor() { sharesProcessor = true }
 
   /// Starts no more calls. Streams, which may not end by themselves, end here.
   func stop() {
@@ -241,17 +240,13 @@ final class LoadLoop {
     return nil
   }
 
-  /// How long a due call may wait for a reply to go with. Streams end too seldom to wait for.
-  private var slackNs: Int64 { driver.isStreaming ? 0 : processor.slackNs }
-
   /// Sends what is due, as far as lanes are free, and comes back for the next.
   private func pump() {
     guard phase == .running else { return }
     for _ in 0..<Self.arrivalsMax {
       guard let due = nextDueNs else { return }
       let now = nowNs
-      // While calls are in flight a reply comes by itself, and sends what is due: that costs no timer and no turn of the loop.
-      if due > now { return wake(atNs: inFlight > 0 ? max(due, now + slackNs) : due) }
+      if due > now { return comeBack(dueNs: due, nowNs: now) }
       if now - due > plan.timeoutMs * 1_000_000 {
         if due >= measureNs { record.dropped += 1 }
       } else {
@@ -266,6 +261,26 @@ final class LoadLoop {
       nextDueNs = nextArrival()
     }
     wake(atNs: nowNs)
+  }
+
+  /// While calls are in flight a reply comes by itself, and sends what is due: who shares the server's processor waits for it. Streams end
+  /// too seldom to wait for.
+  @inline(__always)
+  private func comeBack(dueNs: Int64, nowNs: Int64) {
+    guard sharesProcessor, inFlight > 0, !driver.isStreaming else { return wake(atNs: dueNs) }
+    slack.turn(nowNs: nowNs)
+    if !hasSlackTimer { setSlackTimer(atNs: max(dueNs, nowNs + slack.ns)) }
+  }
+
+  private func setSlackTimer(atNs: Int64) {
+    hasSlackTimer = true
+    let deadline = NIODeadline.uptimeNanoseconds(UInt64(max(0, atNs)))
+    eventLoop.assumeIsolated().scheduleTask(deadline: deadline) { [self] in
+      hasSlackTimer = false
+      slack.turn(nowNs: nowNs)
+      slack.fired()
+      pump()
+    }
   }
 
   private func wake(atNs: Int64) {

@@ -24,7 +24,7 @@ public final class LoadRun: Sendable {
   private let plan: LoadPlan
   private let requests: RequestSet
   private let target: LoadTarget
-  private let waitedNs: @Sendable () -> Int64?
+  private let processorTimes: @Sendable () -> ProcessorTimes.Reader
   private let wasStopped = Atomic<Bool>(false)
 
   /// How long calls in flight may go on once the run was ended early.
@@ -32,12 +32,13 @@ public final class LoadRun: Sendable {
 
   /// Throws `LOAD_PLAN_INVALID` for what cannot be run.
   public convenience init(_ plan: LoadPlan, requests: RequestSet, target: LoadTarget) throws(LoadError) {
-    try self.init(plan, requests: requests, target: target, waitedNs: ProcessorWatch.ofThisThread)
+    try self.init(plan, requests: requests, target: target, processorTimes: ProcessorTimes.ofThisThread)
   }
 
-  /// `waitedNs` answers how long the calling thread has waited for a processor (see `ProcessorWatch`).
+  /// `processorTimes` is called on the thread of each loop, and answers who tells of it.
   init(
-    _ plan: LoadPlan, requests: RequestSet, target: LoadTarget, waitedNs: @escaping @Sendable () -> Int64?
+    _ plan: LoadPlan, requests: RequestSet, target: LoadTarget,
+    processorTimes: @escaping @Sendable () -> ProcessorTimes.Reader
   ) throws(LoadError) {
     try plan.check()
     if case .http = target.face {
@@ -55,7 +56,7 @@ public final class LoadRun: Sendable {
     self.plan = plan
     self.requests = requests
     self.target = target
-    self.waitedNs = waitedNs
+    self.processorTimes = processorTimes
   }
 
   /// Ends the run early; what was measured so far is reported.
@@ -69,7 +70,7 @@ public final class LoadRun: Sendable {
       for (index, eventLoop) in Array(group.makeIterator()).enumerated() {
         loops.append(try await makeLoop(eventLoop, index: index))
       }
-      let report = try await measure(loops, onProgress)
+      let report = try await measure(&loops, onProgress)
       for one in loops { try await one.on { $0.close() } }
       try await group.shutdownGracefully()
       return report
@@ -84,6 +85,8 @@ public final class LoadRun: Sendable {
   private struct BoundLoop: Sendable {
     var eventLoop: any EventLoop
     var loop: NIOLoopBound<LoadLoop>
+    var processorTimes: ProcessorTimes.Reader
+    var processor = ProcessorWatch()
 
     func on<R: Sendable>(_ body: @escaping @Sendable (LoadLoop) -> R) async throws -> R {
       try await eventLoop.submit { body(loop.value) }.get()
@@ -92,7 +95,7 @@ public final class LoadRun: Sendable {
 
   private func makeLoop(_ eventLoop: any EventLoop, index: Int) async throws -> BoundLoop {
     @Sendable func share(_ whole: Int) -> Int { whole / plan.threads + (index < whole % plan.threads ? 1 : 0) }
-    return try await eventLoop.submit { [plan, requests, target, waitedNs] in
+    return try await eventLoop.submit { [plan, requests, target, processorTimes] in
       let driver: any CallDriver =
         switch target.face {
         case .rpc(let configuration):
@@ -107,8 +110,9 @@ public final class LoadRun: Sendable {
         index: index, count: plan.threads, concurrency: share(plan.concurrency), calls: plan.count.map(share))
       let loop = LoadLoop(
         eventLoop, plan: plan, requests: requests, share: part, driver: driver,
-        nowMs: { Int64(Date().timeIntervalSince1970 * 1000) }, waitedNs: waitedNs)
-      return BoundLoop(eventLoop: eventLoop, loop: NIOLoopBound(loop, eventLoop: eventLoop))
+        nowMs: { Int64(Date().timeIntervalSince1970 * 1000) })
+      return BoundLoop(
+        eventLoop: eventLoop, loop: NIOLoopBound(loop, eventLoop: eventLoop), processorTimes: processorTimes())
     }.get()
   }
 
@@ -116,7 +120,7 @@ public final class LoadRun: Sendable {
 
   private static func nowNs() -> Int64 { Int64(clamping: NIODeadline.now().uptimeNanoseconds) }
 
-  private func measure(_ loops: [BoundLoop], _ onProgress: (LoadProgress) -> Void) async throws -> LoadReport {
+  private func measure(_ loops: inout [BoundLoop], _ onProgress: (LoadProgress) -> Void) async throws -> LoadReport {
     var builder = ReportBuilder(plan: plan, target: target, startTime: Date())
     let startNs = Self.nowNs() + 1_000_000
     let measureNs = startNs + plan.warmupMs * 1_000_000
@@ -131,6 +135,7 @@ public final class LoadRun: Sendable {
     while !isOver {
       try? await Task.sleep(nanoseconds: 50_000_000)
       let now = Self.nowNs()
+      for index in loops.indices { try await watch(&loops[index], nowNs: now, measureNs: measureNs) }
       if !hasMeasured, now >= measureNs {
         hasMeasured = true
         cpuStart = ClientCPU.seconds()
@@ -141,7 +146,7 @@ public final class LoadRun: Sendable {
       if !isOver { isOver = try await isDone(loops) }
       guard isOver || now - lastNs >= 1_000_000_000 else { continue }
       var interval = LoadInterval()
-      for one in loops { interval.add(try await one.on { $0.takeInterval() }) }
+      for one in loops { interval.add(try await one.on { [fresh = LoadInterval()] in $0.exchangeInterval(fresh) }) }
       let untilNs = min(now, endNs)
       builder.add(interval, startS: Double(lastNs - measureNs) / 1e9, endS: Double(untilNs - measureNs) / 1e9)
       lastNs = max(lastNs, untilNs)
@@ -152,7 +157,17 @@ public final class LoadRun: Sendable {
     builder.measuredS = max(0, Double(lastNs - measureNs) / 1e9)
     try await drain(loops, wasInterrupted: builder.wasInterrupted)
     for one in loops { builder.add(try await one.on { $0.record }) }
+    builder.processorWaitShare = loops.compactMap(\.processor.waitShare).max()
+    builder.processorOthersShare = loops.compactMap(\.processor.othersShare).max()
     return builder.report()
+  }
+
+  /// Looks now and then whether the loop's thread shares its processor, and tells the loop.
+  private func watch(_ one: inout BoundLoop, nowNs: Int64, measureNs: Int64) async throws {
+    guard one.processor.isDue(nowNs: nowNs) else { return }
+    let wasShared = one.processor.isShared
+    one.processor.look(one.processorTimes(), nowNs: nowNs, measuredFromNs: measureNs)
+    if one.processor.isShared, !wasShared { try await one.on { $0.shareProcessor() } }
   }
 
   private func tell(

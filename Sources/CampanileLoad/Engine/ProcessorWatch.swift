@@ -1,55 +1,62 @@
-internal import Foundation
-
-/// How much of its time a thread was ready to run and waited for a processor, and whether it therefore shares one.
+/// How much of its processor one thread has to itself, and whether it shares it.
 ///
 /// Who shares a processor with the server that he calls takes from it what he uses himself. An open loop that wakes for every
-/// single call costs most: so one that shares lets due calls wait for a reply to go with (`slackNs`).
+/// single call costs most: so one that shares lets due calls wait for a reply to go with (`ReplySlack`).
 struct ProcessorWatch {
   /// How often it is looked at.
-  static let windowMs: Int64 = 500
-  /// A thread that waits for more than this share of a window shares its processor, and is taken to do so until the end: a thread of
-  /// its own waits for 1 or 2 % of the time, one that shares with a busy server for 10 to 40 %.
-  static let sharedShare = 0.1
-  /// How long a due call may wait for a reply once the processor is shared. Less than what counts as late.
-  static let sharedSlackNs: Int64 = 500_000
+  static let windowNs: Int64 = 500_000_000
+  /// Who waits for more than this share of a window shares its processor: a thread of its own waits for 1 or 2 % of the time.
+  static let sharedWaitShare = 0.1
+  /// So does who is on one that others use for more than this share. Who wakes often need not wait: the scheduler takes the processor
+  /// from the server for him.
+  static let sharedOthersShare = 0.25
 
-  private let waitedNs: () -> Int64?
-  private var last: (nowNs: Int64, waitedNs: Int64)?
-  private var measured: (ns: Int64, waitedNs: Int64) = (0, 0)
-  private var isShared = false
+  /// Whether a window was above one of the two, which then holds until the end.
+  private(set) var isShared = false
+  private var lookedNs: Int64?
+  private var last: (nowNs: Int64, times: ProcessorTimes)?
+  private var waited = Share()
+  private var others = Share()
 
-  /// `waitedNs` answers how long the calling thread has waited since it began; `nil` is unknown.
-  init(waitedNs: @escaping () -> Int64?) { self.waitedNs = waitedNs }
-
-  /// How long a due call may wait for a reply to go with, while others are in flight.
-  var slackNs: Int64 { isShared ? Self.sharedSlackNs : 0 }
-
-  /// Of the windows that were measured, 0 to 1; `nil` where nobody tells, or before the first one's end.
-  var waitShare: Double? {
-    measured.ns > 0 ? min(1, max(0, Double(measured.waitedNs) / Double(measured.ns))) : nil
+  /// A part of the measured windows for which it is known.
+  private struct Share {
+    var ns: Int64 = 0
+    var ofNs: Int64 = 0
+    var value: Double? { ofNs > 0 ? min(1, max(0, Double(ns) / Double(ofNs))) : nil }
   }
+
+  /// Share of the measured windows in which it was ready and had no processor, 0 to 1; `nil` where nobody tells, or before the first
+  /// one's end.
+  var waitShare: Double? { waited.value }
+  /// Share of them in which others had the processor that it was on, of those in which it stayed on one.
+  var othersShare: Double? { others.value }
+
+  /// Whether a window has passed.
+  func isDue(nowNs: Int64) -> Bool { lookedNs.map { nowNs - $0 >= Self.windowNs } ?? true }
 
   /// Ends a window and begins the next.
-  mutating func look(nowNs: Int64, measuredFromNs: Int64) {
-    guard let waited = waitedNs() else { return }
-    defer { last = (nowNs, waited) }
+  mutating func look(_ times: ProcessorTimes?, nowNs: Int64, measuredFromNs: Int64) {
+    lookedNs = nowNs
+    guard let times else { return }
+    defer { last = (nowNs, times) }
     guard let last, nowNs > last.nowNs else { return }
-    let (length, wait) = (nowNs - last.nowNs, waited - last.waitedNs)
-    if Double(wait) > Self.sharedShare * Double(length) { isShared = true }
-    guard last.nowNs >= measuredFromNs else { return }
-    measured.ns += length
-    measured.waitedNs += wait
+    let isMeasured = last.nowNs >= measuredFromNs
+    let lengthNs = nowNs - last.nowNs
+    note(times.waitedNs - last.times.waitedNs, of: lengthNs, in: isMeasured ? \.waited : nil, Self.sharedWaitShare)
+    // Of a thread that has changed its processor it is not known how long it was on which.
+    guard times.processor == last.times.processor, let idle = times.idleNs, let before = last.times.idleNs else {
+      return
+    }
+    let othersNs = max(0, lengthNs - (idle - before) - (times.ranNs - last.times.ranNs))
+    note(othersNs, of: lengthNs, in: isMeasured ? \.others : nil, Self.sharedOthersShare)
   }
 
-  /// What Linux tells of the calling thread; `nil` elsewhere, and where its kernel does not count this.
-  static func ofThisThread() -> Int64? {
-    guard let data = FileManager.default.contents(atPath: "/proc/thread-self/schedstat") else { return nil }
-    return waitedNs(in: String(decoding: data, as: UTF8.self))
-  }
-
-  /// The second of the three numbers (proc(5): time on a processor, time waiting for one, turns).
-  static func waitedNs(in line: String) -> Int64? {
-    let numbers = line.split(whereSeparator: \.isWhitespace)
-    return numbers.count == 3 ? Int64(numbers[1]) : nil
+  private mutating func note(
+    _ ns: Int64, of lengthNs: Int64, in share: WritableKeyPath<ProcessorWatch, Share>?, _ sharedShare: Double
+  ) {
+    if Double(ns) > sharedShare * Double(lengthNs) { isShared = true }
+    guard let share else { return }
+    self[keyPath: share].ns += ns
+    self[keyPath: share].ofNs += lengthNs
   }
 }

@@ -3,7 +3,7 @@ internal import Histogram
 /// What is told of a short stretch of a run: small, so that taking it each second does not hold up the calls.
 struct LoadInterval: Sendable {
   /// As `LoadRecord.corrected`, to 1 %.
-  private var latency = Histogram<UInt64>(numberOfSignificantValueDigits: .two)
+  private var latency = Histogram<UInt64>.ofLatencies(.two)
   private(set) var calls = 0
   private(set) var errors = 0
 
@@ -21,13 +21,4 @@ struct LoadInterval: Sendable {
   }
 
   func percentileNs(_ percentile: Double) -> UInt64 { latency.valueAtPercentile(percentile) }
-
-  /// Answers what was told, and begins anew with the room there is.
-  mutating func take() -> LoadInterval {
-    let taken = self
-    latency.reset()
-    calls = 0
-    errors = 0
-    return taken
-  }
 }

@@ -1,11 +1,24 @@
 internal import Histogram
 
+extension Histogram<UInt64> {
+  /// An hour: the longest deadline.
+  private static var latencyMaxNs: UInt64 { 3_600_000_000_000 }
+
+  /// One with room for every latency from the beginning. One that grows with its values does so in the first measured calls, and that takes
+  /// milliseconds, in which none is sent. It still grows for what is longer.
+  static func ofLatencies(_ digits: SignificantDigits) -> Self {
+    var histogram = Self(highestTrackableValue: latencyMaxNs, numberOfSignificantValueDigits: digits)
+    histogram.autoResize = true
+    return histogram
+  }
+}
+
 /// What was measured in a whole run, on one loop or on all. Its histograms are large: they are put together once, at the end.
 struct LoadRecord: Sendable {
   /// Nanoseconds from when a call was due (an open loop's schedule; else when it was sent) to its end.
-  var corrected = Histogram<UInt64>(numberOfSignificantValueDigits: .three)
+  var corrected = Histogram<UInt64>.ofLatencies(.three)
   /// Nanoseconds from when it was sent. Empty for a closed loop, where it is the same.
-  var uncorrected = Histogram<UInt64>(numberOfSignificantValueDigits: .three)
+  var uncorrected = Histogram<UInt64>.ofLatencies(.three)
   /// Ended calls by the number of their gRPC status.
   var statuses = [Int](repeating: 0, count: 17)
   /// The first message of each status that is no success.
@@ -18,8 +31,6 @@ struct LoadRecord: Sendable {
   var unfinished = 0
   var messagesSent = 0
   var messagesReceived = 0
-  /// Of the thread that waited longest; see `ProcessorWatch`.
-  var processorWaitShare: Double?
 
   var calls: Int { statuses.reduce(0, +) }
   var errors: Int { calls - statuses[0] }
@@ -48,6 +59,5 @@ struct LoadRecord: Sendable {
     unfinished += other.unfinished
     messagesSent += other.messagesSent
     messagesReceived += other.messagesReceived
-    processorWaitShare = [processorWaitShare, other.processorWaitShare].compactMap(\.self).max()
   }
 }

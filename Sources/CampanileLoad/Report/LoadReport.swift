@@ -77,6 +77,8 @@ public struct LoadReport: Sendable, Hashable, Codable {
   /// Share of the time that the thread of this tester which waited longest was ready to run and had no processor, 0 to 1; `nil` where the
   /// system does not tell (Linux does), and for a run shorter than a second.
   public var processorWaitShare: Double?
+  /// Share of the time that others had the processor which that thread of this tester was on that shared most, 0 to 1; `nil` as above.
+  public var processorOthersShare: Double?
   public var wasInterrupted: Bool
   public var warnings: [String]
   public var seconds: [Second]

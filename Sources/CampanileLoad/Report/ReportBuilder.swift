@@ -14,6 +14,9 @@ struct ReportBuilder {
   var seconds: [LoadReport.Second] = []
   var measuredS = 0.0
   var clientCPUShare = 0.0
+  /// Of the thread with the largest; see `ProcessorWatch`.
+  var processorWaitShare: Double?
+  var processorOthersShare: Double?
   var wasInterrupted = false
 
   /// More than this, and the tester itself may be what is slow.
@@ -60,8 +63,8 @@ struct ReportBuilder {
       uncorrectedLatency: isOpenLoop ? Self.latency(total.uncorrected) : nil, lateCount: total.late,
       droppedCount: total.dropped, unfinishedCount: total.unfinished, messagesSent: total.messagesSent,
       messagesReceived: total.messagesReceived, clientCPUShare: clientCPUShare,
-      processorWaitShare: total.processorWaitShare, wasInterrupted: wasInterrupted, warnings: warnings,
-      seconds: seconds, buckets: buckets, curve: curve)
+      processorWaitShare: processorWaitShare, processorOthersShare: processorOthersShare,
+      wasInterrupted: wasInterrupted, warnings: warnings, seconds: seconds, buckets: buckets, curve: curve)
   }
 
   private var pace: String {
@@ -78,9 +81,14 @@ struct ReportBuilder {
         "this tester used \(Int(clientCPUShare * 100)) % of its \(plan.threads) threads: it may be the limit; give it more --threads and --connections"
       )
     }
-    if let share = total.processorWaitShare, share > Self.processorWaitShareMax {
+    if let share = processorWaitShare, share > Self.processorWaitShareMax {
       warnings.append(
         "this tester waited \(Int(share * 100)) % of the time for a processor that others use: the latencies contain that wait"
+      )
+    }
+    if let share = processorOthersShare, share > ProcessorWatch.sharedOthersShare {
+      warnings.append(
+        "this tester was on a processor that others used \(Int(share * 100)) % of the time: it takes from them what it uses itself"
       )
     }
     if total.calls > 0, Double(total.late) / Double(total.calls) > Self.lateShareMax {

@@ -20,8 +20,10 @@ public enum TextReport {
       lines.append(
         "messages   \(Numbers.grouped(report.messagesSent)) sent, \(Numbers.grouped(report.messagesReceived)) received")
     }
-    let wait = report.processorWaitShare.map { ", \(Int(($0 * 100).rounded())) % waiting for a processor" } ?? ""
-    lines.append("client     \(Int((report.clientCPUShare * 100).rounded())) % of its threads' time\(wait)")
+    func percent(_ share: Double) -> String { "\(Int((share * 100).rounded())) %" }
+    let wait = report.processorWaitShare.map { ", \(percent($0)) waiting for a processor" } ?? ""
+    let others = report.processorOthersShare.map { ", \(percent($0)) of its processor used by others" } ?? ""
+    lines.append("client     \(percent(report.clientCPUShare)) of its threads' time\(wait)\(others)")
     lines += latency(report)
     lines += histogram(report.buckets)
     let failures = report.statuses.sorted { $0.value.calls > $1.value.calls }

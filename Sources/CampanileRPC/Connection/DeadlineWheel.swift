@@ -13,18 +13,22 @@ public class DeadlineEntry {
 
 /// A hashed timing wheel: adding and removing a deadline costs a few pointer writes, whatever their number.
 ///
-/// Deadlines fire up to one tick late and never early. The wheel has no clock: `advance` is told the time, and answers when
-/// nothing is left to wait for.
+/// Deadlines fire up to one tick late and never early. The wheel has no clock: `advance` is told the time, and `earliestTick`
+/// when it is worth telling it again.
 struct DeadlineWheel {
   /// How late a deadline may fire.
   static let tickMs: Int64 = 4
   private static let slotCount = 1024
+  /// Entries of later turns of the wheel that a look for the next one passes over.
+  private static let passedMax = 64
 
   private var slots: [DeadlineEntry?] = Array(repeating: nil, count: slotCount)
   private let origin: NIODeadline
   /// Every tick before this one has fired.
   private var nextTick: UInt64 = 0
   private(set) var count = 0
+  /// No entry is due before this tick; it may have been removed meanwhile.
+  private(set) var earliestTick = UInt64.max
 
   init(now: NIODeadline) { origin = now }
 
@@ -40,6 +44,7 @@ struct DeadlineWheel {
     entry.dueTick = max(tick(of: deadline.instant) + 1, nextTick)
     let slot = Int(entry.dueTick % UInt64(Self.slotCount))
     entry.slot = slot
+    earliestTick = min(earliestTick, entry.dueTick)
     entry.next = slots[slot]
     entry.next?.previous = entry
     entry.previous = nil
@@ -58,9 +63,32 @@ struct DeadlineWheel {
     count -= 1
   }
 
+  /// When a tick begins.
+  func time(of tick: UInt64) -> NIODeadline {
+    // More than a hundred years.
+    origin + .nanoseconds(Int64(min(tick, 1 << 40)) * Self.tickMs * 1_000_000)
+  }
+
+  /// The first tick with an entry, or one before it.
+  private func firstTick() -> UInt64 {
+    guard count > 0 else { return .max }
+    var (passed, firstPassed) = (0, UInt64.max)
+    for tick in nextTick..<nextTick + UInt64(Self.slotCount) {
+      var entry = slots[Int(tick % UInt64(Self.slotCount))]
+      while let current = entry {
+        guard current.dueTick > tick, passed < Self.passedMax else { return tick }
+        passed += 1
+        firstPassed = min(firstPassed, current.dueTick)
+        entry = current.next
+      }
+    }
+    return firstPassed
+  }
+
   /// Takes out every entry whose time has come by `now`.
   mutating func advance(to now: NIODeadline) -> [DeadlineEntry] {
     let last = tick(of: now)
+    defer { earliestTick = firstTick() }
     guard count > 0, last >= nextTick else {
       nextTick = max(nextTick, last)
       return []

@@ -8,7 +8,9 @@ final class LoopContext {
   /// Decides by chance what needs no secret.
   var random = SplitMix64(seed: .random(in: .min ... .max))
   private var wheel: DeadlineWheel
-  private var isTicking = false
+  /// The timer of the wheel, and the tick that it is for.
+  private var timer: Scheduled<Void>?
+  private var timerTick = UInt64.max
   /// When the clock was read last: while calls arrive and are answered, moments ago.
   private(set) var latestTime: NIODeadline
   private var turns = ReadTurns()
@@ -40,22 +42,28 @@ final class LoopContext {
 
   func add(_ entry: DeadlineEntry, at deadline: Deadline) {
     wheel.add(entry, at: deadline)
-    scheduleTick()
+    setTimer()
   }
 
   func remove(_ entry: DeadlineEntry) { wheel.remove(entry) }
 
-  /// The loop wakes for ticks only while there is a deadline to wait for, so an idle process sleeps.
-  private func scheduleTick() {
-    guard !isTicking, wheel.count > 0 else { return }
-    isTicking = true
-    let bound = NIOLoopBound(self, eventLoop: loop)
-    loop.scheduleTask(in: .milliseconds(DeadlineWheel.tickMs)) { bound.value.tick() }
+  /// One timer, for the first deadline: a timer costs an interrupt, in the middle of other calls, and most calls end long before theirs. It
+  /// stays when its call has ended, so that a process without calls wakes once more.
+  @inline(__always)
+  private func setTimer() {
+    if wheel.earliestTick < timerTick { setTimer(wheel.earliestTick) }
   }
 
-  private func tick() {
-    isTicking = false
+  private func setTimer(_ tick: UInt64) {
+    timer?.cancel()
+    timerTick = tick
+    let bound = NIOLoopBound(self, eventLoop: loop)
+    timer = loop.assumeIsolated().scheduleTask(deadline: wheel.time(of: tick)) { bound.value.fire() }
+  }
+
+  private func fire() {
+    timerTick = .max
     for entry in wheel.advance(to: readTime()) { entry.deadlinePassed() }
-    scheduleTick()
+    setTimer()
   }
 }
