@@ -290,10 +290,13 @@ def by_token(file):
 
 
 def half_of_the_maximum(read):
-    """The highest rate of a closed loop; the p50 in microseconds at half of it, and the p99 in such p50s."""
+    """The highest rate of a closed loop; the p50 in microseconds at half of it, the p99 in such p50s, and the median of single seconds' own."""
     fastest = read("--duration", "2s")["callsPerSecond"]
-    half = read("--rate", str(int(fastest / 2)), "--duration", "5s")["latency"]["percentilesMs"]
-    return fastest, half["50"] * 1_000, half["99"] / half["50"]
+    run = read("--rate", str(int(fastest / 2)), "--duration", "5s")
+    half = run["latency"]["percentilesMs"]
+    # A machine that others use has slow seconds, whose calls are the p99 of the others, too.
+    seconds = statistics.median(second["p99Ms"] / second["p50Ms"] for second in run["seconds"] if second["p50Ms"])
+    return fastest, half["50"] * 1_000, half["99"] / half["50"], seconds
 
 
 REAL_TIME = ["chrt", "--fifo", "1"]
@@ -324,7 +327,8 @@ def open_loop(comparison):
                     bare, ECHO["method"], ECHO["params"], *more, prefix=prefix, core=core)))}).values()
             for what, unit, index, limits in (("highest rate of the read, closed loop", "calls/s", 0, {}),
                                               ("p50 of the read at half of that rate, open loop", "µs", 1, {}),
-                                              ("p99 in p50s at half of that rate", "×", 2, {"at_most": 3})):
+                                              ("p99 in p50s at half of that rate", "×", 2, {"at_most": 3}),
+                                              ("the same of single seconds, the median of each run", "×", 3, {})):
                 values, others = [turn[index] for turn in ours], [turn[index] for turn in limit]
                 comparison.add(f"{what}, {name}", values, unit, "a bare server in C", others,
                                statistics.median(a / b for a, b in zip(values, others)), **limits)

@@ -27,6 +27,9 @@ public final class LoadRun: Sendable {
   private let processorTimes: @Sendable () -> ProcessorTimes.Reader
   private let wasStopped = Atomic<Bool>(false)
 
+  /// How long it takes at most to notice that a run is to end early, and that its calls are used up.
+  private static let restMs: Int64 = 250
+  private static let countRestMs: Int64 = 50
   /// How long calls in flight may go on once the run was ended early.
   static let stopMs: Int64 = 1_000
 
@@ -133,9 +136,9 @@ public final class LoadRun: Sendable {
     var hasMeasured = false
     var isOver = false
     while !isOver {
-      try? await Task.sleep(nanoseconds: 50_000_000)
+      for index in loops.indices { try await watch(&loops[index], nowNs: Self.nowNs(), measureNs: measureNs) }
+      await rest(until: hasMeasured ? endNs : measureNs)
       let now = Self.nowNs()
-      for index in loops.indices { try await watch(&loops[index], nowNs: now, measureNs: measureNs) }
       if !hasMeasured, now >= measureNs {
         hasMeasured = true
         cpuStart = ClientCPU.seconds()
@@ -160,6 +163,13 @@ public final class LoadRun: Sendable {
     builder.processorWaitShare = loops.compactMap(\.processor.waitShare).max()
     builder.processorOthersShare = loops.compactMap(\.processor.othersShare).max()
     return builder.report()
+  }
+
+  /// Sleeps until it looks again how far the run is. Each look takes the processor from a server on it: often only where the calls may be used
+  /// up before the time is.
+  private func rest(until endNs: Int64) async {
+    let restNs = (plan.count == nil ? Self.restMs : Self.countRestMs) * 1_000_000
+    try? await Task.sleep(nanoseconds: UInt64(max(1_000_000, min(restNs, endNs - Self.nowNs()))))
   }
 
   /// Looks now and then whether the loop's thread shares its processor, and tells the loop.
