@@ -11,8 +11,7 @@ import Testing
       slack.turn(nowNs: nowNs)
     }
     nowNs = firesNs
-    slack.turn(nowNs: nowNs)
-    slack.fired()
+    slack.fired(nowNs: nowNs)
   }
 
   @Test func theTimerGrowsWhileRepliesCome() {

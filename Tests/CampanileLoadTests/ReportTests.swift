@@ -1,4 +1,3 @@
-import CampanileRPC
 import Foundation
 import Histogram
 import Testing
@@ -106,23 +105,6 @@ import Testing
         return try LoadReport(json: Array(text.replacing(share, with: "Share\":-1").utf8), name: "a")
       }
     }
-  }
-
-  /// The library's own percentiles are the oracle; its values are the upper ends of its buckets, to 1 %.
-  @Test(arguments: [1, 2, 3, 99, 100, 101, 5_000]) func anIntervalsPercentilesAreTheLibrarys(_ calls: Int) {
-    var random = SplitMix64(seed: UInt64(calls))
-    var interval = LoadInterval()
-    var oracle = Histogram<UInt64>(numberOfSignificantValueDigits: .two)
-    for _ in 0..<calls {
-      let ns = UInt64(exp(Double.random(in: 0...20, using: &random)))
-      interval.ended(status: 0, latencyNs: ns)
-      oracle.record(ns)
-    }
-    let found = interval.percentilesNs()
-    for (ns, percentile) in [(found.p50, 50.0), (found.p99, 99)] {
-      #expect(abs(Double(ns) - Double(oracle.valueAtPercentile(percentile))) <= 0.01 * Double(ns) + 1)
-    }
-    #expect(LoadInterval().percentilesNs() == (0, 0))
   }
 
   @Test func aHistogramHasRoomFromTheBeginning() {

@@ -98,8 +98,7 @@ final class LoadLoop {
     startNs = atNs
     measureNs = startNs + plan.warmupMs * 1_000_000
     endNs = measureNs + plan.durationMs * 1_000_000
-    let deadline = NIODeadline.uptimeNanoseconds(UInt64(max(0, atNs)))
-    eventLoop.assumeIsolated().scheduleTask(deadline: deadline) { [self] in begin() }
+    schedule(atNs: atNs) { [self] in begin() }
   }
 
   private func begin() {
@@ -269,16 +268,11 @@ final class LoadLoop {
   private func comeBack(dueNs: Int64, nowNs: Int64) {
     guard sharesProcessor, inFlight > 0, !driver.isStreaming else { return wake(atNs: dueNs) }
     slack.turn(nowNs: nowNs)
-    if !hasSlackTimer { setSlackTimer(atNs: max(dueNs, nowNs + slack.ns)) }
-  }
-
-  private func setSlackTimer(atNs: Int64) {
+    guard !hasSlackTimer else { return }
     hasSlackTimer = true
-    let deadline = NIODeadline.uptimeNanoseconds(UInt64(max(0, atNs)))
-    eventLoop.assumeIsolated().scheduleTask(deadline: deadline) { [self] in
+    schedule(atNs: max(dueNs, nowNs + slack.ns)) { [self] in
       hasSlackTimer = false
-      slack.turn(nowNs: nowNs)
-      slack.fired()
+      slack.fired(nowNs: self.nowNs)
       pump()
     }
   }
@@ -286,10 +280,14 @@ final class LoadLoop {
   private func wake(atNs: Int64) {
     guard atNs < wakingAtNs else { return }
     wakingAtNs = atNs
-    let deadline = NIODeadline.uptimeNanoseconds(UInt64(max(0, atNs)))
-    eventLoop.assumeIsolated().scheduleTask(deadline: deadline) { [self] in
+    schedule(atNs: atNs) { [self] in
       if wakingAtNs == atNs { wakingAtNs = .max }
       pump()
     }
+  }
+
+  private func schedule(atNs: Int64, _ task: @escaping () -> Void) {
+    let deadline = NIODeadline.uptimeNanoseconds(UInt64(max(0, atNs)))
+    eventLoop.assumeIsolated().scheduleTask(deadline: deadline, task)
   }
 }

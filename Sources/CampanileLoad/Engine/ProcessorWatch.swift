@@ -23,6 +23,11 @@ struct ProcessorWatch {
     var ns: Int64 = 0
     var ofNs: Int64 = 0
     var value: Double? { ofNs > 0 ? min(1, max(0, Double(ns) / Double(ofNs))) : nil }
+
+    mutating func add(_ other: Share) {
+      ns += other.ns
+      ofNs += other.ofNs
+    }
   }
 
   /// Share of the measured windows in which it was ready and had no processor, 0 to 1; `nil` where nobody tells, or before the first
@@ -40,23 +45,16 @@ struct ProcessorWatch {
     guard let times else { return }
     defer { last = (nowNs, times) }
     guard let last, nowNs > last.nowNs else { return }
-    let isMeasured = last.nowNs >= measuredFromNs
     let lengthNs = nowNs - last.nowNs
-    note(times.waitedNs - last.times.waitedNs, of: lengthNs, in: isMeasured ? \.waited : nil, Self.sharedWaitShare)
+    let wait = Share(ns: times.waitedNs - last.times.waitedNs, ofNs: lengthNs)
+    var use = Share()
     // Of a thread that has changed its processor it is not known how long it was on which.
-    guard times.processor == last.times.processor, let idle = times.idleNs, let before = last.times.idleNs else {
-      return
+    if times.processor == last.times.processor, let idle = times.idleNs, let before = last.times.idleNs {
+      use = Share(ns: lengthNs - (idle - before) - (times.ranNs - last.times.ranNs), ofNs: lengthNs)
     }
-    let othersNs = max(0, lengthNs - (idle - before) - (times.ranNs - last.times.ranNs))
-    note(othersNs, of: lengthNs, in: isMeasured ? \.others : nil, Self.sharedOthersShare)
-  }
-
-  private mutating func note(
-    _ ns: Int64, of lengthNs: Int64, in share: WritableKeyPath<ProcessorWatch, Share>?, _ sharedShare: Double
-  ) {
-    if Double(ns) > sharedShare * Double(lengthNs) { isShared = true }
-    guard let share else { return }
-    self[keyPath: share].ns += ns
-    self[keyPath: share].ofNs += lengthNs
+    if wait.value ?? 0 > Self.sharedWaitShare || use.value ?? 0 > Self.sharedOthersShare { isShared = true }
+    guard last.nowNs >= measuredFromNs else { return }
+    waited.add(wait)
+    others.add(use)
   }
 }

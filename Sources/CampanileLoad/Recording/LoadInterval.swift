@@ -20,16 +20,5 @@ struct LoadInterval: Sendable {
     errors += other.errors
   }
 
-  /// The median and the 99th percentile; 0 of no calls.
-  func percentilesNs() -> (p50: UInt64, p99: UInt64) {
-    var p50: UInt64?
-    var count: UInt64 = 0
-    // In one look at what there is: the library's own looks at every bucket for each, by code that is not specialised.
-    for value in latency.recordedValues() {
-      count += value.count
-      if p50 == nil, 2 * count >= latency.totalCount { p50 = value.value }
-      if 100 * count >= 99 * latency.totalCount { return (p50 ?? value.value, value.value) }
-    }
-    return (0, 0)
-  }
+  func percentileNs(_ percentile: Double) -> UInt64 { latency.valueAtPercentile(percentile) }
 }

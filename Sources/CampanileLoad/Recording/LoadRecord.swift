@@ -1,13 +1,11 @@
 internal import Histogram
 
 extension Histogram<UInt64> {
-  /// An hour: the longest deadline.
-  private static var latencyMaxNs: UInt64 { 3_600_000_000_000 }
-
-  /// One with room for every latency from the beginning. One that grows with its values does so in the first measured calls, and that takes
+  /// One with room for every latency within the longest deadline from the beginning. One that grows with its values does so in the first measured calls, and that takes
   /// milliseconds, in which none is sent. It still grows for what is longer.
   static func ofLatencies(_ digits: SignificantDigits) -> Self {
-    var histogram = Self(highestTrackableValue: latencyMaxNs, numberOfSignificantValueDigits: digits)
+    let highestNs = UInt64(LoadPlan.timeoutMsMax) * 1_000_000
+    var histogram = Self(highestTrackableValue: highestNs, numberOfSignificantValueDigits: digits)
     histogram.autoResize = true
     return histogram
   }

@@ -37,11 +37,10 @@ struct ReportBuilder {
     calls += interval.calls
     errors += interval.errors
     guard endS > startS else { return }
-    let latency = interval.percentilesNs()
     seconds.append(
       LoadReport.Second(
         startMs: startS * 1000, callsPerSecond: Double(interval.calls) / (endS - startS), errors: interval.errors,
-        p50Ms: Self.fine(latency.p50), p99Ms: Self.fine(latency.p99)))
+        p50Ms: Self.fine(interval.percentileNs(50)), p99Ms: Self.fine(interval.percentileNs(99))))
   }
 
   /// Adds all that a loop has measured, also of calls that were in flight when the measured part was over.
