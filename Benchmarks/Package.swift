@@ -61,6 +61,7 @@ let package = Package(
       swiftSettings: settings),
     .executableTarget(name: "FrameLoad", cSettings: [.unsafeFlags(["-O2"])]),
     .executableTarget(name: "FrameEchoC", cSettings: [.unsafeFlags(["-O2"])]),
+    .executableTarget(name: "CoreSpeed", cSettings: [.unsafeFlags(["-O2"])]),
     .executableTarget(name: "FrameAnswersC", cSettings: [.unsafeFlags(["-O2"])]),
     .executableTarget(name: "FrameRelayC", cSettings: [.unsafeFlags(["-O2"])]),
     .executableTarget(

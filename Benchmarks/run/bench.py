@@ -93,6 +93,35 @@ def peer(name, *arguments, pinned=True, prefix=()):
         process.wait()
 
 
+# A second is disturbed if more of its samples than this are below this share of the core's whole speed. One of fifty may be an accident.
+SLOW_SAMPLES_MAX, WHOLE_SPEED_SHARE = 1, 0.9
+
+
+@contextlib.contextmanager
+def core_speed(seconds):
+    """Asks the one core how fast it is while the block runs. Yields a list, which has (Unix time, speed) of each sample after the block."""
+    samples = []
+    process = subprocess.Popen([*ONE_CORE, str(PEERS / "CoreSpeed"), str(seconds)], stdout=subprocess.PIPE, text=True)
+    try:
+        yield samples
+    finally:
+        process.terminate()
+        lines = process.communicate()[0].splitlines()
+        samples += [(float(time), float(speed)) for time, _, speed in (line.partition(" ") for line in lines) if speed]
+
+
+def whole_speed(samples):
+    """What the core reaches while nobody else uses a part of it. The few that are faster still are the clock's."""
+    speeds = sorted(speed for _, speed in samples)
+    return speeds[len(speeds) * 95 // 100] if speeds else 0
+
+
+def is_disturbed(start, end, samples, whole):
+    """Whether somebody else slowed the core then. Too few samples excuse nothing: what keeps them away may be what is measured."""
+    slow = sum(start <= time < end and speed < WHOLE_SPEED_SHARE * whole for time, speed in samples)
+    return slow > SLOW_SAMPLES_MAX
+
+
 @contextlib.contextmanager
 def service(name, *arguments, pinned=True, directory=None, token=None, prefix=()):
     """One of the suite's executables. Yields the process, its ports and the seconds from start to ready.
