@@ -44,7 +44,7 @@ public struct LoadReport: Sendable, Hashable, Codable {
   public var version = versionNow
   public var target: String
   public var method: String
-  /// RFC 3339.
+  /// When it began, before its warm-up: RFC 3339.
   public var startTime: String
   /// In words: closed or open loop and its numbers.
   public var pace: String
