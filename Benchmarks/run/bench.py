@@ -107,7 +107,7 @@ def core_speed(seconds):
     finally:
         process.terminate()
         lines = process.communicate()[0].splitlines()
-        samples += [(float(time), float(speed)) for time, _, speed in (line.partition(" ") for line in lines) if speed]
+        samples += [(float(at), float(speed)) for at, _, speed in (line.partition(" ") for line in lines) if speed]
 
 
 def whole_speed(samples):
@@ -118,7 +118,7 @@ def whole_speed(samples):
 
 def is_disturbed(start, end, samples, whole):
     """Whether somebody else slowed the core then. Too few samples excuse nothing: what keeps them away may be what is measured."""
-    slow = sum(start <= time < end and speed < WHOLE_SPEED_SHARE * whole for time, speed in samples)
+    slow = sum(start <= at < end and speed < WHOLE_SPEED_SHARE * whole for at, speed in samples)
     return slow > SLOW_SAMPLES_MAX
 
 

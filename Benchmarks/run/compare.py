@@ -308,8 +308,10 @@ def seconds_of(read, rate):
         run = read("--rate", str(rate), "--warm-up", "1s", "--duration", "10s")
     measured = datetime.datetime.fromisoformat(run["startTime"]).timestamp() + 1
     starts = [measured + second["startMs"] / 1_000 for second in run["seconds"]]
-    ratios = [second["p99Ms"] / second["p50Ms"] for second in run["seconds"]]
-    return list(zip(starts, [*starts[1:], measured + run["durationMs"] / 1_000], ratios)), samples
+    ends = [*starts[1:], measured + run["durationMs"] / 1_000]
+    # Calls that a second did not end are late in the next one.
+    return [(start, end, second["p99Ms"] / second["p50Ms"]) for start, end, second in zip(starts, ends, run["seconds"])
+            if second["p50Ms"]], samples
 
 
 def quiet_seconds(comparison, reads, rates):

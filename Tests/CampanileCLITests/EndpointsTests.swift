@@ -69,6 +69,28 @@ final class ScratchFolder: Sendable {
     #expect(throws: UsageError.self) { try destination(["--target", "nothing"]) }
   }
 
+  @Test func theSuitesSecretsAreForTheSuiteOverHTTPToo() throws {
+    let folder = try ScratchFolder()
+    try Self.sample.write(folder: folder.path)
+    func token(
+      _ host: String, _ port: Int, _ arguments: [String] = [], _ environment: [String: String] = [:]
+    ) throws -> String? {
+      try ConnectionOptions.parse(arguments + ["--data-dir", folder.path])
+        .httpToken(host: host, port: port, environment: environment)
+    }
+    #expect(try token("127.0.0.1", 7480) == "cmp_secret")
+    #expect(try token("localhost", 7480) == "cmp_secret")
+    #expect(try token("127.0.0.1", 7480, ["--as", "user/alice"]) == "token")
+    #expect(try token("127.0.0.1", 7501) == "token")
+    for (host, port) in [("example.com", 7480), ("127.0.0.1", 9999), ("127.0.0.1", 7400), ("127.example.com", 7480)] {
+      #expect(try token(host, port) == nil)
+      #expect(try token(host, port, ["--as", "user/alice"]) == nil)
+      #expect(try token(host, port, ["--key", "k"]) == "k")
+      #expect(try token(host, port, [], ["CAMPANILE_KEY": "e"]) == "e")
+    }
+    #expect(throws: UsageError.self) { try token("127.0.0.1", 7480, ["--key-file", folder.path + "/none"]) }
+  }
+
   @Test func saysWhereItLooked() throws {
     let error = #expect(throws: UsageError.self) {
       try ConnectionOptions.parse([]).destination(environment: ["HOME": "/nonexistent"])

@@ -16,6 +16,7 @@ import Testing
     for n in 1...1_000 {
       record.ended(
         status: n == 1_000 ? 14 : 0, dueNs: 0, sentNs: Int64(n) * 500, nowNs: Int64(n) * 10_000, isOpenLoop: true)
+      record.endedInTime(nowNs: Int64(n) * 10_000)
     }
     record.note("<script>\"x\" & y", status: 14)
     change(&record)
@@ -155,13 +156,18 @@ import Testing
   }
 
   @Test func textHasWhatMatters() {
-    let text = TextReport.lines(Self.sample()).joined(separator: "\n")
+    let lines = TextReport.lines(Self.sample(processorWaitShare: 0.5))
+    #expect(!lines.contains { $0.contains("\n") } && lines.contains { $0.hasPrefix("warning: ") })
+    let text = lines.joined(separator: "\n")
     for part in ["1,000/s", "p99.99", "from due", "from sent", "UNAVAILABLE", "█"] { #expect(text.contains(part)) }
   }
 
   @Test func comparisonsShowRatiosToTheFirst() {
     let slow = Self.sample { record in
-      for _ in 0..<1_000 { record.ended(status: 0, dueNs: 0, sentNs: 0, nowNs: 1_000_000_000, isOpenLoop: true) }
+      for _ in 0..<1_000 {
+        record.ended(status: 0, dueNs: 0, sentNs: 0, nowNs: 1_000_000_000, isOpenLoop: true)
+        record.endedInTime(nowNs: 1_000_000_000)
+      }
     }
     let lines = Comparison.lines([("a", Self.sample()), ("b", slow)])
     #expect(lines.contains { $0.hasPrefix("calls/s") && $0.contains("(2.00x)") })

@@ -110,6 +110,49 @@ import Testing
     }
   }
 
+  /// A count is over with its last call, and not when somebody looks.
+  @Test func theRateOfACountIsThatOfItsCalls() async throws {
+    try await Servers.withEcho { server in
+      var restMs = Double.infinity
+      for _ in 0..<10 {
+        let report = try await report(server, #"{"delayMs":20}"#) {
+          $0.count = 8
+          $0.concurrency = 8
+        }
+        #expect(abs(report.callsPerSecond * report.durationMs / 1_000 - 8) < 0.1)
+        #expect(report.durationMs >= report.latency.maxMs * 0.99)
+        restMs = min(restMs, report.durationMs - report.latency.maxMs)
+      }
+      // All are sent at once. Of ten runs one at least is not held up by something else.
+      #expect(restMs < 20)
+    }
+  }
+
+  /// Calls that are answered after the measured part are in the latency, and no part of the rate.
+  @Test func theRateOfASlowServerIsWhatItHasAnsweredInTime() async throws {
+    try await Servers.withEcho { server in
+      let report = try await report(server, #"{"delayMs":400}"#) {
+        $0.pace = .open(.constant(100), .uniform)
+        $0.concurrency = 100
+        $0.durationMs = 500
+      }
+      #expect(report.calls + report.droppedCount == 50 && report.calls > 25)
+      let inTime = report.callsPerSecond * report.durationMs / 1_000
+      #expect(inTime <= 11)
+      #expect(abs(report.seconds.reduce(0) { $0 + $1.callsPerSecond } * report.durationMs / 1_000 - inTime) < 2)
+    }
+  }
+
+  @Test(arguments: [("--messages", StreamPlan(messages: 5)), ("--message-rate", StreamPlan(messagesPerSecond: 5))])
+  func messagesAreForStreams(_ field: String, _ stream: StreamPlan) {
+    var plan = LoadPlan()
+    plan.stream = stream
+    let target = LoadTarget(face: .rpc(ClientConfiguration(host: "127.0.0.1", port: 1)), method: "a.B/C")
+    #expect { try LoadRun(plan, requests: RequestSet([]), target: target) } throws: {
+      ($0 as? LoadError)?.field == field
+    }
+  }
+
   @Test func streamsOfAnswersAreCounted() async throws {
     try await Servers.withEcho { server in
       let whole = try await report(server, method: "Expand", #"{"count":100}"#, serverStreaming: true) { $0.count = 20 }

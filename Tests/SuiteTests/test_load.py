@@ -1,6 +1,7 @@
 """`campanile load` against a running suite: what it counts is what the server has seen."""
 
 import csv
+import http.server
 import io
 import json
 import os
@@ -8,6 +9,7 @@ import pty
 import re
 import signal
 import subprocess
+import threading
 import time
 import urllib.request
 import xml.etree.ElementTree
@@ -132,12 +134,51 @@ def test_a_watch_is_loaded_until_the_run_ends(suite, key):
     assert report["messagesSent"] == 20 and report["messagesReceived"] >= 20, "each says where it begins"
 
 
+class Told(http.server.BaseHTTPRequestHandler):
+    """An HTTP server that keeps what it is told."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self):
+        self.server.told.append(dict(self.headers))
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", "2")
+        self.end_headers()
+        self.wfile.write(b"{}")
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.mark.parametrize("more", [[], ["--as", "user/giulia"]])
+def test_the_suites_secrets_go_to_the_suite_only(suite, more):
+    arguments = ["campanile.notifications.v1.NotificationsService/ListBuckets", "--count", "3", "--concurrency", "1", "--output", "json"]
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Told) as server:
+        server.told = []
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            report = json.loads(load(suite, *arguments, *more, "--http", f"http://127.0.0.1:{server.server_port}").stdout)
+        finally:
+            server.shutdown()
+    assert report["calls"] == 3 and len(server.told) == 3
+    told = json.dumps(server.told)
+    assert "authorization" not in told.lower()
+    assert suite.endpoints["gateway"]["adminKey"] not in told and suite.endpoints["internalToken"] not in told
+    # The gateway is told who calls.
+    port = suite.endpoints["gateway"]["http"]
+    report = json.loads(load(suite, *arguments, "--http", f"http://127.0.0.1:{port}").stdout)
+    assert "UNAUTHENTICATED" not in report["statuses"]
+
+
 @pytest.mark.parametrize("arguments, told", [
     (["ListBuckets", "--concurrency", "0"], "--concurrency"),
     (["ListBuckets", "--rate", "fast"], "--rate"),
     (["ListBuckets", "--rate", "1..5", "--count", "3"], "--duration"),
     (["ListBuckets", '{"a":{{what}}}'], "sequence, random"),
     (["ListBuckets", "[]"], "JSON object"),
+    (["ListBuckets", "--messages", "3"], "--messages: is for streams"),
     (["NoSuchMethod"], "NoSuchMethod"),
     (["ListBuckets", "--http", "http://127.0.0.1:1"], "package.Service/Method"),
     (["a.B/C", "--http", "ftp://127.0.0.1:1"], "https://"),

@@ -20,6 +20,8 @@ public struct LoadCommand: AsyncParsableCommand {
         campanile load Echo '{"payload":"{{uuid}}"}' --rate 1000..20000 --threshold 'p99<5ms,errors<0.1%'
         campanile load compare before.json after.json
 
+      `campanile load run --help` lists the options.
+
       Exit codes: 1 when a threshold is missed, 64 for wrong usage. Ctrl-C ends early with a full report.
       """,
     subcommands: [LoadRunCommand.self, LoadCompareCommand.self], defaultSubcommand: LoadRunCommand.self)
@@ -69,7 +71,7 @@ struct LoadRunCommand: AsyncParsableCommand {
   @Option(
     help: ArgumentHelp(
       "Sent before what is measured (default: 1s; none with --count and for streams).", valueName: "duration"))
-  var warmUp: Timeout?
+  var warmUp: WarmUp?
 
   @Option(help: ArgumentHelp("Measured calls at most.", valueName: "n"))
   var count: Int?
@@ -102,6 +104,17 @@ struct LoadRunCommand: AsyncParsableCommand {
     case uniform
   }
 
+  /// A length of time that may be none.
+  struct WarmUp: ExpressibleByArgument, Sendable {
+    var milliseconds: Int64
+
+    init?(argument: String) {
+      guard let milliseconds = ["0", "0s", "0ms"].contains(argument) ? 0 : Timeout(argument: argument)?.milliseconds
+      else { return nil }
+      self.milliseconds = milliseconds
+    }
+  }
+
   init() {}
 
   func run() async throws {
@@ -122,7 +135,7 @@ struct LoadRunCommand: AsyncParsableCommand {
     plan.concurrency = concurrency ?? (rate == nil ? 64 : 1_000)
     plan.threads = threads
     plan.connections = connections ?? (http == nil ? max(1, threads) : plan.concurrency)
-    plan.durationMs = duration?.milliseconds ?? (count == nil ? 10_000 : 86_400_000)
+    plan.durationMs = duration?.milliseconds ?? (count == nil ? 10_000 : LoadPlan.durationMsMax)
     plan.warmupMs = warmUp?.milliseconds ?? (count == nil && !isStream ? 1_000 : 0)
     plan.count = count
     plan.timeoutMs = connection.timeout?.milliseconds ?? 30_000
@@ -151,10 +164,9 @@ struct LoadRunCommand: AsyncParsableCommand {
       guard method.split(separator: "/").count == 2, method.contains(".") else {
         throw UsageError("METHOD: over HTTP give the whole name, package.Service/Method")
       }
-      let token = (try? connection.destination())?.token
-      let target = LoadTarget(
-        face: .http(try HTTPTarget(url: http, token: connection.key ?? token, tls: connection.clientTLS([:]))),
-        method: method, metadata: metadata)
+      var server = try HTTPTarget(url: http, tls: connection.clientTLS([:]))
+      server.token = try connection.httpToken(host: server.host, port: server.port)
+      let target = LoadTarget(face: .http(server), method: method, metadata: metadata)
       try LoadNotice.tell(target, rate: rate)
       return target
     }

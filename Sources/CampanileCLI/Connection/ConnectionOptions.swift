@@ -127,18 +127,11 @@ extension ConnectionOptions {
     environment: [String: String]? = nil
   ) throws(UsageError) -> Destination {
     let environment = environment ?? ProcessInfo.processInfo.environment
-    var secret: String? = key ?? environment["CAMPANILE_KEY"]
-    if let file = keyFile ?? (secret == nil ? environment["CAMPANILE_KEY_FILE"] : nil) {
-      secret = try Self.readSecret(file)
-    }
-    if let internalTokenFile { secret = try Self.readSecret(internalTokenFile) }
+    let secret = try givenSecret(environment)
     if let address = address(environment) {
       var destination = try Destination(address: address)
-      if secret == nil, let endpoints = try endpoints(environment) {
-        destination.token = token(for: destination, in: endpoints)
-      } else {
-        destination.token = secret
-      }
+      destination.token =
+        if let secret { secret } else { try suitesToken(destination.host, destination.port, by: \.rpc, environment) }
       return destination
     }
     guard let endpoints = try endpoints(environment) else {
@@ -153,10 +146,30 @@ extension ConnectionOptions {
       host: "127.0.0.1", port: service.rpc, token: secret ?? token(for: service, in: endpoints))
   }
 
-  /// What the suite's own file says for an address that belongs to the suite.
-  private func token(for destination: Destination, in endpoints: Endpoints) -> String? {
-    guard destination.host == "127.0.0.1" || destination.host == "localhost",
-      let service = endpoints.services.values.first(where: { $0.rpc == destination.port })
+  /// What is presented to an HTTP server: what was given, or what the suite's own file has for an address that belongs to the suite.
+  ///
+  /// - Throws: `UsageError` when a file cannot be used.
+  func httpToken(
+    host: String, port: Int, environment: [String: String] = ProcessInfo.processInfo.environment
+  ) throws(UsageError) -> String? {
+    if let secret = try givenSecret(environment) { return secret }
+    return try suitesToken(host, port, by: \.http, environment)
+  }
+
+  /// The secret that the options or the environment name.
+  private func givenSecret(_ environment: [String: String]) throws(UsageError) -> String? {
+    if let internalTokenFile { return try Self.readSecret(internalTokenFile) }
+    if let keyFile { return try Self.readSecret(keyFile) }
+    if let key = key ?? environment["CAMPANILE_KEY"] { return key }
+    return if let file = environment["CAMPANILE_KEY_FILE"] { try Self.readSecret(file) } else { nil }
+  }
+
+  /// What the suite's own file says for an address that belongs to the suite. Nobody else may see it.
+  private func suitesToken(
+    _ host: String, _ port: Int, by face: KeyPath<Endpoints.Service, Int>, _ environment: [String: String]
+  ) throws(UsageError) -> String? {
+    guard host == "127.0.0.1" || host == "localhost", let endpoints = try endpoints(environment),
+      let service = endpoints.services.values.first(where: { $0[keyPath: face] == port })
     else { return nil }
     return token(for: service, in: endpoints)
   }

@@ -26,7 +26,10 @@ struct LoadSession {
 /// The one line of a terminal that is written again every second.
 enum ProgressLine {
   static func text(_ progress: LoadProgress) -> String {
-    let left = "\((progress.remainingMs + 999) / 1000) s left"
+    let left =
+      [
+        progress.remainingCalls.map { "\($0) calls" }, progress.remainingMs.map { "\(($0 + 999) / 1000) s" },
+      ].compactMap(\.self).joined(separator: ", ") + " left"
     if progress.isWarmingUp { return "warming up, \(left)" }
     return "\(Int(progress.callsPerSecond))/s  p50 \(progress.p50Ms) ms  p99 \(progress.p99Ms) ms  "
       + "\(progress.errors) errors of \(progress.calls)  \(left)"

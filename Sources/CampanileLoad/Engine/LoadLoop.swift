@@ -195,8 +195,9 @@ final class LoadLoop {
 
   func ended(_ lane: LoadLane, _ end: CallEnd) {
     guard lane.isBusy else { return }
+    let now = nowNs
+    if phase == .running, now >= measureNs, now < endNs { record.endedInTime(nowNs: now) }
     if lane.isMeasured {
-      let now = nowNs
       record.ended(status: end.status, dueNs: lane.dueNs, sentNs: lane.sentNs, nowNs: now, isOpenLoop: isOpenLoop)
       interval.ended(status: end.status, latencyNs: UInt64(max(0, now - lane.dueNs)))
       if let message = end.message { record.note(message, status: end.status) }

@@ -14,7 +14,25 @@ public struct LoadProgress: Sendable, Hashable {
   /// Of the measured part so far.
   public var calls: Int
   public var errors: Int
-  public var remainingMs: Int64
+  /// Calls of `LoadPlan.count` that have not ended; `nil` without a count.
+  public var remainingCalls: Int?
+  /// Until the plan's time is over, or its calls have ended at the speed of the last second; `nil` where a count alone ends it and that
+  /// speed is 0.
+  public var remainingMs: Int64?
+
+  public init(
+    isWarmingUp: Bool, callsPerSecond: Double, p50Ms: Double, p99Ms: Double, calls: Int, errors: Int,
+    remainingCalls: Int?, remainingMs: Int64?
+  ) {
+    self.isWarmingUp = isWarmingUp
+    self.callsPerSecond = callsPerSecond
+    self.p50Ms = p50Ms
+    self.p99Ms = p99Ms
+    self.calls = calls
+    self.errors = errors
+    self.remainingCalls = remainingCalls
+    self.remainingMs = remainingMs
+  }
 }
 
 /// One load test, from its first call to its report.
@@ -44,6 +62,10 @@ public final class LoadRun: Sendable {
     processorTimes: @escaping @Sendable () -> ProcessorTimes.Reader
   ) throws(LoadError) {
     try plan.check()
+    if !target.isStreaming, plan.stream != StreamPlan() {
+      let field = plan.stream.messages == nil ? "--message-rate" : "--messages"
+      throw LoadError(.planInvalid, field: field, reason: "is for streams, and \(target.method) is a unary method")
+    }
     if case .http = target.face {
       guard !target.isStreaming else {
         throw LoadError(.planInvalid, field: "--http", reason: "only unary methods can be loaded over HTTP")
@@ -146,11 +168,15 @@ public final class LoadRun: Sendable {
       }
       builder.wasInterrupted = wasStopped.load(ordering: .relaxed) || Task.isCancelled
       isOver = now >= endNs || builder.wasInterrupted
-      if !isOver { isOver = try await isDone(loops) }
+      var untilNs = min(now, endNs)
+      if !isOver, try await isDone(loops) {
+        isOver = true
+        // A count is over with its last call, not when somebody looks.
+        if plan.count != nil { untilNs = try await lastEndNs(loops) }
+      }
       guard isOver || now - lastNs >= 1_000_000_000 else { continue }
       var interval = LoadInterval()
       for one in loops { interval.add(try await one.on { [fresh = LoadInterval()] in $0.exchangeInterval(fresh) }) }
-      let untilNs = min(now, endNs)
       builder.add(interval, startS: Double(lastNs - measureNs) / 1e9, endS: Double(untilNs - measureNs) / 1e9)
       lastNs = max(lastNs, untilNs)
       tell(onProgress, builder, nowNs: now, measureNs: measureNs, endNs: endNs)
@@ -184,11 +210,25 @@ public final class LoadRun: Sendable {
     _ onProgress: (LoadProgress) -> Void, _ builder: ReportBuilder, nowNs: Int64, measureNs: Int64, endNs: Int64
   ) {
     let second = builder.seconds.last
+    let callsPerSecond = second?.callsPerSecond ?? 0
+    let timeMs = max(0, endNs - nowNs) / 1_000_000
+    let remainingCalls = plan.count.map { max(0, $0 - builder.calls) }
+    var remainingMs: Int64? = timeMs
+    if let remainingCalls {
+      let callsMs = Double(remainingCalls) / callsPerSecond * 1_000
+      remainingMs = callsMs < Double(timeMs) ? Int64(callsMs) : plan.durationMs < LoadPlan.durationMsMax ? timeMs : nil
+    }
     onProgress(
       LoadProgress(
-        isWarmingUp: nowNs < measureNs, callsPerSecond: second?.callsPerSecond ?? 0, p50Ms: second?.p50Ms ?? 0,
-        p99Ms: second?.p99Ms ?? 0, calls: builder.calls, errors: builder.errors,
-        remainingMs: max(0, endNs - nowNs) / 1_000_000))
+        isWarmingUp: nowNs < measureNs, callsPerSecond: callsPerSecond, p50Ms: second?.p50Ms ?? 0,
+        p99Ms: second?.p99Ms ?? 0, calls: builder.calls, errors: builder.errors, remainingCalls: remainingCalls,
+        remainingMs: remainingMs))
+  }
+
+  private func lastEndNs(_ loops: [BoundLoop]) async throws -> Int64 {
+    var lastNs: Int64 = 0
+    for one in loops { lastNs = max(lastNs, try await one.on { $0.record.lastNs }) }
+    return lastNs
   }
 
   private func isDone(_ loops: [BoundLoop]) async throws -> Bool {

@@ -53,7 +53,7 @@ public struct LoadTarget: Sendable {
       case .rpc(let configuration): configuration.addresses.map(\.host)
       case .http(let target): [target.host]
       }
-    return hosts.allSatisfy { $0 == "localhost" || $0 == "::1" || $0.hasPrefix("127.") }
+    return hosts.allSatisfy(ClientConfiguration.Address.isLoopback)
   }
 }
 

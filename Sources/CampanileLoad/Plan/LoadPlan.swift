@@ -34,6 +34,8 @@ public struct LoadPlan: Sendable, Hashable {
   /// A call that was sent later than this after its time is counted as late.
   public static let lateMs: Int64 = 1
 
+  /// The longest `durationMs`: a day.
+  public static let durationMsMax: Int64 = 86_400_000
   /// The longest `timeoutMs`.
   static let timeoutMsMax: Int64 = 3_600_000
 
@@ -50,7 +52,7 @@ public struct LoadPlan: Sendable, Hashable {
       (1...64).contains(threads) && threads <= connections, "--threads",
       "1 to 64 and no more than --connections (\(connections))")
     try require((0...600_000).contains(warmupMs), "--warm-up", "0 to 10 minutes")
-    try require((1...86_400_000).contains(durationMs), "--duration", "1 ms to 24 hours")
+    try require((1...Self.durationMsMax).contains(durationMs), "--duration", "1 ms to 24 hours")
     if let count { try require((1...1_000_000_000).contains(count), "--count", "1 to 1000000000") }
     try require((1...Self.timeoutMsMax).contains(timeoutMs), "--timeout", "1 ms to an hour")
     try require(seed <= UInt64(UInt32.max), "--seed", "0 to \(UInt32.max)")

@@ -21,6 +21,10 @@ struct LoadRecord: Sendable {
   var statuses = [Int](repeating: 0, count: 17)
   /// The first message of each status that is no success.
   var messages = [String?](repeating: nil, count: 17)
+  /// Calls that ended while it was measured, those that were sent before it too.
+  private(set) var inTime = 0
+  /// When the last of them ended.
+  private(set) var lastNs: Int64 = 0
   /// Sent later than `LoadPlan.lateMs` after their time.
   var late = 0
   /// Never sent: their time was more than the deadline ago, or the run was over.
@@ -40,6 +44,13 @@ struct LoadRecord: Sendable {
     if isOpenLoop { uncorrected.record(UInt64(max(0, nowNs - sentNs))) }
   }
 
+  /// A call has ended within the measured part.
+  @inline(__always)
+  mutating func endedInTime(nowNs: Int64) {
+    inTime += 1
+    lastNs = nowNs
+  }
+
   mutating func note(_ message: String, status: Int) {
     let index = min(max(status, 0), 16)
     if messages[index] == nil { messages[index] = String(message.prefix(300)) }
@@ -52,6 +63,8 @@ struct LoadRecord: Sendable {
       statuses[index] += other.statuses[index]
       messages[index] = messages[index] ?? other.messages[index]
     }
+    inTime += other.inTime
+    lastNs = max(lastNs, other.lastNs)
     late += other.late
     dropped += other.dropped
     unfinished += other.unfinished

@@ -1,6 +1,6 @@
 /// What a load test found; the form that `--output json` writes and `load compare` reads.
 ///
-/// Times are milliseconds. Latencies are of all calls that ended within the measured part, failed ones too.
+/// Times are milliseconds. Latencies are of all calls that were due within the measured part and ended, failed ones too.
 public struct LoadReport: Sendable, Hashable, Codable {
   public struct Latency: Sendable, Hashable, Codable {
     public var meanMs: Double
@@ -53,10 +53,11 @@ public struct LoadReport: Sendable, Hashable, Codable {
   public var threads: Int
   /// With it `--seed` repeats the arrivals and requests.
   public var seed: UInt64
-  /// Length of the measured part.
+  /// Length of the measured part; with a count until the last call's end.
   public var durationMs: Double
   public var calls: Int
   public var errors: Int
+  /// Calls that ended within the measured part, by its length. What a slow server answers after it is in `calls` alone.
   public var callsPerSecond: Double
   /// By the name of the gRPC status; `OK` too.
   public var statuses: [String: Failure]

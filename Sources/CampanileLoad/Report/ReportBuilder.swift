@@ -58,7 +58,7 @@ struct ReportBuilder {
       startTime: startTime.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)), pace: pace,
       concurrency: plan.concurrency, connections: plan.connections, threads: plan.threads, seed: plan.seed,
       durationMs: measuredS * 1000, calls: total.calls, errors: total.errors,
-      callsPerSecond: measuredS > 0 ? Double(total.calls) / measuredS : 0, statuses: statuses,
+      callsPerSecond: measuredS > 0 ? Double(total.inTime) / measuredS : 0, statuses: statuses,
       latency: Self.latency(total.corrected),
       uncorrectedLatency: isOpenLoop ? Self.latency(total.uncorrected) : nil, lateCount: total.late,
       droppedCount: total.dropped, unfinishedCount: total.unfinished, messagesSent: total.messagesSent,

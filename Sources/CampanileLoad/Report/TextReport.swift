@@ -34,7 +34,7 @@ public enum TextReport {
           "\(pad(name, 20))\(padLeft(Numbers.grouped(failure.calls), 12))  \(failure.message ?? "")"
         }
     }
-    lines += report.warnings.map { "\nwarning: \($0)" }
+    lines += report.warnings.flatMap { ["", "warning: \($0)"] }
     return lines
   }
 

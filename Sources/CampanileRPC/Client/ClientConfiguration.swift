@@ -22,6 +22,15 @@ public struct ClientConfiguration: Sendable {
       guard !host.isEmpty, isBracketed || !host.contains(":") else { return nil }
       self.init(host: String(host), port: port)
     }
+
+    /// Whether `host` is this machine by its form alone: 127.0.0.0/8, ::1 or `localhost`. No name is resolved.
+    package static func isLoopback(_ host: String) -> Bool {
+      if host == "localhost" || host == "::1" || host == "[::1]" { return true }
+      let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+      return parts.count == 4 && parts[0] == "127"
+        && parts.allSatisfy { UInt8($0) != nil && $0.utf8.allSatisfy { (0x30...0x39).contains($0) } }
+    }
+
     public var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
   }
 

@@ -1,3 +1,5 @@
+internal import CampanileRPC
+
 /// When a server may listen beyond loopback.
 public enum ListenPolicy: Sendable, Hashable {
   /// Only with one of these settings given: without a credential anyone on the network could act as anyone.
@@ -43,8 +45,6 @@ public enum ListenPolicy: Sendable, Hashable {
 
   /// Whether `host` can be reached from this machine only: 127.0.0.0/8, ::1 or `localhost`.
   static func isLoopback(_ host: String) -> Bool {
-    if host == "localhost" || host == "::1" || host == "[::1]" { return true }
-    let parts = host.split(separator: ".", omittingEmptySubsequences: false)
-    return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
+    ClientConfiguration.Address.isLoopback(host)
   }
 }
