@@ -213,10 +213,11 @@ public final class LoadRun: Sendable {
     let callsPerSecond = second?.callsPerSecond ?? 0
     let timeMs = max(0, endNs - nowNs) / 1_000_000
     let remainingCalls = plan.count.map { max(0, $0 - builder.calls) }
-    var remainingMs: Int64? = timeMs
+    // The longest duration is what a count has that was given none.
+    var remainingMs = plan.count == nil || plan.durationMs < LoadPlan.durationMsMax ? timeMs : nil
     if let remainingCalls {
       let callsMs = Double(remainingCalls) / callsPerSecond * 1_000
-      remainingMs = callsMs < Double(timeMs) ? Int64(callsMs) : plan.durationMs < LoadPlan.durationMsMax ? timeMs : nil
+      if callsMs < Double(timeMs) { remainingMs = Int64(callsMs) }
     }
     onProgress(
       LoadProgress(

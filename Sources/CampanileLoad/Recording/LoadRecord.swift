@@ -1,8 +1,8 @@
 internal import Histogram
 
 extension Histogram<UInt64> {
-  /// One with room for every latency within the longest deadline from the beginning. One that grows with its values does so in the first measured calls, and that takes
-  /// milliseconds, in which none is sent. It still grows for what is longer.
+  /// One with room for every latency within the longest deadline from the beginning. One that grows with its values does so in the first
+  /// measured calls, and that takes milliseconds, in which none is sent. It still grows for what is longer.
   static func ofLatencies(_ digits: SignificantDigits) -> Self {
     let highestNs = UInt64(LoadPlan.timeoutMsMax) * 1_000_000
     var histogram = Self(highestTrackableValue: highestNs, numberOfSignificantValueDigits: digits)

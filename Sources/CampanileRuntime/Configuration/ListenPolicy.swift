@@ -14,7 +14,7 @@ public enum ListenPolicy: Sendable, Hashable {
   /// Checks the configured host. Throws `ConfigurationError` with the code `credentialMissing` and how to set one.
   public func check(_ settings: Settings) throws(ConfigurationError) {
     let host = try settings.string(CommonSettings.host)
-    guard case .credentialRequired(let keys) = self, !Self.isLoopback(host) else { return }
+    guard case .credentialRequired(let keys) = self, !ClientConfiguration.Address.isLoopback(host) else { return }
     guard !keys.contains(where: settings.isSet) else { return }
     let ways = keys.map { key in
       settings.entries[key]?.setting.isSecret == true ? "--\(key)-file FILE" : "--\(key) …"
@@ -32,7 +32,7 @@ public enum ListenPolicy: Sendable, Hashable {
     let host = try settings.string(CommonSettings.host)
     // Half a configuration of TLS is told as that.
     let files = [CommonSettings.tlsCertFile, CommonSettings.tlsKeyFile, CommonSettings.tlsClientCAFile]
-    guard !isLoopback(host), !files.contains(where: settings.isSet),
+    guard !ClientConfiguration.Address.isLoopback(host), !files.contains(where: settings.isSet),
       try !settings.bool(CommonSettings.insecurePlaintext)
     else { return }
     throw ConfigurationError(
@@ -41,10 +41,5 @@ public enum ListenPolicy: Sendable, Hashable {
         + "--\(CommonSettings.tlsKeyFile) FILE, or --\(CommonSettings.insecurePlaintext) "
         + "(CAMPANILE_INSECURE_PLAINTEXT=true) where a proxy encrypts or the network is private, or listen on 127.0.0.1"
     )
-  }
-
-  /// Whether `host` can be reached from this machine only: 127.0.0.0/8, ::1 or `localhost`.
-  static func isLoopback(_ host: String) -> Bool {
-    ClientConfiguration.Address.isLoopback(host)
   }
 }

@@ -1,3 +1,5 @@
+internal import CampanileRPC
+
 /// What the operator's surface takes: requests of programs on this machine, and none that a web page makes by a browser here.
 ///
 /// A page can have its own name resolve to 127.0.0.1 (DNS rebinding): then the request names the page's host. It can post to other
@@ -24,10 +26,11 @@ struct OperatorGuard: Sendable, Hashable {
 
   /// Why the request is not served; nil when it is.
   var refusal: Refusal? {
-    guard let peer, ListenPolicy.isLoopback(peer.hasPrefix("::ffff:") ? String(peer.dropFirst(7)) : peer) else {
+    guard let peer, ClientConfiguration.Address.isLoopback(peer.hasPrefix("::ffff:") ? String(peer.dropFirst(7)) : peer)
+    else {
       return .notLoopback
     }
-    guard let host, ListenPolicy.isLoopback(Self.name(of: host)) else { return .foreignHost }
+    guard let host, ClientConfiguration.Address.isLoopback(Self.name(of: host)) else { return .foreignHost }
     if hasOrigin || (fetchSite ?? "none") != "none" { return .foreignPage }
     guard method != "GET", method != "HEAD" else { return nil }
     let type = contentType?.split(separator: ";").first.map { $0.trimmingSpaces().lowercased() }
