@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// The settings every target of this package is compiled with.
+/// The settings with which every target of this package is compiled.
 let settings: [SwiftSetting] = [
   .swiftLanguageMode(.v6),
   .enableUpcomingFeature("ExistentialAny"),
@@ -23,7 +23,7 @@ let subprocess: Target.Dependency = .product(name: "Subprocess", package: "swift
 let protobufPlugin: Target.Dependency = .product(name: "SwiftProtobufPluginLibrary", package: "swift-protobuf")
 let protobuf: Target.Dependency = .product(name: "SwiftProtobuf", package: "swift-protobuf")
 
-/// An executable that is no more than the main of a library, which `campanile-suite` has too.
+/// An executable that consists only of the main function of a library, which `campanile-suite` contains as well.
 func program(_ name: String, _ library: Target.Dependency...) -> Target {
   .executableTarget(
     name: name, dependencies: library, path: "Sources/Executables/Mains/\(name)", swiftSettings: settings)
@@ -33,6 +33,7 @@ let package = Package(
   name: "campanile",
   platforms: [.macOS(.v26)],
   products: [
+    .library(name: "CampanileBase", targets: ["CampanileBase"]),
     .library(name: "CampanileCodec", targets: ["CampanileCodec"]),
     .library(name: "CampanileCrypto", targets: ["CampanileCrypto"]),
     .library(name: "CampanileJSON", targets: ["CampanileJSON"]),
@@ -42,40 +43,47 @@ let package = Package(
     .library(name: "Notifications", targets: ["Notifications"]),
   ],
   dependencies: [
-    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-    .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+    .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-collections", exact: "1.6.0"),
     .package(
-      url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: [.defaults, "CommandLineArguments"]),
-    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
-    .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
-    .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
-    .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
-    .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
-    .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
-    .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0"),
-    .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
-    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
-    .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
-    .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
-    .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
-    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
-    .package(url: "https://github.com/swiftcsv/SwiftCSV", from: "0.10.0"),
-    .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
+      url: "https://github.com/apple/swift-configuration", exact: "1.4.0", traits: [.defaults, "CommandLineArguments"]),
+    .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
+    .package(url: "https://github.com/apple/swift-metrics", exact: "2.13.0"),
+    .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
+    .package(url: "https://github.com/apple/swift-nio-extras", exact: "1.35.2"),
+    .package(url: "https://github.com/apple/swift-nio-http2", exact: "1.46.0"),
+    .package(url: "https://github.com/apple/swift-nio-ssl", exact: "2.37.6"),
+    .package(url: "https://github.com/apple/swift-protobuf", exact: "1.39.0"),
+    .package(url: "https://github.com/apple/swift-system", exact: "1.8.1"),
+    .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
+    .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", exact: "0.2.0"),
+    .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1"),
+    .package(url: "https://github.com/swift-server/async-http-client", exact: "1.37.0"),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
+    .package(url: "https://github.com/swiftcsv/SwiftCSV", exact: "0.10.0"),
+    .package(url: "https://github.com/swiftlang/swift-subprocess", exact: "1.0.2"),
   ],
   targets: [
-    .target(name: "CampanileCodec", swiftSettings: settings),
+    .target(name: "CampanileBase", swiftSettings: settings),
+    .testTarget(name: "CampanileBaseTests", dependencies: ["CampanileBase"], swiftSettings: settings),
+    .target(name: "CampanileCodec", dependencies: ["CampanileBase"], swiftSettings: settings),
     .target(name: "CampanileJSON", dependencies: ["CampanileCodec"], swiftSettings: settings),
     .testTarget(
       name: "CampanileJSONTests", dependencies: ["CampanileCodec", "CampanileJSON"], swiftSettings: settings),
     .target(
       name: "CampanileRPC",
-      dependencies: ["CampanileCodec", log, .product(name: "NIOSSL", package: "swift-nio-ssl")] + nio,
+      dependencies: [
+        "CampanileBase", "CampanileCodec", "CampanileCrypto", log, .product(name: "NIOSSL", package: "swift-nio-ssl"),
+      ]
+        + nio,
       swiftSettings: settings),
-    .target(name: "CampanileAPI", dependencies: ["CampanileCodec", "CampanileRPC"], swiftSettings: settings),
+    .target(
+      name: "CampanileAPI", dependencies: ["CampanileBase", "CampanileCodec", "CampanileRPC"], swiftSettings: settings),
     .executableTarget(
       name: "protoc-gen-campanile", dependencies: [protobuf, protobufPlugin], swiftSettings: settings),
     .target(
-      name: "TestMessages", dependencies: ["CampanileCodec"], path: "Tests/TestMessages", swiftSettings: settings),
+      name: "TestMessages", dependencies: ["CampanileBase", "CampanileCodec"], path: "Tests/TestMessages",
+      swiftSettings: settings),
     .testTarget(
       name: "CampanileCodecTests", dependencies: ["CampanileCodec", "TestMessages"], swiftSettings: settings),
     .testTarget(
@@ -85,7 +93,7 @@ let package = Package(
     .testTarget(
       name: "CampanileRPCTests",
       dependencies: [
-        "CampanileAPI", "CampanileRPC", "CampanileCodec", "TLSPeer",
+        "CampanileBase", "CampanileAPI", "CampanileRPC", "CampanileCodec", "TLSPeer",
         .product(name: "NIOEmbedded", package: "swift-nio"),
       ] + nio,
       swiftSettings: settings),
@@ -94,7 +102,7 @@ let package = Package(
     .target(
       name: "APNsSimulator",
       dependencies: [
-        "APNs", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileRuntime",
+        "CampanileBase", "APNs", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileRuntime",
         .product(name: "DequeModule", package: "swift-collections"),
         .product(name: "NIOHPACK", package: "swift-nio-http2"), .product(name: "NIOHTTP2", package: "swift-nio-http2"),
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
@@ -107,14 +115,15 @@ let package = Package(
     .testTarget(
       name: "APNsSimulatorTests",
       dependencies: [
-        "APNsSimulator", "APNs", "CampanileCodec", "CampanileCrypto", "CampanileRuntime",
+        "CampanileBase", "APNsSimulator", "APNs", "CampanileCodec", "CampanileCrypto", "CampanileRuntime",
         .product(name: "NIOPosix", package: "swift-nio"),
       ],
       swiftSettings: settings),
     .target(
       name: "Activities",
       dependencies: [
-        "APNs", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileService",
+        "CampanileBase", "APNs", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC",
+        "CampanileService",
         "CampanileStore",
         log, .product(name: "DequeModule", package: "swift-collections"),
         .product(name: "NIOHPACK", package: "swift-nio-http2"),
@@ -135,23 +144,27 @@ let package = Package(
     .testTarget(
       name: "ActivitiesTests",
       dependencies: [
-        "Activities", "APNs", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileService",
+        "CampanileBase", "Activities", "APNs", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC",
+        "CampanileService",
         "CampanileStore",
         .product(name: "NIOHPACK", package: "swift-nio-http2"),
         .product(name: "NIOHTTP2", package: "swift-nio-http2"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ] + nio,
       swiftSettings: settings),
-    .target(name: "Echo", dependencies: ["CampanileAPI", "CampanileCodec", "CampanileRPC"], swiftSettings: settings),
+    .target(
+      name: "Echo", dependencies: ["CampanileBase", "CampanileAPI", "CampanileCodec", "CampanileRPC"],
+      swiftSettings: settings),
     .target(
       name: "CampanileService",
       dependencies: [
-        "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileStore",
+        "CampanileBase", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileStore",
         .product(name: "NIOPosix", package: "swift-nio"),
       ], swiftSettings: settings),
     .target(
       name: "Notifications",
       dependencies: [
-        "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileService", "CampanileStore",
+        "CampanileBase", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileService",
+        "CampanileStore",
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "NIOHTTP1", package: "swift-nio"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ] + nio,
@@ -160,10 +173,13 @@ let package = Package(
     .systemLibrary(name: "CDisk"),
     .systemLibrary(name: "CAllocator"),
     .target(
+      name: "SyncContents",
+      dependencies: ["CDisk", "CZlib", "CampanileBase", "CampanileCrypto", "CampanileStore"], swiftSettings: settings),
+    .target(
       name: "Sync",
       dependencies: [
-        "CDisk", "CZlib", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileJSON", "CampanileRPC",
-        "CampanileService", "CampanileStore", .product(name: "NIOPosix", package: "swift-nio"),
+        "CampanileBase", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileJSON", "CampanileRPC",
+        "CampanileService", "CampanileStore", "SyncContents", .product(name: "NIOPosix", package: "swift-nio"),
       ],
       swiftSettings: settings),
     .target(
@@ -177,14 +193,15 @@ let package = Package(
     .testTarget(
       name: "SyncTests",
       dependencies: [
-        "Sync", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileJSON", "CampanileRPC",
-        "CampanileService", "CampanileStore",
+        "CampanileBase", "Sync", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileJSON", "CampanileRPC",
+        "CampanileService", "CampanileStore", "SyncContents",
       ],
       swiftSettings: settings),
     .target(
       name: "Attendance",
       dependencies: [
-        "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileService", "CampanileStore",
+        "CampanileBase", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileService",
+        "CampanileStore",
         .product(name: "SwiftCSV", package: "SwiftCSV"),
       ],
       swiftSettings: settings),
@@ -196,7 +213,8 @@ let package = Package(
     .testTarget(
       name: "AttendanceTests",
       dependencies: [
-        "Attendance", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileService",
+        "CampanileBase", "Attendance", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC",
+        "CampanileService",
         "CampanileStore",
       ],
       swiftSettings: settings),
@@ -214,7 +232,8 @@ let package = Package(
     .testTarget(
       name: "NotificationsTests",
       dependencies: [
-        "Notifications", "CampanileAPI", "CampanileCodec", "CampanileRPC", "CampanileService", "CampanileStore",
+        "CampanileBase", "Notifications", "CampanileAPI", "CampanileCodec", "CampanileRPC", "CampanileService",
+        "CampanileStore",
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ],
       swiftSettings: settings),
@@ -222,13 +241,13 @@ let package = Package(
     .target(
       name: "CampanileStore",
       dependencies: grdb + [
-        "CSQLiteSettings", "CampanileRPC", .product(name: "CoreMetrics", package: "swift-metrics"),
+        "CSQLiteSettings", "CampanileBase", "CampanileCrypto", .product(name: "CoreMetrics", package: "swift-metrics"),
       ],
       swiftSettings: settings),
     .target(
       name: "CampanileRuntime",
       dependencies: [
-        "CAllocator", "CampanileAPI", "CampanileCodec", "CampanileRPC", log,
+        "CampanileBase", "CAllocator", "CampanileAPI", "CampanileCodec", "CampanileRPC", log,
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "Configuration", package: "swift-configuration"),
         .product(name: "CoreMetrics", package: "swift-metrics"),
@@ -237,6 +256,7 @@ let package = Package(
         .product(name: "HummingbirdCore", package: "hummingbird"),
         .product(name: "Metrics", package: "swift-metrics"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
         .product(name: "SystemPackage", package: "swift-system"),
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),
@@ -245,13 +265,13 @@ let package = Package(
     .target(
       name: "CampanileLoad",
       dependencies: [
-        "CampanileJSON", "CampanileRPC", .product(name: "Histogram", package: "hdrhistogram-swift"),
+        "CampanileBase", "CampanileJSON", "CampanileRPC", .product(name: "Histogram", package: "hdrhistogram-swift"),
         .product(name: "NIOHTTP1", package: "swift-nio"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ] + nio, swiftSettings: settings),
     .testTarget(
       name: "CampanileLoadTests",
       dependencies: [
-        "CampanileAPI", "CampanileJSON", "CampanileLoad", "CampanileRPC", "Echo", log,
+        "CampanileBase", "CampanileAPI", "CampanileJSON", "CampanileLoad", "CampanileRPC", "Echo", log,
         .product(name: "NIOHTTP1", package: "swift-nio"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
         .product(name: "Histogram", package: "hdrhistogram-swift"),
       ] + nio, swiftSettings: settings),
@@ -259,8 +279,9 @@ let package = Package(
     .target(
       name: "CampanileCLI",
       dependencies: [
-        "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileLoad", "CampanileRPC", "CampanileStore",
-        "CParentBound", "Sync",
+        "CampanileBase", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileLoad", "CampanileRPC",
+        "CampanileStore",
+        "CParentBound", "SyncContents",
         argumentParser, protobuf, .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
         subprocess, .product(name: "SystemPackage", package: "swift-system"),
@@ -279,7 +300,9 @@ let package = Package(
       path: "Sources/Executables/Mains/campanile-suite", swiftSettings: settings),
     .testTarget(
       name: "CampanileCLITests",
-      dependencies: ["CampanileCLI", "CampanileAPI", "CampanileCodec", "CampanileRPC", argumentParser, protobuf],
+      dependencies: [
+        "CampanileBase", "CampanileCLI", "CampanileAPI", "CampanileCodec", "CampanileRPC", argumentParser, protobuf,
+      ],
       swiftSettings: settings),
     .executableTarget(
       name: "store-crasher", dependencies: ["CampanileStore"], path: "Tests/Support/store-crasher",
@@ -287,7 +310,8 @@ let package = Package(
     .target(
       name: "SimulatedSuite",
       dependencies: [
-        "Activities", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileService",
+        "CampanileBase", "Activities", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC",
+        "CampanileService",
         "CampanileStore", "Gateway", "Notifications", log, .product(name: "NIOCore", package: "swift-nio"),
       ],
       path: "Tests/Simulation", swiftSettings: settings),
@@ -303,13 +327,15 @@ let package = Package(
       path: "Tests/Support/guarded-work", swiftSettings: settings),
     .testTarget(
       name: "CampanileStoreTests",
-      dependencies: ["CampanileStore", "store-crasher", .product(name: "MetricsTestKit", package: "swift-metrics")]
+      dependencies: [
+        "CampanileBase", "CampanileStore", "store-crasher", .product(name: "MetricsTestKit", package: "swift-metrics"),
+      ]
         + grdb,
       swiftSettings: settings),
     .testTarget(
       name: "CampanileRuntimeTests",
       dependencies: [
-        "CampanileAPI", "CampanileCodec", "CampanileRPC", "CampanileRuntime", "Echo", log,
+        "CampanileBase", "CampanileAPI", "CampanileCodec", "CampanileRPC", "CampanileRuntime", "Echo", log,
         .product(name: "CoreMetrics", package: "swift-metrics"),
         .product(name: "Metrics", package: "swift-metrics"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -317,12 +343,14 @@ let package = Package(
       swiftSettings: settings),
     .systemLibrary(
       name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
-    .target(name: "CampanileCrypto", dependencies: ["COpenSSL"], swiftSettings: settings),
-    .testTarget(name: "CampanileCryptoTests", dependencies: ["CampanileCrypto"], swiftSettings: settings),
+    .target(name: "CampanileCrypto", dependencies: ["COpenSSL", "CampanileBase"], swiftSettings: settings),
+    .testTarget(
+      name: "CampanileCryptoTests", dependencies: ["CampanileBase", "CampanileCrypto"], swiftSettings: settings),
     .target(
       name: "Gateway",
       dependencies: [
-        "CZlib", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileService",
+        "CampanileBase", "CZlib", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC",
+        "CampanileService",
         "CampanileStore", log, protobuf,
         .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "NIOHTTPCompression", package: "swift-nio-extras"),
@@ -331,7 +359,7 @@ let package = Package(
     .target(
       name: "GatewayProgram",
       dependencies: [
-        "CampanileProgram", "CampanileRPC", "CampanileRuntime", "CampanileStore", "Gateway", log,
+        "CampanileBase", "CampanileProgram", "CampanileRPC", "CampanileRuntime", "CampanileStore", "Gateway", log,
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
       ],
       path: "Sources/Executables/campanile-gateway", swiftSettings: settings),
@@ -339,7 +367,8 @@ let package = Package(
     .testTarget(
       name: "GatewayTests",
       dependencies: [
-        "Gateway", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileStore", "Echo",
+        "CampanileBase", "Gateway", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC",
+        "CampanileStore", "Echo",
         "TLSPeer", log,
         protobuf, .product(name: "NIOHTTP1", package: "swift-nio"),
       ] + nio,
@@ -347,21 +376,23 @@ let package = Package(
   ]
 )
 
-// The fuzz targets are built by scripts/fuzz alone: they need sanitizers in everything below them.
+// Only scripts/fuzz builds the fuzz targets: they need sanitizers in all their dependencies.
 if Context.environment["CAMPANILE_FUZZ"] != nil {
   package.targets.append(
     .executableTarget(
       name: "fuzz",
       dependencies: [
-        "Attendance", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileJSON", "CampanileRPC",
-        "CampanileService", "Gateway", "TestMessages", .product(name: "NIOCore", package: "swift-nio"),
+        "CampanileBase", "Attendance", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileJSON",
+        "CampanileRPC",
+        "CampanileService", "Gateway", "Sync", "TestMessages", .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
       ],
       path: "Tests/Fuzz", exclude: ["corpora"], swiftSettings: settings))
 }
 
-// Test targets to build, as scripts/sanitize names them: all are one program otherwise, and each takes its time with a sanitizer. The last
-// is for it alone: faults on purpose, and, in every program, what tells ThreadSanitizer of order between threads that it does not see.
+// The test targets to build, set by scripts/sanitize. By default all are linked into one program, and each target takes
+// time to build with a sanitizer. The last target is used only there. It contains planted faults, and annotations, for
+// every program, of thread order that ThreadSanitizer does not detect.
 if let names = Context.environment["CAMPANILE_TESTS"]?.split(separator: " ").map(String.init), !names.isEmpty {
   package.targets.removeAll { $0.type == .test && !names.contains($0.name) }
   if names.contains("PlantedTests") {

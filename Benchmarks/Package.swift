@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Benchmarks and the peers they compare with: a package of its own, so that who uses Campanile never builds them.
+// Benchmarks and the peers they compare with. A separate package, so that users of Campanile never build them.
 let settings: [SwiftSetting] = [
   .swiftLanguageMode(.v6),
   .enableUpcomingFeature("ExistentialAny"),
@@ -20,16 +20,16 @@ let package = Package(
   platforms: [.macOS(.v26)],
   dependencies: [
     .package(name: "campanile", path: ".."),
-    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-    .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
-    .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0"),
-    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
-    .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
-    .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
-    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
-    .package(url: "https://github.com/grpc/grpc-swift-2", from: "2.4.3"),
-    .package(url: "https://github.com/grpc/grpc-swift-nio-transport", from: "2.9.2"),
-    .package(url: "https://github.com/grpc/grpc-swift-protobuf", from: "2.4.1"),
+    .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
+    .package(url: "https://github.com/apple/swift-protobuf", exact: "1.39.0"),
+    .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
+    .package(url: "https://github.com/swiftlang/swift-subprocess", exact: "1.0.2"),
+    .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1"),
+    .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
+    .package(url: "https://github.com/grpc/grpc-swift-2", exact: "2.4.3"),
+    .package(url: "https://github.com/grpc/grpc-swift-nio-transport", exact: "2.9.2"),
+    .package(url: "https://github.com/grpc/grpc-swift-protobuf", exact: "2.4.1"),
   ],
   targets: [
     .executableTarget(
@@ -67,7 +67,8 @@ let package = Package(
     .executableTarget(
       name: "ClientLoad",
       dependencies: [
-        .product(name: "CampanileAPI", package: "campanile"), .product(name: "CampanileRPC", package: "campanile"),
+        .product(name: "CampanileAPI", package: "campanile"), .product(name: "CampanileBase", package: "campanile"),
+        .product(name: "CampanileRPC", package: "campanile"),
       ] + nio,
       swiftSettings: settings),
     .executableTarget(name: "FrameEchoNIO", dependencies: nio, swiftSettings: settings),

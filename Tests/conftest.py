@@ -1,4 +1,4 @@
-"""What keeps tests apart that run at the same time (`pytest -n`)."""
+"""Isolates tests that run concurrently (`pytest -n`)."""
 
 import ctypes
 import os
@@ -8,7 +8,7 @@ CLONE_NEWNET = 0x40000000
 
 
 def pytest_configure():
-    """Gives each worker a network of its own where that is allowed: a process that a test kills and starts again on its port must not
-    find that another worker's test was given it meanwhile."""
+    """Moves each worker into a separate network namespace, if that is permitted. Otherwise another worker's test may have taken the
+    port of a process that a test kills and restarts."""
     if "PYTEST_XDIST_WORKER" in os.environ and ctypes.CDLL(None).unshare(CLONE_NEWNET) == 0:
         subprocess.run(["ip", "link", "set", "lo", "up"], check=True)

@@ -1,8 +1,6 @@
-"""Activities: pushes a second beside aioapns, durable updates, a burst, signing, and a million tokens. See scripts/bench."""
+"""Benchmarks Activities: push rate compared with aioapns, durable updates, a burst, signing, and a million tokens. See scripts/bench."""
 
 import argparse
-import asyncio
-import collections
 import contextlib
 import json
 import os
@@ -17,12 +15,11 @@ import time
 from bench import ONE_CORE, PEERS, ROOT, Rows, by_turns, cpu_s, hello, load, median, rss_mb, service
 
 sys.path += [str(ROOT / "Tests" / "Wire"), str(ROOT / "Tests" / "SuiteTests")]
-from apns import BUNDLE, LIVE, Key, aioapns_led_to, control  # noqa: E402
+from apns import BUNDLE, LIVE, Key, control  # noqa: E402
 from campanile_wire import Peer  # noqa: E402
 
-TOKEN = "bench-internal-token"
+TOKEN = "internal-token-of-the-benchmarks"
 PATH = "campanile.activities.v1."
-OTHER_CORE = ["taskset", "-c", "1"]
 PUSHES = 20_000
 TOKENS = 1_000_000
 AIOAPNS_IN_FLIGHT = 500
@@ -40,7 +37,7 @@ class Link(Peer):
         self.hello(TOKEN)
 
     def ask_all(self, method, all_params, in_flight=512):
-        """The results in order; the first error is raised."""
+        """Returns the results in order. Raises the first error."""
         results, sent = [None] * len(all_params), 0
         for received in range(len(all_params)):
             while sent < len(all_params) and sent - received < in_flight:
@@ -56,7 +53,7 @@ class Link(Peer):
 
 @contextlib.contextmanager
 def simulator(key, port=0, directory=None):
-    """The simulator on the second core. Yields its ports and the file to trust."""
+    """Runs the simulator on the second core. Yields its ports and the file of its CA certificate."""
     with tempfile.TemporaryDirectory() as own:
         home = pathlib.Path(directory or own)
         (home / "keys").mkdir(exist_ok=True)
@@ -77,7 +74,7 @@ def write_key(home, key):
 
 @contextlib.contextmanager
 def activities(key, apns_port, trust, directory=None, pinned=True, *arguments):
-    """The service, which pushes to a port. Yields the process and its RPC port."""
+    """Runs the service, which pushes to a port. Yields the process and its RPC port."""
     with tempfile.TemporaryDirectory() as own:
         home = pathlib.Path(directory or own)
         write_key(home, key)
@@ -89,7 +86,7 @@ def activities(key, apns_port, trust, directory=None, pinned=True, *arguments):
 
 
 def start_activities(port, count):
-    """Activities with a token each; answers their ids."""
+    """Starts activities with a token each. Returns their ids."""
     with Link(port) as link:
         started = link.ask_all("ActivitiesService/StartActivity", [
             {"app": BUNDLE, "environment": "sandbox", "origin": "ACTIVITY_ORIGIN_LOCAL", "contentState": {"n": 0},
@@ -123,14 +120,14 @@ def wait_accepted(ports, count, limit_s=120):
 
 
 def send_rate(key, count, runs=3):
-    """Pushes a second of a queue that is full when APNs comes back, and the service's CPU microseconds for one."""
+    """Returns the pushes per second from a queue that is full when APNs comes back, and the service's CPU microseconds per push."""
     results = []
     with tempfile.TemporaryDirectory() as own, simulator(key) as (ports, trust):
         with activities(key, ports["rpc"], trust, own) as (process, port):
             ids = start_activities(port, count)
             for run in range(runs):
                 control(ports["http"], "POST", "/reset")
-                # The queue fills while nothing is answered; then all of it is due at once.
+                # The queue fills while APNs refuses connections; then all pushes are due at once.
                 control(ports["http"], "PATCH", "/settings", {"tlsFault": "refuse"})
                 control(ports["http"], "POST", "/connections/close")
                 update_all(port, ids, run + 1)
@@ -176,7 +173,7 @@ async def run():
     async def worker():
         for index in indexes:
             results.append(await client.send_notification(request(index)))
-    # As many as its connections take without waiting for a free one.
+    # As many requests as the connections accept without waiting for a free one.
     await asyncio.gather(*(worker() for _ in range(given["inFlight"])))
     took, spent = time.monotonic() - began, time.process_time() - spent
     assert all(result.is_successful for result in results), next(r for r in results if not r.is_successful).description
@@ -187,7 +184,7 @@ asyncio.run(run())
 
 
 def aioapns_rate(key, count, runs=3):
-    """The same pushes by aioapns on the same core."""
+    """Returns the same values for aioapns on the same core."""
     with simulator(key) as (ports, trust):
         def once():
             given = {"port": ports["rpc"], "key": key.private_pem, "keyId": key.key_id, "teamId": key.team_id, "topic": LIVE,
@@ -200,7 +197,7 @@ def aioapns_rate(key, count, runs=3):
 
 
 def update_rate(key, count):
-    """Durable updates a second with 64 in flight, in turn to so many activities that devices show."""
+    """Returns the durable updates per second with 64 in flight, in turn to `count` activities displayed by devices."""
     with simulator(key) as (ports, trust), activities(key, ports["rpc"], trust, None, False) as (_, port):
         requests = [{"jsonrpc": "2.0", "id": "@ID@", "method": PATH + "ActivitiesService/UpdateActivity",
                      "params": {"activityId": id, "contentState": {"n": 1, "title": "Peer connected"}}, "metadata": principal()}
@@ -209,7 +206,7 @@ def update_rate(key, count):
 
 
 def burst(key):
-    """10,000 updates to 100 activities: pushes, and activities whose last state is not displayed."""
+    """Sends 10,000 updates to 100 activities. Returns the number of pushes, and of activities whose last state is not displayed."""
     with simulator(key) as (ports, trust), activities(key, ports["rpc"], trust, None, False) as (_, port):
         ids = start_activities(port, 100)
         before = control(ports["http"], "GET", "/statistics")["requests"]
@@ -236,7 +233,7 @@ def sign_rates():
 
 
 def fill_tokens(path, count):
-    """Tokens by the thousand of each user, written as the service writes them."""
+    """Inserts tokens, about a thousand per user, in the format of the service."""
     now = int(time.time() * 1000)
     with contextlib.closing(sqlite3.connect(path)) as database, database:
         database.executemany(
@@ -246,13 +243,13 @@ def fill_tokens(path, count):
 
 
 def many_tokens(key, count):
-    """Microseconds of a call that looks one up by its id, and the memory after them."""
+    """Returns the microseconds per lookup of a token by its id, and the memory used afterwards."""
     with tempfile.TemporaryDirectory() as own, simulator(key) as (ports, trust):
         with activities(key, ports["rpc"], trust, own):
             pass
         fill_tokens(pathlib.Path(own) / "activities.sqlite", count)
         with activities(key, ports["rpc"], trust, own, False) as (process, port):
-            # 1,000 of them, far apart.
+            # 1,000 tokens, spread over the table.
             requests = [{"jsonrpc": "2.0", "id": "@ID@", "method": PATH + "PushTokensService/GetPushToken",
                          "params": {"tokenId": f"t{index}"}, "metadata": principal()} for index in range(0, count, max(1, count // 1000))]
             rate = median(lambda: load(port, requests, in_flight=64, hello=hello(TOKEN), pinned=False))[0]
@@ -264,7 +261,7 @@ def main():
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("--pushes", type=int, default=PUSHES)
     parser.add_argument("--tokens", type=int, default=TOKENS)
-    parser.add_argument("--only", default="", help="names joined by commas: send, update, burst, sign, tokens")
+    parser.add_argument("--only", default="", help="comma-separated names: send, update, burst, sign, tokens")
     arguments = parser.parse_args()
     only = set(filter(None, arguments.only.split(",")))
     wanted = lambda name: not only or name in only

@@ -1,4 +1,5 @@
-"""Attendance of 5,000 members at 500 meetings: statistics, summary, recording, export; and how a month changes them. See scripts/bench."""
+"""Benchmarks Attendance with 5,000 members and 500 meetings: statistics, summary, recording, export; and the growth by a month.
+See scripts/bench."""
 
 import argparse
 import base64
@@ -20,7 +21,7 @@ from bench import ROOT, Rows, hello, load, rss_mb, service
 sys.path.append(str(ROOT / "Tests" / "Wire"))
 from campanile_wire import Peer, reason  # noqa: E402
 
-TOKEN = "bench-internal-token"
+TOKEN = "internal-token-of-the-benchmarks"
 PACKAGE = "campanile.attendance.v1."
 ADMIN = {"campanile-principal": "service/bench", "campanile-scopes": "admin"}
 LOOP = ["--event-loop-threads", "1"]
@@ -31,7 +32,7 @@ STATUSES = ["PRESENT", "ABSENT", "PRESENT", "EXCUSED", "PRESENT", "NOT_CONFIRMED
 
 
 class Link(Peer):
-    """A connection that may do everything."""
+    """A connection with all permissions."""
 
     def __init__(self, port):
         super().__init__(port, timeout_s=300)
@@ -44,7 +45,7 @@ class Link(Peer):
         return answer["result"]
 
     def stream(self, method, params):
-        """The messages of a server stream as they came, undecoded."""
+        """Yields the frames of a server stream without decoding them."""
         self.send({"jsonrpc": "2.0", "id": "s", "method": PACKAGE + method, "params": params, "metadata": ADMIN})
         self.send({"jsonrpc": "2.0", "method": "rpc.credit", "params": {"id": "s", "messages": 1_000_000}})
         while (frame := self.receive_raw()).find(b'"rpc.message"', 0, 60) >= 0:
@@ -74,10 +75,10 @@ def starts(year, count):
 
 
 def fill(link, rows):
-    """Members, meetings and 2.5 million records. Answers the meetings by year."""
+    """Creates members, meetings and 2.5 million records. Returns the meetings by year."""
     lines = ["name,initiation_date,degree"]
     for k in range(MEMBERS):
-        # A tenth joined in the middle.
+        # A tenth of the members joined in between.
         joined = "2010-01-01" if k % 10 else f"20{18 + k // 10 % 5}-06-01"
         lines.append(f"Member number {k:05},{joined},{['apprentice', 'fellow', 'master'][k % 3]}")
     link.import_csv("CSV_TABLE_MEMBERS", "\n".join(lines) + "\n")
@@ -94,7 +95,7 @@ def fill(link, rows):
 
 
 def hold(link, start):
-    """One meeting with what is recorded of everyone. Answers its id, the seconds of recording and the records."""
+    """Holds a meeting and records every member. Returns its id, the seconds spent recording, and the number of records."""
     text = start.strftime("%Y-%m-%dT%H:%M:%SZ")
     meeting = link.ask("MeetingsService/CreateMeeting", {"meeting": {"startTime": text, "discussion": f"Evening {text}"}})["meeting"]
     number, day, count = meeting["number"], text[:10], 0
@@ -118,10 +119,10 @@ def request(method, params):
 
 
 def record_rate(port, meeting, count):
-    """Single records a second with 64 in flight, each of which changes something: one connection, frames made before."""
+    """Returns the single records per second with 64 in flight, each a change: one connection, with prepared frames."""
     frames = []
     for k in range(count):
-        # It ends with the other status than it begins with, so that the next run changes every record, too.
+        # The last status of a member differs from the first, so that the next run changes every record as well.
         status = "PRESENT" if k // MEMBERS % 2 else "ABSENT"
         body = json.dumps({"jsonrpc": "2.0", "id": k, "method": PACKAGE + "AttendanceService/RecordAttendance", "metadata": ADMIN,
                            "params": {"meetingId": meeting, "memberId": f"m_{k % MEMBERS + 1}",
@@ -148,7 +149,7 @@ def record_rate(port, meeting, count):
 
 
 def answer_ms(port, method, params, calls=30):
-    """The median of milliseconds from a request to the last byte of its answer, both sides on one core."""
+    """Returns the median milliseconds from a request to the last byte of its response, both sides on one core."""
     cores, times = os.sched_getaffinity(0), []
     os.sched_setaffinity(0, {0})
     try:
@@ -172,7 +173,7 @@ def answer_ms(port, method, params, calls=30):
 
 
 def export(port, process, table, year):
-    """Milliseconds, bytes and the highest resident size in MB meanwhile."""
+    """Returns the milliseconds and bytes of an export, and the maximum RSS in MB during it."""
     size, highest = 0, 0.0
     with Link(port) as link:
         started = time.monotonic()
@@ -185,7 +186,7 @@ def export(port, process, table, year):
 
 
 def recount(directory, year):
-    """The same figures counted from the records by SQL, in this process: statistics a second, and the summary's milliseconds."""
+    """Computes the same values from the records with SQL in this process. Returns the statistics per second, and the summary's milliseconds."""
     database = sqlite3.connect(pathlib.Path(directory) / "attendance.sqlite")
     one = """SELECT sum(a.status = 1), sum(a.status = 2), sum(a.status = 3), count(*) FROM meetings m LEFT JOIN attendance a
              ON a.meeting_no = m.number AND a.member_no = ? WHERE m.status = 2"""
@@ -206,19 +207,19 @@ def recount(directory, year):
 
 
 def turns(measures, runs=7):
-    """What each of two measures gives, in turns: what else the machine does meanwhile hits both of them."""
+    """Returns the results of each measure. They run in turns, so that other load on the machine affects all of them."""
     return list(zip(*[[one() for one in measures] for _ in range(runs)]))
 
 
 def both(folders, pinned, *arguments):
-    """A service for each folder, at the same time. Yields a list of processes and ports."""
+    """Runs a service for each folder concurrently. Yields a list of processes and ports."""
     with contextlib.ExitStack() as stack:
         yield [stack.enter_context(service("campanile-attendance", *arguments, token=TOKEN, directory=folder, pinned=pinned))[:2]
                for folder in folders]
 
 
 def add(rows, name, unit, values, baseline=None, is_rate=False, **target):
-    """A row for the lodge as it was, with its targets, and one for the lodge a month later, which may differ by 1.3."""
+    """Adds a row for the original lodge, with its targets, and one for the lodge a month later, which may be 1.3 times slower."""
     before, after = (statistics.median(column) for column in values)
     rows.add(name, before, unit, baseline, **target)
     grown = {"ratio_at_least": round(1 / 1.3, 3)} if is_rate else {"ratio_at_most": 1.3}
@@ -256,7 +257,7 @@ def measure(rows, folders, year, meeting):
 
 
 def grow(folder, rows):
-    """A month more: four meetings and what is recorded of everyone."""
+    """Adds a month: four meetings with a record of every member."""
     with service("campanile-attendance", token=TOKEN, directory=folder, pinned=False) as (_, ports, _):
         with Link(ports["rpc"]) as link:
             started = time.monotonic()
@@ -266,7 +267,7 @@ def grow(folder, rows):
 
 
 def change_zone(folder, rows):
-    """Another time zone moves the day of most meetings: everything is counted anew in one transaction."""
+    """Changes the time zone, which moves the day of most meetings: all counts are recomputed in one transaction."""
     with service("campanile-attendance", token=TOKEN, directory=folder, pinned=False) as (_, ports, _):
         with Link(ports["rpc"]) as link:
             started = time.monotonic()
@@ -277,7 +278,7 @@ def change_zone(folder, rows):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=pathlib.Path)
-    parser.add_argument("--keep", type=pathlib.Path, help="folder to keep the filled database in, and to take it from")
+    parser.add_argument("--keep", type=pathlib.Path, help="folder for the filled database, to reuse it in later runs")
     arguments = parser.parse_args()
     rows = Rows()
     rows.head()

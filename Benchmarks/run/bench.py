@@ -1,4 +1,4 @@
-"""What every benchmark here shares: processes pinned to cores, rows with baselines and targets, a table and a JSON file."""
+"""Functions shared by all benchmarks: processes pinned to cores, rows with baselines and targets, a table and a JSON file."""
 
 import contextlib
 import json
@@ -24,7 +24,7 @@ class Rows:
 
     def add(self, name, value, unit, baseline=None, at_least=None, at_most=None, ratio_at_least=None, ratio_at_most=None,
             ratio=None):
-        """`ratio` is given where it was measured pair by pair, which is steadier than that of two medians."""
+        """Adds and prints a row. Pass `ratio` if it was measured in pairs, which is more stable than the ratio of two medians."""
         ratio = ratio or (value / baseline if baseline else None)
         targets, met = [], []
         for sign, limit, actual in ((">=", at_least, value), ("<=", at_most, value),
@@ -50,7 +50,7 @@ class Rows:
 
 
 def median(measure, runs=3):
-    """The median of at least three runs, each of which answers a number or a tuple of numbers."""
+    """Returns the median of at least three runs, each of which returns a number or a tuple of numbers."""
     return median_of([measure() for _ in range(max(3, runs))])
 
 
@@ -61,7 +61,7 @@ def median_of(results):
 
 
 def by_turns(*measures, runs=5):
-    """The medians of measures that are compared, numbers or tuples of numbers: taken in turns, since the machine's speed
+    """Returns the medians of several measures, numbers or tuples of numbers. They run in turns, because the machine's speed
     drifts from minute to minute."""
     results = [[] for _ in measures]
     for _ in range(max(3, runs)):
@@ -84,7 +84,7 @@ def rss_mb(pid):
 
 @contextlib.contextmanager
 def peer(name, *arguments, pinned=True, prefix=()):
-    """A baseline server, which prints its port. Yields the process and the port."""
+    """Runs a baseline server, which prints its port. Yields the process and the port."""
     process = subprocess.Popen([*prefix, *(ONE_CORE if pinned else []), str(PEERS / name), *arguments], stdout=subprocess.PIPE, text=True)
     try:
         yield process, int(process.stdout.readline())
@@ -93,13 +93,14 @@ def peer(name, *arguments, pinned=True, prefix=()):
         process.wait()
 
 
-# A second is disturbed if more of its samples than this are below this share of the core's whole speed. One of fifty may be an accident.
+# A second is disturbed if more than this number of its samples are below this share of the core's full speed. One of
+# fifty may be an accident.
 SLOW_SAMPLES_MAX, WHOLE_SPEED_SHARE = 1, 0.9
 
 
 @contextlib.contextmanager
 def core_speed(seconds):
-    """Asks the one core how fast it is while the block runs. Yields a list, which has (Unix time, speed) of each sample after the block."""
+    """Samples the speed of the pinned core while the block runs. Yields a list that contains (Unix time, speed) per sample after the block."""
     samples = []
     process = subprocess.Popen([*ONE_CORE, str(PEERS / "CoreSpeed"), str(seconds)], stdout=subprocess.PIPE, text=True)
     try:
@@ -111,22 +112,22 @@ def core_speed(seconds):
 
 
 def whole_speed(samples):
-    """What the core reaches while nobody else uses a part of it. The few that are faster still are the clock's."""
+    """Returns the speed of the core while no other guest uses it. The few faster samples are clock errors."""
     speeds = sorted(speed for _, speed in samples)
     return speeds[len(speeds) * 95 // 100] if speeds else 0
 
 
 def is_disturbed(start, end, samples, whole):
-    """Whether somebody else slowed the core then. Too few samples excuse nothing: what keeps them away may be what is measured."""
+    """Returns whether another guest slowed the core in this interval. Missing samples do not count: the measured process may have delayed them."""
     slow = sum(start <= at < end and speed < WHOLE_SPEED_SHARE * whole for at, speed in samples)
     return slow > SLOW_SAMPLES_MAX
 
 
 @contextlib.contextmanager
 def service(name, *arguments, pinned=True, directory=None, token=None, prefix=()):
-    """One of the suite's executables. Yields the process, its ports and the seconds from start to ready.
+    """Runs one of the suite's executables. Yields the process, its ports and the seconds from start to ready.
 
-    `token` is the internal token, which reaches it by the environment, as secrets must.
+    `token` is the internal token. It is passed in the environment, because a command line is not secret.
     """
     with tempfile.TemporaryDirectory() as own:
         home = pathlib.Path(directory or own)
@@ -155,9 +156,9 @@ def service(name, *arguments, pinned=True, directory=None, token=None, prefix=()
 
 
 def load(port, request, connections=1, in_flight=64, duration_ms=2000, hello=None, pinned=True, warmup_ms=300):
-    """Runs the frame load generator. Answers calls a second, p50 and p99 in microseconds; refuses runs with errors.
+    """Runs the frame load generator. Returns calls per second, p50 and p99 in microseconds. Raises if a call failed.
 
-    A list of requests is sent in turn.
+    The requests of a list are sent in turn.
     """
     with tempfile.TemporaryDirectory() as own:
         text = pathlib.Path(own) / "request.json"

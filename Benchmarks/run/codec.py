@@ -1,4 +1,4 @@
-"""The generated codec on one notification, beside swift-protobuf's JSON and binary formats. See scripts/bench."""
+"""Benchmarks the generated codec on one notification, compared with swift-protobuf's JSON and binary formats. See scripts/bench."""
 
 import subprocess
 import sys

@@ -1,7 +1,7 @@
-"""The suite beside others: grpc-swift-2, Hummingbird, Go's gRPC, NATS, and bare echoes as the limit. See scripts/bench.
+"""Compares the suite with grpc-swift-2, Hummingbird, Go's gRPC, NATS, and bare echoes as the upper limit. See scripts/bench.
 
-Everything that is compared is measured by turns (A B A B), since the machine's speed drifts; ratios are medians of those of the turns.
-S: both ends on one core. Writes docs/performance.md's table, unless --only asks for a part of it.
+Comparisons are measured in turns (A B A B), because the machine's speed drifts; a ratio is the median of the turns' ratios.
+S: both ends on one core. Writes the table of docs/performance.md, unless --only selects a part.
 """
 
 import argparse
@@ -40,14 +40,14 @@ def run(*command, **more):
 
 
 class Comparison:
-    """Rows for people, with the spread of the runs, beside those of the report."""
+    """The rows of the report, and rows with the spread of the runs for the document."""
 
     def __init__(self, runs):
         self.runs, self.rows, self.table = runs, Rows(), []
         self.rows.head()
 
     def turns(self, measures):
-        """The values of every measure, one a turn."""
+        """Returns the values of every measure, one per turn."""
         found = {name: [] for name in measures}
         for _ in range(self.runs):
             for name, measure in measures.items():
@@ -55,7 +55,7 @@ class Comparison:
         return found
 
     def against(self, what, measures, ours="Campanile", unit="calls/s", targets=None):
-        """`ours` beside each of the others; `targets` are the least ratios."""
+        """Compares `ours` with each of the others. `targets` are the minimum ratios."""
         found = self.turns(measures)
         for name, values in found.items():
             if name != ours:
@@ -74,13 +74,13 @@ class Comparison:
 
 
 def shown(values):
-    """The median, and lowest and highest."""
+    """Formats the median, minimum and maximum."""
     number = lambda value: f"{value:,.0f}" if value >= 100 else f"{value:,.2f}"
     return f"{number(statistics.median(values))} ({number(min(values))}–{number(max(values))})"
 
 
 def write_table(comparison, path):
-    lines = ["| what | Campanile | beside | its figure | ratio | target |", "| --- | ---: | --- | ---: | ---: | --- |"]
+    lines = ["| what | Campanile | baseline | its figure | ratio | target |", "| --- | ---: | --- | ---: | ---: | --- |"]
     for what, unit, other, values, others, row in comparison.table:
         target = f"{row['target'].replace('>= x ', '≥ ').replace('<= x ', '≤ ').replace('<= ', '≤ ')} "\
                  f"{'met' if row['met'] else '**missed**'}" if row["target"] else ""
@@ -91,10 +91,10 @@ def write_table(comparison, path):
     path.write_text(f"{before}{BEGIN}\n\n" + "\n".join(lines) + f"\n\n{END}{rest.split(END)[1]}", encoding="utf-8")
 
 
-# The others.
+# The competitors.
 
 def h2load(port, name, argument, calls, method, bytes_min):
-    """Calls a second of h2load, 64 streams on one connection. It knows no trailers: an answer with data is taken for a success."""
+    """Returns the calls per second of h2load, with 64 streams on one connection. It ignores trailers: a response with data counts as a success."""
     with tempfile.NamedTemporaryFile() as body:
         subprocess.run([PEERS / "GRPCPeer", "body", name, str(argument)], check=True, stdout=body)
         out = run(*ONE_CORE, "h2load", "--clients=1", "--max-concurrent-streams=64", f"--requests={calls}", f"--data={body.name}",
@@ -108,7 +108,7 @@ def h2load(port, name, argument, calls, method, bytes_min):
 
 
 def own_client(program, port, method, argument, in_flight, calls):
-    """Calls a second of a client of the same make as its server."""
+    """Returns the calls per second of the server's native client."""
     out = run(*ONE_CORE, PEERS / program, *(["load"] if program == "GRPCPeer" else []), port, method, argument, in_flight, calls,
               env={**os.environ, "CAMPANILE_INTERNAL_TOKEN": TOKEN})
     return json.loads(out)["callsPerSecond"]
@@ -116,7 +116,7 @@ def own_client(program, port, method, argument, in_flight, calls):
 
 @contextlib.contextmanager
 def started(*command, error=False, environment=None):
-    """A process that is ended; yields its first line, or the lines of its standard error."""
+    """Runs a process for the duration of the block. Yields its first line, or the lines of its standard error."""
     process = subprocess.Popen([*map(str, command)], stdout=subprocess.DEVNULL if error else subprocess.PIPE,
                                stderr=subprocess.PIPE if error else None, text=True, env=environment)
     try:
@@ -128,10 +128,10 @@ def started(*command, error=False, environment=None):
 
 @contextlib.contextmanager
 def go_grpc(folder):
-    """Go's gRPC, where Debian's packages of it are; yields its measure, or nothing."""
+    """Runs Go's gRPC if its Debian packages are installed. Yields its measure, or None."""
     source = ROOT / "Benchmarks" / "Peers" / "go-grpc"
     if not shutil.which("go") or not pathlib.Path("/usr/share/gocode/src/google.golang.org/grpc").exists():
-        print("  Go's gRPC is not here (Debian: golang-google-grpc-dev): left out", flush=True)
+        print("  skipped Go's gRPC: it is not installed (Debian: golang-google-grpc-dev)", flush=True)
         yield None
         return
     cache = ROOT / "Benchmarks" / ".build" / "go"
@@ -143,10 +143,10 @@ def go_grpc(folder):
 
 @contextlib.contextmanager
 def nats(folder):
-    """A NATS server and a responder; yields the measure of request and reply, or nothing."""
+    """Runs a NATS server and a responder. Yields the measure of request and reply, or None."""
     source = ROOT / "Benchmarks" / "Peers" / "nats" / "main.c"
     if not shutil.which("nats-server") or not pathlib.Path("/usr/include/nats/nats.h").exists():
-        print("  NATS is not here (Debian: nats-server, libnats-dev): left out", flush=True)
+        print("  skipped NATS: it is not installed (Debian: nats-server, libnats-dev)", flush=True)
         yield None
         return
     subprocess.run(["gcc", "-O2", "-o", f"{folder}/nats", str(source), "-lnats", "-lpthread"], check=True)
@@ -156,7 +156,7 @@ def nats(folder):
             yield lambda: json.loads(run(*ONE_CORE, f"{folder}/nats", "load", port, 64, 50_000, 100))["callsPerSecond"]
 
 
-# What is compared.
+# The comparisons.
 
 def echo(comparison):
     with contextlib.ExitStack() as stack:
@@ -188,7 +188,7 @@ def echo(comparison):
 
 
 def raw_http(port, text):
-    """Calls a second of the generator for HTTP, 64 connections, of one request as it stands."""
+    """Returns the calls per second of the HTTP load generator, with 64 connections and one unchanged request."""
     with tempfile.NamedTemporaryFile("w", newline="") as request:
         request.write(text.replace("\n", "\r\n"))
         request.flush()
@@ -258,7 +258,7 @@ def forward(comparison):
 
 @contextlib.contextmanager
 def read_service(prefix=()):
-    """A Notifications service with something to read. Yields its process, its port, the file of its token, a bucket, a notification."""
+    """Runs a Notifications service with data to read. Yields its process, its port, its token file, a bucket, and a notification."""
     with tempfile.TemporaryDirectory() as folder, service("campanile-notifications", *LOOP, token=TOKEN, prefix=prefix) as (process, ports, _):
         file = pathlib.Path(folder) / "token"
         file.write_text(TOKEN)
@@ -269,7 +269,7 @@ def read_service(prefix=()):
 
 
 def tester(port, method, params, *more, prefix=(), core=OTHER_CORE):
-    """`campanile load`, begun; its report comes on its standard output."""
+    """Starts `campanile load`, which writes its report to standard output."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("CAMPANILE_")}
     command = [*prefix, *core, OURS / "campanile", "load", method, json.dumps(params), "--address", f"127.0.0.1:{port}",
                "--output", "json", *more]
@@ -277,7 +277,7 @@ def tester(port, method, params, *more, prefix=(), core=OTHER_CORE):
 
 
 def report(process, timeout_s=60):
-    """What a tester has measured. Refuses runs with errors."""
+    """Returns the report of a load tester. Raises if a call failed."""
     text = process.communicate(timeout=timeout_s)[0]
     if process.returncode:
         raise RuntimeError(f"campanile load ended with {process.returncode}: {text}")
@@ -292,32 +292,33 @@ def by_token(file):
 
 
 def half_of_the_maximum(read):
-    """The highest rate of a closed loop; the p50 in microseconds at half of it, and the p99 in such p50s."""
+    """Returns the maximum rate of a closed loop; at half of it, the p50 in microseconds, and the p99 as a multiple of the p50."""
     fastest = read("--duration", "2s")["callsPerSecond"]
     half = read("--rate", str(int(fastest / 2)), "--duration", "5s")["latency"]["percentilesMs"]
     return fastest, half["50"] * 1_000, half["99"] / half["50"]
 
 
-# So many seconds in which nobody slowed the core are wanted of each; on a machine that is hardly ever quiet the turns have an end.
+# The minimum number of undisturbed seconds per side, and the maximum number of turns, for a machine that is rarely
+# idle.
 QUIET_SECONDS_MIN, QUIET_TURNS_MAX = 20, 20
 
 
 def seconds_of(read, rate):
-    """An open loop's seconds, as (beginning, end, p99 in p50s), and samples of the core's speed."""
+    """Returns the seconds of an open loop, as (start, end, p99 / p50), and samples of the core's speed."""
     with core_speed(60) as samples:
         run = read("--rate", str(rate), "--warm-up", "1s", "--duration", "10s")
     measured = datetime.datetime.fromisoformat(run["startTime"]).timestamp() + 1
     starts = [measured + second["startMs"] / 1_000 for second in run["seconds"]]
     ends = [*starts[1:], measured + run["durationMs"] / 1_000]
-    # Calls that a second did not end are late in the next one.
+    # Calls that did not end in their second count as late in the next one.
     return [(start, end, second["p99Ms"] / second["p50Ms"]) for start, end, second in zip(starts, ends, run["seconds"])
             if second["p50Ms"]], samples
 
 
 def quiet_seconds(comparison, reads, rates):
-    """The p99 in p50s of those seconds in which nobody else slowed the core, which `CoreSpeed` tells and the server does not know.
+    """Adds p99 / p50 of the seconds in which no other guest slowed the core, as sampled by `CoreSpeed` independently of the server.
 
-    Others have a part of a virtual core at some times. A run over such a change has the p50 of the one and the p99 of the other.
+    Other guests may use part of a virtual core for some time. A run that spans such a change mixes the p50 of one state with the p99 of the other.
     """
     seconds, samples = {side: [] for side in reads}, []
 
@@ -338,7 +339,7 @@ def quiet_seconds(comparison, reads, rates):
         if min(len(ours), len(limit)) < QUIET_SECONDS_MIN:
             if disturbed:
                 continue
-            # The target holds then, too: of all seconds.
+            # In that case the target applies to all seconds.
             which = f"all {len(seconds['ours'])} seconds, as only {len(ours)} were undisturbed"
             ours, limit = ([ratio for *_, ratio in seconds[side]] for side in reads)
         comparison.add(f"the same, {which}, S", ours, "×", "a bare server in C", limit,
@@ -353,17 +354,17 @@ def may_be_real_time():
 
 
 def open_loop(comparison):
-    """Half of the highest rate at its times: with both ends on one core (S), and with the service on one core and the tester on the other.
+    """Measures an open loop at half of the maximum rate, with both ends on one core (S), and with a core for each.
 
-    As ordinary processes they wait for each other, for kernel threads and for whatever else the machine does, as every server here
-    would: the rows of a server in C that does no more than answer say how long. With a real-time priority and a core for each
-    side it is the service's own time that is left.
+    Ordinary processes wait for each other, for kernel threads and for other load, as every server on this machine would. The rows
+    of a minimal server in C show for how long. With a real-time priority and a core for each side, only the service's own time
+    remains.
     """
     arrangements = [("S", (), ONE_CORE), ("a core for each side", (), OTHER_CORE)]
     if may_be_real_time():
         arrangements.append(("a core for each side, real-time priority", REAL_TIME, OTHER_CORE))
     else:
-        print("  no real-time priority may be had here: its rows are left out", flush=True)
+        print("  skipped the rows with real-time priority: it is not permitted here", flush=True)
     for name, prefix, core in arrangements:
         with read_service(prefix) as (_, port, file, _, one), peer("FrameAnswersC", prefix=prefix) as (_, bare):
             reads = {"ours": lambda *more: report(tester(port, PATH + "GetNotification", {"notificationId": one}, *by_token(file), *more,
@@ -378,16 +379,16 @@ def open_loop(comparison):
                 comparison.add(f"{what}, {name}", values, unit, "a bare server in C", others,
                                statistics.median(a / b for a, b in zip(values, others)), **limits)
             if core is ONE_CORE:
-                # Half of the highest of all turns: a turn that was itself disturbed must not make it easier.
+                # Half of the maximum of all turns: a disturbed turn must not lower the rate.
                 quiet_seconds(comparison, reads, {side: int(max(fastest for fastest, *_ in found) / 2) for side, found in turns.items()})
 
 
-# The wire ends every call after ten minutes, so a watch that is to end by itself ends before.
+# The wire protocol ends every call after ten minutes, so a watch must end earlier to end by itself.
 WATCH_SECONDS_MAX = 580
 
 
 def memory(comparison, minutes):
-    """What a service keeps while it reads, writes and watches: the median of the last fifth against that of the second one."""
+    """Measures a service's memory during reads, writes and watches: the median of the last fifth compared with that of the second fifth."""
     with read_service() as (process, port, file, bucket, one):
         seconds = int(minutes * 60)
         parts = [("GetNotification", {"notificationId": one}, seconds, ["--rate", "5000"]),
@@ -410,9 +411,9 @@ def memory(comparison, minutes):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=pathlib.Path)
-    parser.add_argument("--only", choices=["echo", "notifications", "forward", "open-loop", "memory"], help="one part, written nowhere")
-    parser.add_argument("--runs", type=int, default=5, help="turns of each comparison, at least 5")
-    parser.add_argument("--minutes", type=float, default=2, help="length of the run that memory is watched in; 10 for a release")
+    parser.add_argument("--only", choices=["echo", "notifications", "forward", "open-loop", "memory"], help="one part; the document is not updated")
+    parser.add_argument("--runs", type=int, default=5, help="turns per comparison, at least 5")
+    parser.add_argument("--minutes", type=float, default=2, help="minutes of the memory measurement; 10 for a release")
     arguments = parser.parse_args()
     comparison = Comparison(max(5, arguments.runs))
     parts = {"echo": echo, "notifications": notifications, "forward": forward, "open-loop": open_loop,

@@ -1,4 +1,4 @@
-"""The gateway: framed calls with and without credentials and limits, Connect, event streams, and a caller beside a noisy one.
+"""Benchmarks the gateway: framed calls with and without credentials and limits, Connect, event streams, and a noisy neighbour.
 See scripts/bench."""
 
 import argparse
@@ -22,16 +22,17 @@ from campanile_wire import Peer  # noqa: E402
 PATH = "campanile.rpc.v1.EchoService/"
 ECHO = {"jsonrpc": "2.0", "id": "@ID@", "method": PATH + "Echo", "params": {"payload": "x" * 100}}
 MESSAGE = json.dumps({"payload": "x" * 100})
-TOKEN = "bench-internal-token"
+TOKEN = "internal-token-of-the-benchmarks"
 LOOP = ["--event-loop-threads", "1"]
-# The default rates are counted as well, and are more than one core can reach; these keep a faster machine from being refused.
+# The default rates also keep counters, but a single core cannot reach them. These rates do not refuse calls on a faster
+# machine either.
 RATES = ["--principal-rate", "10000000:100000000", "--address-rate", "10000000:100000000"]
 STREAMS = 5_000
 
 
 @contextlib.contextmanager
 def gateway(*flags, pinned=True):
-    """An echo service and a gateway before it. Yields the gateway's process, both ones' ports, and keys by principal."""
+    """Runs an echo service behind a gateway. Yields the gateway's process, the ports of both, and a function that creates keys."""
     with service("campanile-echo", *LOOP, token=TOKEN, pinned=pinned) as (_, behind, _):
         backends = f"echo@campanile.rpc.v1.EchoService=127.0.0.1:{behind['rpc']}"
         with service("campanile-gateway", "--backends", backends, *LOOP, *flags, token=TOKEN, pinned=pinned) as (process, own, _):
@@ -46,7 +47,7 @@ def gateway(*flags, pinned=True):
 
 
 def http_load(port, path, headers, connections=64, duration_ms=2000, warmup_ms=300, pinned=True):
-    """Runs the HTTP load generator. Answers calls a second, p50 and p99 in microseconds; refuses runs with errors."""
+    """Runs the HTTP load generator. Returns calls per second, p50 and p99 in microseconds. Raises if a call failed."""
     lines = [f"POST {path} HTTP/1.1", "Host: 127.0.0.1", "Content-Type: application/json", f"Content-Length: {len(MESSAGE)}",
              *(f"{name}: {value}" for name, value in headers.items())]
     with tempfile.NamedTemporaryFile("w", newline="") as request:
@@ -63,7 +64,7 @@ def http_load(port, path, headers, connections=64, duration_ms=2000, warmup_ms=3
 def cpu_a_call(process, port, token):
     before, started = cpu_s(process.pid), time.monotonic()
     rate, _, _ = load(port, ECHO, hello=hello(token), duration_ms=1500)
-    # The warm-up's calls count on both sides: the generator's rate is that of its measured part.
+    # Calls of the warm-up are included on both sides: the measured rate times the total time, and the total CPU time.
     return (cpu_s(process.pid) - before) * 1e6 / (rate * (time.monotonic() - started)), rate
 
 
@@ -100,11 +101,11 @@ def connect_rows(rows):
 
 
 def stream_rows(rows):
-    """Event streams that are open and wait: of what a gateway keeps for each."""
+    """Measures the gateway's memory for open, waiting event streams."""
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(resource.getrlimit(resource.RLIMIT_NOFILE)[0], STREAMS * 2),
                                                 resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
-    with gateway(*RATES, pinned=False) as (process, own, _, key):
-        text = (f"GET /{PATH}Expand?encoding=json&message=%7B%22count%22:2,%22intervalMs%22:600000%7D HTTP/1.1\r\nHost: g\r\n"
+    with gateway(*RATES, "--max-connections-per-address", str(STREAMS), pinned=False) as (process, own, _, key):
+        text = (f"GET /{PATH}Expand?encoding=json&message=%7B%22count%22:2,%22intervalMs%22:600000%7D HTTP/1.1\r\nHost: localhost\r\n"
                 f"Accept: text/event-stream\r\nAuthorization: Bearer {key('user/bench')}\r\n\r\n").encode()
         before = rss_mb(process.pid)
         sockets = []
@@ -127,16 +128,16 @@ def stream_rows(rows):
             one.close()
 
 
-# A generator that only takes what nobody else wants of the cores: as on a machine of its own, without what its packets cost.
+# A generator that only uses idle CPU time, as if it ran on a separate machine, except for the cost of its packets.
 LEFT_OVER = ["chrt", "--idle", "0"]
 
 
 def noisy_rows(rows):
-    """A quiet caller's time while another one, with eight connections, asks for all that it gets.
+    """Measures a quiet caller's latency while another caller, with eight connections, calls as fast as it can.
 
-    On two cores the generators, the gateway and the service share what there is. So there are rows with a generator that takes its
-    share of the cores like everyone, and rows with one that takes what is left of them, which shows what the gateway itself lets
-    through; how much that one gets stands below.
+    On two cores, the generators, the gateway and the service compete for CPU time. Some rows have a generator that takes its
+    normal share of the cores. The others have one that uses only idle time; they show the influence of the gateway itself. The
+    noisy caller's rate is in the row below.
     """
     rates = (("a rate of 40,000/s", ["--principal-rate", "40000:1000"]), ("the default rate", []))
     for (name, flags), (generator, prefix, target) in itertools.product(rates, (("", [], 2), (", on left-over time", LEFT_OVER, 2))):

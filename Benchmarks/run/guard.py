@@ -1,8 +1,8 @@
 """Counts the instructions of fixed work with callgrind against Benchmarks/guard.json. See scripts/bench.
 
-Instructions repeat on a noisy machine, times do not. Each kind of work is done N and 2 N times: the difference is without the
-start of the program. What is more than TOLERANCE away from its committed count fails, in either direction: what became cheaper is
-to be committed, too (`--update`), or its next regression would not show.
+Instruction counts are repeatable on a noisy machine, times are not. Each kind of work runs N and 2 N times: the difference excludes
+the start of the program. A count that differs from the committed one by more than TOLERANCE fails, in either direction. An
+improvement must be committed as well (`--update`), or the next regression would not be detected.
 """
 
 import argparse
@@ -20,26 +20,26 @@ from bench import OURS, ROOT, Rows
 
 FILE = ROOT / "Benchmarks" / "guard.json"
 TOLERANCE = 0.05
-# Such that the work is many times the noise of start and end, and the whole takes seconds.
+# Large enough that start and end of the program are negligible, and small enough to take only seconds.
 COUNTS = {"scan": 10, "decode": 1_000, "encode": 2_000, "dispatch": 1_600, "forward": 800, "write": 60}
-# Hashes are salted anew in every process otherwise, and tables are walked through differently.
+# Without this, hashes have a different seed in every process, and tables are traversed in a different order.
 ENVIRONMENT = {**os.environ, "SWIFT_DETERMINISTIC_HASHING": "1"}
-# Of servers what counts is what a loop does with bytes that came: how often it wakes, and for which timers, depends on the clock.
+# For servers, only the handling of received bytes counts: the number of wake-ups, and the timers, depend on the clock.
 SERVERS = {"dispatch", "forward"}
 
 
 def reading(program):
-    """The symbol of the function in which a loop reads a connection and handles what it has read."""
+    """Returns the symbol of the function in which an event loop reads from a connection and handles the bytes."""
     symbols = subprocess.run(["nm", str(program)], check=True, stdout=subprocess.PIPE, text=True).stdout.split()
     for ending in ("AA0C0C_Tg5Tm", "AA0C0C_Tg5"):
         found = [name for name in symbols if re.fullmatch(rf"\$s8NIOPosix17BaseSocketChannelC9readable0\w*{ending}", name)]
         if len(found) == 1:
             return found[0]
-    raise RuntimeError("the function that reads a connection has another name: look for readable0 in nm's list")
+    raise RuntimeError("the symbol of the function that reads a connection has changed: look for readable0 in the output of nm")
 
 
 def instructions(program, kind, count):
-    """Of one run, all threads, without those of the kernel."""
+    """Returns the user-space instructions of one run, in all threads."""
     part = [f"--toggle-collect={reading(program)}"] if kind in SERVERS else []
     result = subprocess.run(
         ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", *part, str(program), kind, str(count)],
@@ -51,7 +51,7 @@ def instructions(program, kind, count):
 
 
 def stripped(folder):
-    """The program without its debug information, which valgrind 3.19 cannot read."""
+    """Returns a copy of the program without debug information, which valgrind 3.19 cannot read."""
     program = pathlib.Path(folder) / "guarded-work"
     shutil.copy(OURS / "guarded-work", program)
     subprocess.run(["strip", "--strip-debug", str(program)], check=True)
@@ -59,7 +59,7 @@ def stripped(folder):
 
 
 def measure():
-    """Instructions of one piece of work, by kind."""
+    """Returns the instructions per unit of work, by kind."""
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         program = stripped(folder)
         runs = {(kind, times): pool.submit(instructions, program, kind, times * count)
@@ -70,7 +70,7 @@ def measure():
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=pathlib.Path)
-    parser.add_argument("--update", action="store_true", help="writes the counts to Benchmarks/guard.json instead of judging them")
+    parser.add_argument("--update", action="store_true", help="write the counts to Benchmarks/guard.json before comparing them")
     arguments = parser.parse_args()
     found = measure()
     if arguments.update:
@@ -86,7 +86,7 @@ def main():
     rows.write(arguments.json)
     missed = [row["name"] for row in rows.rows if not row["met"]]
     if missed:
-        sys.exit(f"not what is committed: {', '.join(missed)}. Find out why; where it is meant: scripts/bench guard --update")
+        sys.exit(f"counts differ from the committed ones: {', '.join(missed)}. Find out why; if the change is intended, run scripts/bench guard --update")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Where the time of the four hottest paths goes: the unary read, the durable write, the gateway's forward and the fan-out of watches.
+"""Profiles the four hottest paths: the unary read, the durable write, the gateway's forwarding and the fan-out to watches.
 See scripts/bench.
 
-Samples the server with perf's software clock while it is loaded, and prints the shares by what the time is spent in, and the
-functions that most of it is spent in or below. --folded DIR keeps the stacks, a line each, as tools that draw flame graphs read them.
+Samples the server under load with perf's software clock. Prints the share of time per category, and the functions with the highest
+inclusive time. --folded DIR stores the stacks in the folded format of flame graph tools.
 """
 
 import argparse
@@ -23,12 +23,13 @@ from rpc import ECHO, LOOP, TOKEN
 
 HERTZ, SECONDS = 997, 5
 RUNTIME = re.compile(r"^(_?swift_|_?swift::|malloc|free|cfree|calloc|realloc|_int_|__libc_m|posix_memalign|tc_|je_|mi_|unlink_chunk)")
-# The functions that are told of: the suite's own. Where SQLite, which has no frame pointers, is on top, the stack ends with it.
+# Only the suite's own functions are listed. A stack with SQLite on top ends there, because SQLite has no frame
+# pointers.
 OWN = re.compile(r"\$s\d+(Campanile|Gateway|Notifications)")
 
 
 def module(symbol, place):
-    """What the time of one leaf of a stack is spent in."""
+    """Returns the category of a stack's innermost function."""
     if "kernel" in place or place == "[vdso]":
         return "kernel: sockets, files, scheduling" if place != "[vdso]" else "reading the clock"
     if "libsqlite" in place or symbol.startswith("sqlite3") or "[.] sqlite" in symbol:
@@ -47,7 +48,7 @@ def module(symbol, place):
 
 
 def stacks(data):
-    """The stacks of a record, from the outermost function to the innermost, each with its place."""
+    """Yields the stacks of a recording, from the outermost to the innermost function, each with its binary."""
     text = subprocess.run(["perf", "script", "--no-inline", "-F", "ip,sym,dso", "-i", str(data)], check=True, stdout=subprocess.PIPE,
                           stderr=subprocess.DEVNULL, text=True, errors="replace").stdout
     for block in text.split("\n\n"):
@@ -61,7 +62,7 @@ def stacks(data):
 
 
 def plain(symbols):
-    """Swift's names as they were written."""
+    """Returns the demangled names of Swift symbols."""
     text = subprocess.run(["swift", "demangle", "--simplified", "--compact"], input="\n".join(symbols), check=True, stdout=subprocess.PIPE,
                           text=True).stdout
     return dict(zip(symbols, (line.strip() for line in text.splitlines())))
@@ -117,7 +118,7 @@ def forward(rows, folder):
 
 
 def fan_out(rows, folder):
-    """A thousand watches of one user, to which 40 publications a second are told."""
+    """Profiles a thousand watches of one user, with 40 publications per second."""
     with tempfile.TemporaryDirectory() as own, contextlib.ExitStack() as stack:
         process, ports, _ = stack.enter_context(service("campanile-notifications", "--watches-per-user-max", "10000", *LOOP, token=TOKEN))
         token = pathlib.Path(own) / "token"
@@ -144,7 +145,7 @@ def fan_out(rows, folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=pathlib.Path)
-    parser.add_argument("--folded", type=pathlib.Path, help="folder for the stacks")
+    parser.add_argument("--folded", type=pathlib.Path, help="folder for the folded stacks")
     arguments = parser.parse_args()
     if arguments.folded:
         arguments.folded.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,6 @@
-"""The JSON validator on one core, beside JSONSerialization and simdjson, on an array of notifications. See scripts/bench.
+"""Benchmarks the JSON validator on one core, compared with JSONSerialization and simdjson, on an array of notifications. See scripts/bench.
 
-The parts of `sync` import `rows`; simdjson is left out with a note where its header (Debian: libsimdjson-dev) is missing.
+Skips simdjson with a note if its header (Debian: libsimdjson-dev) is missing.
 """
 
 import argparse
@@ -21,7 +21,7 @@ WORDS = ("la riunione è stata spostata alle otto di sera perché il maestro arr
 
 
 def record(generator):
-    """A notification as the apps exchange it, about 700 bytes."""
+    """Returns a notification in the apps' format, of about 700 bytes."""
     text = lambda count: " ".join(generator.choice(WORDS) for _ in range(count))
     name = lambda: str(uuid.UUID(int=generator.getrandbits(128))).upper()
     time = lambda: f"2025-11-{generator.randint(1, 28):02}T{generator.randint(0, 23):02}:{generator.randint(0, 59):02}:00.{generator.randint(0, 999):03}Z"
@@ -40,7 +40,7 @@ def record(generator):
 
 
 def write_notifications(path, size_bytes, seed=5):
-    """A container of about that size; ids are all different, the rest repeats every 5,000 records."""
+    """Writes a container of about this size. All ids differ; the other members are chosen from 5,000 records."""
     generator = random.Random(seed)
     pool = [record(generator) for _ in range(5000)]
     encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -61,7 +61,7 @@ def gigabytes_a_second(command):
 
 
 def simdjson(folder):
-    """The peer, compiled here; None where that is not possible."""
+    """Compiles the peer. Returns its path, or None if that is not possible."""
     compiler = shutil.which("c++") or shutil.which("g++")
     source = ROOT / "Benchmarks" / "Peers" / "simdjson-validate" / "main.cpp"
     if not compiler:
@@ -83,7 +83,7 @@ def rows(report, size_mb=100, runs=5):
         report.add("  and check the container of notifications", ours("container"), "GB/s", foundation)
         peer = simdjson(folder)
         if peer is None:
-            print("simdjson is left out: it needs a C++ compiler and Debian's libsimdjson-dev", file=sys.stderr)
+            print("skipped simdjson: it needs a C++ compiler and Debian's libsimdjson-dev", file=sys.stderr)
             return
         for way in ("dom", "ondemand"):
             baseline = gigabytes_a_second([peer, way, file, runs])

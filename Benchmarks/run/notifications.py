@@ -1,4 +1,4 @@
-"""Notifications at rest and in motion: lists, search, marks, watches; at 100,000 rows, and how they grow. See scripts/bench."""
+"""Benchmarks Notifications: lists, search, marking as read and watches, at 100,000 notifications and more. See scripts/bench."""
 
 import argparse
 import contextlib
@@ -19,14 +19,14 @@ from bench import ROOT, Rows, cpu_s, hello, load, median, rss_mb, service
 sys.path.append(str(ROOT / "Tests" / "Wire"))
 from campanile_wire import Peer, reason  # noqa: E402
 
-TOKEN = "bench-internal-token"
+TOKEN = "internal-token-of-the-benchmarks"
 PATH = "campanile.notifications.v1.NotificationsService/"
 LOOP = ["--event-loop-threads", "1"]
 USERS = 10
 BUCKETS = 10
 WATCHES = 5_000
 LINKS = 50
-# Each has 10,000 unread ones to mark, in a bucket of its own.
+# Users with 10,000 unread notifications each, in a separate bucket, to mark as read.
 MARKERS = 3
 MARKED = 10_000
 QUERIES = {
@@ -46,20 +46,20 @@ def user(name):
 
 
 class Link(Peer):
-    """A connection that acts as users."""
+    """A connection that calls on behalf of users."""
 
     def __init__(self, port):
         super().__init__(port, timeout_s=120)
         self.hello(TOKEN)
 
     def ask(self, name, method, params):
-        """The result, or the reason of the error as a text."""
+        """Returns the result, or the reason of the error as a string."""
         answer = self.call(PATH + method, params, metadata=user(name), timeoutMs=60_000)
         return reason(answer) if "error" in answer else answer["result"]
 
 
 class Texts:
-    """Notifications whose words are as unevenly common as those of people."""
+    """Notifications whose words have a Zipf distribution, as in natural language."""
 
     def __init__(self):
         source = random.Random(7)
@@ -78,7 +78,7 @@ class Texts:
 
 
 def fill(link, rows, keep):
-    """Ten users with the same number of notifications, in turns; `keep` is handed each text. Answers the seconds."""
+    """Publishes the same number of notifications for ten users, in turns. Appends each text to `keep`. Returns the seconds spent."""
     texts, buckets = Texts(), {}
     for index in range(USERS):
         name = f"u{index}"
@@ -107,12 +107,12 @@ def publish(link, name, drafts):
 
 
 def wait_for_index(link):
-    """Until a search of every user is answered. Answers the seconds."""
+    """Waits until a search of every user succeeds. Returns the seconds."""
     started = time.monotonic()
     for name in [f"u{index}" for index in range(USERS)] + [f"m{index}" for index in range(MARKERS)]:
         while (result := link.ask(name, "SearchNotifications", {"query": "notification"})) == "SEARCH_INDEX_BEHIND":
             if time.monotonic() - started > 1_800:
-                raise RuntimeError("the index does not catch up")
+                raise RuntimeError("the index did not catch up")
             time.sleep(0.2)
         if isinstance(result, str):
             raise RuntimeError(result)
@@ -124,7 +124,7 @@ def request(name, method, params):
 
 
 def in_turns(measure, ports, turns=5):
-    """The medians of what is measured at each port, by turns: the machine's own ups and downs are the same for all."""
+    """Returns the median results per port. The ports are measured in turns, so that changes of the machine's speed affect all of them."""
     found = [[] for _ in ports]
     for _ in range(turns):
         for port, results in zip(ports, found):
@@ -138,7 +138,7 @@ def list_rates(ports):
 
 
 def search_times(ports):
-    """For each port and query the medians of p50 and p99 in milliseconds."""
+    """Returns the median p50 and p99 in milliseconds for each port and query."""
     found = [{} for _ in ports]
     for label, query in QUERIES.items():
         one = request("u3", "SearchNotifications", {"query": query})
@@ -149,7 +149,7 @@ def search_times(ports):
 
 
 def plain_search_p99(kept):
-    """The same queries to a plain full-text table in this process: the rows of the user sorted by time."""
+    """Returns the p99 of the same queries on a plain full-text table in this process: the rows of the user sorted by time."""
     database = sqlite3.connect(":memory:")
     database.execute("CREATE TABLE n (id INTEGER PRIMARY KEY, user TEXT, title TEXT, body TEXT)")
     database.execute("CREATE VIRTUAL TABLE f USING fts5(title, body, content = 'n', content_rowid = 'id', prefix = '2 3 4')")
@@ -170,7 +170,7 @@ def plain_search_p99(kept):
 
 
 class Writer(threading.Thread):
-    """Publishes one after the other and keeps the longest time that one took."""
+    """Publishes one notification at a time and records the longest duration."""
 
     def __init__(self, port, bucket):
         super().__init__(daemon=True)
@@ -183,7 +183,7 @@ class Writer(threading.Thread):
 
 
 def mark_all(port):
-    """Medians of the milliseconds for 10,000 and of the longest write meanwhile; None while there is no such method."""
+    """Returns the median milliseconds for 10,000, and of the longest concurrent write; None if the method is not implemented."""
     spent, delays = [], []
     with Link(port) as link:
         bucket = link.ask("writer", "CreateBucket", {"bucket": {"name": "w"}})["bucket"]["id"]
@@ -208,7 +208,7 @@ def mark_all(port):
 
 
 def event_p50(port, count=500):
-    """Milliseconds from the publisher's send to the watcher's event."""
+    """Returns the median milliseconds from the publisher's request to the watcher's event."""
     times = []
     with Link(port) as watcher, Link(port) as publisher:
         bucket = publisher.ask("watched", "CreateBucket", {"bucket": {"name": "w"}})["bucket"]["id"]
@@ -220,7 +220,7 @@ def event_p50(port, count=500):
             publisher.send({"jsonrpc": "2.0", "id": index, "method": PATH + "CreateNotification", "metadata": user("watched"),
                             "params": {"notification": {"bucketId": bucket, "title": "event"}}})
             if "notificationCreated" not in watcher.receive()["params"]["message"]:
-                raise RuntimeError("another event than the published one")
+                raise RuntimeError("unexpected event")
             times.append((time.perf_counter() - started) * 1_000)
             publisher.receive()
     return statistics.median(times)
@@ -240,7 +240,7 @@ def open_watches(port):
 
 
 def reach_all(links, publisher, bucket):
-    """Milliseconds until one change has come through every watch."""
+    """Returns the milliseconds until one change has arrived at every watch."""
     poll, seen = select.epoll(), {}
     for link in links:
         poll.register(link.socket.fileno(), select.EPOLLIN)
@@ -281,7 +281,7 @@ def watches(directory):
 
 
 def wait_for_rest(process, limit_s=180):
-    """Waits until the service does nothing by itself any more; answers how long that took."""
+    """Waits until the service is idle. Returns the seconds."""
     start = time.monotonic()
     while time.monotonic() - start < limit_s:
         before = cpu_s(process.pid)
@@ -298,7 +298,7 @@ def pinned(directory):
 
 
 def measure_reading(rows, size, directory, base, kept):
-    """Lists and searches; with `base`, by turns with those of fewer notifications."""
+    """Measures lists and searches; with `base`, in turns with those of fewer notifications."""
     with contextlib.ExitStack() as stack:
         ports = [stack.enter_context(pinned(one)) for one in [directory] + ([base["directory"]] if base else [])]
         lists = list_rates(ports)
@@ -317,7 +317,7 @@ def measure_reading(rows, size, directory, base, kept):
 
 
 def measure(rows, count, directory, base):
-    """All figures at a number of notifications; with `base`, those of fewer, as baselines of the growth."""
+    """Measures everything with `count` notifications. `base` contains the results with fewer ones, as baselines."""
     figures, kept = {"directory": directory}, [] if base is None else None
     size = f"{count:,} notifications"
     grown = {} if base is None else {"ratio_at_most": 1.5}
@@ -334,7 +334,7 @@ def measure(rows, count, directory, base):
                  at_most=2, **grown)
         marked = mark_all(ports["rpc"])
         if marked is None:
-            print("  MarkAllNotificationsRead is not served: left out", flush=True)
+            print("  skipped MarkAllNotificationsRead: it is not implemented", flush=True)
         else:
             figures["mark"], delay = marked
             rows.add(f"mark all read, {MARKED:,} unread, {size}", figures["mark"], "ms", base and base.get("mark"),
@@ -350,7 +350,7 @@ def measure(rows, count, directory, base):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=pathlib.Path)
-    parser.add_argument("--rows", type=int, default=100_000, help="with more than 100,000, also how the figures grow")
+    parser.add_argument("--rows", type=int, default=100_000, help="number of notifications; above 100,000, also compares with 100,000")
     arguments = parser.parse_args()
     rows = Rows()
     rows.head()

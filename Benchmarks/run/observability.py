@@ -1,8 +1,8 @@
-"""What metrics, traces and the log of slow calls cost: the same calls by turns with all of them and with none. See scripts/bench.
+"""Benchmarks the cost of metrics, traces and the log of slow calls: the same calls in turns with all of them and without. See scripts/bench.
 
-Everything that is measured shares core 0; who takes the spans and reads the metrics has the other cores, since neither runs beside a
-service. Turns change their order, since the machine's speed drifts, and have a real-time priority where it may be had: what others do on
-that core differs by more than what is measured.
+All measured processes share core 0. The receiver of spans and the reader of metrics use the other cores, because in production they
+run elsewhere. Turns alternate in order, because the machine's speed drifts. They have a real-time priority if it is permitted: the
+influence of other processes on that core varies by more than the measured cost.
 """
 
 import argparse
@@ -21,19 +21,19 @@ from bench import ROOT, Rows, cpu_s, hello, load, service
 sys.path.append(str(ROOT / "Tests" / "Wire"))
 from campanile_wire import Peer  # noqa: E402
 
-TOKEN = "bench-internal-token"
+TOKEN = "internal-token-of-the-benchmarks"
 LOOP = ["--event-loop-threads", "1"]
 ECHO = {"jsonrpc": "2.0", "id": "@ID@", "method": "campanile.rpc.v1.EchoService/Echo", "params": {"payload": "x" * 100}}
 NOTIFICATIONS = "campanile.notifications.v1.NotificationsService/"
 USER = {"campanile-principal": "user/bench"}
 OFF = ["--call-metrics=false", "--slow-call-ms", "0"]
 WARMUP_MS, TURN_MS = 300, 2000
-# In which the last spans of a turn are sent, and count for it.
+# Time for the last spans of a turn to be sent; it is part of the turn.
 SETTLE_S = 0.6
 
 
 class Receiver(http.server.BaseHTTPRequestHandler):
-    """Takes spans and counts their bytes."""
+    """Receives spans and counts their bytes."""
 
     protocol_version = "HTTP/1.1"
     taken = 0
@@ -61,11 +61,11 @@ def receiver():
 
 
 class Side:
-    """Servers with the same settings, and what they are asked."""
+    """Servers with the same settings, and their load."""
 
     def __init__(self, processes, run, scraped=()):
-        """`run` loads them, given its keywords for `load`. `scraped` are the ports whose metrics are read once a turn, which is more
-        often than Prometheus does."""
+        """`run` applies the load, with keyword arguments for `load`. `scraped` are the ports whose metrics are read once per turn,
+        which is more often than Prometheus does."""
         self.processes, self.run, self.scraped = processes, run, scraped
         self.calls = self.used_s = 0
 
@@ -77,7 +77,7 @@ class Side:
             urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10).read()
 
     def turn(self):
-        """Calls a second. Adds up what CPU the servers use."""
+        """Returns the calls per second. Adds up the servers' CPU time."""
         before = self.cpu_s()
         scraping = threading.Timer((WARMUP_MS + TURN_MS / 2) / 1000, self.scrape)
         scraping.start()
@@ -105,7 +105,7 @@ def compare(rows, arguments, name, on, off, at_least=0.95):
 
 
 def parts(rows, url, arguments, servers):
-    """What each part costs alone."""
+    """Measures the cost of each part alone."""
     traces = [*OFF, "--otlp-endpoint", url]
     for name, flags in (("metrics", ["--slow-call-ms", "0"]), ("the log of slow calls", ["--call-metrics=false"]),
                         ("traces of 1%", traces), ("traces of none", [*traces, "--trace-ratio", "0"])):
@@ -134,7 +134,7 @@ def gateway(*flags, is_scraped=False):
         with service("campanile-gateway", "--backends", backends, *LOOP, *flags, token=TOKEN) as (process, own, _):
             time.sleep(0.5)
             yield Side([echoes, process], lambda **time: load(own["rpc"], ECHO, hello=hello(TOKEN), **time),
-                       [own["http"], behind["http"]] if is_scraped else [])
+                       [own["admin"], behind["http"]] if is_scraped else [])
 
 
 def gateway_rows(rows, url, arguments):
@@ -166,22 +166,22 @@ def main():
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("--only", choices=["echo", "gateway", "notifications"])
     parser.add_argument("--turns", type=int, default=9)
-    parser.add_argument("--parts", action="store_true", help="also measures each part alone")
+    parser.add_argument("--parts", action="store_true", help="also measure each part alone")
     arguments = parser.parse_args()
-    # Whom this starts says itself that core 0 is its own.
+    # Child processes pin themselves to core 0.
     if others := os.sched_getaffinity(0) - {0}:
         os.sched_setaffinity(0, others)
     try:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
     except PermissionError:
-        print("no real-time priority may be had here: what else the machine does is measured, too", flush=True)
+        print("real-time priority is not permitted here: other load on the machine affects the results", flush=True)
     rows = Rows()
     rows.head()
     with receiver() as url:
         for name, measure in (("echo", echo_rows), ("gateway", gateway_rows), ("notifications", notification_rows)):
             if arguments.only in (None, name):
                 measure(rows, url, arguments)
-    assert Receiver.taken > 0, "no spans have come"
+    assert Receiver.taken > 0, "no spans were received"
     rows.write(arguments.json)
 
 

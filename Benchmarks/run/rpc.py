@@ -1,4 +1,4 @@
-"""The wire's speed and memory, beside a C echo, a SwiftNIO echo and grpc-swift-2 in the same run. See scripts/bench."""
+"""Benchmarks the speed and memory of the wire protocol, compared with a C echo, a SwiftNIO echo and grpc-swift-2. See scripts/bench."""
 
 import argparse
 import contextlib
@@ -15,15 +15,15 @@ sys.path.append(str(ROOT / "Tests" / "Wire"))
 from campanile_wire import Peer  # noqa: E402
 
 ECHO = {"jsonrpc": "2.0", "id": "@ID@", "method": "campanile.rpc.v1.EchoService/Echo", "params": {"payload": "x" * 100}}
-TOKEN = "bench-internal-token"
+TOKEN = "internal-token-of-the-benchmarks"
 LOOP = ["--event-loop-threads", "1"]
 
 
 def cpu_a_call(process, run):
-    """Runs a load; answers its rate and the server's CPU microseconds a call."""
+    """Runs a load. Returns its rate and the server's CPU microseconds per call."""
     before, started = cpu_s(process.pid), time.monotonic()
     rate, _, _ = run()
-    # The warm-up's calls count on both sides: the generator's rate is that of its measured part.
+    # Calls of the warm-up are included on both sides: the measured rate times the total time, and the total CPU time.
     seconds = time.monotonic() - started
     return rate, (cpu_s(process.pid) - before) * 1e6 / (rate * seconds)
 
@@ -54,7 +54,7 @@ def swift_client(port, in_flight, calls):
 
 
 def sequential(port, **more):
-    """The p50 of one call after the other, in microseconds."""
+    """Returns the p50 of sequential calls, in microseconds."""
     return load(port, ECHO, in_flight=1, duration_ms=1000, **more)[1]
 
 
@@ -132,7 +132,7 @@ def memory_rows(rows):
             idle = rss_mb(process.pid)
     rows.add("start to ready", sorted(starts)[1], "ms", at_most=300)
     rows.add("idle service RSS", idle, "MB", at_most=40)
-    with service("campanile-echo", pinned=False) as (process, ports, _):
+    with service("campanile-echo", "--max-connections-per-address", "10000", pinned=False) as (process, ports, _):
         sockets = []
         for index in range(10_000):
             # Several source addresses, so that ports do not run out.

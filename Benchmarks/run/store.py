@@ -1,4 +1,4 @@
-"""Runs StoreBench, which prints the table and writes the rows itself. See scripts/bench."""
+"""Runs StoreBench, which prints the table and writes the rows. See scripts/bench."""
 
 import os
 import sys

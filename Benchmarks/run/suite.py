@@ -1,6 +1,6 @@
-"""Each service under a mix of reads, writes and watches, alone and then all at once through the gateway. See scripts/bench.
+"""Benchmarks each service under a mix of reads, writes and watches, alone and then all at once through the gateway. See scripts/bench.
 
-The mixes are Benchmarks/scenarios/*.json: what is set up, and the parts that `campanile load` runs at the same time.
+The mixes are defined in Benchmarks/scenarios/*.json: the setup, and the parts that `campanile load` runs concurrently.
 """
 
 import argparse
@@ -18,7 +18,7 @@ SCENARIOS = ROOT / "Benchmarks" / "scenarios"
 
 
 class Running:
-    """A `campanile up` of the benchmark's own."""
+    """A dedicated `campanile up`."""
 
     def __init__(self, folder, prefix=()):
         self.folder = pathlib.Path(folder)
@@ -55,12 +55,12 @@ class Running:
         return subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout
 
     def key(self, principal):
-        """A key of its own; none is the administrator's."""
+        """Creates a key for the principal. Returns None for the administrator, whose key is the default."""
         return None if principal == "admin" else self.run("keys", "create", principal, "--secret-only").strip()
 
 
 def filled(value, saved, n):
-    """A request with `${name}` replaced: by the number of this turn, or what the set-up has saved, in turn."""
+    """Returns a request as text. Replaces `${n}` by the turn's number, and `${name}` by the values saved in the setup, in turn."""
     text = json.dumps(value).replace("${n}", str(n))
     for name, values in saved.items():
         text = text.replace("${" + name + "}", values[n % len(values)])
@@ -81,19 +81,19 @@ def set_up(running, scenario, key):
 
 
 def directly(scenario):
-    """What has a service believe who calls, without the gateway."""
+    """Returns the options for calling a service as a principal without the gateway."""
     if scenario["principal"] == "admin":
         return ["--target", scenario["service"], "--as", "service/bench", "--header", "campanile-scopes:admin"]
     return ["--target", scenario["service"], "--as", scenario["principal"]]
 
 
 def start(running, part, saved, caller, key, folder, duration_s):
-    """Starts one part; its requests are a file with one for each value that was saved."""
+    """Starts one part. Its requests are in a file, one for each saved value."""
     turns = max((len(values) for name, values in saved.items() if "${" + name + "}" in json.dumps(part["request"])), default=1)
     requests = pathlib.Path(folder) / f"{abs(hash(part['name']))}-{time.monotonic_ns()}.jsonl"
     requests.write_text("\n".join(filled(part["request"], saved, n) for n in range(turns)))
     pace = ["--rate", part["rate"]] if "rate" in part else ["--concurrency", str(part["concurrency"])]
-    # A watch has no warm-up: it is opened once.
+    # A watch has no warm-up, because it is opened only once.
     pace += [] if part["method"].startswith("Watch") else ["--warm-up", "1s"]
     command, environment = running.command(
         "load", part["method"], f"@{requests}", *caller, *pace, "--duration", f"{duration_s}s", "--output", "json", key=key)
@@ -101,7 +101,7 @@ def start(running, part, saved, caller, key, folder, duration_s):
 
 
 def measure(rows, title, running, parts, folder, duration_s):
-    """Runs parts at the same time and adds their rows."""
+    """Runs parts concurrently and adds their rows."""
     processes = [(label, part, start(running, part, saved, caller, key, folder, duration_s))
                  for label, part, saved, caller, key in parts]
     for label, part, process in processes:
@@ -122,8 +122,8 @@ def measure(rows, title, running, parts, folder, duration_s):
 def main():
     options = argparse.ArgumentParser()
     options.add_argument("--json")
-    options.add_argument("--only", help="one scenario, by the name of its file")
-    options.add_argument("--duration", type=int, default=5, help="seconds of each measurement")
+    options.add_argument("--only", help="one scenario, by its file name without the extension")
+    options.add_argument("--duration", type=int, default=5, help="seconds per measurement")
     options = options.parse_args()
     rows = Rows()
     rows.head()

@@ -1,4 +1,4 @@
-"""Sync: large contents in and out, the apps' file, deltas, watches, and what a million revisions cost. See scripts/bench."""
+"""Benchmarks Sync: uploads and downloads of large contents, the apps' file, deltas, watches, and a million revisions. See scripts/bench."""
 
 import argparse
 import base64
@@ -25,7 +25,7 @@ def frame(value):
 
 
 def notifications(count, seed=1, changed=None):
-    """The container of so many notifications."""
+    """Returns a container with this number of notifications."""
     source = random.Random(seed)
     records = []
     for k in range(count):
@@ -40,7 +40,7 @@ def notifications(count, seed=1, changed=None):
 
 
 def put_large(link, content, frames):
-    """Seconds from the creation of an upload to the answer of the put that names it. Frames were made before."""
+    """Returns the seconds from the creation of an upload to the response of the put that uses it. The frames are prepared in advance."""
     started = time.monotonic()
     upload = link.create_upload("phone", content, recordType="NotificationsData")["id"]
     identifier = link.open("UploadsService/UploadContent")
@@ -67,7 +67,7 @@ def chunk_frames(content, identifier):
 
 
 def get_large(port, size):
-    """Seconds from the request to the last byte of the stream, taken from the socket undecoded."""
+    """Returns the seconds from the request to the last byte of the stream, read from the socket without decoding."""
     with Link(port) as link:
         started = time.monotonic()
         identifier = link.open("AssetsService/DownloadAsset", {"name": "large.json"})
@@ -84,7 +84,7 @@ def get_large(port, size):
 
 
 class Bare:
-    """The least that keeping a content takes on this disk: write and sync its file, name it, sync its folder, commit a row."""
+    """The minimal work of storing a content on this disk: write and sync a file, rename it, sync its folder, commit a row."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -132,7 +132,7 @@ def times_ms(call, count):
 
 
 def watchers(port, count):
-    """Milliseconds from the request of a commit to the last of its watchers being told."""
+    """Returns the milliseconds from the request of a commit to the event at the last of its watchers."""
     sockets = []
     with Link(port) as phone:
         for k in range(count):
@@ -167,7 +167,7 @@ def watchers(port, count):
 
 
 def fill_revisions(path, zone, count):
-    """Adds revisions before the first of a zone, as commits would have left them, to a database that nobody has open."""
+    """Replaces a zone's revisions by `count` ones, in the form that commits leave them. The database must not be open elsewhere."""
     database = sqlite3.connect(path)
     number, used = database.execute("SELECT zone_no, used_bytes FROM zones WHERE name = ?", (zone,)).fetchone()
     [[digest]] = database.execute("SELECT sha256 FROM versions WHERE zone_no = ? AND sha256 IS NOT NULL LIMIT 1", (number,)).fetchall()
@@ -187,7 +187,7 @@ def fill_revisions(path, zone, count):
 
 
 def growth(rows):
-    """Puts by turns into zones of 1,000 and 1,000,000 revisions of one database."""
+    """Measures puts, in turns, into zones with 1,000 and 1,000,000 revisions of one database."""
     with tempfile.TemporaryDirectory() as folder:
         options = {"directory": folder, "token": TOKEN, "pinned": False}
         settings = ["--revisions-max", "10000000"]
@@ -215,7 +215,7 @@ def put_into(link, zone, number):
 
 def large_rows(rows, port, large, bare):
     megabytes = len(large) / 1e6
-    # The first stream of a connection has this name.
+    # The id of the first stream of a connection.
     frames = chunk_frames(large, "s0")
 
     def put():
@@ -236,7 +236,7 @@ def small_rows(rows, port, small, bare):
         puts = [put_frame(link, name | {"inlineContent": base64.b64encode(content).decode()}) for content in contents]
         times_ms(lambda k: exchange(link, puts[k]), 50)
         ours, floor = [], []
-        # In turns, one by one: the disk's speed changes by the second.
+        # In turns, one at a time, because the disk's speed changes within seconds.
         for k in range(50, 350):
             ours += times_ms(lambda _: exchange(link, puts[k]), 1)
             floor += times_ms(lambda _: bare.put(small), 1)

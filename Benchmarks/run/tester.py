@@ -1,7 +1,7 @@
-"""`campanile load` beside other load testers: what it measures must be what they measure. See scripts/bench.
+"""Compares `campanile load` with other load testers: their measurements must agree. See scripts/bench.
 
-Servers have one core, testers the other. Over HTTP the other is wrk, over frames the generator in C of Benchmarks/. How fast the
-tester itself can be shows a server in C that does no more than answer: campanile-echo on a core of its own is the limit before.
+Servers have one core, testers the other. The HTTP peer is wrk, the peer for frames is the C generator in Benchmarks/. A minimal server
+in C shows the tester's own limit, because campanile-echo on a single core is slower than the tester.
 """
 
 import argparse
@@ -19,7 +19,7 @@ OTHER_CORE = ["taskset", "-c", "1"]
 METHOD = "campanile.notifications.v1.NotificationsService/GetUnreadCounts"
 SECONDS = 3
 
-# wrk's own figures, as one line of JSON.
+# wrk's results, as one line of JSON.
 SCRIPT = """
 wrk.method = "POST"
 wrk.body = "{}"
@@ -34,7 +34,7 @@ end
 
 
 def wrk(url, script, connections):
-    """Calls a second, p50 and p99 in milliseconds."""
+    """Returns calls per second, p50 and p99 in milliseconds."""
     out = subprocess.run(
         [*OTHER_CORE, "wrk", "--threads", "1", "--connections", str(connections), "--duration", f"{SECONDS}s", "--script", script,
          f"{url}/{METHOD}"], check=True, stdout=subprocess.PIPE, text=True).stdout
@@ -45,7 +45,7 @@ def wrk(url, script, connections):
 
 
 def ours(method, request, concurrency, *more, key=None):
-    """The same of `campanile load`."""
+    """Returns the same values of `campanile load`."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("CAMPANILE_")}
     if key:
         environment["CAMPANILE_KEY"] = key

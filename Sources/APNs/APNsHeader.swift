@@ -1,4 +1,4 @@
-/// The names of the header fields of APNs, in lower case as HTTP/2 wants them (RFC 9113 section 8.2).
+/// The names of APNs' header fields, in lower case as HTTP/2 requires (RFC 9113 section 8.2).
 public enum APNsHeader {
   public static let authorization = "authorization"
   public static let channelID = "apns-channel-id"
@@ -8,13 +8,13 @@ public enum APNsHeader {
   public static let priority = "apns-priority"
   public static let pushType = "apns-push-type"
   public static let topic = "apns-topic"
-  /// In answers of the channel management: the id of the request.
+  /// The request id in responses of the channel management API.
   public static let requestID = "apns-request-id"
-  /// In answers of development endpoints: the id that Apple's console shows.
+  /// The id that Apple's console shows, in responses of development endpoints.
   public static let uniqueID = "apns-unique-id"
   public static let retryAfter = "retry-after"
 
-  /// What comes before the provider token in `authorization`; its case does not matter (RFC 9110 section 11.1).
+  /// The scheme before the provider token in `authorization`; case-insensitive (RFC 9110 section 11.1).
   public static let bearer = "bearer "
 }
 
@@ -24,13 +24,14 @@ public enum APNsPath {
   public static let device = "/3/device/"
   /// `POST /4/broadcasts/apps/<bundle id>`.
   public static let broadcasts = "/4/broadcasts/apps/"
-  /// `POST`, `GET` and `DELETE /1/apps/<bundle id>/channels`, `GET /1/apps/<bundle id>/all-channels`, at the management host.
+  /// `POST`, `GET` and `DELETE /1/apps/<bundle id>/channels`, and `GET /1/apps/<bundle id>/all-channels`; served by the
+  /// management host.
   public static let apps = "/1/apps/"
   public static let channels = "/channels"
   public static let allChannels = "/all-channels"
 }
 
-/// `aps.event` of a Live Activity push. There are no others: pausing is an update.
+/// `aps.event` of a Live Activity push. There is no event for pausing, which is an update.
 public enum LiveActivityEvent: String, Sendable, Hashable, CaseIterable {
   case start, update, end
 }

@@ -1,25 +1,26 @@
-/// The limits that Apple sets ("Sending notification requests to APNs", "Starting and updating Live Activities").
+/// Apple's limits ("Sending notification requests to APNs", "Starting and updating Live Activities").
 public enum APNsLimits {
-  /// The payload of a push.
+  /// Maximum payload of a push.
   public static let payloadBytesMax = 4096
-  /// The payload of a VoIP push and of a broadcast.
+  /// Maximum payload of a VoIP push or a broadcast.
   public static let largePayloadBytesMax = 5120
   public static let collapseIDBytesMax = 64
-  /// Channels of an app in one environment.
+  /// Maximum number of channels per app and environment.
   public static let channelsPerAppMax = 10_000
-  /// The values of `apns-priority`: 1 considers the battery before all, 5 spares it, 10 delivers at once.
+  /// The values of `apns-priority`: 1 puts the device's battery before everything, 5 considers it, 10 delivers
+  /// immediately.
   public static let priorities = [1, 5, 10]
   public static let priorityDefault = 10
-  /// How long after the end an activity may stay on the Lock Screen.
+  /// Maximum time that an ended activity stays on the Lock Screen.
   public static let dismissalSecondsMax = 4 * 3600
-  /// How long an activity is active.
+  /// Maximum duration of an activity.
   public static let activitySecondsMax = 8 * 3600
-  /// App Store Connect's.
+  /// App Store Connect's limit.
   public static let bundleIDBytesMax = 155
-  /// Channel ids are short texts in base64; APNs gives them.
+  /// Channel ids are short base64 strings that APNs assigns.
   public static let channelIDBytesMax = 128
 
-  /// The most bytes of a payload of this kind, which is not a broadcast's.
+  /// Returns the maximum payload of a push of this type that is not a broadcast.
   public static func payloadBytesMax(_ pushType: PushType) -> Int {
     pushType == .voip ? largePayloadBytesMax : payloadBytesMax
   }
@@ -27,16 +28,16 @@ public enum APNsLimits {
 
 /// The rules of provider tokens ("Establishing a token-based connection to APNs").
 public enum ProviderTokenRules {
-  /// A new token sooner than this after the last one is answered with `TooManyProviderTokenUpdates`.
+  /// APNs responds with `TooManyProviderTokenUpdates` to a new token sooner than this after the last one.
   public static let renewalSecondsMin: Int64 = 20 * 60
-  /// A token issued longer ago is answered with `ExpiredProviderToken`.
+  /// APNs responds with `ExpiredProviderToken` to a token older than this.
   public static let ageSecondsMax: Int64 = 60 * 60
-  /// The only algorithm (RFC 7518 section 3.4).
+  /// The only supported algorithm (RFC 7518 section 3.4).
   public static let algorithm = "ES256"
-  /// Letters and digits of a key id and of a team id.
+  /// Length of a key id and of a team id.
   public static let identifierCharacters = 10
 
-  /// Whether `text` is a key id or a team id: ten upper-case letters and digits.
+  /// Reports whether `text` is a key id or a team id: ten upper-case letters and digits.
   public static func isIdentifier(_ text: String) -> Bool {
     text.utf8.count == identifierCharacters
       && text.utf8.allSatisfy {

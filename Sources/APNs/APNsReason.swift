@@ -1,13 +1,14 @@
-/// Why APNs refused a push: the member `reason` of its answer, with the status that it comes with.
+/// The reason why APNs rejected a push: the member `reason` of its response, and the HTTP status.
 ///
-/// The list is Apple's ("Handling notification responses from APNs"). APNs may send others, which `init(text:status:)` keeps.
+/// The list is Apple's ("Handling notification responses from APNs"). `init(text:status:)` also represents reasons that
+/// are not in it.
 public struct APNsReason: Sendable, Hashable, CustomStringConvertible {
-  /// As APNs writes it.
+  /// The reason as APNs writes it.
   public let text: String
-  /// The HTTP status.
+  /// The HTTP status of the response.
   public let status: Int
 
-  /// The reason of an answer. A known text keeps the status of `status`, since an answer is what it says.
+  /// Creates the reason of a response. A known reason may come with another than its usual status.
   public init(text: String, status: Int) {
     self.text = text
     self.status = status
@@ -15,12 +16,12 @@ public struct APNsReason: Sendable, Hashable, CustomStringConvertible {
 
   private init(_ status: Int, _ text: String) { self.init(text: text, status: status) }
 
-  /// The known reason of this text; `nil` for others.
+  /// Returns the known reason with this text; `nil` if there is none.
   public static func known(_ text: String) -> APNsReason? { byText[text] }
 
   public var description: String { text }
 
-  // An answer with another status than usual is still this reason.
+  // The text alone identifies a reason, because its status may differ from the usual one.
   public static func == (a: APNsReason, b: APNsReason) -> Bool { a.text == b.text }
   public func hash(into hasher: inout Hasher) { hasher.combine(text) }
 
@@ -39,7 +40,7 @@ public struct APNsReason: Sendable, Hashable, CustomStringConvertible {
   public static let payloadEmpty = APNsReason(400, "PayloadEmpty")
   public static let topicDisallowed = APNsReason(400, "TopicDisallowed")
 
-  // Of broadcast channels.
+  // Reasons of broadcast channels.
   public static let badChannelID = APNsReason(400, "BadChannelId")
   public static let cannotCreateChannelConfig = APNsReason(400, "CannotCreateChannelConfig")
   public static let channelNotRegistered = APNsReason(400, "ChannelNotRegistered")
@@ -50,7 +51,7 @@ public struct APNsReason: Sendable, Hashable, CustomStringConvertible {
   public static let badCertificate = APNsReason(403, "BadCertificate")
   public static let badCertificateEnvironment = APNsReason(403, "BadCertificateEnvironment")
   public static let badEnvironmentKeyIDInToken = APNsReason(403, "BadEnvironmentKeyIdInToken")
-  /// What Apple also sends for `badEnvironmentKeyIDInToken`.
+  /// A synonym of `badEnvironmentKeyIDInToken`, which Apple also sends.
   public static let badEnvironmentKeyInToken = APNsReason(403, "BadEnvironmentKeyInToken")
   public static let expiredProviderToken = APNsReason(403, "ExpiredProviderToken")
   public static let forbidden = APNsReason(403, "Forbidden")
@@ -69,7 +70,7 @@ public struct APNsReason: Sendable, Hashable, CustomStringConvertible {
   public static let serviceUnavailable = APNsReason(503, "ServiceUnavailable")
   public static let shutdown = APNsReason(503, "Shutdown")
 
-  /// Every known reason, by status.
+  /// All known reasons, by status.
   public static let all = [
     badCollapseID, badDeviceToken, badExpirationDate, badMessageID, badPriority, badTopic, deviceTokenNotForTopic,
     duplicateHeaders, idleTimeout, invalidPushType, missingDeviceToken, missingTopic, payloadEmpty, topicDisallowed,
@@ -82,6 +83,6 @@ public struct APNsReason: Sendable, Hashable, CustomStringConvertible {
 
   private static let byText = Dictionary(uniqueKeysWithValues: all.map { ($0.text, $0) })
 
-  /// Whether the token of the push must not be used any more, unless it was registered after the rejection.
+  /// Whether the push's token is permanently invalid, unless it was registered again after the rejection.
   public var retiresToken: Bool { [.badDeviceToken, .expiredToken, .unregistered].contains(self) }
 }

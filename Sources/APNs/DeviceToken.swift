@@ -1,15 +1,15 @@
-/// The address of an app on a device, of an activity on it, or of starting activities on it.
+/// A push token: the address of an app on a device, of a Live Activity, or for starting Live Activities.
 ///
-/// Apple asks never to assume a length: any even number of hexadecimal digits is a token, up to 200 bytes here.
+/// Apple requires not to assume a length. Any even number of hexadecimal digits is accepted, up to 200 bytes.
 public struct DeviceToken: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible {
-  /// The most bytes that a token has here; a limit of ours.
+  /// Maximum size of a token; a limit of Campanile, not of Apple.
   public static let sizeBytesMax = 200
 
-  /// Lower-case hexadecimal digits, an even number.
+  /// The token as an even number of lower-case hexadecimal digits.
   public let hexadecimal: String
 
-  /// The token that `text` writes in hexadecimal digits of either case. `nil` for other characters, an odd number of
-  /// them, none, or more than 400.
+  /// Parses hexadecimal digits of either case; `nil` for other characters, an odd number of digits, none, or more than
+  /// 400.
   public init?(_ text: String) {
     let bytes = text.utf8
     guard !bytes.isEmpty, bytes.count.isMultiple(of: 2), bytes.count <= 2 * Self.sizeBytesMax else { return nil }
@@ -26,17 +26,17 @@ public struct DeviceToken: Sendable, Hashable, CustomStringConvertible, CustomDe
 
   public var sizeBytes: Int { hexadecimal.utf8.count / 2 }
 
-  /// What may be shown and logged: the first and the last four digits of a long token, the first two of a short one.
+  /// The form for display and logs: the first and the last four digits of a long token, the first two of a short one.
   public var redacted: String {
     hexadecimal.utf8.count >= 32 ? "\(hexadecimal.prefix(4))…\(hexadecimal.suffix(4))" : "\(hexadecimal.prefix(2))…"
   }
 
-  /// Redacted: a token is a capability, and texts find their way into logs.
+  /// Redacted, because a token is a capability and descriptions end up in logs.
   public var description: String { redacted }
   public var debugDescription: String { redacted }
 }
 
 extension DeviceToken: CustomReflectable {
-  // `dump` and Mirror would otherwise show the digits.
+  // Without this, `dump` and `Mirror` would show the digits.
   public var customMirror: Mirror { Mirror(self, children: ["redacted": redacted]) }
 }

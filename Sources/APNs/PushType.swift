@@ -1,10 +1,11 @@
-/// What a push is, as the header `apns-push-type` says it.
+/// The type of a push: the value of the header `apns-push-type`.
 ///
-/// The list is Apple's ("Sending notification requests to APNs"). Each kind has a topic of its own: the bundle id with a suffix.
+/// The list is Apple's ("Sending notification requests to APNs"). Each type has its own topic: the bundle id and a
+/// suffix.
 public struct PushType: Sendable, Hashable, CustomStringConvertible {
   /// The header's value.
   public let rawValue: String
-  /// What follows the bundle id in the topic; empty where the topic is the bundle id.
+  /// The suffix of the bundle id in the topic; empty if the topic is the bundle id.
   public let topicSuffix: String
 
   private init(_ rawValue: String, suffix: String = "") {
@@ -19,20 +20,20 @@ public struct PushType: Sendable, Hashable, CustomStringConvertible {
   public static let voip = PushType("voip", suffix: ".voip")
   public static let complication = PushType("complication", suffix: ".complication")
   public static let fileprovider = PushType("fileprovider", suffix: ".pushkit.fileprovider")
-  /// The topic is an identifier from the device management certificate, which looks like a bundle id.
+  /// The topic is an identifier from the device management certificate, in the form of a bundle id.
   public static let mdm = PushType("mdm")
   public static let liveactivity = PushType("liveactivity", suffix: ".push-type.liveactivity")
   public static let pushtotalk = PushType("pushtotalk", suffix: ".voip-ptt")
   public static let widgets = PushType("widgets", suffix: ".push-type.widgets")
 
-  /// Every kind.
+  /// All push types.
   public static let all = [
     alert, background, controls, location, voip, complication, fileprovider, mdm, liveactivity, pushtotalk, widgets,
   ]
 
   private static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.rawValue, $0) })
 
-  /// The kind that the header's value names, in lower case as Apple writes it; `nil` for others.
+  /// Returns the push type with this header value, in lower case as Apple writes it; `nil` if there is none.
   public init?(rawValue: String) {
     guard let known = Self.byName[rawValue] else { return nil }
     self = known

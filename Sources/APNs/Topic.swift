@@ -1,19 +1,18 @@
-/// Where a push goes: an app and the kind of push, written as `apns-topic`.
+/// The destination of a push: an app and a push type, written as `apns-topic`.
 public struct Topic: Sendable, Hashable, CustomStringConvertible {
-  /// The app, for example `com.example.growth`.
+  /// The app's bundle id, for example `com.example.growth`.
   public var bundleID: String
   public var pushType: PushType
 
-  /// Throws nothing: `bundleID` is to be checked with `isBundleID` where it comes from outside.
+  /// Creates a topic. Validate a `bundleID` from outside with `isBundleID` first.
   public init(bundleID: String, pushType: PushType) {
     self.bundleID = bundleID
     self.pushType = pushType
   }
 
-  /// The topic that `text` and the push type name together; `nil` when the suffix is not the push type's, or when what
-  /// is before it is no bundle id.
+  /// Parses a topic with the suffix of `pushType`; `nil` if the suffix differs, or if the rest is not a bundle id.
   ///
-  /// What is left may not end in another kind's `.push-type.` suffix, which no bundle id has; the older suffixes, such as
+  /// The rest must not end in another type's `.push-type.` suffix, which no bundle id has. The older suffixes, such as
   /// `.voip`, can be the end of a bundle id.
   public init?(text: String, pushType: PushType) {
     guard text.hasSuffix(pushType.topicSuffix) else { return nil }
@@ -27,14 +26,14 @@ public struct Topic: Sendable, Hashable, CustomStringConvertible {
 
   public var description: String { text }
 
-  /// The app of a topic whose kind is not known: `text` without any kind's suffix.
+  /// Returns the bundle id of a topic with an unknown push type: `text` without the suffix of any push type.
   public static func bundleID(ofText text: String) -> String {
     guard let suffix = suffix(of: text) else { return text }
     return String(text.dropLast(suffix.count))
   }
 
-  /// Whether `text` can be a bundle id: 1 to 155 letters, digits, hyphens and dots in non-empty parts (Apple's rule for
-  /// `CFBundleIdentifier`; the length is App Store Connect's).
+  /// Reports whether `text` can be a bundle id: 1 to 155 letters, digits, hyphens and dots in non-empty parts. This is
+  /// Apple's rule for `CFBundleIdentifier`; the length is App Store Connect's.
   public static func isBundleID(_ text: String) -> Bool {
     let bytes = text.utf8
     guard (1...APNsLimits.bundleIDBytesMax).contains(bytes.count) else { return false }

@@ -2,28 +2,28 @@ public import CampanileRuntime
 public import NIOCore
 import Synchronization
 
-/// The simulator with its sockets, put together: what `campanile-apns-simulator` runs.
+/// The complete simulator with its servers, as run by `campanile-apns-simulator`.
 public struct APNsSimulatorComponent: Sendable {
   private let simulator: Simulator
   private let apns: APNsServer
   private let control: ControlAPI
 
-  /// What a simulator is made from.
+  /// The configuration of a simulator.
   public struct Configuration: Sendable {
     public var limits = SimulatorLimits()
     public var host: String
     public var port: Int
-    /// Of the certificate.
+    /// Folder of the certificate.
     public var folder: String
-    /// More subject alternative names of a new certificate, such as `DNS:apns.test`.
+    /// Additional subject alternative names of a new certificate, such as `DNS:apns.test`.
     public var certificateNames: [String] = []
-    /// Folder of `*.json` files, each a key as the control API takes it.
+    /// Folder of `*.json` files, each with a key in the format of the control API.
     public var keysFolder: String?
     public var journalPath: String?
     public var journalBytesMax: Int64 = 1 << 30
-    /// What the control API asks for.
+    /// Bearer token for the control API; nil disables authentication.
     public var controlToken: String?
-    /// What random faults follow from.
+    /// Seed of random faults.
     public var seed: UInt64 = 0
 
     public init(host: String, port: Int, folder: String) {
@@ -35,7 +35,7 @@ public struct APNsSimulatorComponent: Sendable {
 
   private let configuration: Configuration
 
-  /// Loads or makes the certificate, loads the keys, and reads the journal. Throws what names the file at fault.
+  /// Loads or creates the certificate, loads the keys, and reads the journal. Errors name the invalid file.
   public init(
     _ configuration: Configuration, group: any EventLoopGroup, nowMs: @escaping @Sendable () -> Int64,
     makeID: @escaping @Sendable () -> String
@@ -45,7 +45,7 @@ public struct APNsSimulatorComponent: Sendable {
     for key in try KeysFolder.read(configuration.keysFolder) { try simulator.add(key) }
     let certificate = try ServerCertificate(
       folder: configuration.folder, additionalNames: configuration.certificateNames)
-    // After the certificate, which makes the folder that the journal may be in.
+    // After the certificate, because that creates the folder that may contain the journal.
     if let path = configuration.journalPath {
       let journal = try Journal(path: path, sizeBytesMax: configuration.journalBytesMax)
       simulator.resume(journal)
@@ -55,7 +55,7 @@ public struct APNsSimulatorComponent: Sendable {
     control = ControlAPI(simulator: simulator, server: apns, token: configuration.controlToken)
   }
 
-  /// What senders are to trust.
+  /// PEM file of the CA certificate for senders to trust.
   public var trustFile: String { "\(configuration.folder)/\(ServerCertificate.trustFile)" }
   public var keyCount: Int { simulator.state.withLock { $0.keyring.count } }
   public var adminRoutes: AdminRoutes { control.routes }

@@ -4,11 +4,12 @@
   import Foundation
 #endif
 
-/// A folder with the public keys that provider tokens may be signed with, one JSON file each.
+/// A folder of public keys that verify provider tokens, one JSON file each.
 enum KeysFolder {
   static let fileBytesMax = 64 * 1024
 
-  /// The keys of the files `*.json` in `folder`, none without a folder. Throws `KeysFolderError` that names the file.
+  /// Reads the keys of the files `*.json` in `folder`; returns none if it is nil. Throws a `KeysFolderError` that names
+  /// the file.
   static func read(_ folder: String?) throws(KeysFolderError) -> [SigningKey] {
     guard let folder else { return [] }
     guard let names = try? FileManager.default.contentsOfDirectory(atPath: folder) else {

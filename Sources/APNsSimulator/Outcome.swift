@@ -1,27 +1,27 @@
-/// A request that has come whole.
-struct PushRequest: Sendable, Hashable {
+/// A complete request.
+struct ReceivedPush: Sendable, Hashable {
   var method: String
   var path: String
   var fields: PushFields
-  /// Cut off above every limit.
+  /// The body, truncated above all limits.
   var body: [UInt8]
-  /// What came, at least.
+  /// The number of bytes received; a lower bound for a truncated body.
   var bodyBytes: Int
 }
 
-/// What a connection was used for.
+/// The use of a connection so far.
 struct ConnectionUse: Sendable, Hashable {
-  /// 1 for the first of this process.
+  /// 1 for the first connection of this process.
   var number: Int
   var issue: ProviderIssue?
 }
 
-/// What is to be done with a request's stream and connection.
+/// The action for a request's stream and connection.
 struct Outcome: Sendable, Hashable {
   enum Action: Sendable, Hashable {
     case answer(Answer)
     case answerAndGoAway(Answer)
-    /// RST_STREAM: REFUSED_STREAM, or INTERNAL_ERROR when the request was processed.
+    /// RST_STREAM: REFUSED_STREAM, or INTERNAL_ERROR if the request was processed.
     case reset(isProcessed: Bool)
     case close
     case nothing
@@ -31,12 +31,12 @@ struct Outcome: Sendable, Hashable {
   var delayMs: Int64 = 0
 }
 
-/// An answer of APNs.
+/// A response of APNs.
 struct Answer: Sendable, Hashable {
   var status: Int
   var id: String
   var refusal: Refusal?
   var channelID: String?
-  /// JSON of a channel or a list of them.
+  /// JSON of a channel or of a list of channels.
   var body: String?
 }

@@ -2,20 +2,20 @@ import APNs
 import CampanileCrypto
 import Synchronization
 
-/// The simulated APNs without its sockets: judges requests, keeps what devices would display, and makes faults happen.
+/// The simulated APNs without its servers: validates requests, tracks what devices would display, and injects faults.
 final class Simulator: Sendable {
   let state: Mutex<State>
   let nowMs: @Sendable () -> Int64
   let idleTimeoutMs: Int64
   private let makeID: @Sendable () -> String
 
-  /// Everything that a simulator knows.
+  /// The complete state of a simulator.
   struct State: Sendable {
     var limits: SimulatorLimits
     var keyring = SigningKeyring()
-    /// By token, in lower-case digits.
+    /// Devices by token in lower-case hexadecimal.
     var devices: [String: DeviceRecord] = [:]
-    /// By token, or by `channel/` and the channel's id.
+    /// Screens by token, or by `channel/` and the channel's id.
     var screens: [String: Screen] = [:]
     var channels: [String: ChannelRecord] = [:]
     var log: PushLog
@@ -24,9 +24,11 @@ final class Simulator: Sendable {
     var journal: Journal?
   }
 
+  /// Creates a simulator without devices, channels and keys.
+  ///
   /// - Parameters:
-  ///   - seed: what random faults follow from.
-  ///   - makeID: makes a UUID for requests without `apns-id`, and channel ids.
+  ///   - seed: Seed of random faults.
+  ///   - makeID: Returns a UUID for a request without `apns-id`.
   init(
     limits: SimulatorLimits, seed: UInt64, nowMs: @escaping @Sendable () -> Int64,
     makeID: @escaping @Sendable () -> String
@@ -38,8 +40,8 @@ final class Simulator: Sendable {
     self.makeID = makeID
   }
 
-  /// Judges a request and does what it asks for.
-  func handle(_ request: PushRequest, connection: inout ConnectionUse) -> Outcome {
+  /// Validates a request and applies its effects.
+  func handle(_ request: ReceivedPush, connection: inout ConnectionUse) -> Outcome {
     let nowMs = nowMs()
     let newID = makeID()
     var use = connection
@@ -54,25 +56,25 @@ final class Simulator: Sendable {
 extension Simulator {
   var limits: SimulatorLimits { state.withLock { $0.limits } }
 
-  /// Counts one more.
+  /// Increments a counter.
   func count(_ counter: any WritableKeyPath<SimulatorStatistics, Int> & Sendable) {
     state.withLock { $0.statistics[keyPath: counter] += 1 }
   }
 
-  /// Adds or replaces a key. Throws `CryptoError` when its PEM is none, or `keysMax` keys are there.
+  /// Adds or replaces a key. Throws `CryptoError` if its PEM is invalid or there are already `keysMax` keys.
   func add(_ key: SigningKey) throws(CryptoError) {
     try state.withLock { state throws(CryptoError) in
       guard state.keyring.count < state.limits.keysMax else {
-        throw CryptoError(.keyUnsupported, "there are \(state.limits.keysMax) keys")
+        throw CryptoError(.keyUnsupported, "the limit of \(state.limits.keysMax) keys is reached")
       }
       try state.keyring.add(key)
     }
   }
 
-  /// Takes what a journal says and continues it.
+  /// Restores the state from a journal and continues to write it.
   func resume(_ journal: Journal) { state.withLock { _ = $0.resume(journal) } }
 
-  /// Forgets everything but the keys and settings.
+  /// Clears everything except keys and settings.
   func reset() {
     state.withLock { state in
       state.forget(nil)

@@ -1,45 +1,45 @@
-/// What a simulator may hold and what it enforces beside Apple's fixed rules.
+/// Limits of a simulator, and configurable rules in addition to Apple's fixed ones.
 public struct SimulatorLimits: Sendable, Hashable {
-  /// Tokens and channels whose pushes are kept; those of further ones are judged and forgotten.
+  /// Tokens and channels that are tracked. Pushes to further ones are validated but not stored.
   public var screensMax = 1_000_000
-  /// The newest pushes that can be listed.
+  /// Number of newest pushes that can be listed.
   public var loggedPushesMax = 10_000
-  /// Scripted faults at once.
+  /// Scripted faults at the same time.
   public var faultsMax = 64
-  /// Signing keys at once.
+  /// Signing keys at the same time.
   public var keysMax = 1_000
-  /// Streams that a connection may have open, as its SETTINGS tell (RFC 9113 section 6.5.2).
+  /// Concurrent streams per connection, as announced in its SETTINGS (RFC 9113 section 6.5.2).
   public var concurrentStreamsMax = 1_000
   public var connectionsMax = 1_000
-  /// A connection without traffic is closed after this, as APNs does.
+  /// Time after which an idle connection is closed, as by APNs.
   public var idleTimeoutMs: Int64 = 3_600_000
-  /// A new provider token sooner than this after the last is refused; 0 switches the rule off.
+  /// Minimum time between two provider tokens; an earlier one is refused. 0 disables the rule.
   public var tokenRenewalMsMin: Int64 = 20 * 60_000
-  /// Where the renewals of provider tokens are counted.
+  /// Scope in which renewals of provider tokens are counted.
   public var tokenRenewalScope = TokenRenewalScope.connection
-  /// How far the clock of a sender may be ahead of this one.
+  /// Maximum lead of a sender's clock over the simulator's.
   public var clockSkewMs: Int64 = 60_000
-  /// Whether only tokens that were registered here are valid. Otherwise each well-formed token is, and belongs to the app
-  /// that it is first used for.
+  /// Whether only registered tokens are valid. Otherwise every well-formed token is valid and belongs to the first app
+  /// that uses it.
   public var registeredTokensOnly = false
-  /// The environment of the endpoint. Keys and tokens that are registered for another are refused.
+  /// The environment of the endpoint. Keys and tokens registered for another one are refused.
   public var environment = APNsEnvironment.any
 
   public init() {}
 }
 
-/// The scope in which provider tokens may not be renewed too often.
+/// The scope in which the renewal of provider tokens is limited.
 public enum TokenRenewalScope: String, Sendable, Hashable, CaseIterable {
-  /// On each connection, so that senders with the same key do not disturb one another.
+  /// Per connection, so that senders with the same key do not affect one another.
   case connection
-  /// For each key, whatever the connection: finds senders that sign a token for each worker.
+  /// Per key across connections, which detects senders that sign a token per worker.
   case key
 }
 
-/// Which of Apple's endpoints something is for.
+/// The Apple endpoint that a key, token or server belongs to.
 public enum APNsEnvironment: String, Sendable, Hashable, CaseIterable {
   case any, sandbox, production
 
-  /// Whether something for `self` can be used at an endpoint for `other`.
+  /// Returns whether an object for `self` can be used at an endpoint for `other`.
   func fits(_ other: APNsEnvironment) -> Bool { self == .any || other == .any || self == other }
 }

@@ -1,19 +1,20 @@
 import CampanileAPI
+public import CampanileBase
 public import CampanileRPC
 import CampanileService
 public import CampanileStore
 public import NIOCore
 
-/// The services with the store below them and the sender beside them, as an executable or a test runs them.
+/// The Activities services with their store and push sender, for an executable or a test.
 public final class ActivitiesComponent: Sendable {
-  /// Time, chance and the log, which tests put their own in the place of.
+  /// Clocks, randomness, logging and tracing; tests replace them.
   public struct Environment: Sendable {
     /// The wall clock in milliseconds since 1970.
     public var nowMs: @Sendable () -> Int64
-    /// A clock that never jumps, in milliseconds.
+    /// A monotonic clock in milliseconds.
     public var steadyMs: @Sendable () -> Int64
     public var random: @Sendable () -> UInt64
-    /// Something an operator should know.
+    /// Log sink for messages to the operator.
     public var log: @Sendable (String) -> Void
     /// Continues the traces of pushes.
     public var tracer: Tracer?
@@ -37,20 +38,22 @@ public final class ActivitiesComponent: Sendable {
   public let rooms: RoomsService
   public let unread: UnreadService
   public let debugging: ActivityDebugService
-  /// What became of pushes.
+  /// Delivery results of pushes.
   public let pushes: PushDeliveryService
   public let signing: SigningService
   public let channels: BroadcastChannelsService
   public let store: Store
   let repository: SQLiteActivitiesRepository
-  let timerLoop: TimerLoop
+  let timerLoop: ActivityTimerLoop
   let delivery: RunningDelivery
   private let limits: ActivitiesLimits
   private let compactor: ChangeLogCompactor
-  /// Nil while nobody is configured to take reports.
+  /// Nil unless a receiver of reports is configured.
   let reports: AlertReporter?
 
-  /// Opens the store (see `Store.init` for what it throws), loads the signing keys and prepares the sender on `group`.
+  /// Opens the store, loads the signing keys and prepares the sender on `group`.
+  ///
+  /// - Throws: The errors of `Store.init`.
   public convenience init(
     _ configuration: ActivitiesConfiguration, group: any EventLoopGroup, environment: Environment,
     reporter: (any DeliveryReporting)? = nil
@@ -59,7 +62,7 @@ public final class ActivitiesComponent: Sendable {
       configuration, group: group, environment: environment, sender: nil, canSign: nil, reporter: reporter)
   }
 
-  /// `sender` and `canSign` are a test's instead of APNs and the signing keys.
+  /// Creates the component with a test's `sender` and `canSign` in place of APNs and the signing keys.
   package init(
     _ configuration: ActivitiesConfiguration, group: any EventLoopGroup, environment: Environment,
     sender: (any PushSending)?, canSign: (@Sendable (String, String) -> Bool)?,
@@ -67,28 +70,29 @@ public final class ActivitiesComponent: Sendable {
   ) async throws {
     let limits = configuration.limits
     let hub = WatchHub(limits: limits)
-    let board = WakeBoard(hub: hub)
+    let notifier = AlarmSchedule(hub: hub)
     let delivery = PushDelivery(
       configuration.delivery,
       environment: .init(
         nowMs: environment.nowMs, steadyMs: environment.steadyMs, random: environment.random, log: environment.log,
         tracer: environment.tracer))
-    let reportBell = WatchBell()
-    let states = StateWriter(
-      pending: PendingUpdates(), queue: delivery.queue, board: board, clockMs: environment.nowMs)
+    let reportSignal = WatchSignal()
+    let stateWriter = CoalescingStateWriter(
+      pending: PendingUpdates(), queue: delivery.queue, notifier: notifier, clockMs: environment.nowMs)
     let store = try Store(
-      Self.listening(configuration.store, states, delivery.board, reportBell), migrations: ActivitiesMigrations.all)
+      Self.listening(configuration.store, stateWriter, delivery.notifier, reportSignal),
+      migrations: ActivitiesMigrations.all)
     let policy = ActivitiesPolicy(
       environments: Set(configuration.delivery.endpoints.push.keys), contentDates: configuration.contentDates,
       canSign: canSign ?? { delivery.hasRoute(app: $0, environment: $1) }, reportsDeliveries: reporter != nil)
     do {
       let repository = try await SQLiteActivitiesRepository(
-        store: store, limits: limits, policy: policy, states: states, random: environment.random)
+        store: store, limits: limits, policy: policy, stateWriter: stateWriter, random: environment.random)
       let running = try delivery.start(
         store: store, registry: repository, listener: AlertReportListener(), group: group, sender: sender)
       self.delivery = running
       pushes = PushDeliveryService(
-        store: store, clockMs: environment.nowMs, board: delivery.board, limits: limits)
+        store: store, clockMs: environment.nowMs, notifier: delivery.notifier, limits: limits)
       signing = SigningService(delivery: running)
       channels = BroadcastChannelsService(delivery: running, caller: running.caller)
       self.repository = repository
@@ -98,81 +102,85 @@ public final class ActivitiesComponent: Sendable {
       rooms = RoomsService(repository: repository, policy: policy)
       unread = UnreadService(repository: repository, policy: policy)
       debugging = ActivityDebugService(repository: repository, policy: policy)
-      timerLoop = TimerLoop(repository: repository)
+      timerLoop = ActivityTimerLoop(repository: repository)
     } catch {
       await store.close()
       throw error
     }
     self.store = store
-    reports = reporter.map { AlertReporter(store: store, reporter: $0, bell: reportBell, log: environment.log) }
+    reports = reporter.map { AlertReporter(store: store, reporter: $0, signal: reportSignal, log: environment.log) }
     self.limits = limits
     compactor = ChangeLogCompactor(store: store, retention: configuration.retention)
   }
 
-  /// Lets the boards know of every commit.
+  /// Adds hooks that run at the start, before the commit and after the commit of every transaction.
   private static func listening(
-    _ configuration: StoreConfiguration, _ states: StateWriter, _ deliveryBoard: DeliveryBoard, _ reportBell: WatchBell
+    _ configuration: StoreConfiguration, _ stateWriter: CoalescingStateWriter, _ deliveryNotifier: DeliveryNotifier,
+    _ reportSignal: WatchSignal
   ) -> StoreConfiguration {
     var configuration = configuration
     configuration.onBegin = {
-      states.pending.begin()
-      deliveryBoard.begin()
+      stateWriter.pending.begin()
+      deliveryNotifier.begin()
     }
     configuration.beforeCommit = { transaction in
-      try states.settle(transaction)
-      try deliveryBoard.complete(transaction)
-      states.board.seal()
+      try stateWriter.settle(transaction)
+      try deliveryNotifier.complete(transaction)
+      stateWriter.notifier.seal()
     }
     let observer = configuration.observer
     configuration.observer = { commit in
-      states.board.committed()
-      deliveryBoard.committed(isKept: commit.failure == nil)
-      reportBell.ring()
+      stateWriter.notifier.committed()
+      deliveryNotifier.committed(isKept: commit.failure == nil)
+      reportSignal.notify()
       observer?(commit)
     }
     return configuration
   }
 
-  /// What a server offers to callers.
+  /// The services to register with an RPC server.
   public var services: [any RPCService] {
     [activities, tokens, timers, rooms, unread, debugging, pushes, signing, channels]
   }
 
-  /// Requests to APNs by the status and the reason of their answers; the labels are bounded.
+  /// Numbers of requests to APNs by response status and reason; the set of labels is bounded.
   public var apnsResults: [(status: String, reason: String, count: Int)] { delivery.dispatcher.outcomes.all }
 
-  /// States that a newer one has replaced before they were sent.
-  public var coalescedStates: Int { delivery.delivery.board.coalescedCount }
+  /// The number of states that were replaced by a newer one before they were sent.
+  public var coalescedStates: Int { delivery.delivery.notifier.coalescedCount }
 
-  /// Open watches.
+  /// The number of open watches.
   public var watchCount: Int { activities.watchCount }
 
-  /// Runs what is due at a time (starts, ends, expiries, timers and rooms) until the task is cancelled.
+  /// Runs due timers (starts, ends, expiries, timers and rooms) until the task is cancelled.
   public func runTimers() async { await timerLoop.run() }
 
-  /// Tells what became of pushes until the task is cancelled; without anybody to tell it returns at once.
+  /// Reports delivery results until the task is cancelled; returns immediately if no receiver is configured.
   public func runReports() async { await reports?.run() }
 
-  /// One round of what `runDelivery` repeats. Answers how many results were settled and pushes taken.
+  /// Runs one round of `runDelivery`.
+  ///
+  /// - Returns: The number of results settled plus the number of pushes taken.
   package func deliverOnce() async throws -> Int { try await delivery.dispatcher.round() }
 
   /// Sends pushes until the task is cancelled.
   public func runDelivery() async { await delivery.run() }
 
-  /// Drops what is past its time, in small batches that never hold up writers for long. Answers how many rows went; call it
-  /// about once a minute.
+  /// Deletes expired rows in small batches that never block writers for long. Call it about once a minute.
+  ///
+  /// - Returns: The number of deleted rows.
   @discardableResult
   public func maintain(nowMs: Int64) async throws -> Int {
-    // Bounded: what is left over is for the next time.
+    // Bounded: the next call continues with the rest.
     try await compactor.compact(nowMs: nowMs, batchesMax: 200) + store.purgeIdempotency(nowMs: nowMs)
-      + store.purgeInbox(seenBeforeMs: nowMs - ExpiredRows.alertsKeptMs)
-      + ExpiredRows(store: store, limits: limits).purge(nowMs: nowMs) + delivery.maintain(nowMs: nowMs)
+      + store.purgeInbox(seenBeforeMs: nowMs - ActivityRetention.alertRetentionMs)
+      + ActivityRetention(store: store, limits: limits).purge(nowMs: nowMs) + delivery.maintain(nowMs: nowMs)
   }
 
-  /// Ends the watches with UNAVAILABLE, so that a drain does not wait for them.
+  /// Ends the watches with UNAVAILABLE so that a drain does not wait for them.
   public func endWatches() { activities.endWatches() }
 
-  /// Ends the watches, waits for the answers to pushes that are under way, and closes the store.
+  /// Ends the watches, waits up to `drainTimeoutMs` for the responses to pushes in flight, and closes the store.
   public func close(drainTimeoutMs: Int64 = 5_000) async {
     activities.endWatches()
     await delivery.finish(timeoutMs: drainTimeoutMs)

@@ -1,46 +1,51 @@
-public import CampanileRPC
+public import CampanileBase
+import CampanileRPC
 public import CampanileService
 public import CampanileStore
 
-/// What an operator sets.
+/// The configuration that an operator sets.
 public struct ActivitiesConfiguration: Sendable {
   public var store: StoreConfiguration
   public var limits = ActivitiesLimits()
   public var retention = ChangeRetention()
-  /// How apps write dates in the states that this service makes; others as `ContentDates.foundation`.
+  /// Date formats, by app, in the states that this service creates. Other apps use `ContentDates.foundation`.
   public var contentDates: [String: ContentDates] = [:]
   var delivery: PushDelivery.Configuration
 
-  /// `addedKeysDirectory` keeps the signing keys that are added by call.
+  /// Creates a configuration.
+  ///
+  /// - Parameter addedKeysDirectory: Directory for signing keys that are added by RPC.
   public init(store: StoreConfiguration, addedKeysDirectory: String) {
     self.store = store
     delivery = .init(addedKeysDirectory: addedKeysDirectory)
   }
 
-  /// Other hosts than Apple's, `ENVIRONMENT=HOST:PORT` each. Throws INVALID_ARGUMENT for a text of another form.
+  /// Replaces Apple's hosts by `ENVIRONMENT=HOST:PORT` entries.
+  ///
+  /// - Throws: INVALID_ARGUMENT if an entry has another form.
   public mutating func setEndpoints(_ entries: [String]) throws(RPCError) {
     for entry in entries { try delivery.endpoints.set(entry) }
   }
 
-  /// The PEM file of certificates that APNs' server is trusted by; nil: the system's.
+  /// PEM file of the certificates to trust for APNs; nil for the system's.
   public var trustFile: String? {
     get { delivery.sender.trustFile }
     set { delivery.sender.trustFile = newValue }
   }
 
-  /// Where the operator's signing keys are.
+  /// Directory of the operator's signing keys.
   public var signingKeysDirectory: String? {
     get { delivery.keysDirectory }
     set { delivery.keysDirectory = newValue }
   }
 
-  /// The team of keys without a description.
+  /// Team id for keys without a description file.
   public var teamID: String? {
     get { delivery.teamID }
     set { delivery.teamID = newValue }
   }
 
-  /// Least time between two updates of an activity on one device; what comes between is coalesced.
+  /// Minimum time between two updates of an activity on one device; updates in between are coalesced.
   public var updateSpacingMs: Int64 {
     get { delivery.limits.updateSpacingMs }
     set { delivery.limits.updateSpacingMs = newValue }

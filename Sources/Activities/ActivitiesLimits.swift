@@ -1,12 +1,12 @@
 public import CampanileService
 
-/// What one user may keep and one call may ask for. Each limit has a documented error; the configuration sets them.
+/// Limits per user and per call. Each limit has a documented error; the configuration sets them.
 public struct ActivitiesLimits: ServiceLimits, Hashable {
-  /// Live activities of one user. One more: RESOURCE_EXHAUSTED, reason `ACTIVITIES_EXHAUSTED`.
+  /// Live activities of one user. Exceeding it throws RESOURCE_EXHAUSTED, reason `ACTIVITIES_EXHAUSTED`.
   public var activitiesPerUserMax = 1_000
-  /// Tokens of one user. One more: RESOURCE_EXHAUSTED, reason `TOKENS_EXHAUSTED`.
+  /// Tokens of one user. Exceeding it throws RESOURCE_EXHAUSTED, reason `TOKENS_EXHAUSTED`.
   public var tokensPerUserMax = 1_000
-  /// Devices that show one activity. One more: RESOURCE_EXHAUSTED, reason `TOKENS_EXHAUSTED`.
+  /// Devices that show one activity. Exceeding it throws RESOURCE_EXHAUSTED, reason `TOKENS_EXHAUSTED`.
   public var devicesPerActivityMax = 20
   public var batchEntriesMax = 1_000
   public var pageSizeMax = 1_000
@@ -17,9 +17,9 @@ public struct ActivitiesLimits: ServiceLimits, Hashable {
   public var watchesMax = 10_000
   /// Changes that a watch reads from the log at once.
   public var watchPageRows = 64
-  /// Tokens that nobody registered or pushed to for so long are dropped.
+  /// Time after which a token that was neither registered again nor pushed to is deleted.
   public var tokenIdleMsMax: Int64 = 90 * 24 * 3_600_000
-  /// Activities that ended longer ago are dropped.
+  /// Time after its end at which an activity is deleted.
   public var endedAgeMsMax: Int64 = 7 * 24 * 3_600_000
 
   public init() {}

@@ -1,19 +1,19 @@
 public import CampanileStore
 
-/// The schema of the Activities store, forward only.
+/// The schema of the Activities store; migrations run forward only.
 public enum ActivitiesMigrations {
   public static let all: [Migration] = [activities] + DeliveryMigrations.all + [AlertReports.migration]
 
-  /// - `users`: counters of each user, and how far their log was dropped.
-  /// - `activities`: what an update reads and writes. `token_ids` names the update tokens in use, so that an update need
-  ///   not look for them.
-  /// - `activity_starts`: what only a start needs, out of the way of updates.
-  /// - `scheduled_ends`: the requests that are carried out then.
-  /// - `push_tokens`: `state` is a `TokenState`. `subject` is the activity of an update token and the attributes' type of a
-  ///   push-to-start token; a renewed activity has a new `generation`.
-  /// - `timers`: everything that is to happen at a time; one of a kind for each activity.
-  /// - `unread_summaries`: the newest of each user.
-  /// - `changes`: what happened, in the order of the commits. Watches read it by user.
+  /// - `users`: counters of each user, and the sequence up to which their log was compacted.
+  /// - `activities`: what an update reads and writes. `token_ids` lists the update tokens in use, so that an update
+  ///   need not query them.
+  /// - `activity_starts`: columns that only a start needs, kept out of the rows that updates rewrite.
+  /// - `scheduled_ends`: the requests to carry out at the scheduled end.
+  /// - `push_tokens`: `state` is a `TokenState`. `subject` is the activity of an update token or the attributes type of
+  ///   a push-to-start token. A renewed activity has a new `generation`.
+  /// - `timers`: events due at a time; at most one of each kind per activity.
+  /// - `unread_summaries`: the newest summary of each user.
+  /// - `changes`: the change log in commit order. Watches read it by user.
   private static let activities = Migration(
     "0001-activities-tokens-changes",
     """

@@ -1,20 +1,22 @@
 public import CampanileAPI
+import CampanileBase
 import CampanileCodec
 public import CampanileRPC
 import CampanileService
 
-/// Serves `campanile.activities.v1.ActivitiesService`: checks requests and lets the repository act, whose commits wake the
-/// watches and the sender. Everything belongs to the calling user.
+/// Implements `campanile.activities.v1.ActivitiesService`: validates requests and calls the repository.
+///
+/// The repository's commits wake the watches and the sender. Every object belongs to the calling user.
 public struct ActivitiesService: ActivitiesServiceProtocol {
   let repository: any ActivitiesRepository
   let limits: ActivitiesLimits
   let policy: ActivitiesPolicy
   let hub: WatchHub
 
-  /// Watches that are open now.
+  /// The number of open watches.
   public var watchCount: Int { hub.count }
 
-  /// Ends all watches with UNAVAILABLE, reason `SERVICE_STOPPING`, so that a drain need not wait for them.
+  /// Ends all watches with UNAVAILABLE, reason `SERVICE_STOPPING`, so that a drain does not wait for them.
   public func endWatches() { hub.close() }
 
   var watch: ActivityWatch {
@@ -25,15 +27,15 @@ public struct ActivitiesService: ActivitiesServiceProtocol {
     _ request: StartActivityRequest, context: CallContext
   ) async throws -> StartActivityResponse {
     let user = try context.requireUser()
-    // A broadcast reaches everybody who listens to its channel.
+    // A broadcast reaches every subscriber of its channel, not only the caller's devices.
     if !request.channelId.isEmpty { try context.requireAdmin() }
     let draft = try StartRules.draft(request, context: context, policy: policy, nowMs: repository.clockMs())
-    var unnamed = request
-    unnamed.requestId = ""
-    let repeatable = try RepeatableRequest(
-      request.requestId, unnamed, method: ActivitiesServiceMethods.startActivity, user: user)
+    var requestWithoutID = request
+    requestWithoutID.requestId = ""
+    let idempotency = try IdempotentRequest(
+      request.requestId, requestWithoutID, method: ActivitiesServiceMethods.startActivity, user: user)
     var response = StartActivityResponse()
-    response.activity = try await repository.start(draft, user: user, repeatable: repeatable)
+    response.activity = try await repository.start(draft, user: user, idempotency: idempotency)
     return response
   }
 
@@ -129,6 +131,6 @@ public struct ActivitiesService: ActivitiesServiceProtocol {
 }
 
 extension CallContext {
-  /// The W3C trace context that pushes of the call continue: its own span where it is traced, else as it came.
+  /// The W3C trace context for pushes of this call: its own span if the call is traced, else the received context.
   var traceParent: String? { CallScope.trace?.text ?? metadata[TraceContext.parentKey] }
 }

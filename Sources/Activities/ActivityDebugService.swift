@@ -1,9 +1,10 @@
 public import CampanileAPI
+import CampanileBase
 import CampanileCodec
 public import CampanileRPC
 import CampanileService
 
-/// Serves `campanile.activities.v1.ActivityDebugService`: the debug controls of an app, for any user. Needs the scope `admin`.
+/// Implements `campanile.activities.v1.ActivityDebugService`: debug controls for any user. Requires the scope `admin`.
 public struct ActivityDebugService: ActivityDebugServiceProtocol {
   static let testRoomID = String(repeating: "0", count: DriverRules.roomIDCharacters)
 
@@ -30,7 +31,7 @@ public struct ActivityDebugService: ActivityDebugServiceProtocol {
     alert.body = "Test"
     join.alert = alert
     var response = TestStartResponse()
-    response.activity = try await rooms.join(join, user: request.userId, context: context, repeatable: nil)
+    response.activity = try await rooms.join(join, user: request.userId, context: context, idempotency: nil)
     return response
   }
 
@@ -70,7 +71,7 @@ public struct ActivityDebugService: ActivityDebugServiceProtocol {
 
   private var rooms: RoomDriver { RoomDriver(repository: repository, policy: policy) }
 
-  /// Throws NOT_FOUND when there is no test: here it is what the caller is after.
+  /// Applies an event to the test room. Unlike the calls for real rooms, throws NOT_FOUND if there is no activity.
   private func handle(
     _ event: RoomMachine.Event, _ user: String, _ app: String, _ context: CallContext
   ) async throws -> Activity {

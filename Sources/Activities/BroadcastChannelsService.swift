@@ -1,13 +1,14 @@
 import APNs
 public import CampanileAPI
+import CampanileBase
 import CampanileCodec
 public import CampanileRPC
 import CampanileService
 import CampanileStore
 
-/// Serves `campanile.activities.v1.BroadcastChannelsService`: channels at APNs, and pushes to them.
+/// Implements `campanile.activities.v1.BroadcastChannelsService`: manages channels at APNs and pushes to them.
 public struct BroadcastChannelsService: BroadcastChannelsServiceProtocol {
-  /// How long a broadcast is of use when its sender does not say.
+  /// Lifetime of a broadcast whose sender sets no expiration.
   static let lifetimeMs: Int64 = 3_600_000
 
   let delivery: RunningDelivery
@@ -73,7 +74,7 @@ public struct BroadcastChannelsService: BroadcastChannelsServiceProtocol {
     let route = try route(app: request.app, environment: request.environment, &violations)
     let answer = try await call(
       "DELETE", APNsPath.apps + request.app + APNsPath.channels, route, channelID: request.channelId)
-    // Gone is gone: a repetition finds nothing.
+    // A repeated deletion finds no channel, which counts as success.
     let isGone = answer.status == 204 || answer.status == 200 || answer.reason == APNsReason.channelNotRegistered.text
     guard isGone else { throw Self.refused(answer) }
     let (app, environment, id) = (request.app, request.environment, request.channelId)
@@ -127,12 +128,12 @@ public struct BroadcastChannelsService: BroadcastChannelsServiceProtocol {
     guard let host = delivery.delivery.configuration.endpoints.channels[environment] else {
       violations.add("environment", "is not configured", .init(rawValue: "ENVIRONMENT_UNKNOWN"))
       try violations.check()
-      throw RPCError(.internalError, "a violation was not told")
+      throw RPCError(.internalError, "an unknown environment passed validation")
     }
     try violations.check()
     guard let id = delivery.delivery.keys.id(app: app, environment: environment) else {
       throw RPCError(
-        .failedPrecondition, "no signing key is for this app", reason: Reason.routeMissing.rawValue,
+        .failedPrecondition, "no signing key matches this app", reason: Reason.signingKeyMissing.rawValue,
         errorMetadata: ["app": app, "environment": environment])
     }
     return PushRoute(host: host, teamID: id.teamID, keyID: id.keyID)
@@ -154,7 +155,7 @@ public struct BroadcastChannelsService: BroadcastChannelsServiceProtocol {
     return try await caller.call(request, to: route)
   }
 
-  /// What APNs' refusal is for the caller. Its reason travels along.
+  /// Maps a refusal by APNs to an RPC error that carries APNs' reason.
   private static func refused(_ answer: PushAnswer) -> RPCError {
     let reason = answer.reason.isEmpty ? "Status\(answer.status)" : answer.reason
     let code: RPCError.Code =

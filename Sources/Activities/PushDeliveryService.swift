@@ -1,16 +1,18 @@
 public import CampanileAPI
+import CampanileBase
 import CampanileCodec
 public import CampanileRPC
 import CampanileService
 import CampanileStore
 
-/// Serves `campanile.activities.v1.PushDeliveryService`: what became of pushes, and what is done about those that were given up.
+/// Implements `campanile.activities.v1.PushDeliveryService`: delivery results of pushes, and operations on dead
+/// letters.
 public struct PushDeliveryService: PushDeliveryServiceProtocol {
   static let idMax = 128
 
   let store: Store
   let clockMs: @Sendable () -> Int64
-  let board: DeliveryBoard
+  let notifier: DeliveryNotifier
   let limits: ActivitiesLimits
 
   public func getPush(_ request: GetPushRequest, context: CallContext) async throws -> GetPushResponse {
@@ -19,7 +21,7 @@ public struct PushDeliveryService: PushDeliveryServiceProtocol {
     violations.text(request.apnsId, "apnsId", max: Self.idMax, isRequired: true)
     try violations.check()
     let push = try reading { transaction in
-      try [PushReading.ledgerOneSQL, PushReading.waitingSQL].lazy.compactMap { sql in
+      try [PushReading.deliveryLogOneSQL, PushReading.waitingSQL].lazy.compactMap { sql in
         try transaction.queryOne(sql, [.text(request.apnsId)], PushReading.push)
       }.first
     }
@@ -44,12 +46,12 @@ public struct PushDeliveryService: PushDeliveryServiceProtocol {
     var arguments: [SQLValue] = [
       .text(query.position.first ?? PushReading.beyondAllIDs), .int(query.pageSize + 1),
     ]
-    var sql = PushReading.ledgerSQL
+    var sql = PushReading.deliveryLogSQL
     if !request.userId.isEmpty {
-      sql = PushReading.ledgerOfUserSQL
+      sql = PushReading.deliveryLogOfUserSQL
       arguments.append(.text(request.userId))
     } else if !request.activityId.isEmpty {
-      sql = PushReading.ledgerOfActivitySQL
+      sql = PushReading.deliveryLogOfActivitySQL
       arguments.append(.text(request.activityId))
     }
     let found = try reading { try $0.query(sql, arguments, PushReading.push) }
@@ -79,11 +81,11 @@ public struct PushDeliveryService: PushDeliveryServiceProtocol {
   ) async throws -> ReplayDeadLettersResponse {
     try context.requireOperator()
     try check(request.apnsIds)
-    let (board, clockMs) = (board, clockMs)
+    let (notifier, clockMs) = (notifier, clockMs)
     return try await writing { transaction in
       var response = ReplayDeadLettersResponse()
       for id in request.apnsIds {
-        switch try DeadLetters.replay(id, board: board, nowMs: clockMs(), in: transaction) {
+        switch try DeadLetters.replay(id, notifier: notifier, nowMs: clockMs(), in: transaction) {
         case .replayed: response.replayedCount += 1
         case .superseded: response.supersededCount += 1
         case .unknown: response.unknownApnsIds.append(id)
@@ -122,7 +124,7 @@ public struct PushDeliveryService: PushDeliveryServiceProtocol {
     }
     try violations.check()
     var response = ListPushStatisticsResponse()
-    // The hour in which the time lies counts.
+    // Include the whole hour that contains the start time.
     let firstMs = startMs - (startMs % hourMs + hourMs) % hourMs
     response.hours = try reading {
       try StatisticsReading.hours(app: request.app, startMs: firstMs, endMs: endMs, in: $0)
@@ -156,13 +158,12 @@ public struct PushDeliveryService: PushDeliveryServiceProtocol {
   }
 }
 
-/// The reasons of delivery and signing.
+/// Error reasons of delivery and signing.
 extension Reason {
   static let pushNotFound = Reason(rawValue: "PUSH_NOT_FOUND")
   static let signingKeyNotFound = Reason(rawValue: "SIGNING_KEY_NOT_FOUND")
   static let signingKeyInvalid = Reason(rawValue: "SIGNING_KEY_INVALID")
   static let signingKeyRevoked = Reason(rawValue: "SIGNING_KEY_REVOKED")
-  static let routeMissing = Reason(rawValue: "SIGNING_KEY_MISSING")
   static let channelInvalid = Reason(rawValue: "CHANNEL_INVALID")
   static let payloadInvalid = Reason(rawValue: "BROADCAST_PAYLOAD_INVALID")
   static let payloadTooLong = Reason(rawValue: "BROADCAST_PAYLOAD_TOO_LONG")

@@ -2,7 +2,9 @@ public import CampanileAPI
 public import CampanileRPC
 import CampanileService
 
-/// Serves `campanile.activities.v1.PushTokensService`. Everything belongs to the calling user, and no token is shown whole.
+/// Implements `campanile.activities.v1.PushTokensService`.
+///
+/// Every object belongs to the calling user. Responses contain redacted tokens only.
 public struct PushTokensService: PushTokensServiceProtocol {
   let repository: any PushTokensRepository
   let limits: ActivitiesLimits

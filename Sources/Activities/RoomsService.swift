@@ -1,23 +1,24 @@
 public import CampanileAPI
+import CampanileBase
 import CampanileCodec
 public import CampanileRPC
 import CampanileService
 
-/// Serves `campanile.activities.v1.RoomsService`: activities whose state a chat room makes. Everything belongs to the calling
-/// user.
+/// Implements `campanile.activities.v1.RoomsService`: activities whose state follows a chat room. Every object belongs
+/// to the calling user.
 public struct RoomsService: RoomsServiceProtocol {
   let repository: any ActivitiesRepository
   let policy: ActivitiesPolicy
 
   public func joinRoom(_ request: JoinRoomRequest, context: CallContext) async throws -> JoinRoomResponse {
     let user = try context.requireUser()
-    var unnamed = request
-    unnamed.requestId = ""
-    let repeatable = try RepeatableRequest(
-      request.requestId, unnamed, method: RoomsServiceMethods.joinRoom, user: user)
+    var requestWithoutID = request
+    requestWithoutID.requestId = ""
+    let idempotency = try IdempotentRequest(
+      request.requestId, requestWithoutID, method: RoomsServiceMethods.joinRoom, user: user)
     let driver = RoomDriver(repository: repository, policy: policy)
     var response = JoinRoomResponse()
-    response.activity = try await driver.join(request, user: user, context: context, repeatable: repeatable)
+    response.activity = try await driver.join(request, user: user, context: context, idempotency: idempotency)
     return response
   }
 
@@ -66,13 +67,13 @@ public struct RoomsService: RoomsServiceProtocol {
   }
 }
 
-/// What rooms and the debug controls have in common.
+/// Room operations shared by `RoomsService` and the debug controls.
 struct RoomDriver: Sendable {
   let repository: any ActivitiesRepository
   let policy: ActivitiesPolicy
 
   func join(
-    _ request: JoinRoomRequest, user: String, context: CallContext, repeatable: RepeatableRequest?
+    _ request: JoinRoomRequest, user: String, context: CallContext, idempotency: IdempotentRequest?
   ) async throws -> Activity {
     var attributes = request.attributes
     if attributes == nil { attributes = ProtoStruct(verified: "{\"roomId\":\"\(request.roomId)\"}") }
@@ -92,10 +93,12 @@ struct RoomDriver: Sendable {
     let content = ProtoStruct(verified: machine.content(policy.dates(of: request.app)))
     var draft = try StartRules.draft(common, content: content, context: context, policy: policy)
     draft.driver = .room(machine.state)
-    return try await repository.start(draft, user: user, repeatable: repeatable)
+    return try await repository.start(draft, user: user, idempotency: idempotency)
   }
 
-  /// Without an activity nothing happens and none is answered. `roomID` nil is all of the app's rooms.
+  /// Applies an event to the activity of a room; nil for `roomID` selects all of the app's rooms.
+  ///
+  /// - Returns: The activities of the rooms; empty if there are none.
   func handle(
     _ event: RoomMachine.Event, app: String, roomID: String?, user: String, traceParent: String?
   ) async throws -> [StoredActivity] {

@@ -1,12 +1,14 @@
 import APNs
 public import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileCrypto
 public import CampanileRPC
 import CampanileService
 import CampanileStore
 
-/// Serves `campanile.activities.v1.SigningService`: the keys that sign pushes, and provider tokens for other senders.
+/// Implements `campanile.activities.v1.SigningService`: manages the keys that sign pushes, and issues provider tokens
+/// to other senders.
 public struct SigningService: SigningServiceProtocol {
   static let patternsMax = 1_000
 
@@ -48,26 +50,29 @@ public struct SigningService: SigningServiceProtocol {
       violations.add("privateKeyPem", error.message, .signingKeyInvalid)
     }
     try violations.check()
-    guard let key else { throw RPCError(.internalError, "the key was not read") }
+    guard let key else { throw RPCError(.internalError, "the private key is missing") }
     let id = SigningKeyID(teamID: description.teamId, keyID: description.keyId)
     guard !delivery.delivery.keys.isRevoked(id) else {
       throw RPCError(
         .failedPrecondition, "the key was revoked", reason: Reason.signingKeyRevoked.rawValue,
         errorMetadata: ["keyId": id.keyID])
     }
-    let directory = delivery.delivery.configuration.addedKeysDirectory
+    // Checked before the files are written, because all keys in the directory are loaded again about once a minute.
+    guard delivery.delivery.keys.hasRoom(for: id) else { throw Self.keysExhausted }
+    let files = SigningKeyFiles(directory: delivery.delivery.configuration.addedKeysDirectory, teamID: nil)
     do {
-      // In PKCS#8, whatever form it came in.
-      try SigningKeyFiles(directory: directory, teamID: nil).write(description, pem: key.privatePEM())
+      // Stored as PKCS#8, whatever its original form.
+      try files.write(description, pem: key.privatePEM())
     } catch {
-      throw RPCError(.unavailable, "the key cannot be kept", reason: "SIGNING_KEY_NOT_KEPT", retryAfterMs: 5_000)
+      throw RPCError(.unavailable, "the key could not be stored", reason: "SIGNING_KEY_NOT_KEPT", retryAfterMs: 5_000)
     }
     guard delivery.delivery.keys.add(.init(description: description, key: key)) else {
-      throw RPCError.exhausted(
-        "there are too many signing keys", .init(rawValue: "SIGNING_KEYS_EXHAUSTED"), limit: SigningKeys.countMax)
+      // A concurrent call added the last key within the limit, or revoked this one.
+      files.remove(id.keyID)
+      throw Self.keysExhausted
     }
-    // What waited for it is sent.
-    delivery.delivery.board.bell.ring()
+    // Wake the dispatcher: pushes may be waiting for this key.
+    delivery.delivery.notifier.signal.notify()
     var response = CreateSigningKeyResponse()
     response.key = description
     return response
@@ -110,7 +115,7 @@ public struct SigningService: SigningServiceProtocol {
     return RevokeSigningKeyResponse()
   }
 
-  /// The key that is meant. Throws NOT_FOUND, or INVALID_ARGUMENT when several teams have one with this id.
+  /// Returns the key with these ids. Throws NOT_FOUND, or INVALID_ARGUMENT if several teams have a key with this id.
   private func find(keyID: String, teamID: String) throws(RPCError) -> SigningKeyID {
     let ids = delivery.delivery.keys.ids(keyID: keyID).filter { teamID.isEmpty || $0.teamID == teamID }
     guard let id = ids.first else {
@@ -120,6 +125,11 @@ public struct SigningService: SigningServiceProtocol {
       throw RPCError.invalidField("teamId", "must be given: several teams have a key with this id", reason: "REQUIRED")
     }
     return id
+  }
+
+  private static var keysExhausted: RPCError {
+    .exhausted(
+      "there are too many signing keys", .init(rawValue: "SIGNING_KEYS_EXHAUSTED"), limit: SigningKeys.countMax)
   }
 
   private static func check(_ key: SigningKey, _ violations: inout Violations) {

@@ -1,10 +1,11 @@
 public import CampanileAPI
+import CampanileBase
 import CampanileCodec
 public import CampanileRPC
 import CampanileService
 
-/// Serves `campanile.activities.v1.TimersService`: activities whose state a timer makes. Everything belongs to the calling
-/// user.
+/// Implements `campanile.activities.v1.TimersService`: activities whose state follows a timer. Every object belongs to
+/// the calling user.
 public struct TimersService: TimersServiceProtocol {
   let repository: any ActivitiesRepository
   let policy: ActivitiesPolicy
@@ -24,12 +25,12 @@ public struct TimersService: TimersServiceProtocol {
     var draft = try StartRules.draft(
       common, content: ProtoStruct(verified: content), context: context, policy: policy)
     draft.driver = .timer(state)
-    var unnamed = request
-    unnamed.requestId = ""
-    let repeatable = try RepeatableRequest(
-      request.requestId, unnamed, method: TimersServiceMethods.startTimer, user: user)
+    var requestWithoutID = request
+    requestWithoutID.requestId = ""
+    let idempotency = try IdempotentRequest(
+      request.requestId, requestWithoutID, method: TimersServiceMethods.startTimer, user: user)
     var response = StartTimerResponse()
-    response.activity = try await repository.start(draft, user: user, repeatable: repeatable)
+    response.activity = try await repository.start(draft, user: user, idempotency: idempotency)
     return response
   }
 
@@ -47,7 +48,7 @@ public struct TimersService: TimersServiceProtocol {
 
   public func stopTimer(_ request: StopTimerRequest, context: CallContext) async throws -> StopTimerResponse {
     var response = StopTimerResponse()
-    response.activity = try await handle(.stop, request.activityId, context)
+    response.activity = try await end(.stop, as: .requested, request.activityId, context)
     return response
   }
 
@@ -55,8 +56,22 @@ public struct TimersService: TimersServiceProtocol {
     _ request: CompleteTimerRequest, context: CallContext
   ) async throws -> CompleteTimerResponse {
     var response = CompleteTimerResponse()
-    response.activity = try await handle(.complete, request.activityId, context)
+    response.activity = try await end(.complete, as: .completed, request.activityId, context)
     return response
+  }
+
+  /// Ends a timer. A timer that has ended for the same reason is returned unchanged, because a client may repeat the
+  /// call after a lost response.
+  private func end(
+    _ event: TimerMachine.Event, as reason: EndReason, _ id: String, _ context: CallContext
+  ) async throws -> Activity {
+    do {
+      return try await handle(event, id, context)
+    } catch let refusal as RPCError where refusal.reason == Reason.activityEnded.rawValue {
+      let activity = try repository.activity(id, user: try context.requireUser())
+      guard case .timer = activity.driver, activity.endReason == reason else { throw refusal }
+      return activity
+    }
   }
 
   private func handle(_ event: TimerMachine.Event, _ id: String, _ context: CallContext) async throws -> Activity {
@@ -65,7 +80,7 @@ public struct TimersService: TimersServiceProtocol {
     let traceParent = context.traceParent
     return try await repository.change(id, user: user) { activity, nowMs in
       guard case .timer(let state) = activity.driver else {
-        throw RPCError.precondition("activityId", "the activity shows no timer", .activityNoTimer)
+        throw RPCError.precondition("activityId", "the activity is not driven by a timer", .activityNoTimer)
       }
       var machine = TimerMachine(state)
       let action = try machine.handle(event, atMs: nowMs)

@@ -3,10 +3,10 @@ import CampanileCodec
 public import CampanileRPC
 import CampanileService
 
-/// Serves `campanile.activities.v1.UnreadService`: activities that show a user's unread notifications, and pushes of single
-/// ones.
+/// Implements `campanile.activities.v1.UnreadService`: activities that show a user's unread notifications, and pushes
+/// of single notifications.
 public struct UnreadService: UnreadServiceProtocol {
-  /// Items of a summary at most; more than can be shown are of no use.
+  /// Maximum number of items in a summary; an activity cannot show more.
   static let itemsMax = 100
 
   let repository: any ActivitiesRepository
@@ -31,12 +31,12 @@ public struct UnreadService: UnreadServiceProtocol {
     // The repository fills in the newest summary.
     var draft = try StartRules.draft(common, content: ProtoStruct(), context: context, policy: policy)
     draft.driver = .unread(state)
-    var unnamed = request
-    unnamed.requestId = ""
-    let repeatable = try RepeatableRequest(
-      request.requestId, unnamed, method: UnreadServiceMethods.startUnreadActivity, user: user)
+    var requestWithoutID = request
+    requestWithoutID.requestId = ""
+    let idempotency = try IdempotentRequest(
+      request.requestId, requestWithoutID, method: UnreadServiceMethods.startUnreadActivity, user: user)
     var response = StartUnreadActivityResponse()
-    response.activity = try await repository.start(draft, user: user, repeatable: repeatable)
+    response.activity = try await repository.start(draft, user: user, idempotency: idempotency)
     return response
   }
 

@@ -1,10 +1,11 @@
 import CampanileAPI
+import CampanileBase
 public import CampanileCrypto
 public import CampanileRPC
 import CampanileService
 public import CampanileStore
 
-/// The services with the store below them, as an executable or a test runs them.
+/// The Attendance services and their store, as run by an executable or a test.
 public final class AttendanceComponent: Sendable {
   public let members: MembersService
   public let meetings: MeetingsService
@@ -17,13 +18,13 @@ public final class AttendanceComponent: Sendable {
   private let repository: SQLiteAttendanceRepository
   private let limits: AttendanceLimits
 
-  /// Opens the store (see `Store.init` for what it throws) and prepares the lodge's settings.
+  /// Opens the store (see `Store.init` for the errors it throws) and stores initial lodge settings in a new database.
   ///
   /// - Parameters:
-  ///   - timeZone: the lodge's, taken by a new database; an IANA name.
-  ///   - pinCost: what deriving a key from a PIN costs.
-  ///   - nowMs: the wall clock in milliseconds since 1970.
-  ///   - random: 64 random bits that nobody can guess.
+  ///   - timeZone: The lodge's time zone in a new database; an IANA name.
+  ///   - pinCost: The cost of deriving a key from a PIN.
+  ///   - nowMs: The wall clock in milliseconds since 1970.
+  ///   - random: A source of 64 unpredictable random bits.
   public init(
     store configuration: StoreConfiguration, limits: AttendanceLimits = AttendanceLimits(),
     lifetime: SessionLifetime = SessionLifetime(), timeZone: String = "Europe/Rome",
@@ -32,17 +33,17 @@ public final class AttendanceComponent: Sendable {
   ) async throws {
     guard LodgeCalendar(timeZone) != nil else {
       throw RPCError.invalidField(
-        "time-zone", "the machine does not know this time zone", reason: Reason.timeZoneUnknown.rawValue)
+        "time-zone", "this time zone is unknown on this machine", reason: Reason.timeZoneUnknown.rawValue)
     }
     let hub = WatchHub(limits: limits)
-    let board = CommitBoard(hub: hub)
+    let notifier = RosterNotifier(hub: hub)
     let heads = CommitHeads()
     var configuration = configuration
     configuration.onBegin = { heads.begin() }
     configuration.beforeCommit = { try heads.complete($0) }
     let observer = configuration.observer
     configuration.observer = { commit in
-      board.committed()
+      notifier.committed()
       observer?(commit)
     }
     let hasher = try PinHasher(cost: pinCost)
@@ -50,7 +51,7 @@ public final class AttendanceComponent: Sendable {
     let store = try Store(configuration, migrations: AttendanceMigrations.all)
     do {
       repository = try await SQLiteAttendanceRepository(
-        store: store, limits: limits, board: board, heads: heads,
+        store: store, limits: limits, notifier: notifier, heads: heads,
         initialSettings: LodgeRules.initial(timeZone: timeZone),
         codeKey: codeKey, clockMs: nowMs, random: random)
     } catch {
@@ -63,22 +64,32 @@ public final class AttendanceComponent: Sendable {
     let access = AccessControl(repository: repository)
     members = MembersService(repository: repository, access: access, limits: limits, hasher: hasher)
     meetings = MeetingsService(repository: repository, access: access, limits: limits)
-    attendance = AttendanceService(repository: repository, access: access, limits: limits, hub: hub, board: board)
+    attendance = AttendanceService(repository: repository, access: access, limits: limits, hub: hub, notifier: notifier)
     statistics = StatisticsService(repository: repository, access: access, limits: limits)
     sessions = SessionsService(
-      repository: repository, access: access, lifetime: lifetime, hasher: hasher,
-      throttle: SessionsService.Throttle(LoginThrottle()))
+      repository: repository, access: access, lifetime: lifetime,
+      gate: LoginGate(repository: repository, hasher: hasher, state: LoginGate.State()))
     lodge = LodgeService(repository: repository, access: access, limits: limits)
   }
 
-  /// What a server offers to callers.
+  /// The RPC services to register with a server.
   public var services: [any RPCService] { [members, meetings, attendance, statistics, sessions, lodge] }
 
-  /// Open watches.
+  /// The number of failed logins since the start, by outcome.
+  public var loginFailures: [(outcome: String, total: Int)] {
+    LoginGate.Outcome.allCases.map { ($0.rawValue, sessions.gate.failures($0)) }
+  }
+
+  /// The number of members whose PIN no longer logs in from unknown devices until an administrator sets a new one.
+  public var lockedMemberCount: Int { (try? repository.lockedMemberCount()) ?? 0 }
+
+  /// The number of open watches.
   public var watchCount: Int { hub.count }
 
-  /// Drops what is past its time, in small commits: sessions, used codes, the news of old deletions, idempotent replies.
-  /// Answers how many rows went; call it about once a minute.
+  /// Deletes expired rows in small commits: sessions, device tokens, surplus login records, used check-in codes,
+  /// tombstones and idempotent replies. Call about once a minute.
+  ///
+  /// - Returns: The number of deleted rows.
   @discardableResult
   public func maintain(nowMs: Int64) async throws -> Int {
     try await repository.dropExpired(nowMs: nowMs)
@@ -86,7 +97,7 @@ public final class AttendanceComponent: Sendable {
       + store.purgeIdempotency(nowMs: nowMs)
   }
 
-  /// Ends the watches with UNAVAILABLE, so that a drain does not wait for them.
+  /// Ends the watches with UNAVAILABLE, because a drain would otherwise wait for them.
   public func endWatches() { hub.close() }
 
   /// Ends the watches and closes the store.

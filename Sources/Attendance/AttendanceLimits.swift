@@ -1,11 +1,12 @@
 public import CampanileService
 
-/// What the lodge may keep and one call may ask for. Each limit has a documented error; the configuration sets them.
+/// Limits of the lodge's stored objects and of single calls. Each has a documented error; the configuration sets them.
 public struct AttendanceLimits: ServiceLimits, Hashable {
-  /// The most objects of a kind that any setting allows: what there is is read whole, whatever the limit is now.
+  /// The highest number of objects of a kind that any setting allows. Reads of all objects use it instead of the
+  /// current limit.
   static let objectsCeiling = 20_000
 
-  /// Members, those who were erased among them. One more: RESOURCE_EXHAUSTED, reason `MEMBERS_EXHAUSTED`.
+  /// Members, including erased ones. One more: RESOURCE_EXHAUSTED, reason `MEMBERS_EXHAUSTED`.
   public var membersMax = 20_000
   /// Meetings. One more: RESOURCE_EXHAUSTED, reason `MEETINGS_EXHAUSTED`.
   public var meetingsMax = 20_000
@@ -15,15 +16,16 @@ public struct AttendanceLimits: ServiceLimits, Hashable {
   public var batchEntriesMax = 1_000
   /// Objects on one page. A larger `page_size`: INVALID_ARGUMENT, reason `OUT_OF_RANGE`.
   public var pageSizeMax = 1_000
-  /// The size of a page when the request says none.
+  /// The page size if the request has none.
   public var pageSizeDefault = 50
-  /// Lines of one page of the summary, which is also its size when the request says none.
+  /// Lines on one page of the summary; also the page size if the request has none.
   public var summaryPageSizeMax = 10_000
   /// Open watches of one member. One more: RESOURCE_EXHAUSTED, reason `WATCHES_EXHAUSTED`.
   public var watchesPerUserMax = 100
-  /// Open watches of the whole service. One more: RESOURCE_EXHAUSTED, reason `WATCHES_EXHAUSTED`.
+  /// Open watches of the whole service; the last quarter is reserved for members without a watch (see `SharedLimit`).
+  /// One more: RESOURCE_EXHAUSTED, reason `WATCHES_EXHAUSTED`.
   public var watchesMax = 10_000
-  /// Sessions of one member: a login beyond them ends the oldest.
+  /// Sessions of one member. A further login ends the oldest session.
   public var sessionsPerMemberMax = 20
   /// Calendar feeds of one caller. One more: RESOURCE_EXHAUSTED, reason `FEEDS_EXHAUSTED`.
   public var feedsPerOwnerMax = 10
@@ -33,20 +35,20 @@ public struct AttendanceLimits: ServiceLimits, Hashable {
   public var importLineBytesMax = 64 << 10
   /// Rows of an imported file. More: an error of the file, reason `TOO_MANY_ROWS`.
   public var importRowsMax = 100_000
-  /// How long the news of a deletion is kept for those who catch up.
+  /// The retention of tombstones, for clients that catch up.
   public var tombstoneAgeMaxMs: Int64 = 400 * 24 * 3_600 * 1_000
 
   public init() {}
 }
 
-/// How long sessions last.
+/// The lifetime of sessions.
 public struct SessionLifetime: Sendable, Hashable {
-  /// From the login or the last renewal.
+  /// The time from the login or the last renewal until a session expires.
   public var idleMs: Int64 = 8 * 3_600 * 1_000
-  /// From the login, whatever renews it.
+  /// The time from the login until a session ends, regardless of renewals.
   public var absoluteMs: Int64 = 30 * 24 * 3_600 * 1_000
-  /// Whether members without a PIN log in by their name alone, as the first app did. Whoever knows a name is then its
-  /// member: never leave it on where strangers can connect.
+  /// Whether members without a PIN log in with their name alone, as in the first app. Anyone who knows a name can then
+  /// log in as that member: never enable this where strangers can connect.
   public var allowsNameOnly = false
 
   public init() {}

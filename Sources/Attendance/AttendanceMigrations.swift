@@ -1,14 +1,17 @@
 public import CampanileStore
 
-/// The schema of the Attendance store, forward only.
+/// The migrations of the Attendance store, forward only.
 public enum AttendanceMigrations {
-  /// - `members`, `meetings`, `attendance`: each row carries the `sequence` of its last change, ascending in the order of the
-  ///   commits, so that whoever catches up is told of each object once, as it is now. `tombstones` tells what is gone.
-  /// - `meetings.ordinal`: the place among the completed meetings of its year; NULL for others.
-  /// - `member_years`: what the completed meetings of a year are for a member, a byte each in the order of `ordinal`
-  ///   (see Marks): the statistics. A member has a row for every year that has a completed meeting.
-  /// - `audit`: append-only. `hash` covers the entry, `value_digest` and the hash before; `value_digest` covers `salt` and both
-  ///   values. So values can be erased, with their salt, and the chain still holds.
+  /// - `members`, `meetings`, `attendance`: each row carries the `sequence` of its last change. Sequences ascend in
+  ///   commit order, so a client that catches up receives each object once, in its current state.
+  /// - `tombstones`: the deletions.
+  /// - `meetings.ordinal`: the position among the completed meetings of its year; NULL for other meetings.
+  /// - `member_years`: a member's marks for the completed meetings of a year, one byte each in the order of `ordinal`
+  ///   (see `Marks`). Statistics read them. A member has a row for every year that has a completed meeting.
+  /// - `audit`: append-only. `hash` covers the entry, `value_digest` and the previous hash. `value_digest` covers
+  ///   `salt` and both values. The values and their salt can therefore be erased without breaking the chain.
+  /// - `login_records`: failed logins of members, and of unknown names by their SHA-256 (see `LoginRecord`).
+  /// - `login_devices`: device tokens of members by their SHA-256, with the failures since their last login.
   public static let all: [Migration] = [
     Migration(
       "0001-members-meetings-attendance",
@@ -78,6 +81,21 @@ public enum AttendanceMigrations {
         action TEXT NOT NULL, subject TEXT NOT NULL, undo_of BIGINT NOT NULL, salt BYTEA, old_json TEXT, new_json TEXT,
         value_digest BYTEA NOT NULL, hash BYTEA NOT NULL);
       CREATE INDEX audit_subject ON audit (subject, sequence);
-      """)
+      """),
+    Migration(
+      "0002-login-records-devices",
+      """
+      CREATE TABLE login_records (
+        subject TEXT NOT NULL PRIMARY KEY, member_no BIGINT, in_row BIGINT NOT NULL, total BIGINT NOT NULL,
+        window_start_ms BIGINT NOT NULL, last_ms BIGINT NOT NULL, locked_at_ms BIGINT NOT NULL);
+      CREATE INDEX login_records_locked ON login_records (member_no) WHERE locked_at_ms > 0 AND member_no IS NOT NULL;
+      CREATE INDEX login_records_unknown ON login_records (locked_at_ms, last_ms) WHERE member_no IS NULL;
+
+      CREATE TABLE login_devices (
+        token_hash BYTEA NOT NULL PRIMARY KEY, member_no BIGINT NOT NULL, created_at_ms BIGINT NOT NULL,
+        last_login_ms BIGINT NOT NULL, failures BIGINT NOT NULL);
+      CREATE INDEX login_devices_member ON login_devices (member_no, last_login_ms);
+      CREATE INDEX login_devices_last ON login_devices (last_login_ms);
+      """),
   ]
 }

@@ -2,12 +2,12 @@ import CampanileAPI
 import CampanileRPC
 import CampanileService
 
-/// Keeps members, meetings, attendance, what follows from them, and the log of their changes.
+/// Stores members, meetings, attendance, the derived statistics, and the audit log.
 ///
-/// Arguments and the caller's role are checked before (see Domain/ and the services); what depends on what is kept is checked
-/// here. A change, its statistics, its audit entry and its sequence are one transaction, durable when the function returns.
-/// Failures are `RPCError`s. Lists answer at most one more than the page's size, so that the caller knows whether there is
-/// another page.
+/// Callers check arguments and the caller's role first (see Domain/ and the services). The repository checks everything
+/// that depends on stored data. A change, its statistics, its audit entry and its sequence are one transaction, durable
+/// when the function returns. Errors are `RPCError`s. Lists return at most one row more than the page size, so that the
+/// caller knows whether there is another page.
 protocol AttendanceRepository: MembersRepository, MeetingsRepository, RecordsRepository, StatisticsRepository,
   SessionsRepository, LodgeRepository, AuditRepository, Sendable
 {
@@ -16,39 +16,52 @@ protocol AttendanceRepository: MembersRepository, MeetingsRepository, RecordsRep
 }
 
 protocol MembersRepository {
-  func createMember(_ draft: Member, by caller: Caller, repeatable: RepeatableRequest?) async throws -> Member
+  func createMember(_ draft: Member, by caller: AttendanceCaller, idempotency: IdempotentRequest?) async throws
+    -> Member
   func member(_ number: Int64) throws -> Member
-  /// In the order of their names; a position is the key of one.
+  /// Returns members ordered by name. A position is a name key.
   func members(_ query: PositionQuery, includesInactive: Bool) throws -> PageRows<Member>
-  /// Throws ABORTED, reason `ETAG_MISMATCH`, when `change.etag` is set and not the current one.
-  func updateMember(_ change: Member, fields: [MemberField], by caller: Caller) async throws -> Member
-  func setActive(_ number: Int64, _ isActive: Bool, by caller: Caller) async throws -> Member
-  /// Nil takes the PIN away. Ends the member's sessions but `keptSession`.
-  func setPin(_ number: Int64, hash: String?, keptSession: [UInt8]?, by caller: Caller) async throws
-  /// Throws FAILED_PRECONDITION, reason `NAME_NOT_CONFIRMED`.
+  /// Throws ABORTED, reason `ETAG_MISMATCH`, if `change.etag` is set and differs from the current etag.
+  func updateMember(_ change: Member, fields: [MemberField], by caller: AttendanceCaller) async throws -> Member
+  func setActive(_ number: Int64, _ isActive: Bool, by caller: AttendanceCaller) async throws -> Member
+  /// Sets a member's PIN, or removes it if `hash` is nil. Ends the member's sessions, revokes the device tokens and
+  /// deletes the recorded failures.
+  func setPin(_ number: Int64, hash: String?, by caller: AttendanceCaller) async throws
+  /// Replaces the PIN of a member who has proved the old one.
+  ///
+  /// The caller's session and device token stay valid. A hard stop stays in force.
+  ///
+  /// - Throws: UNAUTHENTICATED, reason `CREDENTIALS_INVALID`, if the PIN is no longer `oldHash`.
+  func changePin(
+    from oldHash: String?, to hash: String, _ number: Int64, _ attempt: PinAttempt, by caller: AttendanceCaller
+  ) async throws
+  /// Throws FAILED_PRECONDITION, reason `NAME_NOT_CONFIRMED`, if `confirmedName` is not the member's name.
   func eraseMember(
-    _ number: Int64, confirmedName: String, by caller: Caller
+    _ number: Int64, confirmedName: String, by caller: AttendanceCaller
   ) async throws -> (member: Member, redacted: Int)
 }
 
 protocol MeetingsRepository {
-  func createMeeting(_ draft: Meeting, by caller: Caller, repeatable: RepeatableRequest?) async throws -> Meeting
+  func createMeeting(_ draft: Meeting, by caller: AttendanceCaller, idempotency: IdempotentRequest?) async throws
+    -> Meeting
   func meeting(_ number: Int64) throws -> Meeting
-  /// The newest first; a position is a start time and a number.
+  /// Returns meetings, newest first. A position is a start time and a number.
   func meetings(_ query: PositionQuery, year: Int64?, status: MeetingStatus?) throws -> PageRows<Meeting>
   func upcomingMeetings(count: Int) throws -> [Meeting]
-  func updateMeeting(_ change: Meeting, fields: [MeetingField], by caller: Caller) async throws -> Meeting
-  func cancelMeeting(_ number: Int64, by caller: Caller) async throws -> Meeting
-  /// Answers how many records went with it.
-  func deleteMeeting(_ number: Int64, isForced: Bool, etag: String, by caller: Caller) async throws -> Int
-  func createFeed(name: String, secretHash: [UInt8], by caller: Caller) async throws -> CalendarFeed
+  func updateMeeting(_ change: Meeting, fields: [MeetingField], by caller: AttendanceCaller) async throws -> Meeting
+  func cancelMeeting(_ number: Int64, by caller: AttendanceCaller) async throws -> Meeting
+  /// Deletes a meeting.
+  ///
+  /// - Returns: The number of attendance records deleted with it.
+  func deleteMeeting(_ number: Int64, isForced: Bool, etag: String, by caller: AttendanceCaller) async throws -> Int
+  func createFeed(name: String, secretHash: [UInt8], by caller: AttendanceCaller) async throws -> CalendarFeed
   func feeds(of owner: String) throws -> [CalendarFeed]
-  func deleteFeed(_ id: String, by caller: Caller) async throws
-  /// The meetings of a feed, those from `sinceMs` on. Throws NOT_FOUND for a secret that is none.
+  func deleteFeed(_ id: String, by caller: AttendanceCaller) async throws
+  /// Returns the meetings of a feed from `sinceMs` on. Throws NOT_FOUND if no feed has this secret.
   func calendarMeetings(secretHash: [UInt8], sinceMs: Int64) throws -> [Meeting]
 }
 
-/// One member's status, as a batch has it.
+/// A member's status in a batch.
 struct AttendanceEntry: Sendable, Hashable {
   var member: Int64
   var status: AttendanceStatus
@@ -56,82 +69,110 @@ struct AttendanceEntry: Sendable, Hashable {
 
 protocol RecordsRepository {
   func record(
-    _ entry: AttendanceEntry, meeting: Int64, etag: String, by caller: Caller, repeatable: RepeatableRequest?
+    _ entry: AttendanceEntry, meeting: Int64, etag: String, by caller: AttendanceCaller, idempotency: IdempotentRequest?
   ) async throws -> Attendance
-  /// All or none.
+  /// Records all entries or none.
   func record(
-    _ entries: [AttendanceEntry], meeting: Int64, by caller: Caller, repeatable: RepeatableRequest?
+    _ entries: [AttendanceEntry], meeting: Int64, by caller: AttendanceCaller, idempotency: IdempotentRequest?
   ) async throws -> [Attendance]
   /// Throws FAILED_PRECONDITION, reason `CONFIRMATION_LATE`.
   func confirm(
-    _ status: AttendanceStatus, meeting: Int64, by member: Int64, _ caller: Caller, repeatable: RepeatableRequest?
+    _ status: AttendanceStatus, meeting: Int64, by member: Int64, _ caller: AttendanceCaller,
+    idempotency: IdempotentRequest?
   ) async throws -> Attendance
-  /// A new code for a meeting whose check-in is, or will be, open.
+  /// Returns a new code for a meeting. Check-in need not be open yet.
   func checkInCode(meeting: Int64) throws -> (code: CheckInCode, text: String)
   func checkIn(
-    _ text: String, by member: Int64, _ caller: Caller, repeatable: RepeatableRequest?
+    _ text: String, by member: Int64, _ caller: AttendanceCaller, idempotency: IdempotentRequest?
   ) async throws -> CheckInResponse
   func attendance(ofMeeting meeting: Int64, _ query: PositionQuery) throws -> [Attendance]
   func counts(ofMeeting meeting: Int64) throws -> AttendanceCounts
-  /// Status numbers by the numbers of the members, those after one.
+  /// Returns member numbers and status numbers, ordered by member, starting after `member`.
   func statuses(ofMeeting meeting: Int64, after member: Int64, rowsMax: Int) throws -> [(member: Int64, status: Int32)]
-  /// The newest meeting first, each with its start time; a position is a start time and a number.
+  /// Returns records with their meetings' start times, newest meeting first. A position is a start time and a number.
   func attendance(
     ofMember member: Int64, year: Int64?, _ query: PositionQuery
   ) throws -> [(attendance: Attendance, startMs: Int64)]
-  /// What is new for a caller after a position, oldest first.
-  func changes(after position: ChangePosition, by caller: Caller, rowsMax: Int) throws -> [SequencedChange]
-  /// Where a caller stands. Throws INVALID_ARGUMENT for what is no token of theirs, OUT_OF_RANGE, reason `TOKEN_TOO_OLD`.
-  func position(_ since: String, by caller: Caller) throws -> ChangePosition
+  /// Returns the changes visible to a caller after a position, oldest first.
+  func changes(after position: ChangePosition, by caller: AttendanceCaller, rowsMax: Int) throws -> [SequencedChange]
+  /// Returns a caller's position in the log of changes.
+  ///
+  /// - Throws: INVALID_ARGUMENT if `since` is not a token of this caller; OUT_OF_RANGE, reason `TOKEN_TOO_OLD`.
+  func position(_ since: String, by caller: AttendanceCaller) throws -> ChangePosition
 }
 
 protocol StatisticsRepository {
-  /// `asOfDay` nil: of all there is.
+  /// Returns a member's tally through `asOfDay`; nil includes all meetings.
   func tally(ofMember member: Int64, year: Int64?, asOfDay: Int64?) throws -> Tally
-  /// In the order of the names; a position is the key of one.
+  /// Returns summaries ordered by name. A position is a name key.
   func summaries(_ query: PositionQuery, year: Int64?, includesInactive: Bool) throws -> PageRows<MemberSummary>
   func absentees(sinceDay: Int64, _ query: PositionQuery) throws -> [Absentee]
-  /// The tally and how many meetings are to come.
+  /// Returns the tally and the number of upcoming meetings.
   func forecast(ofMember member: Int64, year: Int64?) throws -> (tally: Tally, upcoming: Int)
 }
 
-/// What a login needs to know of a member.
+/// The facts about a member that a login needs.
 struct LoginMember: Sendable, Hashable {
   var number: Int64
   var isActive: Bool
   var pinHash: String?
 }
 
+/// A granted login and the data to store for it.
+struct LoginGrant: Sendable {
+  var subject: LoginSubject
+  var member: Int64
+  /// The stored hash that the PIN was compared with; nil for a login by name alone.
+  var pinHash: String?
+  var sessionHash: [UInt8]
+  /// The hash of a device token; nil for a login by name alone, which proves nothing about the device.
+  var device: [UInt8]?
+  /// Whether the login came from a device with this token. Otherwise the token is new.
+  var isKnownDevice: Bool
+  var address: String
+}
+
 protocol SessionsRepository {
-  /// Who has a session. Throws UNAUTHENTICATED, reason `SESSION_INVALID` or `SESSION_EXPIRED`.
-  func caller(sessionHash: [UInt8], address: String) throws -> Caller
-  /// The active member whom a user of the gateway is; nil when there is none.
-  func caller(user: String, address: String) throws -> Caller?
+  /// Returns the owner of a session. Throws UNAUTHENTICATED, reason `SESSION_INVALID` or `SESSION_EXPIRED`.
+  func caller(sessionHash: [UInt8], address: String) throws -> AttendanceCaller
+  /// Returns the active member linked to a user of the gateway; nil if there is none.
+  func caller(user: String, address: String) throws -> AttendanceCaller?
   func loginMember(nameKey: String) throws -> LoginMember?
   func pinHash(of member: Int64) throws -> String?
-  /// Throws UNAUTHENTICATED, reason `CREDENTIALS_INVALID`, when the member is no longer active.
+  /// Returns the member that a device token is valid for; nil if there is none.
+  func deviceMember(_ tokenHash: [UInt8]) throws -> Int64?
+  /// Counts an attempt before its PIN is checked: for the device if it has a valid token, otherwise for the name.
+  ///
+  /// - Returns: False if the name is locked. The attempt is then not counted.
+  func countAttempt(of subject: LoginSubject, device: [UInt8]?, address: String) async throws -> Bool
+  /// Returns the number of members whose PIN no longer logs in from unknown devices.
+  func lockedMemberCount() throws -> Int
+  /// Returns a member's devices, latest login first.
+  func devices(of member: Int64) throws -> [LoginDevice]
+  /// Throws UNAUTHENTICATED, reason `CREDENTIALS_INVALID`, if the member is no longer active or the PIN has changed.
   func openSession(
-    of member: Int64, tokenHash: [UInt8], lifetime: SessionLifetime, address: String
+    _ grant: LoginGrant, lifetime: SessionLifetime
   ) async throws -> (member: Member, session: MemberSession)
   func renewSession(_ tokenHash: [UInt8], lifetime: SessionLifetime) async throws -> MemberSession
   func endSession(_ tokenHash: [UInt8]) async throws
   func sessions(of member: Int64) throws -> [MemberSession]
-  func revokeSessions(of member: Int64, by caller: Caller) async throws -> Int
+  func revokeSessions(of member: Int64, by caller: AttendanceCaller) async throws -> Int
 }
 
 protocol LodgeRepository {
   func lodgeSettings() throws -> LodgeSettings
-  func updateSettings(_ change: LodgeSettings, fields: [LodgeField], by caller: Caller) async throws -> LodgeSettings
-  /// Takes the rows in, all or none; what is wrong is in the answer. Answers an earlier reply to the same request.
+  func updateSettings(_ change: LodgeSettings, fields: [LodgeField], by caller: AttendanceCaller) async throws
+    -> LodgeSettings
+  /// Imports all rows or none. The response lists the errors. A repeated request returns the stored response.
   func importRows(
-    _ rows: ImportRows, isDryRun: Bool, by caller: Caller, repeatable: RepeatableRequest?
+    _ rows: ImportRows, isDryRun: Bool, by caller: AttendanceCaller, idempotency: IdempotentRequest?
   ) async throws -> ImportCsvResponse
 }
 
 protocol AuditRepository {
-  /// The newest first; a position is a sequence. Values of more than 1 MiB are left out.
+  /// Returns entries, newest first. A position is a sequence. Values of more than 1 MiB are omitted.
   func auditEntries(_ query: PositionQuery, subject: String?) throws -> PageRows<AuditEntry>
-  /// The oldest first, as many as take about 4 MiB; none after the last.
+  /// Returns rows, oldest first, up to about 4 MiB; empty after the last row.
   func auditRows(after sequence: Int64) throws -> [AuditRow]
-  func undo(_ sequence: Int64, by caller: Caller) async throws -> AuditEntry
+  func undo(_ sequence: Int64, by caller: AttendanceCaller) async throws -> AuditEntry
 }

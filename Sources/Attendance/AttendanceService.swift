@@ -1,16 +1,17 @@
 public import CampanileAPI
+import CampanileBase
 import CampanileCodec
 public import CampanileRPC
 import CampanileService
 
-/// Serves `campanile.attendance.v1.AttendanceService`: checks requests and lets the repository act, whose commits wake the
+/// Serves `campanile.attendance.v1.AttendanceService`: checks requests and calls the repository, whose commits wake the
 /// watches.
 public struct AttendanceService: AttendanceServiceProtocol {
   let repository: any AttendanceRepository
   let access: AccessControl
   let limits: AttendanceLimits
   let hub: WatchHub
-  let board: CommitBoard
+  let notifier: RosterNotifier
 
   public func recordAttendance(
     _ request: RecordAttendanceRequest, context: CallContext
@@ -22,12 +23,12 @@ public struct AttendanceService: AttendanceServiceProtocol {
     try violations.check()
     let meeting = try FieldIDs.meeting(request.meetingId)
     let member = try FieldIDs.member(request.memberId)
-    let repeatable = try RepeatableRequest(
+    let idempotency = try IdempotentRequest(
       request, id: \.requestId, method: AttendanceServiceMethods.recordAttendance, user: caller.name)
     var response = RecordAttendanceResponse()
     response.attendance = try await repository.record(
       AttendanceEntry(member: member, status: request.status), meeting: meeting, etag: request.etag, by: caller,
-      repeatable: repeatable)
+      idempotency: idempotency)
     return response
   }
 
@@ -44,20 +45,20 @@ public struct AttendanceService: AttendanceServiceProtocol {
     var seen: Set<Int64> = []
     for (index, entry) in request.entries.enumerated() {
       Self.check(entry.status, "entries[\(index)].status", &violations)
-      guard let member = Numbers.member(entry.memberId) else {
+      guard let member = AttendanceIDs.member(entry.memberId) else {
         throw RPCError.memberNotFound(entry.memberId, field: "entries[\(index)].memberId")
       }
       if !seen.insert(member).inserted {
-        violations.add("entries[\(index)].memberId", "comes twice", .memberRepeated)
+        violations.add("entries[\(index)].memberId", "must not be repeated", .memberRepeated)
       }
       entries.append(AttendanceEntry(member: member, status: entry.status))
     }
     try violations.check()
-    let repeatable = try RepeatableRequest(
+    let idempotency = try IdempotentRequest(
       request, id: \.requestId, method: AttendanceServiceMethods.batchRecordAttendance, user: caller.name)
     var response = BatchRecordAttendanceResponse()
     response.attendances = try await repository.record(
-      entries, meeting: meeting, by: caller, repeatable: repeatable)
+      entries, meeting: meeting, by: caller, idempotency: idempotency)
     return response
   }
 
@@ -70,11 +71,11 @@ public struct AttendanceService: AttendanceServiceProtocol {
     RequestChecks.requestID(request.requestId, "requestId", &violations)
     Self.check(request.status, "status", &violations)
     try violations.check()
-    let repeatable = try RepeatableRequest(
+    let idempotency = try IdempotentRequest(
       request, id: \.requestId, method: AttendanceServiceMethods.confirmAttendance, user: caller.name)
     var response = ConfirmAttendanceResponse()
     response.attendance = try await repository.confirm(
-      request.status, meeting: FieldIDs.meeting(request.meetingId), by: member, caller, repeatable: repeatable)
+      request.status, meeting: FieldIDs.meeting(request.meetingId), by: member, caller, idempotency: idempotency)
     return response
   }
 
@@ -106,9 +107,9 @@ extension AttendanceService {
     var violations = Violations()
     RequestChecks.requestID(request.requestId, "requestId", &violations)
     try violations.check()
-    let repeatable = try RepeatableRequest(
+    let idempotency = try IdempotentRequest(
       request, id: \.requestId, method: AttendanceServiceMethods.checkIn, user: caller.name)
-    return try await repository.checkIn(request.code, by: member, caller, repeatable: repeatable)
+    return try await repository.checkIn(request.code, by: member, caller, idempotency: idempotency)
   }
 
   public func listMeetingAttendance(
@@ -124,7 +125,7 @@ extension AttendanceService {
     var response = ListMeetingAttendanceResponse()
     (response.attendances, response.nextPageToken) = query.page(
       try repository.attendance(ofMeeting: number, query)
-    ) { [String(Numbers.member($0.memberId) ?? 0)] }
+    ) { [String(AttendanceIDs.member($0.memberId) ?? 0)] }
     response.counts = try repository.counts(ofMeeting: number)
     return response
   }
@@ -141,7 +142,7 @@ extension AttendanceService {
       user: caller.name, pageSize: request.pageSize, pageToken: request.pageToken,
       scope: ["member-attendance", request.memberId, String(request.year)], parts: 2, limits: limits)
     let (page, token) = query.page(try repository.attendance(ofMember: number, year: year, query)) { found in
-      [String(found.startMs), String(Numbers.meeting(found.attendance.meetingId) ?? 0)]
+      [String(found.startMs), String(AttendanceIDs.meeting(found.attendance.meetingId) ?? 0)]
     }
     var response = ListMemberAttendanceResponse()
     response.attendances = page.map(\.attendance)
@@ -170,16 +171,17 @@ extension AttendanceService {
   public func watchChanges(
     _ request: WatchChangesRequest, context: CallContext, responses: ResponseSink<WatchChangesResponse>
   ) async throws {
-    try await RosterWatch(repository: repository, hub: hub, board: board).run(
+    try await RosterWatch(repository: repository, hub: hub, notifier: notifier).run(
       since: request.since, authenticate: { try access.caller(context, .member) },
       send: { try await responses.send($0) })
   }
 }
 
 extension AccessControl {
-  /// Throws PERMISSION_DENIED, reason `STATISTICS_PRIVATE`, when the lodge shows a member only the own. `member` nil: of
-  /// several.
-  func requireOpenStatistics(_ caller: Caller, of member: Int64?) throws {
+  /// Throws PERMISSION_DENIED, reason `STATISTICS_PRIVATE`, if the lodge shows members only their own statistics.
+  ///
+  /// - Parameter member: The member whose statistics are requested; nil for several members.
+  func requireOpenStatistics(_ caller: AttendanceCaller, of member: Int64?) throws {
     if caller.isStaff || (member != nil && caller.memberNumber == member) { return }
     guard try repository.lodgeSettings().statisticsPrivate else { return }
     throw RPCError(

@@ -5,7 +5,7 @@ import CampanileService
 
 /// Serves `campanile.attendance.v1.LodgeService`.
 public struct LodgeService: LodgeServiceProtocol {
-  /// A verification tells of so many entries at once.
+  /// The number of verified entries after which a verification reports its progress.
   static let verifyTellRows: Int64 = 10_000
 
   let repository: any AttendanceRepository
@@ -43,7 +43,7 @@ public struct LodgeService: LodgeServiceProtocol {
     var file = ImportFile(limits: limits)
     for try await request in requests {
       try file.take(request)
-      // What cannot be right any more is not read to its end.
+      // Stop reading a file that is already rejected.
       if file.isRefused { break }
     }
     return try await CsvImport(repository: repository, limits: limits).run(file, by: caller)
@@ -81,18 +81,18 @@ public struct LodgeService: LodgeServiceProtocol {
   ) async throws {
     _ = try access.caller(context, .admin)
     var verifier = AuditVerifier(knownSequence: request.knownSequence, knownHash: request.knownHash)
-    var toldCount: Int64 = 0
+    var reportedCount: Int64 = 0
     while verifier.fault == nil {
       let rows = try repository.auditRows(after: verifier.lastSequence)
       if rows.isEmpty { break }
       for row in rows {
         guard try verifier.take(row) else { break }
       }
-      if verifier.verified - toldCount >= Self.verifyTellRows {
-        toldCount = verifier.verified
+      if verifier.verified - reportedCount >= Self.verifyTellRows {
+        reportedCount = verifier.verified
         try await responses.send(verifier.response(isFinished: false))
       } else {
-        // Others have their turn on this event loop.
+        // Yield to other tasks on this event loop.
         await Task.yield()
       }
     }

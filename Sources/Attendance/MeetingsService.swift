@@ -1,4 +1,5 @@
 public import CampanileAPI
+import CampanileBase
 import CampanileCodec
 public import CampanileRPC
 import CampanileService
@@ -10,7 +11,7 @@ public struct MeetingsService: MeetingsServiceProtocol {
   static let feedNameMax = 128
   static let upcomingDefault: Int32 = 3
   static let upcomingMax: Int32 = 100
-  /// How far back a calendar goes.
+  /// The oldest meeting in a calendar, as an age.
   static let calendarPastMs: Int64 = 366 * 24 * 3_600 * 1_000
 
   let repository: any AttendanceRepository
@@ -30,10 +31,10 @@ public struct MeetingsService: MeetingsServiceProtocol {
       MeetingRules.check(draft, "meeting", &violations)
     }
     try violations.check()
-    let repeatable = try RepeatableRequest(
+    let idempotency = try IdempotentRequest(
       request, id: \.requestId, method: MeetingsServiceMethods.createMeeting, user: caller.name)
     var response = CreateMeetingResponse()
-    response.meeting = try await repository.createMeeting(draft, by: caller, repeatable: repeatable)
+    response.meeting = try await repository.createMeeting(draft, by: caller, idempotency: idempotency)
     return response
   }
 
@@ -48,7 +49,7 @@ public struct MeetingsService: MeetingsServiceProtocol {
     let caller = try access.caller(context, .member)
     let year = try Years.check(request.year)
     if case .unrecognized = request.status {
-      throw RPCError.invalidField("status", "is no status", reason: Reason.enumUnknown.rawValue)
+      throw RPCError.invalidField("status", "must be a known status", reason: Reason.enumUnknown.rawValue)
     }
     let query = try PositionQuery(
       user: caller.name, pageSize: request.pageSize, pageToken: request.pageToken,
@@ -120,7 +121,7 @@ extension MeetingsService {
     var violations = Violations()
     violations.text(request.name, "name", max: Self.feedNameMax)
     try violations.check()
-    let (secret, hash) = try Secret.random(Self.feedPrefix)
+    let (secret, hash) = try HashedSecret.random(Self.feedPrefix)
     var response = CreateCalendarFeedResponse()
     response.feed = try await repository.createFeed(name: request.name, secretHash: hash, by: caller)
     response.secret = secret
@@ -145,9 +146,9 @@ extension MeetingsService {
     return DeleteCalendarFeedResponse()
   }
 
-  /// The secret is the credential: nothing else is asked for.
+  /// Returns the calendar of a feed. The secret is the only credential.
   public func getCalendar(_ request: GetCalendarRequest, context: CallContext) async throws -> GetCalendarResponse {
-    guard let hash = try Secret.hash(request.secret, Self.feedPrefix, Self.feedSizeBytes) else {
+    guard let hash = try HashedSecret.hash(request.secret, Self.feedPrefix, Self.feedSizeBytes) else {
       throw RPCError.missing("calendar", "", field: "secret", .feedNotFound)
     }
     let nowMs = repository.clockMs()
@@ -159,9 +160,9 @@ extension MeetingsService {
   }
 }
 
-/// Years of requests.
+/// Validation of years in requests.
 enum Years {
-  /// Nil for 0, which means all.
+  /// Returns the year, or nil for 0, which means all years.
   static func check(_ year: Int32) throws(RPCError) -> Int64? {
     if year == 0 { return nil }
     guard (1_700...2_999).contains(year) else {

@@ -1,4 +1,5 @@
 public import CampanileAPI
+import CampanileBase
 import CampanileCodec
 public import CampanileRPC
 import CampanileService
@@ -21,10 +22,10 @@ public struct MembersService: MembersServiceProtocol {
       MemberRules.check(draft, "member", &violations)
     }
     try violations.check()
-    let repeatable = try RepeatableRequest(
+    let idempotency = try IdempotentRequest(
       request, id: \.requestId, method: MembersServiceMethods.createMember, user: caller.name)
     var response = CreateMemberResponse()
-    response.member = try await repository.createMember(draft, by: caller, repeatable: repeatable)
+    response.member = try await repository.createMember(draft, by: caller, idempotency: idempotency)
     return response
   }
 
@@ -90,10 +91,10 @@ public struct MembersService: MembersServiceProtocol {
     MemberRules.checkPin(request.pin, "pin", mayBeEmpty: true, &violations)
     try violations.check()
     let number = try FieldIDs.member(request.memberId)
-    // Found out before the expensive part.
+    // Fail before the expensive key derivation if there is no such member.
     _ = try repository.member(number)
-    let hash = request.pin.isEmpty ? nil : try await hasher.hash(request.pin)
-    try await repository.setPin(number, hash: hash, keptSession: nil, by: caller)
+    let hash = request.pin.isEmpty ? nil : try await hasher.hash(request.pin, by: caller)
+    try await repository.setPin(number, hash: hash, by: caller)
     return SetMemberPinResponse()
   }
 
@@ -121,15 +122,15 @@ public struct MembersService: MembersServiceProtocol {
   }
 }
 
-/// Ids of requests as numbers. A text that is no id names nothing: NOT_FOUND, as for one that nobody has.
+/// Conversions of request ids to numbers. A malformed id is NOT_FOUND, like an unknown one.
 enum FieldIDs {
   static func member(_ id: String, field: String = "memberId") throws(RPCError) -> Int64 {
-    guard let number = Numbers.member(id) else { throw .memberNotFound(id, field: field) }
+    guard let number = AttendanceIDs.member(id) else { throw .memberNotFound(id, field: field) }
     return number
   }
 
   static func meeting(_ id: String, field: String = "meetingId") throws(RPCError) -> Int64 {
-    guard let number = Numbers.meeting(id) else { throw .meetingNotFound(id, field: field) }
+    guard let number = AttendanceIDs.meeting(id) else { throw .meetingNotFound(id, field: field) }
     return number
   }
 }

@@ -1,4 +1,5 @@
 public import CampanileAPI
+import CampanileBase
 import CampanileCodec
 public import CampanileRPC
 import CampanileService
@@ -9,34 +10,9 @@ public struct SessionsService: SessionsServiceProtocol {
   let repository: any AttendanceRepository
   let access: AccessControl
   let lifetime: SessionLifetime
-  let hasher: PinHasher
-  let throttle: Throttle
+  let gate: LoginGate
 
-  /// The throttle that all calls share.
-  final class Throttle: Sendable {
-    private let state: Mutex<LoginThrottle>
-
-    init(_ throttle: LoginThrottle) { state = Mutex(throttle) }
-
-    /// Throws RESOURCE_EXHAUSTED, reason `LOGIN_THROTTLED`.
-    func begin(name: String, address: String?, nowMs: Int64) throws(RPCError) {
-      let waitMs = state.withLock { $0.begin(name: name, address: address, nowMs: nowMs) }
-      guard let waitMs else { return }
-      throw RPCError(
-        .resourceExhausted, "too many attempts: wait before the next", reason: Reason.loginThrottled.rawValue,
-        retryAfterMs: waitMs)
-    }
-
-    func succeeded(name: String, address: String?) {
-      state.withLock { $0.succeeded(name: name, address: address) }
-    }
-
-    func withdraw(name: String, address: String?) {
-      state.withLock { $0.withdraw(name: name, address: address) }
-    }
-  }
-
-  /// What an unknown name, a wrong PIN and a member who may not log in all answer.
+  /// The common error for an unknown name, a wrong PIN, and a member who may not log in.
   static var credentialsInvalid: RPCError {
     RPCError(.unauthenticated, "name or PIN is wrong", reason: Reason.credentialsInvalid.rawValue)
   }
@@ -47,28 +23,34 @@ public struct SessionsService: SessionsServiceProtocol {
     if request.pin.unicodeScalars.count > MemberRules.pinRange.upperBound {
       violations.add("pin", "must have at most \(MemberRules.pinRange.upperBound) characters", .tooLong)
     }
+    LoginDeviceToken.check(request.deviceToken, &violations)
     try violations.check()
-    // Before anything is remembered of the attempt.
-    if !request.pin.isEmpty { try hasher.checkRoom() }
     let key = MemberRules.key(of: request.name)
-    let address = AccessControl.isOwnAddress(context) ? AccessControl.address(context) : nil
-    try throttle.begin(name: key, address: address, nowMs: repository.clockMs())
     let member = try repository.loginMember(nameKey: key)
-    var isRight = false
-    if lifetime.allowsNameOnly, request.pin.isEmpty, let member, member.pinHash == nil {
-      isRight = true
-    } else {
-      isRight = try await judge(request.pin, member?.pinHash, name: key, address: address)
+    let attempt = try attempt(
+      LoginSubject(nameKey: key, member: member?.number), deviceToken: request.deviceToken, context)
+    let isNameOnly = lifetime.allowsNameOnly && request.pin.isEmpty && member != nil && member?.pinHash == nil
+    if isNameOnly {
+      try gate.begin(attempt)
+    } else if try await !gate.judge(request.pin, member?.pinHash, attempt) {
+      throw Self.credentialsInvalid
     }
-    guard isRight, let member, member.isActive else { throw Self.credentialsInvalid }
+    guard let member, member.isActive else {
+      gate.rejected()
+      throw Self.credentialsInvalid
+    }
     let (token, hash) = try SessionToken.random()
-    let (found, session) = try await repository.openSession(
-      of: member.number, tokenHash: hash, lifetime: lifetime, address: AccessControl.address(context))
-    throttle.succeeded(name: key, address: address)
+    let device = try attempt.device.map { (request.deviceToken, $0) } ?? (isNameOnly ? nil : LoginDeviceToken.random())
+    let grant = LoginGrant(
+      subject: attempt.subject, member: member.number, pinHash: member.pinHash, sessionHash: hash, device: device?.1,
+      isKnownDevice: attempt.device != nil, address: attempt.address)
+    let (found, session) = try await repository.openSession(grant, lifetime: lifetime)
+    gate.succeeded(attempt)
     var response = LoginResponse()
     response.sessionToken = token
     response.member = found
     response.session = session
+    response.deviceToken = device?.0 ?? ""
     return response
   }
 
@@ -112,28 +94,37 @@ public struct SessionsService: SessionsServiceProtocol {
     let number = try caller.requireMember()
     var violations = Violations()
     MemberRules.checkPin(request.newPin, "newPin", mayBeEmpty: false, &violations)
+    LoginDeviceToken.check(request.deviceToken, &violations)
     try violations.check()
-    try throttle.begin(name: caller.name, address: nil, nowMs: repository.clockMs())
-    let isRight = try await judge(request.oldPin, repository.pinHash(of: number), name: caller.name, address: nil)
-    guard isRight else { throw Self.credentialsInvalid }
-    throttle.succeeded(name: caller.name, address: nil)
-    let hash = try await hasher.hash(request.newPin)
-    try await repository.setPin(number, hash: hash, keptSession: caller.sessionHash, by: caller)
+    var attempt = try attempt(LoginSubject(member: number), deviceToken: request.deviceToken, context)
+    attempt.hasSession = true
+    // Derive the new hash first: if no slot is free for it, the old PIN must not count as a failed attempt.
+    let hash = try await gate.hasher.hash(request.newPin, by: caller)
+    let oldHash = try repository.pinHash(of: number)
+    guard try await gate.judge(request.oldPin, oldHash, attempt) else {
+      throw Self.credentialsInvalid
+    }
+    try await repository.changePin(from: oldHash, to: hash, number, attempt, by: caller)
+    gate.succeeded(attempt)
     return ChangePinResponse()
   }
 
-  /// Whether a PIN is the stored one. An attempt that cannot be judged now does not count.
-  private func judge(_ pin: String, _ stored: String?, name: String, address: String?) async throws -> Bool {
-    do {
-      return try await hasher.matches(pin, stored)
-    } catch {
-      throttle.withdraw(name: name, address: address)
-      throw error
+  /// Returns an attempt to prove the PIN of `subject`. Its origin is the device if the token is valid for the member,
+  /// otherwise the address group. If the address is not the device's own, the origin is the calling program.
+  private func attempt(_ subject: LoginSubject, deviceToken: String, _ context: CallContext) throws -> PinAttempt {
+    let address = AccessControl.address(context)
+    var origin = LoginOrigin.address(AddressGroup.name(of: address))
+    if !AccessControl.isOwnAddress(context), let principal = context.principal { origin = .principal(principal.name) }
+    if let hash = try LoginDeviceToken.hash(deviceToken), let owner = try repository.deviceMember(hash),
+      owner == subject.member
+    {
+      origin = .device(hash)
     }
+    return PinAttempt(subject: subject, origin: origin, address: address)
   }
 
-  /// Whose sessions a request means: the caller's own, or with an id those of another, which is for admins.
-  private func member(_ id: String, for caller: Caller) throws(RPCError) -> Int64 {
+  /// Returns the member whose sessions are requested: the caller, or for admins the member with `id`.
+  private func member(_ id: String, for caller: AttendanceCaller) throws(RPCError) -> Int64 {
     if id.isEmpty { return try caller.requireMember() }
     let number = try FieldIDs.member(id)
     try caller.require(.admin, orMember: number)

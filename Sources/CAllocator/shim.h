@@ -1,4 +1,4 @@
-// What Swift's module of the C library leaves out: malloc_trim(3), where there is one.
+// malloc_trim(3), where available, which Swift's C library module lacks.
 #if defined(__linux__)
 #include <malloc.h>
 #endif

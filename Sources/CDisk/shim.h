@@ -7,8 +7,8 @@
 #include <unistd.h>
 #endif
 
-// Has the system begin to write out a part of a file, and waits for nothing. Only a hint: where there is no such call, or it
-// fails, nothing is lost, as what matters is the sync at the end.
+// Starts writing out a range of a file without waiting. Only a hint: if the call is missing or fails, nothing is lost,
+// because the final sync decides.
 static inline void campanile_begin_writing_out(int descriptor, int64_t offset, int64_t count) {
 #if defined(__linux__) && defined(SYS_sync_file_range) && defined(__LP64__)
   const unsigned int write_out = 2;  // SYNC_FILE_RANGE_WRITE

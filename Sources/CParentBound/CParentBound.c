@@ -18,7 +18,7 @@ static int bind_to_parent(int signal) {
 
 int campanile_exec_bound(pid_t parent, char *const argv[]) {
   if (bind_to_parent(SIGKILL) != 0) return -1;
-  // The parent may have ended before the signal was asked for.
+  // The parent may have exited before the signal was requested.
   if (getppid() == parent) {
     execv(argv[0], argv);
   } else {

@@ -3,7 +3,7 @@
 
 #include <zlib.h>
 
-// Macros that Swift does not import.
+// Wraps macros that Swift does not import.
 static inline int campanile_deflate_init(z_streamp stream, int level, int window_bits) {
   return deflateInit2(stream, level, Z_DEFLATED, window_bits, 8, Z_DEFAULT_STRATEGY);
 }

@@ -1,18 +1,18 @@
-/// An enum of a proto3 contract. It is open: a number that the contract does not name is kept.
+/// An enum of a proto3 contract. Enums are open: unknown numbers are preserved.
 public protocol ProtoEnum: Sendable, Hashable {
   /// The value with number 0.
   init()
-  /// The value with this number: a named case if there is one, else `unrecognized`.
+  /// Creates the value with this number: a named case if there is one, otherwise `unrecognized`.
   init(rawValue: Int32)
   /// The number.
   var rawValue: Int32 { get }
-  /// The name in the proto, or nil if the contract does not name this number.
+  /// The name in the proto, or nil for an unknown number.
   var protoName: StaticString? { get }
-  /// The number that the proto gives to `name`, or nil if it has no such name.
+  /// Returns the number of `name` in the proto, or nil for an unknown name.
   static func number(named name: JSONName) -> Int32?
 }
 
-/// A value that is kept out of line, so that a message may hold itself.
+/// A value stored out of line, so that a message may contain itself.
 public struct Indirect<Wrapped: Sendable & Hashable>: Sendable, Hashable {
   final class Storage: Sendable {
     let value: Wrapped
@@ -25,7 +25,6 @@ public struct Indirect<Wrapped: Sendable & Hashable>: Sendable, Hashable {
     storage = Storage(value)
   }
 
-  /// The value.
   public var value: Wrapped { storage.value }
 
   public static func == (left: Self, right: Self) -> Bool {

@@ -1,33 +1,33 @@
-/// Why a JSON text is not the message that was expected.
+/// The reason why a JSON text is not the expected message.
 public struct ProtoJSONError: Error, Sendable, Hashable {
-  /// What kind of mistake it is.
+  /// The kind of an error.
   public struct Code: Sendable, Hashable, CustomStringConvertible {
-    /// The stable name, UPPER_SNAKE.
+    /// The stable name in UPPER_SNAKE.
     public let description: String
 
     private init(_ description: String) {
       self.description = description
     }
 
-    /// The text breaks the grammar of RFC 8259, or ends too early.
+    /// The text violates the grammar of RFC 8259, or ends too early.
     public static let syntax = Code("JSON_SYNTAX")
-    /// Something follows the value.
+    /// The value is followed by other text.
     public static let trailingBytes = Code("JSON_TRAILING_BYTES")
     /// A string is not UTF-8 (RFC 3629).
     public static let invalidUTF8 = Code("JSON_INVALID_UTF8")
-    /// A `\u` escape names half of a surrogate pair.
+    /// A `\u` escape is half of a surrogate pair.
     public static let loneSurrogate = Code("JSON_LONE_SURROGATE")
-    /// More arrays and objects are open than `JSONDecodingOptions.maxDepth`.
+    /// Arrays and objects are nested deeper than `JSONDecodingOptions.maxDepth`.
     public static let depthExceeded = Code("JSON_DEPTH_EXCEEDED")
     /// The message has no such field.
     public static let unknownField = Code("UNKNOWN_FIELD")
-    /// A field, or a key of a map or object, is there twice.
+    /// A field, or a key of a map or object, occurs twice.
     public static let duplicateField = Code("DUPLICATE_FIELD")
     /// Two members of one `oneof` are set.
     public static let oneofConflict = Code("ONEOF_CONFLICT")
-    /// The value has another JSON type than the field.
+    /// The value's JSON type does not match the field.
     public static let wrongType = Code("WRONG_TYPE")
-    /// A number is outside the field's type.
+    /// A number is outside the range of the field's type.
     public static let outOfRange = Code("OUT_OF_RANGE")
     /// The enum has no value with this name.
     public static let unknownEnumValue = Code("UNKNOWN_ENUM_VALUE")
@@ -35,7 +35,7 @@ public struct ProtoJSONError: Error, Sendable, Hashable {
     public static let invalidFormat = Code("INVALID_FORMAT")
   }
 
-  // One pointer, so that a throwing call costs its caller a register and no stack.
+  // Stored behind one pointer, so that a throwing call costs its caller a register and no stack.
   private final class Storage: Sendable {
     let code: Code
     let detail: String
@@ -52,28 +52,29 @@ public struct ProtoJSONError: Error, Sendable, Hashable {
 
   private let storage: Storage
 
-  /// An error at `byteOffset` of the text. `detail` is one clause without the place, such as `expected a string`.
+  /// Creates an error at `byteOffset` of the text. `detail` is one clause without the position, such as `expected a
+  /// string`.
   public init(_ code: Code, _ detail: String, byteOffset: Int, fieldPath: String = "") {
     storage = Storage(code: code, detail: detail, byteOffset: byteOffset, fieldPath: fieldPath)
   }
 
-  /// What kind of mistake it is.
+  /// The kind of the error.
   public var code: Code { storage.code }
-  /// The code as a stable UPPER_SNAKE word, for `ErrorInfo.reason`.
+  /// The code in stable UPPER_SNAKE form, for `ErrorInfo.reason`.
   public var reason: String { storage.code.description }
-  /// The place as written in the text, such as `notification.actions[2].type`; empty for the whole message.
+  /// The path as written in the text, such as `notification.actions[2].type`; empty for the whole message.
   public var fieldPath: String { storage.fieldPath }
-  /// The place as the number of bytes before it.
+  /// The number of bytes before the error.
   public var byteOffset: Int { storage.byteOffset }
-  /// One sentence for people: the path, what is wrong, the byte offset.
+  /// One sentence for people: the path, the error and the byte offset.
   public var message: String {
     let place = fieldPath.isEmpty ? "" : "\(fieldPath): "
     return "\(place)\(storage.detail) (at byte \(byteOffset))"
   }
 
-  /// The same error with the field path that `byteOffset` has in `text`.
+  /// Returns the same error with the field path of `byteOffset` in `text`.
   ///
-  /// The path is found by reading the text again up to the error, so that reading without errors need not keep it.
+  /// The path is found by reading the text again up to the error, so that decoding valid text need not track it.
   public func located(in text: UnsafeRawBufferPointer) -> ProtoJSONError {
     let path = JSONPath.path(at: byteOffset, in: text)
     return ProtoJSONError(code, storage.detail, byteOffset: byteOffset, fieldPath: path)

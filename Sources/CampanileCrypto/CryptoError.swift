@@ -1,31 +1,31 @@
-/// A failure of the cryptographic library, or a key that cannot be used. The message names the key's file and holds nothing
-/// of the key.
+/// A failure of the cryptographic library, or an unusable key. The message names the key's file and contains nothing of
+/// the key.
 public struct CryptoError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// What could not be done. New codes may be added: switch with a default.
+  /// The operation that failed, or the reason. New codes may be added: switch with a default.
   public struct Code: Sendable, Hashable, CustomStringConvertible {
     public let description: String
 
-    /// No digest could be made.
+    /// Computing a digest failed.
     public static let digestFailed = Code(description: "DIGEST_FAILED")
-    /// The system's generator gave no random bytes.
+    /// The system's random generator returned no bytes.
     public static let randomUnavailable = Code(description: "RANDOM_UNAVAILABLE")
-    /// A key's file that cannot be read, is too large or is no file.
+    /// A key file cannot be read, is too large or is not a regular file.
     public static let keyUnreadable = Code(description: "KEY_UNREADABLE")
-    /// A key's file to which its group or others have access.
+    /// A key file is accessible to its group or others.
     public static let keyExposed = Code(description: "KEY_EXPOSED")
-    /// A text that is no key in PEM: empty, cut short or damaged.
+    /// A text is not a valid PEM key: empty, truncated or damaged.
     public static let keyMalformed = Code(description: "KEY_MALFORMED")
-    /// A key that a password protects.
+    /// A key is protected by a password.
     public static let keyEncrypted = Code(description: "KEY_ENCRYPTED")
-    /// A key of another kind: RSA, another curve, or a public key where a private one is needed.
+    /// A key of an unsupported kind: RSA, another curve, or a public key where a private one is required.
     public static let keyUnsupported = Code(description: "KEY_UNSUPPORTED")
-    /// No signature could be made or checked.
+    /// Creating or verifying a signature failed.
     public static let signatureFailed = Code(description: "SIGNATURE_FAILED")
-    /// No message authentication code could be made.
+    /// Computing a message authentication code failed.
     public static let macFailed = Code(description: "MAC_FAILED")
-    /// Costs or sizes of a key derivation that are outside its limits.
+    /// The cost or a size of a key derivation exceeds its limits.
     public static let invalidCost = Code(description: "INVALID_COST")
-    /// No key could be derived, which mostly means that there is no memory for it.
+    /// Deriving a key failed, usually because there is not enough memory.
     public static let derivationFailed = Code(description: "DERIVATION_FAILED")
   }
 

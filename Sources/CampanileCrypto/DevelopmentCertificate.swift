@@ -1,20 +1,20 @@
 private import COpenSSL
 
-/// A certificate for servers in development and tests, with an authority that signs it and nothing else ever.
+/// A server certificate for development and tests, with an authority that signs only this certificate.
 public struct DevelopmentCertificate: Sendable {
   /// The server's certificate (RFC 5280).
   public var certificatePEM: String
-  /// The authority's, which clients are to trust.
+  /// The authority's certificate, which clients must trust.
   public var authorityPEM: String
-  /// The server's private key; the authority's is forgotten.
+  /// The server's private key. The authority's key is discarded.
   public var keyPEM: String
 
-  /// Makes both with P-256 keys.
+  /// Creates both certificates with P-256 keys.
   ///
   /// - Parameters:
-  ///   - names: subject alternative names as OpenSSL writes them, such as `DNS:localhost` and `IP:127.0.0.1`.
-  ///   - validDays: from a day ago, so that clocks may differ.
-  /// - Throws: `CryptoError` with `certificateFailed`: a name has no such form, or OpenSSL is out of memory.
+  ///   - names: Subject alternative names in OpenSSL's notation, such as `DNS:localhost` and `IP:127.0.0.1`.
+  ///   - validDays: The validity. It starts a day ago, to allow for clock differences.
+  /// - Throws: `CryptoError` with `certificateFailed` if a name is malformed or OpenSSL is out of memory.
   public static func make(
     commonName: String, names: [String], validDays: Int
   ) throws(CryptoError) -> DevelopmentCertificate {
@@ -82,7 +82,7 @@ public struct DevelopmentCertificate: Sendable {
     func pem() throws(CryptoError) -> String { try DevelopmentCertificate.text { PEM_write_bio_X509($0, pointer) } }
   }
 
-  /// What `write` writes to memory.
+  /// Returns the output of `write` to a memory buffer.
   private static func text(_ write: (OpaquePointer) -> Int32) throws(CryptoError) -> String {
     guard let bio = BIO_new(BIO_s_mem()) else { throw failure("a buffer") }
     defer { BIO_free(bio) }
@@ -100,6 +100,6 @@ public struct DevelopmentCertificate: Sendable {
 }
 
 extension CryptoError.Code {
-  /// No certificate could be made of what was asked for.
+  /// Creating a certificate from the arguments failed.
   public static let certificateFailed = Self(description: "CERTIFICATE_FAILED")
 }

@@ -1,14 +1,14 @@
 private import COpenSSL
 import Synchronization
 
-/// A private key on P-256 that signs with ECDSA and SHA-256 (`ES256`, RFC 7518 section 3.4). Threads may share it.
+/// A private key on P-256 that signs with ECDSA and SHA-256 (`ES256`, RFC 7518 section 3.4). Thread-safe.
 ///
-/// It does not show itself: printing, dumping or mirroring it gives `[redacted]`.
+/// Printing, dumping or mirroring the key shows `[redacted]`.
 public final class ES256PrivateKey: Sendable, CustomStringConvertible, CustomReflectable {
-  /// The contexts of OpenSSL for a signature and its digest, used by one signature at a time. Making them costs as much as a
-  /// tenth of a signature.
+  /// OpenSSL's contexts for a signature and its digest, used by one signature at a time. Creating them takes up to a
+  /// tenth of the time of a signature.
   private struct Context: @unchecked Sendable {
-    // `@unchecked`: whoever has taken it out of `idle` is its only user.
+    // `@unchecked`: a context taken out of `idle` has a single user.
     let pointer: OpaquePointer
     let digest: OpaquePointer
 
@@ -22,22 +22,25 @@ public final class ES256PrivateKey: Sendable, CustomStringConvertible, CustomRef
 
   private let key: PEMKey
   private let idle = Mutex<[Context]>([])
-  /// The other half.
+  /// The matching public key.
   public let publicKey: ES256PublicKey
 
-  /// The key of a PKCS#8 (Apple's `.p8`) or SEC 1 text in PEM. `source` is what messages call it, such as the file's path.
+  /// Reads a key in PKCS#8 (Apple's `.p8`) or SEC 1 from a PEM text.
   ///
-  /// Throws `keyMalformed`, `keyEncrypted` or `keyUnsupported`; the message names `source` and nothing of the key.
+  /// - Parameter source: The key's name in messages, such as the file's path.
+  /// - Throws: `keyMalformed`, `keyEncrypted` or `keyUnsupported`; the message contains nothing of the key.
   public convenience init(pem: [UInt8], source: String) throws(CryptoError) {
     try self.init(key: try PEMKey.privateKey(pem, source: source))
   }
 
-  /// The key of a file. Throws as `KeyFile.read` and as above.
+  /// Reads a key from a file.
+  ///
+  /// - Throws: The errors of `KeyFile.read` and of the other initialiser.
   public convenience init(path: String) throws(CryptoError) {
     try self.init(pem: try KeyFile.read(path), source: path)
   }
 
-  /// A new random key.
+  /// Generates a random key.
   public static func generate() throws(CryptoError) -> ES256PrivateKey {
     try ES256PrivateKey(key: try PEMKey.generate())
   }
@@ -54,7 +57,9 @@ public final class ES256PrivateKey: Sendable, CustomStringConvertible, CustomRef
   /// The key as PKCS#8 in PEM, for a private file.
   public func privatePEM() throws(CryptoError) -> [UInt8] { try key.pkcs8() }
 
-  /// Signs the SHA-256 of `message`. Throws `signatureFailed` when OpenSSL has no memory or no randomness.
+  /// Signs the SHA-256 digest of `message`.
+  ///
+  /// - Throws: `signatureFailed` if OpenSSL has no memory or no randomness.
   public func sign(_ message: [UInt8]) throws(CryptoError) -> ES256Signature {
     let context = try takeContext()
     defer { giveBack(context) }
@@ -81,9 +86,14 @@ public final class ES256PrivateKey: Sendable, CustomStringConvertible, CustomRef
 
   private func takeContext() throws(CryptoError) -> Context {
     if let context = idle.withLock({ $0.popLast() }) { return context }
-    guard let pointer = EVP_PKEY_CTX_new(key.pointer, nil), let digest = EVP_MD_CTX_new(),
-      EVP_PKEY_sign_init(pointer) == 1
-    else { throw CryptoError(.signatureFailed, "OpenSSL has no memory to sign") }
+    let pointer = EVP_PKEY_CTX_new(key.pointer, nil)
+    let digest = EVP_MD_CTX_new()
+    guard let pointer, let digest, EVP_PKEY_sign_init(pointer) == 1 else {
+      EVP_PKEY_CTX_free(pointer)
+      EVP_MD_CTX_free(digest)
+      ERR_clear_error()
+      throw CryptoError(.signatureFailed, "OpenSSL has no memory to sign")
+    }
     return Context(pointer: pointer, digest: digest)
   }
 

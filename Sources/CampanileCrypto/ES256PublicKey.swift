@@ -1,19 +1,23 @@
 private import COpenSSL
 
-/// A public key on P-256 that checks `ES256` signatures. Threads may share it.
+/// A public key on P-256 that verifies `ES256` signatures. Thread-safe.
 public final class ES256PublicKey: Sendable {
   private let key: PEMKey
   /// The key as SPKI in PEM.
   public let pem: String
 
-  /// The key of an SPKI text (`-----BEGIN PUBLIC KEY-----`). Throws `keyMalformed` or `keyUnsupported`, naming `source`.
+  /// Reads a key in SPKI (`-----BEGIN PUBLIC KEY-----`).
+  ///
+  /// - Throws: `keyMalformed` or `keyUnsupported`, with `source` in the message.
   public init(pem: [UInt8], source: String) throws(CryptoError) {
     let key = try PEMKey.publicKey(pem, source: source)
     self.key = key
     self.pem = String(decoding: try key.spki(), as: UTF8.self)
   }
 
-  /// Whether `signature` is this key's of the SHA-256 of `message`. Throws `signatureFailed` when OpenSSL has no memory.
+  /// Whether `signature` is a valid signature of `message`.
+  ///
+  /// - Throws: `signatureFailed` if OpenSSL has no memory.
   public func isValid(_ signature: ES256Signature, for message: [UInt8]) throws(CryptoError) -> Bool {
     let digest = try SHA256.digest(message)
     guard let context = EVP_PKEY_CTX_new(key.pointer, nil), EVP_PKEY_verify_init(context) == 1 else {

@@ -1,22 +1,23 @@
-/// A signature of ECDSA with P-256 and SHA-256 as JSON Web Signatures write it: r and s, 32 bytes each, big-endian
+/// A signature of ECDSA with P-256 and SHA-256 in the format of JSON Web Signatures: r and s, 32 bytes each, big-endian
 /// (RFC 7518 section 3.4).
 public struct ES256Signature: Sendable, Hashable {
   public static let sizeBytes = 64
   private static let numberBytes = 32
-  /// Two tagged numbers of up to 33 bytes in a sequence.
+  /// A sequence of two tagged integers of up to 33 bytes.
   static let derSizeBytesMax = 72
 
   /// r and s.
   public let raw: [UInt8]
 
-  /// `nil` unless there are 64 bytes. Whether they are a signature only a key can tell.
+  /// Nil unless `raw` has 64 bytes. Does not verify the signature.
   public init?(raw: [UInt8]) {
     guard raw.count == Self.sizeBytes else { return nil }
     self.raw = raw
   }
 
-  /// The signature that `der` encodes: an `ECDSA-Sig-Value` (RFC 3279 section 2.2.3) in distinguished encoding.
-  /// `nil` for anything else: other tags, longer lengths than needed, negative or padded numbers, bytes behind it.
+  /// Decodes an `ECDSA-Sig-Value` (RFC 3279 section 2.2.3) in the distinguished encoding.
+  ///
+  /// - Returns: Nil for anything else: other tags, overlong lengths, negative or padded integers, trailing bytes.
   public init?(der: some Collection<UInt8>) {
     let bytes = Array(der.prefix(Self.derSizeBytesMax + 1))
     guard let signature = bytes.withUnsafeBytes({ ES256Signature(der: $0) }) else { return nil }
@@ -40,13 +41,13 @@ public struct ES256Signature: Sendable, Hashable {
     self.raw = raw
   }
 
-  /// The distinguished encoding, which OpenSSL and certificates use.
+  /// The distinguished encoding, as used by OpenSSL and certificates.
   public var der: [UInt8] {
     let numbers = Self.encoded(raw[..<Self.numberBytes]) + Self.encoded(raw[Self.numberBytes...])
     return [0x30, UInt8(numbers.count)] + numbers
   }
 
-  /// One INTEGER into the end of 32 zero bytes.
+  /// Reads an INTEGER into the end of 32 zero bytes.
   private static func number(
     _ bytes: UnsafeRawBufferPointer, _ position: inout Int, to buffer: UnsafeMutableBufferPointer<UInt8>
   ) -> Bool {
@@ -56,7 +57,7 @@ public struct ES256Signature: Sendable, Hashable {
     let end = start + count
     guard (1...numberBytes + 1).contains(count), end <= bytes.count, bytes[start] < 0x80 else { return false }
     if bytes[start] == 0, count > 1 {
-      // A leading zero is there only to keep the number positive.
+      // A leading zero is allowed only to keep the number positive.
       guard bytes[start + 1] >= 0x80 else { return false }
       start += 1
     }

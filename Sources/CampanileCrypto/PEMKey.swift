@@ -1,7 +1,7 @@
 private import COpenSSL
 
-/// A key read from PEM, owned: freed with the object. OpenSSL's keys are immutable after they are made and count their
-/// references atomically, so threads may share one.
+/// The owner of an OpenSSL key read from PEM. Thread-safe: OpenSSL's keys do not change after creation and count their
+/// references atomically.
 final class PEMKey: @unchecked Sendable {
   let pointer: OpaquePointer
 
@@ -9,7 +9,9 @@ final class PEMKey: @unchecked Sendable {
 
   deinit { EVP_PKEY_free(pointer) }
 
-  /// A new random key on P-256. Throws `randomUnavailable`.
+  /// Generates a random key on P-256.
+  ///
+  /// - Throws: `randomUnavailable`.
   static func generate() throws(CryptoError) -> PEMKey {
     // EVP_EC_gen is a macro over a variadic function, neither of which Swift imports.
     guard let context = EVP_PKEY_CTX_new_from_name(nil, "EC", nil) else {
@@ -23,11 +25,11 @@ final class PEMKey: @unchecked Sendable {
     return PEMKey(key)
   }
 
-  /// The private key of a PKCS#8 (`.p8`) or SEC 1 text. `source` is what messages call it.
+  /// Reads a private key in PKCS#8 (`.p8`) or SEC 1. `source` is its name in messages.
   static func privateKey(_ pem: [UInt8], source: String) throws(CryptoError) -> PEMKey {
     let name = KeyFile.shown(source)
     try checkFrame(pem, name)
-    // The callback answers that there is no password, so that OpenSSL never asks the terminal for one.
+    // The callback returns that there is no password, so that OpenSSL never asks for one on the terminal.
     let key = try read(pem, name) { PEM_read_bio_PrivateKey($0, nil, { _, _, _, _ in -1 }, nil) }
     try check(key, name)
     guard let context = EVP_PKEY_CTX_new(key.pointer, nil) else {
@@ -36,12 +38,12 @@ final class PEMKey: @unchecked Sendable {
     defer { EVP_PKEY_CTX_free(context) }
     guard EVP_PKEY_private_check(context) == 1, EVP_PKEY_pairwise_check(context) == 1 else {
       ERR_clear_error()
-      throw CryptoError(.keyMalformed, "\(name): the private and the public part of the key do not belong together")
+      throw CryptoError(.keyMalformed, "\(name): the private and the public part of the key do not match")
     }
     return key
   }
 
-  /// The public key of an SPKI text.
+  /// Reads a public key in SPKI.
   static func publicKey(_ pem: [UInt8], source: String) throws(CryptoError) -> PEMKey {
     let name = KeyFile.shown(source)
     guard pem.count <= KeyFile.sizeBytesMax else { throw CryptoError(.keyMalformed, "\(name): is too long for a key") }
@@ -58,7 +60,7 @@ final class PEMKey: @unchecked Sendable {
     return key
   }
 
-  /// An RSA key of 2048 to 8192 bits from its `SubjectPublicKeyInfo`.
+  /// Reads an RSA key of 2048 to 8192 bits from a DER-encoded `SubjectPublicKeyInfo`.
   static func rsaPublicKey(spki: [UInt8], source: String) throws(CryptoError) -> PEMKey {
     let name = KeyFile.shown(source)
     let key: OpaquePointer? = spki.withUnsafeBufferPointer { bytes in
@@ -77,17 +79,17 @@ final class PEMKey: @unchecked Sendable {
     defer { EVP_PKEY_CTX_free(context) }
     guard EVP_PKEY_public_check(context) == 1 else {
       ERR_clear_error()
-      throw CryptoError(.keyMalformed, "\(name): the RSA key is none")
+      throw CryptoError(.keyMalformed, "\(name): the RSA key is invalid")
     }
     return owned
   }
 
-  /// The private key as PKCS#8 in PEM. Hand it to what writes private files and to nothing else.
+  /// Returns the private key in PKCS#8 and PEM. Use it only to write private files.
   func pkcs8() throws(CryptoError) -> [UInt8] {
     try write { PEM_write_bio_PKCS8PrivateKey($0, self.pointer, nil, nil, 0, nil, nil) }
   }
 
-  /// The public part as SPKI in PEM.
+  /// Returns the public key in SPKI and PEM.
   func spki() throws(CryptoError) -> [UInt8] { try write { PEM_write_bio_PUBKEY($0, self.pointer) } }
 
   private func write(_ body: (OpaquePointer) -> Int32) throws(CryptoError) -> [UInt8] {
@@ -110,36 +112,36 @@ final class PEMKey: @unchecked Sendable {
       defer { BIO_free(bio) }
       return body(bio)
     }
-    // What OpenSSL says may hold bytes of the input: it is dropped.
+    // OpenSSL's errors may contain bytes of the input, so they are discarded.
     ERR_clear_error()
     guard let key else {
-      throw CryptoError(.keyMalformed, "\(name): the key is damaged: it is not what its PEM label says")
+      throw CryptoError(.keyMalformed, "\(name): the key is damaged: it does not match its PEM label")
     }
     return PEMKey(key)
   }
 
-  /// Names the commonest mistakes, which OpenSSL's parser would only call unreadable.
+  /// Detects the most common mistakes, which OpenSSL's parser would only report as unreadable.
   private static func checkFrame(_ pem: [UInt8], _ name: String) throws(CryptoError) {
     guard pem.count <= KeyFile.sizeBytesMax else { throw CryptoError(.keyMalformed, "\(name): is too long for a key") }
     let text = String(decoding: pem, as: UTF8.self)
     guard let begin = text.firstRange(of: "-----BEGIN ") else {
-      throw CryptoError(.keyMalformed, "\(name): is no PEM text: it has no line -----BEGIN PRIVATE KEY-----")
+      throw CryptoError(.keyMalformed, "\(name): is not a PEM text: the line -----BEGIN PRIVATE KEY----- is missing")
     }
     guard let labelEnd = text[begin.upperBound...].firstRange(of: "-----") else {
-      throw CryptoError(.keyMalformed, "\(name): the PEM text is cut short in its first line")
+      throw CryptoError(.keyMalformed, "\(name): the PEM text is truncated in its first line")
     }
     let label = text[begin.upperBound..<labelEnd.lowerBound]
     guard text[labelEnd.upperBound...].contains("-----END \(label)-----") else {
       throw CryptoError(
-        .keyMalformed, "\(name): the PEM text is cut short: its line -----END \(shown(label))----- is missing")
+        .keyMalformed, "\(name): the PEM text is truncated: the line -----END \(shown(label))----- is missing")
     }
     if label == "ENCRYPTED PRIVATE KEY" || text.contains("Proc-Type: 4,ENCRYPTED") {
       throw CryptoError(
         .keyEncrypted, "\(name): the key is encrypted; decrypt it with: openssl pkcs8 -in FILE -out NEW")
     }
-    // OpenSSL writes a curve's parameters before a SEC 1 key: PEM's reader skips them.
+    // OpenSSL writes a curve's parameters before a SEC 1 key; its PEM reader skips them.
     guard label == "PRIVATE KEY" || label == "EC PRIVATE KEY" || label == "EC PARAMETERS" else {
-      throw CryptoError(.keyUnsupported, "\(name): holds a \(shown(label)) where a private key on P-256 is needed")
+      throw CryptoError(.keyUnsupported, "\(name): contains a \(shown(label)), but a private key on P-256 is required")
     }
   }
 
@@ -147,8 +149,8 @@ final class PEMKey: @unchecked Sendable {
 
   private static func check(_ key: PEMKey, _ name: String) throws(CryptoError) {
     guard EVP_PKEY_get_base_id(key.pointer) == EVP_PKEY_EC else {
-      let kind = EVP_PKEY_get0_type_name(key.pointer).map { String(cString: $0) } ?? "another"
-      throw CryptoError(.keyUnsupported, "\(name): holds a key of kind \(kind) where one on P-256 is needed")
+      let kind = EVP_PKEY_get0_type_name(key.pointer).map { String(cString: $0) } ?? "unknown"
+      throw CryptoError(.keyUnsupported, "\(name): contains a key of kind \(kind), but one on P-256 is required")
     }
     var group = [CChar](repeating: 0, count: 64)
     var count = 0
@@ -157,7 +159,7 @@ final class PEMKey: @unchecked Sendable {
     }
     let curve = String(decoding: group[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
     guard curve == Self.curve else {
-      throw CryptoError(.keyUnsupported, "\(name): the key is on curve \(curve) where P-256 (prime256v1) is needed")
+      throw CryptoError(.keyUnsupported, "\(name): the key is on curve \(curve), but P-256 (prime256v1) is required")
     }
   }
 }

@@ -1,7 +1,10 @@
-/// A password as it may be stored: an scrypt key with its salt and cost.
+import CampanileBase
+
+/// A password hash for storage: an scrypt key with its salt and cost.
 ///
-/// Its text is `$scrypt$ln=15,r=8,p=3$<salt>$<key>` with both in base64url, so that the cost can be raised later and old
-/// texts still verify. Making and verifying one blocks the thread for the whole derivation.
+/// The text form is `$scrypt$ln=15,r=8,p=3$<salt>$<key>`, with salt and key in base64url. It contains the cost, so that
+/// old hashes still verify after the cost is raised. Creating and verifying a hash blocks the thread for the whole
+/// derivation.
 public struct PasswordHash: Sendable, Hashable, CustomStringConvertible {
   public static let saltSizeBytes = 16
   public static let keySizeBytes = 32
@@ -10,7 +13,9 @@ public struct PasswordHash: Sendable, Hashable, CustomStringConvertible {
   let salt: [UInt8]
   let key: [UInt8]
 
-  /// The hash of a password with a fresh random salt. Throws `invalidCost`, `randomUnavailable` or `derivationFailed`.
+  /// Hashes a password with a new random salt.
+  ///
+  /// - Throws: `invalidCost`, `randomUnavailable` or `derivationFailed`.
   public init(_ password: String, cost: ScryptCost = .password) throws(CryptoError) {
     let salt = try SecureRandom.bytes(Self.saltSizeBytes)
     self.cost = cost
@@ -18,7 +23,7 @@ public struct PasswordHash: Sendable, Hashable, CustomStringConvertible {
     key = try Scrypt.key(password: Array(password.utf8), salt: salt, cost: cost, sizeBytes: Self.keySizeBytes)
   }
 
-  /// A stored text. `nil` unless it has the form above and a cost within the limits of `ScryptCost`.
+  /// Parses a stored hash. Nil unless it has the text form above and a cost within the limits of `ScryptCost`.
   public init?(text: String) {
     let parts = text.split(separator: "$", omittingEmptySubsequences: false)
     guard parts.count == 5, parts[0].isEmpty, parts[1] == "scrypt" else { return nil }
@@ -35,8 +40,10 @@ public struct PasswordHash: Sendable, Hashable, CustomStringConvertible {
     self.key = key
   }
 
-  /// Whether `password` is the one. Compares in constant time. Throws `derivationFailed` when there is no memory; a
-  /// password above `Scrypt.inputBytesMax` is wrong without being tried.
+  /// Whether `password` is the hashed one. Compares in constant time. A password above `Scrypt.inputBytesMax` is
+  /// rejected without a derivation.
+  ///
+  /// - Throws: `derivationFailed` if there is not enough memory.
   public func matches(_ password: String) throws(CryptoError) -> Bool {
     let bytes = Array(password.utf8)
     guard bytes.count <= Scrypt.inputBytesMax else { return false }
@@ -44,13 +51,13 @@ public struct PasswordHash: Sendable, Hashable, CustomStringConvertible {
       try Scrypt.key(password: bytes, salt: salt, cost: cost, sizeBytes: key.count), key)
   }
 
-  /// What is stored.
+  /// The text form to store.
   public var text: String {
     "$scrypt$ln=\(cost.costLog2),r=\(cost.blockSize),p=\(cost.parallelization)$\(Base64URL.encode(salt))$"
       + Base64URL.encode(key)
   }
 
-  /// The cost alone: a log must not hold what a guess can be checked against.
+  /// The cost alone: a log must not contain data against which a password can be guessed.
   public var description: String {
     "$scrypt$ln=\(cost.costLog2),r=\(cost.blockSize),p=\(cost.parallelization)$…"
   }

@@ -1,13 +1,20 @@
-/// A provider token of APNs: a JSON Web Token (RFC 7519) with `alg` and `kid` in its header, `iss` and `iat` in its claims.
+import CampanileBase
+
+/// A provider token for APNs: a JSON Web Token (RFC 7519) with `alg` and `kid` in its header and `iss` and `iat` in its
+/// claims.
 public enum ProviderToken {
-  /// Signs a token. `keyID` and `teamID` are ten upper-case letters and digits; `issuedAtSeconds` is in Unix time.
+  /// Signs a token.
   ///
-  /// Throws `signatureFailed`, also for other ids, which would not be JSON texts as they are.
+  /// - Parameters:
+  ///   - keyID: 1 to 64 letters and digits; Apple's ids have ten upper-case ones.
+  ///   - teamID: Like `keyID`.
+  ///   - issuedAtSeconds: Unix time.
+  /// - Throws: `signatureFailed`, also for ids with other characters, which would need escapes in JSON.
   public static func make(
     key: ES256PrivateKey, keyID: String, teamID: String, issuedAtSeconds: Int64
   ) throws(CryptoError) -> String {
     guard isIdentifier(keyID), isIdentifier(teamID) else {
-      throw CryptoError(.signatureFailed, "key and team ids are letters and digits, 1 to 64 of them")
+      throw CryptoError(.signatureFailed, "key and team ids must be 1 to 64 letters and digits")
     }
     let header = Base64URL.encode(Array(#"{"alg":"ES256","kid":"\#(keyID)","typ":"JWT"}"#.utf8))
     let claims = Base64URL.encode(Array(#"{"iss":"\#(teamID)","iat":\#(issuedAtSeconds)}"#.utf8))

@@ -1,6 +1,6 @@
 private import COpenSSL
 
-/// What deriving a key with scrypt costs: memory 128 · r · 2^costLog2 bytes, and time proportional to that and p.
+/// The cost of deriving a key with scrypt: 128 · r · 2^costLog2 bytes of memory, and time proportional to that and p.
 public struct ScryptCost: Sendable, Hashable {
   /// The base-two logarithm of the CPU and memory cost N: 1 to 20.
   public var costLog2: Int
@@ -9,10 +9,11 @@ public struct ScryptCost: Sendable, Hashable {
   /// The parallelization p: 1 to 16.
   public var parallelization: Int
 
-  /// The most memory that a derivation may take, so that a stored text cannot exhaust the machine.
+  /// Maximum memory of a derivation, so that a stored hash cannot exhaust the machine's memory.
   public static let memoryBytesMax = 256 << 20
 
-  /// 32 MiB and about 80 ms on a server of 2024: what OWASP's password storage cheat sheet gives for scrypt with p = 3.
+  /// 32 MiB and about 80 ms on a server of 2024: the recommendation of OWASP's password storage cheat sheet for scrypt
+  /// with p = 3.
   public static let password = ScryptCost(costLog2: 15, blockSize: 8, parallelization: 3)
 
   public init(costLog2: Int, blockSize: Int, parallelization: Int) {
@@ -21,7 +22,7 @@ public struct ScryptCost: Sendable, Hashable {
     self.parallelization = parallelization
   }
 
-  /// The memory of one derivation. Zero when the values are outside their limits.
+  /// The memory of one derivation; 0 if a value exceeds its limits.
   public var memoryBytes: Int {
     guard (1...20).contains(costLog2), (1...32).contains(blockSize), (1...16).contains(parallelization) else {
       return 0
@@ -34,15 +35,17 @@ public struct ScryptCost: Sendable, Hashable {
 
 /// The password-based key derivation scrypt (RFC 7914).
 public enum Scrypt {
-  /// The longest password and the longest salt.
+  /// Maximum size of the password and of the salt.
   public static let inputBytesMax = 4096
-  /// The longest key that can be derived.
+  /// Maximum size of the derived key.
   public static let keySizeBytesMax = 1024
 
-  /// A key of `sizeBytes` from a password and a salt. Blocks the thread for its whole duration and takes
-  /// `cost.memoryBytes`: run few at a time, away from event loops.
+  /// Derives a key of `sizeBytes` from a password and a salt.
   ///
-  /// Throws `invalidCost` for values outside their limits, `derivationFailed` when there is no memory.
+  /// Blocks the thread for the whole duration and takes `cost.memoryBytes`: run few at a time, and never on an event
+  /// loop.
+  ///
+  /// - Throws: `invalidCost` for values outside their limits, `derivationFailed` if there is not enough memory.
   public static func key(
     password: [UInt8], salt: [UInt8], cost: ScryptCost, sizeBytes: Int
   ) throws(CryptoError) -> [UInt8] {
@@ -58,7 +61,7 @@ public enum Scrypt {
     }
     var key = [UInt8](repeating: 0, count: sizeBytes)
     let made = password.withUnsafeBytes { password in
-      // OpenSSL takes a missing address for "no password at all", which only checks the parameters.
+      // OpenSSL interprets a null pointer as "no password": it then only checks the parameters.
       let text = password.baseAddress.map { $0.assumingMemoryBound(to: CChar.self) }
       return withUnsafePointer(to: CChar(0)) { empty in
         EVP_PBE_scrypt(

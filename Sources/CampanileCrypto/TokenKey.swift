@@ -1,8 +1,9 @@
 private import COpenSSL
+import CampanileBase
 
-/// A public key that checks the signatures of JSON Web Tokens with one algorithm and no other. Threads may share it.
+/// A public key that verifies the signatures of JSON Web Tokens with exactly one algorithm. Thread-safe.
 public final class TokenKey: Sendable {
-  /// As JSON Web Algorithms names them (RFC 7518 section 3.1).
+  /// Algorithm names of JSON Web Algorithms (RFC 7518 section 3.1).
   public enum Algorithm: String, Sendable, Hashable {
     case rs256 = "RS256"
     case es256 = "ES256"
@@ -16,8 +17,9 @@ public final class TokenKey: Sendable {
   public let algorithm: Algorithm
   private let key: Key
 
-  /// An RSA key for `RS256`, from the numbers of a JSON Web Key (RFC 7518 section 6.3.1), big-endian. Throws `keyMalformed` or
-  /// `keyUnsupported`, naming `source`.
+  /// Creates an RSA key for `RS256` from the big-endian integers of a JSON Web Key (RFC 7518 section 6.3.1).
+  ///
+  /// - Throws: `keyMalformed` or `keyUnsupported`, with `source` in the message.
   public init(rsaModulus: [UInt8], exponent: [UInt8], source: String) throws(CryptoError) {
     guard !rsaModulus.isEmpty, rsaModulus.count <= 1024, (1...8).contains(exponent.count) else {
       throw CryptoError(.keyUnsupported, "\(source): an RSA key must have 2048 to 8192 bits")
@@ -28,19 +30,30 @@ public final class TokenKey: Sendable {
     algorithm = .rs256
   }
 
-  /// A key on P-256 for `ES256`, from the coordinates of a JSON Web Key (RFC 7518 section 6.2.1). Throws as the other.
+  /// Creates a P-256 key for `ES256` from the coordinates of a JSON Web Key (RFC 7518 section 6.2.1).
+  ///
+  /// - Throws: `keyMalformed` or `keyUnsupported`, with `source` in the message.
   public init(p256X x: [UInt8], y: [UInt8], source: String) throws(CryptoError) {
     guard x.count == 32, y.count == 32 else {
       throw CryptoError(.keyMalformed, "\(source): the coordinates of a key on P-256 have 32 bytes")
     }
     let spki = DER.sequence(DER.p256 + DER.bitString([0x04] + x + y))
-    let pem = "-----BEGIN PUBLIC KEY-----\n\(Base64.encode(spki))\n-----END PUBLIC KEY-----\n"
+    let pem = "-----BEGIN PUBLIC KEY-----\n\(Self.lines(Base64.text(spki)))\n-----END PUBLIC KEY-----\n"
     key = .p256(try ES256PublicKey(pem: Array(pem.utf8), source: source))
     algorithm = .es256
   }
 
-  /// Whether `signature` is this key's of `message`, in the form of JSON Web Signatures. Throws `signatureFailed` when OpenSSL has
-  /// no memory.
+  /// Breaks base64 into lines of 64 characters (RFC 7468).
+  private static func lines(_ text: String) -> String {
+    let characters = Array(text.utf8)
+    return stride(from: 0, to: characters.count, by: 64)
+      .map { String(decoding: characters[$0..<min($0 + 64, characters.count)], as: UTF8.self) }
+      .joined(separator: "\n")
+  }
+
+  /// Whether `signature`, in the format of JSON Web Signatures, is a valid signature of `message`.
+  ///
+  /// - Throws: `signatureFailed` if OpenSSL has no memory.
   public func isValid(_ signature: [UInt8], for message: [UInt8]) throws(CryptoError) -> Bool {
     switch key {
     case .p256(let key):
@@ -53,7 +66,7 @@ public final class TokenKey: Sendable {
       defer { EVP_MD_CTX_free(context) }
       guard EVP_DigestVerifyInit(context, nil, EVP_sha256(), nil, key.pointer) == 1 else {
         ERR_clear_error()
-        throw CryptoError(.signatureFailed, "OpenSSL cannot check signatures of RSA")
+        throw CryptoError(.signatureFailed, "OpenSSL cannot verify RSA signatures")
       }
       let result = EVP_DigestVerify(context, signature, signature.count, message, message.count)
       if result != 1 { ERR_clear_error() }
@@ -62,7 +75,7 @@ public final class TokenKey: Sendable {
   }
 }
 
-/// The few forms of the distinguished encoding (ITU-T X.690) that public keys need.
+/// The subset of the distinguished encoding (ITU-T X.690) that public keys need.
 enum DER {
   /// The algorithm identifiers of RFC 3279 section 2.3.1 and RFC 5480 section 2.1.1.
   static let rsaEncryption: [UInt8] = [
@@ -76,7 +89,7 @@ enum DER {
   static func sequence(_ content: [UInt8]) -> [UInt8] { [0x30] + length(content.count) + content }
   static func bitString(_ content: [UInt8]) -> [UInt8] { [0x03] + length(content.count + 1) + [0] + content }
 
-  /// A number that is not negative, big-endian.
+  /// Encodes a non-negative integer from big-endian bytes.
   static func integer(_ bytes: [UInt8]) -> [UInt8] {
     var digits = Array(bytes.drop { $0 == 0 })
     if digits.first ?? 0x80 >= 0x80 { digits.insert(0, at: 0) }
@@ -87,17 +100,5 @@ enum DER {
     if count < 0x80 { return [UInt8(count)] }
     if count < 0x100 { return [0x81, UInt8(count)] }
     return [0x82, UInt8(truncatingIfNeeded: count >> 8), UInt8(truncatingIfNeeded: count)]
-  }
-}
-
-/// Base64 in lines of 64 characters (RFC 7468).
-enum Base64 {
-  static func encode(_ bytes: [UInt8]) -> String {
-    var text = ""
-    for (index, character) in Base64URL.encode(bytes).enumerated() {
-      if index > 0, index % 64 == 0 { text.append("\n") }
-      text.append(character == "-" ? "+" : character == "_" ? "/" : character)
-    }
-    return text + String(repeating: "=", count: (3 - bytes.count % 3) % 3)
   }
 }

@@ -1,36 +1,36 @@
-/// What a JSON text may cost, and which freedoms of RFC 8259 it may take.
+/// Limits for a JSON text, and the options that RFC 8259 leaves to the receiver.
 public struct JSONLimits: Sendable, Hashable {
-  /// What is done about names that an object has twice (RFC 8259, section 4, leaves it to the receiver).
+  /// The handling of duplicate names in an object (RFC 8259, section 4, leaves it to the receiver).
   public enum DuplicateNames: UInt8, Sendable, Hashable {
-    /// They are not looked for. Costs nothing.
+    /// Duplicates are not detected. Costs nothing.
     case keep = 0
-    /// They are told in `JSONSummary.duplicates`. Names are compared after their escapes are read (section 8.3).
+    /// Duplicates are listed in `JSONSummary.duplicates`. Names are compared after unescaping (section 8.3).
     case report = 1
   }
 
-  /// What is done about `\u` escapes that name half of a surrogate pair.
+  /// The handling of `\u` escapes that encode half of a surrogate pair.
   ///
-  /// The grammar allows them and section 8.2 calls what receivers make of them unpredictable: Swift's, Python's and
-  /// JavaScript's own parsers disagree.
+  /// The grammar allows them, but section 8.2 calls the behaviour of receivers unpredictable: the parsers of Swift,
+  /// Python and JavaScript disagree.
   public enum LoneSurrogates: UInt8, Sendable, Hashable {
-    /// They are valid, as the grammar says.
+    /// They are valid, as in the grammar.
     case accept = 0
     /// They are an error.
     case reject = 1
   }
 
-  /// The greatest `depthMax`: what is recursive here stays within a thread's stack.
+  /// The maximum of `depthMax`. Recursive functions of this module stay within a thread's stack at this depth.
   public static let depthCeiling = 1024
 
-  /// How many arrays and objects may be open at once; 0...`depthCeiling`.
+  /// Maximum number of arrays and objects open at once; 0...`depthCeiling`.
   public var depthMax: Int
-  /// How long a text may be.
+  /// Maximum size of a text.
   public var sizeBytesMax: Int64
   public var duplicateNames: DuplicateNames
   public var loneSurrogates: LoneSurrogates
-  /// How many names all open objects may have together when duplicates are reported; each costs about 16 bytes.
+  /// Maximum number of names in all open objects together when duplicates are reported; each costs about 16 bytes.
   public var namesMax: Int
-  /// How many duplicates a summary lists; the others are counted only.
+  /// Maximum number of duplicates that a summary lists; further ones are only counted.
   public var duplicatesMax: Int
 
   public init(

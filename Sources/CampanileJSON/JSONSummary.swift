@@ -1,15 +1,15 @@
-/// What a validator has learned about a JSON text.
+/// The facts that a validator has established about a JSON text.
 public struct JSONSummary: Sendable, Hashable {
   /// The type of a JSON value.
   public enum Kind: UInt8, Sendable, Hashable {
     case object, array, string, number, bool, null
   }
 
-  /// A name that its object has already.
+  /// A name that occurs in its object a second time.
   public struct Duplicate: Sendable, Hashable {
-    /// The member as a JSON Pointer (RFC 6901). Names longer than 64 bytes are cut and end with `…`.
+    /// The member as a JSON Pointer (RFC 6901). Names longer than 64 bytes are truncated and end with `…`.
     public var path: String
-    /// Where the second name starts.
+    /// The start of the second name.
     public var byteOffset: Int64
 
     public init(path: String, byteOffset: Int64) {
@@ -19,12 +19,12 @@ public struct JSONSummary: Sendable, Hashable {
   }
 
   public var sizeBytes: Int64
-  /// How many arrays and objects were open at once at most; 0 for a scalar.
+  /// The maximum number of arrays and objects open at once; 0 for a scalar.
   public var depth: Int
   public var topLevelKind: Kind
-  /// The first `JSONLimits.duplicatesMax` duplicates in the order of the text; empty unless they were asked for.
+  /// The first `JSONLimits.duplicatesMax` duplicates in the order of the text; empty unless requested.
   public var duplicates: [Duplicate]
-  /// How many duplicates there are.
+  /// The number of duplicates.
   public var duplicateCount: Int
 
   public init(

@@ -1,6 +1,6 @@
-/// Why bytes are not a JSON text (RFC 8259), and where.
+/// The reason and the position at which bytes are not a valid JSON text (RFC 8259).
 public struct JSONSyntaxError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// What kind of mistake it is.
+  /// The kind of error.
   public struct Code: Sendable, Hashable, CustomStringConvertible {
     /// The stable name, UPPER_SNAKE.
     public let description: String
@@ -9,19 +9,19 @@ public struct JSONSyntaxError: Error, Sendable, Hashable, CustomStringConvertibl
       self.description = description
     }
 
-    /// A byte that the grammar does not allow there (sections 2 to 7).
+    /// A byte that the grammar does not allow at this position (sections 2 to 7).
     public static let unexpectedByte = Code("JSON_UNEXPECTED_BYTE")
-    /// The text ends before its value does.
+    /// The text ends before its value is complete.
     public static let unexpectedEnd = Code("JSON_UNEXPECTED_END")
-    /// Something that is no white space follows the value.
+    /// A byte other than white space follows the value.
     public static let trailingBytes = Code("JSON_TRAILING_BYTES")
-    /// A control character in a string that is not escaped (section 7).
+    /// An unescaped control character in a string (section 7).
     public static let controlCharacter = Code("JSON_CONTROL_CHARACTER")
-    /// A backslash is followed by no legal escape (section 7).
+    /// A backslash without a valid escape (section 7).
     public static let invalidEscape = Code("JSON_INVALID_ESCAPE")
-    /// A `\u` escape names half of a surrogate pair, and `JSONLimits.loneSurrogates` rejects that.
+    /// A `\u` escape encodes half of a surrogate pair, and `JSONLimits.loneSurrogates` rejects it.
     public static let loneSurrogate = Code("JSON_LONE_SURROGATE")
-    /// A string is not UTF-8 (section 8.1, RFC 3629).
+    /// A string is not valid UTF-8 (section 8.1, RFC 3629).
     public static let invalidUTF8 = Code("JSON_INVALID_UTF8")
     /// More arrays and objects are open than `JSONLimits.depthMax` (section 9).
     public static let depthExceeded = Code("JSON_DEPTH_EXCEEDED")
@@ -32,11 +32,11 @@ public struct JSONSyntaxError: Error, Sendable, Hashable, CustomStringConvertibl
   }
 
   public var code: Code
-  /// Where the byte is that cannot be there; the length of the text when it ends too early.
+  /// The position of the invalid byte; the length of the text if it ends too early.
   public var byteOffset: Int64
-  /// What could have been there instead, such as `',' or ']'`.
+  /// The input that would have been valid, such as `',' or ']'`.
   public var expected: String
-  /// What is there instead, such as `'x'`, `byte 0xC0` or `the end`.
+  /// The input found instead, such as `'x'`, `byte 0xC0` or `the end`.
   public var found: String
 
   public init(_ code: Code, byteOffset: Int64, expected: String, found: String) {

@@ -1,11 +1,12 @@
-/// Checks that bytes are one JSON text (RFC 8259), chunk by chunk, without keeping any of them.
+/// Validates a JSON text (RFC 8259) chunk by chunk, without storing any of it.
 ///
-/// The chunks may be cut anywhere, within characters, escapes and numbers too; the verdict and its place are the same.
-/// Memory is constant: some hundred bytes and a bit per open array or object; with `duplicateNames: .report` also what
-/// `JSONLimits.namesMax` allows. Work is linear in the bytes.
+/// The chunks may be split anywhere, even within characters, escapes and numbers, without effect on the result or the
+/// reported position. Memory is constant: some hundred bytes and one bit per open array or object. With
+/// `duplicateNames: .report` it also needs memory for up to `JSONLimits.namesMax` names. Time is linear in the number
+/// of bytes.
 ///
-/// Checked are the grammar of sections 2 to 7, UTF-8 (RFC 3629: no overlong forms, surrogates or values above U+10FFFF),
-/// and the limits. A byte order mark is an error (section 8.1). White space may surround the value.
+/// Checks the grammar of sections 2 to 7, UTF-8 (RFC 3629: no overlong forms, surrogates or values above U+10FFFF), and
+/// the limits. A byte order mark is an error (section 8.1). White space may surround the value.
 public struct JSONValidator: Sendable {
   private var plain: JSONScanner<NullSink>?
   private var named: JSONScanner<NameSink>?
@@ -17,18 +18,18 @@ public struct JSONValidator: Sendable {
     }
   }
 
-  /// How many bytes were read.
+  /// The number of bytes read.
   public var sizeBytes: Int64 { plain?.state.offset ?? named?.state.offset ?? 0 }
 
   /// Reads the next bytes. An empty chunk changes nothing.
   ///
-  /// - Throws: at the first byte that cannot be there. The validator then answers every call with the same error.
+  /// - Throws: `JSONSyntaxError` at the first invalid byte; every later call throws the same error.
   public mutating func update(_ bytes: UnsafeRawBufferPointer) throws(JSONSyntaxError) {
     try plain?.update(bytes)
     do throws(JSONSyntaxError) {
       try named?.update(bytes)
     } catch {
-      // What the sink found lies before what the scanner found further on in the same block.
+      // The sink's failure is at an earlier position than the scanner's error in the same block.
       throw named?.sink.failure ?? error
     }
     if let failure = named?.sink.failure { throw failure }
@@ -36,7 +37,7 @@ public struct JSONValidator: Sendable {
 
   /// Ends the text.
   ///
-  /// - Throws: `unexpectedEnd` if no whole value was read, or the error of `update`.
+  /// - Throws: `unexpectedEnd` if the value is incomplete, or the error of `update`.
   public mutating func finish() throws(JSONSyntaxError) -> JSONSummary {
     if let summary = try plain?.finish() { return summary }
     if let failure = named?.sink.failure { throw failure }
@@ -46,7 +47,7 @@ public struct JSONValidator: Sendable {
     return summary
   }
 
-  /// Checks a whole text.
+  /// Validates a complete text.
   public static func validate(
     _ bytes: UnsafeRawBufferPointer, limits: JSONLimits = .init()
   ) throws(JSONSyntaxError) -> JSONSummary {
@@ -57,10 +58,10 @@ public struct JSONValidator: Sendable {
 }
 
 extension JSONValidator {
-  /// All that the validator knows, so that another process can go on: for uploads that are resumed.
+  /// The complete state of the validator, so that another process can continue: for uploads that are resumed.
   ///
-  /// Some hundred bytes; with `duplicateNames: .report` up to `namesMax` times 8 bytes more. Not for a validator that
-  /// has failed: its state says so, and one made from it fails at once.
+  /// Some hundred bytes; with `duplicateNames: .report` up to `namesMax` times 8 bytes more. Do not save a validator
+  /// that has failed: its state records the failure, and a validator restored from it fails at once.
   public var state: [UInt8] {
     var writer = StateWriter(kind: plain != nil ? 1 : 2)
     if let plain { plain.save(to: &writer) }
@@ -71,10 +72,10 @@ extension JSONValidator {
     return writer.bytes
   }
 
-  /// A validator that goes on where the one that gave `state` was.
+  /// Restores a validator from its saved state.
   ///
-  /// - Throws: if `state` was not made by this version of the library. It is not authenticated: who can change it can make
-  ///   the verdict wrong, but nothing else.
+  /// - Throws: `JSONStateError` if `state` is malformed or from another version of the library. The state is not
+  ///   authenticated: a manipulated one can falsify the result, but has no other effect.
   public init(state: [UInt8]) throws(JSONStateError) {
     var reader = try StateReader(state)
     switch reader.kind {
@@ -89,8 +90,8 @@ extension JSONValidator {
   }
 }
 
-/// A saved state that is damaged, or of another version.
+/// A saved state is damaged or from another version.
 public struct JSONStateError: Error, Sendable, Hashable, CustomStringConvertible {
   public init() {}
-  public var description: String { "the saved state is damaged or of another version" }
+  public var description: String { "the saved state is damaged or from another version" }
 }

@@ -1,14 +1,14 @@
-import CampanileRPC
+import CampanileBase
 
-/// One embedded database: a SQLite file with a single group-commit writer and reads that never wait for writes.
+/// An embedded database: a SQLite file with a single group-commit writer, and reads that never wait for writes.
 ///
-/// An acknowledged write survives the end of the process always, and the loss of power with `durability` `.full`.
-/// Close it with `close()`; a store that is dropped unclosed finishes its queued writes and leaves the file sound.
+/// An acknowledged write always survives the end of the process, and with `durability` `.full` also a power loss. Close
+/// the store with `close()`. A store that is released without it finishes its queued writes and leaves the file intact.
 public final class Store: Sendable {
   public let configuration: StoreConfiguration
-  /// What the check at start found.
+  /// The result of the startup check.
   public let startupCheck: StartupCheckOutcome
-  /// What opening did to the schema.
+  /// The migrations that were applied before and by opening the store.
   public let migrationPlan: MigrationPlan
 
   private let factory: ConnectionFactory
@@ -16,10 +16,10 @@ public final class Store: Sendable {
   private let readers: ReaderPool
   private let end: StoreEnd
 
-  /// Opens the file, creating it where missing, checks it and brings its schema up to date. Blocks; call it at start.
+  /// Opens the file, creates it if missing, checks it and migrates its schema. Blocks; call it at startup.
   ///
-  /// Throws `inUse` when another process has the file, `corrupt`, `foreignFile`, `migration`, or `unavailable`; each
-  /// names the file.
+  /// - Throws: `inUse` if another process has the file open, `corrupt`, `foreignFile`, `migration` or `unavailable`;
+  ///   each with the path of the file.
   public init(_ configuration: StoreConfiguration, migrations: [Migration]) throws(StoreError) {
     self.configuration = configuration
     try DatabaseFile.prepare(configuration.path)
@@ -51,13 +51,15 @@ public final class Store: Sendable {
 
   /// Runs `body` in a transaction and returns after the commit that makes it durable.
   ///
-  /// Writes that wait together share a commit. When `body` throws, its changes alone are undone and its error is
-  /// rethrown; to undo them without a savepoint for every write, the writes that joined the commit before may be run a
-  /// second time: a body does nothing but read and change the database. It runs on the writer's thread, holds up all
-  /// other writes, and must not wait for anything. A body that has not started when the calling task is cancelled never runs (`CancellationError`).
+  /// Writes that wait at the same time share a commit. If `body` throws, only its own changes are undone, and its error
+  /// is rethrown. Instead of a savepoint for every write, this may run earlier writes of the same commit again, so a
+  /// body must only read and change the database. It runs on the writer's thread, blocks all other writes, and must not
+  /// wait for anything.
   ///
-  /// Throws `overloaded` when too many writes wait, `diskFull` or `unavailable` when the commit failed (none of the
-  /// change is kept), `closed` after `close()`.
+  /// A body that has not started when the calling task is cancelled never runs.
+  ///
+  /// - Throws: `overloaded` if too many writes are waiting; `diskFull` or `unavailable` if the commit failed and
+  ///   nothing was kept; `closed` after `close()`; `CancellationError` if cancelled before the start.
   public func write<T: Sendable>(_ body: @escaping @Sendable (WriteTransaction) throws -> T) async throws -> T {
     guard let scope = CallScope.current else { return try await writer.write(nil, body) }
     let start = ContinuousClock.now
@@ -67,7 +69,9 @@ public final class Store: Sendable {
 
   /// Runs several queries on one snapshot of the database, on the caller's own thread.
   ///
-  /// Sees every write acknowledged before the first query. Throws `overloaded` when all read connections stayed busy.
+  /// The snapshot includes every write acknowledged before the first query.
+  ///
+  /// - Throws: `overloaded` if all read connections stayed busy.
   public func read<T>(_ body: (ReadTransaction) throws -> T) throws -> T {
     try readers.withConnection { connection in
       try connection.run("BEGIN")
@@ -76,12 +80,12 @@ public final class Store: Sendable {
     }
   }
 
-  /// Like `read`, but each query sees its own snapshot: the cheaper form for a body with one query.
+  /// Runs queries that each see their own snapshot. Cheaper than `read` for a body with one query.
   public func readSingle<T>(_ body: (ReadTransaction) throws -> T) throws -> T {
     try readers.withConnection { try Self.run(body, on: $0) }
   }
 
-  /// Counters and sizes now.
+  /// Returns the current counters and sizes.
   public func metrics() -> StoreMetrics {
     var metrics = writer.snapshot()
     (metrics.readerWaits, metrics.readersOpen) = readers.counts
@@ -90,26 +94,26 @@ public final class Store: Sendable {
     return metrics
   }
 
-  /// Finishes queued writes, moves the write-ahead log into the file, closes it and gives up its ownership.
-  /// Later calls wait for the same end.
+  /// Finishes queued writes, checkpoints the write-ahead log, closes the file and releases its lock. Later calls wait
+  /// for the same end.
   public func close() async {
     writer.close()
     await end.wait()
   }
 
-  /// Ends a staged store as a process does that is killed (see `WriterStage`): what waits is not written.
+  /// Ends a staged store like a killed process (see `WriterStage`): waiting writes are lost.
   package func abandon() { writer.abandon() }
 
-  /// Whether `close` was called, be it finished or not.
+  /// Whether `close` was called, even if it has not finished.
   public var isClosing: Bool { writer.isClosed }
 
-  /// How SQLite would run a statement: the detail column of EXPLAIN QUERY PLAN.
+  /// Returns SQLite's plan for a statement: the detail column of EXPLAIN QUERY PLAN.
   public func queryPlan(_ sql: String) throws -> [String] {
     try readers.withConnection { connection in try QueryPlan.details(of: sql, on: connection) }
   }
 
-  /// The steps of a statement that walk through a whole table, or a whole index unless `allowingIndexScans`.
-  /// Tests of repositories expect none.
+  /// Returns the steps of a statement that scan a whole table, or a whole index unless `allowingIndexScans`. Tests of
+  /// repositories expect none.
   public func fullScans(_ sql: String, allowingIndexScans: Bool = false) throws -> [String] {
     QueryPlan.fullScans(in: try queryPlan(sql), allowingIndexScans: allowingIndexScans)
   }

@@ -1,19 +1,20 @@
-/// How a store opens its file and where its limits are.
+/// Configuration of a store's file, durability and limits.
 public struct StoreConfiguration: Sendable {
-  /// What an acknowledged write survives.
+  /// The failures that an acknowledged write survives.
   public enum Durability: Sendable, Hashable {
-    /// The end of the process and the loss of power: every commit waits for the disk (`synchronous=FULL`).
+    /// The end of the process and a power loss: every commit waits for the disk (`synchronous=FULL`).
     case full
-    /// The end of the process; a loss of power may undo the last commits, never damage the file (`synchronous=NORMAL`).
+    /// The end of the process. A power loss may undo the last commits, but never damages the file
+    /// (`synchronous=NORMAL`).
     case normal
   }
 
-  /// How much of the file is checked before it is used.
+  /// The extent of the check before the file is used.
   public enum StartupCheck: Sendable, Hashable {
     case none
-    /// `PRAGMA quick_check`, given up (and the file accepted) after so many milliseconds; see `Store.startupCheck`.
+    /// `PRAGMA quick_check`, stopped after this many milliseconds; the file is then accepted. See `Store.startupCheck`.
     case quick(timeLimitMs: Int)
-    /// `PRAGMA integrity_check` to its end, indexes included.
+    /// A complete `PRAGMA integrity_check`, including indexes.
     case complete
   }
 
@@ -21,37 +22,37 @@ public struct StoreConfiguration: Sendable {
   public var path: String
   public var durability: Durability = .full
   public var startupCheck: StartupCheck = .quick(timeLimitMs: 2_000)
-  /// Writes waiting for a transaction; one more is refused with `overloaded`.
+  /// Maximum number of writes waiting for a transaction. Beyond it, writes fail with `overloaded`.
   public var pendingWritesMax = 10_000
-  /// Writes that share one commit at most.
+  /// Maximum number of writes that share one commit.
   public var batchWritesMax = 1_000
-  /// Read connections, opened when first needed: the number of reads that run at the same time.
+  /// Maximum number of read connections, and so of concurrent reads. Opened on demand.
   public var readersMax = 8
-  /// How long a read waits for a connection before it is refused with `overloaded`.
+  /// Maximum time that a read waits for a connection before it fails with `overloaded`.
   public var readerWaitMs = 1_000
-  /// How long a lock held by a tool outside this process is waited for before `busy`.
+  /// Maximum wait for a lock held by a tool outside this process, before `busy`.
   public var busyTimeoutMs = 5_000
-  /// Pages (4 KiB) of write-ahead log after which a commit moves them into the file.
+  /// Number of write-ahead log pages (4 KiB) after which a commit checkpoints them into the file.
   public var checkpointPages = 4_000
-  /// Size to which the write-ahead log is cut back after it was moved.
+  /// The size to which the write-ahead log is truncated after a checkpoint.
   public var walBytesMax: Int64 = 64 << 20
-  /// Page cache of each connection that reads.
+  /// Page cache of each reading connection.
   public var cacheKiB = 4_096
-  /// Page cache of the connection that writes, which fills as far as writes touch pages: what does not fit is read again for
-  /// the next write that needs it. More is for services whose writes touch many pages and who have the memory.
+  /// Page cache of the writing connection. Pages that do not fit are read again by the next write that needs them.
+  /// Increase it for services whose writes touch many pages.
   public var writerCacheKiB = 4_096
-  /// Largest size of the file; a change beyond it fails with `diskFull`. Nil: the disk decides.
+  /// Maximum size of the file; a change beyond it fails with `diskFull`. Nil: limited by the disk only.
   public var sizeBytesMax: Int64?
-  /// Called on the writer's thread when a transaction begins, also when it begins anew after a failed write: what writes
-  /// have left behind for the commit belongs to a transaction that is gone.
+  /// Called on the writer's thread when a transaction begins, including a restart after a failed write. Discard
+  /// anything that writes have left behind for the commit, because their transaction was rolled back.
   public var onBegin: (@Sendable () -> Void)?
-  /// Run on the writer's thread before each commit, in its transaction, after all writes that it carries: for what follows
-  /// from their changes and need be done once for all of them. When it throws, all of them fail.
+  /// Runs on the writer's thread before each commit, in its transaction and after all its writes, for work done once
+  /// for all of them. If it throws, all these writes fail.
   public var beforeCommit: (@Sendable (WriteTransaction) throws -> Void)?
-  /// Told of every commit, on the writer's thread: return quickly.
+  /// Called on the writer's thread after every commit; must return quickly.
   public var observer: (@Sendable (CommitObservation) -> Void)?
 
-  /// Stands in for the writer's thread, and sees each commit; `nil` for the real thread.
+  /// Replaces the writer's thread and observes each commit; `nil` for a real thread.
   package var stage: (any WriterStage)?
 
   public init(path: String) { self.path = path }

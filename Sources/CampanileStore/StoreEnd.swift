@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The last act of a store, run once on the writer's thread, and those who wait for it.
+/// The shutdown of a store, which runs once on the writer's thread, and the callers that wait for it.
 final class StoreEnd: Sendable {
   private struct State {
     var isOver = false
@@ -14,7 +14,7 @@ final class StoreEnd: Sendable {
 
   func finish(_ connection: SQLConnection?) {
     if let connection {
-      // A reader outside this process may keep the log from being emptied: the next opening does it then.
+      // A reader outside this process may prevent truncating the log; the next start does it then.
       try? connection.run("PRAGMA wal_checkpoint(TRUNCATE)")
       try? connection.close()
     }

@@ -1,6 +1,6 @@
-/// A failure of the store: what kind, a text for the operator, and the file it concerns.
+/// A failure of the store: its kind, a message for the operator, and the affected file.
 public struct StoreError: Error, Sendable, Hashable {
-  /// The kind of failure. New kinds may be added: switch with a default.
+  /// The kind of a failure. New kinds may be added, so switch with a default.
   public struct Code: Sendable, Hashable, CustomStringConvertible {
     private enum Kind: String, Sendable, Hashable {
       case invalidArgument, constraint, overloaded, diskFull, unavailable, corrupt, foreignFile, inUse
@@ -11,26 +11,26 @@ public struct StoreError: Error, Sendable, Hashable {
 
     public var description: String { kind.rawValue }
 
-    /// The SQL, its arguments or a mapped column do not fit: a programming error of the caller.
+    /// The SQL, its arguments or a mapped column are invalid: a programming error of the caller.
     public static let invalidArgument = Self(.invalidArgument)
-    /// A UNIQUE, FOREIGN KEY, NOT NULL or CHECK constraint refused the change.
+    /// A UNIQUE, FOREIGN KEY, NOT NULL or CHECK constraint rejected the change.
     public static let constraint = Self(.constraint)
-    /// A queue of the store is full or a wait reached its limit; nothing was done.
+    /// A queue of the store is full or a wait timed out; nothing was done.
     public static let overloaded = Self(.overloaded)
-    /// No space for the change; nothing of it was kept.
+    /// There is no space for the change; nothing of it was kept.
     public static let diskFull = Self(.diskFull)
-    /// The file could not be read, written or synced. The change was not acknowledged; after a power loss it may
-    /// be found applied as a whole, so repeat it with its request id.
+    /// The file could not be read, written or synced. The change was not acknowledged, but may be found applied as a
+    /// whole after a power loss. Repeat it with its request id.
     public static let unavailable = Self(.unavailable)
-    /// The file is damaged or no database at all.
+    /// The file is damaged or not a database.
     public static let corrupt = Self(.corrupt)
     /// The file is a database of another application.
     public static let foreignFile = Self(.foreignFile)
     /// Another process owns the file.
     public static let inUse = Self(.inUse)
-    /// Another connection holds a lock for longer than the configured wait.
+    /// Another connection held a lock for longer than the configured wait.
     public static let busy = Self(.busy)
-    /// The schema in the file and the migrations of this program do not fit together.
+    /// The schema in the file and the program's migrations do not match.
     public static let migration = Self(.migration)
     /// The store was closed.
     public static let closed = Self(.closed)
@@ -38,16 +38,16 @@ public struct StoreError: Error, Sendable, Hashable {
     public static let interrupted = Self(.interrupted)
     /// The request id was used before for a different request.
     public static let requestIDReused = Self(.requestIDReused)
-    /// The target exists already and is not overwritten.
+    /// The target exists and is not overwritten.
     public static let alreadyExists = Self(.alreadyExists)
   }
 
   public var code: Code
-  /// What happened, in words; holds no values of rows.
+  /// A description without any values of rows.
   public var message: String
-  /// The database file, when one is concerned.
+  /// The affected database file, if any.
   public var path: String?
-  /// SQLite's extended result code, when SQLite reported the failure.
+  /// SQLite's extended result code, if SQLite reported the failure.
   public var sqliteCode: Int32?
 
   public init(_ code: Code, _ message: String, path: String? = nil, sqliteCode: Int32? = nil) {

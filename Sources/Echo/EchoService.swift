@@ -1,10 +1,11 @@
 public import CampanileAPI
+import CampanileBase
 public import CampanileRPC
 import Synchronization
 
-/// Serves `campanile.rpc.v1.EchoService`: a method for each call shape, for conformance tests and load tests.
+/// Implements `campanile.rpc.v1.EchoService`, which has a method for each call shape, for conformance and load tests.
 public final class EchoService: EchoServiceProtocol {
-  /// The most keys whose executions `Fail` counts. More: RESOURCE_EXHAUSTED `KEYS_EXHAUSTED`.
+  /// Maximum number of keys whose executions `Fail` counts. Beyond it: RESOURCE_EXHAUSTED `KEYS_EXHAUSTED`.
   public static let keyCountMax = 10_000
   private let executions = Mutex<[String: Int32]>([:])
 
@@ -61,7 +62,7 @@ public final class EchoService: EchoServiceProtocol {
     try Self.check(request.times, 0...1_000_000, field: "times")
     let count = try executions.withLock { executions throws(RPCError) -> Int32 in
       guard executions.count < Self.keyCountMax || executions[request.key] != nil else {
-        throw RPCError(.resourceExhausted, "\(Self.keyCountMax) keys are counted already", reason: "KEYS_EXHAUSTED")
+        throw RPCError(.resourceExhausted, "already counting \(Self.keyCountMax) keys", reason: "KEYS_EXHAUSTED")
       }
       let count = (executions[request.key] ?? 0) &+ 1
       executions[request.key] = count

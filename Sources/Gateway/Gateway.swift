@@ -1,4 +1,5 @@
 import CampanileAPI
+public import CampanileBase
 public import CampanileRPC
 public import CampanileStore
 public import Logging
@@ -7,32 +8,31 @@ import Synchronization
 
 /// The gateway's RPC side: keys, routing, and the forwarding of calls to the suite's services.
 ///
-/// Make it, `prepare` it, serve `dispatcher(local:observer:)` with `helloAuthenticator` by an `RPCServer` on the same event
-/// loops, run `maintain` beside it, and `stop` it when the server has drained.
+/// Create it and call `prepare`. Serve `dispatcher(local:observer:)` and `helloAuthenticator` with an `RPCServer` on
+/// the same event loops, and run `maintain` alongside it. Call `stop` after the server has drained.
 public final class Gateway: Sendable {
   private let configuration: GatewayConfiguration
   let keys: KeyStore
   private let tokens: TokenAuthority?
   let admission: Admission
-  private let replies: ReplyKeeper
+  private let replies: ReplyStore
   let loops: [LoopForwarder]
   private let directory: BackendDirectory
-  private let board: BackendBoard
+  private let availability: BackendAvailability
   private let logger: Logger
-  let limits: LimitSettings
+  let limits: CurrentLimits
   let memory: MemoryGuard
-  let statistics = StatisticsBoard()
-  let refusals = RefusalBoard()
+  let statistics = MethodStatisticsTable()
+  let refusals = RefusalCounts()
   let gauges = Mutex<[BackendGauges]>([])
   let routes = Mutex<RoutingTable?>(nil)
   let startedAtNs = MonotonicClock.nowNs()
 
   /// - Parameters:
   ///   - store: `gateway.sqlite`, opened with `Gateway.migrations`.
-  ///   - group: the event loops of the server; the gateway's own connections live on them too.
-  ///   - onBackendChange: told when a backend begins or ceases to serve, on an event loop.
-  ///
-  /// Throws INVALID_ARGUMENT `CONFIGURATION_INVALID` for a configuration that cannot work.
+  ///   - group: The server's event loops, which the gateway's own connections share.
+  ///   - onBackendChange: Called on an event loop when a backend starts or stops serving.
+  /// - Throws: INVALID_ARGUMENT `CONFIGURATION_INVALID` for an invalid configuration.
   public init(
     _ configuration: GatewayConfiguration, store: Store, group: any EventLoopGroup, logger: Logger,
     onBackendChange: @escaping @Sendable (_ backend: String, _ isServing: Bool) -> Void = { _, _ in }
@@ -49,23 +49,25 @@ public final class Gateway: Sendable {
     }
     self.directory = directory
     let clients = directory.clients
-    let limits = LimitSettings(configuration.limits)
+    let limits = CurrentLimits(configuration.limits)
     self.limits = limits
     let memory = MemoryGuard(bytesMax: configuration.memoryBytesMax, probe: configuration.memoryProbe)
     self.memory = memory
     let eventLoops = Array(group.makeIterator())
-    let board = BackendBoard(
+    let availability = BackendAvailability(
       names: configuration.backends.map(\.name), loopCount: eventLoops.count, onChange: onBackendChange)
-    self.board = board
+    self.availability = availability
     let loops = eventLoops.enumerated().map { index, loop in
       LoopForwarder(
         loop: loop, backends: configuration.backends, clients: clients, outliers: configuration.outliers,
         limits: configuration.limits, breaker: configuration.breaker, secondAttempts: configuration.secondAttempts,
-        board: board, loopIndex: index, memory: memory, drainMs: configuration.addressDrainMs, logger: logger,
+        availability: availability, loopIndex: index, memory: memory, drainMs: configuration.addressDrainMs,
+        logger: logger,
         random: configuration.random)
     }
     self.loops = loops
-    // Scopes are resolved by the backends' numbers; the suite's other services come behind, so that their scopes are known.
+    // Scopes are resolved by the backends' indices. The other services of the suite follow, so that their scopes are
+    // known.
     let names = configuration.backends.map(\.name)
     let ring = KeyRing(
       services: names + GatewayConfiguration.suiteServices.filter { !names.contains($0) },
@@ -76,20 +78,20 @@ public final class Gateway: Sendable {
     self.keys = keys
     tokens = configuration.tokens.map { TokenAuthority($0, ring: ring, logger: logger) }
     admission = Admission(limits)
-    replies = ReplyKeeper(store: store, policy: configuration.replies, logger: logger, nowMs: ring.nowMs)
+    replies = ReplyStore(store: store, policy: configuration.replies, logger: logger, nowMs: ring.nowMs)
   }
 
   /// The schema of `gateway.sqlite`.
   public static var migrations: [Migration] { GatewayMigrations.all }
 
-  /// What the gateway serves itself beside health and reflection: `AccessService`.
+  /// The gateway's own services in addition to health and reflection: `AccessService`.
   public var services: [any RPCService] { [AccessServiceImplementation(keys: keys)] }
 
-  /// Serves and forwards the calls of a server on the gateway's event loops.
+  /// Returns the dispatcher for a server on the gateway's event loops.
   ///
   /// - Parameters:
-  ///   - local: serves `services`, health and reflection, and answers for methods that nobody has.
-  ///   - observation: watches the calls that are forwarded.
+  ///   - local: Serves `services`, health and reflection, and rejects calls of unknown methods.
+  ///   - observation: Observes the forwarded calls.
   public func dispatcher(
     local: any CallDispatcher, observer: any ServerObserver, observation: CallObservation? = nil
   ) -> any CallDispatcher {
@@ -104,52 +106,50 @@ public final class Gateway: Sendable {
 
   private var authenticator: CallerAuthenticator { CallerAuthenticator(keys: keys.ring, tokens: tokens) }
 
-  /// What the gateway's server serves itself.
+  /// The methods that the gateway's server implements itself.
   static let ownMethods = AccessServiceMethods.all + HealthMethods.all + ReflectionServiceMethods.all
 
-  /// The same methods over HTTP; to be attached to the same dispatcher.
-  public func httpFace(_ http: HTTPConfiguration) -> HTTPFace {
+  /// Creates the HTTP frontend for the same methods. Attach it to the same dispatcher.
+  public func httpFrontend(_ http: HTTPConfiguration) -> HTTPFrontend {
     let methods = configuration.methods.filter { method in
       configuration.backends.contains { method.path.hasPrefix($0.servicePrefix) }
     }
-    return HTTPFace(
+    return HTTPFrontend(
       http, methods: methods + Self.ownMethods, descriptorSet: DescriptorSet.serializedBytes, nowMs: keys.ring.nowMs,
-      credentialFault: { [authenticator] metadata in
-        do throws(RPCError) {
-          guard let presented = try CallerAuthenticator.bearer(metadata) else { return nil }
-          _ = try authenticator.authenticate(presented).get()
-          return nil
-        } catch { return error }
-      })
+      waitingBytesBudget: configuration.waitingBytesBudget, unreadBytesBudget: configuration.unreadBytesBudget)
   }
 
-  /// Judges what connections present in `rpc.hello`: an API key, a token, or the internal token.
+  /// Authenticates the token of `rpc.hello`: an API key, a token of the issuer, or the internal token.
   public var helloAuthenticator: any HelloAuthenticator {
     GatewayHelloAuthenticator(
-      authenticator: authenticator, internalToken: InternalTokenAuthenticator(token: configuration.internalToken))
+      authenticator: authenticator, internalToken: InternalTokenAuthenticator(token: configuration.internalToken),
+      admission: admission)
   }
 
-  /// The backends that no address of serves at the moment.
-  public var missingBackends: [String] { board.missing }
+  /// The backends that currently have no serving address.
+  public var missingBackends: [String] { availability.missing }
 
-  /// Counts what the gateway's server does for the operator's surface, and tells it to `observer` too.
+  /// Returns an observer that counts for the operator's pages and also notifies `observer`.
   public func counting(_ observer: any ServerObserver) -> any ServerObserver {
-    CountingObserver(inner: observer, board: statistics)
+    CountingObserver(inner: observer, statistics: statistics)
   }
 
-  /// Finds the addresses of backends that are given by names. Bounded by `resolveTimeoutMs`; without it names are found by `maintain`.
+  /// Resolves the names of backends within `resolveTimeoutMs`, before `maintain` does it periodically. Does nothing if
+  /// `resolveMs` is nil.
   public func resolveBackends() async { if configuration.resolveMs != nil { await directory.resolve(loops) } }
 
-  /// Checks another configuration, and answers what takes it up: limits, hedging, the memory and the addresses of backends. What else it
-  /// says is left as it is.
+  /// Validates a new configuration and returns a function that applies it.
   ///
-  /// Throws INVALID_ARGUMENT `CONFIGURATION_INVALID` for backends that cannot be routed to, and for others than there are.
+  /// Applies limits, hedging, the memory limit and the addresses of backends; ignores everything else.
+  ///
+  /// - Throws: INVALID_ARGUMENT `CONFIGURATION_INVALID` for invalid backends, and for other backends than the current
+  ///   ones.
   public func prepare(_ other: GatewayConfiguration) throws(RPCError) -> @Sendable () -> Void {
     try BackendConfiguration.check(other.backends)
     let names = configuration.backends.map { [$0.name, $0.servicePrefix] }
     guard other.backends.map({ [$0.name, $0.servicePrefix] }) == names else {
       throw RPCError(
-        .invalidArgument, "backends are added, removed and put in another order by a restart; addresses may change",
+        .invalidArgument, "only the addresses of backends can change; restart to add, remove or reorder backends",
         reason: "CONFIGURATION_INVALID", processed: false)
     }
     return { [self] in
@@ -163,24 +163,25 @@ public final class Gateway: Sendable {
     }
   }
 
-  /// Reads the keys and begins to connect to the backends. Call it before the server listens.
+  /// Loads the keys and starts to connect to the backends. Call it before the server listens.
   ///
-  /// Throws where the database or the file of the tokens' keys cannot be read.
+  /// - Throws: If the database or the token key set cannot be read.
   public func prepare() throws {
     try keys.load()
     try replies.load()
     _ = try tokens?.reload()
-    logger.info("keys are loaded", metadata: ["count": "\(keys.ring.count)"])
+    logger.info("loaded keys", metadata: ["count": "\(keys.ring.count)"])
     for loop in loops { loop.loop.execute { loop.start() } }
   }
 
-  /// Makes sure that the file holds the secret of a key with the scope `admin`. See `BootstrapKey`.
+  /// Ensures that the file holds the secret of a key with the scope `admin`. See `BootstrapKey`.
   public func bootstrapAdminKey(file: String) async throws {
     try await BootstrapKey(path: file).ensure(in: keys, logger: logger)
   }
 
-  /// Stores the last use of keys, ends streams whose credential has expired, and reads the tokens' keys when they change, until the
-  /// task is cancelled.
+  /// Runs the periodic work until the task is cancelled: stores last uses of keys, deletes old keys and replies, ends
+  /// streams with expired credentials, and reloads the token key set. Also resolves backend names and checks the
+  /// memory.
   public func maintain() async {
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await self.keepTidy() }
@@ -190,12 +191,12 @@ public final class Gateway: Sendable {
     }
   }
 
-  /// A backend that nobody serves may have moved: then its name is asked for more often.
+  /// Resolves names periodically, and every second while a backend is missing, because it may have moved.
   private func followNames(everyMs: Int64) async {
     let stepMs = min(everyMs, 1_000)
     var sinceMs = everyMs
     while !Task.isCancelled {
-      if sinceMs >= everyMs || !board.missing.isEmpty {
+      if sinceMs >= everyMs || !availability.missing.isEmpty {
         await directory.resolve(loops)
         sinceMs = 0
       }
@@ -208,7 +209,7 @@ public final class Gateway: Sendable {
     while !Task.isCancelled {
       if memory.look() {
         logger.warning(
-          "the memory that may be used is nearly or wholly in use, or no longer",
+          "memory pressure changed",
           metadata: ["pressure": "\(memory.levelName)", "residentBytes": "\(memory.residentBytes ?? 0)"])
       }
       try? await Task.sleep(for: .milliseconds(MemoryGuard.checkMs))
@@ -221,14 +222,14 @@ public final class Gateway: Sendable {
       try? await Task.sleep(for: .milliseconds(configuration.keySetCheckMs))
       do {
         if try tokens.reload() {
-          logger.notice("the keys of tokens were read again")
+          logger.notice("reloaded the token keys")
           let nowMs = keys.ring.nowMs()
           for loop in loops { loop.loop.execute { loop.endStale(nowMs: nowMs) } }
         }
         failed = false
       } catch {
-        // Told once: a file that is being replaced may be missing for a moment, and the keys stay as they are.
-        if !failed { logger.error("the keys of tokens cannot be read", metadata: ["error": "\(error)"]) }
+        // Log only the first failure: a file that is being replaced may be missing for a moment. The keys stay in use.
+        if !failed { logger.error("cannot read the token keys", metadata: ["error": "\(error)"]) }
         failed = true
       }
     }
@@ -237,9 +238,14 @@ public final class Gateway: Sendable {
   private func keepTidy() async {
     var round = 0
     while !Task.isCancelled {
-      // Old keys once an hour, beginning with the start.
+      // Delete old keys in the first and then every 60th round, by default once an hour.
       if round % 60 == 0 { await attempt("deleting old keys") { [keys] in try await keys.deleteEnded() } }
-      if round % 10 == 0 { await attempt("forgetting old answers") { [replies] in try await replies.purge() } }
+      if round == 0 {
+        await attempt("applying the limits to stored replies") { [replies, methods = configuration.methods] in
+          try await replies.tidy(methods)
+        }
+      }
+      if round % 10 == 0 { await attempt("deleting expired replies") { [replies] in try await replies.purge() } }
       round += 1
       try? await Task.sleep(for: .milliseconds(configuration.maintenanceMs))
       await attempt("storing the last use of keys") { [keys] in try await keys.flushUses() }
@@ -254,23 +260,23 @@ public final class Gateway: Sendable {
     }
   }
 
-  /// Ends the forwarded streams that nothing else would end, UNAVAILABLE `GATEWAY_DRAINING`: draining has begun.
+  /// Ends the forwarded streams without a deadline with UNAVAILABLE `GATEWAY_DRAINING`, because draining has begun.
   ///
-  /// Streams with a deadline may finish; unary calls do in any case.
+  /// Streams with a deadline and unary calls may finish.
   public func endStreams() {
     for loop in loops { loop.loop.execute { loop.endStreamsWithoutDeadline() } }
   }
 
-  /// What `stop` does, without storing anything.
+  /// Does the same as `stop`, but stores nothing.
   package func endForwarding() async {
     for loop in loops { try? await loop.loop.submit { loop.stop() }.get() }
     await directory.close()
   }
 
-  /// Ends what is still forwarded and closes the connections to the backends.
+  /// Ends the calls that are still forwarded and closes the connections to the backends.
   public func stop() async {
     await endForwarding()
-    // Not as part of the task that is being cancelled, which the store would not write for.
+    // In a new task: the store does not write for a cancelled one, and this one is being cancelled.
     await Task { [keys, logger] in
       do { try await keys.flushUses() } catch {
         logger.error("storing the last use of keys failed", metadata: ["error": "\(error)"])

@@ -1,51 +1,56 @@
 public import CampanileRPC
-public import CampanileService
+public import CampanileBase
 
-/// What the gateway forwards to and how; what it listens on is the server's own configuration.
+/// Configuration of the gateway's backends, limits and authentication. `ServerConfiguration` sets the listening
+/// address.
 public struct GatewayConfiguration: Sendable {
   public var backends: [BackendConfiguration]
-  /// What the generated tables know of the backends' methods.
+  /// The methods of all backends, from the generated tables.
   public var methods: [MethodDescriptor]
-  /// Presented to the backends, and believed from the operator's own programs. Without one no backend believes the gateway.
+  /// Presented to the backends (proved instead of sent over plain TCP), and accepted from the operator's own programs.
+  /// Without it, no backend trusts the gateway.
   public var internalToken: String?
   public var tls: ClientTLS?
-  /// How long connecting to a backend may take, and with it how long a call waits for a connection that is being made.
+  /// Maximum time to connect to a backend. A call also waits at most this long for a connection that is being opened.
   public var connectTimeoutMs: Int64 = 2_000
-  /// How long to wait between attempts to connect.
-  public var backoff: BackoffPolicy = {
-    var policy = BackoffPolicy()
-    policy.initialMs = 50
-    policy.maxMs = 1_000
-    return policy
-  }()
+  /// The pause between connection attempts.
+  public var backoff = Backoff(initialMs: 50, maxMs: 1_000)
   public var outliers = OutlierPolicy()
-  public var breaker = BreakerPolicy()
+  /// Each event loop has its own breaker. Pauses have no jitter, because a single call is the probe.
+  public var breaker = BreakerPolicy(
+    failuresMax: 20, pause: Backoff(initialMs: 500, multiplier: 2, jitter: 0, maxMs: 10_000))
   public var secondAttempts = SecondAttemptPolicy()
-  public var limits = LimitPolicy()
-  /// Whose tokens are believed beside API keys; `nil` for nobody's.
+  public var limits = GatewayLimits()
+  /// Accepts an issuer's bearer tokens in addition to API keys; `nil` accepts API keys only.
   public var tokens: TokenPolicy?
-  /// How often the file of the tokens' keys is looked at.
+  /// The interval at which the token key-set file is checked for changes.
   public var keySetCheckMs: Int64 = 2_000
-  public var replies = ReplyPolicy()
-  /// What a unary call gets that asks for no time of its own.
+  public var replies = ReplyLimits()
+  /// Timeout of a unary call that sets none.
   public var timeoutMsDefault: Int64 = 30_000
   public var frameBytesMax = 4 * 1024 * 1024
-  /// How often names of backends are resolved; `nil` for only when they are connected to.
+  /// The interval at which backend names are resolved; `nil` resolves them only when connecting.
   public var resolveMs: Int64? = 5_000
-  /// How long resolving may take before what was known goes on.
+  /// Maximum time to resolve a name. After it, the addresses from the last successful resolution stay in use.
   public var resolveTimeoutMs: Int64 = 2_000
   public var resolver: any HostResolving = SystemHostResolver()
-  /// How long streams may go on at an address that is no longer one of their backend's.
+  /// The time that streams without a deadline may continue at an address after it was removed from its backend.
   public var addressDrainMs: Int64 = 10_000
-  /// The memory that the process may have. Near it what may wait is refused, beyond it everything; 0 for as much as there is.
+  /// The process's memory limit; 0 for no limit. Near it, calls that can wait are refused; above it, all calls.
   public var memoryBytesMax = 0
   public var memoryProbe = MemoryProbe(residentBytes: { nil })
-  /// How often the last use of keys is stored, stale streams are ended and, at most, old keys are deleted.
+  /// Budget for the bytes of incomplete requests: unfinished bodies and frames of all connections. Shared by the
+  /// process.
+  public var waitingBytesBudget = WaitingBytesBudget.standard()
+  /// Budget for the bytes of HTTP responses that callers have not read. Shared by the process.
+  public var unreadBytesBudget = WaitingBytesBudget.standard()
+  /// The interval at which last uses of keys are stored and stale streams are ended. Every 60th time, old keys are
+  /// deleted.
   public var maintenanceMs: Int64 = 60_000
 
-  /// Chance for balancing and request ids.
+  /// The source of randomness for load balancing and request ids.
   package var random: @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) }
-  /// How connections to backends are made.
+  /// The environment in which connections to backends are opened; tests replace it.
   package var clientEnvironment = ClientEnvironment()
 
   public init(backends: [BackendConfiguration], methods: [MethodDescriptor], internalToken: String? = nil) {
@@ -54,17 +59,18 @@ public struct GatewayConfiguration: Sendable {
     self.internalToken = internalToken
   }
 
-  /// The short names of the suite's services, which scopes may name whether they are configured or not.
+  /// The short names of the suite's services. Scopes may name them even if they are not configured.
   static let suiteServices = ["notifications", "activities", "sync", "attendance"]
 
-  /// How one address of a backend is reached.
+  /// Returns the client configuration for one address of a backend.
   ///
-  /// - Parameter name: the name that it was found by, which its certificate is for; `nil` for the address itself.
-  func client(for address: ClientConfiguration.Address, name: String? = nil) -> ClientConfiguration {
+  /// - Parameter name: The host name that resolved to the address, which its certificate must match; `nil` for a
+  ///   literal address.
+  func client(for address: HostPort, name: String? = nil) -> ClientConfiguration {
     var tls = tls
     if let name, tls?.serverName == nil { tls?.serverName = name }
-    var client = ClientConfiguration(
-      addresses: [address], token: internalToken.map(InternalTokenAuthenticator.presented), tls: tls)
+    var client = ClientConfiguration(addresses: [address], tls: tls)
+    client.internalToken = internalToken.map(InternalTokenAuthenticator.presented)
     client.agent = "campanile-gateway"
     client.connectTimeoutMs = connectTimeoutMs
     client.backoff = backoff

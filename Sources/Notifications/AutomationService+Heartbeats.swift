@@ -17,12 +17,12 @@ extension AutomationService {
       HeartbeatRules.check(draft, "heartbeat", &violations)
     }
     try violations.check()
-    var unnamed = request
-    unnamed.requestId = ""
-    let repeatable = try RepeatableRequest(
-      request.requestId, unnamed, method: AutomationServiceMethods.createHeartbeat, user: user)
+    var requestWithoutID = request
+    requestWithoutID.requestId = ""
+    let idempotency = try IdempotentRequest(
+      request.requestId, requestWithoutID, method: AutomationServiceMethods.createHeartbeat, user: user)
     var response = CreateHeartbeatResponse()
-    response.heartbeat = try await repository.createHeartbeat(draft, user: user, repeatable: repeatable)
+    response.heartbeat = try await repository.createHeartbeat(draft, user: user, idempotency: idempotency)
     return response
   }
 

@@ -15,17 +15,17 @@ extension AutomationService {
       violations.add("webhook", "must be given", .required)
     } else {
       WebhookRules.check(draft, "webhook", &violations)
-      // Nothing is kept yet that the mask could stand for.
+      // A new webhook has no stored headers that the mask could refer to.
       var headers = draft.headers
       WebhookRules.unmask(&headers, stored: [:], &violations)
     }
     try violations.check()
-    var unnamed = request
-    unnamed.requestId = ""
-    let repeatable = try RepeatableRequest(
-      request.requestId, unnamed, method: AutomationServiceMethods.createWebhook, user: user)
+    var requestWithoutID = request
+    requestWithoutID.requestId = ""
+    let idempotency = try IdempotentRequest(
+      request.requestId, requestWithoutID, method: AutomationServiceMethods.createWebhook, user: user)
     var response = CreateWebhookResponse()
-    response.webhook = try await repository.createWebhook(draft, user: user, repeatable: repeatable)
+    response.webhook = try await repository.createWebhook(draft, user: user, idempotency: idempotency)
     return response
   }
 

@@ -16,11 +16,11 @@ public struct AutomationService: AutomationServiceProtocol {
   }
 
   init(
-    store: Store, limits: NotificationsLimits, board: CommitBoard, clockMs: @escaping @Sendable () -> Int64,
+    store: Store, limits: NotificationsLimits, notifier: CommitNotifier, clockMs: @escaping @Sendable () -> Int64,
     random: @escaping @Sendable () -> UInt64
   ) {
     self.init(
-      repository: SQLiteAutomationRepository(store: store, board: board, clockMs: clockMs, random: random),
+      repository: SQLiteAutomationRepository(store: store, notifier: notifier, clockMs: clockMs, random: random),
       limits: limits)
   }
 }
@@ -39,12 +39,12 @@ extension AutomationService {
       TemplateRules.check(draft, "template", &violations)
     }
     try violations.check()
-    var unnamed = request
-    unnamed.requestId = ""
-    let repeatable = try RepeatableRequest(
-      request.requestId, unnamed, method: AutomationServiceMethods.createTemplate, user: user)
+    var requestWithoutID = request
+    requestWithoutID.requestId = ""
+    let idempotency = try IdempotentRequest(
+      request.requestId, requestWithoutID, method: AutomationServiceMethods.createTemplate, user: user)
     var response = CreateTemplateResponse()
-    response.template = try await repository.createTemplate(draft, user: user, repeatable: repeatable)
+    response.template = try await repository.createTemplate(draft, user: user, idempotency: idempotency)
     return response
   }
 

@@ -4,14 +4,15 @@ public import CampanileRPC
 import CampanileService
 import CampanileStore
 
-/// Serves `campanile.notifications.v1.ContainersService`: what the service that keeps files for devices follows and reads.
+/// Serves `campanile.notifications.v1.ContainersService`: the change feed and the reads of the service that stores
+/// files for devices.
 public struct ContainersService: ContainersServiceProtocol {
   static let notificationsMax: Int32 = 1_000
   private static let pieceRecords = 100
 
   let store: Store
   let epoch: UInt64
-  /// Rings for every commit.
+  /// Signalled after every commit.
   let hub: WatchHub
 
   public func watchChangedUsers(

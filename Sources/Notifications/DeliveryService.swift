@@ -2,7 +2,8 @@ public import CampanileAPI
 public import CampanileRPC
 import CampanileService
 
-/// Serves `campanile.notifications.v1.DeliveryService`: what the pushing services report for the ledger.
+/// Serves `campanile.notifications.v1.DeliveryService`: records the results that the push services report in the
+/// delivery log.
 public struct DeliveryService: DeliveryServiceProtocol {
   static let textMax = 128
 

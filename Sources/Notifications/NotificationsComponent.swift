@@ -1,10 +1,11 @@
 import CampanileAPI
+public import CampanileBase
 public import CampanileRPC
 public import CampanileService
 public import CampanileStore
 import Synchronization
 
-/// The services with the store below them, as an executable or a test runs them.
+/// The Notifications services and their store, as run by an executable or a test.
 public final class NotificationsComponent: Sendable {
   public let service: NotificationsService
   public let sharing: SharingService
@@ -12,38 +13,42 @@ public final class NotificationsComponent: Sendable {
   public let delivery: DeliveryService
   /// Export and import.
   public let transfer: TransferService
-  /// What is followed and read by the service that keeps files for devices.
+  /// The change feed and the reads of the service that stores files for devices.
   public let containers: ContainersService
   public let store: Store
-  let timers: TimerLoop
+  let timers: NotificationTimerLoop
   private let compactor: ChangeLogCompactor
-  let board: CommitBoard
-  /// Rung by every commit.
-  private let searchBell = WatchBell()
-  /// The state of the search index that is joined to its end; nil while an earlier process may have left some of that.
+  let notifier: CommitNotifier
+  /// Signalled after every commit.
+  private let searchSignal = WatchSignal()
+  /// The state of a fully merged search index. Nil while segments of an earlier process may still await merging.
   private let joinedSearch = Mutex<SearchState?>(nil)
-  private let alertBell = WatchBell()
-  private let summaryBell = WatchBell()
-  /// Nil while no pushing service is configured.
+  private let alertSignal = WatchSignal()
+  private let summarySignal = WatchSignal()
+  /// Nil if no push service is configured.
   let alerts: AlertFeed?
   let summaries: SummaryRelay?
 
-  /// Opens the store (see `Store.init` for what it throws) and prepares the change log.
+  /// Opens the store and prepares the change log. Throws the errors of `Store.init`.
   ///
-  /// `nowMs` is the wall clock in milliseconds since 1970, `random` a source of 64 random bits; `tracer` continues the traces of
-  /// what is pushed.
+  /// - Parameters:
+  ///   - nowMs: Returns the wall-clock time in milliseconds since 1970.
+  ///   - random: A source of 64 random bits.
+  ///   - tracer: Continues the traces of pushed notifications.
+  ///   - log: Receives messages for operators, which must not reach users.
   public convenience init(
     store configuration: StoreConfiguration, limits: NotificationsLimits = NotificationsLimits(),
     retention: ChangeRetention = ChangeRetention(), actions: ActionLimits = ActionLimits(),
     pusher: (any DevicePushing)? = nil, nowMs: @escaping @Sendable () -> Int64,
-    random: @escaping @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) }, tracer: Tracer? = nil
+    random: @escaping @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) }, tracer: Tracer? = nil,
+    log: @escaping @Sendable (String) -> Void = { _ in }
   ) async throws {
     try await self.init(
-      store: configuration, limits: limits, retention: retention, sender: try actions.sender(nowMs: nowMs),
+      store: configuration, limits: limits, retention: retention, sender: try actions.sender(nowMs: nowMs, log: log),
       pusher: pusher, nowMs: nowMs, random: random, tracer: tracer)
   }
 
-  /// `sender` makes the requests of actions.
+  /// - Parameter sender: Sends the requests of actions.
   init(
     store configuration: StoreConfiguration, limits: NotificationsLimits, retention: ChangeRetention,
     sender: any HTTPActionSending, pusher: (any DevicePushing)? = nil, nowMs: @escaping @Sendable () -> Int64,
@@ -51,61 +56,61 @@ public final class NotificationsComponent: Sendable {
   ) async throws {
     let hub = WatchHub(limits: limits)
     let followers = WatchHub(limits: limits)
-    let board = CommitBoard(hub: hub, nowMs: nowMs)
-    self.board = board
+    let notifier = CommitNotifier(hub: hub, nowMs: nowMs)
+    self.notifier = notifier
     var configuration = configuration
-    configuration.onBegin = { board.begin() }
-    configuration.beforeCommit = { try board.complete($0) }
-    let (observer, bells) = (configuration.observer, [searchBell, alertBell, summaryBell])
+    configuration.onBegin = { notifier.begin() }
+    configuration.beforeCommit = { try notifier.complete($0) }
+    let (observer, signals) = (configuration.observer, [searchSignal, alertSignal, summarySignal])
     configuration.observer = { commit in
-      board.committed()
-      for bell in bells { bell.ring() }
-      ChangedUsersWatch.ring(followers)
+      notifier.committed()
+      for signal in signals { signal.notify() }
+      ChangedUsersWatch.notify(followers)
       observer?(commit)
     }
     let store = try Store(configuration, migrations: NotificationsMigrations.all)
     self.store = store
     compactor = ChangeLogCompactor(store: store, retention: retention)
-    automation = AutomationService(store: store, limits: limits, board: board, clockMs: nowMs, random: random)
+    automation = AutomationService(store: store, limits: limits, notifier: notifier, clockMs: nowMs, random: random)
     do {
       let repository = try await SQLiteNotificationsRepository(
-        store: store, limits: limits, board: board, clockMs: nowMs, random: random)
+        store: store, limits: limits, notifier: notifier, clockMs: nowMs, random: random)
       let runner = ActionRunner(repository: repository, sender: sender, random: random)
       service = NotificationsService(repository: repository, limits: limits, hub: hub, actions: runner)
       sharing = SharingService(repository: repository, notifications: service)
       delivery = DeliveryService(repository: repository, limits: limits)
-      transfer = TransferService(store: store, limits: limits, board: board, clockMs: nowMs)
+      transfer = TransferService(store: store, limits: limits, notifier: notifier, clockMs: nowMs)
       containers = ContainersService(store: store, epoch: repository.epoch, hub: followers)
-      timers = TimerLoop(repository: repository, hub: hub) { runID, user in
-        try await runner.retry(runID, user: user)
-      }
+      timers = NotificationTimerLoop(repository: repository, hub: hub, actions: runner)
       if let pusher {
-        alerts = try await AlertFeed(repository, pusher, bell: alertBell, tracer: tracer)
+        alerts = try await AlertFeed(repository, pusher, signal: alertSignal, tracer: tracer)
         summaries = SummaryRelay(
           repository: repository, pusher: pusher, environment: RelayEnvironment(nowMs: nowMs, tracer: tracer),
-          bell: summaryBell)
+          signal: summarySignal)
       } else {
         (alerts, summaries) = (nil, nil)
       }
-      // What an earlier process has left to be indexed or joined does not wait for a commit.
-      searchBell.ring()
+      // Index and merge what an earlier process left pending without waiting for a commit.
+      searchSignal.notify()
     } catch {
       await store.close()
       throw error
     }
   }
 
-  /// What a server offers to callers.
+  /// The services that a server registers.
   public var services: [any RPCService] { [service, sharing, automation, delivery, transfer, containers] }
 
-  /// Open watches.
+  /// The number of open watches.
   public var watchCount: Int { service.watchCount }
 
-  /// Runs what is due at a time (schedules, releases, repeats, expiries, heartbeats, retries) until the task is cancelled.
+  /// Runs the timers (schedules, releases, repeats, expiries, heartbeats, retries) until the task is cancelled.
   public func runTimers() async { await timers.run() }
 
-  /// Tells the pushing service of alerts and unread summaries until the task is cancelled; without one it returns at once.
-  /// `log` is told when alerts cannot be handed over.
+  /// Sends alerts and unread summaries to the push service until the task is cancelled. Returns at once if none is
+  /// configured.
+  ///
+  /// - Parameter log: Receives a message when alerts cannot be sent.
   public func runPushing(log: @escaping @Sendable (String) -> Void = { _ in }) async {
     guard let alerts, let summaries else { return }
     await withTaskGroup(of: Void.self) { group in
@@ -114,31 +119,33 @@ public final class NotificationsComponent: Sendable {
     }
   }
 
-  /// Drops changes and idempotent replies that are past their time, in small batches that never hold up writers for long.
-  /// Answers how many rows went; call it about once a minute.
+  /// Deletes expired changes and idempotent replies, in batches small enough not to block writers for long. Call about
+  /// once a minute.
+  ///
+  /// - Returns: The number of deleted rows.
   @discardableResult
   public func maintain(nowMs: Int64) async throws -> Int {
-    // Bounded: what is left over is for the next time.
+    // Bounded: the next call deletes the rest.
     try await compactor.compact(nowMs: nowMs, batchesMax: 200) + store.purgeIdempotency(nowMs: nowMs)
       + applyRetention(nowMs: nowMs)
   }
 
-  /// Deletes what the buckets' policies say, and drops what can no longer be restored or asked for.
+  /// Applies the retention policies of the buckets, and purges what can no longer be restored or requested.
   private func applyRetention(nowMs: Int64) async throws -> Int {
-    try await RetentionJob(store: store, board: board).run(nowMs: nowMs)
-      + ExpiredRows(store: store, board: board).purge(nowMs: nowMs) + SearchWords.tidy(store)
+    try await RetentionJob(store: store, notifier: notifier).run(nowMs: nowMs)
+      + NotificationRetention(store: store, notifier: notifier).purge(nowMs: nowMs) + SearchWords.tidy(store)
   }
 
-  /// Waits for the next commit, brings the search index up to date and returns. To be called again and again; a search
-  /// that comes between does by itself what is missing of its user's.
+  /// Waits for the next commit, updates the search index and returns. Call in a loop; a search in the meantime indexes
+  /// the missing notifications of its user itself.
   public func indexForSearch() async throws {
-    try await searchBell.wait()
+    try await searchSignal.wait()
     let joined = joinedSearch.withLock { $0 }
     let state = try await SearchIndexer(store: store).drain(joined: joined)
     joinedSearch.withLock { $0 = state }
   }
 
-  /// Ends the watches with UNAVAILABLE, so that a drain does not wait for them.
+  /// Ends the watches with UNAVAILABLE, so that a drain does not have to wait for them.
   public func endWatches() {
     service.endWatches()
     containers.hub.close()

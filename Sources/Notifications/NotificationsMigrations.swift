@@ -1,13 +1,14 @@
 public import CampanileStore
 
-/// The schema of the Notifications store, forward only.
+/// The schema of the Notifications store. Migrations only go forward.
 public enum NotificationsMigrations {
-  /// - `users`: counters of each user, kept in the transaction of every change, and how far their log was dropped.
-  /// - `buckets`: with their counters.
-  /// - `notifications`: ids ascend with time, so the primary key serves both the single read and the list by time.
+  /// - `users`: counters of each user, updated in the transaction of every change, and the compaction point of the
+  ///   user's log.
+  /// - `buckets`: buckets with their counters.
+  /// - `notifications`: ids ascend with time, so the primary key serves both single reads and lists by time.
   ///   `content_json` holds attachments, actions and the tap action, which are always read and written together.
-  /// - `changes`: what happened, in the order of the commits. Watches read it by user; other services' feeds read all
-  ///   of it from their own cursor (`change_cursors`), so that one row serves as log and as outbox.
+  /// - `changes`: the change log, in commit order. Watches read it by user. Feeds of other services read all of it from
+  ///   their own cursor (`change_cursors`). One row thus serves as both log and outbox.
   public static let all: [Migration] = [
     Migration(
       "0001-buckets-notifications-changes",
@@ -45,14 +46,15 @@ public enum NotificationsMigrations {
       """),
     sharesAndSchedules, searchAndRetention, searchWords,
     Migration("0005-change-traces", "ALTER TABLE changes ADD COLUMN trace TEXT"),
+    searchByUser, invitations,
   ]
 
-  /// - `buckets`: a shared bucket has a row for each member, with the same id and `owner_id` of its owner (empty in the
-  ///   owner's own row), so that every query stays within one user.
+  /// - `buckets`: a shared bucket has one row per member, all with the same id. `owner_id` names the owner and is empty
+  ///   in the owner's own row, so that every query stays within one user.
   /// - `notifications`: a publication is copied to each member of its bucket under the same id.
-  /// - `deleted_notifications`, `scheduled`: whole notifications as JSON, out of the way of lists and counts.
-  /// - `timers`: everything that is to happen at a time; one of a kind for each subject.
-  /// - `contents`: inline media by their SHA-256, kept while a row of `content_refs` names them.
+  /// - `deleted_notifications`, `scheduled`: whole notifications as JSON, kept out of lists and counts.
+  /// - `timers`: everything that is due at a time; at most one timer of each kind per subject.
+  /// - `contents`: inline media by SHA-256, retained while a row of `content_refs` refers to them.
   /// - `automation`: templates, heartbeats and webhooks as JSON.
   private static let sharesAndSchedules = Migration(
     "0002-shares-schedules-deliveries",

@@ -11,13 +11,13 @@ extension NotificationsService {
     RequestChecks.requestID(request.requestId, "requestId", &violations)
     if request.actionId.isEmpty { violations.add("actionId", "must not be empty", .required) }
     try violations.check()
-    var unnamed = request
-    unnamed.requestId = ""
-    let repeatable = try RepeatableRequest(
-      request.requestId, unnamed, method: NotificationsServiceMethods.invokeAction, user: user)
+    var requestWithoutID = request
+    requestWithoutID.requestId = ""
+    let idempotency = try IdempotentRequest(
+      request.requestId, requestWithoutID, method: NotificationsServiceMethods.invokeAction, user: user)
     var response = InvokeActionResponse()
     response.run = try await actions.invoke(
-      request.notificationId, actionID: request.actionId, user: user, repeatable: repeatable)
+      request.notificationId, actionID: request.actionId, user: user, idempotency: idempotency)
     return response
   }
 

@@ -8,12 +8,12 @@ extension NotificationsService {
     var violations = Violations()
     let draft = RequestChecks.creation(request, &violations)
     try violations.check()
-    var unnamed = request
-    unnamed.requestId = ""
-    let repeatable = try RepeatableRequest(
-      request.requestId, unnamed, method: NotificationsServiceMethods.createBucket, user: user)
+    var requestWithoutID = request
+    requestWithoutID.requestId = ""
+    let idempotency = try IdempotentRequest(
+      request.requestId, requestWithoutID, method: NotificationsServiceMethods.createBucket, user: user)
     var response = CreateBucketResponse()
-    response.bucket = try await repository.createBucket(draft, user: user, repeatable: repeatable)
+    response.bucket = try await repository.createBucket(draft, user: user, idempotency: idempotency)
     return response
   }
 

@@ -1,4 +1,5 @@
 public import CampanileAPI
+import CampanileBase
 public import CampanileRPC
 import CampanileService
 

@@ -1,4 +1,5 @@
 public import CampanileAPI
+import CampanileBase
 public import CampanileRPC
 import CampanileService
 
@@ -8,9 +9,9 @@ extension NotificationsService {
   ) async throws -> CreateNotificationResponse {
     let user = try context.requireUser()
     let draft = try self.draft(request, "", user: user)
-    let repeatable = try Self.repeatable(request, user: user)
+    let idempotency = try Self.idempotency(request, user: user)
     var response = CreateNotificationResponse()
-    response.notification = try await repository.createNotification(draft, user: user, repeatable: repeatable)
+    response.notification = try await repository.createNotification(draft, user: user, idempotency: idempotency)
     return response
   }
 
@@ -71,15 +72,15 @@ extension NotificationsService {
     return response
   }
 
-  private static func repeatable(
+  private static func idempotency(
     _ request: CreateNotificationRequest, user: String
-  ) throws(RPCError) -> RepeatableRequest? {
+  ) throws(RPCError) -> IdempotentRequest? {
     if request.requestId.isEmpty { return nil }
-    var unnamed = request
-    unnamed.requestId = ""
+    var requestWithoutID = request
+    requestWithoutID.requestId = ""
     // An entry of a batch and a single call with the same id are the same request.
-    return try RepeatableRequest(
-      request.requestId, unnamed, method: NotificationsServiceMethods.createNotification, user: user)
+    return try IdempotentRequest(
+      request.requestId, requestWithoutID, method: NotificationsServiceMethods.createNotification, user: user)
   }
 
   private func entry(
@@ -92,10 +93,10 @@ extension NotificationsService {
       return NewNotification(path: path, draft: .failure(error))
     }
     return NewNotification(
-      path: path, draft: .success(draft), repeatable: try Self.repeatable(request, user: user))
+      path: path, draft: .success(draft), idempotency: try Self.idempotency(request, user: user))
   }
 
-  /// What a request publishes: rendered from its template where it names one, and checked.
+  /// Returns the checked draft of a request, rendered from its template if it names one.
   func draft(
     _ request: CreateNotificationRequest, _ path: String, user: String
   ) throws(RPCError) -> NotificationDraft {

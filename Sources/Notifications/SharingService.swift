@@ -1,12 +1,13 @@
 public import CampanileAPI
+import CampanileBase
 internal import CampanileCrypto
 public import CampanileRPC
 import CampanileService
 
-/// Serves `campanile.notifications.v1.SharingService`: who else may read, publish into or administer a bucket.
+/// Serves `campanile.notifications.v1.SharingService`: access of other users to a bucket as readers, publishers or
+/// admins.
 public struct SharingService: SharingServiceProtocol {
   static let secretPrefix = "cpk_"
-  static let userIDMax = 128
   static let keyNameMax = 128
 
   let repository: any NotificationsRepository
@@ -15,14 +16,8 @@ public struct SharingService: SharingServiceProtocol {
   public func shareBucket(_ request: ShareBucketRequest, context: CallContext) async throws -> ShareBucketResponse {
     let user = try context.requireUser()
     var violations = Violations()
-    if Principal("user/\(request.userId)") == nil {
-      violations.add("userId", "must be the id of a user", .required)
-    }
-    switch request.role {
-    case .reader, .publisher, .admin: break
-    case .unspecified: violations.add("role", "must be given", .enumUnspecified)
-    default: violations.add("role", "must be READER, PUBLISHER or ADMIN", .enumUnknown)
-    }
+    InvitationRules.userID(request.userId, &violations)
+    InvitationRules.role(request.role, &violations)
     RequestChecks.future(request.expireTime, "expireTime", nowMs: repository.clockMs(), &violations)
     try violations.check()
     var share = BucketShare()
@@ -30,7 +25,10 @@ public struct SharingService: SharingServiceProtocol {
     share.role = request.role
     share.expireTime = request.expireTime
     var response = ShareBucketResponse()
-    response.share = try await repository.share(request.bucketId, share, by: user)
+    switch try await repository.share(request.bucketId, share, by: user) {
+    case .shared(let share): response.share = share
+    case .invited(let invitation): response.invitation = invitation
+    }
     return response
   }
 
@@ -93,29 +91,29 @@ public struct SharingService: SharingServiceProtocol {
     inner.requestId = request.requestId
     guard request.notification?.bucketId.isEmpty ?? true else {
       throw RPCError.invalidField(
-        "notification.bucketId", "must be empty: the key has its bucket", reason: Reason.outOfRange.rawValue)
+        "notification.bucketId", "must be empty: the key determines the bucket", reason: Reason.outOfRange.rawValue)
     }
     inner.notification?.bucketId = bucketID
     let draft = try notifications.draft(inner, "", user: owner)
-    let repeatable = try RepeatableRequest(
+    let idempotency = try IdempotentRequest(
       request.requestId, inner, method: SharingServiceMethods.publishWithKey, user: owner)
     var response = PublishWithKeyResponse()
-    response.notificationId = try await repository.createNotification(draft, user: owner, repeatable: repeatable).id
+    response.notificationId = try await repository.createNotification(draft, user: owner, idempotency: idempotency).id
     return response
   }
 
-  private static func makeSecret() throws(RPCError) -> (secret: String, hash: [UInt8]) {
+  static func makeSecret(_ prefix: String = secretPrefix) throws(RPCError) -> (secret: String, hash: [UInt8]) {
     do throws(CryptoError) {
-      let secret = secretPrefix + Base64URL.encode(try SecureRandom.bytes(32))
+      let secret = prefix + Base64URL.encode(try SecureRandom.bytes(32))
       return (secret, try SHA256.digest(Array(secret.utf8)).bytes)
     } catch {
-      throw RPCError(.internalError, "no secret can be made")
+      throw RPCError(.internalError, "a secret cannot be generated")
     }
   }
 
-  private static func hash(_ secret: String) throws(RPCError) -> [UInt8] {
+  static func hash(_ secret: String) throws(RPCError) -> [UInt8] {
     do throws(CryptoError) {
-      // No more is hashed than a secret has; a longer text is none.
+      // A valid secret is shorter than this, so a longer text cannot match; this bounds the cost of hashing.
       return try SHA256.digest(Array(secret.utf8.prefix(64))).bytes
     } catch {
       throw RPCError(.internalError, "the secret cannot be hashed")

@@ -1,4 +1,5 @@
 public import CampanileAPI
+import CampanileBase
 import CampanileCrypto
 public import CampanileRPC
 import CampanileService
@@ -13,12 +14,12 @@ extension AssetsService {
     let put = request.put ?? AssetPut()
     let change = ChangeRules.change(put, "put.", limits, &violations)
     try violations.check()
-    var unnamed = request
-    unnamed.requestId = ""
+    var requestWithoutID = request
+    requestWithoutID.requestId = ""
     let reply = try await commit(
       zone: zone, device: request.deviceId, [change], user: user,
-      repeatable: try RepeatableRequest(
-        request.requestId, unnamed, method: AssetsServiceMethods.putAsset, user: user))
+      idempotency: try IdempotentRequest(
+        request.requestId, requestWithoutID, method: AssetsServiceMethods.putAsset, user: user))
     var response = reply.results.first ?? PutAssetResponse()
     response.storage = reply.storage
     response.userStorage = reply.userStorage
@@ -36,12 +37,12 @@ extension AssetsService {
     RequestChecks.count(request.changes.count, "changes", limits, &violations)
     let changes = ChangeRules.changes(request.changes, limits, &violations)
     try violations.check()
-    var unnamed = request
-    unnamed.requestId = ""
+    var requestWithoutID = request
+    requestWithoutID.requestId = ""
     return try await commit(
       zone: zone, device: request.deviceId, changes, user: user,
-      repeatable: try RepeatableRequest(
-        request.requestId, unnamed, method: AssetsServiceMethods.commitAssets, user: user))
+      idempotency: try IdempotentRequest(
+        request.requestId, requestWithoutID, method: AssetsServiceMethods.commitAssets, user: user))
   }
 
   public func deleteAsset(_ request: DeleteAssetRequest, context: CallContext) async throws -> DeleteAssetResponse {
@@ -50,15 +51,15 @@ extension AssetsService {
     var violations = Violations()
     RequestChecks.requestID(request.requestId, "requestId", &violations)
     try violations.check()
-    var unnamed = request
-    unnamed.requestId = ""
+    var requestWithoutID = request
+    requestWithoutID.requestId = ""
     let reply = try await repository.commit(
       CommitDraft(
         zone: zone, device: request.deviceId,
         changes: [ChangeDraft(name: name, ifMatch: request.ifMatch, kind: .delete, path: "")]),
       user: user,
-      repeatable: try RepeatableRequest(
-        request.requestId, unnamed, method: AssetsServiceMethods.deleteAsset, user: user))
+      idempotency: try IdempotentRequest(
+        request.requestId, requestWithoutID, method: AssetsServiceMethods.deleteAsset, user: user))
     var response = DeleteAssetResponse()
     response.revision = reply.revision
     return response
@@ -78,28 +79,28 @@ extension AssetsService {
     var put = PutDraft(
       recordType: old.recordType, syncTimestampMs: old.syncTimestampMs,
       recordCount: ContentCheck.isContainer(old.recordType) ? 0 : old.recordCount, content: .known(digest))
-    // Whoever restores an old version knows what it takes the place of.
+    // A client that restores an old version has seen the version that it replaces.
     put.followsCurrent = true
-    var unnamed = request
-    unnamed.requestId = ""
+    var requestWithoutID = request
+    requestWithoutID.requestId = ""
     let reply = try await repository.commit(
       CommitDraft(
         zone: zone, device: request.deviceId,
         changes: [ChangeDraft(name: name, ifMatch: request.ifMatch, kind: .put(put), path: "")]),
       user: user,
-      repeatable: try RepeatableRequest(
-        request.requestId, unnamed, method: AssetsServiceMethods.restoreAssetVersion, user: user))
+      idempotency: try IdempotentRequest(
+        request.requestId, requestWithoutID, method: AssetsServiceMethods.restoreAssetVersion, user: user))
     var response = RestoreAssetVersionResponse()
     response.asset = reply.results.first?.asset
     return response
   }
 
-  /// Puts the contents of a commit on the disk and commits it. What it put there goes again when the commit fails.
+  /// Stores the contents of a commit on disk and commits it. Removes the contents again if the commit fails.
   func commit(
-    zone: String, device: String, _ changes: [RequestedChange], user: String, repeatable: RepeatableRequest?
+    zone: String, device: String, _ changes: [RequestedChange], user: String, idempotency: IdempotentRequest?
   ) async throws -> CommitAssetsResponse {
     try repository.requireWriter(device, user: user)
-    // Another device may come between the reading of a merge and its commit.
+    // Retry, because another device may commit between the read of a merge and its commit.
     for _ in 0..<8 {
       var drafts: [ChangeDraft] = []
       var stored: [SHA256Digest] = []
@@ -107,12 +108,12 @@ extension AssetsService {
       do {
         for change in changes {
           let draft = try await draft(change, zone: zone, user: user)
-          if case .put(let put) = draft.kind, case .stored(let facts) = put.content { stored.append(facts.digest) }
+          if case .put(let put) = draft.kind, case .stored(let summary) = put.content { stored.append(summary.digest) }
           drafts.append(draft)
         }
         reply = .success(
           try await repository.commit(
-            CommitDraft(zone: zone, device: device, changes: drafts), user: user, repeatable: repeatable))
+            CommitDraft(zone: zone, device: device, changes: drafts), user: user, idempotency: idempotency))
       } catch { reply = .failure(error) }
       await release(stored, isKept: (try? reply.get()) != nil)
       let wasMerged = drafts.contains { draft in
@@ -124,7 +125,7 @@ extension AssetsService {
       return try reply.get()
     }
     throw RPCError(
-      .aborted, "the asset is changed too often to be merged: try again", reason: Reason.commitContended.rawValue,
+      .aborted, "the asset changes too often to be merged; try again", reason: Reason.commitContended.rawValue,
       retryAfterMs: 100)
   }
 
@@ -142,7 +143,7 @@ extension AssetsService {
     return ChangeDraft(name: change.name, ifMatch: change.ifMatch, kind: .put(put), path: change.path)
   }
 
-  /// The record type that a put means: its own, or that of the asset as it is.
+  /// Returns the record type of a put: its own, or that of the current asset.
   private func recordType(
     _ change: RequestedChange, _ request: RequestedPut, _ zone: String, _ user: String
   ) throws -> String {
@@ -155,10 +156,10 @@ extension AssetsService {
     }
   }
 
-  /// Puts a content on the disk, checked and pinned. `path` is that of its field, for errors.
+  /// Stores a content on disk, checked and pinned. `path` is the path of its field, for errors.
   func store(
     _ content: [UInt8], recordType: String, _ isStrict: Bool, _ path: String
-  ) async throws -> ContentFacts {
+  ) async throws -> ContentSummary {
     let (contents, limits) = (contents, limits)
     let name = ids.next(prefix: "t_").id
     do {
@@ -169,16 +170,16 @@ extension AssetsService {
     } catch let error as RPCError { throw error.inside(path) }
   }
 
-  /// Gives up the pins of contents, which go again when nothing names them.
+  /// Unpins contents. Removes those that nothing references, unless `isKept`.
   func release(_ digests: [SHA256Digest], isKept: Bool) async {
-    contents.journalRoom.committed()
+    contents.journalBudget.committed()
     if isKept {
       for digest in digests { contents.unpin(digest) }
       return
     }
-    contents.journalRoom.give(back: Dictionary(digests.map { ($0, 1) }, uniquingKeysWith: +))
+    contents.journalBudget.give(back: Dictionary(digests.map { ($0, 1) }, uniquingKeysWith: +))
     let (contents, repository) = (contents, repository)
-    // A pool that is closed: the sweep at the next start finds them.
+    // If the pool is closed, `OrphanPurge` removes them after the next start.
     try? await contents.run {
       for digest in digests { contents.remove(digest, ownPins: 1) { try repository.hasContent(digest) } }
     }

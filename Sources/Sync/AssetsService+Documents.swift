@@ -1,4 +1,5 @@
 public import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileCrypto
 public import CampanileRPC
@@ -11,16 +12,16 @@ extension AssetsService {
     var violations = Violations()
     RequestChecks.requestID(request.requestId, "requestId", &violations)
     if request.ifMatch.isEmpty { violations.add("ifMatch", "must not be empty", .required) }
-    if request.patch == nil { violations.add("jsonPatch", "must be given, or mergePatch", .required) }
+    if request.patch == nil { violations.add("jsonPatch", "jsonPatch or mergePatch must be given", .required) }
     let time = TimeRules.milliseconds(request.syncTimestamp, "syncTimestamp", &violations)
     try violations.check()
     try repository.requireWriter(request.deviceId, user: user)
-    var unnamed = request
-    unnamed.requestId = ""
-    let repeatable = try RepeatableRequest(
-      request.requestId, unnamed, method: AssetsServiceMethods.patchAsset, user: user)
-    // Its condition no longer holds once it was answered.
-    if let reply = try await repository.repeated(repeatable) { return Self.patched(reply) }
+    var requestWithoutID = request
+    requestWithoutID.requestId = ""
+    let idempotency = try IdempotentRequest(
+      request.requestId, requestWithoutID, method: AssetsServiceMethods.patchAsset, user: user)
+    // The condition no longer holds after the first response, so look for it before checking the condition.
+    if let reply = try await repository.storedCommit(idempotency) { return Self.patched(reply) }
     let current = try repository.version(0, of: name, zone: zone, user: user)
     guard request.ifMatch == current.etag, let patch = request.patch else {
       throw RPCError.etagMismatch(field: "ifMatch", current: current.etag)
@@ -28,24 +29,24 @@ extension AssetsService {
     try requireDocument(current, "name")
     let document = try DocumentSource(current)
     let sizeMax = limits.contentBytesMax
-    let facts = try await made(recordType: current.recordType, isStrict: false, path: "") { contents in
+    let summary = try await made(recordType: current.recordType, isStrict: false, path: "") { contents in
       try Documents.apply(patch, to: try document.load(contents), sizeMax: sizeMax)
     }
     var put = PutDraft(
       recordType: current.recordType, syncTimestampMs: time,
-      recordCount: facts.recordCount == nil ? current.recordCount : 0, content: .stored(facts))
+      recordCount: summary.recordCount == nil ? current.recordCount : 0, content: .stored(summary))
     put.followsCurrent = true
     let draft = CommitDraft(
       zone: zone, device: request.deviceId,
       changes: [ChangeDraft(name: name, ifMatch: request.ifMatch, kind: .put(put), path: "")])
     let reply: CommitAssetsResponse
     do {
-      reply = try await repository.commit(draft, user: user, repeatable: repeatable)
+      reply = try await repository.commit(draft, user: user, idempotency: idempotency)
     } catch {
-      await release([facts.digest], isKept: false)
+      await release([summary.digest], isKept: false)
       throw error
     }
-    await release([facts.digest], isKept: true)
+    await release([summary.digest], isKept: true)
     return Self.patched(reply)
   }
 
@@ -96,7 +97,7 @@ extension AssetsService {
     return response
   }
 
-  /// The change that a merge comes to; nil when there is nothing to merge with.
+  /// Returns the change that a merge results in; nil if there is nothing to merge with.
   func merged(
     _ change: RequestedChange, _ request: RequestedPut, zone: String, user: String
   ) async throws -> ChangeDraft? {
@@ -117,12 +118,12 @@ extension AssetsService {
     let theirs = try DocumentSource(current)
     let ancestor = try base.flatMap { $0.sizeBytes <= limits.documentBytesMax ? try DocumentSource($0) : nil }
     let recordType = put.recordType
-    let facts = try await made(recordType: recordType, isStrict: request.isStrict, path: change.path) { contents in
+    let summary = try await made(recordType: recordType, isStrict: request.isStrict, path: change.path) { contents in
       try Documents.merge(
         base: try ancestor?.load(contents), mine: try mine.load(contents), theirs: try theirs.load(contents),
         recordType: recordType, path: change.path)
     }
-    put.content = .stored(facts)
+    put.content = .stored(summary)
     put.isMerged = true
     put.recordCount = 0
     return ChangeDraft(name: change.name, ifMatch: current.etag, kind: .put(put), path: change.path)
@@ -138,11 +139,11 @@ extension AssetsService {
     return base
   }
 
-  /// Makes a document of others and puts it on the disk, checked and pinned. All of it is done, and all documents are in memory,
-  /// while it has one of the few places for that.
+  /// Builds a document from others and stores it, checked and pinned. Load, build and store while holding one of the
+  /// few places, because all documents are in memory.
   private func made(
     recordType: String, isStrict: Bool, path: String, _ body: @escaping @Sendable (ContentStore) throws -> [UInt8]
-  ) async throws -> ContentFacts {
+  ) async throws -> ContentSummary {
     let (contents, limits, name) = (contents, limits, ids.next(prefix: "t_").id)
     return try await documents.run {
       let document = try body(contents)
@@ -153,7 +154,7 @@ extension AssetsService {
     }
   }
 
-  /// The content that a put brings.
+  /// Returns the new content of a put.
   private func newContent(
     _ change: RequestedChange, _ request: RequestedPut, user: String
   ) throws -> DocumentSource {
@@ -161,13 +162,13 @@ extension AssetsService {
     let digest: SHA256Digest
     let sizeBytes: Int64
     switch request.put.content {
-    case .stored(let facts): (digest, sizeBytes) = (facts.digest, facts.sizeBytes)
-    case .known: throw RPCError.refused("\(change.path)sha256", "cannot be merged: send it", .mergeRefused)
+    case .stored(let summary): (digest, sizeBytes) = (summary.digest, summary.sizeBytes)
+    case .known: throw RPCError.refused("\(change.path)sha256", "cannot be merged; send the content", .mergeRefused)
     case .upload(let id):
-      guard let facts = try repository.upload(id, user: user).facts else {
+      guard let summary = try repository.upload(id, user: user).summary else {
         throw RPCError.refused("\(change.path)uploadId", "is not complete", .uploadIncomplete)
       }
-      (digest, sizeBytes) = (facts.digest, facts.sizeBytes)
+      (digest, sizeBytes) = (summary.digest, summary.sizeBytes)
     }
     guard sizeBytes <= limits.documentBytesMax else {
       throw RPCError.refused("\(change.path)uploadId", "is too large to be merged", .contentTooLarge)

@@ -1,7 +1,9 @@
 public import CampanileAPI
+import CampanileBase
 import CampanileCrypto
 public import CampanileRPC
 import CampanileService
+import SyncContents
 
 /// Serves `campanile.sync.v1.AssetsService`: JSON files with their versions.
 public struct AssetsService: AssetsServiceProtocol {
@@ -25,7 +27,7 @@ public struct AssetsService: AssetsServiceProtocol {
     guard request.includeContent else { return response }
     guard version.sizeBytes <= Int64(limits.inlineBytesMax) else {
       throw RPCError.refused(
-        "includeContent", "the content has \(version.sizeBytes) bytes: download it", .contentTooLarge)
+        "includeContent", "the content has \(version.sizeBytes) bytes; download it", .contentTooLarge)
     }
     response.content = try await content(of: version)
     return response
@@ -57,10 +59,10 @@ public struct AssetsService: AssetsServiceProtocol {
     var violations = Violations()
     if !request.sha256.isEmpty, NameRules.hash(request.sha256, "sha256", &violations) != digest, violations.isEmpty {
       throw RPCError(
-        .aborted, "the content is another than the one that was begun", reason: Reason.contentChanged.rawValue,
+        .aborted, "the content has changed since the download began", reason: Reason.contentChanged.rawValue,
         errorMetadata: ["sha256": digest.hexadecimal],
         fieldViolations: [
-          .init(field: "sha256", description: "is of another content", reason: Reason.contentChanged.rawValue)
+          .init(field: "sha256", description: "belongs to another content", reason: Reason.contentChanged.rawValue)
         ])
     }
     if !(0...version.sizeBytes).contains(request.offset) {
@@ -99,7 +101,7 @@ public struct AssetsService: AssetsServiceProtocol {
     return ResolveAssetConflictResponse()
   }
 
-  /// The whole content of a version, checked.
+  /// Returns the whole content of a version, verified.
   func content(of version: StoredVersion) async throws -> [UInt8] {
     let digest = try Self.digest(of: version)
     let (contents, sizeBytes) = (contents, version.sizeBytes)
@@ -108,12 +110,12 @@ public struct AssetsService: AssetsServiceProtocol {
 
   static func digest(of version: StoredVersion) throws(RPCError) -> SHA256Digest {
     guard let digest = version.digest else {
-      throw .refused("version", "is a deletion: it has no content", .versionDeleted)
+      throw .refused("version", "is a deletion and has no content", .versionDeleted)
     }
     return digest
   }
 
-  /// The zone and asset of a request, checked; a device when the request changes something.
+  /// Validates the zone and asset of a request, and the device of a request that changes something.
   static func place(
     _ zone: String, _ name: String, _ version: Int64, device: String? = nil
   ) throws(RPCError) -> (zone: String, name: String) {
@@ -121,7 +123,7 @@ public struct AssetsService: AssetsServiceProtocol {
     let zone = NameRules.zone(zone, &violations)
     if let device { NameRules.device(device, "deviceId", &violations) }
     NameRules.asset(name, "name", &violations)
-    if version < 0 { violations.add("version", "must not be below 0", .outOfRange) }
+    if version < 0 { violations.add("version", "must not be negative", .outOfRange) }
     try violations.check()
     return (zone, name)
   }

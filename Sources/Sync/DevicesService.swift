@@ -1,4 +1,5 @@
 public import CampanileAPI
+import CampanileBase
 public import CampanileRPC
 import CampanileService
 
@@ -9,7 +10,7 @@ public struct DevicesService: DevicesServiceProtocol {
 
   let repository: any SyncRepository
   let hub: WatchHub
-  /// Called with users whose notifications are to be written into files: whoever has a device wants them there.
+  /// Called with users whose notifications must be exported to files, because a registered device reads them there.
   let wantsExport: @Sendable (String) async throws -> Void
 
   public func registerDevice(
@@ -122,7 +123,7 @@ public struct DevicesService: DevicesServiceProtocol {
   }
 
   private static func sequence(_ value: Int64, _ field: String, _ violations: inout Violations) {
-    if value < 0 { violations.add(field, "must not be below 0", .outOfRange) }
+    if value < 0 { violations.add(field, "must not be negative", .outOfRange) }
   }
 
   private static func device(_ id: String) throws(RPCError) -> String {

@@ -1,18 +1,19 @@
 import CampanileAPI
+public import CampanileBase
 public import CampanileRPC
 import CampanileService
 public import CampanileStore
 import Synchronization
 
-/// How a component is set up beside its store and limits.
+/// Configuration of a Sync component.
 public struct SyncConfiguration: Sendable {
   public var store: StoreConfiguration
-  /// Where the contents are; made where it is missing.
+  /// The folder of the contents; created if missing.
   public var contentsFolder: String
   public var limits = SyncLimits()
-  /// Whether contents are kept packed with zlib: a fifth of the room for a quarter of the speed.
+  /// Whether to store contents compressed with zlib: a fifth of the space at a quarter of the speed.
   public var packsContents = false
-  /// How many notifications an exported file has, the newest.
+  /// The maximum number of notifications in an exported file; the newest are kept.
   public var exportedNotificationsMax = 150
 
   public init(store: StoreConfiguration, contentsFolder: String) {
@@ -21,7 +22,7 @@ public struct SyncConfiguration: Sendable {
   }
 }
 
-/// The services with the store below them, as an executable or a test runs them.
+/// The Sync services and their store, as run by an executable or a test.
 public final class SyncComponent: Sendable {
   public let zones: ZonesService
   public let assets: AssetsService
@@ -32,20 +33,20 @@ public final class SyncComponent: Sendable {
   let contents: ContentStore
   private let documents: DocumentWorker
   private let hub: WatchHub
-  private let board: UploadBoard
-  private let sweptFolders = Atomic(0)
-  /// Nil while no service of notifications is configured.
+  private let uploadTable: OpenUploadTable
+  private let purgedFolders = Atomic(0)
+  /// Nil if no notifications service is configured.
   let exporter: Exporter?
   let relay: UpdateRelay?
 
-  /// Opens the store (see `Store.init` for what it throws) and the folder of the contents.
+  /// Opens the store (see `Store.init` for the errors it throws) and the contents folder.
   ///
   /// - Parameters:
-  ///   - link: the service that keeps notifications.
-  ///   - nowMs: the wall clock in milliseconds since 1970.
-  ///   - random: 64 random bits.
-  ///   - tracer: continues the traces of what is told to the other service.
-  ///   - log: something an operator should know.
+  ///   - link: The service that stores notifications.
+  ///   - nowMs: The wall clock in milliseconds since 1970.
+  ///   - random: A source of 64 random bits.
+  ///   - tracer: Continues the traces of messages to the other service.
+  ///   - log: Receives events that an operator should know about.
   public init(
     _ configuration: SyncConfiguration, link: (any NotificationsLinking)? = nil,
     nowMs: @escaping @Sendable () -> Int64,
@@ -54,14 +55,14 @@ public final class SyncComponent: Sendable {
   ) async throws {
     let limits = configuration.limits
     let hub = WatchHub(limits: limits)
-    let wake = WakeBoard(hub: hub)
-    let relayBell = WatchBell()
+    let alarms = AlarmSchedule(hub: hub)
+    let relaySignal = WatchSignal()
     let store = try Store(
-      Self.listening(configuration.store, wake, relayBell), migrations: SyncMigrations.all)
+      Self.listening(configuration.store, alarms, relaySignal), migrations: SyncMigrations.all)
     do {
       contents = try ContentStore(folder: configuration.contentsFolder, packs: configuration.packsContents)
       repository = try await SQLiteSyncRepository(
-        store: store, limits: limits, board: wake, appliesUpdates: link != nil, clockMs: nowMs, random: random)
+        store: store, limits: limits, notifier: alarms, appliesUpdates: link != nil, clockMs: nowMs, random: random)
       try await ContentJournal(store: store, contents: contents).replay()
     } catch {
       await store.close()
@@ -70,54 +71,54 @@ public final class SyncComponent: Sendable {
     self.store = store
     self.hub = hub
     documents = DocumentWorker(atOnceMax: limits.documentsAtOnceMax)
-    board = UploadBoard()
+    uploadTable = OpenUploadTable()
     let ids = SortableIDGenerator(clockMs: nowMs, random: random)
     zones = ZonesService(repository: repository, hub: hub)
     let assets = AssetsService(repository: repository, contents: contents, documents: documents, ids: ids)
     self.assets = assets
-    uploads = UploadsService(repository: repository, contents: contents, board: board, ids: ids)
-    let exportBell = WatchBell()
+    uploads = UploadsService(repository: repository, contents: contents, uploadTable: uploadTable, ids: ids)
+    let exportSignal = WatchSignal()
     let queue = ExportQueue(store: store, nowMs: nowMs)
     let isExporting = link != nil
     devices = DevicesService(repository: repository, hub: hub) { user in
       guard isExporting else { return }
       try await queue.add([user], token: nil)
-      exportBell.ring()
+      exportSignal.notify()
     }
     exporter = link.map { link in
       Exporter(
         queue: queue, link: link, assets: assets, notificationsMax: configuration.exportedNotificationsMax,
-        nowMs: nowMs, bell: exportBell, log: log)
+        nowMs: nowMs, signal: exportSignal, log: log)
     }
     relay = link.map { link in
       UpdateRelay(
-        store: store, link: link, environment: RelayEnvironment(nowMs: nowMs, tracer: tracer), bell: relayBell)
+        store: store, link: link, environment: RelayEnvironment(nowMs: nowMs, tracer: tracer), signal: relaySignal)
     }
   }
 
-  /// Lets watches and the relay know of every commit.
+  /// Returns a store configuration that wakes watches and the relay after every commit.
   private static func listening(
-    _ configuration: StoreConfiguration, _ wake: WakeBoard, _ relayBell: WatchBell
+    _ configuration: StoreConfiguration, _ alarms: AlarmSchedule, _ relaySignal: WatchSignal
   ) -> StoreConfiguration {
     var configuration = configuration
-    configuration.beforeCommit = { _ in wake.seal() }
+    configuration.beforeCommit = { _ in alarms.seal() }
     let observer = configuration.observer
     configuration.observer = { commit in
-      wake.committed()
-      relayBell.ring()
+      alarms.committed()
+      relaySignal.notify()
       observer?(commit)
     }
     return configuration
   }
 
-  /// What a server offers to callers.
+  /// The RPC services to register with a server.
   public var services: [any RPCService] { [zones, assets, uploads, devices] }
 
-  /// Open watches.
+  /// The number of open watches.
   public var watchCount: Int { hub.count }
 
-  /// Keeps the files of notifications up to date and applies devices' messages until the task is cancelled; without a
-  /// service of notifications it returns at once.
+  /// Exports notifications and applies devices' messages until the task is cancelled. Returns at once if no
+  /// notifications service is configured.
   public func runExchange() async {
     guard let exporter, let relay else { return }
     await withTaskGroup(of: Void.self) { group in
@@ -126,30 +127,32 @@ public final class SyncComponent: Sendable {
     }
   }
 
-  /// Drops what is past its time, in small batches that never hold up writers for long, and looks through a few folders for
-  /// files without rows. Answers how many rows and files went; call it about once a minute.
+  /// Deletes expired data in small commits that do not block writers for long, and files without rows in a few
+  /// folders. Call about once a minute.
+  ///
+  /// - Returns: The approximate number of deleted rows and files.
   @discardableResult
   public func maintain(nowMs: Int64) async throws -> Int {
-    let expired = ExpiredRows(store: store, limits: repository.limits, contents: contents, board: board)
+    let expired = SyncRetention(store: store, limits: repository.limits, contents: contents, uploadTable: uploadTable)
     return try await expired.purge(nowMs: nowMs) + store.purgeIdempotency(nowMs: nowMs)
-      + sweep(folders: 4, nowMs: nowMs)
+      + purgeOrphans(folders: 4, nowMs: nowMs)
   }
 
-  /// Puts the files of small contents on the disk that were named since the last time; call it a few times a second.
+  /// Syncs the files of small contents referenced since the last call. Call a few times a second.
   public func settleContents() async throws {
     try await ContentJournal(store: store, contents: contents).settle()
   }
 
-  /// Looks through the next folders for files without rows.
-  func sweep(folders: Int, nowMs: Int64) async throws -> Int {
-    let sweep = OrphanSweep(store: store, contents: contents, graceMs: repository.limits.contentGraceMs)
-    let first = sweptFolders.add(folders, ordering: .relaxed).oldValue
+  /// Deletes the files without rows in the next folders.
+  func purgeOrphans(folders: Int, nowMs: Int64) async throws -> Int {
+    let orphans = OrphanPurge(store: store, contents: contents, graceMs: repository.limits.contentGraceMs)
+    let first = purgedFolders.add(folders, ordering: .relaxed).oldValue
     return try await contents.run {
-      try (first..<first + folders).reduce(0) { try $0 + sweep.run(folder: $1, nowMs: nowMs) }
+      try (first..<first + folders).reduce(0) { try $0 + orphans.run(folder: $1, nowMs: nowMs) }
     }
   }
 
-  /// Ends the watches with UNAVAILABLE, so that a drain does not wait for them.
+  /// Ends the watches with UNAVAILABLE, because a drain would otherwise wait for them.
   public func endWatches() { hub.close() }
 
   /// Ends the watches and closes the store.

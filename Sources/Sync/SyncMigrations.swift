@@ -1,18 +1,18 @@
 public import CampanileStore
 
-/// The schema of the Sync store, forward only.
+/// The migrations of the Sync store, forward only.
 public enum SyncMigrations {
-  /// - `users`: counters of each user, and how far their messages were dropped. `revision_floor` lets a zone that is made
-  ///   anew go on counting, so that its etags never come twice.
-  /// - `zones.compacted_through`: revisions up to it are no longer told.
-  /// - `versions`: every version that is kept, deletions among them; `version` is the revision of the zone that wrote it, so
-  ///   that the table is also the log of the revisions. `number` counts the versions of one name. `replaced_at_ms` is NULL
-  ///   for the current version. `assets` names the current ones.
-  /// - `contents`: a row for each file, with how many versions and uploads name it.
-  /// - `content_journal`: files of contents that are not known to be on the disk; see `ContentJournal`.
-  /// - `messages`: what devices tell one another, once for all of them; each device has its own place in `devices`.
-  /// - `export_queue`: users whose notifications are to be written into their files; `generation` tells changes that come
-  ///   while that is done.
+  /// - `users`: counters of each user, and the last deleted message. A zone created again continues from
+  ///   `revision_floor`, so that its etags are never reused.
+  /// - `zones.compacted_through`: revisions up to it are no longer listed.
+  /// - `versions`: every retained version, including deletions. `version` is the zone's revision that wrote it, so the
+  ///   table is also the log of revisions. `number` counts the versions of one name. `replaced_at_ms` is NULL for the
+  ///   current version. `assets` references the current ones.
+  /// - `contents`: a row for each file, with the number of versions and uploads that reference it.
+  /// - `content_journal`: files of contents that may not be on disk yet; see `ContentJournal`.
+  /// - `messages`: messages between devices, stored once for all of them. Each device has its own position in
+  ///   `devices`.
+  /// - `export_queue`: users whose notifications await export. `generation` reveals changes during an export.
   public static let all: [Migration] = [
     Migration(
       "0001-zones-assets-devices",

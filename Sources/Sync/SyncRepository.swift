@@ -3,13 +3,12 @@ import CampanileCrypto
 import CampanileRPC
 import CampanileService
 
-/// Keeps zones, assets with their versions, uploads, devices and messages; the contents themselves are files (see
-/// Contents/).
+/// Stores zones, assets with their versions, uploads, devices and messages. The contents are files (see Contents/).
 ///
-/// Every function serves one user and sees nothing of the others: what belongs to another user throws NOT_FOUND, like what
-/// does not exist. Arguments are checked before (see Domain/). A change, its log entry and its counters are one
-/// transaction, durable when the function returns. Failures are `RPCError`s. Lists answer at most one more than the page's
-/// size, so that the caller knows whether there is another page.
+/// Every function acts for one user: another user's object throws NOT_FOUND, like a missing one. Callers check
+/// arguments first (see Domain/). A change, its log entry and its counters are one transaction, durable when the
+/// function returns. Errors are `RPCError`s. Lists return at most one row more than the page size, so that the caller
+/// knows whether there is another page.
 protocol SyncRepository: ZonesRepository, AssetsRepository, UploadsRepository, DevicesRepository, Sendable {
   /// The wall clock in milliseconds since 1970.
   var clockMs: @Sendable () -> Int64 { get }
@@ -18,38 +17,40 @@ protocol SyncRepository: ZonesRepository, AssetsRepository, UploadsRepository, D
 
 protocol ZonesRepository {
   func createZone(_ name: String, user: String) async throws -> Zone
-  /// `ZentikSyncZone` is there for everybody, empty before its first commit.
+  /// Returns a zone. `ZentikSyncZone` exists for every user and is empty before its first commit.
   func zone(_ name: String, user: String) throws -> StoredZone
   func zones(_ query: PositionQuery) throws -> [Zone]
   func storage(user: String) throws -> StorageUse
   func deleteZone(_ name: String, isForced: Bool, user: String) async throws
-  /// Where a list or watch of changes begins; nil for the oldest revision there was. Throws OUT_OF_RANGE, reason
-  /// `TOKEN_TOO_OLD`, and INVALID_ARGUMENT for what is no token of this user.
+  /// Returns the start of a list or watch of changes. An empty token means the oldest revision, or the newest if
+  /// `startsNow`.
+  ///
+  /// - Throws: OUT_OF_RANGE, reason `TOKEN_TOO_OLD`; INVALID_ARGUMENT if the token is not one of this user.
   func position(_ token: String, zone: String, user: String, startsNow: Bool) throws -> ZonePosition
-  /// The next whole revisions: at most `countMax`, and fewer when they have many changes. Throws OUT_OF_RANGE, reason
-  /// `TOKEN_TOO_OLD`.
+  /// Returns the next complete revisions: at most `countMax`, fewer if they have many changes. Throws OUT_OF_RANGE,
+  /// reason `TOKEN_TOO_OLD`.
   func revisions(after position: ZonePosition, zone: String, user: String, countMax: Int) throws -> RevisionPage
 }
 
 struct RevisionPage: Sendable, Hashable {
-  /// Changes of a page, so that it fits into a frame: a commit has at most 100.
+  /// The maximum number of changes on a page, so that it fits into a frame. A commit has at most 100.
   static let changesMax = 2_000
 
   var revisions: [ZoneRevision] = []
-  /// Whether there are others behind them.
+  /// Whether there are further revisions.
   var more = false
 }
 
 protocol AssetsRepository {
-  /// Throws as AssetsService says of its changes.
+  /// Commits changes. AssetsService documents the errors.
   func commit(
-    _ draft: CommitDraft, user: String, repeatable: RepeatableRequest?
+    _ draft: CommitDraft, user: String, idempotency: IdempotentRequest?
   ) async throws -> CommitAssetsResponse
-  /// The answer that a commit of this request was given; nil for a new one.
-  func repeated(_ repeatable: RepeatableRequest?) async throws -> CommitAssetsResponse?
-  /// Version 0 is the current one.
+  /// Returns the stored response to the same request; nil if there is none.
+  func storedCommit(_ idempotency: IdempotentRequest?) async throws -> CommitAssetsResponse?
+  /// Returns a version; 0 means the current one.
   func version(_ version: Int64, of name: String, zone: String, user: String) throws -> StoredVersion
-  /// All of one revision.
+  /// Returns assets that all belong to one revision.
   func assets(_ query: PositionQuery, zone: String, user: String) throws -> AssetPage
   func versions(_ query: PositionQuery, of name: String, zone: String, conflictsOnly: Bool) throws -> [AssetVersion]
   func resolveConflict(
@@ -60,7 +61,7 @@ protocol AssetsRepository {
   func requireWriter(_ device: String, user: String) throws
 }
 
-/// A page of assets as one revision of their zone has them.
+/// A page of assets at one revision of their zone.
 struct AssetPage: Sendable {
   var assets: [Asset]
   var revision: Int64
@@ -70,11 +71,11 @@ struct AssetPage: Sendable {
 protocol UploadsRepository {
   func createUpload(_ upload: StoredUpload, device: String, user: String) async throws
   func upload(_ id: String, user: String) throws -> StoredUpload
-  /// Its content is on the disk under its name, and pinned.
-  func completeUpload(_ id: String, _ facts: ContentFacts, user: String) async throws -> StoredUpload
-  /// Keeps it for another while.
+  /// Completes an upload whose content is on disk under its name, and pinned.
+  func completeUpload(_ id: String, _ summary: ContentSummary, user: String) async throws -> StoredUpload
+  /// Extends the upload's retention.
   func touchUpload(_ id: String, user: String) async throws
-  /// False when it is gone already.
+  /// Deletes an upload. Returns false if it does not exist.
   func deleteUpload(_ id: String, user: String) async throws -> Bool
 }
 
@@ -85,7 +86,7 @@ protocol DevicesRepository {
   func publish(
     _ message: SyncUpdateMessage, device: String, mutationID: String, user: String
   ) async throws -> (sequence: Int64, isRepeated: Bool)
-  /// What waits for a device after a sequence, or after what it has acknowledged; at most `countMax`.
+  /// Returns at most `countMax` updates for a device, after a sequence or its acknowledged one, whichever is later.
   func updates(for device: String, after sequence: Int64, user: String, countMax: Int) throws -> [SyncUpdate]
   func acknowledge(_ device: String, through sequence: Int64, user: String) async throws
 }

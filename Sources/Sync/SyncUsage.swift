@@ -1,12 +1,12 @@
 import CampanileService
 import CampanileStore
 
-/// What is stored, for metrics.
+/// Storage figures for metrics.
 public struct SyncUsage: Sendable, Hashable {
-  /// Users and zones that have come near their quotas.
+  /// Users and zones that have reached the warning level of their quotas.
   public var usersWarned = 0
   public var zonesWarned = 0
-  /// Of the files of contents.
+  /// The total size of the content files.
   public var storedBytes = 0
   public var openUploads = 0
 }
@@ -17,7 +17,7 @@ extension SyncComponent {
   static let storedSQL = "SELECT value FROM counters WHERE name = 'stored'"
   static let uploadsSQL = "SELECT value FROM counters WHERE name = 'uploads'"
 
-  /// Reads what is stored now.
+  /// Reads the current figures.
   public func usage() throws -> SyncUsage {
     let limits = repository.limits
     return try store.read { transaction in

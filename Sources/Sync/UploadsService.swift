@@ -1,14 +1,15 @@
 public import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileCrypto
 public import CampanileRPC
 import CampanileService
 
-/// Serves `campanile.sync.v1.UploadsService`: contents of any size on their way into commits.
+/// Serves `campanile.sync.v1.UploadsService`: contents of any size, uploaded before the commit that uses them.
 public struct UploadsService: UploadsServiceProtocol {
   let repository: any SyncRepository
   let contents: ContentStore
-  let board: UploadBoard
+  let uploadTable: OpenUploadTable
   let ids: SortableIDGenerator
 
   private var limits: SyncLimits { repository.limits }
@@ -48,7 +49,8 @@ public struct UploadsService: UploadsServiceProtocol {
     guard case .start(let start) = try await iterator.next()?.message else {
       throw RPCError.invalidField("start", "must come first", reason: Reason.required.rawValue)
     }
-    let run = try await UploadRun.begin(start, user: user, repository: repository, contents: contents, board: board)
+    let run = try await UploadRun.begin(
+      start, user: user, repository: repository, contents: contents, uploadTable: uploadTable)
     guard let run else { return try await answer(start.uploadId, user: user) }
     do {
       while let request = try await iterator.next() {
@@ -69,11 +71,11 @@ public struct UploadsService: UploadsServiceProtocol {
   public func getUpload(_ request: GetUploadRequest, context: CallContext) async throws -> GetUploadResponse {
     let user = try context.requireUser()
     let upload = try repository.upload(request.uploadId, user: user)
-    // One that an earlier process has begun is read anew, to know how much of it is sound.
-    if upload.facts == nil, !board.knows(upload.id) {
-      let (board, contents, limits, repository) = (board, contents, limits, repository)
+    // Read the file of an earlier process again, to know how much of it is valid.
+    if upload.summary == nil, !uploadTable.knows(upload.id) {
+      let (uploadTable, contents, limits, repository) = (uploadTable, contents, limits, repository)
       try await contents.run {
-        _ = try board.reopen(contents, limits) { try repository.upload(upload.id, user: user) }
+        _ = try uploadTable.reopen(contents, limits) { try repository.upload(upload.id, user: user) }
       }
     }
     var response = GetUploadResponse()
@@ -86,8 +88,8 @@ public struct UploadsService: UploadsServiceProtocol {
   ) async throws -> CancelUploadResponse {
     let user = try context.requireUser()
     if try await repository.deleteUpload(request.uploadId, user: user) {
-      let (board, contents, id) = (board, contents, request.uploadId)
-      try await contents.run { board.discard(id, contents) }
+      let (uploadTable, contents, id) = (uploadTable, contents, request.uploadId)
+      try await contents.run { uploadTable.discard(id, contents) }
     }
     return CancelUploadResponse()
   }
@@ -99,12 +101,12 @@ public struct UploadsService: UploadsServiceProtocol {
   }
 
   private func message(_ upload: StoredUpload) async throws -> Upload {
-    if upload.facts != nil {
+    if upload.summary != nil {
       return Self.message(upload, receivedBytes: upload.sizeBytes, hash: upload.digest.hexadecimal)
     }
-    // It may have to wait for one who writes to the disk.
-    let board = board
-    let (received, digest) = try await contents.run { try board.progress(upload.id) }
+    // Run on the store's threads: this may have to wait for a stream that writes to disk.
+    let uploadTable = uploadTable
+    let (received, digest) = try await contents.run { try uploadTable.progress(upload.id) }
     return Self.message(upload, receivedBytes: received, hash: digest?.hexadecimal ?? "")
   }
 
@@ -116,7 +118,7 @@ public struct UploadsService: UploadsServiceProtocol {
       $0.sizeBytes = upload.sizeBytes
       $0.receivedBytes = receivedBytes
       $0.receivedSha256 = hash
-      $0.complete = upload.facts != nil
+      $0.complete = upload.summary != nil
       $0.expireTime = ProtoTimestamp(millisecondsSince1970: upload.expiresAtMs)
     }
   }

@@ -1,8 +1,9 @@
 public import CampanileAPI
+import CampanileBase
 public import CampanileRPC
 import CampanileService
 
-/// Serves `campanile.sync.v1.ZonesService`: zones and what changes in them.
+/// Serves `campanile.sync.v1.ZonesService`: zones and their changes.
 public struct ZonesService: ZonesServiceProtocol {
   let repository: any SyncRepository
   let hub: WatchHub

@@ -2,9 +2,9 @@ import Foundation
 import SwiftProtobuf
 import SwiftProtobufPluginLibrary
 
-/// Turns proto3 files into messages that read and write ProtoJSON, service protocols, clients and method tables.
+/// A protoc plugin that generates ProtoJSON messages, service protocols, clients and method tables from proto3 files.
 ///
-/// Parameters: see `Options`. Every generated file is named after its proto, with `/` turned into `_`.
+/// Parameters: see `Options`. Every generated file is named after its proto, with `_` in place of `/`.
 @main
 struct CampanilePlugin: CodeGenerator {
   init() {}
@@ -14,12 +14,12 @@ struct CampanilePlugin: CodeGenerator {
   func printHelp() {
     print(
       """
-      protoc-gen-campanile: a protoc plugin. Give it to protoc by --plugin and call it by --campanile_out=DIR.
-      Parameters, by --campanile_opt=KEY=VALUE, each as often as wanted:
-        Visibility=public|package|internal   the access of what is generated (internal)
-        Prefix=PACKAGE:PREFIX                the Swift names of this proto package begin with PREFIX
-        DescriptorSet=NAME                   also writes NAME.swift: the FileDescriptorSet of all files, as an enum NAME
-        CommentsFrom=PREFIX                  the set keeps the comments of files whose names begin with PREFIX
+      protoc-gen-campanile: a protoc plugin. Pass it to protoc with --plugin and run it with --campanile_out=DIR.
+      Parameters, as --campanile_opt=KEY=VALUE, each repeatable:
+        Visibility=public|package|internal   access level of generated declarations (default: internal)
+        Prefix=PACKAGE:PREFIX                prefix of this proto package's Swift names
+        DescriptorSet=NAME                   additional file NAME.swift: the FileDescriptorSet of all files, as an enum NAME
+        CommentsFrom=PREFIX                  comments in the set for files whose names begin with PREFIX
       """)
   }
 
@@ -42,7 +42,7 @@ struct CampanilePlugin: CodeGenerator {
   }
 }
 
-/// What protoc prints when a contract or a parameter cannot be used.
+/// An error about a contract or a parameter, printed by protoc.
 struct GeneratorError: Error, CustomStringConvertible {
   let description: String
 

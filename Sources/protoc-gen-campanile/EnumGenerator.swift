@@ -1,11 +1,11 @@
 import SwiftProtobufPluginLibrary
 
-/// Generates an open enum: its named cases and one for every other number.
+/// Generates an open enum: a case for each named value, and one for all other numbers.
 struct EnumGenerator {
   private let enumeration: EnumDescriptor
   private let name: String
   private let access: String
-  /// The values that have a case of their own, and those that are another name of one.
+  /// The values with their own cases; the aliases of other values are in `aliases`.
   private var values: [(name: String, value: EnumValueDescriptor)] = []
   private var aliases: [(name: String, of: String, value: EnumValueDescriptor)] = []
 
@@ -69,7 +69,7 @@ struct EnumGenerator {
   }
 }
 
-/// Appends a function's body that finds `name` by its length and then by its bytes.
+/// Appends a function body that looks up `name` by its length, then by its bytes.
 func lookup(_ entries: [(name: String, result: String)], otherwise: String, _ source: inout SourceText) {
   let groups = Dictionary(grouping: entries, by: \.name.utf8.count).sorted { $0.key < $1.key }
   if groups.isEmpty { return source.line("return \(otherwise)") }

@@ -1,13 +1,13 @@
 import SwiftProtobuf
 import SwiftProtobufPluginLibrary
 
-/// How one value of a field is declared, read and written in Swift.
+/// The Swift declaration, decoding and encoding of one value of a field.
 struct ValueModel {
   var type: String
   var initial: String
-  /// Reads it from `reader`.
+  /// The expression that decodes the value from `reader`.
   var read: String
-  /// Whether `read` gives nil for a value to be left out.
+  /// Whether `read` may evaluate to nil, for a value to be skipped.
   var readsOptional = false
   /// Whether JSON's `null` is a value of this type.
   var takesNull = false
@@ -65,12 +65,12 @@ struct ValueModel {
     }
   }
 
-  /// The statement that writes the value of `expression`.
+  /// Returns the statement that encodes the value of `expression`.
   func write(_ expression: String) -> String {
     presence == .optional ? "\(expression).encode(to: &writer)" : "writer.\(writer)(\(expression))"
   }
 
-  /// Whether the value of `expression` is to be written when it has no presence of its own.
+  /// Returns the condition for encoding the value of `expression`, for a field without presence.
   func isPresent(_ expression: String) -> String {
     switch presence {
     case .notEmpty: "!\(expression).isEmpty"
@@ -83,12 +83,12 @@ struct ValueModel {
   }
 }
 
-/// How one field is declared, read and written in Swift.
+/// The Swift declaration, decoding and encoding of one field.
 struct FieldModel {
   enum Shape {
-    /// A value that is absent when it is the default.
+    /// A value that is omitted if it is the default.
     case plain
-    /// A value with presence; `boxed` when its message may hold itself.
+    /// A value with presence; `boxed` if its message may contain itself.
     case optional(boxed: Bool)
     case repeated
     case map(key: ValueModel, keyField: FieldDescriptor)
@@ -99,7 +99,7 @@ struct FieldModel {
   let name: String
   let value: ValueModel
   let shape: Shape
-  /// The names in JSON: the JSON name, and the proto's if it differs.
+  /// The accepted JSON names: the JSON name, and the proto name if it differs.
   let jsonNames: [String]
 
   init(_ field: FieldDescriptor, _ names: Names, recursion: Recursion) throws {
@@ -124,9 +124,9 @@ struct FieldModel {
     }
   }
 
-  /// The property, with `self.` because a local of the generated function may have the same name.
+  /// The property, qualified with `self.` because a local of the generated function may have the same name.
   var property: String { "self." + name }
 
-  /// The stored property that holds the field's value out of line.
+  /// The stored property that contains the field's boxed value.
   var boxName: String { "box_" + name.filter { $0 != "`" } }
 }

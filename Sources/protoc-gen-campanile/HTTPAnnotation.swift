@@ -8,10 +8,10 @@ struct HTTPAnnotation {
   var body = ""
   private var additional: [HTTPAnnotation] = []
 
-  /// The number of the extension `google.api.http` of MethodOptions.
+  /// The number of the `google.api.http` extension in MethodOptions.
   private static let extensionNumber: UInt64 = 72_295_728
 
-  /// The bindings of a method, the main one first.
+  /// Returns the bindings of a method, the main one first.
   static func all(of method: MethodDescriptor) throws -> [HTTPAnnotation] {
     var result: [HTTPAnnotation] = []
     for (number, value) in try WireFields.read([UInt8](method.options.unknownFields.data)[...])

@@ -17,7 +17,7 @@ extension MessageGenerator {
     }
   }
 
-  /// The literal with which a member begins: `,"name":`.
+  /// Returns the statement that writes the beginning of a member: `,"name":`.
   private func start(_ field: FieldModel) -> String {
     "writer.name(\(literal("," + jsonLiteral(field.jsonNames[0]) + ":")))"
   }
@@ -54,7 +54,7 @@ extension MessageGenerator {
     case .map(_, let keyField):
       source.block("if !\(field.property).isEmpty") { source in
         source.line(start(field), "let entries = writer.beginObject()")
-        // In the order of the keys, so that equal messages have equal texts.
+        // Sorted by key, so that equal messages have equal texts.
         source.block("for key in \(Self.sortedKeys(keyField, field.property))") { source in
           source.line("guard let value = \(field.property)[key] else { continue }")
           source.line("writer.key(key)", value.write("value"))

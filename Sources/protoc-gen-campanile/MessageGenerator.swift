@@ -1,7 +1,7 @@
 import SwiftProtobuf
 import SwiftProtobufPluginLibrary
 
-/// Generates a message: a struct with its nested types, its reader and its writer.
+/// Generates a message: a struct with its nested types, its decoder and its encoder.
 struct MessageGenerator {
   let message: Descriptor
   let options: Options

@@ -1,11 +1,11 @@
 import SwiftProtobuf
 import SwiftProtobufPluginLibrary
 
-/// The Swift names of what a proto declares.
+/// The Swift names of proto declarations.
 struct Names {
   private let prefixes: [String: String]
 
-  /// Types of Swift and of the runtime that generated code mentions: a message of that name gets a suffix.
+  /// Types of Swift and of the runtime that generated code uses: a message with such a name gets a suffix.
   private static let takenTypes: Set<String> = [
     "Any", "Array", "Bool", "Dictionary", "Double", "Error", "Float", "Hashable", "Hasher", "Indirect", "Int32",
     "Int64",
@@ -38,26 +38,26 @@ struct Names {
     prefixes = options.prefixes
   }
 
-  /// The full Swift name of a message, such as `WatchResponse.Started`.
+  /// Returns the full Swift name of a message, such as `WatchResponse.Started`.
   func type(_ message: Descriptor) -> String {
     if let known = wellKnownType(message.fullName) { return known }
     if let outer = message.containingType { return type(outer) + "." + nested(message.name) }
     return top(message.name, message.file.package)
   }
 
-  /// The full Swift name of an enum.
+  /// Returns the full Swift name of an enum.
   func type(_ enumeration: EnumDescriptor) -> String {
     if let known = wellKnownType(enumeration.fullName) { return known }
     if let outer = enumeration.containingType { return type(outer) + "." + nested(enumeration.name) }
     return top(enumeration.name, enumeration.file.package)
   }
 
-  /// The beginning of the names of what a service becomes.
+  /// Returns the prefix of a service's Swift type names.
   func type(_ service: ServiceDescriptor) -> String {
     (prefixes[service.file.package] ?? "") + service.name
   }
 
-  /// The last part of a type's Swift name, as its declaration has it.
+  /// Returns the last component of a type's Swift name, as used in its declaration.
   func declared(_ name: String, nestedIn outer: Descriptor?, package: String) -> String {
     outer == nil ? top(name, package) : nested(name)
   }
@@ -79,14 +79,15 @@ struct Names {
     return "Proto" + parts[2]
   }
 
-  /// The property of a field, or the case of a member of a oneof.
+  /// Returns the property of a field, or the case of a oneof's member.
   func member(_ name: String) -> String {
     let camel = Self.camelCase(name)
     if Self.takenMembers.contains(camel) { return camel + "Field" }
     return Self.keywords.contains(camel) ? "`\(camel)`" : camel
   }
 
-  /// The enum of a oneof: its name in UpperCamelCase, with `Choice` if a nested type has that name already.
+  /// Returns the enum of a oneof: its name in UpperCamelCase, with the suffix `Choice` if a nested type already has
+  /// that name.
   func type(_ oneof: OneofDescriptor) -> String {
     let name = Self.upperCamelCase(oneof.name)
     let message: Descriptor = oneof.containingType
@@ -94,13 +95,14 @@ struct Names {
     return taken.contains(name) ? name + "Choice" : name
   }
 
-  /// The function of a method.
+  /// Returns the function of a method.
   func function(_ method: MethodDescriptor) -> String {
     let name = method.name.prefix(1).lowercased() + method.name.dropFirst()
     return Self.keywords.contains(name) ? "`\(name)`" : name
   }
 
-  /// The cases of an enum in the order of its values: without the enum's name before them where that leaves distinct names.
+  /// Returns the cases of an enum in the order of its values. The enum's name is removed as a prefix if the names stay
+  /// distinct.
   func cases(_ enumeration: EnumDescriptor) -> [String] {
     let prefix = Self.upperSnakeCase(enumeration.name) + "_"
     let full = enumeration.values.map(\.name)
@@ -115,7 +117,7 @@ struct Names {
     }
   }
 
-  /// `bucket_id` → `bucketId`, `URL_path` → `uRLPath`.
+  /// Converts to lowerCamelCase: `bucket_id` → `bucketId`, `URL_path` → `uRLPath`.
   static func camelCase(_ name: String) -> String {
     let upper = upperCamelCase(name)
     return upper.prefix(1).lowercased() + upper.dropFirst()

@@ -1,14 +1,14 @@
 /// The plugin's parameters.
 struct Options {
-  /// `public `, `package ` or nothing: the access of declarations, with a space.
+  /// The access modifier of declarations with a trailing space: `public `, `package ` or empty.
   var access = ""
-  /// `public `, `package ` or nothing: the access of imports, with a space.
+  /// The access modifier of imports with a trailing space: `public `, `package ` or empty.
   var importAccess = ""
-  /// The Swift prefix of each proto package that has one.
+  /// The Swift prefixes by proto package.
   var prefixes: [String: String] = [:]
-  /// The name of the enum and file that hold the descriptor set.
+  /// The name of the descriptor set's enum and file.
   var descriptorSet: String?
-  /// The beginnings of the names of those files whose comments the descriptor set keeps.
+  /// The name prefixes of files whose comments are included in the descriptor set.
   var commentsFrom: [String] = []
 
   init(_ pairs: [(key: String, value: String)]) throws {
@@ -26,7 +26,7 @@ struct Options {
         prefixes[String(parts[0])] = String(parts[1])
       case "DescriptorSet": descriptorSet = value
       case "CommentsFrom": commentsFrom.append(value)
-      default: throw GeneratorError("there is no parameter \(key)")
+      default: throw GeneratorError("unknown parameter \(key)")
       }
     }
   }

@@ -5,7 +5,7 @@ import SwiftProtobufPluginLibrary
 final class Recursion {
   private var reachable: [String: Set<String>] = [:]
 
-  /// Whether the message of this singular field holds, directly or through others, the field's own message.
+  /// Returns whether the message of this singular field contains, directly or indirectly, the field's own message.
   func isRecursive(_ field: FieldDescriptor) -> Bool {
     guard field.type == .message, let message = field.messageType, let owner = field.containingType else {
       return false
@@ -13,7 +13,7 @@ final class Recursion {
     return message.fullName == owner.fullName || reach(message).contains(owner.fullName)
   }
 
-  /// The messages stored in line in `message`, at any depth. Arrays and dictionaries store theirs out of line.
+  /// Returns the messages stored inline in `message`, at any depth. Arrays and dictionaries store theirs out of line.
   private func reach(_ message: Descriptor) -> Set<String> {
     if let known = reachable[message.fullName] { return known }
     var found: Set<String> = []

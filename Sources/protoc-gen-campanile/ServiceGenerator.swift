@@ -1,7 +1,7 @@
 import SwiftProtobuf
 import SwiftProtobufPluginLibrary
 
-/// Generates a service: its method table, the protocol that a server implements, and the client.
+/// Generates a service: its method table, the protocol for servers, and the client.
 struct ServiceGenerator {
   private let service: ServiceDescriptor
   private let names: Names
@@ -54,11 +54,12 @@ struct ServiceGenerator {
     }
   }
 
-  /// The arguments that say what the method asks of its callers; none where the proto says nothing.
+  /// Returns the arguments for `campanile.rpc.v1.access`; empty if the proto does not set it.
   private func accessArguments(_ method: MethodDescriptor) throws -> String {
     let access = try AccessAnnotation(method)
     var text = access.scope.isEmpty ? "" : ", scope: \(literal(access.scope))"
     if access.isBulk { text += ", isBulk: true" }
+    if access.hasSecretResponse { text += ", hasSecretResponse: true" }
     return text
   }
 

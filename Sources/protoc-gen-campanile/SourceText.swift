@@ -1,6 +1,6 @@
 import SwiftProtobufPluginLibrary
 
-/// Lines of Swift with their indentation.
+/// Lines of Swift source with indentation.
 struct SourceText {
   private(set) var text = ""
   private var depth = 0
@@ -12,7 +12,7 @@ struct SourceText {
     }
   }
 
-  /// Appends `head {`, what `body` appends one level deeper, and `}`.
+  /// Appends `head {`, the output of `body` one level deeper, and `}`.
   mutating func block(_ head: String, _ body: (inout SourceText) throws -> Void) rethrows {
     line(head + " {")
     try indented(body)
@@ -33,7 +33,7 @@ struct SourceText {
   }
 }
 
-/// A Swift string literal.
+/// Returns a Swift string literal.
 func literal(_ text: String) -> String {
   var result = "\""
   for scalar in text.unicodeScalars {
@@ -52,7 +52,7 @@ func literal(_ text: String) -> String {
   return result + "\""
 }
 
-/// A Swift string literal of `text` as a JSON string.
+/// Returns a Swift string literal that contains `text` as a JSON string.
 func jsonLiteral(_ text: String) -> String {
   var json = "\""
   for scalar in text.unicodeScalars {

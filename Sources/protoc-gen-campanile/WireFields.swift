@@ -1,5 +1,5 @@
-/// Reads the length-delimited fields and the varints, as they are encoded, of a serialized message: for options whose types
-/// the plugin library does not have.
+/// Reads the length-delimited fields and the encoded varints of a serialized message, for options whose types the
+/// plugin library does not know.
 enum WireFields {
   static func read(_ bytes: ArraySlice<UInt8>) throws -> [(number: UInt64, value: ArraySlice<UInt8>)] {
     var rest = bytes
@@ -21,7 +21,7 @@ enum WireFields {
   }
 
   private static func take(_ count: UInt64, _ rest: inout ArraySlice<UInt8>) throws -> ArraySlice<UInt8> {
-    guard count <= rest.count else { throw GeneratorError("an option is cut off") }
+    guard count <= rest.count else { throw GeneratorError("an option is truncated") }
     let value = rest.prefix(Int(count))
     rest = rest.dropFirst(Int(count))
     return value
@@ -35,6 +35,6 @@ enum WireFields {
       if byte < 0x80 { return value }
       shift += 7
     }
-    throw GeneratorError("an option is cut off")
+    throw GeneratorError("an option is truncated")
   }
 }

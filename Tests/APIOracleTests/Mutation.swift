@@ -1,4 +1,4 @@
-/// Changes JSON texts a little, most often so that they stay JSON.
+/// Small random changes of JSON texts, most of which remain JSON.
 struct Mutation {
   private enum Kind { case string, number, literal, punctuation }
   private struct Token {
@@ -6,7 +6,7 @@ struct Mutation {
     var range: Range<Int>
   }
 
-  /// `text` with one to three changes.
+  /// Returns `text` with one to three changes.
   static func apply(to text: [UInt8], _ random: inout SeededGenerator) -> [UInt8] {
     var result = text
     for _ in 0..<(1 + random.below(3)) {
@@ -61,7 +61,7 @@ struct Mutation {
     case (.string, 0) where isKey: result.replaceSubrange(token.range, with: snakeCase(text[token.range]))
     case (.string, 1) where isKey: result.insert(contentsOf: Array("\"unknown\":1,".utf8), at: token.range.lowerBound)
     case (.string, 2) where isKey:
-      // The member's key and first token of its value once more, which is a whole member for scalars.
+      // Repeats the key and the first token of the value, which is a whole member for scalars.
       let value = index + 2 < tokens.count ? Array(text[tokens[index + 2].range]) : []
       result.insert(contentsOf: Array(text[token.range]) + [0x3A] + value + [0x2C], at: token.range.lowerBound)
     case (.string, 3): result.replaceSubrange(token.range, with: escaped(text[token.range], &random))
@@ -78,7 +78,7 @@ struct Mutation {
     key.flatMap { (65...90).contains($0) ? [0x5F, $0 | 0x20] : [$0] }
   }
 
-  /// One plain character of a string as a `\u` escape.
+  /// Replaces one plain character of a string with a `\u` escape.
   private static func escaped(_ string: ArraySlice<UInt8>, _ random: inout SeededGenerator) -> [UInt8] {
     var result = Array(string)
     guard result.count > 2 else { return result }

@@ -4,14 +4,14 @@ import Foundation
 import SwiftProtobuf
 import TestMessages
 
-/// One message type as the codec has it and as swift-protobuf has it.
+/// A message type in the codec and in swift-protobuf.
 struct Oracle: Sendable {
   let name: String
-  /// Nil if a message in wire format survives every path through both codecs; else what went wrong.
+  /// Passes a message in wire format through both codecs. Returns the fault, or nil.
   let roundTrip: @Sendable (_ wire: [UInt8]) -> String?
-  /// Nil if both codecs say the same about a JSON text; else what differs.
+  /// Compares both codecs on a JSON text. Returns the difference, or nil.
   let compare: @Sendable (_ json: [UInt8]) -> String?
-  /// The JSON text of a message in wire format, by swift-protobuf or by the codec.
+  /// Returns the JSON text of a message in wire format, as written by swift-protobuf or by the codec.
   let json: @Sendable (_ wire: [UInt8], _ byCodec: Bool) -> [UInt8]
 
   init<Ours: ProtoMessage, Theirs: SwiftProtobuf.Message>(_: Ours.Type, _: Theirs.Type) {
@@ -37,13 +37,13 @@ struct Oracle: Sendable {
     Oracle(CampanileAPI.Notification.self, Campanile_Notifications_V1_Notification.self),
   ]
 
-  /// Lets swift-protobuf write the messages that an Any holds.
+  /// Registers the payload types of Any, so that swift-protobuf can write them. True if it succeeded.
   static let registered: Bool = {
     Google_Protobuf_Any.register(messageType: Campanile_Testing_V1_Scalars.self)
       && Google_Protobuf_Any.register(messageType: Campanile_Testing_V1_Branch.self)
   }()
 
-  /// The bytes by which two of the oracle's messages are compared: unlike `==`, they take NaN for itself.
+  /// The bytes by which two messages of the oracle are compared. Unlike with `==`, NaN equals itself.
   private static func canonical(_ message: some SwiftProtobuf.Message) throws -> [UInt8] {
     var options = BinaryEncodingOptions()
     options.useDeterministicOrdering = true
@@ -63,7 +63,7 @@ struct Oracle: Sendable {
       let ourJSON = ours.jsonUTF8Bytes()
       step = "the oracle reads \(String(decoding: ourJSON, as: UTF8.self))"
       let back = try Theirs(jsonUTF8Bytes: ourJSON)
-      // An Any keeps its payload's bytes as they came; read from JSON it has them in swift-protobuf's order.
+      // An Any keeps the bytes of its payload unchanged. Read from JSON, they are in swift-protobuf's order.
       let normal = try Theirs(jsonUTF8Bytes: theirJSON)
       guard try canonical(back) == canonical(theirs) || canonical(back) == canonical(normal) else {
         return "not the same message: \(step) from \(theirs)"

@@ -5,10 +5,10 @@ import Synchronization
 import TestMessages
 import Testing
 
-/// The codec against swift-protobuf, on random messages and on texts made from them.
+/// A comparison of the codec with swift-protobuf, on random messages and on texts derived from them.
 ///
-/// `CAMPANILE_TEST_SEED` repeats a run; `CAMPANILE_TEST_INDEX` repeats one message of it; `CAMPANILE_TEST_MESSAGES` says how many
-/// there are for each test (60,000 unless said otherwise).
+/// `CAMPANILE_TEST_SEED` repeats a run, and `CAMPANILE_TEST_INDEX` repeats one message of it. `CAMPANILE_TEST_MESSAGES`
+/// is the number of messages for each test (default: 60,000).
 @Suite struct OracleTests {
   private static let seed: UInt64 =
     ProcessInfo.processInfo.environment["CAMPANILE_TEST_SEED"].flatMap(UInt64.init) ?? .random(in: 0...(.max))
@@ -35,7 +35,7 @@ import Testing
     }
   }
 
-  /// The oracle traps when it writes what it reads from these texts; see `IntendedDifferences.oracleWouldTrap`.
+  /// The oracle traps when it writes a message read from these texts; see `IntendedDifferences.oracleWouldTrap`.
   @Test(arguments: ["4294967296", "-2147483649", "9223372036854775807", "2147483648"])
   func textsThatTrapTheOracleAreJudgedWithoutIt(number: String) throws {
     try #require(Oracle.registered)
@@ -46,7 +46,7 @@ import Testing
     #expect(throws: ProtoJSONError.self) { try any.unpack(as: Scalars.self) }
   }
 
-  /// Runs `check` for every index on all cores, each with a generator of its own, and reports the first failures.
+  /// Runs `check` for every index on all cores, with a generator for each index, and reports the first failures.
   private func run(
     _ what: String, _ check: @escaping @Sendable (Oracle, inout SeededGenerator) -> String?
   ) async throws {
@@ -71,13 +71,13 @@ import Testing
   }
 }
 
-/// What the workers of a run found.
+/// The failures that the workers of a run found.
 private final class Reports: Sendable {
   private let texts = Mutex<[String]>([])
 
   var all: [String] { texts.withLock { $0 } }
 
-  /// Returns how many there are now.
+  /// Adds a failure and returns the number of failures so far.
   func add(_ text: String) -> Int {
     texts.withLock {
       $0.append(text)

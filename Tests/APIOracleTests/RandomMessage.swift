@@ -1,6 +1,6 @@
 import SwiftProtobuf
 
-/// Makes random messages of any type of a descriptor set, in the protobuf wire format.
+/// A generator of random messages of any type in a descriptor set, in the protobuf wire format.
 struct RandomMessage {
   private let messages: [String: Google_Protobuf_DescriptorProto]
   private let enums: [String: Google_Protobuf_EnumDescriptorProto]
@@ -25,7 +25,7 @@ struct RandomMessage {
     self.enums = enums
   }
 
-  /// A random message of the type `name`, which begins with a point.
+  /// Returns a random message of the type `name`, which begins with a dot.
   func make(_ name: String, depth: Int = 0, _ random: inout SeededGenerator) -> [UInt8] {
     if let wellKnown = wellKnown(name, depth, &random) { return wellKnown }
     guard let message = messages[name] else { return [] }
@@ -62,14 +62,14 @@ struct RandomMessage {
     }
   }
 
-  /// A map's entry always has both parts, or the oracle would write the entry of an absent message.
+  /// Returns a message or map entry. An entry always has both parts, because the oracle also writes an absent message.
   private func entryOrMessage(_ name: String, _ depth: Int, _ random: inout SeededGenerator) -> [UInt8] {
     guard let message = messages[name], message.options.mapEntry else { return make(name, depth: depth, &random) }
     var wire: [UInt8] = []
     for field in message.field {
       if field.number == 1, field.type == .string {
-        // swift-protobuf sorts keys by Swift's order of strings, which is none for those that are not in NFC:
-        // neither "e\u{301}" < "é0" nor the reverse holds, so its bytes would differ from run to run.
+        // swift-protobuf sorts keys with Swift's string comparison, which is not a total order for strings outside NFC:
+        // neither "e\u{301}" < "é0" nor the reverse holds. The bytes would differ from run to run.
         wire.bytes(1, Array(Self.string(&random).replacing("e\u{301}", with: "e").utf8))
       } else {
         append(field, to: &wire, depth, &random)
@@ -134,7 +134,7 @@ extension RandomMessage {
 // MARK: - Well-known types
 
 extension RandomMessage {
-  /// The types whose JSON has rules of its own are made so that both sides can write them.
+  /// Returns a message of a type with special JSON rules, with values that both codecs can write; nil for other types.
   private func wellKnown(_ name: String, _ depth: Int, _ random: inout SeededGenerator) -> [UInt8]? {
     var wire: [UInt8] = []
     switch name {
@@ -155,7 +155,7 @@ extension RandomMessage {
     case ".google.protobuf.Value": wire = value(depth, &random)
     case ".google.protobuf.Any":
       guard random.oneIn(2) else { break }
-      // None with maps, whose order in the payload's bytes changes from run to run.
+      // No types with maps, because the order of their entries in the payload changes from run to run.
       let type = random.pick(["campanile.testing.v1.Scalars", "google.protobuf.Duration"])
       wire.bytes(1, Array("type.googleapis.com/\(type)".utf8))
       wire.bytes(2, make("." + type, depth: depth + 1, &random))

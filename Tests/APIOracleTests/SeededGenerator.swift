@@ -1,4 +1,4 @@
-/// SplitMix64: small, and every seed gives a stream of its own, so that each message can be made again alone.
+/// A SplitMix64 generator. Each seed and index has its own sequence, so that a single message can be reproduced.
 struct SeededGenerator: RandomNumberGenerator {
   private var state: UInt64
 

@@ -15,7 +15,7 @@ import Testing
     fields.pushType = pushType
     fields.expiration = expiration
     return bench.simulator.handle(
-      PushRequest(method: method, path: path, fields: fields, body: Array(body.utf8), bodyBytes: body.utf8.count),
+      ReceivedPush(method: method, path: path, fields: fields, body: Array(body.utf8), bodyBytes: body.utf8.count),
       connection: &bench.connection)
   }
 
@@ -59,7 +59,7 @@ import Testing
     (#"{"push-type":"LiveActivity"}"#, "400 CannotCreateChannelConfig"),
     (#"{"push-type":"LiveActivity","message-storage-policy":2}"#, "400 CannotCreateChannelConfig"),
   ])
-  func wrongBodies(body: String, expected: String) throws {
+  func invalidBodiesAreRejected(body: String, expected: String) throws {
     #expect(try manage(try Bench(), "POST", body: body).text == expected)
   }
 

@@ -48,7 +48,7 @@ import Testing
     #"{"action":"goaway","match":{"topics":"x"}}"#, #"{"action":"delay","minMs":5,"maxMs":4}"#,
     #"{"action":"goaway","action":5}"#, #"{"action":"goaway"} x"#,
   ])
-  func wrongFaults(body: String) throws {
+  func invalidFaultsAreRejected(body: String) throws {
     let bench = try Bench()
     let api = try api(bench)
     let answer = ask(api, "POST", "/faults", body)
@@ -64,7 +64,7 @@ import Testing
     #expect(ask(api, "POST", "/faults", #"{"action":"goaway"}"#).status == 409)
   }
 
-  @Test func tokensAreRegisteredRejectedAndForgotten() throws {
+  @Test func tokensAreRegisteredRejectedAndDeleted() throws {
     let bench = try Bench()
     let api = try api(bench)
     #expect(
@@ -86,7 +86,7 @@ import Testing
     #expect(ask(api, "GET", "/tokens/xyz").status == 400)
   }
 
-  @Test func aTokenIsValidUntilTheTimeOfItsRejection() throws {
+  @Test func tokenIsValidUntilItsRejectionTime() throws {
     let bench = try Bench()
     let api = try api(bench)
     #expect(try bench.push(bench.update("{}", at: 1), to: "abcd").text == "200")
@@ -96,7 +96,7 @@ import Testing
     #expect(try bench.push(bench.update("{}", at: 3), to: "abcd").text == "410 Unregistered")
   }
 
-  @Test func aSenderThatIsToldOfAnExpiredTokenMayRenewIt() throws {
+  @Test func senderMayRenewAfterAnExpiredTokenResponse() throws {
     for scope in TokenRenewalScope.allCases {
       var limits = SimulatorLimits()
       limits.tokenRenewalScope = scope
@@ -113,7 +113,7 @@ import Testing
     }
   }
 
-  @Test func screensAreShownAndPaged() throws {
+  @Test func screensAreReturnedInPages() throws {
     let bench = try Bench()
     let api = try api(bench)
     for token in ["aa", "bb", "cc"] { _ = try bench.push(bench.update(#"{"t":"\#(token)"}"#, at: 1), to: token) }
@@ -153,7 +153,7 @@ import Testing
     #expect(try bench.push(bench.update("{}", at: 1)).text == "400 BadDeviceToken")
   }
 
-  @Test func statisticsAndPushesTellWhatHappened() throws {
+  @Test func statisticsAndPushesReportOutcomes() throws {
     let bench = try Bench()
     let api = try api(bench)
     _ = try bench.push(bench.update("{}", at: 1))
@@ -169,7 +169,7 @@ import Testing
     #expect(ask(api, "GET", "/statistics").body.contains(#""requests":0"#))
   }
 
-  @Test func tokenIsAskedForWhereThereIsOne() throws {
+  @Test func configuredTokenIsRequired() throws {
     let bench = try Bench()
     let api = try api(bench, token: "secret")
     for wrong in [nil, "", "secret", "Bearer ", "Bearer other", "Bearer secret2"] {

@@ -5,11 +5,11 @@ import Testing
 @testable import APNsSimulator
 
 @Suite struct FaultTests {
-  private func actions(_ plan: inout FaultPlan, _ count: Int, _ facts: PushFacts = goodFacts()) -> [String] {
-    (0..<count).map { _ in plan.next(facts).action?.name ?? "-" }
+  private func actions(_ plan: inout FaultPlan, _ count: Int, _ context: PushContext = goodContext()) -> [String] {
+    (0..<count).map { _ in plan.next(context).action?.name ?? "-" }
   }
 
-  @Test func nextAnswers() {
+  @Test func countLimitsAFault() {
     var plan = FaultPlan(seed: 1)
     var rule = FaultRule(.answer(Refusal(.serviceUnavailable, "")))
     rule.remaining = 2
@@ -20,7 +20,7 @@ import Testing
     #expect(plan.rules.isEmpty)
   }
 
-  @Test func everyThird() {
+  @Test func everyThirdRequestIsAffected() {
     var plan = FaultPlan(seed: 1)
     var rule = FaultRule(.goAway)
     rule.every = 3
@@ -28,7 +28,7 @@ import Testing
     #expect(actions(&plan, 7) == ["-", "-", "goaway", "-", "-", "goaway", "-"])
   }
 
-  @Test func aFifthFollowsFromTheSeed() {
+  @Test func probabilityIsReproducibleFromTheSeed() {
     var rule = FaultRule(.answer(Refusal(.serviceUnavailable, "")))
     rule.probability = 0.2
     let runs = [7, 7, 8].map { seed in
@@ -41,18 +41,18 @@ import Testing
     #expect((150...250).contains(runs[0].count { $0 == "answer" }))
   }
 
-  @Test func windowsEnd() {
+  @Test func faultEndsAfterItsDuration() {
     var plan = FaultPlan(seed: 1)
     var rule = FaultRule(.stall(isProcessed: false))
     rule.untilMs = nowMs + 10
     _ = plan.add(rule)
-    var facts = goodFacts()
-    #expect(actions(&plan, 1, facts) == ["stall"])
-    facts.nowMs = nowMs + 10
-    #expect(actions(&plan, 1, facts) == ["-"])
+    var context = goodContext()
+    #expect(actions(&plan, 1, context) == ["stall"])
+    context.nowMs = nowMs + 10
+    #expect(actions(&plan, 1, context) == ["-"])
   }
 
-  @Test func onlyWhatMatches() {
+  @Test func faultAppliesOnlyToMatchingRequests() {
     var plan = FaultPlan(seed: 1)
     for change in [
       { $0.topic = "other" }, { $0.keyID = "OTHER12345" }, { $0.pathPrefix = "/4/" }, { $0.pushType = "alert" },
@@ -75,12 +75,12 @@ import Testing
     ] {
       _ = plan.add(FaultRule(action))
     }
-    let next = plan.next(goodFacts())
+    let next = plan.next(goodContext())
     #expect(next.delayMs == 12)
     #expect(next.action == .goAway)
   }
 
-  @Test func whatIsNotProcessedIsNotDisplayed() throws {
+  @Test func unprocessedRequestsAreNotDisplayed() throws {
     for (action, isShown) in [
       (FaultAction.reset(isProcessed: false), false), (.reset(isProcessed: true), true),
       (.close(isProcessed: false), false), (.close(isProcessed: true), true), (.stall(isProcessed: true), true),
@@ -93,7 +93,7 @@ import Testing
     }
   }
 
-  @Test func scriptedAnswersBearTheirMembers() throws {
+  @Test func scriptedResponsesContainTheirMembers() throws {
     let bench = try Bench()
     let refusal = Refusal(.tooManyRequests, "scripted", timestampMs: 5, retryAfterSeconds: 3)
     _ = bench.simulator.state.withLock { $0.faults.add(FaultRule(.answer(refusal))) }

@@ -10,7 +10,7 @@ import Testing
     FileManager.default.temporaryDirectory.appendingPathComponent("journal-\(UUID().uuidString)").path
   }
 
-  @Test func restartedSimulatorKnowsWhatIsDisplayed() throws {
+  @Test func restartedSimulatorRestoresScreens() throws {
     let path = path()
     defer { try? FileManager.default.removeItem(atPath: path) }
     let first = try Bench()
@@ -22,7 +22,7 @@ import Testing
     let second = try Bench()
     second.simulator.resume(try Journal(path: path, sizeBytesMax: 1 << 20))
     #expect(second.simulator.state.withLock { $0.screens } == expected)
-    // It goes on where the first ended.
+    // The journal continues where the first simulator ended.
     _ = try second.push(second.update(#"{"n":6}"#, at: 6))
     let third = try Bench()
     third.simulator.resume(try Journal(path: path, sizeBytesMax: 1 << 20))
@@ -30,7 +30,7 @@ import Testing
     #expect(third.screen()?.discards == [.oldTimestamp: 1])
   }
 
-  @Test func whatIsForgottenStaysForgotten() throws {
+  @Test func resetSurvivesARestart() throws {
     let path = path()
     defer { try? FileManager.default.removeItem(atPath: path) }
     let first = try Bench()
@@ -53,7 +53,7 @@ import Testing
     #expect(bench.simulator.state.withLock { $0.screens.isEmpty })
   }
 
-  @Test func fullJournalEndsAndSaysSo() throws {
+  @Test func fullJournalEndsWithAFailureMessage() throws {
     let path = path()
     defer { try? FileManager.default.removeItem(atPath: path) }
     let bench = try Bench()
@@ -65,7 +65,7 @@ import Testing
     #expect((size ?? 0) <= 400)
   }
 
-  @Test func unusablePathIsNamed() {
+  @Test func unusablePathThrows() {
     #expect(throws: JournalError.self) { try Journal(path: "/proc/nowhere/journal", sizeBytesMax: 1) }
   }
 }

@@ -3,15 +3,16 @@ import Testing
 
 @testable import APNsSimulator
 
-/// One row of the table: what is changed in facts that break no rule, and the answer.
+/// One row of the table: a change of valid facts, and the expected response.
 struct RuleCase: Sendable, CustomTestStringConvertible {
   var name: String
   var expected: String
-  var change: @Sendable (inout PushFacts) -> Void
+  var change: @Sendable (inout PushContext) -> Void
   var isBroadcast = false
 
   init(
-    _ name: String, _ expected: String, broadcast: Bool = false, _ change: @escaping @Sendable (inout PushFacts) -> Void
+    _ name: String, _ expected: String, broadcast: Bool = false,
+    _ change: @escaping @Sendable (inout PushContext) -> Void
   ) {
     self.name = name
     self.expected = expected
@@ -28,7 +29,7 @@ struct RuleCase: Sendable, CustomTestStringConvertible {
     RuleCase("another path", "404 BadPath") { $0.path = "/3/devices/ab" },
     RuleCase("an older path", "404 BadPath") { $0.path = "/2/device/ab" },
     RuleCase("no path", "404 BadPath") { $0.path = "/" },
-    RuleCase("a bundle id that is none", "404 BadPath") { $0.path = "/4/broadcasts/apps/a%20b" },
+    RuleCase("an invalid bundle id", "404 BadPath") { $0.path = "/4/broadcasts/apps/a%20b" },
     RuleCase("GET", "405 MethodNotAllowed") { $0.method = "GET" },
     RuleCase("GET of a broadcast", "405 MethodNotAllowed", broadcast: true) { $0.method = "GET" },
     RuleCase("DELETE of all channels", "405 MethodNotAllowed") {
@@ -45,11 +46,11 @@ struct RuleCase: Sendable, CustomTestStringConvertible {
 
   static let fields: [RuleCase] = [
     RuleCase("a field twice", "400 DuplicateHeaders") { $0.fields.add("apns-topic", "x") },
-    RuleCase("an id that is no UUID", "400 BadMessageId") { $0.fields.id = "1" },
+    RuleCase("an id that is not a UUID", "400 BadMessageId") { $0.fields.id = "1" },
     RuleCase("an id without hyphens", "400 BadMessageId") { $0.fields.id = String(repeating: "a", count: 36) },
     RuleCase("no id", "200") { $0.fields.id = nil },
     RuleCase("expiration with a sign", "400 BadExpirationDate") { $0.fields.expiration = "-1" },
-    RuleCase("expiration that is no number", "400 BadExpirationDate") { $0.fields.expiration = "2026-11-21" },
+    RuleCase("expiration that is not a number", "400 BadExpirationDate") { $0.fields.expiration = "2026-11-21" },
     RuleCase("expiration too large", "400 BadExpirationDate") { $0.fields.expiration = "99999999999999999999" },
     RuleCase("no expiration", "200") { $0.fields.expiration = nil },
     RuleCase("empty collapse id", "400 BadCollapseId") { $0.fields.collapseID = "" },
@@ -78,7 +79,7 @@ struct RuleCase: Sendable, CustomTestStringConvertible {
       $0.fields.pushType = nil
       $0.fields.topic = bundleID
     },
-    RuleCase("a topic that is none", "400 BadTopic") {
+    RuleCase("an invalid topic", "400 BadTopic") {
       $0.fields.pushType = "alert"
       $0.fields.topic = "no topic"
     },
@@ -96,7 +97,7 @@ struct RuleCase: Sendable, CustomTestStringConvertible {
 
   static let providers: [RuleCase] = [
     RuleCase("no token", "403 MissingProviderToken") { $0.provider = .missing },
-    RuleCase("no JWT", "403 InvalidProviderToken") { $0.provider = .malformed("why") },
+    RuleCase("not a JWT", "403 InvalidProviderToken") { $0.provider = .malformed("why") },
     RuleCase("unknown key", "403 InvalidProviderToken") { $0.provider = .unknownKey(claims()) },
     RuleCase("wrong signature", "403 InvalidProviderToken") { $0.provider = .wrongSignature(claims()) },
     RuleCase("60 minutes old", "200") { $0.provider = .verified(claims(age: 3600), goodKey) },
@@ -105,7 +106,7 @@ struct RuleCase: Sendable, CustomTestStringConvertible {
     },
     RuleCase("a minute ahead", "200") { $0.provider = .verified(claims(age: -60), goodKey) },
     RuleCase("two minutes ahead", "403 InvalidProviderToken") { $0.provider = .verified(claims(age: -120), goodKey) },
-    RuleCase("ages ahead", "403 InvalidProviderToken") {
+    RuleCase("far in the future", "403 InvalidProviderToken") {
       $0.provider = .verified(
         ProviderClaims(keyID: "ABCDE12345", teamID: "TEAM123456", issuedAtSeconds: .max), goodKey)
     },
@@ -154,15 +155,15 @@ struct RuleCase: Sendable, CustomTestStringConvertible {
   static let broadcasts: [RuleCase] = [
     RuleCase("nothing wrong", "200", broadcast: true) { _ in },
     RuleCase("no channel", "400 MissingChannelId", broadcast: true) { $0.fields.channelID = nil },
-    RuleCase("channel that is no base64", "400 BadChannelId", broadcast: true) { $0.fields.channelID = "?" },
+    RuleCase("channel that is not base64", "400 BadChannelId", broadcast: true) { $0.fields.channelID = "?" },
     RuleCase("unknown channel", "400 ChannelNotRegistered", broadcast: true) { $0.channel = nil },
     RuleCase("no push type", "400 MissingPushType", broadcast: true) { $0.fields.pushType = nil },
     RuleCase("alert", "400 InvalidPushType", broadcast: true) { $0.fields.pushType = "alert" },
     RuleCase("no expiration", "400 BadExpirationDate", broadcast: true) { $0.fields.expiration = nil },
-    RuleCase("storing in a channel that does not", "400 BadExpirationDate", broadcast: true) {
+    RuleCase("expiration in a channel without storage", "400 BadExpirationDate", broadcast: true) {
       $0.fields.expiration = "1795262500"
     },
-    RuleCase("storing in a channel that does", "200", broadcast: true) {
+    RuleCase("expiration in a channel with storage", "200", broadcast: true) {
       $0.fields.expiration = "1795262500"
       $0.channel?.storesMessages = true
     },
@@ -176,51 +177,51 @@ struct RuleCase: Sendable, CustomTestStringConvertible {
   static let all = paths + fields + providers + devices + broadcasts
 
   @Test(arguments: all) func verdict(_ row: RuleCase) {
-    var facts = row.isBroadcast ? goodBroadcast() : goodFacts()
-    row.change(&facts)
-    #expect(text(PushRules.judge(facts, limits: Self.limits)) == row.expected)
+    var context = row.isBroadcast ? goodBroadcast() : goodContext()
+    row.change(&context)
+    #expect(text(PushRules.judge(context, limits: Self.limits)) == row.expected)
   }
 
-  /// The endpoint of the table is the production's.
+  /// The endpoint of the table is production.
   private static let limits: SimulatorLimits = {
     var limits = SimulatorLimits()
     limits.environment = .production
     return limits
   }()
 
-  @Test func unregisteredTokensAreBadWhereOnlyRegisteredOnesAreGood() {
+  @Test func unregisteredTokensAreRejectedIfOnlyRegisteredOnesAreValid() {
     var limits = Self.limits
     limits.registeredTokensOnly = true
-    #expect(text(PushRules.judge(goodFacts(), limits: limits)) == "400 BadDeviceToken")
+    #expect(text(PushRules.judge(goodContext(), limits: limits)) == "400 BadDeviceToken")
   }
 
-  @Test func rejectionsBearTheirTime() {
-    var facts = goodFacts()
-    facts.device = record()
-    facts.device?.rejection = .init(reason: .unregistered, timestampMs: 1_700_000_000_123)
-    guard case .failure(let refusal) = PushRules.judge(facts, limits: Self.limits) else {
+  @Test func rejectionsIncludeTheirTimestamp() {
+    var context = goodContext()
+    context.device = record()
+    context.device?.rejection = .init(reason: .unregistered, timestampMs: 1_700_000_000_123)
+    guard case .failure(let refusal) = PushRules.judge(context, limits: Self.limits) else {
       Issue.record("it was accepted")
       return
     }
     #expect(refusal.timestampMs == 1_700_000_000_123)
   }
 
-  @Test func tooLargePayloadsSayByHowMuch() {
-    var facts = goodFacts()
-    facts.bodyBytes = 5000
-    guard case .failure(let refusal) = PushRules.judge(facts, limits: Self.limits) else {
+  @Test func oversizedPayloadsReportTheExcess() {
+    var context = goodContext()
+    context.bodyBytes = 5000
+    guard case .failure(let refusal) = PushRules.judge(context, limits: Self.limits) else {
       Issue.record("it was accepted")
       return
     }
     #expect(refusal.detail.contains("904 bytes above 4096"))
   }
 
-  /// Reasons that no rule of a token-based connection leads to; they can be scripted.
+  /// Reasons that no rule of a token-based connection produces; they can be scripted.
   private static let scriptedOnly: Set<APNsReason> = [
     .badCertificate, .badCertificateEnvironment, .forbidden, .idleTimeout, .internalServerError, .serviceUnavailable,
     .shutdown, .tooManyRequests, .featureNotEnabled, .badEnvironmentKeyInToken,
   ]
-  /// Tested with the channels' management.
+  /// Tested with channel management.
   private static let ofManagement: Set<APNsReason> = [.cannotCreateChannelConfig]
 
   @Test func everyReasonIsInTheTableOrScripted() {

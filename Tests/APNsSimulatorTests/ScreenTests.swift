@@ -4,7 +4,7 @@ import Testing
 
 @testable import APNsSimulator
 
-/// What devices display, as transcripts of pushes.
+/// The displays of devices, as transcripts of pushes.
 @Suite struct ScreenTests {
   @Test func newestStateIsDisplayed() throws {
     let bench = try Bench()
@@ -26,7 +26,7 @@ import Testing
     #expect(bench.screen()?.discards == [.oldTimestamp: 1])
   }
 
-  @Test func nothingComesAfterTheEnd() throws {
+  @Test func pushesAfterTheEndAreIgnored() throws {
     let bench = try Bench()
     _ = try bench.push(bench.update(#"{"n":1}"#, at: 10))
     _ = try bench.push(#"{"aps":{"event":"end","timestamp":11,"dismissal-date":12}}"#)
@@ -38,7 +38,7 @@ import Testing
     #expect(screen.discards == [.afterEnd: 1])
   }
 
-  @Test func repeatedPushIsTheSamePush() throws {
+  @Test func repeatedPushIsDisplayedOnce() throws {
     let bench = try Bench()
     let id = "6f1e2d3c-4b5a-4978-8796-a5b4c3d2e1f0"
     for _ in 0..<3 { _ = try bench.push(bench.update("{}", at: 10), id: id) }
@@ -46,7 +46,7 @@ import Testing
     #expect(bench.simulator.state.withLock { $0.statistics.requests } == 3)
   }
 
-  @Test func otherStateOfTheSameSecondIsCounted() throws {
+  @Test func differentStateOfTheSameSecondIsCounted() throws {
     let bench = try Bench()
     for state in [#"{"n":1}"#, #"{"n":1}"#, #"{"n":2}"#] { _ = try bench.push(bench.update(state, at: 10)) }
     #expect(bench.screen()?.sameTimestamps == 1)
@@ -66,13 +66,13 @@ import Testing
       #"{"aps":{"event":"start","timestamp":1,"content-state":{},"attributes-type":"A","attributes":{}}}"#, .noAlert
     ),
   ])
-  func eventRules(payload: String, discard: Discard) throws {
+  func eventRulesDiscardInvalidPayloads(payload: String, discard: Discard) throws {
     let bench = try Bench()
     #expect(try bench.push(payload).text == "200")
     #expect(bench.screen()?.discards == [discard: 1])
   }
 
-  @Test func startsAreForPushToStartTokensAndUpdatesAreNot() throws {
+  @Test func startsAndUpdatesNeedMatchingTokens() throws {
     let bench = try Bench()
     let start = """
       {"aps":{"event":"start","timestamp":1,"content-state":{"n":0},"attributes-type":"A","attributes":{"id":1},\
@@ -96,7 +96,7 @@ import Testing
     #expect(bench.screen("bb")?.discards == [.wrongEvent: 1])
   }
 
-  @Test func alertsAndBackgroundPushes() throws {
+  @Test func alertsAndBackgroundPushesAreCounted() throws {
     let bench = try Bench()
     _ = try bench.push(#"{"aps":{"alert":"hello"}}"#, pushType: "alert", topic: bundleID)
     _ = try bench.push(#"{"aps":{"content-available":1}}"#, pushType: "background", topic: bundleID, priority: "5")
@@ -107,7 +107,7 @@ import Testing
     #expect(screen.highPriority == 1)
   }
 
-  @Test func contentStateIsKeptVerbatim() throws {
+  @Test func contentStateIsStoredVerbatim() throws {
     let bench = try Bench()
     let state = #"{ "b" : 1.50, "a":"\u00e8", "z":[1e3] }"#
     _ = try bench.push(bench.update(state, at: 1))

@@ -1,4 +1,5 @@
 import APNs
+import CampanileBase
 import CampanileCrypto
 import Synchronization
 import Testing
@@ -24,7 +25,7 @@ import Testing
     #"{"alg":"none","kid":"ABCDE12345"}"#, #"{"alg":"HS256","kid":"ABCDE12345"}"#, #"{"kid":"ABCDE12345"}"#,
     #"{"alg":"ES256"}"#, "[]", "", #"{"alg":"ES256","kid":5}"#,
   ])
-  func headersOfOtherTokens(header: String) throws {
+  func otherJWTHeadersAreRejected(header: String) throws {
     let bench = try Bench()
     let input = [header, #"{"iss":"TEAM123456","iat":1795262400}"#].map { Base64URL.encode(Array($0.utf8)) }
       .joined(separator: ".")
@@ -33,7 +34,7 @@ import Testing
     #expect(try bench.push("{}", authorization: field).text == "403 InvalidProviderToken")
   }
 
-  @Test func renewalIsCountedByConnectionOrByKey() throws {
+  @Test func renewalIsLimitedByConnectionOrByKey() throws {
     let bench = try Bench()
     let first = try bench.authorization()
     #expect(try bench.push(bench.update("{}", at: 1), authorization: first).text == "200")
@@ -46,7 +47,7 @@ import Testing
     bench.connection = ConnectionUse(number: 3)
     bench.advance(seconds: 60)
     #expect(try bench.push("{}", authorization: try bench.authorization()).text == "429 TooManyProviderTokenUpdates")
-    // Signed again for the same second: the same issue.
+    // A token signed again for the same second is not a renewal.
     let again = try bench.authorization(issuedAtSeconds: bench.nowSeconds - 60)
     #expect(again != second)
     #expect(try bench.push(bench.update("{}", at: 1), authorization: again).text == "200")
@@ -54,14 +55,14 @@ import Testing
     #expect(try bench.push(bench.update("{}", at: 1), authorization: try bench.authorization()).text == "200")
   }
 
-  @Test func removedKeysAreRefusedAtOnce() throws {
+  @Test func removedKeysAreRejectedImmediately() throws {
     let bench = try Bench()
     #expect(try bench.push(bench.update("{}", at: 1)).text == "200")
     #expect(bench.simulator.state.withLock { $0.keyring.remove("ABCDE12345") })
     #expect(try bench.push(bench.update("{}", at: 1)).text == "403 InvalidProviderToken")
   }
 
-  @Test func keysThatAreNoneAreRefused() throws {
+  @Test func invalidKeysAreRejected() throws {
     let bench = try Bench()
     for pem in ["", "nonsense", "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n"] {
       #expect(throws: CryptoError.self) {
@@ -70,7 +71,7 @@ import Testing
     }
   }
 
-  @Test func tokensBelongToTheAppThatUsedThemFirst() throws {
+  @Test func tokensBelongToTheFirstAppThatUsesThem() throws {
     let bench = try Bench()
     bench.simulator.state.withLock { $0.keyring = SigningKeyring() }
     try bench.simulator.add(
@@ -79,12 +80,12 @@ import Testing
     #expect(
       try bench.push("{}", topic: "com.other.push-type.liveactivity").text == "400 DeviceTokenNotForTopic")
     #expect(try bench.push("{}", pushType: "alert", topic: bundleID).text == "400 DeviceTokenNotForTopic")
-    // The same token in capitals.
+    // The same token in upper case.
     #expect(try bench.push(bench.update("{}", at: 2), to: deviceToken.uppercased()).text == "200")
     #expect(bench.screen()?.updates == 2)
   }
 
-  @Test func idsAreAnsweredAsGivenOrMade() throws {
+  @Test func idsAreEchoedOrGenerated() throws {
     let bench = try Bench()
     let id = "6f1e2d3c-4b5a-4978-8796-a5b4c3d2e1f0"
     #expect(try bench.push(bench.update("{}", at: 1), id: id).answer?.id == id)

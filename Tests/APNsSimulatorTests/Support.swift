@@ -1,4 +1,5 @@
 import APNs
+import CampanileBase
 import CampanileCrypto
 import Synchronization
 import Testing
@@ -11,8 +12,8 @@ let bundleID = "com.example.growth"
 let liveTopic = "com.example.growth.push-type.liveactivity"
 let deviceToken = String(repeating: "ab", count: 32)
 
-/// Facts of an update to an activity that break no rule.
-func goodFacts() -> PushFacts {
+/// Returns the facts of a valid update of an activity.
+func goodContext() -> PushContext {
   var fields = PushFields()
   fields.authorization = "bearer x"
   fields.topic = liveTopic
@@ -21,24 +22,24 @@ func goodFacts() -> PushFacts {
   fields.expiration = "0"
   fields.id = "6F1E2D3C-4B5A-4978-8796-A5B4C3D2E1F0"
   let claims = ProviderClaims(keyID: "ABCDE12345", teamID: "TEAM123456", issuedAtSeconds: nowMs / 1000 - 60)
-  return PushFacts(
+  return PushContext(
     method: "POST", path: "/3/device/\(deviceToken)", fields: fields, bodyBytes: 100,
     provider: .verified(claims, goodKey), connectionIssue: nil, lastIssue: nil, device: nil, channel: nil, nowMs: nowMs)
 }
 
 let goodKey = SigningKey(teamID: "TEAM123456", keyID: "ABCDE12345", publicKeyPEM: "", bundleIDs: [bundleID])
 
-/// Facts of a broadcast that break no rule.
-func goodBroadcast() -> PushFacts {
-  var facts = goodFacts()
-  facts.path = "/4/broadcasts/apps/\(bundleID)"
-  facts.fields.topic = nil
-  facts.fields.channelID = "dHN0LXNyY2gtY2hubA=="
-  facts.channel = ChannelRecord(bundleID: bundleID, storesMessages: false, createdAtMs: 0)
-  return facts
+/// Returns the facts of a valid broadcast.
+func goodBroadcast() -> PushContext {
+  var context = goodContext()
+  context.path = "/4/broadcasts/apps/\(bundleID)"
+  context.fields.topic = nil
+  context.fields.channelID = "dHN0LXNyY2gtY2hubA=="
+  context.channel = ChannelRecord(bundleID: bundleID, storesMessages: false, createdAtMs: 0)
+  return context
 }
 
-/// A simulator at a time that the test sets, with a key and what signs for it.
+/// A simulator with a test clock and a signing key.
 final class Bench {
   var timeMs = nowMs
   let key: ES256PrivateKey
@@ -47,7 +48,7 @@ final class Bench {
   private let clock = Clock()
 
   private final class Clock: @unchecked Sendable {
-    // Tests are one task, so that nobody races for it.
+    // Each test is a single task, so there are no races.
     var timeMs = APNsSimulatorTests.nowMs
     var ids = 0
   }
@@ -80,7 +81,7 @@ final class Bench {
     return "bearer \(header).\(claims).\(Base64URL.encode(signature.raw))"
   }
 
-  /// Sends a Live Activity push.
+  /// Sends a push, by default for a Live Activity.
   func push(
     _ payload: String, to token: String = deviceToken, authorization: String? = nil, id: String? = nil,
     pushType: String = "liveactivity", topic: String = liveTopic, priority: String? = nil
@@ -91,7 +92,7 @@ final class Bench {
     fields.pushType = pushType
     fields.id = id
     fields.priority = priority
-    let request = PushRequest(
+    let request = ReceivedPush(
       method: "POST", path: "/3/device/\(token)", fields: fields, body: Array(payload.utf8),
       bodyBytes: payload.utf8.count)
     return simulator.handle(request, connection: &connection)
@@ -120,7 +121,7 @@ extension Outcome {
     }
   }
 
-  /// `200`, or the status and the reason.
+  /// The status, and the reason of a refusal.
   var text: String {
     guard let answer else { return "none" }
     return answer.refusal.map { "\(answer.status) \($0.reason.text)" } ?? "\(answer.status)"

@@ -1,4 +1,5 @@
 import APNs
+import CampanileBase
 import CampanileService
 import Foundation
 import NIOHTTP2
@@ -10,26 +11,26 @@ import Testing
 
 /// The sender against a real HTTP/2 server over TLS.
 @Suite(.serialized) struct APNsSenderTests {
-  /// A sender, and what has come of it.
+  /// A sender and the outcomes of its requests.
   private final class Bench: Sendable {
     let sender: APNsSender
     let route: PushRoute
-    private let bell: WatchBell
+    private let signal: WatchSignal
     private let outcomes = Mutex<[UInt64: PushOutcome]>([:])
 
     init(_ server: APNsServer, configure: (inout APNsSender.Configuration) -> Void = { _ in }) throws {
       var configuration = APNsSender.Configuration()
       configuration.trustFile = server.certificatePath
       configuration.pool.tickMs = 20
-      configuration.pool.breaker.pauseMs = 50
+      configuration.pool.breaker.pause.initialMs = 50
       configure(&configuration)
       let start = ContinuousClock.now
-      bell = WatchBell()
+      signal = WatchSignal()
       sender = try APNsSender(
         configuration, group: MultiThreadedEventLoopGroup.singleton,
         environment: SenderEnvironment(
           nowMs: { Int64((ContinuousClock.now - start) / .milliseconds(1)) }, random: { 0.5 }, log: { _ in }),
-        bell: bell)
+        signal: signal)
       route = PushRoute(host: APNsHost(name: "localhost", port: server.port), teamID: "T", keyID: "K")
     }
 
@@ -45,7 +46,7 @@ import Testing
       return request
     }
 
-    /// Sends and waits for all results, in the order of the tickets.
+    /// Sends requests and returns their outcomes in ticket order.
     func send(_ tickets: ClosedRange<UInt64>, payload: String = "{}") async throws -> [PushOutcome] {
       sender.submit(tickets.map { request($0, payload) }, to: route)
       return try await wait(tickets)
@@ -56,7 +57,7 @@ import Testing
         for result in sender.takeResults() { outcomes.withLock { $0[result.ticket] = result.outcome } }
         let found = outcomes.withLock { outcomes in tickets.compactMap { outcomes[$0] } }
         if found.count == tickets.count { return found }
-        try await bell.wait()
+        try await signal.wait()
       }
     }
   }
@@ -81,7 +82,7 @@ import Testing
 
   private func isAccepted(_ outcome: PushOutcome) -> Bool { outcome == .answered(PushAnswer(status: 200)) }
 
-  @Test(.timeLimit(.minutes(1))) func headersAndBodyArriveAsTheyWere() async throws {
+  @Test(.timeLimit(.minutes(1))) func headersAndBodyArriveUnchanged() async throws {
     try await withServer { server, bench in
       let payload = #"{"aps":{"alert":"\#(String(repeating: "é", count: 2_000))"}}"#
       #expect(try await bench.send(1...1, payload: payload).allSatisfy(isAccepted))
@@ -106,7 +107,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(1))) func refusalsAreReadWithTheirReason() async throws {
+  @Test(.timeLimit(.minutes(1))) func refusalsIncludeReasonAndTimestamp() async throws {
     try await withServer { server, bench in
       server.script { _ in .answer(410, #"{"reason":"Unregistered","timestamp":1700000000123}"#) }
       guard case .answered(let answer) = try await bench.send(1...1)[0] else {
@@ -119,7 +120,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(1))) func goAwayEveryHundredPushesLosesNothing() async throws {
+  @Test(.timeLimit(.minutes(1))) func goAwayEveryHundredPushesLosesNoPush() async throws {
     try await withServer { server, bench in
       let count = Mutex(0)
       server.script { _ in
@@ -129,7 +130,7 @@ import Testing
         }
         return number % 100 == 0 ? .answerAndGoAway(200) : .answer(200, "")
       }
-      // Some run out of connections that would take them, and come back as not processed.
+      // Some requests find no connection that accepts them and return as not processed.
       var rest = Array(UInt64(1)...1_000)
       for _ in 0..<50 where !rest.isEmpty {
         bench.sender.submit(rest.map { bench.request($0) }, to: bench.route)
@@ -150,23 +151,23 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(1))) func resetsSayWhetherAnythingWasProcessed() async throws {
+  @Test(.timeLimit(.minutes(1))) func resetsReportWhetherTheRequestWasProcessed() async throws {
     try await withServer { server, bench in
       server.script { $0.headers["apns-id"] == "id-1" ? .reset(.internalError) : .reset(.refusedStream) }
       guard case .lost = try await bench.send(1...1)[0] else {
-        Issue.record("a stream that was reset is not lost")
+        Issue.record("the reset stream did not count as lost")
         return
       }
       guard case .unprocessed = try await bench.send(2...2)[0] else {
-        Issue.record("a refused stream counts as processed")
+        Issue.record("the refused stream counted as processed")
         return
       }
-      // It was handed over as often as the limit says.
+      // The refused request was tried once and moved as often as the limit allows.
       #expect(server.seen.count == 1 + 1 + 3)
     }
   }
 
-  @Test(.timeLimit(.minutes(1))) func aConnectionThatBreaksLosesItsRequestsOnly() async throws {
+  @Test(.timeLimit(.minutes(1))) func brokenConnectionLosesOnlyItsOwnRequests() async throws {
     try await withServer { server, bench in
       server.script { $0.headers["apns-id"] == "id-1" ? .closeConnection : .answer(200, "") }
       guard case .lost = try await bench.send(1...1)[0] else {
@@ -177,15 +178,15 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(1))) func silenceEndsInTime() async throws {
+  @Test(.timeLimit(.minutes(1))) func silentServerTimesOut() async throws {
     try await withServer(configure: { $0.pool.connection.streams.answerTimeoutMs = 100 }) { server, bench in
       server.script { _ in .silence }
       let outcomes = try await bench.send(1...2)
-      #expect(outcomes == [.lost("no answer in time"), .lost("no answer in time")])
+      #expect(outcomes == [.lost("no response in time"), .lost("no response in time")])
     }
   }
 
-  @Test(.timeLimit(.minutes(1))) func aRouteThatIsDownSaysSoAndComesBack() async throws {
+  @Test(.timeLimit(.minutes(1))) func routeReportsNoCapacityWhileTheServerIsDown() async throws {
     let folder = NSTemporaryDirectory() + "campanile-apns-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     let first = try await APNsServer.start(folder: folder)
@@ -205,24 +206,24 @@ import Testing
     try FileManager.default.removeItem(atPath: folder)
   }
 
-  @Test(.timeLimit(.minutes(1))) func aCertificateThatNobodyTrustsIsRefused() async throws {
+  @Test(.timeLimit(.minutes(1))) func untrustedCertificateIsRejected() async throws {
     try await withServer(configure: { $0.trustFile = nil }) { server, bench in
       guard case .unprocessed = try await bench.send(1...1)[0] else {
-        Issue.record("sent to a server that is not trusted")
+        Issue.record("the push was sent to an untrusted server")
         return
       }
       #expect(server.seen.isEmpty)
     }
   }
 
-  @Test(.timeLimit(.minutes(1))) func failuresInARowOpenTheBreaker() async throws {
-    try await withServer(configure: { $0.pool.breaker.pauseMs = 60_000 }) { server, bench in
+  @Test(.timeLimit(.minutes(1))) func consecutiveFailuresOpenTheBreaker() async throws {
+    try await withServer(configure: { $0.pool.breaker.pause.initialMs = 60_000 }) { server, bench in
       server.script { _ in .answer(503, #"{"reason":"ServiceUnavailable"}"#) }
       _ = try await bench.send(1...5)
       #expect(bench.sender.capacity(of: bench.route).free == 0)
       #expect(bench.sender.capacity(of: bench.route).retryAtMs != nil)
       guard case .unprocessed = try await bench.send(6...6)[0] else {
-        Issue.record("sent although the breaker is open")
+        Issue.record("the push was sent although the breaker is open")
         return
       }
       #expect(server.seen.count == 5)

@@ -6,13 +6,13 @@ import NIOPosix
 import NIOSSL
 import Synchronization
 
-/// An HTTP/2 server over TLS on this machine that does what a test scripts. It knows nothing of APNs' rules.
+/// A scripted HTTP/2 server over TLS on this machine. It implements none of APNs' rules.
 final class APNsServer: Sendable {
   enum Action: Sendable {
     case answer(Int, String)
     case answerWithChannel(Int, String)
     case reset(HTTP2ErrorCode)
-    /// Answers, and takes no further streams: those above this one count as not processed.
+    /// Responds and accepts no further streams: those above this one count as not processed.
     case answerAndGoAway(Int)
     case closeConnection
     case silence

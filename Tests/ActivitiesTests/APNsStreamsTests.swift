@@ -2,7 +2,7 @@ import Testing
 
 @testable import Activities
 
-/// What events of a connection mean for its requests: transcripts without a socket.
+/// The effect of a connection's events on its requests, as transcripts without a socket.
 @Suite struct APNsStreamsTests {
   private func request(_ ticket: UInt64) -> PushRequest {
     PushRequest(ticket: ticket, path: "/3/device/ab", authorization: "", id: "", payload: [])
@@ -14,7 +14,7 @@ import Testing
     return streams
   }
 
-  @Test func nothingIsSentBeforeThePeerHasSpoken() {
+  @Test func nothingIsSentBeforeTheFirstSettings() {
     var streams = PushStreams()
     #expect(streams.open(request(1), nowMs: 0) == nil)
     streams.settings(streamsMax: 1)
@@ -22,12 +22,12 @@ import Testing
     #expect(streams.open(request(2), nowMs: 0) == nil)
     streams.settings(streamsMax: 2)
     #expect(streams.open(request(2), nowMs: 0) == 3)
-    // Fewer than are open: none until they end.
+    // Fewer than are already open: no further stream until they end.
     streams.settings(streamsMax: 0)
     #expect(streams.freeCount == 0)
   }
 
-  @Test func answersAreReadWhole() {
+  @Test func responsesAreReadAcrossFrames() {
     var streams = ready()
     for ticket in 1...3 { _ = streams.open(request(UInt64(ticket)), nowMs: 0) }
     #expect(streams.headers(1, status: 103, retryAfterMs: nil, channelID: nil, isEnd: false) == nil)
@@ -45,7 +45,7 @@ import Testing
     #expect(answer.reason == "Unregistered")
     #expect(answer.timestampMs == 1_454_948_015_990)
     #expect(answer.retryAfterMs == 5_000)
-    // Of streams that are over or never were nothing is taken.
+    // Events of ended or unknown streams are ignored.
     #expect(streams.headers(1, status: 500, retryAfterMs: nil, channelID: nil, isEnd: true) == nil)
     #expect(streams.data(99, [1], isEnd: true) == nil)
     #expect(streams.closed(99, isRefused: true, why: "") == nil)
@@ -55,19 +55,19 @@ import Testing
   @Test(arguments: [
     "", "{", "[]", "null", #"{"reason":5}"#, #"{"reason":"a","timestamp":"x"}"#, "\u{FF}", #"{"reason":"BadTopic"}x"#,
   ])
-  func oddBodiesLeaveTheReasonEmpty(body: String) {
+  func invalidBodiesLeaveTheReasonEmpty(body: String) {
     var answer = PushAnswer(status: 400, body: Array(body.utf8))
     answer.readReason()
     #expect(answer.reason == "")
   }
 
-  @Test func anAnswerWithoutAStatusIsLost() {
+  @Test func responseWithoutAStatusIsLost() {
     var streams = ready()
     _ = streams.open(request(1), nowMs: 0)
-    #expect(streams.data(1, [], isEnd: true)?.outcome == .lost("an answer without a status"))
+    #expect(streams.data(1, [], isEnd: true)?.outcome == .lost("a response without a status"))
   }
 
-  @Test func goAwayTellsWhatWasNotProcessed() {
+  @Test func goAwayReturnsUnprocessedStreams() {
     var streams = ready()
     for ticket in 1...4 { _ = streams.open(request(UInt64(ticket)), nowMs: 0) }
     let ended = streams.goAway(lastID: 3, why: "GOAWAY")
@@ -80,7 +80,7 @@ import Testing
     #expect(streams.isDone)
   }
 
-  @Test func resetsTellWhetherAnythingWasProcessed() {
+  @Test func onlyRefusedStreamsCountAsUnprocessed() {
     var streams = ready()
     for ticket in 1...2 { _ = streams.open(request(UInt64(ticket)), nowMs: 0) }
     #expect(streams.closed(1, isRefused: true, why: "a")?.outcome == .unprocessed("a"))
@@ -88,7 +88,7 @@ import Testing
     #expect(streams.openCount == 0)
   }
 
-  @Test func answersThatDoNotComeEndTheirRequests() {
+  @Test func overdueRequestsExpire() {
     var limits = PushStreams.Limits()
     limits.timeoutsMax = 2
     var streams = ready(limits: limits)
@@ -105,7 +105,7 @@ import Testing
     #expect(streams.expire(nowMs: 100_000).isEmpty)
   }
 
-  @Test func aConnectionIsReplacedBeforeItsIdsEnd() {
+  @Test func connectionDrainsBeforeStreamIDsRunOut() {
     var limits = PushStreams.Limits()
     limits.requestsMax = 3
     var streams = ready(limits: limits)
@@ -114,7 +114,7 @@ import Testing
     #expect(streams.open(request(4), nowMs: 0) == nil)
   }
 
-  @Test func bodiesAreBounded() {
+  @Test func responseBodiesAreBounded() {
     var streams = ready()
     _ = streams.open(request(1), nowMs: 0)
     _ = streams.headers(1, status: 200, retryAfterMs: nil, channelID: nil, isEnd: false)

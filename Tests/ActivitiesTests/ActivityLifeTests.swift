@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
@@ -8,7 +9,7 @@ import Testing
 @testable import Activities
 
 @Suite struct ActivityLifeTests {
-  @Test func aLocalActivityIsUpdatedAndEnded() async throws {
+  @Test func localActivityIsUpdatedAndEnded() async throws {
     let fixture = Fixture()
     let component = try await fixture.open()
     let started = try await component.start(local("act-1"), user("anna"))
@@ -25,7 +26,7 @@ import Testing
     #expect(update.kind == .update && update.pushType == "liveactivity" && update.priority == 0)
     let ended = try await component.end("act-1", user("anna"))
     #expect(ended.status == .ended && ended.endReason == .requested && ended.contentState?.json == state)
-    // The end takes the place of the update that was not sent.
+    // The end replaces the unsent update.
     let end = try #require(try component.queued().last)
     #expect(try component.queued().count == 1 && end.kind == .end && end.payload.contains(#""event":"end""#))
     #expect(try #require(end.timestamp) > updated.apsTimestamp)
@@ -34,7 +35,7 @@ import Testing
     await component.close()
   }
 
-  @Test func theLatestStateWins() async throws {
+  @Test func latestStateReplacesUnsentOnes() async throws {
     let component = try await Fixture().open()
     _ = try await component.start(local("a"), user("anna"))
     try await component.register(token(.activityUpdate, hex(1), activity: "a"), user("anna"))
@@ -50,7 +51,7 @@ import Testing
     await component.close()
   }
 
-  @Test func theNewestStateWaitsForItsToken() async throws {
+  @Test func newestStateIsPushedToANewToken() async throws {
     let component = try await Fixture().open()
     _ = try await component.start(local("a"), user("anna"))
     _ = try await component.update("a", #"{"n":1}"#, user("anna"))
@@ -59,7 +60,7 @@ import Testing
     let first = try await component.register(token(.activityUpdate, hex(1), activity: "a"), user("anna"))
     var sent = try await component.sendAll()
     #expect(sent.map(\.target) == [first.id] && sent[0].payload.contains(#"{"n":2}"#))
-    // The same token again tells nothing new; another device, and another token of this one, do.
+    // Registering the same token again pushes nothing; another device or a new token does.
     try await component.register(token(.activityUpdate, hex(1), activity: "a"), user("anna"))
     #expect(try component.queued().isEmpty)
     let second = try await component.register(
@@ -75,7 +76,7 @@ import Testing
     await component.close()
   }
 
-  @Test func anEndWaitsForItsTokenToo() async throws {
+  @Test func endIsPushedToATokenRegisteredLater() async throws {
     let component = try await Fixture().open()
     _ = try await component.start(local("a"), user("anna"))
     _ = try await component.end("a", user("anna"))
@@ -86,7 +87,7 @@ import Testing
     await component.close()
   }
 
-  @Test func aRemoteStartGoesToTheUsersDevices() async throws {
+  @Test func remoteStartIsPushedToTheUsersDevices() async throws {
     let component = try await Fixture().open()
     let missing = await failure { try await component.start(remote("a"), user("anna")) }
     #expect(missing?.code == .failedPrecondition && missing?.reason == "PUSH_TO_START_TOKEN_MISSING")
@@ -136,7 +137,7 @@ import Testing
     try await component.runDueTimers()
     #expect(try await component.get("a", user("anna")).status == .ended)
     #expect(try component.queued().last?.kind == .end)
-    // One that is cancelled is never pushed.
+    // A cancelled start is never pushed.
     request.activityId = "b"
     request.startTime = ProtoTimestamp(millisecondsSince1970: Fixture.startMs + 300_000)
     request.endTime = nil
@@ -149,7 +150,7 @@ import Testing
     await component.close()
   }
 
-  @Test func aScheduledEndKeepsItsFinalState() async throws {
+  @Test func scheduledEndAppliesItsFinalState() async throws {
     let fixture = Fixture()
     let component = try await fixture.open()
     _ = try await component.start(local("a"), user("anna"))
@@ -170,7 +171,7 @@ import Testing
     await component.close()
   }
 
-  @Test func afterEightHoursItEndsOrIsRenewed() async throws {
+  @Test func activityEndsOrRenewsAfterEightHours() async throws {
     let fixture = Fixture()
     let component = try await fixture.open()
     _ = try await component.start(local("a"), user("anna"))
@@ -191,7 +192,7 @@ import Testing
     let again = try #require(sent.first { $0.target == start.id })
     #expect(goodbye.kind == .end && again.kind == .start)
     #expect(try #require(goodbye.timestamp) < #require(again.timestamp))
-    // The new instance has a token of its own, beside the old one's.
+    // The renewed activity has its own token.
     let next = try await component.register(token(.activityUpdate, hex(4), activity: "r"), user("anna"))
     #expect(next.id != old.id)
     _ = try await component.update("r", #"{"n":1}"#, user("anna"))
@@ -199,7 +200,7 @@ import Testing
     await component.close()
   }
 
-  @Test func timestampsAscendOverRestartsAndClockJumps() async throws {
+  @Test func timestampsAscendAcrossRestartsAndClockJumps() async throws {
     let fixture = Fixture()
     var component = try await fixture.open()
     _ = try await component.start(local("a"), user("anna"))
@@ -217,7 +218,7 @@ import Testing
     await component.close()
   }
 
-  @Test func manyUnsentStatesDoNotDriveTheTimestampAhead() async throws {
+  @Test func unsentStatesDoNotAdvanceTheTimestamp() async throws {
     let fixture = Fixture()
     let component = try await fixture.open()
     _ = try await component.start(local("a"), user("anna"))
@@ -225,7 +226,7 @@ import Testing
     for number in 1...100 { _ = try await component.update("a", #"{"n":\#(number)}"#, user("anna")) }
     let sent = try await component.sendAll()
     #expect(sent.count == 1 && sent[0].timestamp == Fixture.startMs / 1_000 + 1)
-    // One that was tried may have reached the device.
+    // An attempted push may have reached the device.
     _ = try await component.update("a", #"{"n":101}"#, user("anna"))
     _ = try await component.store.write { try $0.execute("UPDATE pushes SET attempts = 1") }
     _ = try await component.update("a", #"{"n":102}"#, user("anna"))
@@ -233,7 +234,7 @@ import Testing
     await component.close()
   }
 
-  @Test func updatesOfOneCommitAreEachChecked() async throws {
+  @Test func eachUpdateOfACommitGetsItsOwnVersion() async throws {
     let component = try await Fixture().open()
     _ = try await component.start(local("a"), user("anna"))
     try await component.register(token(.activityUpdate, hex(1), activity: "a"), user("anna"))
@@ -251,7 +252,7 @@ import Testing
     await component.close()
   }
 
-  @Test func aStartIsRepeatedByItsRequestID() async throws {
+  @Test func startIsIdempotentByRequestID() async throws {
     let component = try await Fixture().open()
     var request = try local()
     request.requestId = "once"
@@ -263,12 +264,12 @@ import Testing
     #expect(reused?.reason == "REQUEST_ID_REUSED")
     let taken = await failure { try await component.start(local(first.id), user("anna")) }
     #expect(taken?.code == .alreadyExists && taken?.reason == "ACTIVITY_EXISTS")
-    // Ids belong to their user.
+    // Ids are scoped to their user.
     #expect(try await component.start(local(first.id), user("bruno")).id == first.id)
     await component.close()
   }
 
-  @Test func aBatchSucceedsAndFailsOneByOne() async throws {
+  @Test func batchEntriesSucceedOrFailIndependently() async throws {
     let component = try await Fixture().open()
     for number in 0..<3 { _ = try await component.start(local("a\(number)"), user("anna")) }
     _ = try await component.end("a2", user("anna"))

@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
@@ -10,7 +11,7 @@ import Testing
 
 @testable import Activities
 
-/// Keeps what it is told, and fails as the test says.
+/// Records the reported deliveries, and fails as often as the test configures.
 final class RecordingReporter: DeliveryReporting {
   let state = Mutex<(deliveries: [NotificationDelivery], failures: Int)>(([], 0))
 
@@ -45,23 +46,25 @@ final class RecordingReporter: DeliveryReporting {
     return try await component.unread.sendAlert(request, context: program).apnsIds
   }
 
-  /// Ends every push that waits as the test says, in the order of their ids.
-  private func end(_ component: ActivitiesComponent, _ outcomes: [(LedgerOutcome, String)], nowMs: Int64) async throws {
+  /// Ends every waiting push with the given outcomes, in id order.
+  private func end(_ component: ActivitiesComponent, _ outcomes: [(DeliveryLogOutcome, String)], nowMs: Int64)
+    async throws
+  {
     try await component.store.write { transaction in
       let route = PushRouteKey(app: app, environment: "development")
-      let pushes = try transaction.query("SELECT \(TakenPush.columns) FROM pushes AS p ORDER BY p.apns_id") {
-        try TakenPush($0, route: route, routeID: 1)
+      let pushes = try transaction.query("SELECT \(ClaimedPush.columns) FROM pushes AS p ORDER BY p.apns_id") {
+        try ClaimedPush($0, route: route, routeID: 1)
       }
-      let settling = PushSettling(
+      let completion = PushCompletion(
         transaction: transaction, registry: component.repository, listener: AlertReportListener(),
-        board: DeliveryBoard(), limits: DeliveryLimits(), nowMs: nowMs)
+        notifier: DeliveryNotifier(), limits: DeliveryLimits(), nowMs: nowMs)
       for (push, (outcome, reason)) in zip(pushes, outcomes) {
-        try settling.end(push, outcome, status: 0, reason: reason, measure: .accepted)
+        try completion.end(push, outcome, status: 0, reason: reason, measure: .accepted)
       }
     }
   }
 
-  @Test func whatBecameOfEachPushIsToldOnce() async throws {
+  @Test func eachPushResultIsReportedOnce() async throws {
     let fixture = Fixture()
     let reporter = RecordingReporter()
     var component = try await open(fixture, reporter)
@@ -74,7 +77,7 @@ final class RecordingReporter: DeliveryReporting {
       component,
       [(.accepted, ""), (.rejected, "Unregistered"), (.deadLetter, "TopicDisallowed"), (.expired, "Expired")],
       nowMs: Fixture.startMs + 5)
-    // Not lost while Notifications is away, nor by a restart.
+    // The reports survive an unavailable receiver and a restart.
     reporter.state.withLock { $0.failures = 1 }
     await #expect(throws: RPCError.self) { try await component.reports?.step() }
     await component.close()
@@ -91,7 +94,7 @@ final class RecordingReporter: DeliveryReporting {
     await component.close()
   }
 
-  @Test func nothingIsKeptForNobodyNorForEver() async throws {
+  @Test func reportsAreStoredOnlyForAReporterAndExpire() async throws {
     let fixture = Fixture()
     func rows(_ component: ActivitiesComponent) throws -> Int64 {
       try component.store.readSingle {
@@ -107,7 +110,7 @@ final class RecordingReporter: DeliveryReporting {
     component = try await open(fixture, RecordingReporter())
     _ = try await send("n2", component)
     #expect(try rows(component) == 1)
-    fixture.advance(ms: ExpiredRows.alertsKeptMs + 1)
+    fixture.advance(ms: ActivityRetention.alertRetentionMs + 1)
     _ = try await component.maintain(nowMs: fixture.nowMs.load(ordering: .relaxed))
     #expect(try rows(component) == 0)
     await component.close()

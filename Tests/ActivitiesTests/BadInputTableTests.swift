@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import Testing
@@ -25,7 +26,7 @@ import Testing
   }
 
   private static let anna = user("anna")
-  /// Its payload has 4,096 bytes and 5 more.
+  /// A state whose payload has 4,096 bytes and 5 more.
   private static var tooLarge: String {
     let overhead = #"{"aps":{"timestamp":1770000001,"event":"update","content-state":{"s":""}}}"#.utf8.count
     return #"{"s":"\#(String(repeating: "x", count: 4_101 - overhead))"}"#
@@ -63,7 +64,7 @@ import Testing
     Row("an odd number of digits", .invalidArgument, "token", "TOKEN_INVALID") {
       try await registered($0) { $0.token = "abc" }
     },
-    Row("no hexadecimal digits", .invalidArgument, "token", "TOKEN_INVALID") {
+    Row("a token that is not hexadecimal", .invalidArgument, "token", "TOKEN_INVALID") {
       try await registered($0) { $0.token = "<80a1 ffee>" }
     },
     Row("an unknown environment of a token", .invalidArgument, "environment", "ENVIRONMENT_UNKNOWN") {
@@ -84,20 +85,20 @@ import Testing
     Row("an update after the end", .failedPrecondition, "activityId", "ACTIVITY_ENDED") {
       try await updated($0, "ended")
     },
-    Row("an update of another's activity", .notFound, "activityId", "ACTIVITY_NOT_FOUND") {
+    Row("an update of another user's activity", .notFound, "activityId", "ACTIVITY_NOT_FOUND") {
       try await updated($0, "bruno.s")
     },
-    Row("an update of none", .notFound, "activityId", "ACTIVITY_NOT_FOUND") { try await updated($0, "none") },
-    Row("the end of another's activity", .notFound, "activityId", "ACTIVITY_NOT_FOUND") {
+    Row("a missing activity", .notFound, "activityId", "ACTIVITY_NOT_FOUND") { try await updated($0, "none") },
+    Row("the end of another user's activity", .notFound, "activityId", "ACTIVITY_NOT_FOUND") {
       _ = try await $0.end("bruno.s", anna)
     },
-    Row("a look at another's activity", .notFound, "activityId", "ACTIVITY_NOT_FOUND") {
+    Row("reading another user's activity", .notFound, "activityId", "ACTIVITY_NOT_FOUND") {
       _ = try await $0.get("bruno.s", anna)
     },
     Row("a remote start without attributes", .invalidArgument, "attributes", "REQUIRED") {
       try await started($0) { $0.attributes = nil }
     },
-    Row("a remote start without the attributes' type", .invalidArgument, "attributesType", "REQUIRED") {
+    Row("a remote start without an attributes type", .invalidArgument, "attributesType", "REQUIRED") {
       try await started($0) { $0.attributesType = "" }
     },
     Row("a remote start without an alert", .invalidArgument, "alert", "REQUIRED") {
@@ -114,7 +115,7 @@ import Testing
     },
   ]
 
-  @Test(arguments: rows) func eachIsTold(_ row: Row) async throws {
+  @Test(arguments: rows) func requestIsRejectedWithFieldAndReason(_ row: Row) async throws {
     let component = try await Fixture().open()
     _ = try await component.start(local("a"), Self.anna)
     _ = try await component.start(local("ended"), Self.anna)
@@ -128,7 +129,7 @@ import Testing
     if let excess = row.excess {
       #expect(error?.errorMetadata["excessBytes"] == excess && error?.message.contains("\(excess) more than") == true)
     }
-    // Nothing of it is kept.
+    // The rejected request had no effect.
     #expect(try await component.get("a", Self.anna).etag == "v1")
     #expect(try component.queued().isEmpty)
     await component.close()

@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
@@ -6,7 +7,7 @@ import Testing
 
 @testable import Activities
 
-/// What is wrong with a request is told with a status, the field, and a reason.
+/// Invalid requests are rejected with a status, the field, and a reason.
 @Suite struct BadInputTests {
   private struct Refusal: Hashable {
     var code: RPCError.Code
@@ -30,7 +31,7 @@ import Testing
       ?? []
   }
 
-  @Test func startsAreChecked() async throws {
+  @Test func startsAreValidated() async throws {
     let component = try await Fixture().open()
     try await component.register(token(.pushToStart, hex(1)), user("anna"))
     func expect(_ field: String, _ reason: String, _ refusals: [Refusal]) {
@@ -70,7 +71,7 @@ import Testing
     await component.close()
   }
 
-  @Test func aPayloadSaysByHowMuchItIsTooLarge() async throws {
+  @Test func oversizedPayloadReportsExcessBytes() async throws {
     let component = try await Fixture().open()
     _ = try await component.start(local("a"), user("anna"))
     // {"aps":{"timestamp":1770000001,"event":"update","content-state":{"s":"…"}}}
@@ -81,7 +82,7 @@ import Testing
     #expect(
       Self.refusal(error) == Refusal(code: .invalidArgument, field: "contentState", reason: "PAYLOAD_TOO_LARGE"))
     #expect(error?.errorMetadata["excessBytes"] == "3" && error?.message.contains("3 more than 4096") == true)
-    // Attributes and alert count with the state.
+    // Attributes and alert count towards the limit.
     try await component.register(token(.pushToStart, hex(1)), user("anna"))
     var request = try remote("b", state: #"{"s":"\#(fits)"}"#)
     let start = await failure { try await component.start(request, user("anna")) }
@@ -91,7 +92,7 @@ import Testing
     await component.close()
   }
 
-  @Test func aNotificationIsShownWithATitleOrABody() throws {
+  @Test func alertNeedsATitleOrABody() throws {
     func draft(_ alert: Alert) throws -> String {
       var request = SendAlertRequest()
       request.userId = "anna"
@@ -111,7 +112,7 @@ import Testing
     #expect(Self.refusal(error) == Refusal(code: .invalidArgument, field: "alert", reason: "REQUIRED"))
   }
 
-  @Test func updatesAndEndsAreChecked() async throws {
+  @Test func updatesAndEndsAreValidated() async throws {
     let component = try await Fixture().open()
     _ = try await component.start(local("a"), user("anna"))
     func refused(_ change: (inout UpdateActivityRequest) -> Void) async throws -> Refusal? {
@@ -148,7 +149,7 @@ import Testing
     await component.close()
   }
 
-  @Test func tokensAreChecked() async throws {
+  @Test func tokensAreValidated() async throws {
     let component = try await Fixture().open()
     _ = try await component.start(local("a"), user("anna"))
     func refused(_ change: (inout RegisterPushTokenRequest) -> Void) async -> Refusal? {
@@ -180,7 +181,7 @@ import Testing
     await component.close()
   }
 
-  @Test func limitsAreTold() async throws {
+  @Test func limitsAreEnforcedWithTheirReasons() async throws {
     var limits = ActivitiesLimits()
     (limits.activitiesPerUserMax, limits.tokensPerUserMax, limits.devicesPerActivityMax) = (2, 3, 2)
     let component = try await Fixture(limits).open()

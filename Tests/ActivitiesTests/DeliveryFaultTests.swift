@@ -1,5 +1,6 @@
 import APNs
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileCrypto
 import CampanileRPC
@@ -12,10 +13,10 @@ import Testing
 
 @testable import Activities
 
-/// The whole of delivery, real store and real connections, against a server that misbehaves: every lane's last state
-/// arrives, and none goes backwards.
+/// Delivery with a real store and real connections against a faulty server: every lane's last state arrives, and no
+/// lane goes backwards.
 @Suite(.serialized) struct DeliveryFaultTests {
-  /// What a device would show: the newest state of each lane, and whether it ever went back.
+  /// The display of a device: the newest state of each lane, and the lanes that went backwards.
   private final class Devices: Sendable {
     struct State {
       var shown: [String: Int] = [:]
@@ -26,7 +27,7 @@ import Testing
 
     let state = Mutex(State())
 
-    /// Bodies are `{"lane":"…","n":…}`.
+    /// Displays a body `{"lane":"…","n":…}`.
     func show(_ body: String) {
       guard let object = try? JSONSerialization.jsonObject(with: Data(body.utf8)) as? [String: Any],
         let lane = object["lane"] as? String, let number = object["n"] as? Int
@@ -63,13 +64,13 @@ import Testing
       configuration.limits.updateSpacingMs = 5
       configuration.limits.routeWaitMsMax = 50
       configuration.limits.pollMs = 50
-      configuration.backoff.baseMs = 10
-      configuration.backoff.capMs = 100
+      configuration.backoff.initialMs = 10
+      configuration.backoff.maxMs = 100
       configuration.limits.attemptsMax = 100
       configuration.sender.trustFile = server.certificatePath
       configuration.sender.pool.tickMs = 20
-      configuration.sender.pool.breaker.pauseMs = 20
-      configuration.sender.pool.breaker.pauseMsMax = 100
+      configuration.sender.pool.breaker.pause.initialMs = 20
+      configuration.sender.pool.breaker.pause.maxMs = 100
       configuration.sender.pool.connection.streams.answerTimeoutMs = 500
       try configuration.endpoints.set("production=localhost:\(server.port)")
       var store = StoreConfiguration(path: "\(folder)/activities.sqlite")
@@ -82,9 +83,9 @@ import Testing
           nowMs: { Int64(Date().timeIntervalSince1970 * 1_000) },
           steadyMs: { Int64((ContinuousClock.now - start) / .milliseconds(1)) },
           random: { UInt64.random(in: .min ... .max) }, log: { _ in }))
-      store.onBegin = { delivery.board.begin() }
-      store.beforeCommit = { try delivery.board.complete($0) }
-      store.observer = { delivery.board.committed(isKept: $0.failure == nil) }
+      store.onBegin = { delivery.notifier.begin() }
+      store.beforeCommit = { try delivery.notifier.complete($0) }
+      store.observer = { delivery.notifier.committed(isKept: $0.failure == nil) }
       self.delivery = delivery
       self.store = try Store(store, migrations: DeliveryMigrations.all)
       running = try delivery.start(
@@ -107,7 +108,7 @@ import Testing
       _ = try await store.write { try queue.enqueue(order, in: $0) }
     }
 
-    /// Waits until nothing is queued; a test's time limit ends it otherwise.
+    /// Waits until the queue is empty; otherwise the test's time limit applies.
     func drained() async throws {
       while true {
         let left = try store.readSingle { try $0.queryOne("SELECT count(*) FROM pushes") { try $0.integer(0) } }
@@ -162,7 +163,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(1)), arguments: ["refusals", "goaway", "resets", "closes", "silence"])
-  func theLastStatesArrive(fault: String) async throws {
+  func lastStateOfEachLaneArrives(fault: String) async throws {
     try await withServer { server, folder, devices in
       server.script { seen in
         let number = devices.next()
@@ -185,7 +186,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(1))) func aServerThatIsGoneForAWhileLosesNothing() async throws {
+  @Test(.timeLimit(.minutes(1))) func serverOutageLosesNoPush() async throws {
     try await withServer { server, folder, devices in
       let accept: @Sendable (APNsServer.Seen) -> APNsServer.Action = { seen in
         devices.show(seen.body)
@@ -211,7 +212,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(1))) func aWrongKeyOfOneAppLeavesTheOther() async throws {
+  @Test(.timeLimit(.minutes(1))) func wrongKeyOfOneAppDoesNotAffectAnother() async throws {
     try await withServer { server, folder, devices in
       try Fixture.addKey(folder, "WRONGKEY11", apps: ["com.example.wrong"])
       server.script { seen in
@@ -222,7 +223,7 @@ import Testing
         return .answer(200, "")
       }
       let fixture = try Fixture(server, folder: folder) { configuration, _ in
-        configuration.sender.pool.breaker.pauseMs = 60_000
+        configuration.sender.pool.breaker.pause.initialMs = 60_000
       }
       let task = Task { await fixture.running.run() }
       for lane in 0..<50 { try await fixture.enqueue("w\(lane)", 1, app: "com.example.wrong") }
@@ -238,14 +239,14 @@ import Testing
       let waiting = try fixture.store.readSingle {
         try $0.queryOne("SELECT count(*) FROM pushes") { try $0.integer(0) }
       }
-      // What APNs was asked for is a dead letter, the rest waits behind the breaker; nothing is lost.
+      // Pushes sent to APNs are dead letters, the others wait behind the breaker; none is lost.
       #expect((dead ?? 0) + (waiting ?? 0) == 50)
       #expect(refused >= Int(dead ?? 0))
       await fixture.close()
     }
   }
 
-  @Test(.timeLimit(.minutes(1))) func aFullDiskRefusesNewPushesAndLosesNone() async throws {
+  @Test(.timeLimit(.minutes(1))) func fullDiskRejectsNewPushesAndLosesNone() async throws {
     try await withServer { server, folder, devices in
       server.script { seen in
         devices.show(seen.body)
@@ -263,7 +264,7 @@ import Testing
         }
       }
       #expect(refusal?.code == .diskFull)
-      // While nothing can be noted nothing need be sent; whatever is tried must not lose a push.
+      // With a full disk no push needs to be sent, but no attempt may lose one.
       let task = Task { await full.running.run() }
       try await Task.sleep(for: .milliseconds(300))
       task.cancel()
@@ -279,7 +280,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(1))) func channelsAreMadeListedSentToAndDeleted() async throws {
+  @Test(.timeLimit(.minutes(1))) func channelsAreCreatedListedSentToAndDeleted() async throws {
     try await withServer { server, folder, _ in
       server.script { seen in
         switch (seen.headers[":method"], seen.headers[":path"]) {

@@ -17,7 +17,7 @@ import Testing
     #expect(last.wholeMatch(of: /[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/) != nil)
   }
 
-  @Test func idsFollowOneOfAFasterClock() throws {
+  @Test func idsExceedOneFromAFasterClock() throws {
     let ids = PushIDGenerator(nowMs: { 1_000 }, random: { .max })
     let ahead = PushIDGenerator(nowMs: { 5_000_000 }, random: { .max }).next()
     #expect(PushIDGenerator.timeMs(ahead) == 5_000_000)
@@ -31,15 +31,15 @@ import Testing
     #expect(PushIDGenerator.lowerBound(timeMs: 5_000_001) > ahead)
   }
 
-  @Test func latencyBucketsAreAnEighthOffAtMost() {
+  @Test func latencyBucketsAreAccurateToAnEighth() {
     for value in Array(0..<5_000) + [10_000, 123_456, 86_400_000, Int(Int64.max / 4)] {
-      let bucket = LatencyHistogram.bucket(Int64(value))
-      let middle = LatencyHistogram.valueMs(bucket: bucket)
+      let bucket = PushLatencyHistogram.bucket(Int64(value))
+      let middle = PushLatencyHistogram.valueMs(bucket: bucket)
       #expect(abs(Double(middle) - Double(value)) <= max(0.5, Double(value) / 8), "\(value) \(bucket) \(middle)")
     }
-    #expect(LatencyHistogram.percentileMs(0.5, of: [:]) == 0)
-    #expect(LatencyHistogram.percentileMs(0.5, of: [1: 1, 3: 9]) == 3)
-    #expect(LatencyHistogram.percentileMs(0.99, of: [1: 99, 3: 1]) == 1)
-    #expect(LatencyHistogram.percentileMs(1, of: [1: 99, 3: 1]) == 3)
+    #expect(PushLatencyHistogram.percentileMs(0.5, of: [:]) == 0)
+    #expect(PushLatencyHistogram.percentileMs(0.5, of: [1: 1, 3: 9]) == 3)
+    #expect(PushLatencyHistogram.percentileMs(0.99, of: [1: 99, 3: 1]) == 1)
+    #expect(PushLatencyHistogram.percentileMs(1, of: [1: 99, 3: 1]) == 3)
   }
 }

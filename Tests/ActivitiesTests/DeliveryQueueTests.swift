@@ -1,4 +1,5 @@
 import APNs
+import CampanileBase
 import CampanileRPC
 import CampanileStore
 import Foundation
@@ -7,7 +8,7 @@ import Testing
 
 @testable import Activities
 
-/// The queue and the dispatcher over a real store: what is sent when, and what is kept.
+/// The queue and the dispatcher with a real store: the order of pushes, and the stored results.
 @Suite struct DeliveryQueueTests {
   private func with(
     keys: [String: [String]] = ["KEY1111111": []], limits: DeliveryLimits = DeliveryLimits(),
@@ -23,7 +24,7 @@ import Testing
     await harness.remove()
   }
 
-  @Test func aPushIsSentWithItsHeaders() async throws {
+  @Test func pushIsSentWithItsHeaders() async throws {
     try await with { harness in
       var order = harness.order(target: "ab")
       order.expirationMs = harness.clock.nowMs + 3_600_000
@@ -46,7 +47,7 @@ import Testing
     }
   }
 
-  @Test func theLatestStateWinsAndOneIsUnderWay() async throws {
+  @Test func oneStateIsInFlightAndTheLatestFollows() async throws {
     try await with { harness in
       try await harness.enqueue(harness.order("a1", .update, "1"))
       let first = try await harness.send()
@@ -81,7 +82,7 @@ import Testing
     }
   }
 
-  @Test func anEndReplacesUpdatesAndWaitsForWhatIsUnderWay() async throws {
+  @Test func endReplacesUpdatesAndWaitsForThePushInFlight() async throws {
     try await with { harness in
       try await harness.enqueue(harness.order("a1", .start, "start"))
       try await harness.enqueue(harness.order("a1", .update, "1"))
@@ -117,7 +118,7 @@ import Testing
     }
   }
 
-  @Test func whatWasUnderWayIsSentAgainAfterARestart() async throws {
+  @Test func pushesInFlightAreSentAgainAfterARestart() async throws {
     let first = try DeliveryHarness()
     let ids = try await first.enqueue(first.order("a1"), first.order("a2"), first.order("a3"))
     let sent = try await first.send()
@@ -125,7 +126,7 @@ import Testing
     first.sender.answer(try #require(sent.first { $0.id == ids[1] }), status: 200)
     _ = try await first.dispatcher.round()
     await first.close()
-    // The clock was set back meanwhile: order and ids must hold all the same.
+    // The clock was set back in the meantime: order and ids must still hold.
     let second = try DeliveryHarness(folder: first.folder, clock: DeliveryClock(1_600_000_000_000))
     #expect(Set(try await second.send().map(\.id)) == [ids[0], ids[2]])
     let newer = try await second.enqueue(second.order("a4"))
@@ -133,7 +134,7 @@ import Testing
     await second.remove()
   }
 
-  @Test func pushesThatExpiredOrLostTheirTokenAreNotSent() async throws {
+  @Test func pushesExpiredOrWithoutATokenAreNotSent() async throws {
     try await with { harness in
       var order = harness.order("a1")
       order.expirationMs = harness.clock.nowMs - 1
@@ -148,7 +149,7 @@ import Testing
     }
   }
 
-  @Test func aRefusedTokenIsRetiredWithApplesTime() async throws {
+  @Test func rejectedTokenIsRetiredWithAPNsTimestamp() async throws {
     try await with { harness in
       try await harness.enqueue(harness.order("a1", target: "x"))
       let request = try #require(try await harness.send().first)
@@ -161,7 +162,7 @@ import Testing
     }
   }
 
-  @Test func failuresAreRepeatedWithPausesAndThenGivenUp() async throws {
+  @Test func failuresAreRetriedWithPausesThenGivenUp() async throws {
     var limits = DeliveryLimits()
     limits.attemptsMax = 3
     try await with(limits: limits) { harness in
@@ -180,7 +181,7 @@ import Testing
     }
   }
 
-  @Test func aNewerStateTakesThePlaceOfOneThatFailed() async throws {
+  @Test func newerStateReplacesAFailedOne() async throws {
     try await with { harness in
       try await harness.enqueue(harness.order("a1", .update, "old"))
       let old = try #require(try await harness.send().first)
@@ -193,7 +194,7 @@ import Testing
     }
   }
 
-  @Test func deadStatesAreForgottenOnceANewerOneIsAccepted() async throws {
+  @Test func deadStatesAreDeletedOnceANewerOneIsAccepted() async throws {
     try await with { harness in
       try await harness.enqueue(harness.order("a1", .update, "old"))
       harness.sender.answer(try #require(try await harness.send().first), status: 400, "BadTopic")
@@ -207,7 +208,7 @@ import Testing
     }
   }
 
-  @Test func aDeadRouteDelaysNoOther() async throws {
+  @Test func deadRouteDoesNotDelayOthers() async throws {
     let keys = ["KEYDEAD111": ["com.example.dead"], "KEYGOOD111": ["com.example.good"]]
     try await with(keys: keys) { harness in
       harness.sender.setFree(0, keyID: "KEYDEAD111")
@@ -221,24 +222,24 @@ import Testing
     }
   }
 
-  @Test func routesWithoutPushesKeepNoRoom() async throws {
+  @Test func idleRoutesReserveNoCapacity() async throws {
     var keys: [String: [String]] = [:]
     for number in 10..<50 { keys["KEYMANY1\(number)"] = ["com.example.app\(number)"] }
     var limits = DeliveryLimits()
     limits.inFlightMax = 50
     try await with(keys: keys, limits: limits) { harness in
-      // Each route is known from a push, and then has none.
+      // Each route is known from an earlier push, but has none now.
       for number in 10..<50 { try await harness.enqueue(harness.order("\(number)", app: "com.example.app\(number)")) }
       for request in try await harness.send() { harness.sender.answer(request, status: 200) }
       #expect(try await harness.send().isEmpty)
-      // However many are idle, one that has pushes gets them out at once.
+      // Idle routes do not limit a route with pushes.
       for lane in 0..<20 { try await harness.enqueue(harness.order("x\(lane)", app: "com.example.app49")) }
       _ = try await harness.dispatcher.round()
       #expect(harness.sender.takeRequests().count == 20)
     }
   }
 
-  @Test func pushesOfAnAppWithoutAKeyWaitForOne() async throws {
+  @Test func pushesWithoutASigningKeyWaitForOne() async throws {
     try await with(keys: ["KEY1111111": ["com.example.other"]]) { harness in
       try await harness.enqueue(harness.order("a1"))
       #expect(try await harness.send().isEmpty)
@@ -249,7 +250,7 @@ import Testing
     }
   }
 
-  @Test func theQueueIsBounded() async throws {
+  @Test func queueIsBounded() async throws {
     var limits = DeliveryLimits()
     limits.queuedMax = 3
     limits.queuedPerLaneMax = 2
@@ -260,7 +261,7 @@ import Testing
       try await harness.enqueue(harness.order("a2"))
       let ofAll = await #expect(throws: RPCError.self) { try await harness.enqueue(harness.order("a3")) }
       #expect(ofAll?.code == .resourceExhausted)
-      // A state that replaces another takes no place.
+      // A state that replaces another needs no room.
       try await harness.enqueue(harness.order("a2", .update, "newer"))
       #expect(try harness.count("pushes") == 3)
       for request in try await harness.send() { harness.sender.answer(request, status: 200) }
@@ -269,7 +270,7 @@ import Testing
     }
   }
 
-  @Test func aWriteThatFailsQueuesNothing() async throws {
+  @Test func failedWriteQueuesNothing() async throws {
     struct Stop: Error {}
     try await with { harness in
       let (queue, order) = (harness.delivery.queue, harness.order("a1"))
@@ -290,11 +291,13 @@ import Testing
   @Test func statementsUseIndexes() async throws {
     try await with { harness in
       for sql in [
-        PushTable.replaceSQL, PushTable.deleteStatesSQL, PushTable.laneSQL, PushTaking.dueSQL, PushTaking.takeSQL,
-        PushSettling.deleteSQL, PushSettling.retrySQL, PushSettling.newerStateSQL,
-        PushSettling.deadStatesSQL, PushDispatcher.nextSQL, DeliveryRetention.ledgerSQL, DeliveryRetention.deadSQL,
-        DeliveryRetention.statisticsSQL, DeliveryRetention.budgetsSQL, PushReading.ledgerOneSQL,
-        PushReading.ledgerSQL, PushReading.ledgerOfUserSQL, PushReading.ledgerOfActivitySQL, PushReading.deadSQL,
+        PushTable.replaceSQL, PushTable.deleteStatesSQL, PushTable.laneSQL, PushSelection.dueSQL, PushSelection.takeSQL,
+        PushCompletion.deleteSQL, PushCompletion.retrySQL, PushCompletion.newerStateSQL,
+        PushCompletion.deadStatesSQL, PushDispatcher.nextSQL, DeliveryRetention.deliveryLogSQL,
+        DeliveryRetention.deadSQL,
+        DeliveryRetention.statisticsSQL, DeliveryRetention.budgetsSQL, PushReading.deliveryLogOneSQL,
+        PushReading.deliveryLogSQL, PushReading.deliveryLogOfUserSQL, PushReading.deliveryLogOfActivitySQL,
+        PushReading.deadSQL,
         PushReading.waitingSQL, StatisticsReading.sql, DeadLetters.findSQL, DeadLetters.deleteSQL,
       ] {
         let scans = try harness.store.fullScans(sql)
@@ -303,9 +306,9 @@ import Testing
     }
   }
 
-  @Test func oldRowsGo() async throws {
+  @Test func oldRowsAreDeleted() async throws {
     var limits = DeliveryLimits()
-    limits.ledgerRowsMax = 5
+    limits.deliveryLogRowsMax = 5
     try await with(limits: limits) { harness in
       for index in 0..<10 {
         try await harness.enqueue(harness.order("a\(index)"))

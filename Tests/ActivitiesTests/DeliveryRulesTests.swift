@@ -1,4 +1,5 @@
 import APNs
+import CampanileBase
 import CampanileRPC
 import CampanileStore
 import Testing
@@ -21,7 +22,7 @@ import Testing
       .answered(PushAnswer(status: reason.status, reason: reason.text)), attempts: attempts, isRenewed: isRenewed)
   }
 
-  @Test func everyReasonHasItsDecision() {
+  @Test func everyReasonHasADecision() {
     let retire: [APNsReason] = [.badDeviceToken, .unregistered, .expiredToken]
     let retry: [APNsReason] = [.tooManyRequests, .internalServerError, .serviceUnavailable, .shutdown]
     for reason in APNsReason.all {
@@ -41,7 +42,7 @@ import Testing
     #expect(decide(.answered(PushAnswer(status: 200))) == .accepted)
   }
 
-  @Test func oddAnswersHaveADecision() {
+  @Test func unusualResponsesHaveADecision() {
     #expect(decide(.answered(PushAnswer(status: 502))) == .retry(afterMs: 1_000, reason: "Status502"))
     #expect(decide(.answered(PushAnswer(status: 418))) == .giveUp(APNsReason(text: "Status418", status: 418)))
     #expect(decide(.answered(PushAnswer(status: 204))) == .giveUp(APNsReason(text: "Status204", status: 204)))
@@ -54,7 +55,7 @@ import Testing
     #expect(decide(.lost("x"), attempts: 4) == .giveUp(APNsReason(text: "ConnectionLost", status: 0)))
   }
 
-  @Test func keysAreBlamedForTheirReasonsOnly() {
+  @Test func onlyKeyReasonsBlameTheKey() {
     for reason in APNsReason.all where reason.status == 403 {
       let isOfKey = ![APNsReason.expiredProviderToken, .forbidden].contains(reason)
       #expect(RetryRules.blamesKey(PushAnswer(status: 403, reason: reason.text)) == isOfKey, "\(reason)")
@@ -62,18 +63,18 @@ import Testing
     #expect(!RetryRules.blamesKey(PushAnswer(status: 400, reason: "InvalidProviderToken")))
   }
 
-  /// What happens to a budget, as a transcript: minutes, kind, priority.
-  @Test func theBudgetFollowsItsTranscript() {
+  /// A transcript of a budget: minute, kind, priority.
+  @Test func budgetFollowsTheTranscript() {
     let limits = PriorityBudget.Limits()
     var budget = PriorityBudget(nowMs: 0, limits: limits)
     var transcript: [(minute: Int64, kind: PushKind, priority: PushPriority)] = []
     transcript += (0..<8).map { _ in (0, .update, .high) }
-    // Two are left for the start and the end.
+    // Two pushes are reserved for the start and the end.
     transcript += [(0, .update, .low), (0, .end, .high), (0, .end, .high), (0, .end, .high), (1, .update, .low)]
     transcript += [(0, .alert, .high), (0, .background, .low)]
-    // The level was 0 at minute 0: the third unit is there 18 minutes later.
+    // The level was 0 at minute 0, so the third unit is available 18 minutes later.
     transcript += [(17, .update, .low), (18, .update, .high), (18, .update, .low), (24, .update, .high)]
-    // A clock that goes back gives nothing, neither does the way back.
+    // A clock that is set back refills nothing, nor does its return.
     transcript += [(3, .update, .low), (4, .update, .low), (600, .update, .high)]
     for (index, step) in transcript.enumerated() {
       let priority = budget.priority(of: step.kind, nowMs: step.minute * 60_000, limits: limits)
@@ -81,35 +82,7 @@ import Testing
     }
   }
 
-  @Test func theBreakerFollowsItsTranscript() {
-    var limits = CircuitBreaker.Limits()
-    limits.jitter = 0
-    var breaker = CircuitBreaker(limits: limits)
-    for _ in 0..<4 { breaker.failed(nowMs: 0, random: 0) }
-    #expect(breaker.allowance(nowMs: 0) == nil)
-    breaker.succeeded()
-    for _ in 0..<5 { breaker.failed(nowMs: 10, random: 0) }
-    #expect(breaker.allowance(nowMs: 10) == 0)
-    #expect(breaker.retryAtMs == 510)
-    // Late failures of before do not keep it open for longer.
-    breaker.failed(nowMs: 400, random: 0)
-    #expect(breaker.allowance(nowMs: 510) == limits.probesMax)
-    breaker.failed(nowMs: 600, random: 0)
-    #expect(breaker.retryAtMs == 1_600)
-    #expect(breaker.allowance(nowMs: 1_600) == limits.probesMax)
-    breaker.succeeded()
-    #expect(breaker.allowance(nowMs: 1_600) == nil)
-    breaker.broken(nowMs: 2_000, random: 0)
-    #expect(breaker.retryAtMs == 2_500)
-    for round in 0..<40 {
-      let atMs = breaker.retryAtMs ?? 0
-      _ = breaker.allowance(nowMs: atMs)
-      breaker.failed(nowMs: atMs, random: 1)
-      #expect((breaker.retryAtMs ?? 0) - atMs <= limits.pauseMsMax, "round \(round)")
-    }
-  }
-
-  @Test func endpointsAreReadAndRefused() throws {
+  @Test func endpointsAreParsedOrRejected() throws {
     var endpoints = APNsEndpoints()
     #expect(endpoints.push["development"] == .sandbox)
     #expect(endpoints.push["sandbox"] == .production)

@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileCrypto
 import CampanileRPC
@@ -7,13 +8,13 @@ import Testing
 
 @testable import Activities
 
-/// The operator's calls: the ledger, dead letters, statistics and signing keys.
+/// The operator's calls: the delivery log, dead letters, statistics and signing keys.
 @Suite struct DeliveryServiceTests {
   private func with(_ body: (DeliveryHarness, PushDeliveryService, SigningService) async throws -> Void) async throws {
     let harness = try DeliveryHarness()
     let clock = harness.clock
     let service = PushDeliveryService(
-      store: harness.store, clockMs: { clock.nowMs }, board: harness.delivery.board, limits: ActivitiesLimits())
+      store: harness.store, clockMs: { clock.nowMs }, notifier: harness.delivery.notifier, limits: ActivitiesLimits())
     do {
       try await body(harness, service, SigningService(delivery: harness.running))
     } catch {
@@ -28,7 +29,7 @@ import Testing
       method: PushDeliveryServiceMethods.getPush, principal: Principal(kind: .user, id: "operator", scopes: scopes))
   }
 
-  @Test func aPushIsFollowedFromTheQueueToTheLedger() async throws {
+  @Test func pushIsTrackedFromTheQueueToTheDeliveryLog() async throws {
     try await with { harness, service, _ in
       var order = harness.order("a1")
       order.traceParent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -110,7 +111,7 @@ import Testing
     }
   }
 
-  @Test func aReplayNeverGoesBackwards() async throws {
+  @Test func replayDropsASupersededState() async throws {
     try await with { harness, service, _ in
       let id = try await harness.enqueue(harness.order("a1", .update, "old"))[0]
       harness.sender.answer(try #require(try await harness.send().first), status: 413, "PayloadTooLarge")
@@ -125,7 +126,7 @@ import Testing
     }
   }
 
-  @Test func deadLettersAreForgotten() async throws {
+  @Test func deadLettersAreDeleted() async throws {
     try await with { harness, service, _ in
       let id = try await harness.enqueue(harness.order("a1", .alert))[0]
       harness.sender.answer(try #require(try await harness.send().first), status: 400, "BadTopic")
@@ -164,7 +165,7 @@ import Testing
     }
   }
 
-  @Test func onlyOperatorsCall() async throws {
+  @Test func onlyOperatorsMayCall() async throws {
     try await with { _, service, signing in
       let context = context(scopes: ["activities"])
       await #expect(throws: RPCError.self) { try await service.getPush(GetPushRequest(), context: context) }
@@ -190,7 +191,7 @@ import Testing
     }
   }
 
-  @Test func otherSendersGetTheSameToken() async throws {
+  @Test func otherSendersGetTheSameProviderToken() async throws {
     try await with { harness, _, signing in
       var request = SignProviderTokenRequest()
       request.keyId = "KEY1111111"
@@ -204,6 +205,36 @@ import Testing
         try await signing.signProviderToken(request, context: self.context())
       }
       #expect(missing?.reason == "SIGNING_KEY_NOT_FOUND")
+    }
+  }
+
+  @Test func keyBeyondTheLimitIsNotStored() async throws {
+    try await with { harness, _, signing in
+      let keys = harness.delivery.keys
+      var key = SigningKey()
+      (key.keyId, key.teamId) = ("AAAAAAAAAA", DeliveryHarness.team)
+      let privateKey = try ES256PrivateKey.generate()
+      for number in keys.all.count..<SigningKeys.countMax {
+        var other = key
+        other.keyId = "KEY\(1_000_000 + number)"
+        #expect(keys.add(.init(description: other, key: privateKey)))
+      }
+      var create = CreateSigningKeyRequest()
+      create.key = key
+      create.privateKeyPem = String(decoding: try privateKey.privatePEM(), as: UTF8.self)
+      let full = await #expect(throws: RPCError.self) {
+        try await signing.createSigningKey(create, context: self.context())
+      }
+      #expect(full?.reason == "SIGNING_KEYS_EXHAUSTED")
+      #expect(!FileManager.default.fileExists(atPath: "\(harness.folder)/added/AuthKey_AAAAAAAAAA.p8"))
+      #expect(!FileManager.default.fileExists(atPath: "\(harness.folder)/added/AuthKey_AAAAAAAAAA.json"))
+      // A key in use may be replaced at the limit.
+      create.key?.keyId = "KEY1111111"
+      _ = try await signing.createSigningKey(create, context: context())
+      // A place that becomes free is not taken by the rejected key.
+      keys.revoke(SigningKeyID(teamID: DeliveryHarness.team, keyID: "KEY1111111"))
+      harness.delivery.loadKeys()
+      #expect(keys.ids(keyID: "AAAAAAAAAA").isEmpty)
     }
   }
 
@@ -236,7 +267,7 @@ import Testing
     }
   }
 
-  @Test func badKeysAreRefusedByField() async throws {
+  @Test func invalidKeysAreRejectedByField() async throws {
     try await with { _, _, signing in
       var create = CreateSigningKeyRequest()
       var key = SigningKey()

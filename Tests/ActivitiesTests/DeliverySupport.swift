@@ -1,5 +1,6 @@
 import APNs
 import CampanileAPI
+import CampanileBase
 import CampanileCrypto
 import CampanileStore
 import Foundation
@@ -9,7 +10,7 @@ import Testing
 
 @testable import Activities
 
-/// A clock that a test moves.
+/// A clock that a test advances.
 final class DeliveryClock: Sendable {
   private let value: Mutex<Int64>
   init(_ value: Int64 = 1_700_000_000_000) { self.value = Mutex(value) }
@@ -17,7 +18,7 @@ final class DeliveryClock: Sendable {
   func advance(_ ms: Int64) { value.withLock { $0 += ms } }
 }
 
-/// A sender that only notes what it is given; the test says what becomes of it.
+/// A sender that records its requests; the test supplies the outcomes.
 final class FakeSender: PushSending {
   struct State {
     var requests: [PushRequest] = []
@@ -48,7 +49,7 @@ final class FakeSender: PushSending {
 
   func setFree(_ count: Int, keyID: String) { state.withLock { $0.free[keyID] = count } }
 
-  /// The requests since the last call.
+  /// Returns the requests since the last call.
   func takeRequests() -> [PushRequest] {
     state.withLock { state in
       defer { (state.requests, state.routes) = ([], []) }
@@ -65,7 +66,7 @@ final class FakeSender: PushSending {
   }
 }
 
-/// Tokens by id: the id's UTF-8 in hexadecimal digits.
+/// A registry in which a token is its id's UTF-8 in hexadecimal digits.
 final class FakeRegistry: PushTokenRegistry {
   struct Retired: Hashable {
     var id: String
@@ -102,7 +103,7 @@ final class FakeRegistry: PushTokenRegistry {
   }
 }
 
-/// Delivery over a real store in a folder of its own, with a fake sender and clock.
+/// Delivery with a real store in its own folder, and with a fake sender and clock.
 final class DeliveryHarness: Sendable {
   static let team = "TEAM123456"
   static let app = "com.example.app"
@@ -115,7 +116,9 @@ final class DeliveryHarness: Sendable {
   let store: Store
   let running: RunningDelivery
 
-  /// `keys` are key ids with the apps that they are for.
+  /// Creates a harness.
+  ///
+  /// - Parameter keys: Key ids with the apps that they sign for.
   init(
     keys: [String: [String]] = ["KEY1111111": []], folder: String? = nil, clock: DeliveryClock = DeliveryClock(),
     limits: DeliveryLimits = DeliveryLimits()
@@ -126,7 +129,7 @@ final class DeliveryHarness: Sendable {
     var configuration = PushDelivery.Configuration(addedKeysDirectory: "\(path)/added")
     configuration.keysDirectory = "\(path)/keys"
     configuration.limits = limits
-    // Without chance, so that tests can tell times.
+    // No jitter, so that tests know the exact times.
     configuration.backoff.jitter = 0
     if folder == nil {
       for (keyID, apps) in keys {
@@ -145,9 +148,9 @@ final class DeliveryHarness: Sendable {
     self.delivery = delivery
     var store = StoreConfiguration(path: "\(path)/activities.sqlite")
     store.durability = .normal
-    store.onBegin = { delivery.board.begin() }
-    store.beforeCommit = { try delivery.board.complete($0) }
-    store.observer = { delivery.board.committed(isKept: $0.failure == nil) }
+    store.onBegin = { delivery.notifier.begin() }
+    store.beforeCommit = { try delivery.notifier.complete($0) }
+    store.observer = { delivery.notifier.committed(isKept: $0.failure == nil) }
     self.store = try Store(store, migrations: DeliveryMigrations.all)
     running = try delivery.start(
       store: self.store, registry: registry, group: MultiThreadedEventLoopGroup.singleton, sender: sender)
@@ -180,35 +183,37 @@ final class DeliveryHarness: Sendable {
     return try await store.write { transaction in try orders.map { try queue.enqueue($0, in: transaction) } }
   }
 
-  /// Rounds until one has nothing to do; answers what was sent.
+  /// Runs rounds until one has no work, and returns the requests that were sent.
   func send() async throws -> [PushRequest] {
     for _ in 0..<100 { if try await dispatcher.round() == 0 { break } }
     try checkHints()
     return sender.takeRequests()
   }
 
-  /// What the board takes for gone is gone from the database.
+  /// Checks that the queue hints never contradict the database.
   func checkHints() throws {
-    let board = delivery.board
+    let notifier = delivery.notifier
     try store.readSingle { transaction in
       try transaction.forEach(PushTable.lanesSQL, [1_000_000]) { row in
         let lane = try row.text(0)
-        #expect(board.mayHold(lane: lane), "\(lane)")
-        if try row.bool(1) { #expect(board.mayHoldMore(lane: lane), "\(lane)") }
+        #expect(notifier.mayHold(lane: lane), "\(lane)")
+        if try row.bool(1) { #expect(notifier.mayHoldMore(lane: lane), "\(lane)") }
         return true
       }
-      if try transaction.queryOne(DeadLetters.anySQL, [], { _ in true }) == true { #expect(board.mayHoldDeadLetters) }
+      if try transaction.queryOne(DeadLetters.anySQL, [], { _ in true }) == true {
+        #expect(notifier.mayHoldDeadLetters)
+      }
     }
   }
 
-  /// What was sent, as texts.
+  /// Runs rounds and returns the payloads that were sent.
   func sendTexts() async throws -> [String] { try await send().map { String(decoding: $0.payload, as: UTF8.self) } }
 
   func count(_ table: String) throws -> Int64 {
     try store.readSingle { try $0.queryOne("SELECT count(*) FROM \(table)") { try $0.integer(0) } } ?? -1
   }
 
-  /// What the statistics counted in all hours.
+  /// Returns the count of a measure over all hours.
   func counted(_ measure: StatisticsMeasure) throws -> Int64 {
     try store.readSingle { transaction in
       try transaction.query("SELECT count FROM push_statistics WHERE measure = $1", [.text(measure.text)]) {

@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
@@ -23,7 +24,7 @@ import Testing
     return request
   }
 
-  @Test func aTimerIsPausedResumedAndStopped() async throws {
+  @Test func timerIsPausedResumedAndStopped() async throws {
     let fixture = Fixture()
     let component = try await fixture.open(dates: ["com.example.iso": .iso8601])
     _ = try await component.timers.startTimer(Self.timerRequest("t"), context: user("anna"))
@@ -51,7 +52,39 @@ import Testing
     await component.close()
   }
 
-  @Test func aTimerCompletesByItself() async throws {
+  @Test func endOfATimerCanBeRepeated() async throws {
+    let fixture = Fixture()
+    let component = try await fixture.open()
+    let timers = component.timers
+    for id in ["s", "c", "plain"] {
+      if id == "plain" {
+        _ = try await component.start(local(id), user("anna"))
+      } else {
+        _ = try await timers.startTimer(Self.timerRequest(id), context: user("anna"))
+      }
+    }
+    fixture.advance(ms: 60_000)
+    func stop(_ id: String, _ context: CallContext = user("anna")) async throws -> Activity? {
+      try await timers.stopTimer(.with { $0.activityId = id }, context: context).activity
+    }
+    func complete(_ id: String) async throws -> Activity? {
+      try await timers.completeTimer(.with { $0.activityId = id }, context: user("anna")).activity
+    }
+    // The answer may be lost, and a client that repeats the call gets it then.
+    let (stopped, completed) = (try await stop("s"), try await complete("c"))
+    fixture.advance(ms: 1_000)
+    #expect(try await stop("s") == stopped && stopped?.endReason == .requested)
+    #expect(try await complete("c") == completed && completed?.endReason == .completed)
+    // Another end than the one that it had is refused as before.
+    #expect(await failure { try await complete("s") }?.reason == "ACTIVITY_ENDED")
+    #expect(await failure { try await stop("c") }?.reason == "ACTIVITY_ENDED")
+    #expect(await failure { try await stop("s", user("bruno")) }?.reason == "ACTIVITY_NOT_FOUND")
+    _ = try await component.end("plain", user("anna"))
+    #expect(await failure { try await stop("plain") }?.reason == "ACTIVITY_ENDED")
+    await component.close()
+  }
+
+  @Test func timerCompletesAutomatically() async throws {
     let fixture = Fixture()
     let component = try await fixture.open()
     var request = Self.timerRequest("t")
@@ -77,7 +110,7 @@ import Testing
     await component.close()
   }
 
-  @Test func timersAreChecked() async throws {
+  @Test func timersAreValidated() async throws {
     let component = try await Fixture().open()
     var request = Self.timerRequest("t")
     (request.sessionType, request.durationMs) = ("endless", 10)
@@ -91,7 +124,7 @@ import Testing
     await component.close()
   }
 
-  @Test func aRoomHasOneActivity() async throws {
+  @Test func roomHasOneActivity() async throws {
     let fixture = Fixture()
     let component = try await fixture.open()
     _ = try await component.rooms.joinRoom(Self.join("one"), context: user("anna"))
@@ -107,7 +140,7 @@ import Testing
     peer.connected = false
     let waiting = try await component.rooms.reportPeer(peer, context: user("anna")).activity
     #expect(waiting?.contentState?.json.contains("#F7C948") == true)
-    // Nobody else's, and nothing without an activity.
+    // Another user's room is not affected, and without an activity nothing happens.
     #expect(try await component.rooms.reportPeer(peer, context: user("bruno")).activity == nil)
     var leave = LeaveRoomRequest()
     (leave.app, leave.roomId) = (app, Self.room)
@@ -135,7 +168,7 @@ import Testing
     await component.close()
   }
 
-  @Test func aRoomWaitsAsLongAsItMay() async throws {
+  @Test func roomEndsAfterItsMaximumWaitingTime() async throws {
     let fixture = Fixture()
     let component = try await fixture.open()
     var join = Self.join("w")
@@ -175,7 +208,7 @@ import Testing
     return try await component.unread.putUnreadSummary(request, context: program)
   }
 
-  @Test func theUnreadSummaryIsShown() async throws {
+  @Test func unreadSummaryIsShown() async throws {
     let component = try await Fixture().open()
     #expect(try await Self.put(component, Self.summary(1, ["first"]), 10).accepted)
     var start = StartUnreadActivityRequest()
@@ -189,7 +222,7 @@ import Testing
     let shown = try await component.get("u", user("anna")).contentState?.json ?? ""
     #expect(shown.contains("n-third") && shown.contains("n-second") && !shown.contains("n-first"))
     #expect(shown.contains(#""unreadCount":3"#))
-    // An older one never overwrites it, nor does a repeat.
+    // Neither an older nor a repeated summary replaces it.
     let refused = try await Self.put(component, Self.summary(0, []), 11)
     #expect(!refused.accepted && refused.knownSequence == 12)
     #expect(try await !Self.put(component, Self.summary(0, []), 12).accepted)
@@ -198,7 +231,7 @@ import Testing
     await component.close()
   }
 
-  @Test func anUnreadActivityOfTheAppIsToldTheNewestSummary() async throws {
+  @Test func localUnreadActivityReceivesTheNewestSummary() async throws {
     let component = try await Fixture().open()
     func start(_ id: String, _ number: Int) async throws {
       var start = StartUnreadActivityRequest()
@@ -206,7 +239,7 @@ import Testing
       _ = try await component.unread.startUnreadActivity(start, context: user("anna"))
       try await component.register(token(.activityUpdate, hex(number), activity: id), user("anna"))
     }
-    // Nothing is known yet that the app could lack.
+    // There is no summary yet that the app could lack.
     try await start("early", 1)
     #expect(try component.queued().isEmpty)
     _ = try await Self.put(component, Self.summary(1, ["first"]), 10)
@@ -217,7 +250,7 @@ import Testing
     await component.close()
   }
 
-  @Test func alertsGoToDevicesOnce() async throws {
+  @Test func alertsAreSentToEachDeviceOnce() async throws {
     let component = try await Fixture().open()
     let phone = try await component.register(token(.device, hex(1)), user("anna"))
     var other = token(.device, hex(2))
@@ -257,7 +290,7 @@ import Testing
     await component.close()
   }
 
-  @Test func theDebugControlsPlayARoomThrough() async throws {
+  @Test func debugControlsRunARoomThroughItsPhases() async throws {
     let component = try await Fixture().open()
     let debugging = component.debugging
     var start = TestStartRequest()

@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
@@ -6,7 +7,7 @@ import Testing
 
 @testable import Activities
 
-/// Timer, room and unread summary, as transcripts: an event and what comes of it.
+/// Timer, room and unread summary, as transcripts of events and their results.
 @Suite struct DriverTests {
   private static let startMs: Int64 = 1_770_000_000_000
 
@@ -18,7 +19,7 @@ import Testing
     return TimerMachine(state)
   }
 
-  @Test func aTimerCountsEachPauseOnce() throws {
+  @Test func timerCountsEachPauseOnce() throws {
     var timer = Self.timer()
     #expect(try timer.handle(.pause, atMs: Self.startMs + 60_000) == .update)
     #expect(timer.elapsedMs(atMs: Self.startMs + 100_000) == 60_000)
@@ -33,19 +34,19 @@ import Testing
     #expect(timer.elapsedMs(atMs: Self.startMs + 335_000) == 300_000)
   }
 
-  @Test func aTimerRefusesWhatItIsAlready() throws {
+  @Test func timerRejectsTheStateItIsIn() throws {
     var timer = Self.timer()
-    #expect(throws: RPCError.precondition("activityId", "the timer runs", .timerRunning)) {
+    #expect(throws: RPCError.precondition("activityId", "the timer is already running", .timerRunning)) {
       try timer.handle(.resume, atMs: Self.startMs + 1)
     }
     _ = try timer.handle(.pause, atMs: Self.startMs + 2)
-    #expect(throws: RPCError.precondition("activityId", "the timer is paused", .timerPaused)) {
+    #expect(throws: RPCError.precondition("activityId", "the timer is already paused", .timerPaused)) {
       try timer.handle(.pause, atMs: Self.startMs + 3)
     }
     #expect(timer.state.pausedAt?.millisecondsSince1970 == Self.startMs + 2)
   }
 
-  @Test func aTimerEnds() throws {
+  @Test func timerEndsByStopOrCompletion() throws {
     var stopped = Self.timer()
     _ = try stopped.handle(.pause, atMs: Self.startMs + 1_000)
     #expect(try stopped.handle(.stop, atMs: Self.startMs + 5_000) == .end(.requested, .immediate))
@@ -60,7 +61,7 @@ import Testing
     #expect(try open.handle(.complete, atMs: atMs) == .end(.completed, .at(atMs + 300_000)))
   }
 
-  @Test func aClockThatGoesBackAddsNoPause() throws {
+  @Test func clockSetBackAddsNoPause() throws {
     var timer = Self.timer()
     _ = try timer.handle(.pause, atMs: Self.startMs - 10_000)
     #expect(timer.elapsedMs(atMs: Self.startMs) == 0)
@@ -68,7 +69,7 @@ import Testing
     #expect(timer.state.totalPausedMs == 0)
   }
 
-  @Test func theTimerContentIsWhatTheWidgetDecodes() throws {
+  @Test func timerContentMatchesTheWidget() throws {
     var timer = Self.timer()
     #expect(
       timer.content(.foundation)
@@ -82,7 +83,7 @@ import Testing
     #expect(timer.content(.foundation).contains(#""totalPausedDuration":2.006}"#))
   }
 
-  @Test func aRoomTurnsGreenAndYellow() {
+  @Test func roomTurnsGreenAndYellow() {
     let id = String(repeating: "a", count: 48)
     var room = RoomMachine(roomID: id, waitingMinutesMax: 30, atMs: Self.startMs)
     #expect(
@@ -112,7 +113,7 @@ import Testing
     return item
   }
 
-  @Test func theUnreadSummaryShowsTheNewest() throws {
+  @Test func unreadSummaryShowsTheNewestItems() throws {
     var summary = UnreadSummary()
     summary.notifications = (1...5).map { Self.item("n\($0)", title: "t\($0)") }
     summary.notifications[0].subtitle = "s"
@@ -128,7 +129,7 @@ import Testing
   }
 
   @Test(arguments: [100, 1_000, 3_400, 3_600, 20_000])
-  func theUnreadSummaryFits(_ length: Int) throws {
+  func unreadSummaryFitsThePayload(_ length: Int) throws {
     var summary = UnreadSummary()
     summary.notifications = (1...5).map { Self.item("n\($0)", title: String(repeating: "ü\"", count: length)) }
     summary.unreadCount = 5

@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
@@ -6,11 +7,11 @@ import Testing
 
 @testable import Activities
 
-/// Every method, called by a stranger with the ids of another user, answers exactly as for ids that nobody has.
+/// Every method called with the ids of another user fails exactly as for ids that do not exist.
 @Suite struct ForeignAccessTests {
   private typealias Call = @Sendable (ActivitiesComponent, _ id: String, CallContext) async throws -> Void
 
-  /// What the calls of a kind of id have in common.
+  /// A method and its call with an id.
   private struct Case: Sendable {
     var method: MethodDescriptor
     /// Whether `id` is a token's.
@@ -70,7 +71,7 @@ import Testing
     },
   ]
 
-  /// Those that name no object of a user, or whose missing object is no error: what they do to another's is below.
+  /// Methods that name no object of a user, or for which a missing object is not an error.
   private static let withoutID: [Case] = [
     Case(method: ActivitiesServiceMethods.startActivity) { component, id, context in
       _ = try await component.start(local(id), context)
@@ -140,7 +141,7 @@ import Testing
     await component.close()
   }
 
-  @Test func strangersTouchNothing() async throws {
+  @Test func otherUsersChangeNothing() async throws {
     let component = try await Fixture().open()
     var join = JoinRoomRequest()
     (join.activityId, join.app, join.environment, join.origin) = ("mine", app, "development", .local)
@@ -184,7 +185,7 @@ import Testing
     },
   ]
 
-  @Test func whatOperatorsMayUsersMayNot() async throws {
+  @Test func operatorMethodsRejectUsers() async throws {
     let component = try await Fixture().open()
     for one in Self.operators {
       let error = await failure { try await one.call(component, "", user("anna")) }
@@ -196,6 +197,18 @@ import Testing
     let asked = request
     #expect(await failure { try await component.start(asked, user("anna")) }?.code == .permissionDenied)
     #expect(await failure { try await component.start(asked, admin) } == nil)
+    await component.close()
+  }
+
+  @Test("a service without the scope activities:operate sends no alerts")
+  func operateIsNotImplied() async throws {
+    let component = try await Fixture().open()
+    for one in Self.operators {
+      for scopes in [[], ["activities:write"], ["notifications:operate"]] {
+        let error = await failure { try await one.call(component, "x", serviceContext(scopes: scopes)) }
+        #expect(error?.code == .permissionDenied && error?.reason == "SCOPE_MISSING", "\(one.method.name)")
+      }
+    }
     await component.close()
   }
 

@@ -1,5 +1,6 @@
 import APNs
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
@@ -10,17 +11,17 @@ import Testing
 
 @testable import Activities
 
-/// What several writes of one commit come to. The writer is held up until all of them wait, so that they share it.
+/// Several writes in one commit. The writer is blocked until all of them wait, so that they share it.
 @Suite struct PendingUpdateTests {
   private typealias Step = @Sendable (ActivitiesComponent) async throws -> Activity?
 
-  /// Runs the steps in one commit, in their order; answers what each came to.
+  /// Runs the steps in one commit, in order, and returns the result of each.
   private func inOneCommit(
     _ component: ActivitiesComponent, _ steps: [Step]
   ) async throws -> [Result<Activity?, RPCError>] {
     let gate = DispatchSemaphore(value: 0)
     let isHeld = Atomic(false)
-    // Held once: a commit that begins anew runs it again.
+    // Blocks only once, because a restarted commit runs the closure again.
     let holder = Task {
       try await component.store.write { _ in
         if !isHeld.exchange(true, ordering: .acquiringAndReleasing) { gate.wait() }
@@ -79,7 +80,7 @@ import Testing
     }
   }
 
-  /// Reasons of what was refused, etags of what was not.
+  /// Returns the reason of each failure and the etag of each success.
   private static func outcomes(_ results: [Result<Activity?, RPCError>]) -> [String] {
     results.map { result in
       switch result {
@@ -107,7 +108,7 @@ import Testing
     return component
   }
 
-  @Test func aRefusedUpdateLeavesNothingBehind() async throws {
+  @Test func rejectedUpdateHasNoEffect() async throws {
     let component = try await live()
     let before = try Self.changes(component)
     let results = try await inOneCommit(
@@ -118,12 +119,12 @@ import Testing
     let queued = try component.queued()
     #expect(Self.numbers(queued) == ["update 3"] && queued[0].timestamp == kept.apsTimestamp)
     #expect(try results[2].get()?.apsTimestamp == kept.apsTimestamp)
-    // One write, one push, one entry in the change log for all of them.
+    // One write, one push and one entry in the change log for all of them.
     #expect(try Self.changes(component) == before + 1)
     await component.close()
   }
 
-  @Test func aLaterCommandThatFailsTakesNoUpdateWithIt() async throws {
+  @Test func laterFailureKeepsEarlierUpdates() async throws {
     let component = try await live()
     let results = try await inOneCommit(
       component,
@@ -137,7 +138,7 @@ import Testing
     await component.close()
   }
 
-  @Test func anEndFollowsTheUpdatesBeforeIt() async throws {
+  @Test func endFollowsEarlierUpdates() async throws {
     let component = try await live()
     let results = try await inOneCommit(component, [Self.state(1), Self.state(2), Self.end(), Self.state(3)])
     #expect(Self.outcomes(results) == ["v2", "v3", "v4", "ACTIVITY_ENDED"])
@@ -148,7 +149,7 @@ import Testing
     await component.close()
   }
 
-  @Test func anAlertIsSentBetweenTheStates() async throws {
+  @Test func alertIsSentBetweenStates() async throws {
     let component = try await live()
     let results = try await inOneCommit(
       component, [Self.state(1), Self.state(2, loud: true), Self.state(3), Self.state(4)])
@@ -159,7 +160,7 @@ import Testing
     await component.close()
   }
 
-  @Test func aTokenOfTheSameCommitIsToldTheNewest() async throws {
+  @Test func tokenOfTheSameCommitReceivesTheNewestState() async throws {
     let component = try await Fixture().open()
     _ = try await component.start(local("a"), user("anna"))
     let results = try await inOneCommit(
@@ -170,7 +171,7 @@ import Testing
     await component.close()
   }
 
-  @Test func aBatchJoinsTheUpdatesAroundIt() async throws {
+  @Test func batchCoalescesWithSurroundingUpdates() async throws {
     let component = try await live()
     _ = try await component.start(local("b"), user("anna"))
     let batch: Step = { component in
@@ -189,14 +190,14 @@ import Testing
     await component.close()
   }
 
-  @Test func aFullQueueRefusesOnlyWhatNeedsRoom() async throws {
+  @Test func fullQueueRejectsOnlyPushesThatNeedRoom() async throws {
     let component = try await live(queuedMax: 1)
     _ = try await component.start(local("b"), user("anna"))
     try await component.register(token(.activityUpdate, hex(2), activity: "b"), user("anna"))
     let results = try await inOneCommit(
       component, [Self.state(1), Self.state(2, "b"), Self.state(3, "b", loud: true), Self.state(4)])
     #expect(Self.outcomes(results) == ["v2", "PUSHES_EXHAUSTED", "PUSHES_EXHAUSTED", "v3"])
-    // What takes the place of a push that waits needs no room; an alert does, and leaves nothing behind when refused.
+    // A push that replaces a waiting one needs no room. An alert does, and leaves nothing behind if it is rejected.
     #expect(Self.outcomes(try await inOneCommit(component, [Self.state(5), Self.state(6)])) == ["v4", "v5"])
     var batch = BatchUpdateActivitiesRequest()
     batch.requests = [try update("a", #"{"n":7}"#), try update("b", #"{"n":8}"#)]
@@ -209,13 +210,13 @@ import Testing
     #expect(try await component.get("a", user("anna")).etag == "v5")
     #expect(try await component.get("b", user("anna")).etag == "v1")
     #expect(Self.numbers(try component.queued()) == ["update 6"])
-    // The end takes the update's place.
+    // The end replaces the update.
     _ = try await component.end("a", user("anna"))
     #expect(Self.numbers(try component.queued()) == ["end 6"])
     await component.close()
   }
 
-  @Test func aDriversStateIsItsOwnInABatchToo() async throws {
+  @Test func batchRejectsTheStateOfADrivenActivity() async throws {
     let component = try await Fixture().open()
     var timer = StartTimerRequest()
     (timer.activityId, timer.app, timer.environment, timer.origin) = ("t", app, "development", .local)
@@ -225,14 +226,14 @@ import Testing
     batch.requests = [try update("t", #"{"n":1}"#)]
     let results = try await component.activities.batchUpdateActivities(batch, context: user("anna")).results
     guard case .error(let error) = results.first?.outcome else {
-      Issue.record("a caller's state was taken")
+      Issue.record("a caller's state was accepted")
       return
     }
     #expect(error.reason == "ACTIVITY_DRIVEN" && error.field == "requests[0].contentState")
     await component.close()
   }
 
-  @Test func aRoundOfDeliveryTakesTheNewestOfItsCommit() async throws {
+  @Test func deliveryRoundSettlesPendingUpdatesFirst() async throws {
     let fixture = Fixture()
     let sender = FakeSender()
     let component = try await fixture.open(sender: sender)
@@ -249,14 +250,14 @@ import Testing
     let results = try await inOneCommit(component, [Self.state(2), round, Self.state(3)])
     #expect(Self.outcomes(results) == ["v3", "", "v4"])
     let queued = try component.queued()
-    // Taken by the round is the second; the third follows it with a timestamp of its own.
+    // The round takes the second state; the third follows with its own timestamp.
     #expect(Self.numbers(queued) == ["update 2", "update 3"])
     let answered = try results.compactMap { try $0.get()?.apsTimestamp }
     #expect(queued.compactMap(\.timestamp) == answered && answered[0] < answered[1])
     await component.close()
   }
 
-  @Test func aChannelGetsTheNewestOfACommit() async throws {
+  @Test func channelReceivesTheNewestStateOfACommit() async throws {
     let component = try await Fixture().open()
     var request = try local("a")
     request.channelId = "AAAA"
@@ -270,11 +271,11 @@ import Testing
     await component.close()
   }
 
-  @Test func whatMayHaveBeenSentBeforeACrashKeepsItsTimestamp() async throws {
+  @Test func possiblySentPushKeepsItsTimestampAfterACrash() async throws {
     let fixture = Fixture()
     var component = try await live(fixture)
     let sent = try await component.update("a", #"{"n":1}"#, user("anna"))
-    // The process ends after the push was taken, and before its answer.
+    // The process ends after the push was taken and before its response.
     _ = try await component.store.write { try $0.execute("UPDATE pushes SET state = 1") }
     await component.close()
     component = try await fixture.open()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Activities
 
-/// No query of the service walks through a whole table.
+/// No query of the service scans a whole table.
 @Suite struct QueryPlanTests {
   static let queries: [(name: String, sql: String)] = [
     ("activity", ActivityRow.oneSQL), ("update", ActivityRow.updateSQL), ("life", ActivityRow.lifeSQL),
@@ -24,9 +24,9 @@ import Testing
     ("list tokens", SQLiteActivitiesRepository.listTokensSQL),
     ("list live tokens", SQLiteActivitiesRepository.listLiveTokensSQL),
     ("retire", TokenRow.retireSQL), ("use", TokenRow.useSQL),
-    ("changes", ChangeLog.ofUserSQL), ("last change", ChangeLogTable.lastSQL), ("due", TimerTable.dueSQL),
-    ("take", TimerTable.takeSQL), ("next", TimerTable.nextSQL), ("retired", ExpiredRows.retiredSQL),
-    ("idle", ExpiredRows.idleSQL), ("ended", ExpiredRows.endedSQL),
+    ("changes", ActivityChangeLog.ofUserSQL), ("last change", ChangeLogTable.lastSQL), ("due", TimerTable.dueSQL),
+    ("take", TimerTable.takeSQL), ("next", TimerTable.nextSQL), ("retired", ActivityRetention.retiredSQL),
+    ("idle", ActivityRetention.idleSQL), ("ended", ActivityRetention.endedSQL),
   ]
 
   @Test(arguments: queries.map(\.name))

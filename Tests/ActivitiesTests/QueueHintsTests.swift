@@ -3,7 +3,7 @@ import Testing
 @testable import Activities
 
 @Suite struct QueueHintsTests {
-  @Test func anythingMayBeThereBeforeItIsKnown() {
+  @Test func everyLaneMayHoldPushesBeforeLearning() {
     var hints = QueueHints()
     #expect(hints.mayHoldMore(lane: "a"))
     #expect(hints.mayHoldDeadLetters)
@@ -16,14 +16,14 @@ import Testing
     #expect(!hints.mayHoldDeadLetters)
   }
 
-  @Test func whatIsFoundGoneCountsWithTheCommit() {
+  @Test func removalsCountAfterTheCommit() {
     var hints = QueueHints()
     hints.learn(lanes: [("a", true), ("b", true)], hasDeadLetters: true)
     hints.foundEmpty(lane: "a")
     hints.foundNoDeadLetters()
     #expect(hints.mayHoldMore(lane: "a"))
     #expect(hints.mayHoldDeadLetters)
-    // The transaction is lost.
+    // The transaction is rolled back.
     hints.begin()
     hints.keep()
     #expect(hints.mayHoldMore(lane: "a"))
@@ -36,7 +36,7 @@ import Testing
     #expect(hints.mayHoldMore(lane: "b"))
   }
 
-  @Test func whatIsAddedIsKnownAtOnceAndStays() {
+  @Test func additionsCountImmediately() {
     var hints = QueueHints()
     hints.learn(lanes: [], hasDeadLetters: false)
     hints.foundEmpty(lane: "a")
@@ -45,13 +45,13 @@ import Testing
     hints.addedDeadLetter()
     #expect(hints.mayHoldMore(lane: "a"))
     #expect(hints.mayHoldDeadLetters)
-    // Found empty before it was added, in the same transaction.
+    // The lane was found empty earlier in the same transaction.
     hints.keep()
     #expect(hints.mayHoldMore(lane: "a"))
     #expect(hints.mayHoldDeadLetters)
   }
 
-  @Test func theFirstOfALaneIsToldFromThoseBehindIt() {
+  @Test func firstPushIsDistinguishedFromThoseBehindIt() {
     var hints = QueueHints()
     hints.learn(lanes: [("b", false)], hasDeadLetters: false)
     #expect(hints.mayHold(lane: "b"))
@@ -61,7 +61,7 @@ import Testing
     #expect(hints.mayHold(lane: "a"))
     #expect(!hints.mayHoldMore(lane: "a"))
     hints.added(lane: "a", isBehind: true)
-    // Another first one, after all of them have gone in a transaction that may be undone alone.
+    // Another first push, after all others left in a transaction that may be rolled back alone.
     hints.added(lane: "a", isBehind: false)
     #expect(hints.mayHoldMore(lane: "a"))
     hints.foundEmpty(lane: "a")
@@ -69,7 +69,7 @@ import Testing
     #expect(!hints.mayHold(lane: "a"))
   }
 
-  @Test func tooManyLanesAreAllAsked() {
+  @Test func everyLaneIsQueriedBeyondTheLimit() {
     var hints = QueueHints()
     hints.learn(lanes: [], hasDeadLetters: false)
     for number in 0...QueueHints.lanesMax { hints.added(lane: "\(number)", isBehind: false) }

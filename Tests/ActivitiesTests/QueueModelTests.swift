@@ -1,16 +1,17 @@
 import APNs
+import CampanileBase
 import CampanileRPC
 import CampanileStore
 import Testing
 
 @testable import Activities
 
-/// The queue under random work: bursts that share commits, writes among them that fail, answers of all kinds.
+/// The queue under random load: bursts that share commits, failing writes, and responses of all kinds.
 @Suite struct QueueModelTests {
   private struct Undone: Error {}
 
   @Test(arguments: 1...6)
-  func nothingIsLeftBehind(_ seed: UInt64) async throws {
+  func queueDrainsCompletely(_ seed: UInt64) async throws {
     let harness = try DeliveryHarness()
     do {
       try await run(harness, seed)
@@ -46,7 +47,7 @@ import Testing
     #expect(try harness.count("pushes") == 0)
   }
 
-  /// Several writes at once. Some fail after they have queued something.
+  /// Runs several writes concurrently. Some fail after queueing a push.
   private func burst(_ harness: DeliveryHarness, step: Int, _ random: inout SplitMix64) async throws {
     let queue = harness.delivery.queue
     let writes = (0...random.below(6)).map { index in
@@ -73,7 +74,7 @@ import Testing
     }
   }
 
-  /// Sends what is due and answers what is under way. A lane has one push under way at most.
+  /// Responds to the pushes in flight and sends those that are due. A lane has at most one push in flight.
   private func answer(
     _ harness: DeliveryHarness, _ underWay: inout [String: PushRequest], _ choose: () -> (Int, String)
   ) async throws {
@@ -89,7 +90,7 @@ import Testing
             try $0.text(0)
           }
         })
-      #expect(underWay.updateValue(request, forKey: lane) == nil, "two of \(lane) at once")
+      #expect(underWay.updateValue(request, forKey: lane) == nil, "two pushes of \(lane) in flight")
     }
   }
 }

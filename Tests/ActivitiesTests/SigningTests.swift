@@ -1,5 +1,6 @@
 import APNs
 import CampanileAPI
+import CampanileBase
 import CampanileCrypto
 import CampanileRPC
 import Foundation
@@ -10,25 +11,25 @@ import Testing
 @Suite struct SigningTests {
   private static let minute: Int64 = 60_000
 
-  @Test func aTokenIsRenewedByASteadyClock() {
+  @Test func tokenIsRenewedByTheMonotonicClock() {
     var state = ProviderTokenState()
     #expect(state.current(wallMs: 0, steadyMs: 0) == nil)
     #expect(state.rejected("x", wallMs: 0, steadyMs: 0) == .issue)
     state.issue("t1", wallMs: 1_000, steadyMs: 0)
     #expect(state.current(wallMs: 1_000, steadyMs: 39 * Self.minute) == "t1")
-    // The wall clock jumps in both directions, and nothing changes.
+    // Jumps of the wall clock in either direction have no effect.
     #expect(state.current(wallMs: .max / 2, steadyMs: 39 * Self.minute) == "t1")
     #expect(state.current(wallMs: -1, steadyMs: 39 * Self.minute) == "t1")
     #expect(state.renewsInMs(wallMs: 0, steadyMs: 39 * Self.minute) == Self.minute)
     #expect(state.current(wallMs: 1_000, steadyMs: 40 * Self.minute) == nil)
   }
 
-  @Test func aRefusedTokenIsRenewedOnceInTwentyMinutes() {
+  @Test func rejectedTokenIsRenewedAtMostEveryTwentyMinutes() {
     var state = ProviderTokenState()
     state.issue("t1", wallMs: 0, steadyMs: 0)
     #expect(state.rejected("t0", wallMs: 0, steadyMs: 0) == .useCurrent)
     #expect(state.rejected("t1", wallMs: 0, steadyMs: 5 * Self.minute) == .wait(ms: 15 * Self.minute))
-    // From then on, whoever needs one gets another.
+    // From then on, the next caller gets a new token.
     #expect(state.current(wallMs: 0, steadyMs: 19 * Self.minute) == "t1")
     #expect(state.current(wallMs: 0, steadyMs: 20 * Self.minute) == nil)
     #expect(state.rejected("t1", wallMs: 0, steadyMs: 20 * Self.minute) == .issue)
@@ -38,11 +39,11 @@ import Testing
     #expect(state.renewsInMs(wallMs: 0, steadyMs: 21 * Self.minute) == 19 * Self.minute)
   }
 
-  @Test func aStoredTokenAgesByTheWallClock() {
+  @Test func storedTokenAgesByTheWallClock() {
     var state = ProviderTokenState(.init(token: "t1", issuedAtMs: 100 * Self.minute))
     #expect(state.current(wallMs: 110 * Self.minute, steadyMs: 0) == "t1")
     #expect(state.current(wallMs: 140 * Self.minute, steadyMs: 0) == nil)
-    // Set back since: its age is not known, and APNs would call it one of the future.
+    // The clock was set back, so the age is unknown and the token would appear to come from the future.
     #expect(state.current(wallMs: 99 * Self.minute, steadyMs: 0) == nil)
     #expect(state.rejected("t1", wallMs: 99 * Self.minute, steadyMs: 0) == .issue)
     #expect(state.rejected("t1", wallMs: 105 * Self.minute, steadyMs: 0) == .wait(ms: 15 * Self.minute))
@@ -64,7 +65,7 @@ import Testing
     first.clock.advance(10 * Self.minute)
     let second = try DeliveryHarness(folder: first.folder, clock: first.clock)
     #expect(try await second.running.tokens.token(of: id).token == token)
-    // Refused too early: the pushes wait for the twentieth minute.
+    // Rejected too early: the pushes wait for the twentieth minute.
     #expect(try await second.running.tokens.rejected(token, of: id) == second.clock.nowMs + 10 * Self.minute)
     second.clock.advance(10 * Self.minute)
     #expect(try await second.running.tokens.rejected(token, of: id) == second.clock.nowMs)
@@ -74,7 +75,7 @@ import Testing
     await second.remove()
   }
 
-  @Test func anExpiredTokenIsRenewedAndThePushSentOnceMore() async throws {
+  @Test func expiredTokenIsRenewedAndThePushRetriedOnce() async throws {
     let harness = try DeliveryHarness()
     try await harness.enqueue(harness.order("a1", .alert))
     let first = try #require(try await harness.send().first)
@@ -89,7 +90,7 @@ import Testing
     await harness.remove()
   }
 
-  @Test func aPushThatCannotBeSignedAnewWaitsForTheNextToken() async throws {
+  @Test func pushWaitsUntilANewTokenIsAllowed() async throws {
     let harness = try DeliveryHarness()
     try await harness.enqueue(harness.order("a1", .alert))
     let first = try #require(try await harness.send().first)
@@ -105,7 +106,7 @@ import Testing
     await harness.remove()
   }
 
-  @Test func theClosestKeySigns() throws {
+  @Test func closestMatchingKeySigns() throws {
     func key(_ apps: [String], _ environments: [String] = []) -> SigningKey {
       var key = SigningKey()
       (key.apps, key.environments) = (apps, environments)
@@ -124,20 +125,20 @@ import Testing
     }
   }
 
-  @Test func keysComeAndGo() async throws {
+  @Test func revokedKeyIsNotLoadedAgain() async throws {
     let harness = try DeliveryHarness(keys: ["KEYAAAAAAA": [], "KEYBBBBBBB": ["com.example.b"]])
     let keys = harness.delivery.keys
     #expect(keys.id(app: "com.example.b", environment: "x")?.keyID == "KEYBBBBBBB")
     #expect(keys.id(app: "com.example.c", environment: "x")?.keyID == "KEYAAAAAAA")
     keys.revoke(SigningKeyID(teamID: DeliveryHarness.team, keyID: "KEYBBBBBBB"))
     #expect(keys.id(app: "com.example.b", environment: "x")?.keyID == "KEYAAAAAAA")
-    // Its file is still there.
+    // The key's file still exists.
     harness.delivery.loadKeys()
     #expect(keys.id(app: "com.example.b", environment: "x")?.keyID == "KEYAAAAAAA")
     await harness.remove()
   }
 
-  @Test func filesThatCannotBeUsedAreNamed() throws {
+  @Test func unusableKeyFilesAreReported() throws {
     let folder = NSTemporaryDirectory() + "campanile-keys-\(UUID().uuidString)"
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let files = SigningKeyFiles(directory: folder, teamID: nil)

@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
@@ -10,7 +11,7 @@ import Testing
 
 @testable import Activities
 
-/// A component over a file of its own, with a clock that the test moves. Nothing is sent: pushes stay in the queue.
+/// A component with its own database and a clock that the test advances. Nothing is sent: pushes stay in the queue.
 final class Fixture: Sendable {
   static let startMs: Int64 = 1_770_000_000_000
   let directory: URL
@@ -61,7 +62,7 @@ struct QueuedPush: Sendable, Hashable {
 }
 
 extension ActivitiesComponent {
-  /// What waits to be sent, in the order of its ids.
+  /// Returns the queued pushes, sorted by id.
   func queued() throws -> [QueuedPush] {
     try store.readSingle { transaction in
       try transaction.query("SELECT kind, target_id, priority, payload, push_type FROM pushes ORDER BY apns_id") {
@@ -74,7 +75,7 @@ extension ActivitiesComponent {
     }
   }
 
-  /// As if everything had been sent.
+  /// Empties the queue, as if every push had been sent, and returns the pushes.
   func sendAll() async throws -> [QueuedPush] {
     let sent = try queued()
     _ = try await store.write { try $0.execute("DELETE FROM pushes") }
@@ -82,7 +83,7 @@ extension ActivitiesComponent {
   }
 
   func runDueTimers() async throws {
-    // Bounded by the timers that tests set.
+    // Bounded, because tests set few timers.
     for _ in 0..<20 { if try await timerLoop.runDue() == 0 { break } }
   }
 }
@@ -96,9 +97,16 @@ func user(_ id: String, scopes: [String] = []) -> CallContext {
 }
 
 let admin = user("root", scopes: ["admin"])
-let program = CallContext(method: anyMethod, principal: Principal(kind: .service, id: "notifications"))
+/// The context of a service of the suite in methods with the scope `activities:operate`.
+let program = serviceContext(scopes: ["activities:operate"])
 
-/// The error that `body` throws.
+func serviceContext(scopes: [String]) -> CallContext {
+  var method = anyMethod
+  method.scope = "activities:operate"
+  return CallContext(method: method, principal: Principal(kind: .service, id: "notifications", scopes: scopes))
+}
+
+/// Returns the error that `body` throws, or nil.
 func failure<T>(_ body: () async throws -> T) async -> RPCError? {
   do {
     _ = try await body()
@@ -122,7 +130,7 @@ func alert() -> Alert {
   return alert
 }
 
-/// A local start.
+/// Returns a local start.
 func local(_ id: String = "", state: String = #"{"n":0}"#) throws -> StartActivityRequest {
   var request = StartActivityRequest()
   (request.activityId, request.app, request.environment, request.origin) = (id, app, "development", .local)
@@ -130,7 +138,7 @@ func local(_ id: String = "", state: String = #"{"n":0}"#) throws -> StartActivi
   return request
 }
 
-/// A remote start with all that it needs.
+/// Returns a remote start with all required fields.
 func remote(_ id: String = "", state: String = #"{"n":0}"#) throws -> StartActivityRequest {
   var request = try local(id, state: state)
   request.origin = .remote
@@ -156,7 +164,7 @@ func token(_ kind: PushTokenKind, _ hex: String, activity: String = "", installa
   return request
 }
 
-/// Hexadecimal digits of 32 bytes.
+/// Returns a number as the hexadecimal digits of 32 bytes.
 func hex(_ number: Int) -> String {
   let digits = String(number, radix: 16)
   return String(repeating: "0", count: 64 - digits.count) + digits

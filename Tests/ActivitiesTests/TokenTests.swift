@@ -1,5 +1,6 @@
 import APNs
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
@@ -10,7 +11,7 @@ import Testing
 @testable import Activities
 
 @Suite struct TokenTests {
-  @Test func tokensAreShownRedacted() async throws {
+  @Test func tokensAreReturnedRedacted() async throws {
     let component = try await Fixture().open()
     let digits = "abcd" + String(repeating: "0", count: 56) + "4321"
     let registered = try await component.register(token(.device, digits.uppercased()), user("anna"))
@@ -26,7 +27,7 @@ import Testing
     await component.close()
   }
 
-  @Test func anOlderTokenNeverOverwritesANewerOne() async throws {
+  @Test func olderTokenNeverReplacesANewerOne() async throws {
     let fixture = Fixture()
     let component = try await fixture.open()
     func register(_ number: Int, atMs: Int64) async throws -> RegisterPushTokenResponse {
@@ -39,7 +40,7 @@ import Testing
     #expect(newer.token?.id == first.token?.id && !newer.superseded)
     let older = try await register(1, atMs: Fixture.startMs - 2_000)
     #expect(older.superseded && older.token?.redactedToken == newer.token?.redactedToken)
-    // A clock that is far ahead counts as a minute ahead, and cannot keep out later tokens for ever.
+    // A clock far ahead counts as one minute ahead, so that it cannot block later tokens for ever.
     let future = try await register(3, atMs: Fixture.startMs + 10 * 365 * 86_400_000)
     #expect(future.token?.tokenTime?.millisecondsSince1970 == Fixture.startMs + 60_000)
     fixture.advance(ms: 61_000)
@@ -47,13 +48,13 @@ import Testing
     await component.close()
   }
 
-  @Test func nobodyTakesOverAnothersToken() async throws {
+  @Test func tokenOfAnotherUserIsRejected() async throws {
     let component = try await Fixture().open()
     let own = try await component.register(token(.device, hex(1)), user("anna"))
     let error = await failure { try await component.register(token(.device, hex(1)), user("bruno")) }
     #expect(error?.code == .alreadyExists && error?.reason == "TOKEN_TAKEN")
     #expect(error?.fieldViolations.map(\.field) == ["token"])
-    // After the logout it is free; within one user it moves.
+    // After a logout the token is free; within one user it moves.
     var delete = DeletePushTokenRequest()
     delete.tokenId = own.id
     _ = try await component.tokens.deletePushToken(delete, context: user("anna"))
@@ -64,7 +65,7 @@ import Testing
     await component.close()
   }
 
-  @Test func aTokenThatMovesLeavesItsPlace() async throws {
+  @Test func movedTokenLeavesItsFormerInstallation() async throws {
     let component = try await Fixture().open()
     _ = try await component.start(local("a"), user("anna"))
     let first = try await component.register(token(.activityUpdate, hex(1), activity: "a"), user("anna"))
@@ -79,7 +80,7 @@ import Testing
     await component.close()
   }
 
-  @Test func tokensRetireUnlessRegisteredSince() async throws {
+  @Test func tokensRetireUnlessRegisteredLater() async throws {
     let fixture = Fixture()
     let component = try await fixture.open()
     _ = try await component.start(local("a"), user("anna"))
@@ -92,7 +93,7 @@ import Testing
       }
     }
     #expect(try await !retire(Fixture.startMs - 1))
-    // What was rejected is not its token any more.
+    // The rejected token is no longer that of this id.
     #expect(try await !retire(nil, 2))
     #expect(try await component.get("a", user("anna")).updateTokenCount == 1)
     #expect(try await retire(Fixture.startMs))
@@ -104,13 +105,13 @@ import Testing
     all.includeRetired = true
     let retired = try await component.tokens.listPushTokens(all, context: user("anna")).tokens
     #expect(retired.map(\.retireReason) == ["Unregistered"])
-    // A new token takes its place.
+    // A new token replaces it.
     try await component.register(token(.activityUpdate, hex(2), activity: "a"), user("anna"))
     #expect(try await component.get("a", user("anna")).updateTokenCount == 1)
     await component.close()
   }
 
-  @Test func anEndedActivitysTokenStillTakesItsEnd() async throws {
+  @Test func tokenOfAnEndedActivityReceivesItsEnd() async throws {
     let fixture = Fixture()
     let component = try await fixture.open()
     _ = try await component.start(local("a"), user("anna"))
@@ -118,14 +119,14 @@ import Testing
     _ = try await component.end("a", user("anna"))
     #expect(try component.store.read { try component.repository.token(id, in: $0) }?.token.hexadecimal == hex(1))
     #expect(try component.queued().map(\.target) == [id])
-    fixture.advance(ms: ExpiredRows.retiredKeptMs + 1)
+    fixture.advance(ms: ActivityRetention.retiredRetentionMs + 1)
     try await component.maintain(nowMs: fixture.nowMs.load(ordering: .relaxed))
     #expect(try component.store.read { try component.repository.token(id, in: $0) } == nil)
     #expect(await failure { try await component.get("a", user("anna")) }?.code == .notFound)
     await component.close()
   }
 
-  @Test func idleTokensAreDropped() async throws {
+  @Test func idleTokensAreDeleted() async throws {
     let fixture = Fixture()
     let component = try await fixture.open()
     try await component.register(token(.device, hex(1)), user("anna"))
@@ -141,7 +142,7 @@ import Testing
     await component.close()
   }
 
-  @Test func aPushToStartTokenMayBeForOneType() async throws {
+  @Test func pushToStartTokenMatchesItsAttributesType() async throws {
     let component = try await Fixture().open()
     var typed = token(.pushToStart, hex(1))
     typed.attributesType = "TimerActivityAttributes"
@@ -151,7 +152,7 @@ import Testing
     try await component.register(typed, user("anna"))
     try await component.register(token(.pushToStart, hex(3)), user("anna"))
     _ = try await component.start(remote("a"), user("anna"))
-    // Once a device, by the token that fits best.
+    // One start for each device, with the closest matching token.
     #expect(try component.queued().map(\.target) == [own.id])
     await component.close()
   }

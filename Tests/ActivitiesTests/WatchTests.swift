@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
@@ -8,7 +9,7 @@ import Testing
 @testable import Activities
 
 @Suite struct WatchTests {
-  /// Watches until `count` events have come.
+  /// Watches until `count` events have arrived.
   private static func events(
     _ component: ActivitiesComponent, _ user: String, count: Int, from token: String = "", activity: String = "",
     started: @escaping @Sendable () async throws -> Void = {}
@@ -41,7 +42,7 @@ import Testing
     }
   }
 
-  @Test func changesComeInOrderAndResume() async throws {
+  @Test func changesArriveInOrderAndResume() async throws {
     let component = try await Fixture().open()
     let first = try await Self.events(component, "anna", count: 1) {
       _ = try await component.start(local("a"), user("anna"))
@@ -53,7 +54,7 @@ import Testing
     _ = try await component.start(local("b"), user("anna"))
     let token = try #require(first.last?.resumeToken)
     let second = try await Self.events(component, "anna", count: 2, from: token)
-    // Of states that came together the last is seen.
+    // Of several quick states only the last is visible.
     #expect(second.map(Self.name) == ["watch", #"updated a {"n":2}"#, "started b"])
     _ = try await component.end("a", user("anna"))
     let third = try await Self.events(component, "anna", count: 9, from: token, activity: "a")
@@ -61,7 +62,7 @@ import Testing
     await component.close()
   }
 
-  @Test func tokensAreTheUsersOwn() async throws {
+  @Test func resumeTokensAreBoundToTheirUser() async throws {
     let component = try await Fixture().open()
     let events = try await Self.events(component, "anna", count: 1) {
       _ = try await component.start(local("a"), user("anna"))

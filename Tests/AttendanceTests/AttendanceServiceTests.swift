@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import Testing
@@ -6,7 +7,7 @@ import Testing
 @testable import Attendance
 
 @Suite struct AttendanceServiceTests {
-  @Test func recordingIsAnUpsertThatKnowsItsRepeats() async throws {
+  @Test func recordingIsAnIdempotentUpsert() async throws {
     let fixture = try Fixture()
     try await fixture.run { component in
       let anna = try await component.makeMember("Anna")
@@ -15,11 +16,11 @@ import Testing
       #expect(first.etag == "v1")
       #expect(first.source == .recorded)
       #expect(first.recordedBy == "user/root")
-      // The same again is the same record, whatever its request id.
+      // The same status again returns the same record, whatever the request id.
       #expect(try await component.record(anna, meeting, .present) == first)
       let second = try await component.record(anna, meeting, .absent)
       #expect(second.etag == "v2")
-      // A repeat answers what the first one did, and changes nothing.
+      // A repeated request returns the first response and changes nothing.
       #expect(try await component.record(anna, meeting, .present, requestID: "r1") == first)
       #expect(try await component.figures(anna).absentCount == 1)
       #expect(
@@ -88,7 +89,7 @@ import Testing
     }
   }
 
-  @Test func membersConfirmUntilTheRuleSaysLate() async throws {
+  @Test func membersCanConfirmUntilTheDeadline() async throws {
     let fixture = try Fixture()
     try await fixture.run { component in
       let anna = try await component.makeMember("Anna", user: "anna")
@@ -141,7 +142,7 @@ import Testing
       fixture.wait(2 * CheckInCode.stepMs)
       #expect(await refusal { try await checkIn(first, "anna") } == "FAILED_PRECONDITION CODE_EXPIRED")
       #expect(await refusal { try await checkIn(first + "x", "anna") } == "INVALID_ARGUMENT CODE_INVALID")
-      // Corrected by the secretary, and presented anew with a newer code.
+      // The secretary corrects the record, and the member presents a newer code.
       try await component.record(anna, meeting, .absent)
       #expect(try await checkIn(try await code(), "anna").attendance?.status == .present)
       fixture.wait(6 * Fixture.hourMs)
@@ -151,7 +152,7 @@ import Testing
     }
   }
 
-  @Test func nobodyRecordsForWhatIsNotThere() async throws {
+  @Test func recordingRejectsUnknownAndCancelledTargets() async throws {
     let fixture = try Fixture()
     try await fixture.run { component in
       let anna = try await component.makeMember("Anna", initiation: "2026-02-02", user: "anna")

@@ -15,7 +15,7 @@ import Testing
     try await component.lodge.listAuditEntries(.with { $0.subject = subject }, context: admin).entries
   }
 
-  @Test func theLogTellsWhoChangedWhat() async throws {
+  @Test func auditLogRecordsActorAddressAndStates() async throws {
     let fixture = try Fixture()
     try await fixture.run { component in
       let anna = try await component.makeMember("Anna", role: .secretary, user: "anna")
@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  /// Whatever is changed in the file itself, the chain tells where.
+  /// The chain locates any change made directly in the file.
   @Test(arguments: [
     ("UPDATE audit SET actor = 'm_9' WHERE sequence = 2", 2, "HASH_MISMATCH"),
     ("UPDATE audit SET at_ms = at_ms + 1 WHERE sequence = 1", 1, "HASH_MISMATCH"),
@@ -52,19 +52,19 @@ import Testing
     ("DELETE FROM audit WHERE sequence >= 3", 3, "SEQUENCE_GAP"),
     ("UPDATE audit SET value_digest = hash WHERE sequence = 3", 3, "HASH_MISMATCH"),
   ])
-  func tamperingIsFound(_ sql: String, _ sequence: Int64, _ reason: String) async throws {
+  func verificationDetectsTampering(_ sql: String, _ sequence: Int64, _ reason: String) async throws {
     let fixture = try Fixture()
     try await fixture.run { component in
       for name in ["Anna", "Bruno", "Carla"] { _ = try await component.makeMember(name) }
       let before = try component.verify()
       _ = try await component.store.write { try $0.execute(sql) }
-      // The end is known from before: a log that was cut is found, too.
+      // The end is known from before, so a truncated log is detected too.
       let found = try component.verify(knownSequence: before.lastSequence, knownHash: before.lastHash)
       #expect((found.intact, found.brokenSequence, found.brokenReason) == (false, sequence, reason))
     }
   }
 
-  @Test func aLogThatWasWrittenAnewIsFoundByAKnownHash() async throws {
+  @Test func knownHashDetectsRewrittenLog() async throws {
     let fixture = try Fixture()
     try await fixture.run { component in
       _ = try await component.makeMember("Anna")
@@ -77,21 +77,21 @@ import Testing
     }
   }
 
-  @Test func attendanceIsUndoneStepByStep() async throws {
+  @Test func attendanceChangesCanBeUndoneInReverseOrder() async throws {
     let fixture = try Fixture()
     try await fixture.run { component in
       let anna = try await component.makeMember("Anna")
       let meeting = try await component.makeMeeting(atMs: fixture.now - Fixture.dayMs, .completed)
       try await component.record(anna, meeting, .present)
       try await component.record(anna, meeting, .absent)
-      // Entry 3 is no longer what is there.
+      // Entry 3 is no longer the current state.
       #expect(await refusal { try await undo(component, 3) } == "ABORTED CHANGED_SINCE")
       let undone = try await undo(component, 4)
       #expect(undone?.undoOf == 4)
       #expect(undone?.action == "undo")
       #expect(try await component.figures(anna).presentCount == 1)
       #expect(await refusal { try await undo(component, 4) } == "ABORTED CHANGED_SINCE")
-      // To undo the undoing is to do it again.
+      // Undoing the undo restores the change.
       _ = try await undo(component, 5)
       #expect(try await component.figures(anna).absentCount == 1)
       let other = try await component.makeMeeting(atMs: fixture.now - 2 * Fixture.dayMs, .completed)
@@ -106,7 +106,7 @@ import Testing
     }
   }
 
-  @Test func aBatchIsUndoneAndDoneAgainWithWhatItAdded() async throws {
+  @Test func batchCanBeUndoneAndRedone() async throws {
     let fixture = try Fixture()
     try await fixture.run { component in
       let anna = try await component.makeMember("Anna")
@@ -135,7 +135,7 @@ import Testing
     }
   }
 
-  @Test func membersAndMeetingsAreUndone() async throws {
+  @Test func memberAndMeetingChangesCanBeUndone() async throws {
     let fixture = try Fixture()
     try await fixture.run { component in
       let anna = try await component.makeMember("Anna", initiation: "2020-01-01")
@@ -152,7 +152,7 @@ import Testing
       #expect(try await component.figures(anna).eligibleCount == 0)
       _ = try await undo(component, 6)
       #expect(try await component.figures(anna).presentCount == 1)
-      // A deleted meeting comes back with its number and with what was recorded.
+      // A deleted meeting is restored with its number and attendance.
       _ = try await component.meetings.deleteMeeting(
         .with {
           $0.meetingId = meeting.id
@@ -163,7 +163,7 @@ import Testing
       #expect(
         try await component.meetings.getMeeting(.with { $0.meetingId = meeting.id }, context: admin).meeting?.discussion
           == meeting.discussion)
-      // To undo that takes it away again, with what came back; what was recorded since stays in the way.
+      // Undoing that deletes it again with the restored records; later records prevent it.
       _ = try await undo(component, 9)
       #expect(try await component.figures(anna) == AttendanceStatistics())
       _ = try await undo(component, 10)
@@ -178,10 +178,10 @@ import Testing
     }
   }
 
-  @Test func someThingsAreNotUndone() async throws {
+  @Test func someEntriesCannotBeUndone() async throws {
     let fixture = try Fixture()
     try await fixture.run { component in
-      _ = try await component.makeMember("Anna", pin: "4711")
+      _ = try await component.makeMember("Anna", pin: "471147")
       _ = try await component.lodge.updateLodgeSettings(
         .with { $0.settings = .with { $0.lateConfirmationHours = 1 } }, context: admin)
       for sequence: Int64 in 1...3 {

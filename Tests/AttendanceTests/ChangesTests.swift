@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import Synchronization
@@ -20,7 +21,7 @@ import Testing
     }
   }
 
-  @Test func whoeverCatchesUpIsToldOfEachObjectOnce() async throws {
+  @Test func listChangesReturnsEachObjectOnce() async throws {
     let fixture = try Fixture()
     try await fixture.run { component in
       let anna = try await component.makeMember("Anna", user: "anna")
@@ -51,7 +52,7 @@ import Testing
       change.id = bruno.id
       change.email = "bruno@example.org"
       _ = try await component.members.updateMember(.with { $0.member = change }, context: admin)
-      // Undo takes a record away.
+      // Undoing entry 4 deletes a record.
       _ = try await component.lodge.undoChange(.with { $0.sequence = 4 }, context: admin)
       #expect(try await all(admin, since: staff.since).names == ["m_2 Bruno bruno@example.org", "-t_1/m_1"])
       #expect(try await all(user("anna"), since: own.since).names == ["m_2 Bruno", "-t_1/m_1"])
@@ -94,7 +95,7 @@ import Testing
     }
   }
 
-  @Test func deletionsAreForgottenAtLast() async throws {
+  @Test func tokensExpireWithTombstones() async throws {
     let fixture = try Fixture()
     try await fixture.run { component in
       _ = try await component.makeMember("Anna")
@@ -110,8 +111,8 @@ import Testing
     }
   }
 
-  /// A watch tells what is there, that it has told all, and then what is committed.
-  @Test func watchesGoOnWithWhatIsCommitted() async throws {
+  /// A watch sends the current objects, the mark that all were sent, and then every commit.
+  @Test func watchStreamsCommitsAfterCurrentState() async throws {
     let fixture = try Fixture()
     try await fixture.run { component in
       let anna = try await component.makeMember("Anna", user: "anna")
@@ -121,7 +122,7 @@ import Testing
       let task = Task {
         await failure {
           try await RosterWatch(
-            repository: component.repository, hub: component.attendance.hub, board: component.attendance.board
+            repository: component.repository, hub: component.attendance.hub, notifier: component.attendance.notifier
           ).run(since: "", authenticate: { try component.attendance.access.caller(user("anna"), .member) }) {
             response in
             switch response.event {
@@ -134,14 +135,14 @@ import Testing
       }
       var iterator = events.makeAsyncIterator()
       for expected in ["m_1 Anna", "m_2 Bruno", "t_1", "reached"] { #expect(await iterator.next() == expected) }
-      // Of others nothing is told.
+      // Records of other members are not sent.
       try await component.record(bruno, meeting, .present)
       try await component.record(anna, meeting, .present)
       #expect(await iterator.next() == "t_1/m_1 1")
       try await component.setStatus(meeting, .completed)
       #expect(await iterator.next() == "t_1")
       #expect(component.watchCount == 1)
-      // Who is no member any more is told no more.
+      // A former member receives nothing more.
       _ = try await component.members.deactivateMember(.with { $0.memberId = anna.id }, context: admin)
       #expect(await task.value?.reason == "MEMBER_UNKNOWN")
       #expect(component.watchCount == 0)

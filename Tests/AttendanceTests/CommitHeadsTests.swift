@@ -7,11 +7,11 @@ import Testing
 
 @testable import Attendance
 
-/// Sequences and the chain of the audit log, where the writes of one commit share them.
+/// Sequences and the audit chain are shared by the writes of one commit.
 @Suite struct CommitHeadsTests {
-  /// Writes that fail before and after they have changed something, among others in the same commits: each round is one
-  /// burst, which the writer takes in few transactions.
-  @Test func failingWritesLeaveNoTraceInTheChain() async throws {
+  /// Mixes writes that fail before or after a change with successful ones. Each round is one burst, which the writer
+  /// commits in few transactions.
+  @Test func failingWritesDoNotAffectAuditChain() async throws {
     let fixture = try Fixture()
     var expected: Int64 = 0
     for round in 0..<3 {
@@ -27,7 +27,7 @@ import Testing
             group.addTask { await Self.record(number, status, in: component) }
             switch number % 4 {
             case 0:
-              // Refused after it has changed something: all of the import is undone.
+              // Rejected after a change: the whole import is rolled back.
               group.addTask {
                 _ = try? await component.importCsv(
                   .members, "name,degree\nNew \(number),MASTER\nOther \(number),MASTER\n", isDryRun: true)
@@ -64,7 +64,7 @@ import Testing
     }
   }
 
-  /// Whatever was changed is told once, and the counter is where the last sequence is.
+  /// Every sequence is unique, and the counter is at or beyond the last one.
   private static func checkSequences(_ component: AttendanceComponent) async throws {
     let found = try component.store.read { transaction in
       (

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Attendance
 
-/// Counting marks: the rules of statistics_service.proto.
+/// Counting of marks by the rules of statistics_service.proto.
 @Suite struct CountingTests {
   private func tally(_ marks: String, _ rules: CountingRules = CountingRules()) -> Tally {
     var tally = Tally(rules)
@@ -19,13 +19,13 @@ import Testing
     return tally
   }
 
-  @Test func nothingCountsAsNothing() {
+  @Test func statisticsWithoutMeetingsAreZero() {
     for marks in ["", "---"] {
       let figures = tally(marks).statistics
       #expect(figures == AttendanceStatistics())
       #expect(figures.rate == 0)
     }
-    // Only excused: no denominator.
+    // Only excused: the denominator is 0.
     #expect(tally("EE").percentage == 0)
     #expect(tally("EE").rate == 0)
     #expect(tally("EE").eligible == 2)
@@ -40,13 +40,13 @@ import Testing
     #expect(tally(marks).bestStreak == best)
   }
 
-  @Test func excusedEndsTheStreakWhereItIsSetSo() {
+  @Test func excusedEndsStreakIfConfigured() {
     let rules = CountingRules(excusedPausesStreak: false, excusedLeavesDenominator: true)
     #expect(tally("PPEP", rules).currentStreak == 1)
     #expect(tally("PPEP", rules).bestStreak == 2)
   }
 
-  @Test func excusedLeavesTheDenominatorOrNot() {
+  @Test func excusedLeavesDenominatorIfConfigured() {
     #expect(tally("PPEA").counted == 3)
     #expect(tally("PPEA").percentage == 67)
     let rules = CountingRules(excusedPausesStreak: true, excusedLeavesDenominator: false)
@@ -61,8 +61,8 @@ import Testing
     #expect(Tally.percentage(part, of: whole) == percentage)
   }
 
-  /// Against the definition, for every small case.
-  @Test func forecastIsTheLeastNumber() {
+  /// Compared with the definition for every small case.
+  @Test func forecastIsSmallestSufficientNumber() {
     for counted in 0...12 {
       for present in 0...counted {
         for upcoming in 0...8 {
@@ -78,7 +78,7 @@ import Testing
     }
   }
 
-  @Test func marksKeepTheirPlaces() {
+  @Test func marksCanBeInsertedRemovedAndReplaced() {
     var marks = Marks([.present, .absent])
     let inserted = marks.insert(.excused, at: 1)
     #expect(inserted)
@@ -96,7 +96,7 @@ import Testing
     #expect(marks == before)
   }
 
-  @Test func eligibilityBeginsOnTheDayOfInitiation() {
+  @Test func eligibilityStartsOnDayOfInitiation() {
     #expect(Mark(.present, day: 9, initiationDay: 10) == .ineligible)
     #expect(Mark(.present, day: 10, initiationDay: 10) == .present)
     #expect(Mark(nil, day: 11, initiationDay: 10) == .unconfirmed)
@@ -104,7 +104,7 @@ import Testing
     #expect(Mark(.absent, day: .min, initiationDay: nil) == .absent)
   }
 
-  @Test func absencesAreFoundFromTheDayOn() {
+  @Test func absenceCountsFromTheGivenDay() {
     let years: [(year: Int64, marks: [UInt8])] = [(2024, [2, 3]), (2025, [2, 1, 4])]
     let since = Absence(years, firstYear: 2025, before: 1)
     #expect(!since.hasCome)

@@ -1,19 +1,20 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import Testing
 
 @testable import Attendance
 
-/// Every unary method, called by nobody, by a stranger, and by every role: who may not, is told so before anything of the
-/// lodge is.
+/// Calls every unary method without credentials, as a stranger, and with every role. Forbidden calls fail before they
+/// reveal or change anything.
 @Suite struct ForeignAccessTests {
   private typealias Call = @Sendable (AttendanceComponent, CallContext) async throws -> Void
 
-  /// What a method asks for. `own` means the member whom it is about, or an admin.
+  /// The permission that a method needs. `own` means the member concerned, or an admin.
   private enum Needs { case member, own, secretary, admin }
 
-  // All calls are about Bruno (m_2), whom nobody of the callers is, and the meeting t_1.
+  // All calls concern Bruno (m_2), who is not a caller, and the meeting t_1.
   private static let members: [(MethodDescriptor, Needs, Call)] = [
     (
       MembersServiceMethods.createMember, .admin,
@@ -196,7 +197,7 @@ import Testing
     (
       LodgeServiceMethods.undoChange, .admin,
       { component, context in
-        // An entry that there is: the others answer otherwise.
+        // Create an entry, because unknown entries have another error.
         _ = try await component.members.updateMember(
           .with {
             $0.member = .with {
@@ -210,8 +211,8 @@ import Testing
     ),
   ]
 
-  /// Those that ask for a credential of their own (Login, GetCalendar), need a member who is the caller, or stream: they have
-  /// tests of their own.
+  /// Methods with their own credential (Login, GetCalendar), methods about the calling member, and streams. Other tests
+  /// cover them.
   private static let elsewhere: Set<String> = [
     "Login", "GetCalendar", "GetCurrentMember", "Logout", "ChangePin", "ConfirmAttendance", "CheckIn",
     "DeleteCalendarFeed", "ExportMemberData", "ImportCsv", "ExportCsv", "VerifyAuditLog", "WatchChanges",
@@ -219,7 +220,7 @@ import Testing
 
   private static var calls: [(MethodDescriptor, Needs, Call)] { members + meetings + records }
 
-  @Test func everyMethodIsHere() {
+  @Test func everyMethodIsCovered() {
     let all =
       MembersServiceMethods.all + MeetingsServiceMethods.all + AttendanceServiceMethods.all
       + StatisticsServiceMethods.all + SessionsServiceMethods.all + LodgeServiceMethods.all
@@ -227,7 +228,7 @@ import Testing
     #expect(names == Set(Self.calls.map { String($0.0.path.split(separator: "/")[1]) }).union(Self.elsewhere))
   }
 
-  @Test func onlyWhoMayDoesIt() async throws {
+  @Test func callersWithoutPermissionAreRejected() async throws {
     let fixture = try Fixture()
     try await fixture.run { component in
       _ = try await component.makeMember("Anna", user: "anna")
@@ -254,7 +255,7 @@ import Testing
           #expect(await refusal { try await call(component, user("sara")) } == missing, "\(method.path)")
         }
       }
-      // Nothing of it was done.
+      // None of the calls changed anything.
       #expect(try component.verify().verifiedCount == before)
       #expect(
         await refusal { try await Self.undoLast(component, user("sara")) } == "PERMISSION_DENIED ROLE_MISSING")
@@ -265,8 +266,8 @@ import Testing
     _ = try await component.lodge.undoChange(.with { $0.sequence = 1 }, context: context)
   }
 
-  /// Each in a lodge of its own, since they change it.
-  @Test func whoMayDoes() async throws {
+  /// Uses a new lodge for each call, because calls change it.
+  @Test func callersWithPermissionSucceed() async throws {
     for (method, needs, call) in Self.calls {
       let fixture = try Fixture()
       try await fixture.run { component in
@@ -287,7 +288,7 @@ import Testing
     }
   }
 
-  @Test func feedsOfOthersLookLikeNone() async throws {
+  @Test func foreignFeedsLookMissing() async throws {
     let fixture = try Fixture()
     try await fixture.run { component in
       _ = try await component.makeMember("Anna", user: "anna")
@@ -308,11 +309,11 @@ import Testing
     }
   }
 
-  @Test func membersSeeOfOthersOnlyWhatTheyMay() async throws {
+  @Test func membersSeeOnlyPublicFieldsOfOthers() async throws {
     let fixture = try Fixture()
     try await fixture.run { component in
       _ = try await component.makeMember("Anna", user: "anna")
-      let bruno = try await component.makeMember("Bruno", role: .admin, user: "bruno", pin: "4711")
+      let bruno = try await component.makeMember("Bruno", role: .admin, user: "bruno", pin: "471147")
       func seen(_ context: CallContext) async throws -> Member? {
         try await component.members.getMember(.with { $0.memberId = bruno.id }, context: context).member
       }

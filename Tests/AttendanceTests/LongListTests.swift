@@ -7,11 +7,11 @@ import Testing
 
 @testable import Attendance
 
-/// Lists whose objects are long: every page fits into a frame, and nothing is left out.
+/// Lists of long objects: every page fits into a frame, and no object is missing.
 @Suite struct LongListTests {
   private static let frameBytesMax = 4 << 20
 
-  @Test func aPageEndsWithItsCountOrItsBytes() {
+  @Test func pageEndsAtCountOrByteLimit() {
     func page(_ sizes: [Int]) -> (count: Int, hasMore: Bool) {
       var page = PageRows<Int>(countMax: 3, sizeBytesMax: 100)
       for size in sizes {
@@ -21,7 +21,7 @@ import Testing
     }
     let cases: [([Int], Int, Bool)] = [
       ([], 0, false), ([1, 1, 1], 3, false), ([1, 1, 1, 1], 3, true), ([60, 40], 2, false), ([60, 41], 1, true),
-      // One that is too long alone is a page of its own.
+      // An object over the limit is a page of its own.
       ([500], 1, false), ([500, 1], 1, true), ([1, 500], 1, true),
     ]
     for (sizes, count, hasMore) in cases {
@@ -30,7 +30,7 @@ import Testing
     }
   }
 
-  @Test func longMeetingsComeInMorePages() async throws {
+  @Test func longMeetingsSpanSeveralPages() async throws {
     let fixture = try Fixture()
     try await fixture.run { component in
       _ = try await component.makeMember("Anna", user: "anna")
@@ -71,8 +71,8 @@ import Testing
     }
   }
 
-  /// A deleted meeting's records can be longer than a frame. They are left out of lists, verified, and undone all the same.
-  @Test func longValuesOfTheAuditLogAreLeftOut() async throws {
+  /// A deleted meeting's records can exceed a frame. Lists omit them, but they are verified and can be undone.
+  @Test func longAuditValuesAreOmittedFromLists() async throws {
     let fixture = try Fixture()
     try await fixture.run { component in
       var meetings: [Meeting] = []
@@ -108,8 +108,8 @@ import Testing
     }
   }
 
-  /// Fewer than there are may be allowed by now: what is there still counts.
-  @Test func smallerLimitsDoNotCutWhatIsThere() async throws {
+  /// Existing objects remain usable when the limits are lowered below their number.
+  @Test func loweredLimitsKeepExistingObjects() async throws {
     let fixture = try Fixture()
     var meeting = Meeting()
     try await fixture.run { component in

@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import Testing
@@ -34,7 +35,7 @@ import Testing
       let error = await failure { try await component.members.updateMember(update, context: admin) }
       #expect(error?.reason == "DATES_OUT_OF_ORDER")
       #expect(error?.fieldViolations.first?.field == "member.passingDate")
-      // By a mask the date is cleared; without one an empty date is none that is set.
+      // With a mask the date is cleared; without one an empty date is not set.
       update.member?.passingDate = ""
       update.updateMask = ProtoFieldMask(paths: ["degree", "passing_date"])
       let changed = try await component.members.updateMember(update, context: admin).member
@@ -71,7 +72,7 @@ import Testing
     }
   }
 
-  @Test func membersAreListedByNameAndLeaveWhenDeactivated() async throws {
+  @Test func deactivatedMembersLeaveNameOrderedList() async throws {
     let fixture = try Fixture()
     try await fixture.run { component in
       for name in ["dora", "Bruno", "Carla", "anna", "Elio"] { _ = try await component.makeMember(name) }
@@ -96,7 +97,7 @@ import Testing
     }
   }
 
-  @Test func limitsHold() async throws {
+  @Test func limitsAreEnforced() async throws {
     var limits = AttendanceLimits()
     limits.membersMax = 1
     limits.meetingsMax = 2
@@ -116,13 +117,13 @@ import Testing
     }
   }
 
-  @Test func erasureForgetsThePersonAndKeepsTotals() async throws {
+  @Test func erasureRemovesPersonalDataAndKeepsTotals() async throws {
     let fixture = try Fixture()
     try await fixture.run { component in
-      let anna = try await component.makeMember("Anna Rossi", initiation: "2020-01-01", user: "anna", pin: "4711")
+      let anna = try await component.makeMember("Anna Rossi", initiation: "2020-01-01", user: "anna", pin: "471147")
       let meeting = try await component.makeMeeting(atMs: fixture.now - Fixture.dayMs, .completed)
       try await component.record(anna, meeting, .present)
-      _ = try await component.login("Anna Rossi", "4711")
+      _ = try await component.login("Anna Rossi", "471147")
       var request = EraseMemberRequest.with {
         $0.memberId = anna.id
         $0.confirmName = "Anna"
@@ -135,28 +136,28 @@ import Testing
       #expect(erased.member?.name == "Erased m_1")
       #expect(erased.member?.active == false)
       #expect(erased.redactedAuditEntries == 2)
-      // Twice is once.
+      // Erasing again changes nothing.
       #expect(try await component.members.eraseMember(request, context: admin).member == erased.member)
       let counts = try await component.attendance.listMeetingAttendance(
         .with { $0.meetingId = meeting.id }, context: admin
       ).counts
       #expect(counts?.present == 1)
       #expect(try await component.figures(anna).presentCount == 1)
-      // Nothing of the person is left but in backups.
+      // The audit log contains no personal data any more.
       let log = try await component.lodge.listAuditEntries(.init(), context: admin).entries
       #expect(!log.contains { $0.jsonString().contains("Anna") })
       let chain = try component.verify()
       #expect(chain.intact)
       #expect(chain.redactedCount == 2)
       #expect(
-        await refusal { try await component.login("Anna Rossi", "4711") } == "UNAUTHENTICATED CREDENTIALS_INVALID")
+        await refusal { try await component.login("Anna Rossi", "471147") } == "UNAUTHENTICATED CREDENTIALS_INVALID")
       #expect(
         await refusal { try await component.record(anna, meeting, .absent) } == "FAILED_PRECONDITION MEMBER_ERASED")
       #expect(
         await refusal {
           try await component.members.reactivateMember(.with { $0.memberId = anna.id }, context: admin)
         } == "FAILED_PRECONDITION MEMBER_ERASED")
-      // The name is free again.
+      // The name can be used again.
       _ = try await component.makeMember("Anna Rossi", user: "anna")
     }
   }
@@ -199,7 +200,7 @@ import Testing
     }
   }
 
-  @Test func deletionNeedsForceWhereSomethingIsRecorded() async throws {
+  @Test func deletingMeetingWithAttendanceNeedsForce() async throws {
     let fixture = try Fixture()
     try await fixture.run { component in
       let anna = try await component.makeMember("Anna")
@@ -216,12 +217,31 @@ import Testing
       #expect(
         await refusal { try await component.meetings.deleteMeeting(request, context: admin) }
           == "NOT_FOUND MEETING_NOT_FOUND")
-      // Numbers are never used again.
+      // Numbers are never reused.
       #expect(try await component.makeMeeting(atMs: fixture.now).id == "t_2")
     }
   }
 
-  @Test func statisticsStayPrivateWhereTheLodgeSaysSo() async throws {
+  @Test func meetingMovedToAnotherDayIsUpdated() async throws {
+    let fixture = try Fixture()
+    try await fixture.run { component in
+      // 23:30 and noon in Rome.
+      let late = try await component.makeMeeting(atMs: 1_770_071_400_000)
+      let noon = try await component.makeMeeting(atMs: 1_770_030_000_000)
+      fixture.wait(Fixture.hourMs)
+      _ = try await component.lodge.updateLodgeSettings(
+        .with { $0.settings = .with { $0.timeZone = "Europe/Athens" } }, context: admin)
+      func found(_ id: String) async throws -> Meeting? {
+        try await component.meetings.getMeeting(.with { $0.meetingId = id }, context: admin).meeting
+      }
+      let moved = try await found(late.id)
+      #expect(moved?.etag != late.etag)
+      #expect(moved?.updateTime?.millisecondsSince1970 == fixture.now)
+      #expect(try await found(noon.id) == noon)
+    }
+  }
+
+  @Test func statisticsArePrivateIfConfigured() async throws {
     let fixture = try Fixture()
     try await fixture.run { component in
       let anna = try await component.makeMember("Anna", user: "anna")
@@ -246,7 +266,7 @@ import Testing
               $0.targetPercentage = 50
             }, context: user("anna"))
         } == refused)
-      // The first thing that a stranger learns is the same for a member who does not exist.
+      // A stranger gets the same error for a member who does not exist.
       var stranger = Member()
       stranger.id = "m_99"
       #expect(await refusal { try await component.figures(stranger, user("anna")) } == refused)

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Attendance
 
-/// Numbers that a seed decides.
+/// A deterministic generator of numbers from a seed.
 struct SplitMix {
   var state: UInt64
 
@@ -23,16 +23,16 @@ struct SplitMix {
   mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(max(1, bound))) }
 }
 
-/// Random histories. Every failure names its seed; CAMPANILE_SEED repeats one.
+/// Random histories. Every failure reports its seed; CAMPANILE_SEED replays one.
 @Suite struct ModelTests {
-  @Test func statisticsEqualARecountOfRandomHistories() async throws {
+  @Test func statisticsEqualRecountAfterRandomHistories() async throws {
     let seed =
       ProcessInfo.processInfo.environment["CAMPANILE_SEED"].flatMap(UInt64.init) ?? UInt64.random(in: 0 ... .max)
     var source = SplitMix(state: seed)
     let fixture = try Fixture()
     var component = try await fixture.open()
     var oracle = Oracle()
-    // The last change, and what was before it.
+    // The last change and the state before it.
     var last: (sequence: Int64, before: Oracle)?
     for step in 0..<900 {
       let (before, sequence) = (oracle, try component.lastSequence)
@@ -71,7 +71,7 @@ struct SplitMix {
     case 1:
       guard member > 0 else { return }
       var change = Member()
-      change.id = Numbers.memberID(member)
+      change.id = AttendanceIDs.memberID(member)
       change.initiationDate = date(nowMs, &source)
       let request = UpdateMemberRequest.with {
         $0.member = change
@@ -88,7 +88,7 @@ struct SplitMix {
     case 6...8:
       guard let entry = oracle.meetings[meeting] else { return }
       var change = Meeting()
-      change.id = Numbers.meetingID(meeting)
+      change.id = AttendanceIDs.meetingID(meeting)
       var next = entry
       if source.below(2) == 0 { next.startMs = start(nowMs, &source) }
       next.status = [.scheduled, .completed, .cancelled][source.below(3)]
@@ -107,7 +107,7 @@ struct SplitMix {
       guard meeting > 0 else { return }
       _ = try await component.meetings.deleteMeeting(
         .with {
-          $0.meetingId = Numbers.meetingID(meeting)
+          $0.meetingId = AttendanceIDs.meetingID(meeting)
           $0.force = true
         }, context: admin)
       oracle.meetings[meeting] = nil
@@ -132,8 +132,8 @@ struct SplitMix {
     let reason = await refusal {
       try await component.attendance.recordAttendance(
         .with {
-          $0.meetingId = Numbers.meetingID(meeting)
-          $0.memberId = Numbers.memberID(member)
+          $0.meetingId = AttendanceIDs.meetingID(meeting)
+          $0.memberId = AttendanceIDs.memberID(member)
           $0.status = status
         }, context: admin)
     }
@@ -141,7 +141,7 @@ struct SplitMix {
     if reason.isEmpty { oracle.records[[meeting, member]] = status }
   }
 
-  /// Takes the last change back. False when its kind cannot be undone.
+  /// Undoes the last change. Returns false if it cannot be undone.
   private static func undo(_ component: AttendanceComponent, _ sequence: Int64, _ label: String) async throws -> Bool {
     let entry = try await component.lodge.listAuditEntries(.with { $0.pageSize = 1 }, context: admin).entries[0]
     let reason = await refusal {
@@ -152,11 +152,11 @@ struct SplitMix {
     return isUndoable
   }
 
-  /// Leaves, comes back, or is erased: the past stays in any case.
+  /// Deactivates, reactivates or erases a member. Past attendance remains in each case.
   private static func leave(
     _ component: AttendanceComponent, _ oracle: inout Oracle, _ member: Int64, _ source: inout SplitMix
   ) async throws {
-    let id = Numbers.memberID(member)
+    let id = AttendanceIDs.memberID(member)
     if oracle.erased.contains(member) || source.below(4) == 0 {
       let name = oracle.names[member] ?? ""
       _ = try await component.members.eraseMember(
@@ -187,7 +187,7 @@ struct SplitMix {
     if found.committed { oracle.records[[meeting, member]] = status }
   }
 
-  /// All or none.
+  /// Records a batch: all entries or none.
   private static func batch(
     _ component: AttendanceComponent, _ oracle: inout Oracle, _ meeting: Int64, _ members: [Int64],
     _ source: inout SplitMix
@@ -196,23 +196,23 @@ struct SplitMix {
     var entries: [BatchRecordAttendanceRequest.AttendanceEntry] = []
     for member in members where source.below(3) > 0 {
       var entry = BatchRecordAttendanceRequest.AttendanceEntry()
-      entry.memberId = Numbers.memberID(member)
+      entry.memberId = AttendanceIDs.memberID(member)
       entry.status = statuses[source.below(statuses.count)]
       entries.append(entry)
     }
     guard !entries.isEmpty else { return }
     let request = BatchRecordAttendanceRequest.with {
-      $0.meetingId = Numbers.meetingID(meeting)
+      $0.meetingId = AttendanceIDs.meetingID(meeting)
       $0.entries = entries
     }
     let reason = await refusal { try await component.attendance.batchRecordAttendance(request, context: admin) }
     let first = entries.compactMap { entry -> String? in
-      let reason = oracle.refusal(meeting, Numbers.member(entry.memberId) ?? 0)
+      let reason = oracle.refusal(meeting, AttendanceIDs.member(entry.memberId) ?? 0)
       return reason.isEmpty ? nil : reason
     }.first
     #expect(reason == first ?? "")
     guard reason.isEmpty else { return }
-    for entry in entries { oracle.records[[meeting, Numbers.member(entry.memberId) ?? 0]] = entry.status }
+    for entry in entries { oracle.records[[meeting, AttendanceIDs.member(entry.memberId) ?? 0]] = entry.status }
   }
 
   private static func changeSettings(
@@ -238,7 +238,7 @@ struct SplitMix {
     let asOf = date(1_770_000_000_000, &source)
     for member in oracle.initiation.keys {
       var one = Member()
-      one.id = Numbers.memberID(member)
+      one.id = AttendanceIDs.memberID(member)
       for (year, day) in [(0, ""), (2025, ""), (2026, ""), (0, asOf), (2025, asOf)] as [(Int32, String)] {
         let found = try await component.figures(one, year: year, asOf: day)
         #expect(found == oracle.statistics(member, year: year, asOf: day), "\(label) \(one.id) \(year) \(day)")
@@ -262,18 +262,18 @@ struct SplitMix {
     let target = Int32(1 + source.below(100))
     for member in oracle.initiation.keys {
       let found = try await component.statistics.getForecast(
-        .with { ($0.memberId, $0.targetPercentage) = (Numbers.memberID(member), target) }, context: admin)
+        .with { ($0.memberId, $0.targetPercentage) = (AttendanceIDs.memberID(member), target) }, context: admin)
       #expect(
         found == oracle.forecast(member, target: target, nowMs: nowMs), "\(label) forecast \(member) \(target)")
     }
   }
 
-  /// A day within about two years before the beginning of the test, or none.
+  /// A day within about two years before `nowMs`, or none.
   private static func date(_ nowMs: Int64, _ source: inout SplitMix) -> String {
     source.below(5) == 0 ? "" : Days.text(nowMs / Fixture.dayMs - Int64(source.below(700)))
   }
 
-  /// Some are at the same instant; some are around midnight and new year; a few lie ahead.
+  /// Some starts coincide, some are around midnight and new year, a few are in the future.
   private static func start(_ nowMs: Int64, _ source: inout SplitMix) -> Int64 {
     switch source.below(6) {
     case 0: 1_767_222_000_000 + Int64(source.below(5)) * Fixture.hourMs

@@ -3,7 +3,7 @@ import CampanileCodec
 
 @testable import Attendance
 
-/// What the lodge should be, and statistics counted from it the slow way, straight from the definition.
+/// The expected state of the lodge. Computes statistics directly from their definition.
 struct Oracle {
   struct Entry {
     var startMs: Int64
@@ -21,7 +21,7 @@ struct Oracle {
 
   func day(_ entry: Entry) -> String { Days.text(calendar?.day(ofMs: entry.startMs) ?? 0) }
 
-  /// The oldest first.
+  /// Returns the eligible meetings, oldest first.
   func eligible(_ member: Int64, _ isMeant: (String) -> Bool) -> [Entry] {
     meetings.values.filter { entry in
       entry.status == .completed && day(entry) >= initiation[member] ?? "" && isMeant(day(entry))
@@ -45,7 +45,7 @@ struct Oracle {
       figures.rate = Double(figures.presentCount) / Double(figures.countedCount)
       figures.percentage = Int32((100 * figures.rate + 0.5 + 1e-9).rounded(.down))
     }
-    // Runs of presences, with the excused left out where they pause.
+    // Runs of presences, without excused meetings if they pause the streak.
     let line = rules.excusedPausesStreak ? statuses.filter { $0 != .excused } : statuses
     let runs = line.split(omittingEmptySubsequences: false) { $0 != .present }.map(\.count)
     figures.bestStreak = Int32(runs.max() ?? 0)
@@ -53,7 +53,7 @@ struct Oracle {
     return figures
   }
 
-  /// Active members with eligible meetings since a day and no presence at any of them, in the order of their names.
+  /// Active members with eligible meetings since a day and no presence at any of them, ordered by name.
   func absentees(since: String) -> [Absentee] {
     initiation.keys.filter { !inactive.contains($0) }.sorted {
       MemberRules.key(of: names[$0] ?? "") < MemberRules.key(of: names[$1] ?? "")
@@ -62,18 +62,18 @@ struct Oracle {
       let recent = eligible(member) { $0 >= since }
       guard !recent.isEmpty, !recent.contains(where: came) else { return nil }
       var absentee = Absentee()
-      absentee.memberId = Numbers.memberID(member)
+      absentee.memberId = AttendanceIDs.memberID(member)
       absentee.name = names[member] ?? ""
       absentee.missedCount = Int32(recent.count)
       if let last = eligible(member, { _ in true }).last(where: came) {
-        absentee.lastMeetingId = Numbers.meetingID(last.number)
+        absentee.lastMeetingId = AttendanceIDs.meetingID(last.number)
         absentee.lastPresentTime = ProtoTimestamp(millisecondsSince1970: last.startMs)
       }
       return absentee
     }
   }
 
-  /// Found by trying every number of meetings to come to.
+  /// Found by trying every number of upcoming meetings.
   func forecast(_ member: Int64, target: Int32, nowMs: Int64) -> GetForecastResponse {
     let statistics = statistics(member, year: 0, asOf: "")
     let upcoming = meetings.values.count { entry in
@@ -91,7 +91,7 @@ struct Oracle {
     }
   }
 
-  /// What recording for a member at a meeting answers; empty when it may be.
+  /// Returns the expected error of recording; empty if it succeeds.
   func refusal(_ meeting: Int64, _ member: Int64) -> String {
     guard let entry = meetings[meeting] else { return "NOT_FOUND MEETING_NOT_FOUND" }
     if entry.status == .cancelled { return "FAILED_PRECONDITION MEETING_CANCELLED" }

@@ -6,7 +6,7 @@ import Testing
 @Suite struct QueryPlanTests {
   private typealias Repository = SQLiteAttendanceRepository
 
-  /// No statement walks through a table or sorts, and each list uses the index that was made for it.
+  /// No statement scans a table or sorts, and each list uses its intended index.
   @Test(arguments: [
     (MemberRow.oneSQL, "sqlite_autoindex_members_1"), (MemberRow.updateSQL, "sqlite_autoindex_members_1"),
     (MemberRow.byNameSQL, "members_name "), (MemberRow.byUserSQL, "members_user "),
@@ -39,6 +39,13 @@ import Testing
     (SessionTable.callerSQL, "sqlite_autoindex_sessions_1"), (SessionTable.oneSQL, "sqlite_autoindex_sessions_1"),
     (SessionTable.ofMemberSQL, "sessions_member "), (SessionTable.revokeSQL, "sessions_member "),
     (SessionTable.surplusSQL, "sessions_member "), (SessionTable.purgeSQL, "sessions_expiry "),
+    (LoginTable.oneSQL, "sqlite_autoindex_login_records_1"),
+    (LoginTable.dropSQL, "sqlite_autoindex_login_records_1"), (LoginTable.lockedSQL, "login_records_locked"),
+    (LoginTable.purgeUnknownSQL, "login_records_unknown "), (DeviceTable.memberSQL, "sqlite_autoindex_login_devices_1"),
+    (DeviceTable.renewSQL, "sqlite_autoindex_login_devices_1"),
+    (DeviceTable.countFailureSQL, "sqlite_autoindex_login_devices_1"),
+    (DeviceTable.ofMemberSQL, "login_devices_member "), (DeviceTable.revokeSQL, "login_devices_member "),
+    (DeviceTable.surplusSQL, "login_devices_member "), (DeviceTable.purgeSQL, "login_devices_last "),
     (FeedTable.ofOwnerSQL, "calendar_feeds_owner "), (FeedTable.bySecretSQL, "calendar_feeds_secret "),
     (AuditRow.oneSQL, "sqlite_autoindex_audit_1"), (AuditRow.listSQL, "sqlite_autoindex_audit_1"),
     (AuditRow.afterSQL, "sqlite_autoindex_audit_1"), (AuditRow.ofSubjectSQL, "audit_subject "),
@@ -60,11 +67,11 @@ import Testing
     await component.close()
   }
 
-  /// They read no more of an index than they return.
+  /// These statements read no more of an index than they return.
   @Test(arguments: [
     (AuditRow.lastSQL, "sqlite_autoindex_audit_1"), (Tombstones.oldestSQL, "sqlite_autoindex_tombstones_1"),
   ])
-  func readsTheEndOfItsIndex(_ sql: String, _ index: String) async throws {
+  func readsOnlyTheEndOfItsIndex(_ sql: String, _ index: String) async throws {
     let component = try await Fixture().open()
     let plan = try component.store.queryPlan(sql)
     #expect(sql.contains("ORDER BY sequence") && sql.contains("LIMIT"))

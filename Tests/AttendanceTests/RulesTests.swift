@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
@@ -16,7 +17,7 @@ import Testing
     return violations.items.map { "\($0.field) \($0.reason)" }
   }
 
-  @Test func membersAreJudgedFieldByField() {
+  @Test func memberFieldsAreValidated() {
     #expect(reasons { _ in } == [])
     #expect(reasons { $0.name = "" } == ["member.name REQUIRED"])
     #expect(reasons { $0.name = "  " } == ["member.name REQUIRED"])
@@ -25,7 +26,10 @@ import Testing
     #expect(reasons { $0.degree = .init(rawValue: 9) } == ["member.degree ENUM_UNKNOWN"])
     #expect(reasons { $0.office = .init(rawValue: 99) } == ["member.office ENUM_UNKNOWN"])
     #expect(reasons { $0.role = .init(rawValue: 4) } == ["member.role ENUM_UNKNOWN"])
-    for email in ["a", "@", "a@", "@b", "a@b@c", "a b@c"] {
+    for email in [
+      "a", "@", "a@", "@b", "a@b@c", "a b@c", "a;b@c", "\"a\"@b", "o'a@b", "a=b@c", "a|b@c", "a\tb@c", "a\u{85}@b",
+      "a\u{7F}@b",
+    ] {
       #expect(reasons { $0.email = email } == ["member.email EMAIL_INVALID"])
     }
     #expect(reasons { $0.userId = "a b" } == ["member.userId ID_INVALID"])
@@ -34,7 +38,7 @@ import Testing
     }
   }
 
-  @Test func datesFollowOneAnother() {
+  @Test func datesMustBeInOrder() {
     let late = ["member.passingDate DATES_OUT_OF_ORDER"]
     #expect(
       reasons {
@@ -54,13 +58,13 @@ import Testing
       } == ["member.raisingDate DATES_OUT_OF_ORDER"])
   }
 
-  @Test func namesAreTheSameWhateverTheirCase() {
+  @Test func nameKeysIgnoreCaseAndSpacing() {
     #expect(MemberRules.key(of: " Paolo  Giulio GAZZANO ") == MemberRules.key(of: "paolo giulio gazzano"))
     #expect(MemberRules.key(of: "Nicolo\u{300}") == MemberRules.key(of: "nicolò"))
     #expect(MemberRules.key(of: "Anna") != MemberRules.key(of: "Anne"))
   }
 
-  @Test func meetingsAreJudgedFieldByField() {
+  @Test func meetingFieldsAreValidated() {
     func reasons(_ change: (inout Meeting) -> Void) -> [String] {
       var meeting = Meeting()
       meeting.startTime = ProtoTimestamp(seconds: 1_700_000_000)
@@ -72,7 +76,7 @@ import Testing
     }
     #expect(reasons { _ in } == [])
     #expect(reasons { $0.startTime = nil } == ["meeting.startTime REQUIRED"])
-    // The year 0, which no JSON of a timestamp has either.
+    // The year 0, which a JSON timestamp cannot represent either.
     #expect(reasons { $0.startTime = ProtoTimestamp(seconds: -62_150_000_000) } == ["meeting.startTime OUT_OF_RANGE"])
     #expect(reasons { $0.startTime = ProtoTimestamp(seconds: -8_520_336_001) } == ["meeting.startTime OUT_OF_RANGE"])
     #expect(reasons { $0.startTime = ProtoTimestamp(seconds: 32_503_680_000) } == ["meeting.startTime OUT_OF_RANGE"])
@@ -84,10 +88,10 @@ import Testing
     #expect(reasons { $0.notes = String(repeating: "x", count: 4_097) } == ["meeting.notes TOO_LONG"])
   }
 
-  @Test func daysAreThoseOfTheLodge() throws {
+  @Test func daysFollowTheLodgeTimeZone() throws {
     let rome = try #require(LodgeCalendar("Europe/Rome"))
     let utc = try #require(LodgeCalendar("UTC"))
-    // 2024-12-31T23:30Z is the next year in Rome.
+    // 2024-12-31T23:30Z is in the next year in Rome.
     let instant: Int64 = 1_735_687_800_000
     #expect(Days.text(utc.day(ofMs: instant)) == "2024-12-31")
     #expect(Days.text(rome.day(ofMs: instant)) == "2025-01-01")
@@ -100,12 +104,12 @@ import Testing
     #expect(Days.year(-1) == 1969)
   }
 
-  @Test func idsHaveOneFormEach() {
-    #expect(Numbers.member("m_17") == 17)
+  @Test func idsHaveOneCanonicalForm() {
+    #expect(AttendanceIDs.member("m_17") == 17)
     for text in ["", "m_", "m_0", "m_-1", "m_017", "m_+1", "t_17", "m_１７", "m_99999999999999999999", "M_1", "m_1 "] {
-      #expect(Numbers.member(text) == nil, "\(text)")
+      #expect(AttendanceIDs.member(text) == nil, "\(text)")
     }
-    #expect(Numbers.meeting("t_3") == 3)
-    #expect(Numbers.meeting("m_3") == nil)
+    #expect(AttendanceIDs.meeting("t_3") == 3)
+    #expect(AttendanceIDs.meeting("m_3") == nil)
   }
 }

@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileCrypto
 import CampanileRPC
@@ -10,7 +11,7 @@ import Testing
 
 @testable import Attendance
 
-/// A component over a file of its own, with a clock that the test moves. It begins at 2026-02-02T02:40:00Z.
+/// A component with a new database and a clock that the test controls. The clock starts at 2026-02-02T02:40:00Z.
 final class Fixture: Sendable {
   static let hourMs: Int64 = 3_600_000
   static let dayMs: Int64 = 24 * hourMs
@@ -41,7 +42,7 @@ final class Fixture: Sendable {
     configuration.durability = .normal
     return try await AttendanceComponent(
       store: configuration, limits: limits ?? self.limits, lifetime: lifetime, timeZone: timeZone,
-      // The cheapest that there is: what a derivation costs is not the point here.
+      // The cheapest cost, because the tests do not depend on it.
       pinCost: ScryptCost(costLog2: 1, blockSize: 1, parallelization: 1), nowMs: { self.now })
   }
 
@@ -89,7 +90,8 @@ func failure<T>(_ body: () async throws -> T) async -> RPCError? {
   }
 }
 
-/// Code and reason of the error that `body` throws, such as `NOT_FOUND MEMBER_NOT_FOUND`; empty when it throws none.
+/// Returns code and reason of the error that `body` throws, such as `NOT_FOUND MEMBER_NOT_FOUND`; empty if there is
+/// none.
 func refusal<T>(_ body: () async throws -> T) async -> String {
   await failure(body).map { "\($0.code.name) \($0.reason)" } ?? ""
 }
@@ -195,18 +197,19 @@ extension AttendanceComponent {
       try file.take(.with { $0.content = .chunk(Array(bytes[start..<min(start + 1_000, bytes.count)])) })
     }
     return try await CsvImport(repository: repository, limits: lodge.limits).run(
-      file, by: Caller(name: "user/root", role: .admin, address: ""))
+      file, by: AttendanceCaller(name: "user/root", role: .admin, address: ""))
   }
 
   func exportCsv(_ table: CsvTable, year: Int64? = nil) async throws -> String {
     var text = ""
     try await CsvExport(
-      repository: repository, limits: lodge.limits, caller: Caller(name: "user/root", role: .admin, address: "")
+      repository: repository, limits: lodge.limits,
+      caller: AttendanceCaller(name: "user/root", role: .admin, address: "")
     ).run(table, year: year) { text += $0 }
     return text
   }
 
-  /// Of the last change.
+  /// The sequence of the last change.
   var lastSequence: Int64 {
     get throws {
       let query = try PositionQuery(user: "", pageSize: 1, pageToken: "", scope: [], parts: 1, limits: lodge.limits)

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CampanileBase
 import CampanileRPC
 import Foundation
 import Testing
@@ -9,23 +10,23 @@ import Testing
   @Test(arguments: [
     ("250ms", 250), ("5s", 5_000), ("5", 5_000), ("2m", 120_000), ("1h", 3_600_000), ("24h", 86_400_000),
   ])
-  func readsDurations(text: String, milliseconds: Int64) {
+  func parsesDurations(text: String, milliseconds: Int64) {
     #expect(Timeout(argument: text)?.milliseconds == milliseconds)
   }
 
   @Test(arguments: [
     "", "s", "-1s", "0", "0ms", "25h", "1.5s", "5 s", "5d", "99999999999999999999", "9223372036854775807h",
   ])
-  func refusesOtherDurations(text: String) { #expect(Timeout(argument: text) == nil) }
+  func rejectsInvalidDurations(text: String) { #expect(Timeout(argument: text) == nil) }
 
-  @Test func readsMetadata() {
+  @Test func parsesMetadata() {
     #expect(MetadataArgument(argument: "X-Trace: a:b ")?.key == "x-trace")
     #expect(MetadataArgument(argument: "X-Trace: a:b ")?.value == "a:b")
     #expect(MetadataArgument(argument: "empty:")?.value == "")
     for bad in ["novalue", ": x", "sp ace: x", "è: x", ""] { #expect(MetadataArgument(argument: bad) == nil) }
   }
 
-  @Test func readsAddresses() throws {
+  @Test func parsesAddresses() throws {
     #expect(try Destination(address: "example.com:7400") == Destination(host: "example.com", port: 7400))
     #expect(try Destination(address: "[::1]:1") == Destination(host: "::1", port: 1))
     #expect(try Destination(address: ":7400") == Destination(host: "127.0.0.1", port: 7400))
@@ -34,7 +35,7 @@ import Testing
     }
   }
 
-  @Test func givesOptionsToTheCall() async throws {
+  @Test func passesOptionsToCall() async throws {
     let command = try await CallCommand.asyncParse([
       "GetNotification", "{}", "-H", "traceparent: 00-1", "--header", "a:1", "--timeout", "2s", "--as", "user/alice",
       "--output", "pretty",
@@ -50,13 +51,15 @@ import Testing
   @Test(arguments: [
     ["call"], ["call", "X", "{}", "{}"], ["call", "X", "--timeout", "soon"], ["watch"], ["frobnicate"],
     ["up", "--port-base", "80"],
+    ["call", "X", "--as", "alice"], ["call", "X", "--as", "user/"], ["call", "X", "--as", ""],
+    ["call", "X", "--as", "user/a+b@example.com"],
     ["keys", "create"], ["call", "X", "--output", "xml"], ["up", "--durability", "none"],
   ])
-  func endsWith64ForWrongUsage(arguments: [String]) async {
+  func incorrectUsageExitsWith64(arguments: [String]) async {
     #expect(await CampanileCommand.run(arguments) == 64)
   }
 
-  @Test func endsWithTheNumberOfTheStatus() {
+  @Test func failedCallExitsWithStatusNumber() {
     for code in 1...16 {
       guard let status = RPCError.Code(rawValue: code) else { continue }
       #expect(CampanileCommand.report(RPCError(status, "text")) == Int32(code))
@@ -66,12 +69,12 @@ import Testing
   }
 
   @Test func unreachableServersAreUnavailable() async {
-    // Port 1 of loopback is not in use on any machine that runs tests.
+    // No machine that runs tests uses port 1 on loopback.
     let code = await CampanileCommand.run(["health", "--address", "127.0.0.1:1", "--timeout", "2s"])
     #expect(code == 14)
   }
 
-  @Test func tellsFieldsAndReasons() {
+  @Test func printsFieldsAndReasons() {
     var error = RPCError.invalidField("notification.title", "must not be empty", reason: "FIELD_EMPTY")
     error.errorMetadata = ["limit": "256"]
     error.retryAfterMs = 1500
@@ -81,10 +84,10 @@ import Testing
     #expect(lines.contains("  reason  FIELD_EMPTY"))
     #expect(lines.contains("  detail  limit = 256"))
     #expect(lines.contains("  retry   after 1500 ms"))
-    #expect(ErrorReport.lines(for: RPCError(.unknown, "a\u{1b}[2Jb\nc"))[0] == "UNKNOWN: a\u{fffd}[2Jb\u{fffd}c")
+    #expect(ErrorReport.lines(for: RPCError(.unknown, "a\u{1b}[2Jb\nc"))[0] == #"UNKNOWN: a\u001b[2Jb\u000ac"#)
   }
 
-  @Test func readsRequests() throws {
+  @Test func parsesRequestSources() throws {
     #expect(RequestSource(argument: nil) == .none)
     #expect(RequestSource(argument: "-") == .standardInput)
     #expect(RequestSource(argument: "@a/b.json") == .file("a/b.json"))
@@ -92,10 +95,10 @@ import Testing
     #expect(throws: UsageError.self) { try RequestSource.file("/nonexistent/file").read() }
   }
 
-  @Test func readsTheLinesOfAFileAndOfAText() async throws {
+  @Test func readsLinesOfFileAndText() async throws {
     let file = FileManager.default.temporaryDirectory.appendingPathComponent("lines-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: file) }
-    // More than one read, lines over the border between two, empty ones, and no end of line at the end.
+    // Needs several reads, with lines across their boundaries, blank lines, and no final newline.
     let lines = (0..<3_000).map { "{\"number\":\($0),\"text\":\"\(String(repeating: "è", count: $0 % 97))\"}" }
     try Data(lines.joined(separator: "\n\n").utf8).write(to: file)
     for source in [RequestSource.file(file.path), .text(lines.joined(separator: "\n \n"))] {
@@ -109,7 +112,7 @@ import Testing
     }
   }
 
-  @Test func completionKeepsTheServersOptions() {
+  @Test func completionKeepsServerOptions() {
     let words = ["campanile", "call", "Get", "--data-dir", "x", "--address=h:1", "--timeout", "1s", "--key"]
     #expect(MethodCompletion.connectionWords(words) == ["--data-dir", "x", "--address=h:1"])
     let methods = [

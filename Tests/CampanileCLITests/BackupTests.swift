@@ -6,7 +6,7 @@ import Testing
 @testable import CampanileCLI
 
 @Suite struct BackupManifestTests {
-  /// A folder that goes with the test.
+  /// Runs `body` with a folder that is removed afterwards.
   private func withFolder<T>(_ body: (String) throws -> T) throws -> T {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -18,7 +18,7 @@ import Testing
     .init(name: name, target: target, sizeBytes: 3, sha256: "00")
   }
 
-  @Test func readsTheNewestOrTheOneThatIsNamed() throws {
+  @Test func readsNewestOrGivenManifest() throws {
     try withFolder { folder in
       for stamp in ["20260102T000000Z", "20260101T000000Z"] {
         try BackupManifest(stamp: stamp, files: [file("a-\(stamp).sqlite", "a.sqlite")]).write(folder: folder)
@@ -33,7 +33,7 @@ import Testing
   @Test(arguments: [
     "../a.sqlite", "/etc/passwd", "a/../b", "a//b", "", ".hidden", "a/b/c/d", "a/.b", "a\0b",
   ])
-  func refusesTargetsThatLeadAway(_ target: String) throws {
+  func rejectsTargetsOutsideFolder(_ target: String) throws {
     try withFolder { folder in
       try BackupManifest(stamp: "s", files: [file("a.sqlite", target)]).write(folder: folder)
       #expect(throws: UsageError.self) { try BackupManifest.read(folder: folder, stamp: "s") }
@@ -41,14 +41,14 @@ import Testing
   }
 
   @Test(arguments: ["../a.sqlite", "a/b.sqlite", "", ".a"])
-  func refusesNamesThatLeadAway(_ name: String) throws {
+  func rejectsNamesOutsideFolder(_ name: String) throws {
     try withFolder { folder in
       try BackupManifest(stamp: "s", files: [file(name, "a.sqlite")]).write(folder: folder)
       #expect(throws: UsageError.self) { try BackupManifest.read(folder: folder, stamp: "s") }
     }
   }
 
-  @Test func tellsAChangedFile() throws {
+  @Test func detectsChangedFile() throws {
     try withFolder { folder in
       try Data("abc".utf8).write(to: URL(fileURLWithPath: folder + "/key"))
       var known = file("key", "signing-keys/key")
@@ -64,7 +64,7 @@ import Testing
     }
   }
 
-  @Test func restoresIntoEmptyFoldersOnly() throws {
+  @Test func restoresOnlyIntoEmptyFolders() throws {
     try withFolder { folder in
       try FileManager.default.createDirectory(atPath: folder + "/to/part", withIntermediateDirectories: true)
       try FileManager.default.createDirectory(atPath: folder + "/to/other", withIntermediateDirectories: true)
@@ -83,7 +83,7 @@ import Testing
     }
   }
 
-  @Test func leavesNothingOfACopyThatFails() throws {
+  @Test func failedRestoreLeavesNoFiles() throws {
     try withFolder { folder in
       try Data("abd".utf8).write(to: URL(fileURLWithPath: folder + "/key"))
       let restoration = Restoration(
@@ -100,7 +100,7 @@ import Testing
       (100_000_000, 1_000_000_000_000, Finding.Severity.bad), (900_000_000, 10_000_000_000, .warning),
       (40_000_000_000, 1_000_000_000_000, .warning), (60_000_000_000, 1_000_000_000_000, .good),
     ] as [(Int64, Int64, Finding.Severity)])
-  func judgesDisks(_ free: Int64, _ total: Int64, _ severity: Finding.Severity) {
+  func judgesFreeDiskSpace(_ free: Int64, _ total: Int64, _ severity: Finding.Severity) {
     #expect(DoctorRules.disk(freeBytes: free, totalBytes: total).severity == severity)
   }
 
@@ -112,26 +112,26 @@ import Testing
     #expect(DoctorRules.mode("/f", mode: 0o100600, owner: 0, user: 7)?.severity == .bad)
   }
 
-  @Test func judgesClocks() {
+  @Test func judgesClock() {
     #expect(DoctorRules.clock(isSynchronized: true, nowSeconds: 1_800_000_000).severity == .good)
     #expect(DoctorRules.clock(isSynchronized: nil, nowSeconds: 1_800_000_000).severity == .good)
     #expect(DoctorRules.clock(isSynchronized: false, nowSeconds: 1_800_000_000).severity == .warning)
     #expect(DoctorRules.clock(isSynchronized: true, nowSeconds: 0).severity == .bad)
   }
 
-  @Test func judgesLogsOfDatabases() {
+  @Test func judgesWriteAheadLogSize() {
     #expect(DoctorRules.wal("a", walBytes: 4_000_000, databaseBytes: 0) == nil)
     #expect(DoctorRules.wal("a", walBytes: 300_000_000, databaseBytes: 10_000_000_000) == nil)
     #expect(DoctorRules.wal("a", walBytes: 300_000_000, databaseBytes: 1_000)?.severity == .warning)
   }
 
-  /// Every finding that is not good says what to do.
-  @Test func alwaysAdvises() {
+  /// Every finding with a problem has advice.
+  @Test func everyProblemHasAdvice() {
     let doctor = Doctor(folder: "/nonexistent/campanile", endpoints: nil, portBase: 7400, pushHosts: ["nonsense"])
     for finding in doctor.findings() { #expect(finding.advice.isEmpty == (finding.severity == .good), "\(finding)") }
   }
 
-  @Test func findsWhatIsWrongWithAFolder() throws {
+  @Test func findsProblemsOfFolder() throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
     try FileManager.default.createDirectory(
       atPath: folder + "/apns", withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -152,7 +152,7 @@ import Testing
     "CAMPANILE_KEY": "cmp_1", "HOME": "/nonexistent",
   ]
 
-  @Test func tellsTheServer() throws {
+  @Test func environmentSelectsServer() throws {
     let options = try ConnectionOptions.parse([])
     #expect(try options.destination(environment: all) == Destination(host: "gateway", port: 7400, token: "cmp_1"))
     #expect(options.clientTLS(all)?.trustRootsPath == "/trust.pem")
@@ -160,7 +160,7 @@ import Testing
     #expect(options.clientTLS([:]) == nil)
   }
 
-  @Test func yieldsToTheCommandLine() throws {
+  @Test func commandLineOverridesEnvironment() throws {
     let options = try ConnectionOptions.parse(["--address", "127.0.0.1:7401"])
     #expect(try options.destination(environment: all).port == 7401)
     #expect(options.clientTLS(all) == nil)

@@ -4,7 +4,7 @@ import Testing
 @testable import CampanileCLI
 
 @Suite struct DescriptorTests {
-  /// What protoc makes of a small file with comments.
+  /// The descriptor of a small file with comments, as from protoc.
   static let file: Google_Protobuf_FileDescriptorProto = {
     func field(
       _ name: String, _ number: Int32, _ type: Google_Protobuf_FieldDescriptorProto.TypeEnum, _ typeName: String = "",
@@ -120,7 +120,7 @@ import Testing
     #expect(try index.text(of: "State").hasPrefix("enum shop.v1.Note.State {"))
   }
 
-  @Test func knowsTheMethods() {
+  @Test func listsMethods() {
     #expect(
       index.methods == [
         KnownMethod(
@@ -128,19 +128,19 @@ import Testing
       ])
   }
 
-  @Test func suggestsForTypos() {
+  @Test func suggestsNamesForTypos() {
     let error = #expect(throws: NameError.self) { try index.text(of: "NotesServise") }
     #expect(error?.candidates == ["shop.v1.NotesService"])
   }
 
-  @Test func readsSerializedSetsOnly() throws {
+  @Test func decodesOnlySerializedSets() throws {
     var set = Google_Protobuf_FileDescriptorSet()
     set.file = [Self.file]
     #expect(try DescriptorIndex(serialized: try set.serializedBytes()).names == index.names)
     #expect(throws: (any Error).self) { try DescriptorIndex(serialized: [0xff, 0xff, 0xff]) }
   }
 
-  @Test func boundsTheDepth() {
+  @Test func limitsNestingDepth() {
     var message = Google_Protobuf_DescriptorProto()
     message.name = "M"
     for _ in 0..<200 {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CampanileCLI
 
-/// A folder of its own for each test.
+/// A temporary folder for one test, removed at its end.
 final class ScratchFolder: Sendable {
   let path = NSTemporaryDirectory() + "campanile-cli-" + UUID().uuidString
   init() throws { try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true) }
@@ -17,7 +17,7 @@ final class ScratchFolder: Sendable {
       "gateway": .init(rpc: 7400, http: 7480, adminKey: "cmp_secret"), "notifications": .init(rpc: 7401, http: 7501),
     ], internalToken: "token")
 
-  @Test func writesOneFlatPrivateObject() throws {
+  @Test func writesPrivateFlatObject() throws {
     let folder = try ScratchFolder()
     try Self.sample.write(folder: folder.path)
     let path = folder.path + "/endpoints.json"
@@ -33,7 +33,7 @@ final class ScratchFolder: Sendable {
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["endpoints.json"])
   }
 
-  @Test func tellsOfTheSigningKey() throws {
+  @Test func includesSigningKey() throws {
     let folder = try ScratchFolder()
     var endpoints = Self.sample
     endpoints.apns = .init(teamId: "T", keyId: "K", publicKeyPem: "P", topic: "a.b")
@@ -44,13 +44,13 @@ final class ScratchFolder: Sendable {
   }
 
   @Test(arguments: ["", "[]", "{\"gateway\":7}", "{\"gateway\":{\"rpc\":\"x\"}}", "{"])
-  func refusesOtherFiles(text: String) throws {
+  func rejectsInvalidFiles(text: String) throws {
     let folder = try ScratchFolder()
     try Data(text.utf8).write(to: URL(fileURLWithPath: folder.path + "/endpoints.json"))
     #expect(throws: UsageError.self) { try Endpoints.read(folder: folder.path) }
   }
 
-  @Test func choosesTheServerAndTheSecret() throws {
+  @Test func choosesServerAndSecret() throws {
     let folder = try ScratchFolder()
     try Self.sample.write(folder: folder.path)
     func destination(_ arguments: [String], _ environment: [String: String] = [:]) throws -> Destination {
@@ -60,16 +60,18 @@ final class ScratchFolder: Sendable {
     #expect(try destination(["--key", "k"]).token == "k")
     #expect(try destination([], ["CAMPANILE_KEY": "e"]).token == "e")
     #expect(
-      try destination(["--target", "notifications"]) == Destination(host: "127.0.0.1", port: 7401, token: "token"))
+      try destination(["--target", "notifications"])
+        == Destination(host: "127.0.0.1", port: 7401, token: "token", isInternalToken: true))
+    #expect(try destination(["--target", "notifications", "--key", "token"]).isInternalToken == false)
     #expect(try destination(["--as", "user/alice"]).token == "token")
     #expect(try destination(["--address", "127.0.0.1:7401"]).token == "token")
-    // A secret of this suite is not shown to another server.
+    // A secret of this suite is not sent to another server.
     #expect(try destination(["--address", "example.com:7400"]).token == nil)
     #expect(try destination(["--address", "127.0.0.1:9999"]).token == nil)
     #expect(throws: UsageError.self) { try destination(["--target", "nothing"]) }
   }
 
-  @Test func theSuitesSecretsAreForTheSuiteOverHTTPToo() throws {
+  @Test func suiteSecretsAreSentOnlyToSuiteOverHTTP() throws {
     let folder = try ScratchFolder()
     try Self.sample.write(folder: folder.path)
     func token(
@@ -91,14 +93,14 @@ final class ScratchFolder: Sendable {
     #expect(throws: UsageError.self) { try token("127.0.0.1", 7480, ["--key-file", folder.path + "/none"]) }
   }
 
-  @Test func saysWhereItLooked() throws {
+  @Test func errorNamesSearchedFolders() throws {
     let error = #expect(throws: UsageError.self) {
       try ConnectionOptions.parse([]).destination(environment: ["HOME": "/nonexistent"])
     }
     #expect(error?.description.contains("/nonexistent/.campanile") == true)
   }
 
-  @Test func locksAFolderOnce() throws {
+  @Test func locksFolderOnce() throws {
     let folder = try ScratchFolder()
     let lock = try SuiteLock(folder: folder.path)
     let error = #expect(throws: UsageError.self) { _ = try SuiteLock(folder: folder.path) }

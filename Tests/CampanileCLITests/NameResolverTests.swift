@@ -15,11 +15,11 @@ import Testing
     "NotificationsService.GetNotification", "GetNotification", "getnotification",
     "v1.NotificationsService/GetNotification",
   ])
-  func findsWhatIsUnique(text: String) throws {
+  func resolvesUniqueNames(text: String) throws {
     #expect(try NameResolver.method(text, among: methods) == methods[0])
   }
 
-  @Test func prefersTheExactName() throws {
+  @Test func prefersExactName() throws {
     let twins = [
       KnownMethod(service: "a.S", name: "get"), KnownMethod(service: "a.S", name: "Get"),
     ]
@@ -28,26 +28,26 @@ import Testing
     #expect(throws: NameError.self) { try NameResolver.method("GET", among: twins) }
   }
 
-  @Test func namesTheCandidatesOfAnAmbiguousName() {
+  @Test func ambiguousNameListsCandidates() {
     let error = #expect(throws: NameError.self) { try NameResolver.method("Health/List", among: methods) }
     #expect(error?.candidates == ["campanile.other.v1.Health/List", "grpc.health.v1.Health/List"])
     #expect(error?.description.contains("ambiguous") == true)
   }
 
-  @Test func doesNotMatchInsideAWord() {
+  @Test func doesNotMatchPartialWords() {
     #expect(throws: NameError.self) { try NameResolver.method("Notification", among: methods) }
     #expect(throws: NameError.self) { try NameResolver.method("Service/GetNotification", among: methods) }
   }
 
   @Test(arguments: ["GetNotfication", "GetNotificaiton", "getNotifications", "NotificationService/GetNotification"])
-  func suggestsForTypos(text: String) {
+  func suggestsNamesForTypos(text: String) {
     let error = #expect(throws: NameError.self) { try NameResolver.method(text, among: methods) }
     #expect(error?.candidates.first == methods[0].path)
     #expect(error?.description.contains("did you mean") == true)
   }
 
   @Test(arguments: ["", "/", "Frobnicate", String(repeating: "x", count: 10_000), "\u{1b}[31mred"])
-  func suggestsNothingForOtherWords(text: String) {
+  func suggestsNothingForUnknownWords(text: String) {
     let error = #expect(throws: NameError.self) { try NameResolver.method(text, among: methods) }
     #expect(error?.candidates == [])
     #expect(error?.description.unicodeScalars.contains("\u{1b}") == false)

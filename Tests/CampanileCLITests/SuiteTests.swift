@@ -7,7 +7,7 @@ import Testing
 @Suite struct SuitePlanTests {
   let plan = SuitePlan(binaryFolder: "/bin", dataFolder: "/data", portBase: 7400)
 
-  @Test func givesEachMemberItsPorts() throws {
+  @Test func assignsPortsToMembers() throws {
     let gateway = try #require(SuiteMember.all.first { $0.isGateway })
     let notifications = try #require(SuiteMember.all.first { $0.name == "notifications" })
     #expect(plan.ports(of: gateway) == MemberPorts(rpc: 7400, http: 7480, admin: 7600))
@@ -17,14 +17,14 @@ import Testing
     #expect(free.ports(of: gateway) == MemberPorts(rpc: 0, http: 0))
   }
 
-  @Test func membersDoNotCollide() {
+  @Test func memberNamesAndPortsAreUnique() {
     let members = SuiteMember.all
     #expect(Set(members.map(\.name)).count == members.count)
     #expect(Set(members.flatMap { [plan.ports(of: $0).rpc, plan.ports(of: $0).http] }).count == 2 * members.count)
     #expect(members.filter(\.isGateway).count == 1)
   }
 
-  @Test func tellsTheGatewayItsBackends() throws {
+  @Test func passesBackendsToGateway() throws {
     let gateway = try #require(SuiteMember.all.first { $0.isGateway })
     let running = ["notifications", "activities", "apns-simulator"].enumerated().map { offset, name in
       (name, MemberPorts(rpc: 7401 + offset, http: 1))
@@ -36,7 +36,7 @@ import Testing
     #expect(!arguments.joined(separator: " ").contains("cmp_"))
   }
 
-  @Test func tellsActivitiesWhereToPush() throws {
+  @Test func passesAPNsServersToActivities() throws {
     let activities = try #require(SuiteMember.all.first { $0.name == "activities" })
     func apns(_ plan: SuitePlan) -> [String] {
       let arguments = plan.arguments(
@@ -59,7 +59,7 @@ import Testing
     #expect(!other.members.contains { $0.role == .peer } && other.members.count == SuiteMember.all.count - 1)
   }
 
-  @Test func tellsMembersOfOneAnother() throws {
+  @Test func passesAddressesOfLinkedMembers() throws {
     func links(_ plan: SuitePlan, _ name: String, running: [String: MemberPorts] = [:]) throws -> [String] {
       let member = try #require(plan.members.first { $0.name == name })
       let arguments = plan.arguments(of: member, ports: plan.ports(of: member), running: running)
@@ -68,7 +68,7 @@ import Testing
     #expect(try links(plan, "notifications") == ["--activities-address 127.0.0.1:7402"])
     #expect(try links(plan, "activities") == ["--notifications-address 127.0.0.1:7401"])
     #expect(try links(plan, "gateway") == [])
-    // Where the system picks the ports they are chosen before anything starts, and stay.
+    // If the system chooses the ports, those of linked members are reserved before the start.
     var free = plan
     free.portBase = 0
     var next = 40_000
@@ -88,21 +88,21 @@ import Testing
     #expect(Set(SuiteMember.all.flatMap(\.links.keys)).isSubset(of: SuiteMember.all.map(\.name)))
   }
 
-  @Test func promisesPortsThatCanBeListenedOn() throws {
+  @Test func reservesUsablePorts() throws {
     var ports: Set<Int> = []
     for _ in 0..<50 {
       let port = try PromisedPort.pick()
       #expect((1024...65_535).contains(port))
-      #expect(ports.insert(port).inserted, "\(port) was promised before")
+      #expect(ports.insert(port).inserted, "\(port) is already reserved")
     }
   }
 
   @Test(arguments: ["", "sandbox", "sandbox=", "sandbox=host", "sandbox=:1", "=h:1", "s=h:0", "s=h:65536", "s=h:1,"])
-  func refusesOtherServers(text: String) {
+  func rejectsInvalidAPNsServers(text: String) {
     #expect(throws: UsageError.self) { try APNsServers([text], trustFile: nil) }
   }
 
-  @Test func keepsTheDevelopmentKey() throws {
+  @Test func reusesDevelopmentKey() throws {
     let folder = try ScratchFolder()
     let made = try DevelopmentSigningKey.ensure(folder.path + "/apns")
     #expect(made.publicKeyPem.hasPrefix("-----BEGIN PUBLIC KEY-----"))
@@ -115,7 +115,7 @@ import Testing
     #expect(throws: UsageError.self) { try DevelopmentSigningKey.ensure(folder.path + "/apns") }
   }
 
-  @Test func waitsLongerFromDeathToDeathAndForgets() {
+  @Test func restartDelayDoublesAndResets() {
     var policy = RestartPolicy()
     #expect((0..<8).map { _ in policy.delayMs(livedMs: 10) } == [200, 400, 800, 1600, 3200, 6400, 10_000, 10_000])
     for _ in 0..<100 { #expect(policy.delayMs(livedMs: 0) == 10_000) }
@@ -123,7 +123,7 @@ import Testing
     #expect(policy.delayMs(livedMs: 0) == 400)
   }
 
-  @Test func prefixesLines() {
+  @Test func prefixesLinesWithName() {
     let printer = LogPrinter(names: ["gateway", "up"], isColoured: false)
     #expect(String(decoding: printer.line("up", Array("\u{1b}[31mx\u{1b}[0m".utf8)), as: UTF8.self) == "up      | x\n")
     let coloured = LogPrinter(names: ["gateway", "up"], isColoured: true)
@@ -132,12 +132,12 @@ import Testing
         == Terminal.Colour.cyan.paint("gateway |", if: true) + " x\n")
   }
 
-  @Test func readsWhatAServiceAnnounces() {
+  @Test func decodesReadyFile() {
     #expect(ReadyFile.ports(in: Data(#"{"rpc":1,"http":2,"pid":3}"#.utf8)) == MemberPorts(rpc: 1, http: 2))
     for bad in ["", "{", "{\"rpc\":1}", "[]"] { #expect(ReadyFile.ports(in: Data(bad.utf8)) == nil) }
   }
 
-  @Test func keepsTheInternalToken() throws {
+  @Test func reusesInternalToken() throws {
     let folder = try ScratchFolder()
     let token = try InternalToken.ensure(folder.path + "/t")
     #expect(token.count == 43)
@@ -145,12 +145,12 @@ import Testing
     #expect(throws: UsageError.self) { try InternalToken.read(folder.path + "/none") }
   }
 
-  @Test func refusesToBecomeNothing() {
+  @Test func rejectsInvalidChildArguments() {
     #expect(BoundChild.become(["up"]) == nil)
     #expect(BoundChild.become([]) == nil)
     #expect(BoundChild.become([BoundChild.marker]) == 64)
     #expect(BoundChild.become([BoundChild.marker, "x", "/bin/true"]) == 64)
-    // Not the child of process 1: it must not start.
+    // This process is not a child of process 1, so the executable must not start.
     #expect(BoundChild.become([BoundChild.marker, "1", "/bin/true"]) == 127 || getppid() == 1)
   }
 }
@@ -161,7 +161,7 @@ import Testing
       .appendingPathComponent("Sources/CampanileCLI/Resources/sample.json").path
   }
 
-  @Test func hasWhatTheDemonstrationNeeds() throws {
+  @Test func sampleCoversAllFeatures() throws {
     let sample = try SampleFile.read(Self.path)
     #expect(sample.users.count >= 3)
     #expect(sample.users.flatMap(\.buckets.buckets).count >= 10)
@@ -176,7 +176,7 @@ import Testing
     #expect(missing == [])
   }
 
-  @Test func staysWithinTheContract() throws {
+  @Test func sampleIsValid() throws {
     for user in try SampleFile.read(Self.path).users {
       let buckets = Set(user.buckets.buckets.map(\.id))
       for entry in user.notifications.notifications {
@@ -191,7 +191,7 @@ import Testing
     }
   }
 
-  @Test func refusesOtherFiles() throws {
+  @Test func rejectsInvalidFiles() throws {
     let folder = try ScratchFolder()
     let path = folder.path + "/x.json"
     try Data("{\"users\":[{}]}".utf8).write(to: URL(fileURLWithPath: path))

@@ -2,7 +2,7 @@ import CampanileCodec
 import TestMessages
 import Testing
 
-/// The helpers over raw bytes, at every length and place around a block of 16.
+/// The helpers for raw bytes, at every length and position around a block of 16.
 @Suite struct BytesTests {
   @Test func findsTheFirstSpecialByteAnywhere() {
     for length in 0...50 {
@@ -51,7 +51,7 @@ import Testing
       Scalars.with { $0.aString = "\"\\\n\r\t\u{0}\u{1f}/" }.jsonString() == #"{"aString":"\"\\\n\r\t\u0000\u001f/"}"#)
   }
 
-  @Test func writesNumbersAtTheirEdges() {
+  @Test func writesExtremeNumbers() {
     var writer = JSONWriter(capacity: 1)
     writer.int32(.min)
     writer.append(UInt8(ascii: " "))
@@ -68,7 +68,7 @@ import Testing
       text == #"-2147483648 "-9223372036854775808" "18446744073709551615" -9223372036854775808 "-Infinity"0.1"#)
   }
 
-  @Test func aWriterIsReusedAndPatched() {
+  @Test func writerIsReusedAndPatched() {
     var writer = JSONWriter()
     for round in 0..<3 {
       writer.removeAll(keepingCapacity: round > 0)
@@ -85,8 +85,8 @@ import Testing
     }
   }
 
-  @Test func readsAtTheVeryEndOfTheText() throws {
-    // Each text is in memory of exactly its size, where an address sanitizer sees a read behind it.
+  @Test func readsUpToEndOfText() throws {
+    // Each text has an allocation of exactly its size, so that AddressSanitizer detects a read beyond it.
     for json in [#"{"aString":"abc"}"#, #"{"anInt32":12}"#, #"{"aDouble":1.5e3}"#, #"{"color":"COLOR_RED"}"#] {
       for count in 0...json.utf8.count {
         let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 1)

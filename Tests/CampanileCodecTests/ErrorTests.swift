@@ -2,7 +2,7 @@ import CampanileCodec
 import TestMessages
 import Testing
 
-/// What is refused, and what the error says about the place.
+/// Rejected texts, and the positions in their errors.
 @Suite struct ErrorTests {
   struct Case: Sendable, CustomTestStringConvertible {
     var json: String
@@ -58,7 +58,7 @@ import Testing
     Case("null", .wrongType, "", 0),
     Case("[]", .wrongType, "", 0),
   ])
-  func saysWhatAndWhere(_ example: Case) throws {
+  func reportsCodePathAndOffset(_ example: Case) throws {
     let error = try #require(Self.failure(Tree.self, example.json))
     #expect(error.code == example.code)
     #expect(error.fieldPath == example.path)
@@ -73,7 +73,7 @@ import Testing
       [0x22, 0xE2, 0x82, 0x22], [0x22, 0xF0, 0x9F, 0x94, 0x22], [0x22, 0x80, 0x22],
       [0x22, 0xF8, 0x88, 0x80, 0x80, 0x80, 0x22],
     ] as [[UInt8]])
-  func refusesWhatIsNotUTF8(_ string: [UInt8]) {
+  func rejectsInvalidUTF8(_ string: [UInt8]) {
     for text in [
       Array(#"{"name":"#.utf8) + string + [0x7D], [0x7B] + string + Array(":1}".utf8),
       Array(#"{"nope":["#.utf8) + string + Array("]}".utf8),
@@ -100,7 +100,7 @@ import Testing
     #expect(error.fieldPath.utf8.count < 1000)
   }
 
-  @Test func cutsLongKeysInPaths() throws {
+  @Test func truncatesLongKeysInPaths() throws {
     let error = try #require(Self.failure(Tree.self, "{\"\(String(repeating: "k", count: 5000))\":1}"))
     #expect(error.code == .unknownField)
     #expect(error.fieldPath.utf8.count < 200)

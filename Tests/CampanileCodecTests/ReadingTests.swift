@@ -2,9 +2,9 @@ import CampanileCodec
 import TestMessages
 import Testing
 
-/// What is read, beside what the oracle compares.
+/// Decoding cases that the comparison with the oracle does not cover.
 @Suite struct ReadingTests {
-  @Test func takesBothNameForms() throws {
+  @Test func acceptsBothNameForms() throws {
     #expect(try Scalars(jsonString: #"{"anInt32":1}"#) == Scalars(jsonString: #"{"an_int32":1}"#))
     let awkward = try Awkward(jsonString: #"{"cus\"tom":"a","ünïcode":"b"}"#)
     #expect(awkward.custom == "a" && awkward.accented == "b")
@@ -20,7 +20,7 @@ import Testing
     #expect(try Choices(jsonString: #"{"aBool":null,"anInt64":"1"}"#).choice == .anInt64(1))
   }
 
-  @Test func nullIsAValueWhereItIsOne() throws {
+  @Test func nullIsAValueOfTypesThatAllowIt() throws {
     #expect(try WellKnown(jsonString: #"{"value":null}"#).value == ProtoValue())
     #expect(try Choices(jsonString: #"{"value":null}"#).choice == .value(ProtoValue()))
     #expect(try Choices(jsonString: #"{"nothing":null}"#).choice == .nothing(.nullValue))
@@ -35,7 +35,7 @@ import Testing
     #expect(try Scalars(jsonString: #"{"color":7}"#).jsonString() == #"{"color":"COLOR_DEEP_SKY_BLUE"}"#)
   }
 
-  @Test func aClientIgnoresWhatItDoesNotKnow() throws {
+  @Test func clientIgnoresUnknownFields() throws {
     let options = JSONDecodingOptions(ignoreUnknownFields: true)
     let json = #"{"new":{"a":[1,{"b":"\n"}],"a":2},"color":"COLOR_NEW","aString":"x"}"#
     let message = try Scalars(jsonString: json, options: options)
@@ -44,7 +44,7 @@ import Testing
     #expect(list.colors == [.red])
     #expect(ErrorTests.failure(Scalars.self, json)?.code == .unknownField)
     #expect(ErrorTests.failure(Scalars.self, #"{"color":"COLOR_NEW"}"#)?.code == .unknownEnumValue)
-    // What is skipped is checked nevertheless.
+    // Skipped values are still checked.
     #expect(ErrorTests.failure(Scalars.self, #"{"new":[1,]}"#, options)?.code == .syntax)
     #expect(ErrorTests.failure(Scalars.self, #"{"new":"\ud800"}"#, options)?.code == .loneSurrogate)
   }
@@ -68,7 +68,7 @@ import Testing
     #expect(ErrorTests.failure(Scalars.self, #"{"aFloat":1e39}"#)?.code == .outOfRange)
   }
 
-  @Test func aMessageMayHoldItself() throws {
+  @Test func messageMayContainItself() throws {
     let json = #"{"name":"a","child":{"name":"b","trunk":{"tree":{"name":"c"},"length":1}},"linked":{"name":"d"}}"#
     var tree = try Tree(jsonString: json)
     #expect(tree.child?.trunk?.tree?.name == "c")
@@ -78,7 +78,7 @@ import Testing
     #expect(copy.child?.name == "b" && tree != copy && Set([tree, copy]).count == 2)
   }
 
-  @Test func aWideMessageSeesEachFieldOnce() throws {
+  @Test func wideMessageDetectsRepeatedFields() throws {
     let json = "{" + (1...130).map { "\"field\($0)\":\($0)" }.joined(separator: ",") + "}"
     let message = try Wide(jsonString: json)
     #expect(message.field1 == 1 && message.field65 == 65 && message.field130 == 130)

@@ -1,3 +1,4 @@
+import CampanileBase
 import CampanileCrypto
 import Foundation
 import Testing
@@ -45,7 +46,7 @@ import Testing
   }
 
   @Test(arguments: [(0, 8, 1), (21, 8, 1), (15, 0, 1), (15, 33, 1), (15, 8, 0), (15, 8, 17), (20, 8, 1), (-1, -1, -1)])
-  func scryptRefusesCosts(log2: Int, r: Int, p: Int) {
+  func scryptRefusesInvalidCosts(log2: Int, r: Int, p: Int) {
     let cost = ScryptCost(costLog2: log2, blockSize: r, parallelization: p)
     let error = #expect(throws: CryptoError.self) {
       try Scrypt.key(password: [1], salt: [2], cost: cost, sizeBytes: 32)
@@ -53,7 +54,7 @@ import Testing
     #expect(error?.code == .invalidCost)
   }
 
-  @Test func scryptRefusesSizes() {
+  @Test func scryptRefusesInvalidSizes() {
     let cost = ScryptCost(costLog2: 4, blockSize: 1, parallelization: 1)
     for size in [0, -1, Scrypt.keySizeBytesMax + 1] {
       #expect(throws: CryptoError.self) { try Scrypt.key(password: [], salt: [], cost: cost, sizeBytes: size) }
@@ -84,14 +85,14 @@ import Testing
     "$scrypt$r=8,ln=6,p=1$AAAAAAAAAAA$KEY", "$scrypt$ln=6,r=8,p=1$AAAA$KEY", "$scrypt$ln=6,r=8,p=1$AAAAAAAAAAA$KEY$",
     "x$scrypt$ln=6,r=8,p=1$AAAAAAAAAAA$KEY", "$scrypt$ln=20,r=32,p=1$AAAAAAAAAAA$KEY",
   ])
-  func storedTextsAreChecked(text: String) {
+  func malformedPasswordHashesAreRefused(text: String) {
     let key = Base64URL.encode([UInt8](repeating: 7, count: 32))
     #expect(PasswordHash(text: text.replacing("KEY", with: key)) == nil)
     #expect(PasswordHash(text: "$scrypt$ln=6,r=8,p=1$AAAAAAAAAAA$\(key)") != nil)
   }
 
-  /// RFC 4231 section 4.2 and 4.3.
-  @Test func authenticationCodes() throws {
+  /// RFC 4231 sections 4.2 and 4.3.
+  @Test func authenticationCodesMatchRFC4231() throws {
     let first = try HMACSHA256.code(Array("Hi There".utf8), key: [UInt8](repeating: 0x0b, count: 20))
     #expect(first.hexadecimal == "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7")
     let second = try HMACSHA256.code(Array("what do ya want for nothing?".utf8), key: Array("Jefe".utf8))

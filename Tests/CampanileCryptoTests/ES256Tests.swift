@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 @Suite struct ES256Tests {
-  /// A folder that is gone after `body`.
+  /// Calls `body` with a temporary folder, which is removed afterwards.
   private func withFolder<T>(_ body: (String) throws -> T) throws -> T {
     let path = NSTemporaryDirectory() + "campanile-crypto-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
@@ -16,7 +16,7 @@ import Testing
     try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
   }
 
-  @Test func signsAndChecks() throws {
+  @Test func signsAndVerifies() throws {
     let key = try ES256PrivateKey.generate()
     let message = Array("message".utf8)
     let signature = try key.sign(message)
@@ -34,7 +34,7 @@ import Testing
     #expect(try key.sign([]) != key.sign([]))
   }
 
-  @Test func encodingsLeadBackAndForth() throws {
+  @Test func derEncodingsRoundTrip() throws {
     let key = try ES256PrivateKey.generate()
     for index in 0..<300 {
       let signature = try key.sign([UInt8(index & 255)])
@@ -58,7 +58,7 @@ import Testing
       [0x30, 0x06, 3, 1, 1, 2, 1, 1], [0x30, 0x06, 2, 1, 0x80, 2, 1, 1], [0x30, 0x07, 2, 2, 0, 1, 2, 1, 1],
       [0x30, 0x05, 2, 0, 2, 1, 1], [0x30, 0x81, 0x06, 2, 1, 1, 2, 1, 1], [0x30, 0x06, 2, 0x7F, 1, 2, 1, 1],
     ] as [[UInt8]])
-  func otherEncodingsAreRefused(der: [UInt8]) {
+  func malformedDERIsRefused(der: [UInt8]) {
     #expect(ES256Signature(der: der) == nil)
   }
 
@@ -74,7 +74,7 @@ import Testing
       #expect(key.publicKey.pem == publicPEM)
       try write(Array(publicPEM.utf8), publicPath)
 
-      // Ours, checked by openssl.
+      // A signature made here, verified by openssl.
       let message = Array("What was said".utf8)
       try write(message, "\(folder)/message")
       try write(try key.sign(message).der, "\(folder)/ours")
@@ -83,12 +83,12 @@ import Testing
         dgst + ["-verify", publicPath, "-signature", "\(folder)/ours", "\(folder)/message"])
       #expect(verdict.contains("Verified OK"))
 
-      // Theirs, checked by us.
+      // A signature made by openssl, verified here.
       _ = try Oracle.run(dgst + ["-sign", keyPath, "-out", "\(folder)/theirs", "\(folder)/message"])
       let theirs = try #require(ES256Signature(der: Data(contentsOf: URL(filePath: "\(folder)/theirs"))))
       #expect(try key.publicKey.isValid(theirs, for: message))
 
-      // The older form with the curve's parameters before it, and our own output read again.
+      // The older format, in which the parameters of the curve precede the key; and our own output.
       let older = try Oracle.run(["openssl", "ecparam", "-name", "prime256v1", "-genkey"])
       #expect(throws: Never.self) { try ES256PrivateKey(pem: Array(older.utf8), source: "older") }
       let again = try ES256PrivateKey(pem: try key.privatePEM(), source: "again")
@@ -126,7 +126,7 @@ import Testing
     }
   }
 
-  @Test func otherKeysAreNamed() throws {
+  @Test func unsupportedKeysAreRefusedWithTheirPath() throws {
     try withFolder { folder in
       let path = "\(folder)/AuthKey.p8"
       func code(_ pem: String) throws -> CryptoError.Code? {
@@ -162,7 +162,7 @@ import Testing
         #expect(found == (pem.utf8.count > KeyFile.sizeBytesMax ? .keyUnreadable : .keyMalformed), "\(pem.prefix(40))")
       }
       for byte in 60..<160 {
-        // A damaged key is refused or, where the damage is in nothing that counts, still works: it never signs wrongly.
+        // A damaged key is refused, or signs correctly if the damage is in an unused part. It never signs wrongly.
         var bytes = Array(good.utf8)
         bytes[byte] = bytes[byte] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
         if let key = try? ES256PrivateKey(pem: bytes, source: "damaged") {
@@ -193,7 +193,7 @@ import Testing
     }
   }
 
-  @Test func keysDoNotShowThemselves() throws {
+  @Test func keysAreRedactedInDescriptions() throws {
     let key = try ES256PrivateKey.generate()
     let pem = String(decoding: try key.privatePEM(), as: UTF8.self)
     let body = pem.split(separator: "\n")[1]
@@ -205,7 +205,7 @@ import Testing
     }
   }
 
-  @Test func threadsShareAKey() async throws {
+  @Test func threadsCanShareAKey() async throws {
     let key = try ES256PrivateKey.generate()
     try await withThrowingTaskGroup(of: Bool.self) { group in
       for index in 0..<16 {

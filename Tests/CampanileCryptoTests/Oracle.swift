@@ -1,15 +1,15 @@
 import Foundation
 
-/// Other programs as oracles.
+/// Other programs as test oracles.
 enum Oracle {
   struct Failure: Error { var status: Int32, output: String }
 
-  /// Standard output of `python3 -c script` as text.
+  /// Runs `python3 -c script` and returns its output.
   static func python(_ script: String, _ arguments: [String] = []) throws -> String {
     try run(["python3", "-c", script] + arguments)
   }
 
-  /// Standard output of a program found in PATH. Throws when it ends with another status than 0.
+  /// Runs a program in PATH and returns its standard output and standard error. Throws if its exit status is not 0.
   static func run(_ command: [String]) throws -> String {
     let process = Process()
     process.executableURL = URL(filePath: "/usr/bin/env")

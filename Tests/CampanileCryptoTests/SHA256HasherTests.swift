@@ -2,7 +2,7 @@ import CampanileCrypto
 import Testing
 
 @Suite struct SHA256HasherTests {
-  /// However the bytes are cut, and however often the digest is asked for on the way.
+  /// The digest does not depend on the pieces, or on digests read before the end.
   @Test(arguments: [1, 63, 64, 65, 1_000])
   func agreesWithTheDigestOfTheWhole(pieceBytes: Int) throws {
     let bytes = (0..<5_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
@@ -16,7 +16,7 @@ import Testing
     }
   }
 
-  @Test func hashesNothing() throws {
+  @Test func hashesEmptyInput() throws {
     let hasher = try SHA256Hasher()
     #expect(try hasher.digest() == SHA256.digest([]))
   }

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 @Suite struct SHA256Tests {
-  /// FIPS 180-4's examples and the lengths around a block's border.
+  /// The examples of FIPS 180-4, and the empty message.
   @Test(arguments: [
     ("", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
     ("abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
@@ -38,7 +38,7 @@ import Testing
     }
   }
 
-  @Test func digestsAreMadeOfThirtyTwoBytesAndComparedWhole() throws {
+  @Test func digestsHave32BytesAndAreComparedWhole() throws {
     let digest = try SHA256.digest("abc")
     #expect(SHA256Digest(bytes: digest.bytes) == digest)
     #expect(digest.prefix == 0xba78_16bf_8f01_cfea)
@@ -51,7 +51,7 @@ import Testing
     #expect(SHA256Digest(bytes: digest.bytes + [0]) == nil)
   }
 
-  @Test func threadsShareTheAlgorithm() async throws {
+  @Test func threadsCanHashConcurrently() async throws {
     let expected = try SHA256.digest("shared")
     try await withThrowingTaskGroup(of: Bool.self) { group in
       for _ in 0..<16 {

@@ -2,9 +2,9 @@ import Testing
 
 @testable import CampanileJSON
 
-/// The masks of 64 bytes against their definitions, byte by byte.
+/// The masks of 64 bytes, compared with their definitions byte by byte.
 @Suite struct BlockMasksTests {
-  @Test func masks() {
+  @Test func masksMatchTheirDefinitions() {
     var random = Random(17)
     for round in 0..<500 {
       let bytes = (0..<64).map { _ in
@@ -23,7 +23,7 @@ import Testing
     }
   }
 
-  @Test("what other processors use instead of the movemask instruction")
+  @Test("the replacement for the movemask instruction gathers the top bits")
   func gather() {
     var random = Random(18)
     for _ in 0..<1000 {
@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  @Test func parity() {
+  @Test func prefixParityMatchesItsDefinition() {
     var random = Random(19)
     for _ in 0..<200 {
       let word = random.next()

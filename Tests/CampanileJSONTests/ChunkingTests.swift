@@ -1,9 +1,9 @@
 import CampanileJSON
 import Testing
 
-/// A text may come in any chunks: verdict, place and words are the same.
+/// Validation in chunks: verdict, position and message do not depend on where a text is cut.
 @Suite struct ChunkingTests {
-  @Test("every cut in two, every cut in three of short texts, and byte by byte")
+  @Test("all cuts of short texts into two or three chunks, or into bytes, give the same verdict")
   func everyCut() throws {
     let texts = [
       #"{"a":[1.5e-3,true,"\u00e9\uD83D\uDE80é🚀",null]}"#, #"[-0.5E+7,false,{"":""}]"#,
@@ -25,7 +25,7 @@ import Testing
     }
   }
 
-  @Test("longer texts and broken ones in random chunks, saved and restored between them")
+  @Test("random chunks of longer and broken texts give the same verdict, also if saved and restored between them")
   func randomCuts() throws {
     var random = Random(7)
     for seed in 0..<400 {
@@ -43,7 +43,7 @@ import Testing
     }
   }
 
-  @Test("the value of a text is the same, too")
+  @Test("the summary has the size of the text and the kind of its value")
   func summary() throws {
     for (text, kind) in [
       ("{}", JSONSummary.Kind.object), (" []", .array), ("\"\"", .string), ("-1", .number), ("true", .bool),
@@ -60,7 +60,7 @@ import Testing
     }
   }
 
-  @Test("damaged states are refused or read on, never trapped on")
+  @Test("a damaged state is refused or continued, but never traps")
   func damagedStates() throws {
     var random = Random(11)
     let text = Array(#"{"a":[{"b":"x\u00e9"},1.5,true],"c":{"d":"#.utf8)

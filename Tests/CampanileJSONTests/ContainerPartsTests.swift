@@ -2,7 +2,7 @@ import Testing
 
 @testable import CampanileJSON
 
-/// What the check of containers is made of, against the plain way to do the same.
+/// The parts of the container check, compared with straightforward implementations.
 @Suite struct ContainerPartsTests {
   @Test func plainDatesAreDates() {
     var random = Random(31)
@@ -10,7 +10,7 @@ import Testing
     func check(_ text: [UInt8]) {
       let isPlain = text.withUnsafeBytes { PlainDate.isOne($0) }
       if isPlain { plain += 1 }
-      // The glance may miss dates, but takes nothing else for one.
+      // The quick check may miss dates, but accepts nothing else.
       if isPlain { #expect(RecordTime(text) != nil, "\(String(decoding: text, as: UTF8.self))") }
     }
     for text in [
@@ -44,7 +44,7 @@ import Testing
     }
   }
 
-  @Test func shortNamesAreTheSameInOnePieceAndInMany() {
+  @Test func shortNamesDoNotDependOnTheirPieces() {
     var random = Random(32)
     for count in 0...24 {
       for _ in 0..<50 {
@@ -62,12 +62,12 @@ import Testing
     }
   }
 
-  @Test func idSetsAreSets() {
+  @Test func idSetBehavesLikeASet() {
     var random = Random(33)
     var set = IDSet()
     var other: Set<UInt64> = []
     for step in 0..<20_000 {
-      // Zero, close neighbours and the same low bits among them.
+      // These include zero, close neighbours and hashes with the same low bits.
       let hash =
         switch step % 4 {
         case 0: UInt64(random.below(64))
@@ -81,7 +81,7 @@ import Testing
     #expect(IDSet(set.hashes) == set)
   }
 
-  @Test("records with members in any order, missing and unknown ones, before and behind one another")
+  @Test("records may have members in any order and unknown ones, but no required member may be missing")
   func membersInAnyOrder() throws {
     var random = Random(34)
     let members = [

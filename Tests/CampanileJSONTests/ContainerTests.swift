@@ -35,7 +35,7 @@ import Testing
     }
   }
 
-  @Test("records are counted, in any chunks, saved and restored between them")
+  @Test("records are counted in any chunks, also if saved and restored between them")
   func valid() throws {
     let records = (0..<20).map { Self.notification.replacing("\"n1\"", with: "\"n\($0)\"") }
     let text = Self.notifications(records)
@@ -52,7 +52,7 @@ import Testing
       try check(Self.buckets([Self.bucket.replacing("\"id\"", with: "\"\\u0069d\"")]), .buckets).get().recordCount == 1)
   }
 
-  @Test("what is wrong is told by path and reason")
+  @Test("errors have a path and a reason")
   func invalid() throws {
     let note = Self.notification
     let table: [(String, Container, ContainerError.Code, String)] = [
@@ -131,10 +131,10 @@ import Testing
       Issue.record("must fail")
       return
     }
-    #expect(error.description.hasSuffix(": a bool is required, a string is there"))
+    #expect(error.description.hasSuffix(": a bool is required, found a string"))
   }
 
-  @Test func recordsAreBounded() throws {
+  @Test func numberOfRecordsIsLimited() throws {
     let records = (0..<5).map { Self.bucket.replacing("\"b\"", with: "\"b\($0)\"") }
     #expect(try check(Self.buckets(records), .buckets, limits: .init(recordsMax: 5)).get().recordCount == 5)
     guard case .failure(let error) = try check(Self.buckets(records), .buckets, limits: .init(recordsMax: 4)) else {
@@ -145,7 +145,7 @@ import Testing
     #expect(error.path == "/buckets/4")
   }
 
-  @Test("mutations agree with the validator on what is JSON, and trap on nothing")
+  @Test("the check and the validator agree on which mutated texts are JSON, and never trap")
   func mutations() throws {
     var random = Random(21)
     let text = Array(Self.notifications([Self.notification]).utf8)
@@ -162,7 +162,7 @@ import Testing
       } catch let error as ContainerError {
         #expect(error.code != .syntax || !isJSON)
       }
-      // A damaged state is refused or read on.
+      // A damaged state is refused or continued.
       var half = ContainerCheck(.notifications)
       _ = try? damaged[..<(damaged.count / 2)].withUnsafeBytes { try half.update($0) }
       var state = half.state

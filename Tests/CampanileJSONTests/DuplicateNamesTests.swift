@@ -1,7 +1,7 @@
 import CampanileJSON
 import Testing
 
-/// Names that are there twice, told on request (RFC 8259, sections 4 and 8.3).
+/// Duplicate names, which are reported on request (RFC 8259, sections 4 and 8.3).
 @Suite struct DuplicateNamesTests {
   private static let limits = JSONLimits(duplicateNames: .report)
 
@@ -11,7 +11,7 @@ import Testing
     return summary.duplicates.map { "\($0.path)@\($0.byteOffset)" }
   }
 
-  @Test func pathsAndPlaces() throws {
+  @Test func duplicatesAreReportedWithPathAndOffset() throws {
     let table: [(String, [String])] = [
       (#"{"a":1,"b":2}"#, []), (#"{"a":1,"a":2}"#, ["/a@7"]), (#"{"a":1,"\u0061":2}"#, ["/a@7"]),
       (#"{"a":{"a":1},"b":{"a":1}}"#, []),
@@ -22,11 +22,11 @@ import Testing
       (#"[[],{},{"a":1},{"b":[]},{"a":1,"a":[{"a":2}]}]"#, ["/4/a@31"]),
     ]
     for (text, expected) in table { #expect(try duplicates(text) == expected, "\(text)") }
-    // Nobody asked.
+    // Without a request, none are reported.
     #expect(try duplicates(#"{"a":1,"a":2}"#, .init()) == [])
   }
 
-  @Test func fewAreListedAllAreCounted() throws {
+  @Test func allDuplicatesAreCountedAndTheFirstOnesListed() throws {
     let text = "{" + (0..<100).map { "\"k\($0 % 10)\":0" }.joined(separator: ",") + "}"
     guard case .valid(let summary) = try validate(text, limits: Self.limits) else {
       Issue.record("must be valid")
@@ -36,20 +36,20 @@ import Testing
     #expect(summary.duplicates.count == 16)
   }
 
-  @Test func longNamesAreCutInPathsOnly() throws {
+  @Test func longNamesAreShortenedInPathsOnly() throws {
     let name = String(repeating: "é", count: 100)
     let found = try #require(try duplicates("{\"\(name)1\":0,\"\(name)2\":0,\"\(name)1\":0}"))
     #expect(found == ["/" + String(repeating: "é", count: 32) + "…@413"])
   }
 
-  @Test func namesAreBounded() throws {
+  @Test func numberOfNamesIsLimited() throws {
     let limits = JSONLimits(duplicateNames: .report, namesMax: 10)
     func object(_ count: Int) -> String { "{" + (0..<count).map { "\"\($0)\":0" }.joined(separator: ",") + "}" }
     #expect(try validate(object(10), limits: limits).isValid)
     let error = try #require(try validate(object(11), limits: limits).error)
     #expect(error.code == .namesExceeded)
     #expect(error.byteOffset == Int64(object(10).utf8.count))
-    // Whatever is wrong behind it, in any chunks.
+    // Later errors and the chunk size do not change the result.
     let broken = Array((object(11) + "}}" + String(repeating: " ", count: 64)).utf8)
     for chunk in [1, 7, 64, 200] {
       let chunks = [Int](repeating: chunk, count: broken.count)

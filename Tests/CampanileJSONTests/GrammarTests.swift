@@ -34,7 +34,7 @@ import Testing
     #expect(try validate("[trie]").error?.message == "expected the literal true at byte 3, found 'i'")
   }
 
-  @Test("section 4: names are strings; duplicates are kept, and told on request")
+  @Test("section 4: names are strings, and duplicates are valid")
   func objects() throws {
     #expect(try validate(#"{"":0,"a":{"a":1}}"#).isValid)
     for text in ["{1:1}", "{a:1}", "{'a':1}", #"{"a":1 "b":2}"#, #"{"a"::1}"#, #"{"a",1}"#, #"{null:1}"#, "{[]:1}"] {
@@ -73,7 +73,7 @@ import Testing
     }
   }
 
-  @Test("section 7: what must be escaped, and the escapes")
+  @Test("section 7: characters that must be escaped, and the escapes")
   func strings() throws {
     for byte in UInt8(0)..<0x20 { #expect(try validate([0x22, byte, 0x22]).error?.code == .controlCharacter) }
     for byte in UInt8(0x20)..<0x80 where byte != 0x22 && byte != 0x5C {
@@ -114,7 +114,7 @@ import Testing
     #expect(try validate([0xFF, 0xFE, 0x31, 0]).isValid == false)
   }
 
-  @Test("section 8.2: half of a surrogate pair is valid unless it is to be rejected")
+  @Test("section 8.2: a lone surrogate is valid unless the limits reject it")
   func surrogates() throws {
     let strict = JSONLimits(loneSurrogates: .reject)
     for text in [#""\uD83D\uDE80""#, #""\ud800\udc00\uDBFF\uDFFF""#, #""\uD7FF\uE000""#] {
@@ -162,7 +162,7 @@ import Testing
     #expect(try validate("1", limits: .init(depthMax: 0)).isValid)
   }
 
-  @Test("errors say where, what was expected and what was found")
+  @Test("errors state the position, what was expected and what was found")
   func messages() throws {
     let table: [(String, String)] = [
       ("[1 2]", "expected ',' or ']' at byte 3, found '2'"), ("{\"a\" 1}", "expected ':' at byte 5, found '1'"),
@@ -172,7 +172,7 @@ import Testing
       ("[1,]", "expected a value at byte 3, found ']'"),
       ("[", "expected a value or ']' at byte 1, found the end of the text"),
       ("1 x", "expected the end of the text at byte 2, found 'x'"),
-      ("[01]", "expected no digit behind a leading zero at byte 2, found '1'"),
+      ("[01]", "expected no digit after a leading zero at byte 2, found '1'"),
       ("-x", "expected a digit at byte 1, found 'x'"),
       ("\"\u{1}\"", "expected a character that needs no escape at byte 1, found byte 0x01"),
       ("\"\\q\"", "expected one of \"\\/bfnrtu at byte 2, found 'q'"),
@@ -185,7 +185,7 @@ import Testing
     #expect(try validate("[1").error?.code == .unexpectedEnd)
   }
 
-  @Test("after an error every call answers it again")
+  @Test("after an error, every call throws it again")
   func sticky() throws {
     var validator = JSONValidator()
     var first: JSONSyntaxError?

@@ -1,7 +1,7 @@
 import CampanileJSON
 import Testing
 
-/// RFC 7396.
+/// JSON Merge Patch, RFC 7396.
 @Suite struct MergePatchTests {
   /// Appendix A: original, patch, result.
   static let appendix: [(String, String, String)] = [
@@ -35,7 +35,7 @@ import Testing
     #expect(String(decoding: merged.serialised(), as: UTF8.self) == result)
   }
 
-  @Test("names twice: in the patch merged twice, in the target the last one is changed and all are removed")
+  @Test("duplicate names: a patch merges each; a target changes its last one, or removes all")
   func duplicates() throws {
     func merge(_ target: String, _ patch: String) throws -> String {
       String(
@@ -49,7 +49,7 @@ import Testing
     #expect(try merge(#"{"a":1,"b":0,"a":2}"#, #"{"\u0061":null}"#) == #"{"b":0}"#)
   }
 
-  @Test("what a merge patch cannot say is nil (section 1)")
+  @Test("the diff is nil if a merge patch cannot express it (section 1)")
   func diff() throws {
     let none: [(String, String)] = [
       ("{}", #"{"a":null}"#), (#"{"a":1}"#, #"{"a":null}"#), ("1", #"{"a":{"b":null}}"#), ("{}", #"{"a":{"b":null}}"#),
@@ -71,7 +71,7 @@ import Testing
     }
   }
 
-  @Test("random documents, with Python beside")
+  @Test("random documents are merged as in Python")
   func randomDocuments() throws {
     let script = #"""
       import json, sys, json_merge_patch

@@ -3,8 +3,8 @@ import Testing
 @testable import CampanileJSON
 
 @Suite struct NameHashTests {
-  /// The published vectors are of SipHash-2-4; of SipHash-1-3 the values are checked against Python's own `hash` of bytes.
-  @Test("SipHash-1-3 as Python has it, in any pieces")
+  /// The published vectors are for SipHash-2-4, so SipHash-1-3 is compared with Python's own `hash` of bytes.
+  @Test("SipHash-1-3 equals Python's, in any pieces")
   func python() throws {
     let script = #"""
       import subprocess, sys
@@ -27,13 +27,13 @@ import Testing
         }
         #expect(piecewise.value == bytewise.value)
       }
-      // Seed 0 makes Python's key zero; versions before 3.11 have another function.
+      // Seed 0 makes Python's key zero; versions before 3.11 use another function.
       if answers.count == texts.count { #expect(String(bytewise.value) == answers[index]) }
     }
     #expect(answers.count == texts.count || answers == ["other"])
   }
 
-  @Test("short names in any pieces")
+  @Test("short names are the same in any pieces")
   func shortNames() {
     var random = Random(24)
     for length in 0..<40 {

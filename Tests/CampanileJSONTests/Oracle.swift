@@ -1,10 +1,10 @@
 import Foundation
 
-/// Python's packages as oracles.
+/// Python packages as test oracles.
 enum Oracle {
   struct Failure: Error { var status: Int32, output: String }
 
-  /// The lines that `script` prints when it finds `lines` in the file named by its first argument.
+  /// Runs `script` with the path of a file that contains `lines`, and returns the lines that it prints.
   static func python(_ script: String, lines: [String]) throws -> [String] {
     let folder = FileManager.default.temporaryDirectory.appending(path: "campanile-json-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

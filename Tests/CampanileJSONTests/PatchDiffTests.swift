@@ -10,7 +10,7 @@ import Testing
     return String(decoding: patch.serialised(), as: UTF8.self)
   }
 
-  @Test func smallChanges() throws {
+  @Test func smallChangesGiveSmallPatches() throws {
     #expect(try diff(#"{"a":1}"#, #"{"a":1.0}"#) == "[]")
     #expect(try diff("1", "2") == #"[{"op":"replace","path":"","value":2}]"#)
     #expect(
@@ -29,7 +29,7 @@ import Testing
     "{\"id\":\"n\(id)\",\"title\":\"title of \(id)\",\"body\":\"\(body) \(String(repeating: "x", count: 100))\",\"actions\":[]}"
   }
 
-  @Test("records are told by their ids: one that is new, gone, moved or changed costs only what it is")
+  @Test("records are matched by id: a new, removed, moved or changed record costs a single operation")
   func records() throws {
     let ids = Array(0..<50)
     func document(_ ids: [Int], changed: Int = -1) -> String {
@@ -49,7 +49,7 @@ import Testing
     #expect(try diff(old, document(ids, changed: 7)).utf8.count < 200)
   }
 
-  @Test("too many moves, and texts that share nothing, become a replacement")
+  @Test("too many moves, or values that share nothing, become a replacement")
   func fallbacks() throws {
     let old = "[" + (0..<300).map { "{\"id\":\($0)}" }.joined(separator: ",") + "]"
     let new = "[" + (0..<300).reversed().map { "{\"id\":\($0)}" }.joined(separator: ",") + "]"
@@ -61,7 +61,7 @@ import Testing
     _ = try diff(numbers, others)
   }
 
-  @Test("random documents: applied patches give the new document, here and in Python; reversed, too")
+  @Test("random documents: applying the patch yields the new document, here and in Python")
   func randomDocuments() throws {
     let script = #"""
       import json, sys, jsonpatch
@@ -84,7 +84,7 @@ import Testing
     #expect(answers == [String](repeating: "1", count: lines.count))
   }
 
-  @Test("random operations do what they do in Python, or fail where they fail there")
+  @Test("random operations have the same results as in Python, and fail in the same cases")
   func randomOperations() throws {
     let script = #"""
       import json, sys, jsonpatch, jsonpointer
@@ -129,7 +129,7 @@ private func bytes(_ hexadecimal: String) -> [UInt8] {
 }
 
 extension TextGenerator {
-  /// A document and what became of it: with records that came, went, moved and changed.
+  /// A document and a later version of it, with records added, removed, moved and changed.
   mutating func pair() -> (String, String) {
     if random.chance(40) { return (text(), text()) }
     var ids = Array(0..<random.below(12))
@@ -152,7 +152,7 @@ extension TextGenerator {
     return (old, document(ids, bodies, random.chance(50) ? other : text()))
   }
 
-  /// One operation, right or wrong.
+  /// One operation, which may be invalid for the document.
   mutating func operation() -> String {
     let (path, from) = (pointer(), pointer())
     switch random.below(5) {

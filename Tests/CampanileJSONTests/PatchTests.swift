@@ -26,7 +26,7 @@ import Testing
     }
   }
 
-  @Test("section 4: op, path and what the operation needs; other members are ignored")
+  @Test("section 4: op, path and the members that the operation needs; other members are ignored")
   func members() throws {
     for patch in [
       #"[{}]"#, #"[{"op":"add","value":1}]"#, #"[{"path":"/a"}]"#, #"[{"op":"spam","path":"/a"}]"#,
@@ -98,7 +98,7 @@ import Testing
     #expect(error(#"[{"op":"copy","from":"/-","path":"/0"}]"#, "[1]")?.code == .invalidIndex)
   }
 
-  @Test("section 4.6: test compares meaning")
+  @Test("section 4.6: test compares values, not their texts")
   func test() throws {
     for (document, value) in [
       ("1", "1.0"), (#"{"a":1,"b":[]}"#, #"{"b":[],"a":1}"#), (#""\u0061""#, #""a""#), ("null", "null"),
@@ -110,7 +110,7 @@ import Testing
     }
   }
 
-  @Test("section 5: in order, all or none, and the first failure is told")
+  @Test("section 5: operations apply in order, all or none, and the first failure is reported")
   func atomic() throws {
     let patch =
       #"[{"op":"add","path":"/b","value":1},{"op":"test","path":"/b","value":1},{"op":"remove","path":"/zz"},{"op":"remove","path":"/yy"}]"#
@@ -121,7 +121,7 @@ import Testing
     #expect(failure.description == #"JSON_PATCH_NOT_FOUND: operation 2 at "/zz": there is no "/zz""#)
   }
 
-  /// Appendix A: number, patch, document, result; nil where it fails.
+  /// Appendix A: number, patch, document, result; nil if the patch fails.
   static let appendix: [(String, String, String, String?)] = [
     ("A.1", #"[{"op":"add","path":"/baz","value":"qux"}]"#, #"{"foo":"bar"}"#, #"{"baz":"qux","foo":"bar"}"#),
     (
@@ -175,7 +175,7 @@ import Testing
     #expect(try JSONValue.parse(apply(patch, document)) == JSONValue.parse(result))
   }
 
-  @Test("limits: operations, depth, what copies add, work")
+  @Test("limits: operations, depth, added bytes, work")
   func limits() throws {
     let copies = "[" + (0..<60).map { _ in #"{"op":"copy","from":"","path":"/-"}"# }.joined(separator: ",") + "]"
     let doubled = try #require(error(copies, "[1]"))

@@ -5,14 +5,14 @@ import Testing
 @Suite struct PointerTests {
   private static let document =
     #"{"foo":["bar","baz"],"":0,"a/b":1,"c%d":2,"e^f":3,"g|h":4,"i\\j":5,"k\"l":6," ":7,"m~n":8}"#
-  /// The pointers of section 5, their fragments of section 6, and the values of both.
+  /// The pointers of section 5, the same as fragments in section 6, and their values.
   private static let table: [(String, String, String)] = [
     ("", "#", document), ("/foo", "#/foo", #"["bar","baz"]"#), ("/foo/0", "#/foo/0", #""bar""#), ("/", "#/", "0"),
     ("/a~1b", "#/a~1b", "1"), ("/c%d", "#/c%25d", "2"), ("/e^f", "#/e%5Ef", "3"), ("/g|h", "#/g%7Ch", "4"),
     (#"/i\j"#, "#/i%5Cj", "5"), (#"/k"l"#, "#/k%22l", "6"), ("/ ", "#/%20", "7"), ("/m~0n", "#/m~0n", "8"),
   ]
 
-  @Test("section 3: tokens behind slashes, ~ and / escaped")
+  @Test("section 3: tokens follow slashes; ~ and / are escaped")
   func syntax() throws {
     #expect(try JSONPointer("").tokens == [])
     #expect(try JSONPointer("/").tokens == [""])
@@ -26,7 +26,7 @@ import Testing
     #expect(try JSONPointer(String(repeating: "/", count: 1024)).tokens.count == 1024)
   }
 
-  @Test("section 4: evaluation, no normalisation, indices without leading zeros, - is not there")
+  @Test("section 4: names are not normalised, indices have no leading zeros, and - is never found")
   func evaluation() throws {
     let document = try JSONValue.parse(#"{"é":1,"a":[10,20,[30]],"s":"text","0":{"00":"x"}}"#)
     #expect(try JSONPointer("/é").value(in: document) == .number(1))

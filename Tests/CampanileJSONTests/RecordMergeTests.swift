@@ -28,7 +28,7 @@ import Testing
     Bucket(id: bucket.id, name: name, minute: minute)
   }
 
-  @Test("one side's changes, additions and deletions are taken")
+  @Test("changes, additions and deletions of one side are merged")
   func oneSide() throws {
     let base = try document([a, b])
     let c = Bucket(id: "c", name: "new", minute: 11)
@@ -59,7 +59,7 @@ import Testing
     }
   }
 
-  @Test("deleted here and changed there: the change wins unless a tombstone is as late")
+  @Test("deleted on one side and changed on the other: the change wins unless a tombstone is as late")
   func deletedAndChanged() throws {
     let base = try document([a, b])
     let (ours, theirs) = (try document([b]), try document([changed(a, "yours", 20), b]))
@@ -72,7 +72,7 @@ import Testing
       let outcome = try RecordMerge.merge(.buckets, base: base, ours: ours, theirs: theirs, tombstones: [tombstone])
       #expect(names(outcome) == (isKept ? ["a:yours", "b:old"] : ["b:old"]))
       #expect(outcome.tombstones == (isKept ? [] : [tombstone]))
-      // The other way round, and without a base.
+      // With the sides exchanged, and without a base.
       #expect(
         names(try RecordMerge.merge(.buckets, base: base, ours: theirs, theirs: ours, tombstones: [tombstone])).count
           == (isKept ? 2 : 1))
@@ -82,7 +82,7 @@ import Testing
     }
   }
 
-  @Test("deleted on both sides, and the latest tombstone of several")
+  @Test("records deleted on both sides have the latest of their tombstones")
   func tombstones() throws {
     let base = try document([a, b])
     let outcome = try RecordMerge.merge(
@@ -95,7 +95,7 @@ import Testing
     #expect(outcome.tombstones.first?.deletedAt == "2025-11-08T10:30:00Z")
   }
 
-  @Test("order: ours, theirs behind what they follow there; notifications newest first")
+  @Test("order: ours, with theirs after the record that they follow there; notifications newest first")
   func order() throws {
     func bucket(_ id: String) -> Bucket { Bucket(id: id, name: "x", minute: 10) }
     let outcome = try RecordMerge.merge(
@@ -114,7 +114,7 @@ import Testing
       merged.document["notifications"]?.elements?.compactMap { $0["id"]?.text } == ["55", "50", "40", "30", "20", "10"])
   }
 
-  @Test("other members of the container: whoever changed them")
+  @Test("other members of the container have the value of the side that changed them")
   func otherMembers() throws {
     let base = try document([], extra: #","x":1,"y":1,"gone":1"#)
     let outcome = try RecordMerge.merge(
@@ -127,7 +127,7 @@ import Testing
     #expect(outcome.document["t"] == .number(1))
   }
 
-  @Test func wrongArguments() throws {
+  @Test func wrongArgumentsAreRefusedWithSideAndPath() throws {
     let good = try document([a])
     let table: [(String, String)] = [
       ("[]", ""), ("{}", "/buckets"), (#"{"buckets":[]}"#, "/syncTimestamp"),

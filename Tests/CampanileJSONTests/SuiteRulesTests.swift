@@ -1,7 +1,7 @@
 import CampanileJSON
 import Testing
 
-/// The categories of the published suite of parsing tests: what must be accepted (y), refused (n), and what is free (i).
+/// The categories of the published suite of parsing tests: texts to accept (y), to refuse (n), and undefined ones (i).
 @Suite struct SuiteRulesTests {
   static let accepted: [String] = [
     "[[]   ]", "[\"\"]", "[]", "[\"a\"]", "[false]", "[null, 1, \"1\", {}]", "[null]", "[1\n]", " [1]",
@@ -64,8 +64,8 @@ import Testing
     "[1}", "{\"a\":1]",
   ]
 
-  /// Free to accept or refuse; decided: numbers of any size and lone surrogates are accepted, broken UTF-8, a byte order
-  /// mark and depth beyond the limit refused.
+  /// Texts that a parser may accept or refuse. Numbers of any size and lone surrogates are accepted here. Broken UTF-8,
+  /// a byte order mark and depth beyond the limit are refused.
   static let free: [(String, Bool)] = [
     ("[123.456e-789]", true), ("[0.4e00669999999999999999999999999999999999999999999999999969999999006]", true),
     ("[-1e+9999]", true),
@@ -84,7 +84,7 @@ import Testing
     [0x5B, 0x22, 0xE6, 0x97, 0xA5, 0xD1, 0x88, 0xFA, 0x22, 0x5D], [0xFF, 0xFE, 0x5B, 0, 0x5D, 0], [0, 0x5B, 0, 0x5D],
   ]
 
-  /// Each text alone, and where blocks of 64 bytes cut it at every place.
+  /// Checks a text alone, and padded so that the border of a 64-byte block falls on each of its positions.
   private func check(_ bytes: [UInt8], _ isValid: Bool) throws {
     let whole = try validate(bytes)
     #expect(whole.isValid == isValid, "\(String(decoding: bytes, as: UTF8.self)): \(whole)")
@@ -99,15 +99,15 @@ import Testing
     }
   }
 
-  @Test func acceptedTexts() throws {
+  @Test func validTextsAreAccepted() throws {
     for text in Self.accepted { try check(Array(text.utf8), true) }
   }
 
-  @Test func refusedTexts() throws {
+  @Test func invalidTextsAreRefused() throws {
     for text in Self.refused { try check(Array(text.utf8), false) }
   }
 
-  @Test func freeTexts() throws {
+  @Test func undefinedTextsAreAcceptedOrRefusedAsDecided() throws {
     for (text, isValid) in Self.free { try check(Array(text.utf8), isValid) }
     for bytes in Self.freeBytes { try check(bytes, false) }
   }

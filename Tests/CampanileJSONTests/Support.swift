@@ -1,6 +1,6 @@
 import CampanileJSON
 
-/// What became of a text: its summary or its error.
+/// The result of validating a text: its summary or its error.
 enum Verdict: Equatable, CustomStringConvertible {
   case valid(JSONSummary)
   case invalid(JSONSyntaxError)
@@ -17,8 +17,8 @@ enum Verdict: Equatable, CustomStringConvertible {
   }
 }
 
-/// Validates `bytes` in chunks of the given sizes; what is left over is one more chunk. With `saving`, the validator is
-/// saved and made anew between chunks.
+/// Validates `bytes` in chunks of the given sizes; the rest is one more chunk. With `saving`, the validator is saved
+/// and restored between chunks.
 func validate(
   _ bytes: [UInt8], chunks: [Int] = [], limits: JSONLimits = .init(), saving: Bool = false
 ) throws -> Verdict {
@@ -27,7 +27,7 @@ func validate(
     var start = 0
     for size in chunks + [bytes.count] where start < bytes.count {
       let end = min(start + size, bytes.count)
-      // A copy of its own, so that reading beyond the chunk reads beyond an allocation.
+      // A separate copy, so that a read beyond the chunk is a read beyond an allocation.
       let chunk = Array(bytes[start..<end])
       try chunk.withUnsafeBytes { try validator.update($0) }
       start = end
@@ -43,7 +43,7 @@ func validate(_ text: String, chunks: [Int] = [], limits: JSONLimits = .init()) 
   try validate(Array(text.utf8), chunks: chunks, limits: limits)
 }
 
-/// SplitMix64: the same numbers in every run.
+/// A SplitMix64 generator, which yields the same numbers in every run.
 struct Random: RandomNumberGenerator {
   private var state: UInt64
 
@@ -75,10 +75,10 @@ struct Random: RandomNumberGenerator {
   }
 }
 
-/// Random JSON texts, with all that the grammar has.
+/// A generator of random JSON texts that use the whole grammar.
 struct TextGenerator {
   var random: Random
-  /// Whether there is white space, and strings are escaped where they need not be.
+  /// Whether texts have white space, and escapes that are not needed.
   var isVaried = true
 
   init(seed: UInt64, isVaried: Bool = true) {

@@ -1,10 +1,10 @@
 import CampanileJSON
 import Testing
 
-/// Python's `json` and `orjson` on the same texts.
+/// A comparison with Python's `json` and `orjson` on the same texts.
 @Suite struct ValidatorOracleTests {
-  /// Python's own parser is strict but for NaN and Infinity; orjson also refuses lone surrogates, and numbers that are no
-  /// double.
+  /// Python's own parser is strict except for NaN and Infinity. orjson also refuses lone surrogates and numbers that do
+  /// not fit a double.
   private static let script = #"""
     import json, sys, orjson
     def refuse(name): raise ValueError(name)
@@ -23,7 +23,7 @@ import Testing
         print(int(own), int(other))
     """#
 
-  @Test("thousands of random texts and mutations of them")
+  @Test("verdicts on thousands of random and mutated texts are the same")
   func randomTexts() throws {
     var random = Random(42)
     var texts: [[UInt8]] = []
@@ -50,7 +50,7 @@ import Testing
     #expect(accepted > 1500 && accepted < texts.count - 1500)
   }
 
-  @Test("Python reads the same values that are written again")
+  @Test("Python reads the same value from a text and from its serialised value")
   func values() throws {
     let script = #"""
       import json, sys

@@ -9,7 +9,7 @@ import Testing
     #expect(String(decoding: try JSONValue.parse(" [ 1 ,\n{ } ] ").serialised(), as: UTF8.self) == "[1,{}]")
   }
 
-  @Test("what is equal (RFC 6902, section 4.6)")
+  @Test("equality of values (RFC 6902, section 4.6)")
   func equality() throws {
     let equal: [(String, String)] = [
       ("1", "1.0"), ("10e-1", "1"), ("0", "-0.0e5"), ("1E400", "10e399"),
@@ -35,7 +35,7 @@ import Testing
     for (left, right) in different { #expect(try JSONValue.parse(left) != JSONValue.parse(right), "\(left) \(right)") }
   }
 
-  @Test func readingMembers() throws {
+  @Test func membersAreReadWithTheirTypes() throws {
     let value = try JSONValue.parse(#"{"a":"x\ny","n":-12,"d":1.5,"l":[1],"dup":1,"dup":2,"big":1e400}"#)
     #expect(value["a"]?.text == "x\ny")
     #expect(value["l"]?.elements?.count == 1)
@@ -51,7 +51,7 @@ import Testing
     #expect(fraction.double == 1.5)
   }
 
-  @Test("strings made in code are escaped where they must be")
+  @Test("strings created in code are escaped where necessary")
   func escaping() throws {
     let text = (0..<0x300).compactMap(UnicodeScalar.init).map(String.init).joined() + "🚀"
     let written = JSONValue.string(text).serialised()
@@ -70,7 +70,7 @@ import Testing
     #expect(String(decoding: value.serialised(), as: UTF8.self) == deep)
   }
 
-  @Test("objects in another order are compared in time that grows with their size, not with 2^depth")
+  @Test("the time to compare objects in another order grows with their size, not with 2^depth")
   func deepEquality() throws {
     let depth = JSONLimits.depthCeiling
     func text(_ rest: String) -> String {

@@ -1,3 +1,4 @@
+import CampanileBase
 import CampanileRPC
 import Foundation
 import NIOSSL
@@ -5,9 +6,9 @@ import Testing
 
 @testable import CampanileLoad
 
-/// Load over HTTPS, with certificates made for the test.
+/// Load over HTTPS, with certificates generated for the test.
 struct HTTPSTests {
-  /// A server whose certificate is for `name`; `body` gets its port and the file of who vouches for it.
+  /// Runs `body` with the port and CA file of a server whose certificate is for `name`.
   private func withServer(named name: String, _ body: (_ port: Int, _ authority: String) async throws -> Void)
     async throws
   {
@@ -41,43 +42,43 @@ struct HTTPSTests {
     plan.count = 40
     let target = try HTTPTarget(url: "https://127.0.0.1:\(port)/api", tls: tls)
     return try await LoadRun(
-      plan, requests: RequestSet(Array("{}".utf8)), target: LoadTarget(face: .http(target), method: "a.B/C")
+      plan, requests: RequestSet(Array("{}".utf8)), target: LoadTarget(transport: .http(target), method: "a.B/C")
     ).run()
   }
 
-  @Test func callsGoOverTLSToWhoProvesTheName() async throws {
+  @Test func callsNeedTrustedCertificateWithName() async throws {
     try await withServer(named: "DNS:server.test") { port, authority in
       let report = try await load(port, ClientTLS(trustRootsPath: authority, serverName: "server.test"))
       #expect(report.calls == 40 && report.errors == 0, "\(report.statuses)")
       let other = try await load(port, ClientTLS(trustRootsPath: authority, serverName: "other.test"))
       #expect(other.statuses["UNAVAILABLE"]?.calls == 40)
-      // An authority that nobody named is not believed.
+      // An unknown CA is not trusted.
       let unknown = try await load(port, ClientTLS(serverName: "server.test"))
       #expect(unknown.statuses["UNAVAILABLE"]?.calls == 40)
     }
   }
 
-  @Test func theAddressMayBeTheName() async throws {
+  @Test func certificateMayContainAddress() async throws {
     try await withServer(named: "IP:127.0.0.1") { port, authority in
       let report = try await load(port, ClientTLS(trustRootsPath: authority))
       #expect(report.calls == 40 && report.errors == 0, "\(report.statuses)")
     }
   }
 
-  @Test func aServerWithoutTLSIsNotCalled() async throws {
+  @Test func serverWithoutTLSIsNotCalled() async throws {
     try await Servers.withHTTP({ _, _ in HTTPAnswer() }) { port in
       let report = try await load(port, nil)
       #expect(report.statuses["UNAVAILABLE"]?.calls == 40)
     }
   }
 
-  @Test func filesThatCannotBeReadAreRefusedBeforeACall() async {
+  @Test func unreadableFilesFailBeforeCalls() async {
     await #expect { _ = try await load(1, ClientTLS(trustRootsPath: "/nonexistent.pem")) } throws: {
       ($0 as? RPCError)?.reason == "TLS_CONFIGURATION_INVALID"
     }
   }
 
-  @Test func tlsIsForHTTPSAlone() throws {
+  @Test func tlsRequiresHTTPS() throws {
     #expect { try HTTPTarget(url: "http://a", tls: ClientTLS()) } throws: { ($0 as? LoadError)?.field == "--http" }
     let target = try HTTPTarget(url: "https://example.org/p")
     #expect(target.port == 443 && target.tls != nil && target.description == "https://example.org:443/p")

@@ -4,9 +4,9 @@ import Testing
 
 @testable import CampanileLoad
 
-/// A tester that shares its processor tells so, and wakes less.
+/// A load test on a shared processor reports it and wakes less often.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct ProcessorWatchTests {
-  /// One window of 500 ms: of the thread's wait, its own use, and how long the processor was idle.
+  /// A window of 500 ms: the thread's waiting and running times, and the processor's idle time.
   private struct Window {
     var waitMs: Int64 = 0
     var ranMs: Int64 = 100
@@ -15,7 +15,7 @@ import Testing
     var isTold = true
   }
 
-  /// Looks at the end of every window.
+  /// Returns a watch that was updated at the end of every window.
   private func watch(_ windows: [Window], measuredFromMs: Int64 = 0) -> ProcessorWatch {
     var times = ProcessorTimes(ranNs: 5, waitedNs: 77, processor: 1, idleNs: 30)
     var idleNs: Int64 = 30
@@ -39,48 +39,48 @@ import Testing
     watch(ms.map { Window(waitMs: $0) }, measuredFromMs: measuredFromMs)
   }
 
-  @Test func theSharesAreOfTheWindowsThatAreMeasured() {
+  @Test func sharesCoverMeasuredWindows() {
     #expect(waits([]).waitShare == nil)
     #expect(waits([400, 400], measuredFromMs: 1_000).waitShare == nil)
     #expect(waits([400, 400, 100, 200], measuredFromMs: 1_000).waitShare == 0.3)
-    // A clock that is read twice for one window may tell more than the window has.
+    // The two clocks are read one after the other, so a wait may exceed the window.
     #expect(waits([501]).waitShare == 1)
     #expect(watch([Window(idleMs: 0), Window(idleMs: 200), Window(idleMs: 400)]).othersShare == 0.4)
     #expect(watch([Window(idleMs: 0), Window(idleMs: 300)], measuredFromMs: 500).othersShare == 0.2)
     #expect(watch([Window(ranMs: 500, idleMs: 20)]).othersShare == 0)
   }
 
-  @Test func whoHasWaitedSharesItsProcessorFromThenOn() {
+  @Test func longWaitMarksProcessorAsShared() {
     #expect(!waits([0, 50, 50, 50]).isShared)
     #expect(waits([0, 51]).isShared)
     #expect(waits([400, 0, 0, 0]).isShared)
   }
 
-  @Test func whoIsWhereOthersAreSharesItWithoutWaiting() {
+  @Test func useByOthersMarksProcessorAsShared() {
     #expect(!watch([Window(), Window(idleMs: 275)]).isShared)
     #expect(watch([Window(), Window(idleMs: 274), Window()]).isShared)
-    // Of a thread that has moved it is not known where its own time was.
+    // If a thread has moved, it is unknown on which processor it ran.
     let moved = watch([Window(idleMs: 0, processor: 0), Window(idleMs: 0, processor: 1)])
     #expect(!moved.isShared && moved.othersShare == nil && moved.waitShare == 0)
     let stayed = watch([Window(idleMs: 0, processor: 0), Window(idleMs: 0, processor: 0), Window(processor: 1)])
     #expect(stayed.isShared && stayed.othersShare == 0.8)
   }
 
-  @Test func whereNobodyTellsNothingIsKnown() {
+  @Test func missingTimesGiveUnknownShares() {
     let untold = watch([Window(waitMs: 400, isTold: false), Window(idleMs: 0, isTold: false)])
     #expect(untold.waitShare == nil && untold.othersShare == nil && !untold.isShared)
     let withoutIdle = watch([Window(waitMs: 5, idleMs: nil), Window(waitMs: 5, idleMs: nil)])
     #expect(withoutIdle.waitShare == 0.01 && withoutIdle.othersShare == nil && !withoutIdle.isShared)
   }
 
-  @Test func theTextsOfTheSystemAreRead() {
+  @Test func procFilesAreParsed() {
     let machine = """
       cpu  10 0 20 3000 50 0 7 1 0 0
       cpu0 5 0 9 1000 20 0 3 0 0 0
       cpu1 5 0 11 2000 30 0 4 1 0 0
       intr 5 6
       """
-    // The thread's name has a space and a parenthesis.
+    // The thread's name contains a space and a parenthesis.
     func stat(_ processor: String) -> String {
       "77 (NIO) ELT 1) S " + (4...38).map(String.init).joined(separator: " ") + " \(processor) 0 0\n"
     }
@@ -100,7 +100,7 @@ import Testing
   }
 
   #if os(Linux)
-    @Test func theSystemTellsOfAThreadFromAnother() async throws {
+    @Test func threadTimesAreReadableFromAnotherThread() async throws {
       let reader = ProcessorTimes.ofThisThread()
       let before = try #require(reader())
       let later = try await Task.detached { try #require(reader()) }.value
@@ -109,8 +109,8 @@ import Testing
     }
   #endif
 
-  /// Calls that wait for a reply to go with are all sent: in flight are many at 4,000 calls a second, and mostly none at 50.
-  @Test(arguments: [4_000, 50]) func aTesterThatSharesItsProcessorMakesTheCallsOfItsSchedule(_ rate: Int) async throws {
+  /// Calls that wait for the next reply are all sent, with many calls in flight (4,000 per second) or mostly none (50).
+  @Test(arguments: [4_000, 50]) func sharedProcessorKeepsSchedule(_ rate: Int) async throws {
     try await Servers.withEcho { server in
       var plan = LoadPlan()
       plan.pace = .open(.constant(Double(rate)), .uniform)
@@ -120,8 +120,8 @@ import Testing
       plan.concurrency = 400
       let run = try LoadRun(
         plan, requests: RequestSet(Array(#"{"delayMs":3}"#.utf8)),
-        target: LoadTarget(face: .rpc(server), method: "campanile.rpc.v1.EchoService/Echo"),
-        // At each look either thread has waited for 200 ms more, on a processor that has never anything else to do.
+        target: LoadTarget(transport: .rpc(server), method: "campanile.rpc.v1.EchoService/Echo"),
+        // Each reading adds 200 ms of waiting, on a processor that is never idle.
         processorTimes: {
           let looks = Atomic<Int64>(0)
           return {

@@ -3,7 +3,7 @@ import Testing
 @testable import CampanileLoad
 
 @Suite struct ReplySlackTests {
-  /// Replies come each `everyNs` until the timer that was set fires.
+  /// Simulates a reply every `everyNs` until the timer fires.
   private func fire(_ slack: inout ReplySlack, _ nowNs: inout Int64, everyNs: Int64) {
     let firesNs = nowNs + slack.ns
     while nowNs + everyNs < firesNs {
@@ -14,7 +14,7 @@ import Testing
     slack.fired(nowNs: nowNs)
   }
 
-  @Test func theTimerGrowsWhileRepliesCome() {
+  @Test func timerGrowsWhileRepliesArrive() {
     var (slack, nowNs) = (ReplySlack(), Int64(9))
     var seen: [Int64] = []
     for _ in 0..<6 {
@@ -24,20 +24,20 @@ import Testing
     #expect(seen == [500, 1_000, 2_000, 4_000, 4_000, 4_000])
   }
 
-  @Test func aGapMakesItShort() {
+  @Test func gapResetsTimer() {
     var (slack, nowNs) = (ReplySlack(), Int64(9))
     for _ in 0..<3 { fire(&slack, &nowNs, everyNs: 60_000) }
     #expect(slack.ns == ReplySlack.maxNs)
     fire(&slack, &nowNs, everyNs: ReplySlack.minNs)
     #expect(slack.ns == ReplySlack.minNs)
-    // Nothing has come at all.
+    // No reply before the timer.
     fire(&slack, &nowNs, everyNs: 9_000_000)
     #expect(slack.ns == ReplySlack.minNs)
     fire(&slack, &nowNs, everyNs: ReplySlack.minNs / 10)
     #expect(slack.ns == 2 * ReplySlack.minNs)
   }
 
-  @Test func theShortestIsLessThanWhatIsLate() {
+  @Test func minimumIsLessThanLateLimit() {
     #expect(ReplySlack.minNs < LoadPlan.lateMs * 1_000_000)
   }
 }

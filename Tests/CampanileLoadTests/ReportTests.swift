@@ -4,7 +4,7 @@ import Testing
 
 @testable import CampanileLoad
 
-/// Thresholds, the forms of a report, and comparisons.
+/// Thresholds, report formats and comparisons.
 @Suite struct ReportTests {
   static func sample(
     processorWaitShare: Double? = nil, processorOthersShare: Double? = nil,
@@ -23,7 +23,7 @@ import Testing
     var builder = ReportBuilder(
       plan: plan,
       target: LoadTarget(
-        face: .http(HTTPTarget(host: "127.0.0.1", port: 80)), method: "a.B/C,\"d\""),
+        transport: .http(HTTPTarget(host: "127.0.0.1", port: 80)), method: "a.B/C,\"d\""),
       startTime: Date(timeIntervalSince1970: 0))
     builder.processorWaitShare = processorWaitShare
     builder.processorOthersShare = processorOthersShare
@@ -35,7 +35,7 @@ import Testing
     return builder.report()
   }
 
-  @Test func figuresAreThoseThatWereRecorded() {
+  @Test func reportContainsRecordedValues() {
     let report = Self.sample()
     #expect(report.calls == 1_000 && report.errors == 1 && report.callsPerSecond == 1_000)
     #expect(report.statuses["OK"]?.calls == 999 && report.statuses["UNAVAILABLE"]?.calls == 1)
@@ -58,16 +58,16 @@ import Testing
     #expect(try Threshold.list(text).map { $0.isMet(by: Self.sample()) } == [isMet])
   }
 
-  @Test func aRunWithoutCallsMeetsNoLatency() throws {
+  @Test func runWithoutCallsMeetsNoLatencyThreshold() throws {
     let empty = ReportBuilder(
       plan: LoadPlan(),
-      target: LoadTarget(face: .http(HTTPTarget(host: "h", port: 1)), method: "a.B/C"), startTime: Date()
+      target: LoadTarget(transport: .http(HTTPTarget(host: "h", port: 1)), method: "a.B/C"), startTime: Date()
     ).report()
     #expect(try Threshold.list("p99<5ms, errors<1%").map { $0.isMet(by: empty) } == [false, true])
     #expect(empty.warnings.contains { $0.contains("no call has ended") })
   }
 
-  @Test func droppedCallsAreErrorsOfAThreshold() throws {
+  @Test func droppedCallsCountAsErrors() throws {
     let report = Self.sample { $0.dropped = 1_000 }
     #expect(try Threshold.list("errors<50%").map { $0.isMet(by: report) } == [false])
     #expect(report.warnings.contains { $0.contains("never sent") })
@@ -76,17 +76,17 @@ import Testing
   @Test(arguments: [
     "", "p99", "p98<5ms", "p99<5", "p99<ms", "p99=5ms", "errors<x%", "rate<-1", "p99<5ms,", "p50<nanms",
   ])
-  func badThresholdsAreRefused(_ text: String) {
+  func invalidThresholdsAreRejected(_ text: String) {
     #expect { try Threshold.list(text) } throws: { ($0 as? LoadError)?.code == .thresholdInvalid }
   }
 
-  @Test func jsonIsReadBack() throws {
+  @Test func jsonRoundTrips() throws {
     let report = Self.sample()
     #expect(try LoadReport(json: try report.json(), name: "a") == report)
   }
 
-  @Test func theWaitForAProcessorIsInEveryForm() throws {
-    // Where the system does not tell it, and in reports of former versions, it is not there.
+  @Test func processorSharesAreInEveryFormat() throws {
+    // The shares are absent if the system does not report them, and in reports of earlier versions.
     let without = Self.sample()
     #expect(!String(decoding: try without.json(), as: UTF8.self).contains("processorWaitShare"))
     #expect(!without.csv().contains("processor_wait") && !without.warnings.contains { $0.contains("processor") })
@@ -108,19 +108,19 @@ import Testing
     }
   }
 
-  @Test func aHistogramHasRoomFromTheBeginning() {
+  @Test func histogramHasInitialCapacity() {
     var histogram = Histogram<UInt64>.ofLatencies(.three)
     let hourNs: UInt64 = 3_600_000_000_000
     let highest = histogram.highestTrackableValue
     for ns in [0, 1, 20_000, 30_000_000_000, hourNs] as [UInt64] { histogram.record(ns) }
-    #expect(histogram.highestTrackableValue == highest, "a histogram that grows holds up the calls of that time")
-    // A call that was due an hour before it was sent, and had an hour: nothing is lost.
+    #expect(histogram.highestTrackableValue == highest, "growing the histogram would delay calls")
+    // The call was due one hour before it was sent and took one hour; its latency is still recorded.
     histogram.record(2 * hourNs)
     #expect(histogram.totalCount == 6 && histogram.max >= 2 * hourNs)
   }
 
   @Test(arguments: ["", "{}", "[]", "null"])
-  func whatIsNoReportIsRefused(_ text: String) {
+  func invalidReportsAreRejected(_ text: String) {
     #expect { try LoadReport(json: Array(text.utf8), name: "a.json") } throws: {
       ($0 as? LoadError)?.code == .reportInvalid && ($0 as? LoadError)?.field == "a.json"
     }
@@ -130,7 +130,7 @@ import Testing
     ("\"version\":1", "\"version\":2"), ("\"calls\":1000", "\"calls\":-1"),
     ("\"durationMs\":1000", "\"durationMs\":1e300"),
   ])
-  func reportsWithImpossibleNumbersAreRefused(_ now: String, _ then: String) throws {
+  func reportsWithImpossibleNumbersAreRejected(_ now: String, _ then: String) throws {
     let text = String(decoding: try Self.sample().json(), as: UTF8.self)
     #expect(text.contains(now))
     #expect { try LoadReport(json: Array(text.replacing(now, with: then).utf8), name: "a") } throws: {
@@ -138,14 +138,14 @@ import Testing
     }
   }
 
-  @Test func csvQuotesItsCells() {
+  @Test func csvQuotesCells() {
     let rows = Self.sample().csv()
     #expect(rows.hasPrefix("metric,value,unit\r\n"))
     #expect(rows.contains("method,\"a.B/C,\"\"d\"\"\",\r\n"))
     #expect(rows.contains("status_UNAVAILABLE,1,\r\n"))
   }
 
-  @Test func htmlNeedsNothingElseAndRunsNothing() throws {
+  @Test func htmlIsSelfContainedWithoutScripts() throws {
     let report = Self.sample()
     let page = HTMLReport.page([("one", report), ("<two>", report)])
     #expect(page.contains("<svg") && page.contains("<polyline") && page.contains("&lt;two&gt;"))
@@ -155,14 +155,14 @@ import Testing
     #expect(parser.isWellFormed(page))
   }
 
-  @Test func textHasWhatMatters() {
+  @Test func textReportHasKeyFigures() {
     let lines = TextReport.lines(Self.sample(processorWaitShare: 0.5))
     #expect(!lines.contains { $0.contains("\n") } && lines.contains { $0.hasPrefix("warning: ") })
     let text = lines.joined(separator: "\n")
     for part in ["1,000/s", "p99.99", "from due", "from sent", "UNAVAILABLE", "█"] { #expect(text.contains(part)) }
   }
 
-  @Test func comparisonsShowRatiosToTheFirst() {
+  @Test func comparisonShowsRatiosToBaseline() {
     let slow = Self.sample { record in
       for _ in 0..<1_000 {
         record.ended(status: 0, dueNs: 0, sentNs: 0, nowNs: 1_000_000_000, isOpenLoop: true)
@@ -175,7 +175,7 @@ import Testing
   }
 }
 
-/// Checks that every element of a page is closed, apart from those that have no end tag.
+/// Checks that every element of a page is closed, except those without an end tag.
 struct XMLDocumentCheck {
   func isWellFormed(_ page: String) -> Bool {
     var open: [Substring] = []

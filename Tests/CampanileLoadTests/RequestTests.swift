@@ -1,10 +1,11 @@
+import CampanileBase
 import CampanileJSON
 import CampanileRPC
 import Testing
 
 @testable import CampanileLoad
 
-/// Requests and what fills their variables.
+/// Request templates and their variables.
 @Suite struct RequestTests {
   private func rendered(_ text: String, times: Int = 1, lastReply: String? = nil) throws -> [String] {
     let template = try RequestTemplate(Array(text.utf8))
@@ -18,20 +19,20 @@ import Testing
     }
   }
 
-  @Test func aRequestWithoutVariablesStaysAsItIs() throws {
+  @Test func requestWithoutVariablesIsUnchanged() throws {
     let text = #"{"a": {"b":{"c":"\"{"}} , "d":[1,2]}"#
     #expect(try rendered(text) == [text])
     #expect(try RequestTemplate([]).isConstant)
   }
 
-  @Test func sequencesCountInTheStepsOfTheirLoop() throws {
+  @Test func sequencesCountInStepsOfLoop() throws {
     #expect(
       try rendered(#"{"n":{{sequence}},"s":"x{{ sequence }}"}"#, times: 2) == [
         #"{"n":5,"s":"x7"}"#, #"{"n":9,"s":"x11"}"#,
       ])
   }
 
-  @Test func timesAndIdentifiersFitWhereTheyStand() throws {
+  @Test func timesAndUUIDsFitTheirContext() throws {
     #expect(
       try rendered(#"{"a":{{now}},"b":"{{now}}","c":{{nowMs}}}"#) == [
         #"{"a":"2023-11-14T22:13:20.123Z","b":"2023-11-14T22:13:20.123Z","c":1700000000123}"#
@@ -44,12 +45,12 @@ import Testing
     }
   }
 
-  @Test func randomNumbersStayBetweenTheirEnds() throws {
+  @Test func randomNumbersStayInRange() throws {
     let values = try rendered(#"{"a":{{random -2 2}}}"#, times: 200).compactMap { Int($0.dropFirst(5).dropLast()) }
     #expect(values.count == 200 && Set(values) == [-2, -1, 0, 1, 2])
   }
 
-  @Test func aFieldOfTheReplyBeforeIsTaken() throws {
+  @Test func fieldOfPreviousReplyIsInserted() throws {
     let reply = #"{"item":{"id":"a\"b","n":7,"list":[true]}}"#
     #expect(try rendered(#"{"id":"{{reply /item/id}}"}"#, lastReply: reply) == [#"{"id":"a\"b"}"#])
     #expect(
@@ -66,14 +67,14 @@ import Testing
     ("[1]", "object"), ("7", "object"), (#"{"a":}"#, "at byte 5"), (#"{"a":1"#, "at byte 6"),
     (#"{"a":1} x"#, "at byte 8"),
   ])
-  func badRequestsAreRefused(_ text: String, _ why: String) {
+  func invalidRequestsAreRejected(_ text: String, _ why: String) {
     #expect { try RequestTemplate(Array(text.utf8)) } throws: {
       guard let error = $0 as? LoadError else { return false }
       return error.code == .requestInvalid && error.reason.contains(why)
     }
   }
 
-  @Test func linesAreRequestsInTurn() throws {
+  @Test func linesAreSeparateRequests() throws {
     let set = try RequestSet(lines: Array("{\"a\":1}\n\n  \r\n{\"a\":{{sequence}}}\n".utf8))
     #expect(set.templates.count == 2)
     #expect { try RequestSet(lines: Array("{}\n{]\n".utf8)) } throws: { ($0 as? LoadError)?.field == "line 2" }

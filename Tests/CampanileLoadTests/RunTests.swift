@@ -5,7 +5,7 @@ import Testing
 
 @testable import CampanileLoad
 
-/// Whole runs against servers on real sockets.
+/// Complete runs against servers on real sockets.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct RunTests {
   private func report(
     _ configuration: ClientConfiguration, method: String = "Echo", _ request: String = #"{"payload":"x"}"#,
@@ -15,12 +15,13 @@ import Testing
     plan.concurrency = 8
     change(&plan)
     let target = LoadTarget(
-      face: .rpc(configuration), method: "campanile.rpc.v1.EchoService/\(method)", clientStreaming: clientStreaming,
+      transport: .rpc(configuration), method: "campanile.rpc.v1.EchoService/\(method)",
+      clientStreaming: clientStreaming,
       serverStreaming: serverStreaming)
     return try await LoadRun(plan, requests: RequestSet(Array(request.utf8)), target: target).run()
   }
 
-  @Test func aClosedLoopMakesAsManyCallsAsAsked() async throws {
+  @Test func closedLoopMakesRequestedCalls() async throws {
     try await Servers.withEcho { server in
       let report = try await report(server) {
         $0.count = 1_001
@@ -33,7 +34,7 @@ import Testing
     }
   }
 
-  @Test func anOpenLoopMakesTheCallsOfItsSchedule() async throws {
+  @Test func openLoopMakesScheduledCalls() async throws {
     try await Servers.withEcho { server in
       let report = try await report(server) {
         $0.pace = .open(.constant(500), .uniform)
@@ -47,9 +48,9 @@ import Testing
     }
   }
 
-  /// A server that stalls for a second delays every call of that second. Those that waited for their turn were sent late, and
-  /// a tester that counts from the sending would not show them.
-  @Test func aStallShowsInTheCorrectedLatencyOnly() async throws {
+  /// A server that stalls for a second delays every call of that second. Most of them are sent late, so their latency
+  /// from the time of sending does not show the stall.
+  @Test func stallShowsOnlyInCorrectedLatency() async throws {
     try await Servers.withHTTP({ _, body in
       if body.contains("\"n\":500}") { Thread.sleep(forTimeInterval: 1) }
       return HTTPAnswer()
@@ -61,7 +62,7 @@ import Testing
       plan.connections = 2
       let report = try await LoadRun(
         plan, requests: RequestSet(Array(#"{"n":{{sequence}}}"#.utf8)),
-        target: LoadTarget(face: .http(HTTPTarget(host: "127.0.0.1", port: port)), method: "a.B/C")
+        target: LoadTarget(transport: .http(HTTPTarget(host: "127.0.0.1", port: port)), method: "a.B/C")
       ).run()
       #expect(report.calls == 1_200)
       // A third of the calls were due during the stall; two were in flight.
@@ -81,7 +82,7 @@ import Testing
     }
   }
 
-  @Test func deadlinesEndCallsThatAreNotAnswered() async throws {
+  @Test func unansweredCallsEndAtDeadline() async throws {
     try await Servers.withEcho { server in
       let report = try await report(server, #"{"delayMs":60000}"#) {
         $0.count = 8
@@ -91,7 +92,7 @@ import Testing
     }
   }
 
-  @Test func whereNothingListensTheRunEndsAndSaysSo() async throws {
+  @Test func unreachableServerEndsRunWithErrors() async throws {
     let report = try await report(ClientConfiguration(host: "127.0.0.1", port: 1)) {
       $0.durationMs = 500
       $0.timeoutMs = 100
@@ -99,19 +100,19 @@ import Testing
     #expect(report.errors == report.calls && report.calls > 0 && report.calls < 5_000)
   }
 
-  @Test func aRunThatIsStoppedReportsWhatItHas() async throws {
+  @Test func stoppedRunReportsMeasurements() async throws {
     try await Servers.withEcho { server in
       var plan = LoadPlan()
       plan.durationMs = 60_000
-      let target = LoadTarget(face: .rpc(server), method: "campanile.rpc.v1.EchoService/Echo")
+      let target = LoadTarget(transport: .rpc(server), method: "campanile.rpc.v1.EchoService/Echo")
       let run = try LoadRun(plan, requests: RequestSet([]), target: target)
       let report = try await run.run { _ in run.stop() }
       #expect(report.wasInterrupted && report.calls > 0 && report.durationMs < 30_000)
     }
   }
 
-  /// A count is over with its last call, and not when somebody looks.
-  @Test func theRateOfACountIsThatOfItsCalls() async throws {
+  /// With a count, the measurement ends with the last call, not with the next poll.
+  @Test func rateWithCountEndsWithLastCall() async throws {
     try await Servers.withEcho { server in
       var restMs = Double.infinity
       for _ in 0..<10 {
@@ -123,13 +124,13 @@ import Testing
         #expect(report.durationMs >= report.latency.maxMs * 0.99)
         restMs = min(restMs, report.durationMs - report.latency.maxMs)
       }
-      // All are sent at once. Of ten runs one at least is not held up by something else.
+      // All calls are sent at the same time. At least one of ten runs is not delayed by other work on the machine.
       #expect(restMs < 20)
     }
   }
 
-  /// Calls that are answered after the measured part are in the latency, and no part of the rate.
-  @Test func theRateOfASlowServerIsWhatItHasAnsweredInTime() async throws {
+  /// Calls that finish after the measurement count towards the latency but not towards the rate.
+  @Test func reportedRateCountsOnlyCallsCompletedInWindow() async throws {
     try await Servers.withEcho { server in
       let report = try await report(server, #"{"delayMs":400}"#) {
         $0.pace = .open(.constant(100), .uniform)
@@ -144,16 +145,16 @@ import Testing
   }
 
   @Test(arguments: [("--messages", StreamPlan(messages: 5)), ("--message-rate", StreamPlan(messagesPerSecond: 5))])
-  func messagesAreForStreams(_ field: String, _ stream: StreamPlan) {
+  func messageOptionsNeedStreams(_ field: String, _ stream: StreamPlan) {
     var plan = LoadPlan()
     plan.stream = stream
-    let target = LoadTarget(face: .rpc(ClientConfiguration(host: "127.0.0.1", port: 1)), method: "a.B/C")
+    let target = LoadTarget(transport: .rpc(ClientConfiguration(host: "127.0.0.1", port: 1)), method: "a.B/C")
     #expect { try LoadRun(plan, requests: RequestSet([]), target: target) } throws: {
       ($0 as? LoadError)?.field == field
     }
   }
 
-  @Test func streamsOfAnswersAreCounted() async throws {
+  @Test func serverStreamsAreCounted() async throws {
     try await Servers.withEcho { server in
       let whole = try await report(server, method: "Expand", #"{"count":100}"#, serverStreaming: true) { $0.count = 20 }
       #expect(whole.calls == 20 && whole.errors == 0 && whole.messagesReceived == 2_000 && whole.messagesSent == 20)
@@ -165,7 +166,7 @@ import Testing
     }
   }
 
-  @Test func streamsThatDoNotEndEndWithTheRun() async throws {
+  @Test func endlessStreamsEndWithRun() async throws {
     try await Servers.withEcho { server in
       let report = try await report(
         server, method: "Expand", #"{"count":1000000,"intervalMs":10}"#, serverStreaming: true
@@ -174,7 +175,7 @@ import Testing
     }
   }
 
-  @Test func streamsOfRequestsAreSentAsFarAsTheServerTakesThem() async throws {
+  @Test func clientStreamsRespectCredit() async throws {
     try await Servers.withEcho { server in
       let collected = try await report(server, method: "Collect", clientStreaming: true) {
         $0.count = 10
@@ -189,7 +190,7 @@ import Testing
     }
   }
 
-  @Test func aFieldOfTheReplyBeforeIsSent() async throws {
+  @Test func fieldOfPreviousReplyIsSent() async throws {
     try await Servers.withHTTP({ _, body in
       HTTPAnswer(status: body.contains("\"first\"") || body.contains("\"next\"") ? 200 : 400, body: #"{"id":"next"}"#)
     }) { port in
@@ -208,11 +209,11 @@ import Testing
     plan.connections = plan.concurrency
     let target = HTTPTarget(host: "127.0.0.1", port: port, pathPrefix: "/api", token: token)
     return try await LoadRun(
-      plan, requests: RequestSet(Array(request.utf8)), target: LoadTarget(face: .http(target), method: method)
+      plan, requests: RequestSet(Array(request.utf8)), target: LoadTarget(transport: .http(target), method: method)
     ).run()
   }
 
-  @Test func callsOverHTTPAreTheConnectProtocol() async throws {
+  @Test func httpCallsUseConnectProtocol() async throws {
     let seen = Mutex<Set<String>>([])
     try await Servers.withHTTP({ path, body in
       _ = seen.withLock { $0.insert("\(path) \(body)") }
@@ -224,7 +225,7 @@ import Testing
     }
   }
 
-  @Test func whatWouldNotStayInItsLineIsNotSent() async throws {
+  @Test func invalidHeaderCharactersAreRejected() async throws {
     func refused(_ field: String, _ run: () async throws -> LoadReport) async {
       await #expect { try await run() } throws: { ($0 as? LoadError)?.field == field }
     }
@@ -236,7 +237,7 @@ import Testing
     }
   }
 
-  @Test func errorsOverHTTPAreReadAsConnectSaysThem() async throws {
+  @Test func connectErrorsAreMappedToStatuses() async throws {
     try await Servers.withHTTP({ _, _ in
       HTTPAnswer(status: 404, body: #"{"code":"not_found","message":"gone"}"#, closes: true)
     }) { port in
@@ -249,7 +250,7 @@ import Testing
     }
   }
 
-  @Test func requestsOverHTTPThatAreNotAnsweredEnd() async throws {
+  @Test func unansweredHTTPRequestsTimeOut() async throws {
     try await Servers.withHTTP({ _, _ in nil }) { port in
       let report = try await http(port) {
         $0.count = 4
@@ -259,7 +260,7 @@ import Testing
     }
   }
 
-  @Test func plansOutOfRangeAreRefused() {
+  @Test func plansOutOfRangeAreRejected() {
     let changes: [(String, (inout LoadPlan) -> Void)] = [
       ("--concurrency", { $0.concurrency = 0 }), ("--connections", { $0.connections = 65 }),
       ("--threads", { $0.threads = 2 }), ("--count", { $0.count = 0 }), ("--duration", { $0.durationMs = 0 }),
@@ -274,11 +275,11 @@ import Testing
   }
 
   @Test(arguments: ["ftp://a", "https://", "https://a:0", "http://", "http://a:99999", "http://a:x", "http://a/b c"])
-  func badAddressesAreRefused(_ url: String) {
+  func invalidAddressesAreRejected(_ url: String) {
     #expect { try HTTPTarget(url: url) } throws: { ($0 as? LoadError)?.field == "--http" }
   }
 
-  @Test func addressesAreRead() throws {
+  @Test func addressesAreParsed() throws {
     #expect(try HTTPTarget(url: "http://127.0.0.1:7480").description == "http://127.0.0.1:7480")
     #expect(try HTTPTarget(url: "http://[::1]/p/").description == "http://[::1]:80/p")
   }

@@ -9,9 +9,9 @@ import NIOSSL
 
 @testable import CampanileLoad
 
-/// Servers that are loaded.
+/// Servers for load tests.
 enum Servers {
-  /// The echo service on the suite's own wire.
+  /// Runs the echo service with the suite's RPC protocol.
   static func withEcho<R>(_ body: (ClientConfiguration) async throws -> R) async throws -> R {
     var registry = MethodRegistry()
     EchoService().register(in: &registry)
@@ -32,12 +32,14 @@ enum Servers {
     return try result.get()
   }
 
-  /// A server that speaks HTTP/1.1, over TLS where `tls` is given, and answers as `answer` says, by path and body.
+  /// Runs an HTTP/1.1 server, with TLS if `tls` is not nil.
+  ///
+  /// - Parameter answer: Returns the response for a path and body, or nil for no response.
   static func withHTTP<R>(
     tls: NIOSSLContext? = nil, _ answer: @escaping @Sendable (String, String) -> HTTPAnswer?,
     _ body: (Int) async throws -> R
   ) async throws -> R {
-    // One thread, so that what holds up one answer holds up all.
+    // A single thread, so that a delayed response delays all others.
     let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     let channel = try await ServerBootstrap(group: group)
       .childChannelInitializer { channel in
@@ -62,7 +64,7 @@ struct HTTPAnswer: Sendable {
   var closes = false
 }
 
-/// `nil` leaves the request without an answer.
+/// Responds to requests with `answer`; nil leaves a request without a response.
 private final class HTTPAnswerer: ChannelInboundHandler {
   typealias InboundIn = HTTPServerRequestPart
   typealias OutboundOut = HTTPServerResponsePart

@@ -1,19 +1,21 @@
+import CampanileBase
 import Testing
 
 @testable import CampanileRPC
 
-/// Transcripts: a frame in, an action out. Calls are strings.
+/// Transcripts of received frames and the resulting actions. Calls are strings.
 @Suite struct ClientConnectionStateTests {
   private static let greeting =
     #"{"jsonrpc":"2.0","id":"hello","result":{"protocol":"1","agent":"s","maxFrameBytes":1000,"maxConcurrentCalls":3}}"#
 
-  /// Describes what the state machine answers to a frame.
+  /// Returns a description of the state machine's action for a frame.
   private func receive(_ state: inout ClientConnectionState<String>, _ frame: String) -> String {
     Array(frame.utf8).withUnsafeBytes { bytes in
       func text(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
       switch state.receive(bytes) {
       case .ignore: return "ignore"
       case .ready: return "ready"
+      case .prove(let proof): return "prove \(proof)"
       case .finish(let call, let range): return "finish \(call) \(text(range))"
       case .fail(let call, let range): return "fail \(call) \(text(range))"
       case .abort(let call, let id, let error): return "abort \(call) \(id) \(error.reason)"
@@ -27,13 +29,38 @@ import Testing
     }
   }
 
+  @Test func tokenIsProvedOnlyToServerThatProvesIt() throws {
+    let token = "internal-token-of-the-state-tests"
+    let nonce = InternalTokenProof.nonce([UInt8](repeating: 1, count: 32))
+    let prover = HelloProver(token: token, nonce: nonce)
+    var cheated = ClientConnectionState<String>(openCallsMax: 10, hasToken: false, prover: prover)
+    #expect(receive(&cheated, Self.greeting) == "close UNAUTHENTICATED SERVER_UNPROVEN")
+    let challenge = try #require(InternalTokenAuthenticator(token: token).challenge(nonce: nonce))
+    let answer =
+      #"{"jsonrpc":"2.0","id":"hello","result":{"protocol":"1","maxFrameBytes":1000,"nonce":"\#(challenge.nonce)","#
+      + #""proofs":["\#(challenge.proofs[0])"]}}"#
+    var state = ClientConnectionState<String>(openCallsMax: 10, hasToken: false, prover: prover)
+    let proof = try #require(
+      prover.proof(
+        for: {
+          var hello = ServerHello()
+          hello.nonce = challenge.nonce
+          hello.proofs = challenge.proofs
+          return hello
+        }()))
+    #expect(receive(&state, answer) == "prove \(proof)")
+    #expect(!state.hasRoom && receive(&state, answer) == "ignore")
+    #expect(receive(&state, #"{"jsonrpc":"2.0","id":"prove","result":{"maxConcurrentCalls":7}}"#) == "ready")
+    #expect(state.hello.openCallsMax == 7 && state.hello.frameBytesMax == 1000)
+  }
+
   private func ready() -> ClientConnectionState<String> {
     var state = ClientConnectionState<String>(openCallsMax: 10, hasToken: false)
     #expect(receive(&state, Self.greeting) == "ready")
     return state
   }
 
-  @Test func noCallBeforeHelloIsAnswered() {
+  @Test func callsCannotBeOpenedBeforeHelloResponse() {
     var state = ClientConnectionState<String>(openCallsMax: 10, hasToken: false)
     #expect(state.open("a", kind: .unary) == nil)
     #expect(receive(&state, Self.greeting) == "ready")
@@ -42,7 +69,7 @@ import Testing
     #expect(state.open("4", kind: .unary) == nil)
   }
 
-  @Test func aServerNeedNotKnowHelloUnlessThereIsAToken() {
+  @Test func helloIsOptionalWithoutToken() {
     let unknown = #"{"jsonrpc":"2.0","id":"hello","error":{"code":-32601,"message":"what"}}"#
     var open = ClientConnectionState<String>(openCallsMax: 10, hasToken: false)
     #expect(receive(&open, unknown) == "ready")
@@ -50,14 +77,14 @@ import Testing
     #expect(receive(&secret, unknown) == "close UNIMPLEMENTED UNIMPLEMENTED")
   }
 
-  @Test func aRefusedTokenClosesWithTheServersError() {
+  @Test func rejectedTokenClosesWithServerError() {
     var state = ClientConnectionState<String>(openCallsMax: 10, hasToken: true)
     let refusal =
       #"{"jsonrpc":"2.0","id":"hello","error":{"code":16,"message":"no","data":{"status":"UNAUTHENTICATED","details":[{"reason":"TOKEN_INVALID"}]}}}"#
     #expect(receive(&state, refusal) == "close UNAUTHENTICATED TOKEN_INVALID")
   }
 
-  @Test func repliesMayComeInAnyOrder() {
+  @Test func repliesMayArriveInAnyOrder() {
     var state = ready()
     for name in ["a", "b", "c"] { _ = state.open(name, kind: .unary) }
     #expect(receive(&state, #"{"jsonrpc":"2.0","id":3,"result":{"x":1}}"#) == #"finish c {"x":1}"#)
@@ -80,7 +107,7 @@ import Testing
     #expect(state.strayCount == 4)
   }
 
-  @Test func messagesBeyondTheCreditAbortTheCall() {
+  @Test func messagesBeyondCreditAbortCall() {
     var state = ready()
     _ = state.open("s", kind: .serverStreaming)
     let message = #"{"jsonrpc":"2.0","method":"rpc.message","params":{"id":1,"message":{"n":1}}}"#
@@ -92,7 +119,7 @@ import Testing
     #expect(state.grant(1, 16) == false)
   }
 
-  @Test func aUnaryCallTakesNoMessages() {
+  @Test func messageForUnaryCallAbortsIt() {
     var state = ready()
     _ = state.open("u", kind: .unary)
     #expect(
@@ -100,7 +127,7 @@ import Testing
         == "abort u 1 STREAM_OVERRUN")
   }
 
-  @Test func sendingTakesCreditAndGrantsGiveIt() {
+  @Test func sendingConsumesCreditAndGrantsAddIt() {
     var state = ready()
     _ = state.open("s", kind: .clientStreaming)
     for _ in 0..<32 { #expect(state.takeSendCredit(1) == true) }
@@ -114,14 +141,14 @@ import Testing
     #expect(state.takeSendCredit(2) == false)
   }
 
-  @Test func aDrainBeforeTheGreetingIsAnsweredIsTheEnd() {
+  @Test func drainBeforeHelloResponseClosesConnection() {
     var state = ClientConnectionState<String>(openCallsMax: 10, hasToken: false)
     #expect(
       receive(&state, #"{"jsonrpc":"2.0","method":"rpc.drain","params":{}}"#)
         == "close \(RPCError.Code.unavailable) DRAINING")
   }
 
-  @Test func drainFailsWhatTheServerHasNotSeen() {
+  @Test func drainFailsCallsServerHasNotSeen() {
     var state = ready()
     for name in ["a", "b", "c"] { _ = state.open(name, kind: .unary) }
     #expect(
@@ -136,13 +163,13 @@ import Testing
     (#"{"lastId":null}"#, #"drain ["a"]"#), (#"{"lastId":"x"}"#, "drain []"), ("{}", "drain []"),
     (#"{"lastId":-1}"#, "drain []"),
   ])
-  func drainWithOddLastIds(params: String, expected: String) {
+  func drainWithUnusualLastIDs(params: String, expected: String) {
     var state = ready()
     _ = state.open("a", kind: .unary)
     #expect(receive(&state, "{\"jsonrpc\":\"2.0\",\"method\":\"rpc.drain\",\"params\":\(params)}") == expected)
   }
 
-  @Test func afterALossItIsKnownWhatWasHandedOver() {
+  @Test func closeReportsWhichCallsWereHandedOver() {
     var state = ready()
     _ = state.open("a", kind: .unary)
     state.handedOver()
@@ -153,7 +180,7 @@ import Testing
     #expect(state.openCount == 0 && !state.hasRoom)
   }
 
-  @Test func theServersOwnRequestsAreAnswered() {
+  @Test func serverRequestsGetResponses() {
     var state = ready()
     #expect(receive(&state, #"{"jsonrpc":"2.0","id":4,"method":"rpc.ping"}"#) == "pong number(4)")
     #expect(receive(&state, #"{"jsonrpc":"2.0","method":"rpc.ping"}"#) == "ignore")
@@ -177,7 +204,7 @@ import Testing
     #expect(receive(&state, frame) == "close UNAVAILABLE PEER_MALFORMED")
   }
 
-  @Test func anErrorWithoutAnIDClosesWithIt() {
+  @Test func errorWithNullIDClosesConnection() {
     var state = ready()
     let error = #"{"jsonrpc":"2.0","id":null,"error":{"code":8,"message":"m","data":{"status":"RESOURCE_EXHAUSTED"}}}"#
     #expect(receive(&state, error) == "close RESOURCE_EXHAUSTED RESOURCE_EXHAUSTED")

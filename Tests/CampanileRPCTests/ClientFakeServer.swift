@@ -3,16 +3,16 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// A server that does what a test's script says, frame by frame, and knows nothing of the wire but its lengths.
+/// A server that runs a test's script for each frame. It implements nothing of the wire protocol but the frame lengths.
 ///
-/// `rpc.hello` is answered unless `answersHello` is false.
+/// It responds to `rpc.hello` itself unless `answersHello` is false.
 final class ClientFakeServer: Sendable {
   typealias Script = @Sendable (Peer, _ frame: String, _ id: Int?) -> Void
 
   /// One accepted connection. Used on its event loop.
   final class Peer: Sendable {
     let channel: any Channel
-    /// 0 for the connection that came first.
+    /// The number of earlier connections; 0 for the first.
     let index: Int
     private let received = Mutex(0)
 
@@ -21,7 +21,7 @@ final class ClientFakeServer: Sendable {
       self.index = index
     }
 
-    /// How many frames came, hello not counted.
+    /// The number of received frames except `rpc.hello`.
     var receivedCount: Int { received.withLock { $0 } }
     func count() { received.withLock { $0 += 1 } }
 
@@ -45,7 +45,7 @@ final class ClientFakeServer: Sendable {
         "{\"jsonrpc\":\"2.0\",\"method\":\"rpc.message\",\"params\":{\"id\":\(id ?? -1),\"message\":\(message)}}")
     }
     func close() { channel.close(promise: nil) }
-    /// Reads no more, as a stopped process.
+    /// Stops reading, like a suspended process.
     func freeze() { channel.setOption(.autoRead, value: false).whenFailure { _ in } }
   }
 
@@ -105,7 +105,7 @@ final class ClientFakeServer: Sendable {
     shared.set(self)
   }
 
-  /// Lets the listener, which is there first, find the server.
+  /// Gives the listener, which is created first, access to the server.
   private final class Box: Sendable {
     private let box: Mutex<ClientFakeServer?>
     init(box: consuming Mutex<ClientFakeServer?>) { self.box = box }
@@ -133,7 +133,7 @@ final class ClientFakeServer: Sendable {
   }
 }
 
-/// A server that loses the first attempt after it was sent, and refuses all others before a handler sees them.
+/// Returns a script that closes the connection at the first attempt, and refuses all others as not processed.
 func losingTheFirst(_ attempts: ClientLog<Int>) -> ClientFakeServer.Script {
   { peer, _, id in
     attempts.add(id ?? 0)
@@ -145,13 +145,13 @@ func losingTheFirst(_ attempts: ClientLog<Int>) -> ClientFakeServer.Script {
   }
 }
 
-/// What a test collects from callbacks.
+/// Values that a test collects from callbacks.
 final class ClientLog<Entry: Sendable>: Sendable {
   private let entries = Mutex<[Entry]>([])
   func add(_ entry: Entry) { entries.withLock { $0.append(entry) } }
   var all: [Entry] { entries.withLock { $0 } }
 
-  /// Waits until there are so many entries; the time limit of the test bounds it.
+  /// Waits for `count` entries, at most until the time limit of the test.
   func wait(for count: Int) async throws {
     while all.count < count { try await Task.sleep(for: .milliseconds(2)) }
   }

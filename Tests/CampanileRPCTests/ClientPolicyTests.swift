@@ -1,3 +1,4 @@
+import CampanileBase
 import NIOCore
 import Testing
 
@@ -6,37 +7,25 @@ import Testing
 @Suite struct ClientPolicyTests {
   // MARK: - backoff
 
-  @Test func backoffGrowsToItsCap() {
-    var backoff = Backoff(BackoffPolicy())
-    let waits = (0..<14).map { _ in backoff.failed(random: 0.5) }
+  @Test func connectionAttemptsBackOff() {
+    var attempts = FailedAttempts(Backoff())
+    let waits = (0..<14).map { _ in attempts.failed(random: 0.5) }
     #expect(Array(waits.prefix(4)) == [1_000, 1_600, 2_560, 4_096])
     #expect(waits.last == 120_000)
-    backoff.reset()
-    #expect(backoff.failed(random: 0.5) == 1_000)
-  }
-
-  @Test(arguments: [(0.0, 800), (0.5, 1_000), (1.0, 1_200), (-3.0, 800), (7.0, 1_200)])
-  func backoffJitterIsATwentieth(random: Double, expected: Int64) {
-    #expect(BackoffPolicy().delayMs(failures: 1, random: random) == expected)
-  }
-
-  @Test func oddBackoffPoliciesStayBounded() {
-    var policy = BackoffPolicy()
-    policy.multiplier = 0
-    policy.initialMs = -5
-    #expect(policy.delayMs(failures: .max, random: 0.5) == 1)
-    policy.multiplier = 1e300
-    #expect(policy.delayMs(failures: .max, random: 0.5) == 120_000)
+    attempts.reset()
+    #expect(attempts.failed(random: 0.5) == 1_000)
+    var none = FailedAttempts(Backoff(initialMs: -5, multiplier: 0))
+    #expect(none.failed(random: 0.5) == 1)
   }
 
   // MARK: - retries
 
   private func delay(
-    _ error: RPCError, attempt: Int = 1, allowsRepeat: Bool = false, remainingMs: Int64? = 30_000,
+    _ error: RPCError, attempt: Int = 1, allowsRetry: Bool = false, remainingMs: Int64? = 30_000,
     budget: inout RetryBudget, attemptsMax: Int? = nil
   ) -> Int64? {
     RetryPolicy().delayMs(
-      after: error, attempt: attempt, attemptsMax: attemptsMax, allowsRepeat: allowsRepeat, remainingMs: remainingMs,
+      after: error, attempt: attempt, attemptsMax: attemptsMax, allowsRetry: allowsRetry, remainingMs: remainingMs,
       budget: &budget, random: 0.5)
   }
 
@@ -44,32 +33,32 @@ import Testing
     RPCError(.unavailable, "down", retryAfterMs: retryAfterMs, processed: processed)
   }
 
-  @Test func unseenCallsAreRepeatedThreeTimesAtMost() {
+  @Test func unseenCallsAreRetriedAtMostThreeTimes() {
     var budget = RetryBudget(RetryPolicy())
     let error = unavailable(processed: false)
     #expect((1...5).map { delay(error, attempt: $0, budget: &budget) } == [0, 100, 200, nil, nil])
     #expect(budget.tokens == 10)
   }
 
-  @Test func seenCallsNeedTheMethodsPromise() {
+  @Test func seenCallsAreRetriedOnlyIfIdempotent() {
     var budget = RetryBudget(RetryPolicy())
     #expect(delay(unavailable(processed: true), budget: &budget) == nil)
-    #expect(delay(unavailable(processed: true), allowsRepeat: true, budget: &budget) == 50)
-    #expect(delay(unavailable(processed: true), attempt: 2, allowsRepeat: true, budget: &budget) == 100)
+    #expect(delay(unavailable(processed: true), allowsRetry: true, budget: &budget) == 50)
+    #expect(delay(unavailable(processed: true), attempt: 2, allowsRetry: true, budget: &budget) == 100)
   }
 
-  @Test func onlyUnavailableIsRepeated() {
+  @Test func onlyUnavailableIsRetried() {
     var budget = RetryBudget(RetryPolicy())
     for number in 1...16 where number != 14 {
       let error = RPCError(RPCError.Code(rawValue: number) ?? .unknown, "", processed: false)
-      #expect(delay(error, allowsRepeat: true, budget: &budget) == nil)
+      #expect(delay(error, allowsRetry: true, budget: &budget) == nil)
     }
   }
 
-  @Test func theBudgetEndsRepetitionsAndSuccessesFillIt() {
+  @Test func budgetLimitsRetriesAndSuccessesRefillIt() {
     var budget = RetryBudget(RetryPolicy())
     let error = unavailable(processed: true)
-    let answers = (0..<8).map { _ in delay(error, allowsRepeat: true, budget: &budget) != nil }
+    let answers = (0..<8).map { _ in delay(error, allowsRetry: true, budget: &budget) != nil }
     #expect(answers == [true, true, true, true, false, false, false, false])
     for _ in 0..<50 { budget.succeeded() }
     #expect(budget.allowsRetry)
@@ -77,21 +66,21 @@ import Testing
     #expect(budget.tokens == 10)
   }
 
-  @Test func repetitionsNeverPassTheDeadline() {
+  @Test func retriesNeverExceedDeadline() {
     var budget = RetryBudget(RetryPolicy())
     #expect(delay(unavailable(processed: false, retryAfterMs: 500), remainingMs: 500, budget: &budget) == nil)
     #expect(delay(unavailable(processed: false, retryAfterMs: 500), remainingMs: 501, budget: &budget) == 500)
     #expect(delay(unavailable(processed: false), remainingMs: nil, budget: &budget) == 0)
   }
 
-  @Test func aCallMaySetItsOwnNumberOfAttempts() {
+  @Test func callOptionsLimitAttempts() {
     var budget = RetryBudget(RetryPolicy())
     #expect(delay(unavailable(processed: false), budget: &budget, attemptsMax: 1) == nil)
     #expect(delay(unavailable(processed: false), attempt: 9, budget: &budget, attemptsMax: 999) != nil)
     #expect(delay(unavailable(processed: false), attempt: 10, budget: &budget, attemptsMax: 999) == nil)
   }
 
-  @Test func failuresOfTheClientItselfAreNotRepeated() {
+  @Test func localFailuresAreNotRetried() {
     var budget = RetryBudget(RetryPolicy())
     #expect(delay(LocalFailure.closed(processed: false), budget: &budget) == nil)
   }
@@ -124,7 +113,7 @@ import Testing
 
   // MARK: - ids
 
-  @Test func idsGrowAndPassOverLongCalls() {
+  @Test func idsIncreaseAndSkipOccupiedSlots() {
     var table = CallTable<String>()
     let long = table.insert("long", sendCredit: 0, receiveCredit: 0)
     #expect(long == 1)

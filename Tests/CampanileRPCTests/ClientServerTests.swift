@@ -1,3 +1,4 @@
+import CampanileBase
 import CampanileCodec
 import Foundation
 import Logging
@@ -17,7 +18,7 @@ private let sum = method("Sum", .clientStreaming)
 private let chat = method("Chat", .bidirectional)
 private let hang = method("Hang", .unary)
 
-/// This client against this project's server, on real sockets.
+/// The client against the real server, over sockets.
 @Suite(.timeLimit(.minutes(1))) struct ClientServerTests {
   private func registry(ended: ClientLog<String>) -> MethodRegistry {
     var registry = MethodRegistry()
@@ -83,11 +84,11 @@ private let hang = method("Hang", .unary)
     #expect(doubled == (0..<500).map { $0 * 2 })
   }
 
-  @Test func allShapesOfCallsWork() async throws {
+  @Test func allCallKindsWork() async throws {
     try await withServer { client, _, _ in try await exercise(client) }
   }
 
-  @Test func manyCallsAtOnceAreAllAnswered() async throws {
+  @Test func concurrentCallsAllComplete() async throws {
     try await withServer(client: {
       $0.token = "secret"
       $0.connectionsPerLoop = 2
@@ -104,14 +105,22 @@ private let hang = method("Hang", .unary)
     }
   }
 
-  @Test func aWrongTokenFailsTheCallsWithTheServersError() async throws {
+  @Test func internalTokenIsProved() async throws {
+    try await withServer(client: { $0.internalToken = "secret" }) { client, _, _ in try await exercise(client) }
+    try await withServer(client: { $0.internalToken = "wrong" }) { client, _, _ in
+      let error = await failure { try await client.unary(clientEcho, Note()) as Note }
+      #expect(error?.reason == "SERVER_UNPROVEN" && error?.code == .unauthenticated && error?.processed == false)
+    }
+  }
+
+  @Test func wrongTokenFailsCallsWithServerError() async throws {
     try await withServer(client: { $0.token = "wrong" }) { client, _, _ in
       let error = await failure { try await client.unary(clientEcho, Note()) as Note }
       #expect(error?.code == .unauthenticated && error?.processed == false)
     }
   }
 
-  @Test func cancellingEndsTheHandler() async throws {
+  @Test func cancellingCallCancelsHandler() async throws {
     try await withServer { client, _, ended in
       let call = Task { try await client.unary(hang, Note()) as Note }
       try await ended.wait(for: 1)
@@ -122,7 +131,7 @@ private let hang = method("Hang", .unary)
     }
   }
 
-  @Test func aCallerThatClosesItsSendingSideEndsTheHandler() async throws {
+  @Test func halfClosedConnectionCancelsHandler() async throws {
     try await withServer { client, _, ended in
       let port = client.configuration.addresses[0].port
       let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
@@ -141,9 +150,9 @@ private let hang = method("Hang", .unary)
     }
   }
 
-  @Test func aDeadlineEndsTheHandlerToo() async throws {
+  @Test func deadlineCancelsHandler() async throws {
     try await withServer { client, _, ended in
-      // The connection is there first, so that the call reaches the server before its time is up. Each loop has its own.
+      // Connect first, on every loop, so that the call reaches the server before its deadline.
       for _ in 0..<64 { _ = try await client.unary(clientEcho, Note()) as Note }
       let options = CallOptions(timeoutMs: 100)
       let error = await failure { try await client.unary(hang, Note(), options: options) as Note }
@@ -160,7 +169,7 @@ private let hang = method("Hang", .unary)
     }
   }
 
-  @Test func aDrainLosesNoCall() async throws {
+  @Test func drainLosesNoCall() async throws {
     try await withServer { client, server, _ in
       let calls = (0..<8).map { worker in
         Task { () async -> [RPCError] in
@@ -177,13 +186,13 @@ private let hang = method("Hang", .unary)
       try await Task.sleep(for: .milliseconds(100))
       await server.drain(timeoutMs: 2_000)
       for call in calls {
-        // The server is gone for good; but no call that it may have run was lost.
+        // The server stays down, but no call that it may have run was lost.
         for error in await call.value { #expect(error.code == .unavailable && !error.processed, "\(error)") }
       }
     }
   }
 
-  @Test func aCallOnAnEventLoopStaysThere() async throws {
+  @Test func callOnEventLoopStaysOnIt() async throws {
     try await withServer { client, _, _ in
       let loop = MultiThreadedEventLoopGroup.singleton.next()
       let executor = LoopExecutor(loop)

@@ -1,3 +1,4 @@
+import CampanileBase
 import CampanileCodec
 import NIOCore
 import NIOPosix
@@ -12,12 +13,12 @@ private func method(_ kind: CallKind, _ idempotency: Idempotency = .unknown) -> 
 }
 
 @Suite(.timeLimit(.minutes(1))) struct ClientStreamTests {
-  @Test func responsesArriveInOrderAndCreditIsGrantedAsTheyAreRead() async throws {
+  @Test func responsesArriveInOrderAndReadingGrantsCredit() async throws {
     let grants = ClientLog<Int>()
     try await withClient { peer, frame, id in
       if frame.contains("rpc.credit") {
         grants.add(id ?? 0)
-        // Half a window for each grant; the call ends after the fourth.
+        // Half of the initial credit for each grant; the call ends after the fourth.
         for n in 0..<16 { peer.message(1, "{\"count\":\(32 + (grants.all.count - 1) * 16 + n)}") }
         if grants.all.count == 4 { peer.result(1) }
         return
@@ -31,7 +32,7 @@ private func method(_ kind: CallKind, _ idempotency: Idempotency = .unknown) -> 
     }
   }
 
-  @Test func aReaderThatWaitsGrantsNothing() async throws {
+  @Test func unreadResponsesGrantNoCredit() async throws {
     let frames = ClientLog<String>()
     try await withClient { peer, frame, id in
       frames.add(frame)
@@ -46,7 +47,7 @@ private func method(_ kind: CallKind, _ idempotency: Idempotency = .unknown) -> 
     }
   }
 
-  @Test func moreThanTheCreditEndsTheCall() async throws {
+  @Test func responsesBeyondCreditFailCall() async throws {
     let frames = ClientLog<String>()
     try await withClient { peer, frame, id in
       frames.add(frame)
@@ -60,7 +61,7 @@ private func method(_ kind: CallKind, _ idempotency: Idempotency = .unknown) -> 
     }
   }
 
-  @Test func aRefusedRepeatDoesNotHideThatTheFirstAttemptMayHaveRun() async throws {
+  @Test func rejectedRetryStillReportsFirstAttemptAsProcessed() async throws {
     let attempts = ClientLog<Int>()
     try await withClient(
       losingTheFirst(attempts), configure: { ($0.retry.attemptsMax, $0.retry.initialBackoffMs) = (2, 1) }
@@ -73,7 +74,7 @@ private func method(_ kind: CallKind, _ idempotency: Idempotency = .unknown) -> 
     }
   }
 
-  @Test func lettingGoOfTheStreamCancelsTheCall() async throws {
+  @Test func releasingStreamCancelsCall() async throws {
     let frames = ClientLog<String>()
     try await withClient { peer, frame, id in
       frames.add(frame)
@@ -88,7 +89,7 @@ private func method(_ kind: CallKind, _ idempotency: Idempotency = .unknown) -> 
     }
   }
 
-  @Test func cancellingTheReaderCancelsTheCall() async throws {
+  @Test func cancellingReaderCancelsCall() async throws {
     let frames = ClientLog<String>()
     try await withClient { _, frame, _ in
       frames.add(frame)
@@ -103,7 +104,7 @@ private func method(_ kind: CallKind, _ idempotency: Idempotency = .unknown) -> 
     }
   }
 
-  @Test func aStreamEndsWithItsConnectionAndWithItsDeadline() async throws {
+  @Test func streamFailsWithConnectionOrAtDeadline() async throws {
     try await withClient { peer, frame, id in
       peer.message(id, #"{"text":"one"}"#)
       if frame.contains("close") { peer.channel.eventLoop.execute { peer.close() } }
@@ -112,7 +113,7 @@ private func method(_ kind: CallKind, _ idempotency: Idempotency = .unknown) -> 
         method(.serverStreaming, .noSideEffects), Note("close"))
       var texts: [String] = []
       let error = await failure { for try await note in lost { texts.append(note.text) } }
-      // What was received is not received again: no repetition after the first message.
+      // There is no retry after the first message, so no message is received twice.
       #expect(texts == ["one"] && error?.code == .unavailable && error?.processed == true)
       let timed: ResponseStream<Note> = client.serverStreaming(
         method(.serverStreaming), Note(), options: CallOptions(timeoutMs: 50))
@@ -120,7 +121,7 @@ private func method(_ kind: CallKind, _ idempotency: Idempotency = .unknown) -> 
     }
   }
 
-  @Test func aStreamWithoutAMessageYetIsRepeated() async throws {
+  @Test func streamWithoutMessagesIsRetried() async throws {
     try await withClient { peer, _, id in
       guard peer.index > 0 else { return peer.close() }
       peer.message(id, #"{"text":"second connection"}"#)
@@ -133,7 +134,7 @@ private func method(_ kind: CallKind, _ idempotency: Idempotency = .unknown) -> 
     }
   }
 
-  @Test func streamsWithoutADeadlineDoNotWaitForEverToConnect() async throws {
+  @Test func streamWithoutDeadlineDoesNotWaitForeverToConnect() async throws {
     try await withClient({ _, _, _ in }, answersHello: false, configure: { $0.waitMsMax = 50 }) { client, _ in
       let stream: ResponseStream<Note> = client.serverStreaming(method(.serverStreaming), Note())
       let error = await failure { for try await _ in stream {} }
@@ -161,7 +162,7 @@ private func method(_ kind: CallKind, _ idempotency: Idempotency = .unknown) -> 
     }
   }
 
-  @Test func bothDirectionsFlowAtOnce() async throws {
+  @Test func bidirectionalStreamsFlowConcurrently() async throws {
     try await withClient { peer, frame, id in
       if frame.contains("rpc.message") { peer.message(id, #"{"text":"echo"}"#) }
       if frame.contains("rpc.end") { peer.result(id) }
@@ -175,7 +176,7 @@ private func method(_ kind: CallKind, _ idempotency: Idempotency = .unknown) -> 
     }
   }
 
-  @Test func anEarlyAnswerEndsTheSender() async throws {
+  @Test func earlyResponseEndsSender() async throws {
     let ended = ClientLog<RPCError?>()
     try await withClient { peer, frame, _ in
       if frame.contains("rpc.message") { peer.result(1, #"{"text":"enough"}"#) }
@@ -189,7 +190,7 @@ private func method(_ kind: CallKind, _ idempotency: Idempotency = .unknown) -> 
     }
   }
 
-  @Test func requestsThatFailCancelTheCall() async throws {
+  @Test func failedRequestStreamCancelsCall() async throws {
     let frames = ClientLog<String>()
     try await withClient { _, frame, _ in
       frames.add(frame)
@@ -198,7 +199,7 @@ private func method(_ kind: CallKind, _ idempotency: Idempotency = .unknown) -> 
         try await client.clientStreaming(method(.clientStreaming)) { (sink: RequestSink<Note>) in
           try await sink.send(Note("a"))
           try await frames.wait(for: 2)
-          throw RPCError(.dataLoss, "the file is torn")
+          throw RPCError(.dataLoss, "the file is damaged")
         } as Note
       }
       #expect(error?.code == .dataLoss)
@@ -207,7 +208,7 @@ private func method(_ kind: CallKind, _ idempotency: Idempotency = .unknown) -> 
     }
   }
 
-  @Test func aSilentPeerEndsSendersAndReaders() async throws {
+  @Test func keepAliveEndsSendersAndReadersOfFrozenPeer() async throws {
     try await withClient(
       { peer, _, _ in peer.freeze() },
       configure: {
@@ -224,7 +225,7 @@ private func method(_ kind: CallKind, _ idempotency: Idempotency = .unknown) -> 
     }
   }
 
-  @Test func rawStreamsPassJSONAsItIs() async throws {
+  @Test func rawStreamsPassJSONUnchanged() async throws {
     try await withClient { peer, frame, id in
       if frame.contains("rpc.message") { peer.message(id, #"{"any" : [1, 2]}"#) }
       if frame.contains("rpc.end") { peer.result(id) }

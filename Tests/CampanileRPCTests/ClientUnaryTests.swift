@@ -1,3 +1,4 @@
+import CampanileBase
 import CampanileCodec
 import NIOCore
 import NIOPosix
@@ -12,7 +13,7 @@ let clientRead = MethodDescriptor(
   path: "test.Notes/Read", kind: .unary, idempotency: .noSideEffects, requestType: "test.Note",
   responseType: "test.Note")
 
-/// Runs a test against a scripted server, and ends both.
+/// Runs a test against a scripted server, and closes client and server afterwards.
 func withClient(
   _ script: @escaping ClientFakeServer.Script, answersHello: Bool = true,
   configure: (inout ClientConfiguration) -> Void = { _ in },
@@ -31,7 +32,7 @@ func withClient(
   try result.get()
 }
 
-/// The error of a call that must fail.
+/// Returns the error of a call that must fail.
 func failure<R>(_ body: () async throws -> R) async -> RPCError? {
   do {
     _ = try await body()
@@ -39,7 +40,7 @@ func failure<R>(_ body: () async throws -> R) async -> RPCError? {
     return nil
   } catch {
     guard let error = error as? RPCError else {
-      Issue.record("\(error) is no RPCError")
+      Issue.record("\(error) is not an RPCError")
       return nil
     }
     return error
@@ -47,7 +48,7 @@ func failure<R>(_ body: () async throws -> R) async -> RPCError? {
 }
 
 @Suite(.timeLimit(.minutes(1))) struct ClientUnaryTests {
-  @Test func callsAreAnsweredOutOfOrder() async throws {
+  @Test func responsesMayArriveOutOfOrder() async throws {
     let waiting = ClientLog<(ClientFakeServer.Peer, Int?)>()
     try await withClient { peer, _, id in
       waiting.add((peer, id))
@@ -65,7 +66,7 @@ func failure<R>(_ body: () async throws -> R) async -> RPCError? {
     }
   }
 
-  @Test func theRequestCarriesDeadlineAndMetadata() async throws {
+  @Test func requestCarriesDeadlineAndMetadata() async throws {
     let frames = ClientLog<String>()
     try await withClient { peer, frame, id in
       frames.add(frame)
@@ -96,7 +97,7 @@ func failure<R>(_ body: () async throws -> R) async -> RPCError? {
     }
   }
 
-  @Test func aRefusedRepeatDoesNotHideThatTheFirstAttemptMayHaveRun() async throws {
+  @Test func rejectedRetryStillReportsFirstAttemptAsProcessed() async throws {
     let attempts = ClientLog<Int>()
     try await withClient(
       losingTheFirst(attempts), configure: { ($0.retry.attemptsMax, $0.retry.initialBackoffMs) = (3, 1) }
@@ -104,13 +105,13 @@ func failure<R>(_ body: () async throws -> R) async -> RPCError? {
       let error = await failure { try await client.unary(clientRead, Note()) as Note }
       #expect(error?.code == .unavailable && error?.processed == true)
       #expect(attempts.all.count == 3)
-      // A call of which nobody saw any attempt is told so.
+      // A call without a seen attempt is reported as not processed.
       let unseen = await failure { try await client.unary(clientRead, Note()) as Note }
       #expect(unseen?.processed == false)
     }
   }
 
-  @Test func aServerThatNeverAnswersMeetsTheDeadline() async throws {
+  @Test func callToSilentServerFailsAtDeadline() async throws {
     try await withClient { _, _, _ in
     } _: { client, _ in
       let options = CallOptions(timeoutMs: 50)
@@ -122,7 +123,7 @@ func failure<R>(_ body: () async throws -> R) async -> RPCError? {
     }
   }
 
-  @Test func aServerThatAcceptsAndSaysNothingMeetsTheDeadline() async throws {
+  @Test func callWithoutHelloResponseFailsAtDeadline() async throws {
     try await withClient({ _, _, _ in }, answersHello: false, configure: { $0.connectTimeoutMs = 100 }) { client, _ in
       let options = CallOptions(timeoutMs: 300)
       let error = await failure { try await client.unary(clientEcho, Note(), options: options) as Note }
@@ -130,7 +131,7 @@ func failure<R>(_ body: () async throws -> R) async -> RPCError? {
     }
   }
 
-  @Test func aFrozenServerIsFoundByKeepAlive() async throws {
+  @Test func keepAliveDetectsFrozenServer() async throws {
     try await withClient(
       { peer, _, _ in peer.freeze() },
       configure: {
@@ -144,13 +145,13 @@ func failure<R>(_ body: () async throws -> R) async -> RPCError? {
     }
   }
 
-  @Test func pongsKeepASlowServerAlive() async throws {
+  @Test func pongsKeepConnectionToSlowServerOpen() async throws {
     try await withClient(
       { peer, frame, id in
         if frame.contains("rpc.ping") { return peer.send(#"{"jsonrpc":"2.0","id":"ping","result":{}}"#) }
         peer.channel.eventLoop.scheduleTask(in: .milliseconds(3_000)) { peer.result(id, #"{"text":"slow"}"#) }
       },
-      // Slower than the time-out, which a busy machine must not meet by itself.
+      // The response is slower than the timeout, which is long enough for a busy machine.
       configure: {
         $0.keepAlive.intervalMs = 100
         $0.keepAlive.timeoutMs = 2_000
@@ -161,7 +162,7 @@ func failure<R>(_ body: () async throws -> R) async -> RPCError? {
     }
   }
 
-  @Test func aClosedConnectionFailsItsCallsAsProcessed() async throws {
+  @Test func lostConnectionFailsCallsAsProcessed() async throws {
     try await withClient { peer, _, _ in
       peer.close()
     } _: { client, server in
@@ -171,7 +172,7 @@ func failure<R>(_ body: () async throws -> R) async -> RPCError? {
     }
   }
 
-  @Test func idempotentCallsAreRepeatedOnANewConnection() async throws {
+  @Test func idempotentCallsAreRetriedOnNewConnection() async throws {
     try await withClient { peer, _, id in
       if peer.index < 2 { peer.close() } else { peer.result(id, #"{"text":"third"}"#) }
     } _: { client, server in
@@ -181,7 +182,7 @@ func failure<R>(_ body: () async throws -> R) async -> RPCError? {
     }
   }
 
-  @Test func unseenCallsAreRepeatedWhateverTheMethod() async throws {
+  @Test func unseenCallsAreRetriedForEveryMethod() async throws {
     try await withClient { peer, _, id in
       if peer.receivedCount < 3 {
         peer.error(id, status: "UNAVAILABLE", code: 14, processed: false)
@@ -196,12 +197,12 @@ func failure<R>(_ body: () async throws -> R) async -> RPCError? {
     }
   }
 
-  @Test func aDrainedConnectionFinishesAndAnotherTakesItsPlace() async throws {
+  @Test func drainedConnectionFinishesCallsAndIsReplaced() async throws {
     let drained = ClientLog<ClientFakeServer.Peer>()
     try await withClient { peer, frame, id in
       guard peer.index == 0 else { return peer.result(id, #"{"text":"new"}"#) }
       guard frame.contains("first") else {
-        // The second call is behind the last id, so it goes elsewhere.
+        // The second call's id is above the last id, so it is sent on another connection.
         peer.send(#"{"jsonrpc":"2.0","method":"rpc.drain","params":{"lastId":1}}"#)
         drained.add(peer)
         return
@@ -222,7 +223,7 @@ func failure<R>(_ body: () async throws -> R) async -> RPCError? {
     arguments: [
       [0, 0, 0, 0], [0xFF, 0xFF, 0xFF, 0xFF], [0, 0, 0, 3, 0x7B, 0x7B, 0x7B], [0, 0, 0, 2, 0xFF, 0xFE],
     ] as [[UInt8]])
-  func badFramesEndTheCallsOfTheirConnection(bytes: [UInt8]) async throws {
+  func malformedFramesFailCallsOfConnection(bytes: [UInt8]) async throws {
     try await withClient { peer, _, id in
       if peer.index == 0 { peer.sendRaw(bytes) } else { peer.result(id) }
     } _: { client, _ in
@@ -232,7 +233,7 @@ func failure<R>(_ body: () async throws -> R) async -> RPCError? {
     }
   }
 
-  @Test func repliesMayComeByteByByte() async throws {
+  @Test func repliesMayArriveByteByByte() async throws {
     try await withClient { peer, _, id in
       let json = #"{"jsonrpc":"2.0","id":\#(id ?? 0),"result":{"text":"slow"}}"#
       for byte in [0, 0, 0, UInt8(json.utf8.count)] + Array(json.utf8) { peer.sendRaw([byte]) }
@@ -242,7 +243,7 @@ func failure<R>(_ body: () async throws -> R) async -> RPCError? {
     }
   }
 
-  @Test func aReplyOfTheWrongTypeIsAnError() async throws {
+  @Test func replyOfWrongTypeIsAnError() async throws {
     try await withClient { peer, _, id in
       peer.result(id, #"{"count":"many"}"#)
     } _: { client, _ in
@@ -251,7 +252,7 @@ func failure<R>(_ body: () async throws -> R) async -> RPCError? {
     }
   }
 
-  @Test func cancellingTheTaskCancelsTheCall() async throws {
+  @Test func cancellingTaskCancelsCall() async throws {
     let frames = ClientLog<String>()
     try await withClient { _, frame, _ in
       frames.add(frame)
@@ -271,7 +272,7 @@ func failure<R>(_ body: () async throws -> R) async -> RPCError? {
     }
   }
 
-  @Test func callsBeyondTheServersLimitWait() async throws {
+  @Test func callsBeyondServerLimitWait() async throws {
     let held = ClientLog<(ClientFakeServer.Peer, Int?)>()
     try await withClient { peer, _, id in
       held.add((peer, id))
@@ -301,7 +302,7 @@ func failure<R>(_ body: () async throws -> R) async -> RPCError? {
     }
   }
 
-  @Test func aMessageBeyondTheServersFrameIsRefusedHere() async throws {
+  @Test func oversizedRequestIsRejectedByClient() async throws {
     try await withClient { peer, _, id in
       peer.result(id)
     } _: { client, _ in
@@ -312,7 +313,7 @@ func failure<R>(_ body: () async throws -> R) async -> RPCError? {
     }
   }
 
-  @Test func withoutAServerCallsFailAsTheySay() async throws {
+  @Test func callsWithoutServerFailAccordingToOptions() async throws {
     let gone = try await ClientFakeServer { _, _, _ in }
     await gone.stop()
     let client = try RPCClient(ClientConfiguration(host: "127.0.0.1", port: gone.port))
@@ -327,7 +328,7 @@ func failure<R>(_ body: () async throws -> R) async -> RPCError? {
     #expect(closed?.reason == "CLIENT_CLOSED")
   }
 
-  @Test func theNextAddressIsTried() async throws {
+  @Test func nextAddressIsTried() async throws {
     let gone = try await ClientFakeServer { _, _, _ in }
     await gone.stop()
     try await withClient(
@@ -355,7 +356,7 @@ func failure<R>(_ body: () async throws -> R) async -> RPCError? {
     ClientConfiguration(addresses: []), ClientConfiguration(host: "", port: 1), ClientConfiguration(host: "h", port: 0),
     ClientConfiguration(host: "h", port: 1, tls: ClientTLS(trustRootsPath: "/nonexistent.pem")),
   ])
-  func configurationsThatCannotWorkAreRefused(configuration: ClientConfiguration) async {
+  func invalidConfigurationsAreRejected(configuration: ClientConfiguration) async {
     #expect(await failure { try RPCClient(configuration) }?.code == .invalidArgument)
   }
 }

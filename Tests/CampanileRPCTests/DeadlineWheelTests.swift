@@ -1,3 +1,4 @@
+import CampanileBase
 import NIOCore
 import NIOEmbedded
 import Testing
@@ -7,7 +8,7 @@ import Testing
 @Suite struct DeadlineWheelTests {
   private final class Entry: DeadlineEntry {}
 
-  /// What a timer would take out, for the tick that the wheel says; `nil` before it.
+  /// Advances the wheel as a timer for `earliestTick` would; returns `nil` before that tick.
   private func fire(_ wheel: inout DeadlineWheel, at now: NIODeadline) -> [DeadlineEntry]? {
     guard wheel.earliestTick < .max, wheel.time(of: wheel.earliestTick) <= now else { return nil }
     return wheel.advance(to: now)
@@ -48,8 +49,9 @@ import Testing
     #expect(wheel.advance(to: origin + .seconds(120)).isEmpty)
   }
 
-  /// Told the time only when it asks for it, as by a timer: nothing fires early or more than two ticks late, whatever is removed meanwhile.
-  @Test(arguments: [UInt64(1), 2, 3, 4, 5]) func itIsEnoughToLookWhenItSays(_ seed: UInt64) {
+  /// Advanced only at `earliestTick`, the wheel fires nothing early or more than two ticks late, even if entries are
+  /// removed.
+  @Test(arguments: [UInt64(1), 2, 3, 4, 5]) func advancingOnlyAtEarliestTickMissesNothing(_ seed: UInt64) {
     var random = SplitMix64(seed: seed)
     let origin = NIODeadline.uptimeNanoseconds(7_777)
     var wheel = DeadlineWheel(now: origin)
@@ -81,8 +83,9 @@ import Testing
     #expect(looks <= entries.count + 60_000 / (1_024 * Int(DeadlineWheel.tickMs)) + 1)
   }
 
-  /// Calls that end long before their deadlines cost no look each, nor one a tick: each was an interrupt in the middle of other calls.
-  @Test func callsThatEndInTimeAreNotLookedFor() {
+  /// Calls that end long before their deadlines cause neither a wake-up each nor one per tick: each would interrupt
+  /// other calls.
+  @Test func removedEntriesCauseFewWakeUps() {
     let origin = NIODeadline.uptimeNanoseconds(1)
     var wheel = DeadlineWheel(now: origin)
     var open: [Entry] = []
@@ -100,8 +103,8 @@ import Testing
     #expect(looks <= 2)
   }
 
-  /// Entries of later turns in every slot are passed over, and only so many.
-  @Test func manyThatAreFarAreLookedForOncePerSlotAtMost() {
+  /// A search skips only a limited number of entries of later revolutions.
+  @Test func distantEntriesCauseBoundedWakeUps() {
     let origin = NIODeadline.uptimeNanoseconds(1)
     var wheel = DeadlineWheel(now: origin)
     let entries = (0..<10_000).map { _ in Entry() }
@@ -120,7 +123,7 @@ import Testing
     #expect(wheel.count == 10_000)
   }
 
-  @Test func aDeadlineInAHundredYearsIsOne() {
+  @Test func distantFutureDeadlineDoesNotFire() {
     let origin = NIODeadline.uptimeNanoseconds(1)
     var wheel = DeadlineWheel(now: origin)
     let entry = Entry()
@@ -130,14 +133,14 @@ import Testing
   }
 }
 
-/// The one timer of a loop's deadlines.
+/// The timer that a loop shares among its deadlines.
 @Suite struct LoopContextTests {
   private final class Entry: DeadlineEntry {
     var passed = 0
     override func deadlinePassed() { passed += 1 }
   }
 
-  @Test func theTimerIsForTheFirstDeadline() {
+  @Test func timerIsSetForFirstDeadline() {
     let loop = EmbeddedEventLoop()
     let context = LoopContext(loop)
     func deadline(_ ms: Int64) -> Deadline { Deadline(loop.now + .milliseconds(ms)) }
@@ -151,7 +154,7 @@ import Testing
     loop.advanceTime(by: .milliseconds(9))
     #expect(soon.passed == 1)
     loop.advanceTime(by: .milliseconds(29_000))
-    // Another after the timer has moved, and one that is over already.
+    // An entry after the timer was moved, and one that is already overdue.
     let (again, over) = (Entry(), Entry())
     context.add(again, at: deadline(5))
     context.add(over, at: deadline(-5))
@@ -161,8 +164,8 @@ import Testing
     #expect(late.passed == 1 && removed.passed == 0 && soon.passed == 1)
   }
 
-  /// What its call back adds has its own time.
-  @Test func aDeadlineMayAddAnother() {
+  /// An entry that a callback adds fires at its own deadline.
+  @Test func deadlineMayAddAnother() {
     final class Chain: DeadlineEntry {
       var times = 0
       var next: (() -> Void)?

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `campanile-echo` as a process of its own.
+/// A `campanile-echo` process.
 final class EchoProcess {
   static let token = "internal-token-of-the-outage-tests"
 
@@ -11,7 +11,7 @@ final class EchoProcess {
   private let launcher: [String]
   private var process = Process()
 
-  /// Starts it and waits until it listens. `launcher` are the words of a command that starts another one.
+  /// Starts the process and waits until it listens. `launcher` is a command prefix that starts another command.
   init(host: String = "127.0.0.1", launcher: [String] = []) async throws {
     self.host = host
     self.launcher = launcher
@@ -20,7 +20,7 @@ final class EchoProcess {
     try await start()
   }
 
-  /// Starts it again, on the same port.
+  /// Restarts the process on the same port.
   func start() async throws {
     let tests = URL(filePath: CommandLine.arguments[0]).resolvingSymlinksInPath().deletingLastPathComponent()
     let ready = folder.appending(path: "ready")
@@ -47,13 +47,13 @@ final class EchoProcess {
     }
   }
 
-  /// Stops it with SIGSTOP and waits until none of its threads runs.
+  /// Suspends the process with SIGSTOP and waits until all of its threads have stopped.
   func freeze() async throws {
     signal(SIGSTOP)
     let tasks = URL(filePath: "/proc/\(process.processIdentifier)/task")
     while true {
       let states = try FileManager.default.contentsOfDirectory(atPath: tasks.path).map { thread in
-        // The state is the first word behind the name, which is in parentheses.
+        // The state follows the name, which is in parentheses.
         let text = try String(contentsOf: tasks.appending(path: "\(thread)/stat"), encoding: .utf8)
         return text.split(separator: ") ").last?.first
       }
@@ -64,7 +64,7 @@ final class EchoProcess {
 
   func signal(_ number: Int32) { kill(process.processIdentifier, number) }
 
-  /// Kills it and waits until it is gone.
+  /// Kills the process and waits until it has exited.
   func end() {
     if process.isRunning { signal(SIGKILL) }
     process.waitUntilExit()
@@ -76,7 +76,7 @@ final class EchoProcess {
   }
 }
 
-/// A network namespace with a cable to this one, which can be cut so that every packet is lost without a word.
+/// A network namespace with a link to this one, which can be cut so that every packet is lost silently.
 final class TestNetwork {
   let here: String
   let there: String
@@ -84,7 +84,7 @@ final class TestNetwork {
   private let outer: String
   private let inner: String
 
-  /// Whether this process may make one: it needs root (CAP_SYS_ADMIN and CAP_NET_ADMIN) and `ip` of iproute2.
+  /// Whether this process may create a namespace: requires CAP_SYS_ADMIN, CAP_NET_ADMIN and `ip` of iproute2.
   static let isAllowed: Bool = {
     let probe = "campanile-probe-\(ProcessInfo.processInfo.processIdentifier)"
     guard (try? run("netns", "add", probe)) != nil else { return false }
@@ -97,7 +97,7 @@ final class TestNetwork {
     name = "campanile-\(id)"
     outer = "cmp\(id)o"
     inner = "cmp\(id)i"
-    // A /30 of the block for benchmarks (RFC 2544), which no network uses.
+    // A /30 of the block reserved for benchmarks (RFC 2544), which no network uses.
     let block = "198.18.\(id / 64 % 256)"
     here = "\(block).\(id % 64 * 4 + 1)"
     there = "\(block).\(id % 64 * 4 + 2)"
@@ -109,10 +109,10 @@ final class TestNetwork {
     try Self.run("-n", name, "link", "set", inner, "up")
   }
 
-  /// The words that start a command inside.
+  /// The command prefix that starts a command in the namespace.
   var launcher: [String] { ["ip", "netns", "exec", name] }
 
-  /// From now on packets in both directions go to an address that no card has, so that nobody takes them.
+  /// Sends the packets of both directions to a link-layer address that no interface has, so that they are lost.
   func cut() throws {
     try Self.run("neigh", "replace", there, "lladdr", "02:00:00:00:00:01", "dev", outer, "nud", "permanent")
     try Self.run("-n", name, "neigh", "replace", here, "lladdr", "02:00:00:00:00:02", "dev", inner, "nud", "permanent")

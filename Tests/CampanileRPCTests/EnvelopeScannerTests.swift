@@ -53,7 +53,7 @@ import Testing
     #"{'jsonrpc':"2.0"}"#, #"{"jsonrpc":"2.0","method":"m","params":{"a":1e}}"#,
     #"{"jsonrpc":"2.0","method":"m","params":{"a":NaN}}"#,
   ])
-  func refusesWhatIsNotJSON(_ text: String) { #expect(fault(text)?.kind == .notJSON) }
+  func rejectsInvalidJSON(_ text: String) { #expect(fault(text)?.kind == .notJSON) }
 
   @Test(arguments: [
     #"{}"#, "[]", "7", #"{"method":"m"}"#, #"{"jsonrpc":"1.0","method":"m"}"#, #"{"jsonrpc":"2.0"}"#,
@@ -65,17 +65,17 @@ import Testing
     #"{"jsonrpc":"2.0","method":"m","metadata":null}"#, #"{"jsonrpc":"2.0","id":1,"method":"m","result":{}}"#,
     #"{"jsonrpc":"2.0","id":1,"result":{},"error":{}}"#,
   ])
-  func refusesInvalidEnvelopes(_ text: String) { #expect(fault(text)?.kind == .invalid) }
+  func rejectsInvalidEnvelopes(_ text: String) { #expect(fault(text)?.kind == .invalid) }
 
   @Test(arguments: [
     #"{"jsonrpc":"2.0","method":"a","method":"b"}"#, #"{"jsonrpc":"2.0","method":"a","\u006dethod":"b"}"#,
     #"{"jsonrpc":"2.0","id":1,"method":"a","i\u0064":2}"#, #"{"jsonrpc":"2.0","jsonrpc":"2.0","method":"a"}"#,
     #"{"jsonrpc":"2.0","method":"a","params":{},"\u0070\u0061\u0072\u0061\u006d\u0073":{}}"#,
   ])
-  func refusesMembersThatComeTwice(_ text: String) {
+  func rejectsRepeatedMembers(_ text: String) {
     let fault = fault(text)
     #expect(fault?.kind == .invalid)
-    #expect(fault?.message.contains("comes twice") == true)
+    #expect(fault?.message.contains("occurs twice") == true)
   }
 
   @Test(
@@ -84,12 +84,12 @@ import Testing
       [0x80], [0xFF],
       [0xE2, 0x82], [0xC3],
     ] as [[UInt8]])
-  func refusesWhatIsNotUTF8(_ bad: [UInt8]) {
+  func rejectsInvalidUTF8(_ bad: [UInt8]) {
     let bytes = Array(#"{"jsonrpc":"2.0","method":"m","params":{"a":""#.utf8) + bad + Array(#""}}"#.utf8)
     #expect(throws: EnvelopeFault.self) { try scan(bytes) }
   }
 
-  @Test func refusesDeepNestingWithoutRecursion() throws {
+  @Test func rejectsDeepNestingWithoutRecursion() throws {
     func nested(_ depth: Int) -> String {
       let open = String(repeating: "[", count: depth)
       let close = String(repeating: "]", count: depth)
@@ -100,11 +100,11 @@ import Testing
     #expect(fault(nested(1_000_000))?.kind == .invalid)
   }
 
-  @Test func tellsTheIDOfAnInvalidRequest() {
+  @Test func reportsIDOfInvalidRequest() {
     #expect(fault(#"{"jsonrpc":"2.0","id":9,"params":{}}"#)?.id == .number(9))
   }
 
-  @Test func cutsBatches() throws {
+  @Test func splitsBatches() throws {
     let text = #"[ {"a":1} , 2,[3] ]"#
     let entries = try Array(text.utf8).withUnsafeBytes { try EnvelopeScanner.batchEntries($0, countMax: 3) }
     #expect(entries.map { String(decoding: Array(text.utf8)[$0], as: UTF8.self) } == [#"{"a":1}"#, "2", "[3]"])
@@ -115,8 +115,8 @@ import Testing
     }
   }
 
-  /// Cutting a valid frame anywhere, or changing one of its bytes, must never trap.
-  @Test func survivesEveryCutAndEveryFlippedByte() {
+  /// Truncating a valid frame anywhere, or flipping one of its bits, must never trap.
+  @Test func neverTrapsOnTruncatedOrModifiedFrames() {
     let frame = Array(
       #"{"jsonrpc":"2.0","id":"é","method":"m","params":{"a":[1.5e-3,"\ud83d\ude00"]},"metadata":{"k":["a"]}}"#.utf8)
     for count in 0..<frame.count { #expect(throws: EnvelopeFault.self) { try scan(Array(frame[..<count])) } }

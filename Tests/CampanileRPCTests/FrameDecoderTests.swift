@@ -17,7 +17,7 @@ import Testing
     return frames
   }
 
-  @Test(arguments: 1...12) func cutsFramesWhateverTheReads(_ size: Int) throws {
+  @Test(arguments: 1...12) func splitsFramesForAnyReadSize(_ size: Int) throws {
     let texts = ["a", "bcdef", String(repeating: "x", count: 100), "é"]
     let stream = texts.flatMap(frame)
     var decoder = FrameDecoder(frameBytesMax: 100)
@@ -29,7 +29,7 @@ import Testing
     #expect(!decoder.isInsideFrame)
   }
 
-  @Test func refusesLengthsBeforeItBuffers() throws {
+  @Test func rejectsInvalidLengthsBeforeBuffering() throws {
     var decoder = FrameDecoder(frameBytesMax: 8)
     #expect(throws: FrameDecoder.Fault.empty) { try feed(&decoder, [0, 0, 0, 0]) }
     decoder = FrameDecoder(frameBytesMax: 8)
@@ -40,7 +40,7 @@ import Testing
     #expect(try feed(&decoder, frame("12345678")) == ["12345678"])
   }
 
-  @Test func stopsWhenToldToAndGoesOnWhereItStopped() throws {
+  @Test func stopsOnRequestAndResumes() throws {
     var decoder = FrameDecoder(frameBytesMax: 8)
     let bytes = frame("a") + frame("b") + frame("c") + frame("d") + frame("e")
     var seen: [String] = []

@@ -11,7 +11,7 @@ import Testing
   @Test(arguments: [
     ("one", "one"), ("old\nnew", "old"), ("old\nnew", "new"), ("old\r\nnew\n", "new"), ("\n\nnew", "new"),
   ])
-  func believesEachThatIsConfigured(_ configured: String, _ presented: String) {
+  func acceptsEachConfiguredToken(_ configured: String, _ presented: String) {
     #expect(isTrusted(configured, presented))
   }
 
@@ -20,11 +20,11 @@ import Testing
       (nil, ""), (nil, "one"), ("", ""), ("\n", ""), ("one", ""), ("one", "on"), ("one", "one1"), ("one", "onf"),
       ("old\nnew", "old\nnew"), ("old\nnew", "oldnew"), ("old\nnew", "\n"), ("old\nnew", "nex"),
     ] as [(String?, String)])
-  func believesNothingElse(_ configured: String?, _ presented: String) {
+  func rejectsOtherTokens(_ configured: String?, _ presented: String) {
     #expect(!isTrusted(configured, presented))
   }
 
-  @Test func presentsTheFirst() {
+  @Test func presentsFirstToken() {
     #expect(InternalTokenAuthenticator.presented("one") == "one")
     #expect(InternalTokenAuthenticator.presented("new\nold\n") == "new")
     #expect(InternalTokenAuthenticator.presented("") == "")

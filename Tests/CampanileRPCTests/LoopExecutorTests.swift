@@ -5,7 +5,7 @@ import Testing
 
 @testable import CampanileRPC
 
-/// What several tasks write down.
+/// Numbers recorded by several tasks.
 private final class Notes: Sendable {
   private let numbers = Mutex<[Int]>([])
   var all: [Int] { numbers.withLock { $0 } }
@@ -15,7 +15,7 @@ private final class Notes: Sendable {
 @Suite struct LoopExecutorTests {
   private let loop = MultiThreadedEventLoopGroup.singleton.next()
 
-  /// Tasks that one task of the loop makes ready run on the loop, in the order in which they became ready.
+  /// Tasks enqueued by one task of the loop run on the loop, in the order in which they were enqueued.
   @Test func readyTasksRunInOrderOnTheLoop() async {
     let executor = LoopExecutor(loop)
     let (notes, loop) = (Notes(), loop)
@@ -31,8 +31,8 @@ private final class Notes: Sendable {
     #expect(notes.all == Array(0..<100))
   }
 
-  /// A task that makes itself ready again and again leaves the loop time for others.
-  @Test func whoYieldsForEverStopsNobody() async throws {
+  /// A task that yields repeatedly leaves the loop time for other work.
+  @Test func yieldingTaskDoesNotBlockLoop() async throws {
     let executor = LoopExecutor(loop)
     let busy = Task(executorPreference: executor) {
       var turns = 0
@@ -42,7 +42,7 @@ private final class Notes: Sendable {
       }
       return turns
     }
-    // Another task of the same executor, the loop's own work and a timer all have their turn.
+    // Another task of the executor, a task of the loop and a timer all run.
     await Task(executorPreference: executor) {}.value
     try await loop.submit {}.get()
     try await loop.scheduleTask(in: .milliseconds(5)) {}.futureResult.get()
@@ -50,7 +50,7 @@ private final class Notes: Sendable {
     #expect(await busy.value > 0)
   }
 
-  /// Tasks that other threads make ready run on the loop too, all of them.
+  /// All tasks enqueued by other threads run on the loop, too.
   @Test func tasksOfOtherThreadsRunOnTheLoop() async {
     let executor = LoopExecutor(loop)
     let (notes, loop) = (Notes(), loop)

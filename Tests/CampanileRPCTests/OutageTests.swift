@@ -1,11 +1,12 @@
 import CampanileAPI
+import CampanileBase
 import Foundation
 import Testing
 
 @testable import CampanileRPC
 
-/// What becomes of calls when their server, a process of its own, freezes, dies or cannot be reached: none hangs, which the
-/// time limit shows, and all is well afterwards.
+/// Calls to a server process that freezes, dies or becomes unreachable. The time limit ensures that none hangs;
+/// afterwards, calls succeed again.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct OutageTests {
   @Test func aServerThatFreezes() async throws {
     let server = try await EchoProcess()
@@ -35,7 +36,7 @@ import Testing
     }
   }
 
-  @Test(.enabled(if: TestNetwork.isAllowed, "making network namespaces (ip netns add) is not allowed here"))
+  @Test(.enabled(if: TestNetwork.isAllowed, "requires permission to create network namespaces (ip netns add)"))
   func aNetworkThatDropsEveryPacket() async throws {
     let network = try TestNetwork()
     let server = try await EchoProcess(host: network.there, launcher: network.launcher)
@@ -47,7 +48,7 @@ import Testing
     server.end()
   }
 
-  // MARK: - the same for each
+  // MARK: - shared by all tests
 
   private func outage(
     of server: EchoProcess, begins: () async throws -> Void, after: () async throws -> Void
@@ -70,7 +71,7 @@ import Testing
       let code = await call.value
       #expect(code == .unavailable || code == .deadlineExceeded, "\(String(describing: code))")
     }
-    // The connections are known to be dead by now.
+    // At this point the client has detected that the connections are dead.
     for call in newCalls(echo) {
       let code = await call.value
       #expect(code == .unavailable || code == .deadlineExceeded, "\(String(describing: code))")
@@ -104,7 +105,7 @@ import Testing
     }
   }
 
-  /// Calls of every shape that have begun and would go on for minutes.
+  /// Starts calls of every kind that would last for minutes, and returns them.
   private func openCalls(_ echo: EchoServiceClient) async throws -> [Call] {
     let begun = ClientLog<String>()
     let slow = request("slow", delayMs: 600_000)
@@ -133,7 +134,7 @@ import Testing
         }
         for try await _ in replies { begun.add("chat") }
       })
-    // More than the credit that a stream starts with has gone through.
+    // Wait until a stream has sent more messages than its initial credit.
     while true {
       let all = begun.all
       if all.contains("chat"), all.contains("expand"), all.count(where: { $0 == "collect" }) > 40 { return calls }
@@ -141,13 +142,13 @@ import Testing
     }
   }
 
-  /// Calls that are made while nobody answers.
+  /// Starts calls while the server does not respond.
   private func newCalls(_ echo: EchoServiceClient) -> [Call] {
     var calls = (0..<4).map { _ in
       call { _ = try await echo.echo(request("late"), options: CallOptions(timeoutMs: 300)) }
     }
     calls.append(call { _ = try await echo.echo(request("impatient"), options: CallOptions(waitForReady: false)) })
-    // More than the sockets hold, so that writing stops too.
+    // More bytes than the socket buffers hold, so that writes block, too.
     let large = request(String(repeating: "x", count: 2_000_000))
     calls += (0..<12).map { _ in
       call { _ = try await echo.echo(large, options: CallOptions(timeoutMs: 5_000)) }
@@ -155,7 +156,7 @@ import Testing
     var expand = ExpandRequest()
     expand.count = 1
     expand.intervalMs = 0
-    // No deadline: it waits for a connection as long as the configuration says.
+    // Without a deadline, the call waits for a connection for `waitMsMax`.
     calls.append(call { [expand] in for try await _ in echo.expand(expand) {} })
     return calls
   }

@@ -1,3 +1,4 @@
+import CampanileBase
 import Logging
 import NIOCore
 import NIOEmbedded
@@ -5,9 +6,9 @@ import Testing
 
 @testable import CampanileRPC
 
-/// Connections of one loop, which turns when the test says so.
+/// Turns among the connections of one embedded loop, which the test advances.
 @Suite struct ReadTurnsTests {
-  /// Answers each call at once and notes its method.
+  /// Completes each call at once and records its method.
   private struct Noting: CallDispatcher {
     let seen = ClientLog<String>()
 
@@ -60,14 +61,14 @@ import Testing
     for channel in channels { _ = try channel.finish(acceptAlreadyClosed: true) }
   }
 
-  @Test func whoBringsManyFramesLetsOthersInBetween() throws {
+  @Test func connectionWithManyFramesYieldsToOthers() throws {
     let (quiet, noisy) = (try connection(), try connection())
     try quiet.writeInbound(frames("quiet", 1))
     try noisy.writeInbound(frames("noisy", 50))
     try quiet.writeInbound(frames("quiet", 1))
     let turn = ReadTurns.turnFrames
     #expect(dispatcher.seen.all == ["quiet"] + [String](repeating: "noisy", count: turn) + ["quiet"])
-    // What was served is answered at once, and what has come since waits behind the rest.
+    // Served frames get their responses at once; frames that arrive later wait behind the rest.
     #expect(try answers(noisy) == turn)
     try noisy.writeInbound(frames("late", 1))
     loop.run()
@@ -77,12 +78,12 @@ import Testing
     try finish(quiet, noisy)
   }
 
-  @Test func withoutSomebodyWhoWaitsThereAreNoTurns() throws {
+  @Test func turnsApplyOnlyWhileAnotherConnectionWaits() throws {
     let (one, other) = (try connection(), try connection())
     try one.writeInbound(frames("one", ReadTurns.shortFramesMax + 1))
     try other.writeInbound(frames("other", 50))
     #expect(try answers(other) == 50)
-    // Nor for one alone, and not for long.
+    // Turns do not apply to a single connection, nor after the remembered time.
     try one.writeInbound(frames("one", 1))
     try one.writeInbound(frames("one", 50))
     #expect(try answers(one) == ReadTurns.shortFramesMax + 52)
@@ -92,7 +93,7 @@ import Testing
     try finish(one, other)
   }
 
-  @Test func whatCameBeforeTheEndIsServed() throws {
+  @Test func framesBeforeEndOfInputAreServed() throws {
     let (quiet, noisy) = (try connection(), try connection())
     try quiet.writeInbound(frames("quiet", 1))
     try noisy.writeInbound(frames("noisy", 50))
@@ -102,7 +103,7 @@ import Testing
     try finish(quiet, noisy)
   }
 
-  @Test func aConnectionThatClosesBeforeItsNextTurnIsServedNoMore() throws {
+  @Test func connectionClosedBeforeItsTurnIsNotServed() throws {
     let (quiet, noisy) = (try connection(), try connection())
     try quiet.writeInbound(frames("quiet", 1))
     try noisy.writeInbound(frames("noisy", 50))
@@ -110,16 +111,5 @@ import Testing
     loop.run()
     #expect(dispatcher.seen.all.count == 1 + ReadTurns.turnFrames)
     try finish(quiet)
-  }
-}
-
-@Suite struct HexadecimalDigitsTests {
-  @Test(arguments: [0, 1, 9, 10, 15, 16, 0x0123_4567_89ab_cdef, 0xfedc_ba98_7654_3210, 1 << 63, .max])
-  func areTheNumbersOwn(_ value: UInt64) {
-    let digits = String(value, radix: 16)
-    let wanted = String(repeating: "0", count: 16 - digits.count) + digits
-    var bytes = Array("x".utf8)
-    HexadecimalDigits(value).append(to: &bytes)
-    #expect(HexadecimalDigits(value).text == wanted && String(decoding: bytes, as: UTF8.self) == "x" + wanted)
   }
 }

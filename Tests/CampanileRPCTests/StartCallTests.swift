@@ -1,12 +1,13 @@
+import CampanileBase
 import NIOCore
 import NIOPosix
 import Testing
 
 @testable import CampanileRPC
 
-/// `RPCClient.startCall`: the client's interface without tasks, as the gateway uses it.
+/// `RPCClient.startCall`, the client's interface without tasks, which the gateway uses.
 @Suite(.timeLimit(.minutes(1))) struct StartCallTests {
-  /// Tells a log what it hears.
+  /// Records the handler's events in a log.
   private final class Recorder: ClientCallHandler {
     private let heard: ClientLog<String>
     init(_ heard: ClientLog<String>) { self.heard = heard }
@@ -21,7 +22,7 @@ import Testing
     func callCredit(messages: Int) { heard.add("credit \(messages)") }
   }
 
-  /// A call as a test drives it, from outside of its loop.
+  /// A call that a test controls from outside of its loop.
   private struct Started: Sendable {
     let loop: any EventLoop
     let call: NIOLoopBoundBox<ClientCall?>
@@ -60,7 +61,7 @@ import Testing
     Array(message.utf8).withUnsafeBytes { call.send(message: $0) }
   }
 
-  /// Runs a test against a scripted server, with the client's one loop.
+  /// Runs a test against a scripted server, with a client on one loop.
   private func withLoop(
     _ script: @escaping ClientFakeServer.Script, configure: (inout ClientConfiguration) -> Void = { _ in },
     _ body: (RPCClient, any EventLoop, ClientFakeServer) async throws -> Void
@@ -77,7 +78,7 @@ import Testing
     try result.get()
   }
 
-  @Test func aUnaryCallIsSentAndAnsweredAsBytes() async throws {
+  @Test func unaryCallTransfersBytes() async throws {
     let frames = ClientLog<String>()
     try await withLoop { peer, frame, id in
       frames.add(frame)
@@ -91,7 +92,7 @@ import Testing
       #expect(frame.contains(#""method":"test.Notes/Call""#) && frame.contains(#""params":{"y":"é"}"#))
       #expect(frame.contains(#""metadata":{"a":"1","b":["2","3"]}"#))
       #expect(frame.contains(#""timeoutMs":59"#) || frame.contains(#""timeoutMs":60000"#))
-      // A call that has ended ignores everything.
+      // Operations on a call that has ended have no effect.
       let isOpen = try await call.on { call in
         call.cancel()
         call.halfClose()
@@ -104,7 +105,7 @@ import Testing
     }
   }
 
-  @Test func anErrorIsHandedOnAsItCame() async throws {
+  @Test func errorIsForwardedUnchanged() async throws {
     try await withLoop { peer, _, id in
       peer.error(id, status: "NOT_FOUND", code: 5, processed: true)
     } _: { client, loop, _ in
@@ -115,7 +116,7 @@ import Testing
     }
   }
 
-  @Test func requestsNeedCreditAndEndWithTheHalfClose() async throws {
+  @Test func requestsRequireCreditAndEndWithHalfClose() async throws {
     let frames = ClientLog<String>()
     try await withLoop { peer, frame, id in
       frames.add(frame)
@@ -140,13 +141,13 @@ import Testing
       #expect(rest == true)
       try await call.heard.wait(for: 2)
       #expect(call.heard.all[1] == "finished {}")
-      // The request, 33 messages, and one rpc.end.
+      // The request, 33 messages and one rpc.end.
       #expect(frames.all.count == 35)
       for n in 0..<33 { #expect(frames.all[n + 1].contains("{\"n\":\(n)}")) }
     }
   }
 
-  @Test func messagesArriveAndCreditIsGrantedByHand() async throws {
+  @Test func messagesArriveAndCreditIsGrantedExplicitly() async throws {
     let frames = ClientLog<String>()
     try await withLoop { peer, frame, id in
       frames.add(frame)
@@ -160,12 +161,12 @@ import Testing
       try await call.heard.wait(for: 33)
       #expect(call.heard.all == (0...32).map { "message \($0)" })
       #expect(frames.all[1].contains("rpc.credit") && frames.all[1].contains(#""messages":16"#))
-      // The method takes one request.
+      // The method has no request stream.
       #expect(try await call.on { Self.send($0, "{}") } == false)
     }
   }
 
-  @Test func aCancelledCallHearsNothingMore() async throws {
+  @Test func cancelledCallGetsNoMoreEvents() async throws {
     let frames = ClientLog<String>()
     try await withLoop { peer, frame, id in
       frames.add(frame)
@@ -187,7 +188,7 @@ import Testing
     }
   }
 
-  @Test func aDeadlineIsFoundOutHere() async throws {
+  @Test func deadlineIsEnforcedByClient() async throws {
     try await withLoop({ _, _, _ in }) { client, loop, _ in
       let call = try await Started(client, on: loop, .serverStreaming, timeoutMs: 30)
       try await call.heard.wait(for: 1)
@@ -198,7 +199,7 @@ import Testing
     }
   }
 
-  @Test func whatIsSentBeforeThereIsAConnectionArrivesInOrder() async throws {
+  @Test func messagesSentBeforeConnectionArriveInOrder() async throws {
     let frames = ClientLog<String>()
     try await withLoop { peer, frame, id in
       frames.add(frame)
@@ -219,7 +220,7 @@ import Testing
     }
   }
 
-  @Test func failuresToStartReachTheHandlerLater() async throws {
+  @Test func startFailuresReachHandlerLater() async throws {
     let gone = try await ClientFakeServer { _, _, _ in }
     await gone.stop()
     try await withLoop({ _, _, _ in }, configure: { $0.addresses = [.init(host: "127.0.0.1", port: gone.port)] }) {
@@ -233,7 +234,7 @@ import Testing
     }
   }
 
-  @Test func anotherLoopIsRefused() async throws {
+  @Test func foreignLoopIsRejected() async throws {
     try await withLoop({ _, _, _ in }) { client, _, _ in
       let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
       let call = try await Started(client, on: group.next(), .unary)
@@ -243,7 +244,7 @@ import Testing
     }
   }
 
-  @Test func closingTheClientEndsWhatIsOpenAndWhatWaits() async throws {
+  @Test func closingClientFailsOpenAndWaitingCalls() async throws {
     let frames = ClientLog<String>()
     try await withLoop({ _, frame, _ in frames.add(frame) }) { client, loop, _ in
       let open = try await Started(client, on: loop, .bidirectional)

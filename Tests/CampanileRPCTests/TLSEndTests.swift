@@ -1,3 +1,4 @@
+import CampanileBase
 import NIOCore
 import NIOPosix
 import Synchronization
@@ -6,23 +7,23 @@ import Testing
 
 @testable import CampanileRPC
 
-/// How connections with TLS end.
+/// The end of TLS connections.
 @Suite(.timeLimit(.minutes(1))) struct TLSEndTests {
-  /// Longer than the test may take: whoever waits for it is not done in time.
+  /// Longer than the test's time limit, so that waiting for it fails the test.
   private static let shutdownTimeoutMs: Int64 = 90_000
 
-  /// Counts the calls.
+  /// Counts calls.
   private final class Asked: ServerObserver, MethodRecorder {
     let count = Atomic<Int>(0)
     func connectionOpened() {}
     func connectionClosed() {}
     func recorder(for method: MethodDescriptor?) -> any MethodRecorder { self }
-    func callStarted(on lane: LoopLane) { count.add(1, ordering: .relaxed) }
-    func callFinished(code: RPCError.Code?, durationNs: Int64, on lane: LoopLane) {}
+    func callStarted(on shard: CounterShard) { count.add(1, ordering: .relaxed) }
+    func callFinished(code: RPCError.Code?, durationNs: Int64, on shard: CounterShard) {}
   }
   private let asked = Asked()
 
-  /// A server with TLS, and a peer that ends as `ending` says. Returns when the peer has gone.
+  /// Runs a TLS server and a peer that closes as specified by `ending`. Returns once the peer has exited.
   private func withPeer(_ ending: TLSPeer.Ending, _ body: (RPCServer) async throws -> Void) async throws {
     let peer = try await TLSPeer()
     defer { peer.remove() }
@@ -47,19 +48,18 @@ import Testing
     #expect(condition(), what)
   }
 
-  @Test(arguments: [TLSPeer.Ending.ragged, .clean]) func whoHasEndedIsNotWaitedFor(ending: TLSPeer.Ending) async throws
-  {
+  @Test(arguments: [TLSPeer.Ending.ragged, .clean]) func closedPeerIsNotWaitedFor(ending: TLSPeer.Ending) async throws {
     try await withPeer(ending) { server in
-      try await eventually("the peer has been here") { asked.count.load(ordering: .relaxed) == 1 }
-      try await eventually("its connection is gone") { server.connectionCount == 0 }
+      try await eventually("the peer has made its call") { asked.count.load(ordering: .relaxed) == 1 }
+      try await eventually("the connection is closed") { server.connectionCount == 0 }
     }
   }
 
-  @Test func whoAnswersACloseIsNotWaitedForEither() async throws {
+  @Test func peerThatRespondsToCloseIsNotWaitedFor() async throws {
     try await withPeer(.answer) { server in
-      try await eventually("the peer is here") { asked.count.load(ordering: .relaxed) == 1 }
+      try await eventually("the peer has made its call") { asked.count.load(ordering: .relaxed) == 1 }
       await server.shutdown()
-      try await eventually("its connection is gone") { server.connectionCount == 0 }
+      try await eventually("the connection is closed") { server.connectionCount == 0 }
     }
   }
 }

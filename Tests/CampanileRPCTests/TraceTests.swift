@@ -1,3 +1,4 @@
+import CampanileBase
 import Logging
 import NIOCore
 import NIOPosix
@@ -6,7 +7,7 @@ import Testing
 
 @testable import CampanileRPC
 
-/// Spans that have ended, in that order.
+/// Spans in the order in which they ended.
 private final class Finished: Sendable {
   private let spans = Mutex<[FinishedSpan]>([])
   var all: [FinishedSpan] { spans.withLock { $0 } }
@@ -17,7 +18,7 @@ private final class Finished: Sendable {
 }
 
 extension Tracer {
-  /// The span of a call from a stranger.
+  /// Begins the span of an untrusted call.
   fileprivate func serverSpan(_ name: String, _ metadata: Metadata, mayBegin: Bool) -> Span? {
     var metadata = metadata
     return serverSpan(name, &metadata, mayBegin: mayBegin, draw: .random(in: .min ... .max))
@@ -27,7 +28,7 @@ extension Tracer {
 private let sampled = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 @Suite struct TraceContextTests {
-  @Test func readsAndWritesWhatW3CShows() throws {
+  @Test func readsAndWritesW3CExamples() throws {
     let context = try #require(TraceContext(parent: sampled, state: ["congo=t61rcWkgMzE", "rojo=00f067aa0ba902b7"]))
     #expect(context.traceIDHigh == 0x0af7_6519_16cd_43dd && context.traceIDLow == 0x8448_eb21_1c80_319c)
     #expect(context.spanID == 0xb7ad_6b71_6920_3331 && context.isSampled)
@@ -36,7 +37,7 @@ private let sampled = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     #expect(TraceContext(text: context.text) == context)
     #expect(TraceContext(text: sampled)?.text == sampled)
     #expect(TraceContext(parent: String(sampled.dropLast()) + "0")?.isSampled == false)
-    // Flags that are not known yet, and a later version with more behind.
+    // Unknown flags, and a later version with additional fields.
     #expect(TraceContext(parent: String(sampled.dropLast(2)) + "ff")?.isSampled == true)
     #expect(TraceContext(parent: "cc" + sampled.dropFirst(2) + "-what-follows")?.parent == sampled)
   }
@@ -51,9 +52,9 @@ private let sampled = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     "0x-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "cc" + sampled.dropFirst(2) + ".more",
     "00-0af7651916cd43dd8448eb211c80319c-b7ad6b716920333é-01",
   ])
-  func refusesWhatIsNone(text: String) { #expect(TraceContext(parent: text) == nil) }
+  func rejectsInvalidTraceparents(text: String) { #expect(TraceContext(parent: text) == nil) }
 
-  @Test func dropsAStateThatCannotBePassedOn() {
+  @Test func dropsInvalidState() {
     #expect(TraceContext(parent: sampled, state: [String(repeating: "a", count: 513)])?.state == "")
     #expect(TraceContext(parent: sampled, state: [String(repeating: "a", count: 512)])?.state.count == 512)
     #expect(TraceContext(parent: sampled, state: ["a=b\n"])?.state == "")
@@ -62,7 +63,7 @@ private let sampled = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 }
 
 @Suite struct TracerTests {
-  @Test func theCallerDecidesOrElseTheRatio() {
+  @Test func callersDecisionPrecedesRatio() {
     let never = Finished().tracer(ratio: 0)
     let always = Finished().tracer(ratio: 1)
     #expect(never.serverSpan("m", [:], mayBegin: true) == nil)
@@ -71,11 +72,11 @@ private let sampled = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     #expect(always.serverSpan("m", [:], mayBegin: false) == nil)
     let unsampled = String(sampled.dropLast()) + "0"
     #expect(always.serverSpan("m", ["traceparent": unsampled], mayBegin: true) == nil)
-    // What is no context is as if it were not there.
+    // An invalid context is treated as absent.
     #expect(always.serverSpan("m", ["traceparent": "00-abc"], mayBegin: true)?.context.isSampled == true)
   }
 
-  @Test func theRatioIsKept() {
+  @Test func ratioIsRespected() {
     let tracer = Finished().tracer(ratio: 0.25)
     let count = (0..<10_000).filter { _ in tracer.serverSpan("m", [:], mayBegin: true) != nil }.count
     #expect((2_300...2_700).contains(count))
@@ -84,7 +85,7 @@ private let sampled = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     #expect(tracer.serverSpan("m", &none, mayBegin: true, draw: .max / 4 + 1) == nil)
   }
 
-  @Test func tracesOfASecondAreBounded() throws {
+  @Test func tracesPerSecondAreLimited() throws {
     let nowNs = Mutex<UInt64>(1_000_000_000)
     let clock: @Sendable () -> UInt64 = { nowNs.withLock { $0 } }
     let tracer = Tracer(ratio: 1, tracesPerSecondMax: 2, nowNs: clock, seed: 1, onFinish: { _ in })
@@ -92,7 +93,7 @@ private let sampled = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     #expect(tracer.serverSpan("m", [:], mayBegin: true) != nil)
     #expect(tracer.serverSpan("m", &asked, mayBegin: true, draw: 0) != nil && asked.entries.count == 3)
     #expect(tracer.serverSpan("m", [:], mayBegin: true) == nil)
-    // Nobody behind records it either; what the suite's own parts have begun goes on.
+    // Downstream services do not record it either; traces of trusted connections continue.
     #expect(tracer.serverSpan("m", &asked, mayBegin: true, draw: 0) == nil && asked == ["x": "y"])
     asked = ["traceparent": sampled]
     #expect(tracer.serverSpan("m", &asked, mayBegin: false, isTrusted: true, draw: 0) != nil)
@@ -132,7 +133,7 @@ private let sampled = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     #expect(record.attributes.allSatisfy { $0.value.count == Span.valueCharactersMax })
   }
 
-  @Test func linesOfASecondAreBounded() {
+  @Test func linesPerSecondAreLimited() {
     var budget = SecondBudget(perSecondMax: 2)
     #expect(
       [budget.take(second: 1), budget.take(second: 1), budget.take(second: 1), budget.take(second: 1)] == [
@@ -142,7 +143,7 @@ private let sampled = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
   }
 }
 
-/// A server whose calls are watched, on a real socket.
+/// A server whose calls are traced and logged, over a socket.
 @Suite(.timeLimit(.minutes(1))) struct CallObservationTests {
   private static let change = MethodDescriptor(
     path: "test.Notes/Change", kind: .unary, idempotency: .unknown, requestType: "test.Note", responseType: "test.Note")
@@ -150,7 +151,7 @@ private let sampled = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     path: "test.Notes/Read", kind: .unary, idempotency: .noSideEffects, requestType: "test.Note",
     responseType: "test.Note")
 
-  /// Lines with their metadata.
+  /// Log lines with their metadata.
   private final class Lines: Sendable {
     private let lines = Mutex<[(String, Logger.Metadata)]>([])
     var all: [(message: String, metadata: Logger.Metadata)] { lines.withLock { $0 } }
@@ -197,7 +198,7 @@ private let sampled = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     await server.shutdown()
   }
 
-  @Test func theHandlerKnowsItsTraceAndPassesItOn() async throws {
+  @Test func handlerSeesAndPropagatesItsTrace() async throws {
     let finished = Finished()
     let seen = Mutex<[CallScope?]>([])
     try await withServer(finished.tracer(ratio: 0), slowMs: 0, Lines()) { note, context in
@@ -219,7 +220,7 @@ private let sampled = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     #expect(seen.withLock { $0.map { $0?.span != nil } } == [true, false])
   }
 
-  @Test func aClientCarriesTheTraceOfItsTask() async throws {
+  @Test func clientPropagatesTraceOfTask() async throws {
     let span = Finished().tracer(ratio: 1).span("work", .internal, in: nil)
     try await withServer(nil, slowMs: 0, Lines()) { _, context in
       Note(context.metadata["traceparent"] ?? "none")
@@ -260,7 +261,7 @@ private let sampled = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     #expect(late.metadata["code"] != "OK" && late.metadata["commitMs"] == nil)
   }
 
-  @Test func aFailedHandlersLineNamesTheCall() async throws {
+  @Test func failedHandlersLogLineIdentifiesCall() async throws {
     struct Broken: Error {}
     let lines = Lines()
     try await withServer(nil, slowMs: 0, lines, token: "secret") { _, _ in

@@ -1,3 +1,4 @@
+import CampanileBase
 import Testing
 
 @testable import CampanileRPC
@@ -5,9 +6,9 @@ import Testing
 @Suite struct TrustedMetadataTests {
   private static let name = "0123456789abcdef-0000000000000001"
 
-  /// What the cache makes of a text, and what reading it from the start makes of it: or the reason of the refusal.
+  /// Returns the results of reading a text with the cache and without it, or the reason of the error.
   private func both(_ text: String, _ cache: inout TrustedMetadataCache) -> (cached: String, plain: String) {
-    // Inside a frame, as it arrives.
+    // Embedded in a frame, as on the wire.
     let frame = Array("[\(text)]".utf8)
     return frame.withUnsafeBytes { bytes in
       func told(_ read: () throws(RPCError) -> TrustedMetadata) -> String {
@@ -24,13 +25,13 @@ import Testing
         told { () throws(RPCError) in try cache.read(bytes, range) },
         told { () throws(RPCError) in
           let metadata = try Metadata(object: bytes, range)
-          return TrustedMetadata(metadata: metadata, principal: Principal(trusted: metadata))
+          return TrustedMetadata(metadata: metadata, principal: try Principal(trusted: metadata))
         }
       )
     }
   }
 
-  @Test func saysWhatReadingFromTheStartSays() {
+  @Test func cachedAndUncachedReadsAgree() {
     let id = "\"campanile-request-id\":\"\(Self.name)\""
     let long = String(repeating: "x", count: 600)
     let context = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -60,7 +61,40 @@ import Testing
     }
   }
 
-  @Test func manyCallersTakeTurnsInItsPlaces() {
+  @Test(
+    "a malformed principal, scope or address is rejected, not read as another caller",
+    arguments: [
+      (#""campanile-principal":"user/a+b@x.it""#, "PRINCIPAL_INVALID"),
+      (#""campanile-principal":"alice""#, "PRINCIPAL_INVALID"),
+      (#""campanile-principal":"user/""#, "PRINCIPAL_INVALID"),
+      (##""campanile-principal":"""##, "PRINCIPAL_INVALID"), (#""campanile-principal":"robot/a""#, "PRINCIPAL_INVALID"),
+      (#""campanile-principal":["user/a","user/b"]"#, "PRINCIPAL_INVALID"),
+      (##""campanile-principal":"user/a","campanile-scopes":"""##, "SCOPES_INVALID"),
+      (#""campanile-principal":"user/a","campanile-scopes":"a  b""#, "SCOPES_INVALID"),
+      (#""campanile-principal":"user/a","campanile-scopes":"Admin""#, "SCOPES_INVALID"),
+      (#""campanile-principal":"user/a","campanile-scopes":["a","b"]"#, "SCOPES_INVALID"),
+      (#""campanile-scopes":"admin""#, "SCOPES_INVALID"),
+      (##""campanile-remote-address":"""##, "ADDRESS_INVALID"),
+      (#""campanile-remote-address":"a b""#, "ADDRESS_INVALID"),
+      (#""campanile-remote-address":["::1","::2"]"#, "ADDRESS_INVALID"),
+    ])
+  func malformedCallersAreRejected(members: String, reason: String) {
+    var cache = TrustedMetadataCache()
+    for text in ["{\(members)}", "{\(members),\"campanile-request-id\":\"\(Self.name)\"}"] {
+      for _ in 0..<2 {
+        let (cached, plain) = both(text, &cache)
+        #expect(cached == reason && plain == reason)
+      }
+    }
+    #expect(cache.count == 0)
+  }
+
+  @Test(arguments: ["192.0.2.1", "::1", "fe80::1%eth0", "2001:DB8::1"])
+  func validAddressesAreAccepted(address: String) throws {
+    #expect(try Principal(trusted: ["campanile-remote-address": address]) == nil)
+  }
+
+  @Test func cacheHandlesMoreCallersThanSlots() {
     var cache = TrustedMetadataCache()
     for round in 0..<3 {
       for caller in 0..<1_000 {
@@ -72,7 +106,7 @@ import Testing
     }
   }
 
-  @Test func aTracedCallTakesNoPlaceOfItsOwn() throws {
+  @Test func traceContextIsNotCached() throws {
     var cache = TrustedMetadataCache()
     for number in 10..<60 {
       let trace = "\"traceparent\":\"00-0af7651916cd43dd8448eb211c8031\(number)-b7ad6b7169203331-01\""
@@ -85,7 +119,7 @@ import Testing
     #expect(cache.count == 1)
   }
 
-  @Test func aRequestIDIsAnEntryLikeOthers() throws {
+  @Test func requestIDBehavesLikeOtherEntries() throws {
     let text = Array("{\"a\":\"b\",\"campanile-request-id\":\"\(Self.name)\"}".utf8)
     var cache = TrustedMetadataCache()
     var metadata = try text.withUnsafeBytes { try cache.read($0, 0..<text.count) }.metadata

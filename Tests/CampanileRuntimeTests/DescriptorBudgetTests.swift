@@ -3,14 +3,14 @@ import Testing
 @testable import CampanileRuntime
 
 @Suite struct DescriptorBudgetTests {
-  @Test func whatFitsIsLeftAsItIs() {
+  @Test func sufficientDescriptorsKeepConfiguredLimits() {
     let budget = DescriptorBudget(limit: 1 << 20, rpc: 20_000, http: 20_000)
     #expect(budget.rpcConnections == 20_000 && budget.httpConnections == 20_000 && !budget.isShort)
     let exact = DescriptorBudget(limit: 1_256, rpc: 600, http: 400)
     #expect(exact.rpcConnections == 600 && exact.httpConnections == 400 && !exact.isShort)
   }
 
-  @Test func connectionsLeaveDescriptorsFree() {
+  @Test func connectionsLeaveDescriptorsInReserve() {
     for limit in [0, 1, 16, 64, 256, 300, 1_024, 4_096, 20_000, 65_536] {
       for rpc in [1, 100, 1_000, 20_000] {
         for http in [0, 1, 1_000, 20_000] {
@@ -26,7 +26,7 @@ import Testing
     #expect(short.rpcConnections == 512 && short.httpConnections == 256 && short.isShort)
   }
 
-  @Test func theLimitIsRaised() {
+  @Test func descriptorLimitIsRaised() {
     let limit = DescriptorBudget.raiseLimit()
     #expect(limit >= 64 && DescriptorBudget.raiseLimit() == limit)
   }

@@ -5,7 +5,7 @@ import Testing
 @testable import CampanileRuntime
 
 @Suite struct DescriptorFilesTests {
-  @Test func aSubsetHoldsTheServicesFilesAndTheirImports() {
+  @Test func subsetContainsFilesAndImports() {
     let all = DescriptorFiles(DescriptorSet.serializedBytes)
     #expect(all.files.contains { $0.name == "grpc/health/v1/health.proto" && $0.services == ["Health"] })
     let health = DescriptorFiles(all.set(of: ["grpc.health.v1.Health"]))
@@ -21,7 +21,7 @@ import Testing
     #expect(all.set(of: []).isEmpty)
   }
 
-  @Test func cutOffAndDamagedSetsAreReadAsFarAsTheyGo() {
+  @Test func truncatedAndDamagedSetsAreDecodedPartially() {
     let bytes = DescriptorSet.serializedBytes
     let count = DescriptorFiles(bytes).files.count
     for length in stride(from: 0, to: bytes.count, by: 97) {

@@ -5,7 +5,7 @@ import Testing
 @Suite struct HealthTests {
   let registry = HealthRegistry()
 
-  @Test func theServerExistsFromTheBeginning() {
+  @Test func serverIsInitiallyNotServing() {
     #expect(registry.status(of: "") == .notServing)
     #expect(registry.status(of: "a") == nil)
     registry.set("a", .serving)
@@ -14,7 +14,7 @@ import Testing
     #expect(registry.status(of: "a") == nil)
   }
 
-  @Test func aWatchTellsNowAndEachChangeOnce() async throws {
+  @Test func watchReportsCurrentStatusAndEachChange() async throws {
     var states = try #require(registry.watch("a")).makeAsyncIterator()
     #expect(await states.next() == .serviceUnknown)
     registry.set("a", .serving)
@@ -25,7 +25,7 @@ import Testing
     #expect(await states.next() == .notServing)
   }
 
-  @Test func aSlowReaderSeesTheLatestStateOnly() async throws {
+  @Test func slowReaderSeesOnlyLatestStatus() async throws {
     var states = try #require(registry.watch("a")).makeAsyncIterator()
     for _ in 0..<10_000 {
       registry.set("a", .notServing)
@@ -34,7 +34,7 @@ import Testing
     #expect(await states.next() == .serving)
   }
 
-  @Test func drainingIsForGoodAndEndsWatches() async throws {
+  @Test func drainingIsPermanentAndEndsWatches() async throws {
     registry.set("", .serving)
     registry.set("a", .serving)
     var states = try #require(registry.watch("a")).makeAsyncIterator()
@@ -51,21 +51,21 @@ import Testing
     #expect(registry.watcherCount == 0)
   }
 
-  @Test func watchesAreBoundedAndGivenBack() async throws {
+  @Test func watchesAreLimitedAndReleased() async throws {
     var streams: [AsyncStream<HealthStatus>] = []
     for _ in 0..<HealthRegistry.maximumWatchers { streams.append(try #require(registry.watch(""))) }
     #expect(registry.watch("") == nil)
     streams.removeAll()
-    try await eventually("watches are given back") { [registry] in registry.watcherCount == 0 }
+    try await eventually("watches are released") { [registry] in registry.watcherCount == 0 }
     #expect(registry.watch("") != nil)
   }
 
-  @Test func servicesAreBounded() {
+  @Test func servicesAreLimited() {
     for index in 0..<5000 { registry.set("s\(index)", .serving) }
     #expect(registry.list().count == HealthRegistry.maximumServices)
   }
 
-  @Test func readinessNamesWhatIsMissing() async {
+  @Test func readinessReportsProblems() async {
     let readiness = ReadinessRegistry(timeoutMs: 50) { true }
     #expect(await readiness.report() == .init(isReady: true, problems: ["server": nil]))
     readiness.add(ReadinessCheck("store") { nil })
@@ -77,7 +77,7 @@ import Testing
     #expect(await readiness.report().isReady)
     readiness.add(
       ReadinessCheck("stuck") {
-        // Deaf to cancellation: a report must come all the same.
+        // Ignores cancellation; the report must not wait for it.
         await withCheckedContinuation { continuation in
           Task.detached {
             try? await Task.sleep(for: .seconds(1))
@@ -86,7 +86,7 @@ import Testing
         }
         return nil
       })
-    #expect(await readiness.report().problems["stuck"] == "no answer within 50 ms")
+    #expect(await readiness.report().problems["stuck"] == "no response within 50 ms")
     #expect(await ReadinessRegistry { false }.report().problems == ["server": "not serving"])
   }
 }

@@ -32,7 +32,7 @@ import Testing
     "plain", "quote \" backslash \\ slash /", "line\nfeed\r\nreturn\ttab", "nul \0 bell \u{7} del \u{7f} c1 \u{9b}31m",
     "è già ora 🔔 \u{1F468}\u{200D}\u{1F469}", "\u{2028}\u{2029}", "e\u{301}\"\u{301}", "",
   ])
-  func everyTextComesBackFromOneLine(text: String) throws {
+  func everyTextRoundTripsThroughOneLine(text: String) throws {
     let (raw, line) = try line(text, ["k\n\"": "\(text)"])
     #expect(line.message == text)
     #expect(line.metadata == ["k\n\"": text])
@@ -42,20 +42,20 @@ import Testing
     #expect(!raw.dropLast().unicodeScalars.contains { $0.value < 0x20 || (0x7f...0x9f).contains($0.value) })
   }
 
-  @Test(arguments: ["é", "x"]) func longTextsAreCutOff(character: String) throws {
+  @Test(arguments: ["é", "x"]) func longTextsAreTruncated(character: String) throws {
     let (_, line) = try line(String(repeating: character, count: 100_000))
     #expect(line.message.utf8.count == CampanileLogHandler.maximumTextBytes + 3)
     #expect(line.message.hasSuffix("…"))
   }
 
-  @Test func deepMetadataIsCutOff() throws {
+  @Test func deepMetadataIsTruncated() throws {
     var value: Logger.MetadataValue = "x"
     for _ in 0..<100_000 { value = .array([value]) }
     let sink = Collector()
     let handler = CampanileLogHandler(label: "t", level: .info, format: .json, sink: sink)
     Logger(label: "") { _ in handler }.info("m", metadata: ["deep": value])
     #expect(sink.text.utf8.count < 300)
-    // Taken apart by hand, since dropping it whole would recurse.
+    // Release the levels one by one, because releasing the whole value would recurse.
     while case .array(let inner) = value, let next = inner.first { value = next }
   }
 
@@ -66,7 +66,7 @@ import Testing
     #expect(WallClock.rfc3339(-1) == "1969-12-31T23:59:59.999Z")
   }
 
-  @Test func levelsAndPrettyLines() {
+  @Test func prettyLinesAreFilteredAndEscaped() {
     let sink = Collector()
     let handler = CampanileLogHandler(label: "t", level: .warning, format: .pretty, sink: sink)
     let logger = Logger(label: "") { _ in handler }

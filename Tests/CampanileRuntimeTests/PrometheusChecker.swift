@@ -1,4 +1,5 @@
-/// A strict reader of the Prometheus text format 0.0.4, written from its description and not from our writer.
+/// A strict parser of the Prometheus text format 0.0.4, written from the specification, independently of
+/// `PrometheusText`.
 struct PrometheusChecker {
   struct Failure: Error, Hashable { var line: String }
   struct Sample: Hashable {

@@ -1,17 +1,18 @@
+import CampanileBase
 import Logging
 import Synchronization
 import Testing
 
 @testable import CampanileRuntime
 
-/// Settings that change under a running process.
+/// Changes of settings in a running process.
 @Suite struct ReloadTests {
   private let logs = Collector()
 
   private func loader() -> SettingsLoader {
     SettingsLoader(
       executable: "campanile-test",
-      settings: CommonSettings.all(defaultPort: 7499) + [.int("rate", default: 1, in: 1...9, help: "a rate")])
+      settings: CommonConfiguration.all(defaultPort: 7499) + [.int("rate", default: 1, in: 1...9, help: "a rate")])
   }
 
   private func load(_ file: String) throws -> Settings {
@@ -27,7 +28,7 @@ import Testing
     }
   }
 
-  @Test func allIsTakenUpOrNothing() async throws {
+  @Test func reloadAppliesAllSettingsOrNone() async throws {
     let folder = try TemporaryFolder()
     let file = try folder.file("c.json", #"{"rate": 2, "log-level": "info"}"#)
     let levels = SharedLogLevel(.info)
@@ -44,11 +45,11 @@ import Testing
     #expect(try await reloader.reload("test") == ["log-level", "rate"])
     #expect(rate.withLock { $0 } == 3 && levels.level == .debug)
 
-    // What is wrong, in whatever part of it, leaves everything as it was.
+    // An error in any part leaves everything unchanged.
     let broken = [
       (#"{"rate": 9, "log-level": "error"}"#, "nine is too many"),
       (#"{"rate": 4, "log-level": "loud"}"#, "log-level"),
-      (#"{"rate": 4, "port": 1}"#, "port can be changed by a restart alone"),
+      (#"{"rate": 4, "port": 1}"#, "port can be changed only by a restart"),
       (#"{"rate": 4"#, "JSON object"), (#"{"rat": 4}"#, "unknown setting"),
     ]
     for (text, words) in broken {
@@ -62,7 +63,7 @@ import Testing
     #expect(rate.withLock { $0 } == 4)
   }
 
-  @Test func aChangeOfAFileIsTakenUpWhenItRests() async throws {
+  @Test func changedFileIsReloadedOnceStable() async throws {
     let folder = try TemporaryFolder()
     let file = try folder.file("c.json", #"{"rate": 2}"#)
     let rate = Mutex(2)
@@ -84,7 +85,7 @@ import Testing
     #expect(logs.all.count == 1)
   }
 
-  @Test func filesAreReadWhenTheyRest() throws {
+  @Test func watchReportsStableChanges() throws {
     let folder = try TemporaryFolder()
     let one = try folder.file("one", "1")
     let two = folder.path + "/two"
@@ -93,7 +94,7 @@ import Testing
     var seen = [watch.look(FileStamp.stamps(paths))]
     _ = try folder.file("one", "other")
     seen.append(watch.look(FileStamp.stamps(paths)))
-    // Its companion is written later: the two are read together.
+    // The second file is written later. Both are reported together.
     _ = try folder.file("two", "2")
     seen.append(watch.look(FileStamp.stamps(paths)))
     seen.append(watch.look(FileStamp.stamps(paths)))
@@ -101,7 +102,7 @@ import Testing
     #expect(seen == [false, false, false, true, false])
   }
 
-  @Test func theOperatorsLevelStaysUntilTheConfiguredOneChanges() {
+  @Test func operatorLevelStaysUntilConfiguredLevelChanges() {
     let levels = SharedLogLevel(.info)
     let handler = CampanileLogHandler(label: "t", levels: levels, format: .json, sink: logs)
     var own = handler
@@ -114,7 +115,7 @@ import Testing
     #expect(levels.level == .warning)
   }
 
-  @Test func aPortIsWaitedForByManyAndByNobody() async throws {
+  @Test func runningPortResumesAllWaiters() async throws {
     let running = RunningPort()
     let cancelled = Task { await running.port() }
     cancelled.cancel()
@@ -127,7 +128,7 @@ import Testing
   }
 }
 
-/// What the operator's surface and the redirect to HTTPS make of requests.
+/// Access control of the admin port, and the redirect to HTTPS.
 @Suite struct OperatorTests {
   private func request(_ change: (inout OperatorGuard) -> Void = { _ in }) -> OperatorGuard.Refusal? {
     var request = OperatorGuard(peer: "127.0.0.1", host: "127.0.0.1:7600", method: "GET")
@@ -135,22 +136,22 @@ import Testing
     return request.refusal
   }
 
-  @Test func programsOfThisMachineAreServed() {
+  @Test func localProgramsAreServed() {
     #expect(request() == nil)
     for host in ["localhost", "localhost:1", "127.0.0.1", "[::1]:7600", "[::1]", "127.8.9.1:7600"] {
       #expect(request { $0.host = host } == nil)
     }
     for peer in ["::1", "127.3.2.1", "::ffff:127.0.0.1"] { #expect(request { $0.peer = peer } == nil) }
     #expect(request { ($0.method, $0.contentType) = ("POST", "application/json; charset=utf-8") } == nil)
-    // What a person types into a browser's address line.
+    // A URL entered in a browser's address bar.
     #expect(request { $0.fetchSite = "none" } == nil)
   }
 
-  @Test func othersAreNot() {
+  @Test func otherRequestsAreRejected() {
     for peer in ["192.0.2.1", "10.0.0.1", "::ffff:10.0.0.1", "fe80::1", "", nil] {
       #expect(request { $0.peer = peer } == .notLoopback)
     }
-    // A name that a page has resolve to 127.0.0.1.
+    // DNS rebinding: a page's host name that resolves to 127.0.0.1.
     for host in ["evil.example", "evil.example:7600", "127.0.0.1.evil.example", "localhost.evil.example:7600", "", nil]
     {
       #expect(request { $0.host = host } == .foreignHost)
@@ -178,7 +179,7 @@ import Testing
       (nil, "api.example", "/a\r\nb", 443, nil), (nil, "api.example", "*", 443, nil),
       (nil, "api.example", nil, 443, nil),
     ] as [(String?, String?, String?, Int, String?)])
-  func requestsAreSentToHTTPS(base: String?, authority: String?, path: String?, port: Int, location: String?) {
+  func requestsAreRedirectedToHTTPS(base: String?, authority: String?, path: String?, port: Int, location: String?) {
     let redirect = HTTPSRedirect(base: base)
     #expect(redirect.location(authority: authority, path: path, httpsPort: port) == location)
   }

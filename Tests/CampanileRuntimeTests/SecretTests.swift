@@ -5,13 +5,13 @@ import Testing
 
 @Suite struct SecretTests {
   static let canary = "canary-7f3a-do-not-show"
-  let loader = SettingsLoader(executable: "campanile-test", settings: CommonSettings.all(defaultPort: 7499))
+  let loader = SettingsLoader(executable: "campanile-test", settings: CommonConfiguration.all(defaultPort: 7499))
 
   func outcome(_ arguments: [String], _ environment: [String: String] = [:]) throws -> SettingsLoader.Outcome {
     try loader.load(arguments: arguments, environment: environment)
   }
 
-  @Test func aPrivateFileIsReadWithoutItsLineEnd() throws {
+  @Test func privateFileIsReadWithoutNewline() throws {
     let folder = try TemporaryFolder()
     let file = try folder.file("token", Self.canary + "\r\n")
     guard case .run(let settings) = try outcome(["--internal-token-file", file]) else { return }
@@ -20,7 +20,7 @@ import Testing
   }
 
   @Test(arguments: [0o640, 0o604, 0o660, 0o610, 0o644])
-  func aFileOthersMayAccessIsRefused(mode: Int) throws {
+  func fileAccessibleToOthersIsRejected(mode: Int) throws {
     let folder = try TemporaryFolder()
     let file = try folder.file("token", Self.canary, mode: mode)
     for flag in ["--internal-token-file", "--tls-key-file"] {
@@ -31,7 +31,7 @@ import Testing
     }
   }
 
-  @Test func emptyMissingLongAndDoubleSecretsAreRefused() throws {
+  @Test func emptyMissingLongAndDuplicateSecretsAreRejected() throws {
     let folder = try TemporaryFolder()
     let empty = try folder.file("empty", "\n")
     let long = try folder.file("long", String(repeating: Self.canary, count: 1000))
@@ -53,7 +53,24 @@ import Testing
     }
   }
 
-  @Test func noOutputShowsASecret() throws {
+  @Test(arguments: [
+    ("short", 5), (String(repeating: "x", count: 31), 31), (String(repeating: "x", count: 40) + "\nsecond", 6),
+    (String(repeating: "x", count: 4097), 4097),
+  ])
+  func weakInternalTokenIsRejected(text: String, count: Int) throws {
+    let folder = try TemporaryFolder()
+    let file = try folder.file("token", text)
+    guard case .run(let settings) = try outcome(["--internal-token-file", file]) else { return }
+    let error = try #require(throws: ConfigurationError.self) { try InternalTokenRule.check(settings) }
+    #expect(error.code == .invalidValue && error.key == "internal-token")
+    #expect(error.message.contains("\(file), line") && error.message.contains("not \(count):"))
+    #expect(error.message.contains("openssl rand -hex 32"))
+    let good = try folder.file("good", String(repeating: "x", count: 32) + "\n" + String(repeating: "y", count: 64))
+    guard case .run(let safe) = try outcome(["--internal-token-file", good]) else { return }
+    #expect(throws: Never.self) { try InternalTokenRule.check(safe) }
+  }
+
+  @Test func secretsNeverAppearInOutput() throws {
     let environment = ["CAMPANILE_INTERNAL_TOKEN": Self.canary]
     for arguments in [["--print-config"], ["--help"]] {
       guard case .print(let text) = try outcome(arguments, environment) else {
@@ -91,7 +108,7 @@ import Testing
     #expect(sink.text.contains("yes"))
   }
 
-  @Test func listeningBeyondLoopbackNeedsACredential() throws {
+  @Test func listeningBeyondLoopbackNeedsCredential() throws {
     for host in ["0.0.0.0", "::", "10.0.0.1", "127.0.0.1.example.org", "127.1", "example.org"] {
       guard case .run(let bare) = try outcome(["--host", host]) else { continue }
       let error = try #require(throws: ConfigurationError.self) { try ListenPolicy.standard.check(bare) }

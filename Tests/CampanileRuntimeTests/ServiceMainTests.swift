@@ -8,7 +8,7 @@ import Testing
 
 @testable import CampanileRuntime
 
-/// A server that writes down what it is told to do.
+/// A server that records the calls of its methods.
 private struct FakeServer: DrainableServer {
   let transcript: Collector
   var startError: StartupError?
@@ -48,7 +48,7 @@ private struct Background: Service {
     return environment
   }
 
-  @Test func theDrainIsInOrder() async throws {
+  @Test func drainHappensInOrder() async throws {
     let folder = try TemporaryFolder()
     let ready = folder.path + "/ready.json"
     let environment = environment(
@@ -80,11 +80,11 @@ private struct Background: Service {
       ])
     #expect(errors.all.isEmpty)
     let text = try String(
-      decoding: PrivateFile.read(path: ready, key: "", maximumBytes: 999, isPrivate: true), as: UTF8.self)
+      decoding: SettingFile.read(path: ready, key: "", maximumBytes: 999, isPrivate: true), as: UTF8.self)
     #expect(text.hasPrefix("{\"rpc\":4711,\"http\":null,\"pid\":"))
   }
 
-  @Test func aSecondSignalEndsAtOnce() async throws {
+  @Test func secondSignalEndsImmediately() async throws {
     let environment = environment(["--http-enabled=false"], server: FakeServer(transcript: transcript))
     signals.continuation.yield(15)
     let code = await ServiceMain.run(specification, environment: environment) { [transcript, signals] _ in
@@ -107,7 +107,7 @@ private struct Background: Service {
     (["--ready-file=/nonexistent/r", "--http-enabled=false"], 1, "/nonexistent/r"),
     (["--host=192.0.2.1", "--port=1", "--tls-client-ca-file=/x"], 78, "TLS needs both"),
   ])
-  func failuresAreOneLineAndACode(arguments: [String], code: Int32, text: String) async {
+  func failuresAreOneLineWithExitCode(arguments: [String], code: Int32, text: String) async {
     let environment = environment(arguments)
     let result = await ServiceMain.run(specification, environment: environment) { _ in ServiceComponents() }
     #expect(result == code)
@@ -117,7 +117,7 @@ private struct Background: Service {
     #expect(errors.text.filter(\.isNewline).count == 1)
   }
 
-  @Test func whatWasOpenedIsClosedWhenTheStartFails() async {
+  @Test func failedStartClosesComponents() async {
     let environment = environment(
       ["--http-enabled=false"], server: FakeServer(transcript: transcript, startError: StartupError("no\nport")))
     let code = await ServiceMain.run(specification, environment: environment) { [transcript] _ in
@@ -130,7 +130,7 @@ private struct Background: Service {
     #expect(transcript.all == ["close"])
   }
 
-  @Test func helpAndPrintConfigOpenNothing() async {
+  @Test func helpAndPrintConfigDoNotOpenComponents() async {
     for arguments in [["--help"], ["--version"], ["--print-config"]] {
       let code = await ServiceMain.run(specification, environment: environment(arguments)) { [transcript] _ in
         transcript.add("open")

@@ -10,7 +10,7 @@ import Testing
     .bool("echo", help: "offer the echo service"),
   ]
   let loader = SettingsLoader(
-    executable: "campanile-test", settings: CommonSettings.all(defaultPort: 7499) + own)
+    executable: "campanile-test", settings: CommonConfiguration.all(defaultPort: 7499) + own)
 
   func load(_ arguments: [String] = [], _ environment: [String: String] = [:]) throws -> Settings {
     guard case .run(let settings) = try loader.load(arguments: arguments, environment: environment) else {
@@ -23,7 +23,7 @@ import Testing
     try #require(throws: ConfigurationError.self) { try load(arguments, environment) }
   }
 
-  @Test func flagsWinOverEnvironmentOverFileOverDefaults() throws {
+  @Test func flagsOverrideEnvironmentThenFileThenDefaults() throws {
     let folder = try TemporaryFolder()
     let file = try folder.file("c.json", #"{"port": 1, "max-connections": 2, "log-level": "error", "echo": true}"#)
     let settings = try load(
@@ -42,7 +42,7 @@ import Testing
     #expect(try settings.double("ratio") == 0.5)
   }
 
-  @Test func theFileMayBeNamedByTheEnvironment() throws {
+  @Test func environmentMayNameFile() throws {
     let folder = try TemporaryFolder()
     let file = try folder.file("c.json", #"{"backends": ["x", " y"], "greeting": null}"#)
     let settings = try load([], ["CAMPANILE_CONFIG": file])
@@ -50,12 +50,12 @@ import Testing
     #expect(!settings.isSet("greeting"))
   }
 
-  @Test func listsMayBeGivenInPieces() throws {
+  @Test func listsMayBeGivenInSeveralFlags() throws {
     #expect(try load(["--backends", "x:1", "--backends=y:2,z:3"]).list("backends") == ["x:1", "y:2", "z:3"])
     #expect(throws: ConfigurationError.self) { try load(["--backends", "a,b", "--backends", "c,d"]) }
   }
 
-  @Test func valuesKeepTheirCommasAndDashes() throws {
+  @Test func valuesKeepCommasAndDashes() throws {
     let settings = try load(["--greeting=a,b --c", "--backends", "x:1,y:2", "--ready-fd", "7", "--echo"])
     #expect(try settings.string("greeting") == "a,b --c")
     #expect(try settings.list("backends") == ["x:1", "y:2"])
@@ -82,7 +82,7 @@ import Testing
     (["--config=/nonexistent/x.json"], "unreadableFile", "config", "/nonexistent/x.json"),
     (["--config=/tmp"], "unreadableFile", "config", "not a regular file"),
   ])
-  func mistakesOnTheCommandLineNameTheirSetting(
+  func commandLineErrorsNameSetting(
     arguments: [String], code: String, key: String, text: String
   ) throws {
     let error = try failure(arguments)
@@ -92,7 +92,7 @@ import Testing
     #expect(!error.message.contains("\n"))
   }
 
-  @Test func mistakesInTheEnvironmentNameTheVariable() throws {
+  @Test func environmentErrorsNameVariable() throws {
     let error = try failure([], ["CAMPANILE_PORT": "many\nlines"])
     #expect(error.code == .invalidValue)
     #expect(error.message.contains("environment CAMPANILE_PORT"))
@@ -112,7 +112,7 @@ import Testing
     (#"{"port": 1"#, "unreadableFile", "JSON object"),
     ("", "unreadableFile", "JSON object"),
   ])
-  func mistakesInTheFileNameTheirMember(content: String, code: String, text: String) throws {
+  func fileErrorsNameMember(content: String, code: String, text: String) throws {
     let folder = try TemporaryFolder()
     let file = try folder.file("c.json", content)
     let error = try failure(["--config", file])
@@ -122,7 +122,7 @@ import Testing
     #expect(!error.message.contains("canary-7f3a"))
   }
 
-  @Test func readingWhatIsNotDeclaredIsAnError() throws {
+  @Test func readingUndeclaredSettingThrows() throws {
     let settings = try load()
     #expect(throws: ConfigurationError.self) { try settings.string("nothing") }
     #expect(throws: ConfigurationError.self) { try settings.string("port") }

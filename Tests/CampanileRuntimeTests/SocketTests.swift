@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileRPC
 import Echo
 import Logging
@@ -8,12 +9,12 @@ import Testing
 
 @testable import CampanileRuntime
 
-/// A whole service on real sockets.
+/// A complete service on real sockets.
 @Suite struct SocketTests {
   private let signals = AsyncStream.makeStream(of: Int32.self)
   private let logs = Collector()
 
-  /// Runs a service, hands its ports to `body`, then drains it and checks that it ended well.
+  /// Runs `body` with the ports of a service, then drains the service and checks its exit code.
   private func withService(
     _ arguments: [String] = [], checks: [ReadinessCheck] = [],
     beginDrain: @escaping @Sendable () async -> Void = {},
@@ -50,11 +51,13 @@ import Testing
 
   private static func read(_ path: String) throws -> String {
     String(
-      decoding: try PrivateFile.read(path: path, key: "", maximumBytes: 999, isPrivate: true), as: UTF8.self)
+      decoding: try SettingFile.read(path: path, key: "", maximumBytes: 999, isPrivate: true), as: UTF8.self)
   }
 
-  /// One HTTP/1.1 request whose answer is read to the connection's end.
-  static func get(_ port: Int, _ path: String, method: String = "GET") async throws -> String {
+  /// Sends an HTTP/1.1 request and reads until the connection is closed.
+  static func get(
+    _ port: Int, _ path: String, method: String = "GET", host: String = "t"
+  ) async throws -> String {
     let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
       .connect(host: "127.0.0.1", port: port) { channel in
         channel.eventLoop.makeCompletedFuture {
@@ -63,7 +66,7 @@ import Testing
       }
     return try await channel.executeThenClose { inbound, outbound in
       try await outbound.write(
-        ByteBuffer(string: "\(method) \(path) HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n"))
+        ByteBuffer(string: "\(method) \(path) HTTP/1.1\r\nHost: \(host)\r\nConnection: close\r\n\r\n"))
       var text = ""
       for try await part in inbound { text += String(buffer: part) }
       return text
@@ -74,7 +77,7 @@ import Testing
     try RPCClient(ClientConfiguration(host: "127.0.0.1", port: port))
   }
 
-  @Test func theAdminEndpointsAnswer() async throws {
+  @Test func adminEndpointsRespond() async throws {
     try await withService { rpc, http in
       let health = try await Self.get(http, "/healthz")
       #expect(health.hasPrefix("HTTP/1.1 200") && health.hasSuffix("ok\n"))
@@ -87,7 +90,7 @@ import Testing
     }
   }
 
-  @Test func readinessTellsWhatIsMissing() async throws {
+  @Test func readyzReportsProblems() async throws {
     try await withService(checks: [ReadinessCheck("store") { "disk \"full\"" }]) { _, http in
       let ready = try await Self.get(http, "/readyz")
       #expect(ready.hasPrefix("HTTP/1.1 503"))
@@ -137,13 +140,13 @@ import Testing
     }
   }
 
-  @Test func anOpenCallFinishesAndAHealthWatchEndsWhileDraining() async throws {
+  @Test func drainFinishesOpenCallAndEndsHealthWatch() async throws {
     try await withService { rpc, http in
       let client = try client(rpc)
       var request = EchoRequest()
       request.delayMs = 1000
       async let slow = EchoServiceClient(client).echo(request)
-      // A call that comes after the drain has begun is refused, so it must be seen to run first.
+      // A call that arrives after the drain has begun is refused, so wait until it runs.
       try await eventually("the slow call runs") {
         let page = try? await Self.get(http, "/metrics")
         return page?.contains("campanile_server_open_calls 1\n") == true
@@ -164,7 +167,7 @@ import Testing
     }
   }
 
-  @Test func aPortInUseIsOneLine() async throws {
+  @Test func portInUseIsReportedAsOneLine() async throws {
     try await withService { rpc, http in
       for flags in [["--port=\(rpc)", "--http-enabled=false"], ["--port=0", "--http-port=\(http)"]] {
         let errors = Collector()

@@ -9,7 +9,7 @@ import Testing
   import Foundation
 #endif
 
-/// Collects what is written, line by line.
+/// Collects written lines.
 final class Collector: LogSink {
   private let lines = Mutex<[String]>([])
 
@@ -20,7 +20,7 @@ final class Collector: LogSink {
   func add(_ line: String) { lines.withLock { $0.append(line) } }
 }
 
-/// A folder of its own for one test, removed at its end.
+/// A temporary folder for one test, removed at its end.
 final class TemporaryFolder: Sendable {
   let path: String
 
@@ -39,7 +39,7 @@ final class TemporaryFolder: Sendable {
   }
 }
 
-/// Waits for a condition that another task brings about. Fails the test after ten seconds: a bound, not a measurement.
+/// Waits for a condition that another task establishes. Fails the test after about ten seconds.
 func eventually(_ what: Comment, _ condition: @Sendable () async -> Bool) async throws {
   for _ in 0..<2000 {
     if await condition() { return }

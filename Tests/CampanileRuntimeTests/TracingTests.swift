@@ -1,3 +1,4 @@
+import CampanileBase
 import CampanileRPC
 import Logging
 import Synchronization
@@ -12,7 +13,7 @@ private func span(_ number: UInt64, parent: UInt64 = 0) -> FinishedSpan {
 }
 
 @Suite struct OTLPTracesTests {
-  @Test func writesWhatTheProtocolSays() {
+  @Test func writesOTLPJSON() {
     var first = span(1)
     first.attributes = [.init(key: "k", value: "a\"b\n")]
     var second = span(2, parent: 1)
@@ -42,7 +43,7 @@ private func span(_ number: UInt64, parent: UInt64 = 0) -> FinishedSpan {
     #expect(String(decoding: text.bytes, as: UTF8.self) == "\"\(value)\"\(padded)")
   }
 
-  @Test func theQueueIsBounded() {
+  @Test func queueIsBounded() {
     let queue = SpanQueue(spansMax: 2)
     for number in 1...5 { queue.append(span(UInt64(number))) }
     #expect(queue.counts.dropped == 3)
@@ -56,23 +57,23 @@ private func span(_ number: UInt64, parent: UInt64 = 0) -> FinishedSpan {
     ("https://otlp.example.com/base/", "https://otlp.example.com/base/v1/traces"),
     ("http://[::1]:4318/v1/traces", "http://[::1]:4318/v1/traces"),
   ])
-  func endpointsAreBases(text: String, url: String) throws {
-    #expect(try TracingSettings.url(try settings("--otlp-endpoint", text)) == url)
+  func endpointsAreBaseURLs(text: String, url: String) throws {
+    #expect(try TracingConfiguration.url(try settings("--otlp-endpoint", text)) == url)
   }
 
   @Test(arguments: ["localhost:4318", "ftp://x", "http://", "http:///v1", "http://a b", "http://x?y", "http://u@x"])
-  func otherEndpointsAreRefused(text: String) throws {
+  func invalidEndpointsAreRejected(text: String) throws {
     let settings = try settings("--otlp-endpoint", text)
-    #expect(throws: ConfigurationError.self) { try TracingSettings.url(settings) }
+    #expect(throws: ConfigurationError.self) { try TracingConfiguration.url(settings) }
   }
 
-  @Test func tracesAreOffByDefault() throws {
-    #expect(try TracingSettings.url(try settings()) == nil)
+  @Test func tracesAreDisabledByDefault() throws {
+    #expect(try TracingConfiguration.url(try settings()) == nil)
     #expect(throws: ConfigurationError.self) { try settings("--trace-ratio", "1.5") }
   }
 
   private func settings(_ arguments: String...) throws -> Settings {
-    let loader = SettingsLoader(executable: "test", settings: TracingSettings.all)
+    let loader = SettingsLoader(executable: "test", settings: TracingConfiguration.all)
     guard case .run(let settings) = try loader.load(arguments: arguments, environment: [:]) else {
       throw StartupError("no run")
     }
@@ -80,7 +81,7 @@ private func span(_ number: UInt64, parent: UInt64 = 0) -> FinishedSpan {
   }
 }
 
-/// A receiver that answers as told, and takes when it is told nothing.
+/// A receiver with scripted outcomes. After the last one, it accepts every batch.
 private final class Receiver: SpanSending {
   private let state = Mutex<(answers: [SpanSendOutcome], bodies: [String], isClosed: Bool)>(([], [], false))
 
@@ -108,7 +109,7 @@ private final class Receiver: SpanSending {
     let logger = Logger(label: "test") { label in
       CampanileLogHandler(label: label, level: .debug, format: .json, sink: sink)
     }
-    // Pauses are none; only the bound of the end is one, which ends with its task.
+    // Skip all pauses except the timeout of `finish`, which ends with its task.
     return SpanExporter(queue, resource: [], sender: receiver, limits: limits, logger: logger) { ms in
       if ms < 60_000 { await Task.yield() } else { try? await Task.sleep(for: .milliseconds(ms)) }
     }
@@ -126,7 +127,7 @@ private final class Receiver: SpanSending {
     #expect(queue.counts == .init(exported: 3))
   }
 
-  @Test func aBusyReceiverIsAskedAgainAndThenGivenUp() async {
+  @Test func busyReceiverIsRetriedThenBatchIsDropped() async {
     let (queue, sink) = (SpanQueue(), Collector())
     let receiver = Receiver([.busy("503"), .taken, .busy("503"), .busy("503"), .busy("503"), .refused("400")])
     let exporter = exporter(receiver, queue, sink)
@@ -134,11 +135,11 @@ private final class Receiver: SpanSending {
     while await exporter.exportBatch() > 0 {}
     #expect(receiver.bodies.count == 7)
     #expect(queue.counts == .init(exported: 3, failed: 4))
-    // Told once when it begins, and once when it is over.
+    // One message when the failure begins, and one when it ends.
     #expect(sink.all.count == 2)
   }
 
-  @Test func whatWaitsAtTheEndIsSent() async {
+  @Test func pendingSpansAreSentOnShutdown() async {
     let (queue, receiver) = (SpanQueue(), Receiver())
     let exporter = exporter(receiver, queue)
     let running = Task { await exporter.run() }
@@ -147,7 +148,7 @@ private final class Receiver: SpanSending {
     #expect(queue.counts == .init(exported: 9) && receiver.isClosed)
   }
 
-  @Test func spansThatTrickleInShareARequest() async {
+  @Test func slowSpansShareRequest() async {
     let (queue, receiver) = (SpanQueue(), Receiver())
     let pauses = Mutex<[Int64]>([])
     var limits = SpanExporter.Limits()
@@ -165,7 +166,7 @@ private final class Receiver: SpanSending {
     while pauses.withLock({ $0.count }) < 2 { await Task.yield() }
     running.cancel()
     await running.value
-    // Full batches go at once; behind one that is not, the next spans are waited for.
+    // Full batches are sent without a pause. After a partial batch, the exporter pauses.
     #expect(receiver.bodies.count == 3 && queue.counts == .init(exported: 9))
     #expect(pauses.withLock { $0 } == [limits.intervalMs, limits.intervalMs])
   }
@@ -174,11 +175,11 @@ private final class Receiver: SpanSending {
     (500, 0, 500), (500, 1_000, 500), (500, 8_192, 125), (125, 5_000, 51), (51, 2_048, 51), (51, 100, 500),
     (10, 8_192, 10),
   ])
-  func pausesFollowTheSpans(lastMs: Int64, count: Int, pauseMs: Int64) {
+  func pauseAdaptsToSpanRate(lastMs: Int64, count: Int, pauseMs: Int64) {
     #expect(SpanExporter.Limits().pauseMs(after: lastMs, count: count, spansMax: 8_192) == pauseMs)
   }
 
-  @Test func aDeadReceiverDoesNotHoldUpTheEnd() async {
+  @Test func unavailableReceiverDoesNotDelayShutdown() async {
     let queue = SpanQueue()
     let receiver = Receiver(Array(repeating: .busy("away"), count: 1_000))
     let exporter = exporter(receiver, queue)
@@ -189,7 +190,7 @@ private final class Receiver: SpanSending {
 }
 
 @Suite struct CollectedMetricsTests {
-  @Test func totalsAndGaugesAreReadWhenAsked() {
+  @Test func totalsAndGaugesAreReadOnExposition() {
     let metrics = MetricsRegistry()
     let total = Mutex(3)
     metrics.addTotals("refused_total") { [([("reason", "A")], total.withLock { $0 })] }
@@ -200,7 +201,7 @@ private final class Receiver: SpanSending {
     #expect(text.contains("refused_total{reason=\"A\"} 5\n") && text.contains("breaker{backend=\"x\"} 2\n"))
   }
 
-  @Test func theDiskOfAFolderIsTold() throws {
+  @Test func diskSpaceOfFolderIsReported() throws {
     let folder = try TemporaryFolder()
     let space = try #require(DiskSpace(folder: folder.path)?.read())
     #expect(space.freeBytes > 0 && space.freeBytes <= space.sizeBytes)

@@ -48,7 +48,7 @@ import Testing
     }
   }
 
-  @Test func existingTargetIsKept() async throws {
+  @Test func existingTargetIsNotOverwritten() async throws {
     try await withStore { store, scratch in
       let target = scratch.file("taken")
       try Data("mine".utf8).write(to: URL(fileURLWithPath: target))
@@ -57,7 +57,7 @@ import Testing
     }
   }
 
-  @Test func unreachableTargetAndMissingSourceAreErrors() async throws {
+  @Test func unreachableTargetAndMissingSourceAreUnavailable() async throws {
     try await withStore { (store: Store, scratch: Scratch) async throws in
       await expect(.unavailable) { _ = try await store.backup(to: scratch.file("no/such/dir")) }
       let missing = scratch.file("missing.sqlite")
@@ -67,7 +67,7 @@ import Testing
     }
   }
 
-  @Test func worksBesideTheOwnerAndOnAClosedFile() async throws {
+  @Test func backsUpOpenAndClosedFiles() async throws {
     let scratch = Scratch()
     let store = try Store(StoreConfiguration(path: scratch.file()), migrations: rowsSchema)
     try await store.insert("a")
@@ -82,14 +82,14 @@ import Testing
     }
   }
 
-  @Test func cancelledBackupLeavesNothing() async throws {
+  @Test func cancelledBackupLeavesNoPartialFile() async throws {
     try await withStore { store, scratch in
       let target = scratch.file("cancelled")
       let task = Task {
         withUnsafeCurrentTask { $0?.cancel() }
         return try await store.backup(to: target)
       }
-      // One page-step may have been enough: then the backup is whole, otherwise there is none.
+      // The copy may have finished before the cancellation. Otherwise no target exists.
       let code = await storeCode { _ = try await task.value }
       #expect(code == .interrupted || FileManager.default.fileExists(atPath: target))
       let names = try FileManager.default.contentsOfDirectory(atPath: scratch.path)

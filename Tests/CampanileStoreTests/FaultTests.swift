@@ -2,9 +2,9 @@ import CampanileStore
 import Foundation
 import Testing
 
-/// What the disk and the operating system can do to a store.
+/// Failures of the disk and of the operating system.
 @Suite(.serialized) struct FaultTests {
-  /// Rounds of killing; the environment may ask for more.
+  /// Number of kills; the environment can raise it.
   private static var rounds: Int {
     ProcessInfo.processInfo.environment["CAMPANILE_CRASH_ROUNDS"].flatMap { Int($0) } ?? 5
   }
@@ -23,13 +23,13 @@ import Testing
   }
 
   private func lines(_ data: Data) -> [String] {
-    // The last line may be cut by the kill: only complete ones count.
+    // The kill may cut the last line, so only complete lines count.
     var lines = String(decoding: data, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
     lines.removeLast()
     return lines.map(String.init)
   }
 
-  @Test func acknowledgedWritesSurviveTheKill() async throws {
+  @Test func acknowledgedWritesSurviveKill() async throws {
     let scratch = Scratch()
     var acknowledged: [String] = []
     for round in 0..<Self.rounds {
@@ -49,13 +49,13 @@ import Testing
       let found = try store.ids()
       #expect(Set(acknowledged).subtracting(found).isEmpty)
       #expect(Set(found).count == found.count)
-      // In flight at the kill: 64 clients with one write each.
+      // In progress at the kill: 64 clients with one write each.
       #expect(found.count - acknowledged.count <= 64 * (round + 1))
       await store.close()
     }
   }
 
-  @Test func anotherProcessIsRefusedUntilTheOwnerEnds() async throws {
+  @Test func secondProcessIsRefusedUntilOwnerExits() async throws {
     let scratch = Scratch()
     let (process, output, _) = try crasher("hold", scratch.file())
     #expect(String(decoding: output.availableData, as: UTF8.self) == "ready\n")
@@ -70,7 +70,7 @@ import Testing
     await store.close()
   }
 
-  @Test func ioErrorFailsItsWritesAndTheConnectionIsReplaced() async throws {
+  @Test func ioErrorFailsWritesAndReplacesConnection() async throws {
     let scratch = Scratch()
     let (process, output, _) = try crasher("starve", scratch.file())
     let report = lines(output.readDataToEndOfFile())
@@ -87,7 +87,7 @@ import Testing
     await store.close()
   }
 
-  @Test func whatIsThereIsReadWhenNothingCanBeWritten() async throws {
+  @Test func readsWorkWhenDiskIsNotWritable() async throws {
     let scratch = Scratch()
     let (process, output, _) = try crasher("blind", scratch.file())
     let report = lines(output.readDataToEndOfFile())
@@ -97,10 +97,10 @@ import Testing
     #expect(report.last == "read 1", "\(report)")
   }
 
-  @Test func quotaFailsAsAFullDisk() async throws {
+  @Test func sizeLimitFailsLikeFullDisk() async throws {
     try await withStore(configure: { $0.sizeBytesMax = 400_000 }) { store, _ in
       try await fillUntilFull(store)
-      // Space that is freed is used again.
+      // Freed space can be reused.
       _ = try await store.write { try $0.execute("DELETE FROM rows WHERE id >= ''") }
       try await store.insert("again")
       #expect(try store.ids() == ["again"])
@@ -108,7 +108,7 @@ import Testing
   }
 
   @Test(.enabled(if: getuid() == 0 && FileManager.default.fileExists(atPath: "/proc/mounts")))
-  func fullDiskKeepsNothingHalf() async throws {
+  func fullDiskKeepsNoPartialWrites() async throws {
     let scratch = Scratch()
     try scratch.makeDirectory()
     let mounted = try run("/bin/mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", scratch.path)
@@ -124,7 +124,7 @@ import Testing
     await again.close()
   }
 
-  /// Writes groups of two rows until the disk is full; checks that exactly the acknowledged ones are there.
+  /// Writes pairs of rows until the disk is full, and checks that exactly the acknowledged rows exist.
   private func fillUntilFull(_ store: Store) async throws {
     var acknowledged: [String] = []
     let body = String(repeating: "b", count: 9_000)

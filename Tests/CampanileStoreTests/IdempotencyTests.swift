@@ -18,18 +18,18 @@ import Testing
     }
   }
 
-  @Test func repeatGetsTheFirstReply() async throws {
+  @Test func repeatReturnsFirstReply() async throws {
     try await withStore { store, _ in
       let first = try await create(store, key)
       let second = try await create(store, key, id: "b")
-      #expect(!first.isReplayed)
-      #expect(second.isReplayed)
+      #expect(!first.isStored)
+      #expect(second.isStored)
       #expect(second.bytes == first.bytes)
       #expect(try store.ids() == ["a"])
     }
   }
 
-  @Test func differentRequestUnderOneIDIsRefused() async throws {
+  @Test func reusedIDWithDifferentRequestIsRefused() async throws {
     try await withStore { store, _ in
       _ = try await create(store, key)
       await expect(.requestIDReused) { _ = try await create(store, key, hash: [2], id: "b") }
@@ -37,68 +37,68 @@ import Testing
     }
   }
 
-  @Test func idsOfOthersAreOthers() async throws {
+  @Test func idsAreScopedToPrincipalAndMethod() async throws {
     try await withStore { store, _ in
       _ = try await create(store, key)
       var other = key
       other.principal = "user-2"
-      #expect(try await !create(store, other, hash: [2], id: "b").isReplayed)
+      #expect(try await !create(store, other, hash: [2], id: "b").isStored)
       other = key
       other.method = "x.v1.S/Other"
-      #expect(try await !create(store, other, hash: [3], id: "c").isReplayed)
+      #expect(try await !create(store, other, hash: [3], id: "c").isStored)
     }
   }
 
-  @Test func failureIsNotKept() async throws {
+  @Test func failedRequestCanBeRetried() async throws {
     try await withStore { store, _ in
       await expect(.constraint) { _ = try await create(store, key, failing: true) }
       let kept = try store.ids()
       #expect(kept.isEmpty)
       let retried = try await create(store, key)
-      #expect(!retried.isReplayed)
+      #expect(!retried.isStored)
     }
   }
 
-  @Test func manyAtOnceChangeOnce() async throws {
+  @Test func concurrentRepeatsChangeOnce() async throws {
     try await withStore { store, _ in
       let replies = try await withThrowingTaskGroup(of: IdempotentReply.self) { group in
         for index in 0..<50 { group.addTask { try await create(store, key, id: "row-\(index)") } }
         return try await group.reduce(into: [IdempotentReply]()) { $0.append($1) }
       }
-      #expect(replies.filter { !$0.isReplayed }.count == 1)
+      #expect(replies.filter { !$0.isStored }.count == 1)
       #expect(Set(replies.map(\.bytes)).count == 1)
       #expect(try store.ids().count == 1)
     }
   }
 
-  @Test func expiresAfterADay() async throws {
+  @Test func replyExpiresAfter24Hours() async throws {
     try await withStore { store, _ in
       _ = try await create(store, key, nowMs: 1_000)
-      let last = 1_000 + Idempotency.retentionMs
-      #expect(try await create(store, key, nowMs: last - 1, id: "b").isReplayed)
-      #expect(try await !create(store, key, hash: [9], nowMs: last, id: "c").isReplayed)
-      #expect(try await create(store, key, hash: [9], nowMs: last + 1, id: "d").isReplayed)
+      let last = 1_000 + ReplyRetention.retentionMs
+      #expect(try await create(store, key, nowMs: last - 1, id: "b").isStored)
+      #expect(try await !create(store, key, hash: [9], nowMs: last, id: "c").isStored)
+      #expect(try await create(store, key, hash: [9], nowMs: last + 1, id: "d").isStored)
     }
   }
 
-  @Test func purgeTakesTheExpiredInSmallBatches() async throws {
+  @Test func purgeDeletesExpiredRepliesInBatches() async throws {
     try await withStore { store, _ in
       for index in 0..<25 {
         var own = key
         own.requestID = "r-\(index)"
         _ = try await create(store, own, nowMs: Int64(index), id: "row-\(index)")
       }
-      let now = Idempotency.retentionMs + 19
+      let now = ReplyRetention.retentionMs + 19
       #expect(try await store.purgeIdempotency(nowMs: now, batchRows: 4, batchesMax: 2) == 8)
       #expect(try await store.purgeIdempotency(nowMs: now, batchRows: 4) == 12)
       #expect(try await store.purgeIdempotency(nowMs: now) == 0)
       var kept = key
       kept.requestID = "r-24"
-      #expect(try await create(store, kept, nowMs: now, id: "z").isReplayed)
+      #expect(try await create(store, kept, nowMs: now, id: "z").isStored)
     }
   }
 
-  @Test func hugeTimesDoNotTrap() async throws {
+  @Test func extremeTimesDoNotTrap() async throws {
     try await withStore { store, _ in
       _ = try await create(store, key, nowMs: .max)
       _ = try await create(store, key, nowMs: .min, id: "b")

@@ -10,7 +10,7 @@ import Testing
     try await withStore(configure: { meter.attach(to: &$0) }) { store, _ in try await body(store, meter, metrics) }
   }
 
-  @Test func commitsAreTold() async throws {
+  @Test func commitsAreRecorded() async throws {
     try await withMeter { store, meter, metrics in
       for number in 1...3 { try await store.insert("r\(number)") }
       let batches = try metrics.expectRecorder("campanile_store_batch_writes").values
@@ -23,7 +23,7 @@ import Testing
     }
   }
 
-  @Test func totalsAndSizesAreToldWhenTheyAreAskedFor() async throws {
+  @Test func collectRecordsTotalsAndSizes() async throws {
     try await withMeter { store, meter, metrics in
       try await store.insert("r1")
       meter.collect(store, nowMs: 0)
@@ -42,7 +42,7 @@ import Testing
     }
   }
 
-  @Test func theLagIsThatOfTheOldestMessage() async throws {
+  @Test func outboxLagIsAgeOfOldestMessage() async throws {
     try await withMeter { store, meter, metrics in
       meter.collect(store, nowMs: 5_000)
       let lag = try metrics.expectGauge("campanile_outbox_lag_seconds")
@@ -53,7 +53,7 @@ import Testing
       meter.collect(store, nowMs: 5_000)
       #expect(lag.lastValue == 3.5)
       #expect(try metrics.expectGauge("campanile_outbox_pending_messages").lastValue == 2)
-      // A clock that was put back.
+      // The clock was set back.
       meter.collect(store, nowMs: 1_000)
       #expect(lag.lastValue == 0)
     }

@@ -18,7 +18,7 @@ import Testing
     }
   }
 
-  @Test func otherUsersLoseTheirRights() async throws {
+  @Test func permissionsOfOtherUsersAreRemoved() async throws {
     let scratch = Scratch()
     try scratch.makeDirectory()
     let isCreated = FileManager.default.createFile(
@@ -30,7 +30,7 @@ import Testing
   }
 
   @Test(arguments: [(StoreConfiguration.Durability.full, Int64(2)), (.normal, 1)])
-  func durabilityIsReadBack(_ durability: StoreConfiguration.Durability, _ synchronous: Int64) throws {
+  func durabilityIsInEffect(_ durability: StoreConfiguration.Durability, _ synchronous: Int64) throws {
     let scratch = Scratch()
     var configuration = StoreConfiguration(path: scratch.file())
     configuration.durability = durability
@@ -49,7 +49,7 @@ import Testing
     #expect(journal == "wal")
   }
 
-  @Test func secondOwnerIsRefusedAndNamed() async throws {
+  @Test func secondStoreIsRefusedWithOwnersPID() async throws {
     try await withStore { store, scratch in
       let error = #expect(throws: StoreError.self) {
         try Store(StoreConfiguration(path: scratch.file()), migrations: rowsSchema)
@@ -60,7 +60,7 @@ import Testing
     }
   }
 
-  @Test func ownershipEndsWithClose() async throws {
+  @Test func closeReleasesOwnership() async throws {
     let scratch = Scratch()
     for _ in 0..<3 {
       let store = try Store(StoreConfiguration(path: scratch.file()), migrations: rowsSchema)
@@ -69,7 +69,7 @@ import Testing
     }
   }
 
-  @Test func noDatabaseIsNamed() throws {
+  @Test func fileThatIsNotADatabaseIsRefused() throws {
     let scratch = Scratch()
     try scratch.makeDirectory()
     try Data(repeating: 0x41, count: 10_000).write(to: URL(fileURLWithPath: scratch.file()))
@@ -80,7 +80,7 @@ import Testing
     #expect(error?.description.contains(scratch.file()) == true)
   }
 
-  @Test func foreignDatabaseIsLeftAlone() throws {
+  @Test func foreignDatabaseIsRefusedUnchanged() throws {
     let scratch = Scratch()
     try scratch.makeDirectory()
     let foreign = try DatabaseQueue(path: scratch.file())
@@ -96,7 +96,7 @@ import Testing
   }
 
   @Test(arguments: [StoreConfiguration.StartupCheck.quick(timeLimitMs: 60_000), .complete])
-  func damageIsFoundAtStart(_ check: StoreConfiguration.StartupCheck) async throws {
+  func startupCheckFindsDamage(_ check: StoreConfiguration.StartupCheck) async throws {
     let scratch = Scratch()
     let store = try Store(StoreConfiguration(path: scratch.file()), migrations: rowsSchema)
     for index in 0..<200 { try await store.insert("row-\(index)", body: String(repeating: "b", count: 1_000)) }
@@ -115,7 +115,7 @@ import Testing
     #expect(error?.path == scratch.file())
   }
 
-  @Test func checkGivesUpInTime() async throws {
+  @Test func startupCheckStopsAtTimeLimit() async throws {
     let scratch = Scratch()
     let store = try Store(StoreConfiguration(path: scratch.file()), migrations: rowsSchema)
     _ = try await store.write { transaction in
@@ -142,7 +142,7 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: scratch.file("elsewhere.sqlite")))
   }
 
-  @Test func closeEmptiesTheLog() async throws {
+  @Test func closeTruncatesWriteAheadLog() async throws {
     let scratch = Scratch()
     let store = try Store(StoreConfiguration(path: scratch.file()), migrations: rowsSchema)
     try await store.insert("a")

@@ -1,9 +1,10 @@
+import CampanileBase
 import Synchronization
 import Testing
 
 @testable import CampanileStore
 
-/// A world with a clock that is moved by hand, and a receiver that does as told.
+/// A manual clock and a receiver with scripted responses.
 private final class World: Sendable {
   struct State {
     var nowMs: Int64 = 1_000
@@ -52,7 +53,7 @@ private final class World: Sendable {
     }
   }
 
-  @Test func messagesGoWithTheirTransaction() async throws {
+  @Test func messageIsEnqueuedOnlyByCommit() async throws {
     try await withStore { store, _ in
       let code = await storeCode {
         _ = try await store.write { transaction in
@@ -90,7 +91,7 @@ private final class World: Sendable {
     }
   }
 
-  @Test func failureHoldsItsKeyBackAndNoOther() async throws {
+  @Test func failureBlocksOnlyItsKey() async throws {
     try await withStore { store, _ in
       let world = World()
       let relay = world.relay(store) { $0.parallelKeysMax = 1 }
@@ -100,7 +101,7 @@ private final class World: Sendable {
       let round = try await relay.deliverDue()
       #expect((round.delivered, round.retried, round.heldBack) == (1, 1, 2))
       #expect(world.takeAttempts() == ["a1", "b1"])
-      // Not due yet: nothing overtakes it, not even a message that comes later.
+      // Not due yet: no message overtakes it, not even a newer one.
       try await send(store, "a4", key: "a")
       world.advance(999)
       #expect(try await relay.deliverDue().taken == 0)
@@ -111,7 +112,7 @@ private final class World: Sendable {
     }
   }
 
-  @Test func waitsDoubleAndEndInADeadLetter() async throws {
+  @Test func retriesBackOffUntilDeadLetter() async throws {
     try await withStore { store, _ in
       let world = World()
       let relay = world.relay(store) { $0.attemptsMax = 4 }
@@ -129,7 +130,7 @@ private final class World: Sendable {
     }
   }
 
-  @Test func deadLettersAreKeptCountedAndRevived() async throws {
+  @Test func deadLettersAreCountedAndRevived() async throws {
     try await withStore { store, _ in
       let world = World()
       let relay = world.relay(store) { $0.attemptsMax = 2 }
@@ -153,7 +154,7 @@ private final class World: Sendable {
     }
   }
 
-  @Test func rejectionIsFinalAtOnceAndPurged() async throws {
+  @Test func rejectedMessagesBecomeDeadLettersAtOnce() async throws {
     try await withStore { store, _ in
       let world = World()
       let relay = world.relay(store)
@@ -167,7 +168,7 @@ private final class World: Sendable {
     }
   }
 
-  @Test func fullOutboxRefusesTheChange() async throws {
+  @Test func fullOutboxFailsTheWrite() async throws {
     try await withStore { store, _ in
       try await send(store, "a")
       let code = await storeCode {
@@ -182,7 +183,7 @@ private final class World: Sendable {
     }
   }
 
-  @Test func sequencesAndIDsAreNeverReused() async throws {
+  @Test func sequencesAreNotReused() async throws {
     try await withStore { store, _ in
       let world = World()
       let relay = world.relay(store)
@@ -193,7 +194,7 @@ private final class World: Sendable {
     }
   }
 
-  @Test func runDeliversWhenWokenAndEndsWhenCancelled() async throws {
+  @Test func runDeliversWhenWokenAndStopsWhenCancelled() async throws {
     try await withStore { store, _ in
       let world = World()
       let relay = world.relay(store)
@@ -208,7 +209,7 @@ private final class World: Sendable {
     }
   }
 
-  @Test func thrownErrorsAreRetriesAndCancellationIsNone() async throws {
+  @Test func errorsAreRetriedButCancellationIsRethrown() async throws {
     struct Down: Error {}
     try await withStore { store, _ in
       try await send(store, "a")
@@ -220,7 +221,7 @@ private final class World: Sendable {
     }
   }
 
-  @Test func receiversDropRepeats() async throws {
+  @Test func inboxDropsRepeatedMessages() async throws {
     try await withStore { store, _ in
       for (index, id) in ["m1", "m2", "m1", "m1"].enumerated() {
         let isNew = try await store.write { transaction in
@@ -236,33 +237,5 @@ private final class World: Sendable {
       #expect(try await store.write { try $0.acceptOnce(source: "sync", messageID: "m1", nowMs: 10) })
       #expect(try await store.write { try !$0.acceptOnce(source: "sync", messageID: "m2", nowMs: 10) })
     }
-  }
-}
-
-@Suite struct BackoffTests {
-  @Test func growsToItsCap() {
-    let backoff = Backoff()
-    let delays = (1...20).map { backoff.delayMs(attempts: $0, random: 0.5) }
-    #expect(delays.prefix(3) == [1_000, 1_600, 2_560])
-    #expect(delays == delays.sorted())
-    #expect(delays.last == 120_000)
-  }
-
-  @Test func jitterStaysInItsBand() {
-    let backoff = Backoff()
-    #expect(backoff.delayMs(attempts: 1, random: 0) == 800)
-    #expect(backoff.delayMs(attempts: 1, random: 0.999_999) == 1_199)
-  }
-
-  @Test(arguments: [-1, 0, 1, 1_000_000, Int.max])
-  func neverTraps(_ attempts: Int) {
-    var backoff = Backoff()
-    #expect(backoff.delayMs(attempts: attempts, random: 0.5) >= 0)
-    backoff.multiplier = .infinity
-    backoff.capMs = .max
-    #expect(backoff.delayMs(attempts: attempts, random: 1) >= 0)
-    backoff.multiplier = .nan
-    backoff.baseMs = .min
-    #expect(backoff.delayMs(attempts: attempts, random: .nan) >= 0)
   }
 }

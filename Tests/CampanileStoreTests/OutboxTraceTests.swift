@@ -1,10 +1,10 @@
-import CampanileRPC
+import CampanileBase
 import Synchronization
 import Testing
 
 @testable import CampanileStore
 
-/// Traces through the outbox.
+/// Tests of traces through the outbox.
 @Suite struct OutboxTraceTests {
   private final class Spans: Sendable {
     private let spans = Mutex<[FinishedSpan]>([])
@@ -14,7 +14,7 @@ import Testing
     }
   }
 
-  @Test func theRelayContinuesTheTraceOfTheWrite() async throws {
+  @Test func relayContinuesTraceOfWrite() async throws {
     try await withStore { store, _ in
       let spans = Spans()
       let tracer = spans.tracer
@@ -39,7 +39,7 @@ import Testing
     }
   }
 
-  @Test func aFailedDeliveryEndsItsSpanAndKeepsTheTrace() async throws {
+  @Test func failedDeliveryEndsSpanAndKeepsTrace() async throws {
     struct Away: Error {}
     try await withStore { store, _ in
       let spans = Spans()
@@ -59,7 +59,7 @@ import Testing
     }
   }
 
-  @Test func aRelayWithoutATracerDelivers() async throws {
+  @Test func relayDeliversWithoutTracer() async throws {
     try await withStore { store, _ in
       let parent = TraceContext(traceIDHigh: 1, traceIDLow: 2, spanID: 3, isSampled: true)
       _ = try await store.write { try $0.enqueueLatest(topic: "t", key: "k", payload: [], nowMs: 1, trace: parent) }

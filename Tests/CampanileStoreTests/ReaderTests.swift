@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 @Suite struct ReaderTests {
-  @Test func readsDoNotWaitForAWrite() async throws {
+  @Test func readsDoNotWaitForWrites() async throws {
     try await withStore { store, _ in
       try await store.insert("before")
       let gate = Gate()
@@ -20,7 +20,7 @@ import Testing
     }
   }
 
-  @Test func oneReadIsOneSnapshot() async throws {
+  @Test func readSeesOneSnapshot() async throws {
     try await withStore { store, _ in
       let counts = try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask { for index in 0..<300 { try await store.insert("row-\(index)") } }
@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  @Test func poolIsBoundedAndSoIsTheWait() async throws {
+  @Test func poolSizeAndWaitAreBounded() async throws {
     try await withStore(configure: {
       $0.readersMax = 1
       $0.readerWaitMs = 20
@@ -56,7 +56,7 @@ import Testing
     }
   }
 
-  @Test func waitersGetTheConnection() async throws {
+  @Test func waitingReadsGetConnections() async throws {
     try await withStore(configure: {
       $0.readersMax = 2
       $0.readerWaitMs = 60_000
@@ -71,7 +71,7 @@ import Testing
     }
   }
 
-  @Test func readsCannotChange() async throws {
+  @Test func readTransactionsCannotWrite() async throws {
     try await withStore { (store: Store, _: Scratch) async throws in
       for sql in ["INSERT INTO rows VALUES ('a', 'b')", "WITH x AS (SELECT 1) DELETE FROM rows"] {
         #expect(throws: StoreError.self) { try store.read { try $0.forEach(sql) { _ in true } } }
@@ -79,7 +79,7 @@ import Testing
     }
   }
 
-  @Test func numberedParametersTakeTheirNumber() async throws {
+  @Test func numberedParametersBindByNumber() async throws {
     try await withStore { store, _ in
       let found = try store.readSingle { transaction in
         try transaction.queryOne("SELECT $2, $1, $2, $3", [1, "two", nil]) { row in
@@ -93,14 +93,14 @@ import Testing
   }
 
   @Test(arguments: ["SELECT $1, $3", "SELECT :name", "SELECT $0", "SELECT $1, ?", "SELECT $x", "SELECT ?2", "SELEC 1"])
-  func otherParametersAreRefused(_ sql: String) async throws {
+  func unsupportedParametersAreRefused(_ sql: String) async throws {
     try await withStore { (store: Store, _: Scratch) async throws in
       let code = await storeCode { _ = try store.readSingle { try $0.queryOne(sql, [1, 2]) { try $0.integer(0) } } }
       #expect(code == .invalidArgument)
     }
   }
 
-  @Test func wrongCountOfArgumentsIsRefused() async throws {
+  @Test func wrongArgumentCountIsRefused() async throws {
     try await withStore { store, _ in
       for arguments in [[], [1], [1, 2, 3]] as [[SQLValue]] {
         let code = await storeCode {
@@ -111,7 +111,7 @@ import Testing
     }
   }
 
-  @Test func valuesComeBackAsTheyWere() async throws {
+  @Test func valuesRoundTrip() async throws {
     try await withStore { store, _ in
       let values: [SQLValue] = [
         .null, .integer(.min), .integer(.max), .real(1.5), .text(""), .text("ünïcødé 🔔\0nul"), .blob([]),
@@ -137,7 +137,7 @@ import Testing
     }
   }
 
-  @Test func resultsAreBounded() async throws {
+  @Test func resultRowsAreLimited() async throws {
     try await withStore { store, _ in
       let code = await storeCode {
         _ = try store.readSingle { try $0.query("VALUES (1), (2), (3)", rowsMax: 2) { try $0.integer(0) } }
@@ -146,7 +146,7 @@ import Testing
     }
   }
 
-  @Test func nestedUseOfOneStatement() async throws {
+  @Test func nestedQueriesWithSameTextWork() async throws {
     try await withStore { store, _ in
       for id in ["a", "b"] { try await store.insert(id) }
       let pairs = try store.read { transaction in
@@ -159,7 +159,7 @@ import Testing
     }
   }
 
-  @Test func scansAreFound() async throws {
+  @Test func fullScansAreDetected() async throws {
     try await withStore { (store: Store, _: Scratch) async throws in
       #expect(try store.fullScans("SELECT * FROM rows WHERE id = $1").isEmpty)
       #expect(try !store.fullScans("SELECT * FROM rows WHERE body = $1").isEmpty)

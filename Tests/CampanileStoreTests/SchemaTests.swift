@@ -3,7 +3,7 @@ import Testing
 @testable import CampanileStore
 
 @Suite struct SchemaTests {
-  /// The store's own statements, as text: none may walk through a table.
+  /// The store's own statements. None may scan a whole table.
   @Test(arguments: [
     "SELECT request_hash FROM store_idempotency WHERE principal = $1 AND method = $2 AND request_id = $3 AND expires_at_ms > $4",
     "SELECT principal FROM store_idempotency WHERE expires_at_ms <= $1 ORDER BY expires_at_ms LIMIT $2",
@@ -25,7 +25,7 @@ import Testing
     }
   }
 
-  @Test func stepsOfAPlanAreToldApart() {
+  @Test func fullScansAreDistinguishedFromOtherSteps() {
     let details = [
       "SCAN rows", "SCAN rows USING INDEX i", "SEARCH rows USING INDEX i (a=?)", "SCAN CONSTANT ROW",
       "SCAN (subquery-1)",

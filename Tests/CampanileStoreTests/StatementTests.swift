@@ -2,9 +2,9 @@ import CampanileStore
 import Testing
 
 @Suite struct StatementTests {
-  /// Texts and blobs of every length come back as they were: those that are kept beside the statement, those that are too
-  /// long for it, and those between runs of other lengths.
-  @Test func valuesOfAllLengthsAreBound() async throws {
+  /// Texts and blobs of all lengths round-trip: those that fit into the bind buffer, those that do not, and alternating
+  /// ones.
+  @Test func valuesOfAllLengthsRoundTrip() async throws {
     let schema = [Migration("0001-values", "CREATE TABLE kept (n BIGINT NOT NULL PRIMARY KEY, t TEXT, b BYTEA)")]
     try await withStore(migrations: schema) { store, _ in
       let lengths = [0, 1, 15, 16, 100, 255, 256, 257, 5_000, 65_535, 65_536, 65_537, 200_000, 3, 0]
@@ -34,8 +34,8 @@ import Testing
     }
   }
 
-  /// A statement that stands on a row is not used by a query inside of it, though both have the same text.
-  @Test func nestedUsesOfOneTextAreApart() async throws {
+  /// A nested query with the same text does not reuse the statement of the outer one.
+  @Test func nestedQueriesWithSameTextAreIndependent() async throws {
     try await withStore { store, _ in
       for id in ["a", "b", "c"] { try await store.insert(id, body: "body of \(id)") }
       let sql = "SELECT id, body FROM rows WHERE id >= $1 ORDER BY id"
@@ -52,8 +52,8 @@ import Testing
     }
   }
 
-  /// Texts that are made at run time, more of them than are kept, and equal ones at other addresses.
-  @Test func textsMadeAtRunTimeWork() async throws {
+  /// Covers texts built at run time, more of them than the cache holds, and equal texts at different addresses.
+  @Test func runTimeTextsBeyondCacheSizeWork() async throws {
     try await withStore { store, _ in
       try await store.insert("a")
       for round in 0..<2 {
@@ -66,8 +66,8 @@ import Testing
     }
   }
 
-  /// Also where the store itself has compiled the text: for its own commits.
-  @Test func whatTheStoreRunsIsRefusedToBodies() async throws {
+  /// Also refused after the store itself has compiled the same text for its own commits.
+  @Test func transactionControlIsRefusedInBodies() async throws {
     try await withStore { store, _ in
       for id in ["a", "b"] {
         for sql in ["COMMIT", "BEGIN IMMEDIATE", "ROLLBACK"] {

@@ -3,7 +3,7 @@ import Foundation
 import Synchronization
 import Testing
 
-/// A directory that goes away with the test.
+/// A temporary directory, removed at the end of the test.
 final class Scratch: Sendable {
   let path: String
 
@@ -22,7 +22,7 @@ final class Scratch: Sendable {
 
 let rowsSchema = [Migration("0001-rows", "CREATE TABLE rows (id TEXT NOT NULL PRIMARY KEY, body TEXT NOT NULL)")]
 
-/// Opens a store in a new directory, runs `body`, closes it.
+/// Runs `body` with a store in a new directory, then closes the store.
 func withStore(
   migrations: [Migration] = rowsSchema, configure: (inout StoreConfiguration) -> Void = { _ in },
   _ body: (Store, Scratch) async throws -> Void
@@ -50,7 +50,7 @@ extension Store {
   }
 }
 
-/// The code of the store error that `body` throws, nil when it throws none.
+/// Returns the code of the store error that `body` throws; nil if it throws none.
 func storeCode(_ body: () async throws -> Void) async -> StoreError.Code? {
   do {
     try await body()
@@ -62,7 +62,7 @@ func storeCode(_ body: () async throws -> Void) async -> StoreError.Code? {
   }
 }
 
-/// Expects `body` to throw a store error of this code.
+/// Expects `body` to throw a store error with this code.
 func expect(
   _ code: StoreError.Code, sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> Void
 ) async {
@@ -70,12 +70,12 @@ func expect(
   #expect(thrown == code, sourceLocation: sourceLocation)
 }
 
-/// A gate that holds the writer's thread inside a body until it is opened.
+/// A gate that blocks the writer's thread inside a body until it is opened.
 final class Gate: Sendable {
   private let entered = DispatchSemaphore(value: 0)
   private let opened = DispatchSemaphore(value: 0)
 
-  /// A write may run a second time: an open gate stays open.
+  /// A write may run twice, so an open gate stays open.
   func hold() {
     entered.signal()
     opened.wait()
@@ -84,7 +84,7 @@ final class Gate: Sendable {
 
   func open() { opened.signal() }
 
-  /// Waits, off the cooperative threads, until a body stands in the gate.
+  /// Waits until a body is blocked in the gate, without blocking a cooperative thread.
   func waitUntilEntered() async {
     await withCheckedContinuation { continuation in
       Thread.detachNewThread {
@@ -95,7 +95,7 @@ final class Gate: Sendable {
   }
 }
 
-/// Waits until a condition of the store holds; gives up (false) after many looks.
+/// Polls until a condition of the store holds. Returns false after 20,000 attempts.
 func eventually(_ condition: () throws -> Bool) async throws -> Bool {
   for _ in 0..<20_000 {
     if try condition() { return true }
@@ -104,7 +104,7 @@ func eventually(_ condition: () throws -> Bool) async throws -> Bool {
   return false
 }
 
-/// A count that several threads raise.
+/// A thread-safe counter.
 final class LockedCount: Sendable {
   private let count = Mutex(0)
   var value: Int { count.withLock { $0 } }

@@ -6,12 +6,12 @@ import Testing
 @Suite struct WriterTests {
   private struct Refused: Error {}
 
-  @Test func failingWriteRollsBackAlone() async throws {
+  @Test func failedWriteRollsBackOnlyItself() async throws {
     try await withStore { store, _ in
       let gate = Gate()
       async let first: Void = store.write { _ in gate.hold() }
       await gate.waitUntilEntered()
-      // All of these wait behind the gate and so share the transaction with one another.
+      // All these writes wait behind the gate, and so share a transaction.
       await withTaskGroup(of: Void.self) { group in
         for index in 0..<60 {
           group.addTask {
@@ -41,7 +41,47 @@ import Testing
     }
   }
 
-  @Test func resultsComeBackInBatches() async throws {
+  @Test func savepointsStayOnAfterASecondFailure() async throws {
+    try await withStore { store, _ in
+      let gate = Gate()
+      let (firstRuns, secondRuns) = (LockedCount(), LockedCount())
+      let first = Task {
+        try await store.write { transaction in
+          firstRuns.add()
+          gate.hold()
+          try transaction.execute("INSERT INTO rows (id, body) VALUES ('first', 'x')")
+          if firstRuns.value > 1 { throw Refused() }
+        }
+      }
+      await gate.waitUntilEntered()
+      let second = Task {
+        try await store.write { transaction in
+          secondRuns.add()
+          try transaction.execute("INSERT INTO rows (id, body) VALUES ('second', 'x')")
+        }
+      }
+      #expect(try await eventually { store.metrics().pendingWrites == 1 })
+      var faulty: [Task<Void, any Error>] = []
+      for number in 0..<3 {
+        faulty.append(
+          Task {
+            try await store.write { transaction in
+              try transaction.execute("INSERT INTO rows (id, body) VALUES ($1, 'x')", [.text("faulty-\(number)")])
+              throw Refused()
+            }
+          })
+        #expect(try await eventually { store.metrics().pendingWrites == 2 + number })
+      }
+      gate.open()
+      for task in faulty + [first] { await #expect(throws: Refused.self) { try await task.value } }
+      try await second.value
+      #expect(try store.ids() == ["second"])
+      // Once, and once more after the first fault; the other faults are undone by their savepoints.
+      #expect(secondRuns.value == 2)
+    }
+  }
+
+  @Test func batchedWritesReturnTheirResults() async throws {
     let commits = Mutex<[CommitObservation]>([])
     try await withStore(configure: { $0.observer = { commit in commits.withLock { $0.append(commit) } } }) { store, _ in
       let sum = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -65,7 +105,7 @@ import Testing
     }
   }
 
-  @Test func cancelledBeforeItsStartNeverRuns() async throws {
+  @Test func writeCancelledBeforeStartNeverRuns() async throws {
     try await withStore { store, _ in
       let gate = Gate()
       async let first: Void = store.write { _ in gate.hold() }
@@ -85,7 +125,7 @@ import Testing
     }
   }
 
-  @Test func cancelledTaskIsNotQueued() async throws {
+  @Test func writeOfCancelledTaskIsNotQueued() async throws {
     try await withStore { (store: Store, _: Scratch) async throws in
       let task = Task {
         withUnsafeCurrentTask { $0?.cancel() }
@@ -112,7 +152,7 @@ import Testing
     }
   }
 
-  @Test func smallBatchesAndCancelledHeads() async throws {
+  @Test func batchOfCancelledWritesIsSkipped() async throws {
     try await withStore(configure: { $0.batchWritesMax = 1 }) { store, _ in
       let gate = Gate()
       async let first: Void = store.write { _ in gate.hold() }
@@ -129,7 +169,7 @@ import Testing
     }
   }
 
-  @Test func closeFinishesWhatWaitsAndRefusesMore() async throws {
+  @Test func closeFinishesQueuedWritesAndRefusesNewOnes() async throws {
     try await withStore { store, scratch in
       let gate = Gate()
       async let first: Void = store.write { _ in gate.hold() }
@@ -154,20 +194,20 @@ import Testing
     "COMMIT", " rollback", "BEGIN", "SAVEPOINT x", "PRAGMA user_version = 3", "ATTACH 'x' AS y", "VACUUM",
     "CREATE TABLE t (a)", "-- c\nCOMMIT", "", "VALUESX (1)", "DROP TABLE rows", "ROLLBACK TO w",
   ])
-  func onlyQueriesAndChangesRun(_ sql: String) async throws {
+  func otherStatementsAreRefused(_ sql: String) async throws {
     try await withStore { (store: Store, _: Scratch) async throws in
       await expect(.invalidArgument) { _ = try await store.write { try $0.execute(sql) } }
       await expect(.invalidArgument) { try store.read { try $0.forEach(sql) { _ in true } } }
     }
   }
 
-  @Test func orRollbackCannotTakeNeighboursAlong() async throws {
+  @Test func ignoredRollbackFailsTheWrite() async throws {
     try await withStore { store, _ in
       try await store.insert("taken")
       let code = await storeCode {
         _ = try await store.write { transaction in
           try transaction.execute("INSERT INTO rows (id, body) VALUES ('lost', 'x')")
-          // Swallowed: the body claims success although SQLite rolled all of it back.
+          // The body ignores the error although SQLite has rolled everything back.
           _ = try? transaction.execute("INSERT OR ROLLBACK INTO rows (id, body) VALUES ('taken', 'x')")
         }
       }
@@ -177,7 +217,7 @@ import Testing
     }
   }
 
-  @Test func deferredForeignKeyFailsItsWriteOnly() async throws {
+  @Test func deferredForeignKeyViolationFailsOnlyItsWrite() async throws {
     let schema = Migration(
       "0002-tree",
       """
@@ -199,7 +239,7 @@ import Testing
     }
   }
 
-  @Test func escapedTransactionIsDead() async throws {
+  @Test func escapedTransactionIsRefused() async throws {
     try await withStore { store, _ in
       var kept: ReadTransaction?
       try store.read { kept = $0 }
@@ -208,7 +248,7 @@ import Testing
     }
   }
 
-  @Test func returningRunsToItsEnd() async throws {
+  @Test func updateReturningRunsToItsEnd() async throws {
     try await withStore { store, _ in
       for id in ["a", "b", "c"] { try await store.insert(id) }
       let first = try await store.write { transaction in

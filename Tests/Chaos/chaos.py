@@ -1,4 +1,4 @@
-"""Runs the scenarios of scripts/chaos, each in namespaces of its own where that is allowed."""
+"""Runs the scenarios of scripts/chaos, each in separate namespaces if that is permitted."""
 
 import argparse
 import faulthandler
@@ -19,7 +19,7 @@ import process
 import up
 from scenario import Context
 
-# Name: function, whether it needs namespaces (and root), and how many seconds it may take at most: quick and full.
+# Name: function, whether it needs namespaces (and root), and its maximum duration in seconds: quick and full.
 SCENARIOS = {
     "plants": (kill.plants, False, 120, 300),
     "kill": (kill.kills, False, 120, 1800),
@@ -44,7 +44,7 @@ SCENARIOS = {
 
 
 def isolated():
-    """What gives a scenario networks, mounts and processes of its own, all of which end with it."""
+    """Returns the command that gives a scenario its own network, mounts and processes, which all end with it."""
     return ["unshare", "--net", "--mount", "--pid", "--fork", "--mount-proc", "--kill-child"]
 
 
@@ -54,7 +54,7 @@ def may_isolate():
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Breaks the running suite and judges what is left; see scripts/chaos --help.")
+    parser = argparse.ArgumentParser(description="Break the running suite and check the outcome; see scripts/chaos --help.")
     parser.add_argument("names", nargs="*")
     parser.add_argument("--full", action="store_true")
     parser.add_argument("--seed", type=int, default=time.time_ns() & 0xFFFFFFFF)
@@ -67,7 +67,7 @@ def main():
     names = options.names or list(SCENARIOS)
     for name in names:
         if name not in SCENARIOS:
-            parser.error(f"no scenario {name}; there are: {', '.join(SCENARIOS)}")
+            parser.error(f"unknown scenario {name}; known are: {', '.join(SCENARIOS)}")
     namespaces = may_isolate()
     outcomes = [outside(options, name, namespaces) for name in names]
     failed = [name for name, outcome in zip(names, outcomes) if outcome == "FAILED"]
@@ -77,7 +77,7 @@ def main():
 
 
 def outside(options, name, namespaces):
-    """Runs a scenario as a process of its own, and ends it when its time is up."""
+    """Runs a scenario in a separate process, and kills it after its maximum duration."""
     _, needs_namespaces, quick_s, full_s = SCENARIOS[name]
     if needs_namespaces and not namespaces:
         print(f"{name:12} SKIPPED: needs root and namespaces")
@@ -93,7 +93,7 @@ def outside(options, name, namespaces):
         good = process.returncode == 0
     except subprocess.TimeoutExpired:
         process.kill()
-        output, good = process.communicate()[0] + f"not done after {full_s if options.full else quick_s} s", False
+        output, good = process.communicate()[0] + f"timed out after {full_s if options.full else quick_s} s", False
     took = time.monotonic() - begun
     lines = output.strip().splitlines()
     if good:
@@ -101,7 +101,7 @@ def outside(options, name, namespaces):
         print(f"{name:12} ok      {took:5.0f} s  seed={options.seed} {figures}", flush=True)
         shutil.rmtree(folder, ignore_errors=True)
         return "ok"
-    print(f"{name:12} FAILED  {took:5.0f} s  again: {again}\n" + "\n".join(lines[-150:]) + f"\n  what is left: {folder}", flush=True)
+    print(f"{name:12} FAILED  {took:5.0f} s  to repeat: {again}\n" + "\n".join(lines[-150:]) + f"\n  files: {folder}", flush=True)
     return "FAILED"
 
 
@@ -109,11 +109,11 @@ def inside(options):
     if os.getpid() < 10:
         subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
     context = Context(options.inside, options.seed, options.full, options.folder)
-    # Who is about to be ended tells where each thread waits.
+    # Shows where each thread waits, shortly before the process is killed.
     faulthandler.dump_traceback_later(SCENARIOS[options.inside][3 if options.full else 2] - 10, file=sys.stdout)
     try:
         SCENARIOS[options.inside][0](context)
-    except BaseException:  # noqa: BLE001 - told outside
+    except BaseException:  # noqa: BLE001 - reported by the parent process
         print(traceback.format_exc())
         return 1
     print(context.result())
@@ -123,5 +123,5 @@ def inside(options):
 if __name__ == "__main__":
     code = main()
     sys.stdout.flush()
-    # Threads that still wait for a broken connection must not keep the process.
+    # Threads that still wait on a broken connection must not keep the process alive.
     os._exit(code)

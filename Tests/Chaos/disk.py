@@ -12,22 +12,22 @@ from load import NOTIFICATIONS, MixedLoad
 from network import judged
 from probes import METHODS, Probes, caller
 
-# FS_IOC_GOINGDOWN, and its flag to drop what was not flushed, the file system's log included.
+# FS_IOC_GOINGDOWN, and its flag that drops all unflushed data, including the file system's journal.
 GOING_DOWN, NO_LOG_FLUSH = 0x8004587D, (2).to_bytes(4, "little")
 
 
 def reads_go_on(fleet, links=None):
-    """Every service answers what only reads, on connections that are there or on new ones."""
+    """Checks that every service responds to reads, on the given connections or on new ones."""
     for service, method in METHODS.items():
         link = links[service] if links else fleet.peer(caller(fleet, service), timeout_s=30)
         answer = link.call(method, {}, timeoutMs=20_000)
-        assert answer is not None and "result" in answer, f"{service} does not read: {answer}"
+        assert answer is not None and "result" in answer, f"{service} failed to read: {answer}"
         if not links:
             link.close()
 
 
 def full(context):
-    """The disk fills up under load: writes are refused, reads go on, and all goes on by itself when there is space again."""
+    """The disk fills up under load: writes are refused, reads work, and everything recovers without a restart once there is space."""
     data = context.folder / "data"
     data.mkdir()
     run("mount", "-t", "tmpfs", "-o", "size=96m", "tmpfs", data)
@@ -43,7 +43,7 @@ def full(context):
                 fill(ballast)
                 return sum(count for key, count in load.refusals().items() if "RESOURCE_EXHAUSTED" in key) > sum(
                     count for key, count in before.items() if "RESOURCE_EXHAUSTED" in key)
-            eventually(refused, "a write is refused for want of space")
+            eventually(refused, "a write is refused for lack of space")
             reads_go_on(fleet)
             load.clients[0].stopping.wait(context.random.uniform(0.2, 1.5))
             ballast.unlink()
@@ -54,7 +54,7 @@ def full(context):
 
 
 def fill(path):
-    """Takes all space that is left."""
+    """Fills all remaining space."""
     with open(path, "ab", buffering=0) as file:
         for size in (1 << 20, 4096):
             with contextlib.suppress(OSError):
@@ -63,8 +63,8 @@ def fill(path):
 
 
 def failing(context):
-    """fsync and writes fail with EIO, ENOSPC and EROFS, in each service and the gateway in turn: no process dies, none believes a
-    failed sync, and all go on when the disk works."""
+    """fsync and writes fail with EIO, ENOSPC and EROFS, in each service and the gateway in turn. No process dies, a failed sync is
+    never treated as successful, and everything recovers when the disk works again."""
     kinds = ["fdatasync,fsync:error=EIO", "pwrite64:error=EIO", "pwrite64:error=ENOSPC", "pwrite64,ftruncate:error=EROFS",
              "fdatasync,fsync:error=EIO:when=2+3", "pwrite64:error=EIO:when=3+7"]
     with context.fleet("data") as fleet, context.judged_load(fleet) as load:
@@ -87,7 +87,7 @@ def failing(context):
 
 
 class Disk:
-    """An ext4 file system of its own that can lose its power, become read-only, or stand still."""
+    """A separate ext4 file system that can lose power, become read-only, or block."""
 
     def __init__(self, context, name, size_mib=192):
         self.image, self.folder = context.folder / f"{name}.img", context.folder / name
@@ -101,13 +101,13 @@ class Disk:
         run("mount", "-o", "loop", self.image, self.folder)
 
     def become_read_only(self):
-        """The kernel has met an error and writes no more, with all files open. (An operator's remount is refused while they are.)"""
+        """Makes the kernel stop writing after an error while files are open. (A remount by an operator would be refused in this case.)"""
         device = run("findmnt", "-no", "SOURCE", self.folder).stdout.strip().rpartition("/")[2]
         pathlib.Path(f"/sys/fs/ext4/{device}/trigger_fs_error").write_text("1")
 
     @contextlib.contextmanager
     def standing_still(self):
-        """Whoever writes waits until the end of the block."""
+        """Blocks all writes until the end of the block."""
         run("fsfreeze", "--freeze", self.folder)
         try:
             yield
@@ -115,7 +115,7 @@ class Disk:
             run("fsfreeze", "--unfreeze", self.folder)
 
     def cut_power(self):
-        """From now on nothing reaches the disk, and what was not flushed is gone."""
+        """Prevents all further writes to the disk and drops unflushed data."""
         descriptor = os.open(self.folder, os.O_RDONLY)
         fcntl.ioctl(descriptor, GOING_DOWN, NO_LOG_FLUSH)
         os.close(descriptor)
@@ -125,9 +125,9 @@ class Disk:
         self.mount()
 
     def mend(self):
-        """After `become_read_only`."""
+        """Repairs the file system after `become_read_only`."""
         run("umount", self.folder)
-        # 1: there were errors, and there are none any more.
+        # 1: errors were found and corrected.
         checked = run("e2fsck", "-p", self.image, check=False)
         assert checked.returncode in (0, 1), checked
         self.mount()
@@ -138,7 +138,7 @@ class Disk:
 
     @contextlib.contextmanager
     def fleet(self, context, name):
-        """A fleet on this disk, but for what was pushed: that has left the house, and APNs has a disk of its own."""
+        """Runs a fleet on this disk, except for the APNs simulator, whose data survives a power cut because Apple has its own disks."""
         fleet = Fleet(self.folder, users=MixedLoad.users())
         fleet.elsewhere = context.folder / f"{name}-apns"
         run("cp", "-a", self.folder / "apns-simulator", fleet.elsewhere)
@@ -159,8 +159,8 @@ class Disk:
 
 
 def power(context):
-    """Power cuts under load, with durability=full: nothing acknowledged is lost. A disk that only says that it has flushed is the
-    control, which must lose something."""
+    """Power cuts under load, with durability=full: nothing acknowledged is lost. The control is a disk that only pretends to flush,
+    which must lose data."""
     for number in range(context.pick(quick=1, full=30)):
         cut(context, f"round{number}", lies=False)
         context.count(rounds=1)
@@ -169,10 +169,10 @@ def power(context):
         try:
             cut(context, f"control{number}", lies=True)
         except (Wrong, AssertionError) as seen:
-            context.tell(f"the control fails as it must: {str(seen).splitlines()[0][:160]}")
+            context.tell(f"the control failed as expected: {str(seen).splitlines()[0][:160]}")
             context.count(controls_failed=1)
         else:
-            raise AssertionError("a disk that lies lost nothing: this scenario cannot fail")
+            raise AssertionError("a disk that ignores flushes lost nothing: this scenario cannot fail")
 
 
 def cut(context, name, lies):
@@ -207,7 +207,7 @@ def cut(context, name, lies):
                 watcher.join(10)
 
 
-# What only writes can answer. Names are new each time, so that nothing is answered from before.
+# Calls that must write. Names are unique, so that no response comes from a stored one.
 WRITES = {
     "notifications": (NOTIFICATIONS + "CreateBucket", lambda name: {"bucket": {"name": name}}),
     "sync": ("campanile.sync.v1.DevicesService/RegisterDevice", lambda name: {"device": {"id": name, "role": "DEVICE_ROLE_READER"}}),
@@ -218,7 +218,7 @@ WRITES = {
 
 
 def write(fleet, service):
-    """Tries a write, and answers its status."""
+    """Tries a write. Returns its status."""
     method, params = WRITES[service]
     with fleet.peer(caller(fleet, service), timeout_s=30) as link:
         answer = link.call(method, params(f"w{time.monotonic_ns()}"), timeoutMs=20_000)
@@ -226,8 +226,8 @@ def write(fleet, service):
 
 
 def read_only(context):
-    """The file system becomes read-only under load, as after an error that the kernel has met: no process dies, writes are refused,
-    reads go on, and after a restart on the mended disk all that was acknowledged before is there."""
+    """The file system becomes read-only under load, as after a disk error. No process dies, writes are refused and reads work. After
+    a restart on the repaired disk all previously acknowledged changes exist."""
     for number in range(context.pick(quick=1, full=10)):
         disk = Disk(context, f"disk{number}")
         with disk.fleet(context, f"disk{number}") as fleet:
@@ -235,7 +235,8 @@ def read_only(context):
             assert {service: write(fleet, service) for service in WRITES} == dict.fromkeys(WRITES, "OK")
             with context.judged_load(fleet) as load:
                 load.clients[0].stopping.wait(context.random.uniform(0.2, 1.5))
-                # ext4 lets a sync that is under way in that moment succeed without effect, and who repeats a write hears that it was done.
+                # In that moment, ext4 lets a running sync succeed without effect, and a repeated write is reported as
+                # done. Such responses do not count.
                 fleet.is_dying = True
                 disk.become_read_only()
                 told = {}
@@ -261,8 +262,8 @@ def read_only(context):
 
 
 def slow(context):
-    """The disk is slow under load: each sync of one process takes 300 ms and each write 3 ms, or the whole file system stands still for
-    some seconds. No call outlasts its deadline; while it is only slow, reads go on and writes are acknowledged; nothing is lost."""
+    """The disk is slow under load: each sync of one process takes 300 ms and each write 3 ms, or the whole file system blocks for some
+    seconds. No call exceeds its deadline and nothing is lost. While the disk is only slow, reads work and writes are acknowledged."""
     disk = Disk(context, "disk", size_mib=2048)
     with disk.fleet(context, "disk") as fleet:
         fleet.start()
@@ -277,7 +278,7 @@ def slow(context):
                         seconds = context.random.uniform(1, context.pick(quick=2, full=8))
                         with disk.standing_still():
                             load.clients[0].stopping.wait(seconds)
-                        text = f"the disk stood still for {seconds:.1f} s"
+                        text = f"the disk blocked for {seconds:.1f} s"
                     else:
                         tracer = Tracer(fleet, victim, "fdatasync,fsync:delay_enter=300000", "pwrite64:delay_enter=3000")
                         reads_go_on(fleet)

@@ -1,4 +1,4 @@
-"""The suite's processes, each started alone with the command line that `campanile up` gives it, so that each can be killed,
+"""The suite's processes, each started separately with the command line of `campanile up`, so that each can be killed,
 wrapped in another program, or moved into another network."""
 
 import json
@@ -22,7 +22,7 @@ ORDER = ("notifications", "apns-simulator", "activities", "sync", "attendance", 
 
 
 class Fleet:
-    """All processes on one folder. Ports stay the same over restarts. Set `change` to alter a command line before it is used."""
+    """All processes on one folder. Ports do not change on restarts. Set `change` to modify command lines before they are used."""
 
     def __init__(self, folder, *up_arguments, users=()):
         self.folder = pathlib.Path(folder)
@@ -38,11 +38,11 @@ class Fleet:
             self.commands[name] = command
         self.processes = {}
         self.change = lambda name, command: command
-        # What processes say while their machine loses its power is nobody's business.
+        # Responses sent while the machine loses power are ignored.
         self.is_dying = False
         text = (self.folder / "endpoints.json").read_text()
         self.suite.stop()
-        # The commands of the CLI find it there.
+        # The commands of the CLI read this file.
         path = self.folder / "endpoints.json"
         path.write_text(text)
         path.chmod(0o600)
@@ -63,7 +63,7 @@ class Fleet:
 
     def wait(self, name):
         def ready():
-            assert self.processes[name].poll() is None, f"{name} ended by itself:\n{self.text()[-3000:]}"
+            assert self.processes[name].poll() is None, f"{name} stopped unexpectedly:\n{self.text()[-3000:]}"
             try:
                 return json.loads(self.ready_file(name).read_text())
             except (FileNotFoundError, json.JSONDecodeError):
@@ -83,7 +83,7 @@ class Fleet:
         os.kill(self.pid(name), number)
 
     def kill(self, name):
-        """Ends a process at once, as it is, and the program around it."""
+        """Kills a process and the program that wraps it."""
         for pid in {self.pid(name), self.processes[name].pid}:
             try:
                 os.kill(pid, signal.SIGKILL)
@@ -92,7 +92,7 @@ class Fleet:
         self.processes[name].wait(30)
 
     def stop(self):
-        """Ends all in order: the gateway first."""
+        """Stops all processes in order, the gateway first."""
         for name in reversed(ORDER):
             process = self.processes.get(name)
             if process is None or process.poll() is not None:
@@ -113,7 +113,7 @@ class Fleet:
     def text(self):
         return (self.folder.parent / f"{self.folder.name}.processes.log").read_text(errors="replace")
 
-    # What the harness asks.
+    # Queries.
 
     def peer(self, user=None, timeout_s=60, port=None, host="127.0.0.1", **members):
         link = Peer(port or self.endpoints["gateway"]["rpc"], host, timeout_s, **members)
@@ -125,7 +125,7 @@ class Fleet:
         return link
 
     def serves(self, timeout_s=5):
-        """Whether the gateway says that it and all services serve."""
+        """Returns whether the gateway reports that it and all services are serving."""
         try:
             url = f"http://127.0.0.1:{self.endpoints['gateway']['http']}/readyz"
             with urllib.request.urlopen(url, timeout=timeout_s) as answer:
@@ -137,15 +137,15 @@ class Fleet:
         eventually(self.serves, "the gateway serves all services")
 
     def rows(self, store, statement, *arguments):
-        """Reads a database beside its service."""
+        """Reads a database while its service is running."""
         with sqlite3.connect(f"file:{self.folder}/{store}.sqlite?mode=ro", uri=True, timeout=20) as database:
             rows = database.execute(statement, arguments).fetchall()
         database.close()
         return rows
 
     def metrics(self, name, host="127.0.0.1"):
-        """The samples of a process, by their names with labels."""
-        url = f"http://{host}:{self.ready[name]['http']}/metrics"
+        """Returns the metrics of a process, by name with labels."""
+        url = f"http://{host}:{self.ready[name].get('admin', self.ready[name]['http'])}/metrics"
         with urllib.request.urlopen(url, timeout=10) as answer:
             lines = answer.read().decode().splitlines()
         return {line.rpartition(" ")[0]: float(line.rpartition(" ")[2]) for line in lines if line and line[0] != "#"}
@@ -159,7 +159,7 @@ class Fleet:
 
 
 class Tracer:
-    """strace on a running process, which fails or falsifies its system calls from when it is attached until `end`."""
+    """strace on a running process, which makes system calls fail or changes their results until `end` is called."""
 
     def __init__(self, fleet, name, *injections):
         traced = ",".join(sorted({word for one in injections for word in one.split(":")[0].split(",")}))

@@ -1,4 +1,4 @@
-"""What must be true after any fault, given the journals of the load. Everything is counted again by hand."""
+"""The invariants after any fault, checked against the journals of the load with independent recounts."""
 
 import base64
 import collections
@@ -13,7 +13,7 @@ from load import NOTIFICATIONS, SYNC
 
 
 class Wrong(AssertionError):
-    """What was acknowledged is not there once, or does not agree with what else is told."""
+    """An invariant is violated: an acknowledged change is missing or duplicated, or data is inconsistent."""
 
 
 def check(condition, text):
@@ -22,10 +22,10 @@ def check(condition, text):
 
 
 def judge(load, patience_s=60):
-    """Raises `Wrong`, or answers how many acknowledged changes were found. All processes must serve."""
+    """Raises `Wrong`, or returns the number of acknowledged changes found. All processes must be serving."""
     load.raise_faults()
     fleet = load.fleet
-    check(fleet.all_running(), "a process ended by itself")
+    check(fleet.all_running(), "a process stopped unexpectedly")
     fleet.wait_serving()
     for publisher, watcher in zip(load.publishers, load.watchers):
         found = notifications(fleet, publisher)
@@ -38,7 +38,7 @@ def judge(load, patience_s=60):
 
 
 def listed(fleet, user):
-    """All notifications of a user, in the order of their ids."""
+    """Returns all notifications of a user, ordered by id, and the unread count."""
     found, token = [], ""
     with fleet.peer(user) as link:
         while True:
@@ -56,43 +56,43 @@ def notifications(fleet, publisher):
     found, unread = listed(fleet, publisher.user)
     titles = [int(one["title"]) for one in found]
     for title, number in collections.Counter(titles).items():
-        check(number == 1, f"{publisher.user}: {title} is there {number} times")
+        check(number == 1, f"{publisher.user}: {title} exists {number} times")
         check(title in publisher.there, f"{publisher.user}: {title} was never sent")
     for title, possible in publisher.there.items():
-        check((title in titles) in possible, f"{publisher.user}: {title} may be there: {possible}, but is {title in titles}")
+        check((title in titles) in possible, f"{publisher.user}: {title} may exist: {possible}, but exists: {title in titles}")
     by_title = {int(one["title"]): one for one in found}
     for title, identifier in publisher.ids.items():
         if title in by_title:
-            check(by_title[title]["id"] == identifier, f"{title} was acknowledged as {identifier}, is {by_title[title]['id']}")
+            check(by_title[title]["id"] == identifier, f"{title} was acknowledged as {identifier}, but is {by_title[title]['id']}")
     kept = [title for title in titles if title in publisher.ids]
     wanted = [title for title in publisher.ids if title in by_title]
-    check(kept == wanted, f"{publisher.user}: in another order than acknowledged")
+    check(kept == wanted, f"{publisher.user}: the order differs from that of the acknowledgements")
     for title, one in by_title.items():
         check(("readTime" in one) in publisher.read[title], f"{title} may be read: {publisher.read[title]}")
-        check(len(one.get("body", "")) == title * 37 % 4000, f"{title} has another body")
+        check(len(one.get("body", "")) == title * 37 % 4000, f"{title} has a different body")
     recount = sum("readTime" not in one for one in found)
     check(unread == recount, f"{publisher.user}: {unread} unread, but {recount} are not read")
     return found
 
 
 def watched(watcher, publisher, found, patience_s):
-    """Every creation and deletion was told once, in order, over all broken connections. A creation may go untold where the
-    notification was deleted before the watch came to it (docs/decisions/0003)."""
+    """Checks that every creation and deletion was reported once, in order, across all broken connections. A creation may be missing if
+    the notification was deleted before the watch reached it (docs/decisions/0003)."""
     identifiers = {one["id"] for one in found}
     created = identifiers | set(publisher.ids.values())
     deleted = created - identifiers
     try:
         eventually(lambda: watcher.fault or set(watcher.created) >= identifiers and set(watcher.deleted) >= deleted,
-                   "the watch has told everything", patience_s)
+                   "the watch has reported everything", patience_s)
     except AssertionError:
         raise Wrong(f"{watcher.user}: not watched: {sorted(identifiers - set(watcher.created))[:5]} created, "
                     f"{sorted(deleted - set(watcher.deleted))[:5]} deleted") from None
     check(watcher.fault is None, f"{watcher.fault}")
     for name, told in (("created", watcher.created), ("deleted", watcher.deleted)):
         twice = [one for one, number in collections.Counter(told).items() if number > 1]
-        check(not twice, f"{watcher.user}: told twice as {name}: {twice[:5]}")
-    check(watcher.created == sorted(watcher.created), f"{watcher.user}: watched in another order")
-    check(set(watcher.created) <= created and set(watcher.deleted) == deleted, f"{watcher.user}: watched what never was")
+        check(not twice, f"{watcher.user}: reported twice as {name}: {twice[:5]}")
+    check(watcher.created == sorted(watcher.created), f"{watcher.user}: watched in a different order")
+    check(set(watcher.created) <= created and set(watcher.deleted) == deleted, f"{watcher.user}: watched unknown notifications")
 
 
 def commits(fleet, committer):
@@ -101,16 +101,16 @@ def commits(fleet, committer):
         for name in committer.NAMES:
             answer = link.call(SYNC + "AssetsService/GetAsset", {"name": name, "includeContent": True})
             if "error" in answer:
-                check(None in committer.possible, f"{name} is not there: {answer}")
+                check(None in committer.possible, f"{name} is missing: {answer}")
                 contents.append(None)
             else:
                 contents.append(json.loads(base64.b64decode(answer["result"]["content"]))["n"])
-    check(contents[0] == contents[1], f"one commit, but {contents}")
+    check(contents[0] == contents[1], f"the assets of one commit differ: {contents}")
     check(contents[0] in committer.possible, f"the last commit is {contents[0]}, may be {committer.possible}")
     for name in committer.NAMES:
         (number,), = fleet.rows("sync", "SELECT coalesce(max(number), 0) FROM versions WHERE name = ?", name)
         check(committer.took <= number <= committer.number,
-              f"{committer.took} commits acknowledged, {committer.number} sent, {number} made")
+              f"{committer.took} commits acknowledged, {committer.number} sent, {number} found")
 
 
 def lodge(fleet, load):
@@ -119,11 +119,11 @@ def lodge(fleet, load):
         for recorder in load.recorders:
             for place, possible in recorder.possible.items():
                 record = told.records.get(place)
-                check((record and record["status"]) in possible, f"{place} may be {possible}, is {record}")
+                check((record and record["status"]) in possible, f"{place} may be {possible}, but is {record}")
         try:
             told.check(link, {})
         except AssertionError as fault:
-            raise Wrong(f"statistics are not a recount: {fault}") from None
+            raise Wrong(f"statistics differ from a recount: {fault}") from None
         messages, last = link.stream("LodgeService/VerifyAuditLog", {}, {})
         check("error" not in last and messages[-1].get("intact"), f"the audit log is broken: {messages[-1:]} {last}")
 
@@ -140,7 +140,7 @@ def pushes(fleet, load):
 
 
 def stores(fleet, patience_s):
-    """Every database is whole, its outbox is empty, and what it counts is what it has."""
+    """Checks that every database is intact, its outbox is empty, and its counts equal a recount."""
     for store in STORES:
         check(fleet.rows(store, "PRAGMA integrity_check") == [("ok",)], f"{store}.sqlite is damaged")
         waiting = "SELECT count(*) FROM store_outbox WHERE is_dead = 0"

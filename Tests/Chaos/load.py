@@ -1,4 +1,4 @@
-"""Mixed load through the gateway: callers that keep a journal of what was acknowledged."""
+"""Mixed load through the gateway: clients that record the acknowledged changes."""
 
 import base64
 import collections
@@ -13,14 +13,14 @@ from attendance import Link
 from campanile_wire import reason
 from test_attendance_crash import Secretary, Worker, made
 
-# What a caller is told while something is broken. Anything else is a fault of the suite.
+# The statuses allowed while a fault is active. Any other is a fault of the suite.
 BROKEN = {"UNAVAILABLE", "DEADLINE_EXCEEDED", "RESOURCE_EXHAUSTED", "ABORTED"}
 NOTIFICATIONS = "campanile.notifications.v1.NotificationsService/"
 SYNC = "campanile.sync.v1."
 
 
 class Client(threading.Thread):
-    """A caller with a connection of its own that makes one call after the other, and connects again when it breaks."""
+    """A client with its own connection that makes one call at a time, and reconnects when the connection breaks."""
 
     def __init__(self, fleet, user, seed):
         super().__init__(daemon=True)
@@ -38,7 +38,7 @@ class Client(threading.Thread):
                     self.statuses["connection broken"] += 1
                     self.disconnect()
                     self.stopping.wait(0.05)
-        except Exception as fault:  # noqa: BLE001 - told by the scenario
+        except Exception as fault:  # noqa: BLE001 - reported by the scenario
             self.fault = fault
         self.disconnect()
 
@@ -48,9 +48,10 @@ class Client(threading.Thread):
         self.link = None
 
     def ask(self, method, params):
-        """The result, or None where the outcome is unknown. A refusal that is no consequence of the fault is an error."""
+        """Returns the result, or None if the outcome is unknown. Raises on an error that is not a consequence of the fault."""
         answer = self.link.call(method, params, timeoutMs=30_000)
-        # What comes while the power goes may be of a moment after, in which a kernel that is shut down lets a sync succeed.
+        # A response during the power cut does not count: the kernel may let a sync succeed after the file system is
+        # shut down.
         if answer is None or self.fleet.is_dying:
             raise ConnectionResetError
         if "error" not in answer:
@@ -65,13 +66,13 @@ class Client(threading.Thread):
 
 
 class Publisher(Client):
-    """Publishes, reads and deletes notifications of its own user. Titles are numbers, later ones are larger."""
+    """Publishes, marks and deletes notifications of a separate user. Titles are increasing numbers."""
 
     def __init__(self, fleet, user, seed):
         super().__init__(fleet, user, seed)
         with fleet.peer(user) as link:
             self.bucket = link.call(NOTIFICATIONS + "CreateBucket", {"bucket": {"name": "chaos"}})["result"]["bucket"]["id"]
-        # By title: whether it may be there, whether it may be read, and the id that was acknowledged.
+        # By title: whether it may exist, whether it may be read, and the acknowledged id.
         self.there, self.read, self.ids = {}, {}, {}
         self.next, self.again, self.repeats = 0, None, 0
 
@@ -92,7 +93,7 @@ class Publisher(Client):
                 self.delete(some)
 
     def create(self, title):
-        """What has no answer is, two times out of three, repeated with its request id, and must then be there once."""
+        """Creates a notification. Without a response, repeats the call in two of three cases with the same request id, which must have an effect only once."""
         self.there.setdefault(title, {False}).add(True)
         self.read.setdefault(title, {False})
         self.again = title if self.random.random() < 0.67 else None
@@ -121,7 +122,7 @@ class Publisher(Client):
 
 
 class Watcher(Client):
-    """Watches a user's notifications, and goes on behind the last event when its connection breaks."""
+    """Watches a user's notifications, and resumes after the last event when the connection breaks."""
 
     def __init__(self, fleet, user):
         super().__init__(fleet, user, 0)
@@ -152,7 +153,7 @@ class Watcher(Client):
             elif frame.get("id") == "w":
                 status = frame["error"]["data"]["status"] if "error" in frame else "OK"
                 self.statuses[status] += 1
-                # A service that goes away, or is told to, ends its streams.
+                # A service that stops, or is killed, ends its streams.
                 if status not in BROKEN | {"CANCELLED", "OK"} and not self.fleet.is_dying:
                     raise AssertionError(f"the watch of {self.user} ended: {frame}")
                 raise ConnectionResetError
@@ -167,7 +168,7 @@ class Watcher(Client):
 
 
 class Committer(Client):
-    """Writes two assets in one commit, each time with the next number."""
+    """Writes two assets in one commit, with increasing numbers."""
 
     NAMES = ("left.json", "right.json")
 
@@ -199,7 +200,7 @@ class Committer(Client):
 
 
 class Recorder(Worker):
-    """Attendance's caller, which bears every refusal that a fault may cause."""
+    """A client of Attendance that tolerates every error that a fault may cause."""
 
     fleet = None
 
@@ -213,11 +214,11 @@ class Recorder(Worker):
 
 
 class Scribe(Recorder, Secretary):
-    """Attendance's secretary, likewise."""
+    """The secretary of Attendance, with the same tolerance."""
 
 
 class Lodge:
-    """The callers of Attendance."""
+    """The clients of Attendance."""
 
     def __init__(self, fleet, seed):
         key, port = fleet.endpoints["gateway"]["adminKey"], fleet.endpoints["gateway"]["rpc"]
@@ -234,7 +235,7 @@ class Lodge:
 
 
 class Updates(ActivityLoad):
-    """Activities' callers, for whom an answer while the power goes is none."""
+    """The clients of Activities, which ignore responses during a power cut."""
 
     def update(self, link, token):
         before = self.acknowledged[token]
@@ -244,7 +245,7 @@ class Updates(ActivityLoad):
 
 
 class MixedLoad:
-    """All callers at once. `with` runs them. Activities end by themselves after some hours, so that they are left out where clocks jump."""
+    """All clients at once; `with` runs them. Scenarios with clock jumps exclude activities, which end by themselves after some hours."""
 
     def __init__(self, fleet, seed, publishers=3, activities=6):
         self.fleet = fleet
@@ -258,7 +259,7 @@ class MixedLoad:
     def users(publishers=3):
         return [f"user/p{k}" for k in range(publishers)] + ["user/sync", "user/ann"]
 
-    # What the load on activities needs.
+    # Interface required by the load of Activities.
 
     def link(self):
         return self.fleet.peer("user/ann")
@@ -296,7 +297,7 @@ class MixedLoad:
         self.activities.__exit__()
 
     def all_served(self, calls=5, seconds=60):
-        """Waits until every caller has had `calls` answers more."""
+        """Waits until every client has received `calls` more acknowledgements."""
         before = [one.acknowledged for one in self.clients]
         numbers = sum(self.activities.acknowledged.values())
 
@@ -306,7 +307,7 @@ class MixedLoad:
                     if one.acknowledged < count + calls] + ["activities"] * (
                         bool(self.activities.ids) and sum(self.activities.acknowledged.values()) < numbers + calls)
         try:
-            eventually(lambda: not waiting(), "every caller is served", seconds)
+            eventually(lambda: not waiting(), "every client is served", seconds)
         except AssertionError:
             raise AssertionError(f"not served within {seconds} s: {waiting()}; refused: {self.refusals()}") from None
 
@@ -314,7 +315,7 @@ class MixedLoad:
         return sum(one.acknowledged for one in self.clients) + sum(self.activities.acknowledged.values())
 
     def refusals(self):
-        """What callers were told, by status and reason, and how often."""
+        """Returns the number of errors by status and reason."""
         total = collections.Counter()
         for client in [*self.publishers, self.committer]:
             total += client.statuses

@@ -1,5 +1,5 @@
-"""Networks that lose, delay and cut what processes say to one another. Notifications, Sync and Attendance live on another host,
-which is a network namespace of its own."""
+"""Networks that lose and delay packets, and partitions. Notifications, Sync and Attendance run on another host, which is a
+separate network namespace."""
 
 import contextlib
 import select
@@ -23,7 +23,7 @@ class Hosts:
     def __init__(self):
         self.holder = subprocess.Popen(["unshare", "--net", "sleep", "infinity"])
         eventually(lambda: run("readlink", f"/proc/{self.holder.pid}/ns/net").stdout != run("readlink", "/proc/self/ns/net").stdout,
-                   "the other host is there")
+                   "the other host is up")
         run("ip", "link", "add", "here", "type", "veth", "peer", "name", "there", "netns", str(self.holder.pid))
         self.enter = ["nsenter", f"--net=/proc/{self.holder.pid}/ns/net"]
         for prefix, device, address in (([], "here", HERE), (self.enter, "there", THERE)):
@@ -32,7 +32,7 @@ class Hosts:
         run(*self.enter, "ip", "link", "set", "lo", "up")
 
     def fleet(self, context, name, lines=None):
-        """A fleet with the services of `AWAY` on the other host. The gateway is led to some of them by `lines`."""
+        """Starts a fleet with the services of `AWAY` on the other host. The gateway reaches some of them through `lines`."""
         fleet = Fleet(context.folder / name, users=MixedLoad.users())
         away = {one: fleet.ready[one]["rpc"] for one in AWAY}
         lines = lines or {}
@@ -62,7 +62,7 @@ class Hosts:
         fleet.away = self.enter
         return fleet
 
-    # What the cable does, by rules that `heal` takes away.
+    # Faults of the cable, as firewall rules that `heal` removes.
 
     def rule(self, chain, *words):
         run("iptables", "-A", chain, *words)
@@ -72,7 +72,7 @@ class Hosts:
             self.rule(chain, direction, "here", "-m", "statistic", "--mode", "random", "--probability", f"{probability}", "-j", "DROP")
 
     def cut(self, requests=True, answers=True, port=None):
-        """Cuts one direction or both, of everything or of what goes to one service."""
+        """Cuts one direction or both, for all traffic or that of one service."""
         if requests:
             self.rule("OUTPUT", "-o", "here", *(["-p", "tcp", "--dport", str(port)] if port else []), "-j", "DROP")
         if answers:
@@ -87,7 +87,7 @@ class Hosts:
 
 
 class Line:
-    """A line to `target`, a host and a port, with a delay and a rate that may change at any time. Bytes keep their order."""
+    """A connection to `target`, a host and a port, with a delay and a bandwidth that may change at any time. Bytes keep their order."""
 
     def __init__(self):
         self.target, self.delay_s, self.bytes_per_s = None, 0.0, None
@@ -113,7 +113,7 @@ class Line:
         try:
             while is_open or waiting:
                 timeout = max(0.0, waiting[0][0] - time.monotonic()) if waiting else None
-                # What is under way is bounded, as on a real line.
+                # The data in flight is bounded, as on a real connection.
                 listening = [source] if is_open and len(waiting) < 64 else []
                 if select.select(listening, [], [], timeout)[0]:
                     data = source.recv(16_384)
@@ -139,7 +139,7 @@ def judged(context, probes, what):
 
 
 def losses(context):
-    """From 1 to 30 % of all packets are lost, both ways, under load: deadlines hold, and nothing acknowledged is lost."""
+    """1 to 30 % of all packets are lost in both directions under load: deadlines hold, and nothing acknowledged is lost."""
     hosts = Hosts()
     fleet = hosts.fleet(context, "data")
     try:
@@ -159,7 +159,7 @@ def losses(context):
 
 
 def delays(context):
-    """The gateway's lines to two services are slow, or narrow: deadlines hold."""
+    """The gateway's connections to two services have high latency or low bandwidth: deadlines hold."""
     hosts = Hosts()
     lines = {service: Line() for service in ("notifications", "sync")}
     fleet = hosts.fleet(context, "data", lines)
@@ -181,8 +181,8 @@ def delays(context):
 
 
 def partitions(context):
-    """The network is cut, one way or both, to all or to one service, or while the other side dies, and heals: deadlines hold, other
-    services are not touched, and the one that comes back is offered no more than callers asked for."""
+    """The network is cut in one or both directions, to all or one service, or while the other side dies, and is restored. Deadlines
+    hold, other services are not affected, and everything recovers."""
     hosts = Hosts()
     fleet = hosts.fleet(context, "data")
     ways = [(True, True), (True, False), (False, True)]
@@ -202,14 +202,14 @@ def partitions(context):
 def partition(context, hosts, fleet, load, requests, answers, service):
     half_open = service == "half-open"
     victim = context.random.choice(AWAY) if half_open else service
-    what = f"cut {'requests ' * requests}{'answers ' * answers}{'of ' + service if service else 'of all'}"
+    what = f"cut {'requests ' * requests}{'responses ' * answers}{'of ' + service if service else 'of all'}"
     with Probes(fleet, context, each=2) as probes:
         load.clients[0].stopping.wait(0.5)
         begun = time.monotonic()
         hosts.cut(requests, answers, None if half_open or service is None else fleet.ready[victim]["rpc"])
         load.clients[0].stopping.wait(context.random.uniform(1.5, 3))
         if half_open:
-            # It dies without a word, and another takes its place.
+            # The service dies without closing its connections, and a new process takes its place.
             fleet.kill(victim)
             fleet.start(victim, prefix=fleet.away)
         ended = time.monotonic()
@@ -223,14 +223,14 @@ def partition(context, hosts, fleet, load, requests, answers, service):
     for untouched in set(METHODS) - ({victim} if victim and not half_open else set(AWAY)):
         statuses = [status for probe in probes.of(untouched) for status in probe.statuses(begun, ended - 1)]
         bad = [status for status in statuses if status != "OK"]
-        # A deadline of 50 ms can pass on a busy machine, whatever the network does.
-        assert statuses and len(bad) <= 0.1 * len(statuses), f"{what}: {untouched} suffers too: {bad[:5]}"
+        # A deadline of 50 ms can expire on a busy machine regardless of the network.
+        assert statuses and len(bad) <= 0.1 * len(statuses), f"{what}: {untouched} is affected as well: {bad[:5]}"
     context.count(rounds=1)
 
 
 def storm(context):
-    """A service that cannot be reached for a while is offered at most 1.2 times what callers ask for when it comes back. The control
-    are callers that ask twice as often as they say."""
+    """A service that was unreachable receives at most 1.2 times as many calls as clients make. The control is clients that make twice as
+    many calls as they count."""
     hosts = Hosts()
     fleet = hosts.fleet(context, "data")
     try:
@@ -250,7 +250,7 @@ def storm(context):
                 offered = (after - before) / probes.count()
                 context.tell(f"{probes.count()} calls, {after - before:.0f} received: {offered:.2f} times")
                 context.note(**{"control" if extra else "offered": round(offered, 2)})
-                assert (offered <= 1.2) == (extra == 0), f"{offered:.2f} times what was asked for"
+                assert (offered <= 1.2) == (extra == 0), f"received {offered:.2f} times the calls made"
     finally:
         hosts.heal()
         fleet.stop()
@@ -258,11 +258,11 @@ def storm(context):
 
 
 def deadlines_control(context):
-    """The control of all deadlines: callers that are told a later one than they measure by must be found late."""
+    """The control for all deadlines: clients that send a later deadline than they measure must be detected as late."""
     with context.fleet("data") as fleet:
         fleet.signal("notifications", 19)
         with Probes(fleet, context, services=("notifications",), each=2, longest_ms=100, truth=1500) as probes:
             probes.all[0].stopping.wait(3)
         fleet.signal("notifications", 18)
-        assert probes.late(), "calls that end a second late are not seen"
+        assert probes.late(), "calls that end a second late are not detected"
         context.count(late=len(probes.late()))

@@ -1,4 +1,4 @@
-"""Callers that ask for a deadline and measure whether it is kept, and how much a service is offered."""
+"""Clients that check whether deadlines are kept, and the number of calls that a service receives."""
 
 import random
 import threading
@@ -7,7 +7,8 @@ import time
 from load import BROKEN, NOTIFICATIONS
 from scenario import Stalls
 
-# What a call may take beyond its deadline, besides the time for which the machine let the gateway and its callers wait.
+# The tolerated delay after a deadline, in addition to the time for which the gateway and its clients waited for a
+# processor.
 LATE_S = 0.2
 METHODS = {
     "notifications": NOTIFICATIONS + "GetUnreadCounts",
@@ -18,14 +19,14 @@ METHODS = {
 
 
 def caller(fleet, service):
-    """A key that may call the probe's method of a service."""
+    """Returns a key that may call the probe's method of a service."""
     return fleet.endpoints["gateway"]["adminKey"] if service == "attendance" else "user/ann"
 
 
 class Probe(threading.Thread):
-    """One call after the other to one service, each with a deadline of its own.
+    """Makes one call at a time to one service, each with a random deadline.
 
-    `extra` is a planted fault: so many calls more than are counted. `truth` another: the deadline that is truly sent.
+    Two planted faults: `extra` is the number of uncounted calls per call; `truth` is the deadline that is actually sent.
     """
 
     def __init__(self, fleet, service, seed, longest_ms=800, pause_s=0.01, extra=0, truth=None):
@@ -33,7 +34,7 @@ class Probe(threading.Thread):
         self.fleet, self.service, self.random = fleet, service, random.Random(seed)
         self.longest_ms, self.pause_s, self.extra, self.truth = longest_ms, pause_s, extra, truth
         self.stopping, self.fault = threading.Event(), None
-        self.calls = []  # begun, took and asked for in seconds, status
+        self.calls = []  # start, duration and deadline in seconds, status
 
     def run(self):
         link = None
@@ -55,7 +56,7 @@ class Probe(threading.Thread):
                 for _ in range(self.extra):
                     link.call(METHODS[self.service], {}, timeoutMs=asked)
                 self.stopping.wait(self.pause_s)
-        except Exception as fault:  # noqa: BLE001 - told by the scenario
+        except Exception as fault:  # noqa: BLE001 - reported by the scenario
             self.fault = fault
         if link:
             link.close()
@@ -65,7 +66,7 @@ class Probe(threading.Thread):
 
 
 class Probes:
-    """Probes of several services during a block; `late` tells which calls were."""
+    """Probes of several services during a block; `late` returns the calls that missed their deadline."""
 
     def __init__(self, fleet, context, services=tuple(METHODS), each=2, **members):
         self.stalls = Stalls(fleet.pid("gateway"))
@@ -94,18 +95,18 @@ class Probes:
         return sum(len(probe.calls) for probe in self.all)
 
     def late(self):
-        """Calls that ended later than their deadline allows: service, asked for, took, stalls, status."""
+        """Returns the calls that missed their deadline: service, deadline, duration, stalls, status."""
         return [(probe.service, asked, round(took, 3), round(stalled, 3), status)
                 for probe in self.all for begun, took, asked, status in probe.calls
                 if took > asked + LATE_S and took > asked + LATE_S + (stalled := self.stalls.during(begun, begun + took))]
 
     def worst_s(self):
-        """The longest that a call was beyond its deadline."""
+        """Returns the longest time by which a call exceeded its deadline."""
         return max((took - asked for probe in self.all for _, took, asked, _ in probe.calls), default=0)
 
 
 def received(fleet, service):
-    """How many calls of a service's probe its server has ended, by its metrics."""
+    """Returns the number of calls of the probe's method that the server has handled, from its metrics."""
     path = METHODS[service]
     name, _, method = path.rpartition("/")
     return sum(value for key, value in fleet.metrics(service).items()

@@ -22,13 +22,13 @@ FAKETIME = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1"
 
 
 def freezes(context):
-    """Each process is stopped for a while, under load, and goes on: calls to it end by their deadlines, other services are not
-    touched, and nothing is lost."""
+    """Each process is stopped for a while under load, and continued: calls to it end by their deadlines, other services are not
+    affected, and nothing is lost."""
     with context.fleet("data") as fleet, context.judged_load(fleet) as load:
         victims = list(ORDER)
         context.random.shuffle(victims)
         for victim in victims * context.pick(quick=1, full=5):
-            # Who stops the gateway stops everybody: then no answer can come in time.
+            # A stopped gateway affects all clients: no response can arrive in time.
             services = [] if victim == "gateway" else list(METHODS)
             with Probes(fleet, context, services=services, each=1) as probes:
                 fleet.signal(victim, signal.SIGSTOP)
@@ -41,20 +41,21 @@ def freezes(context):
             for service in set(services) - {victim}:
                 statuses = [status for probe in probes.of(service) for status in probe.statuses(begun, ended - 1)]
                 bad = [status for status in statuses if status != "OK"]
-                assert len(bad) <= 0.1 * len(statuses), f"{service} suffers while {victim} is stopped: {bad[:5]}"
+                assert len(bad) <= 0.1 * len(statuses), f"{service} is affected while {victim} is stopped: {bad[:5]}"
             context.count(rounds=1)
 
 
 def clocks(context):
-    """The clock of all processes jumps by a day, forth and back, and by some seconds, under load: what is written stays in order and
-    is found, watches go on, and deadlines hold, which go by another clock."""
-    # libfaketime keeps its shared memory under process ids, which are others' outside.
+    """The clock of all processes jumps by a day in both directions, and by some seconds, under load. Data keeps its order, watches
+    continue, and deadlines hold, because they use the monotonic clock."""
+    # libfaketime names its shared memory by process ids, which other processes have outside the namespace.
     run("mount", "-t", "tmpfs", "tmpfs", "/dev/shm")
     stamp = context.folder / "faketime"
     stamp.write_text("+0\n")
     env = {"LD_PRELOAD": FAKETIME, "FAKETIME_TIMESTAMP_FILE": str(stamp), "FAKETIME_CACHE_DURATION": "1", "DONT_FAKE_MONOTONIC": "1"}
     fleet = Fleet(context.folder / "data", users=MixedLoad.users())
-    # Through `env`: libfaketime moves the environment of the first program that it is loaded into, and Swift then finds no arguments.
+    # Started by `env`: libfaketime moves the environment of the first program it is loaded into, and Swift then finds
+    # no arguments.
     fleet.start(*ORDER, prefix=["env"], env=env)
     fleet.wait_serving()
     try:
@@ -76,8 +77,8 @@ def clocks(context):
 
 
 def descriptors(context):
-    """Every process may have few descriptors, and more strangers connect to it than it has: those who are there are served, nobody dies,
-    and strangers are served when others have gone. (libdispatch ends a process that has no descriptor left.)"""
+    """Every process has a low limit of descriptors, and more strangers connect than it allows. Existing clients are served, no process
+    dies, and strangers are served once others have disconnected. (libdispatch ends a process that has no descriptors left.)"""
     limit, crowd = 256, 600
     fleet = Fleet(context.folder / "data", users=MixedLoad.users())
     fleet.start(*ORDER, prefix=["prlimit", f"--nofile={limit}:{limit}"])
@@ -93,7 +94,7 @@ def descriptors(context):
                     peak = max(peak, fleet.descriptors(victim))
                     time.sleep(0.002)
                 used = fleet.descriptors(victim)
-                # A crowd may still be let in, one descriptor after the look before.
+                # One more stranger may have been accepted since the last sample.
                 peak = max(peak, used)
                 assert limit / 4 < used and peak < limit - 16, f"{victim} has {used} descriptors of {limit} in use, {peak} at most"
                 reads_go_on(fleet, links)
@@ -101,7 +102,7 @@ def descriptors(context):
                 assert fleet.all_running(), f"a process ended: {fleet.text()[-3000:]}"
                 for one in strangers:
                     one.close()
-                eventually(lambda: answers(fleet.ready[victim]["rpc"]), f"{victim} answers strangers again")
+                eventually(lambda: answers(fleet.ready[victim]["rpc"]), f"{victim} accepts strangers again")
                 context.tell(f"{victim}, {door}: {used} of {limit} descriptors in use, {peak} at most, and served; refused: {load.refusals()}")
                 context.count(rounds=1)
     finally:
@@ -109,7 +110,7 @@ def descriptors(context):
 
 
 def stranger(port):
-    """A connection that is being made, and says nothing."""
+    """Starts to connect to a port. The connection sends nothing."""
     one = socket.socket()
     one.setblocking(False)
     with contextlib.suppress(BlockingIOError):
@@ -125,7 +126,7 @@ def answers(port):
 
 
 def memory(context):
-    """Every process may have little memory, while callers send long messages, read nothing, and open streams: it stays within it."""
+    """Every process has a low memory limit, while clients send large messages, read nothing and open streams: memory stays within the limit."""
     limit = 768 << 20
     with context.fleet("data") as fleet, context.judged_load(fleet) as load:
         for name in ORDER:
@@ -151,7 +152,7 @@ def memory(context):
 
 
 class Hog(threading.Thread):
-    """Sends messages of up to a mebibyte as fast as it can and reads nothing."""
+    """Sends messages of up to one mebibyte as fast as possible, and reads nothing."""
 
     def __init__(self, fleet, seed):
         super().__init__(daemon=True)
@@ -173,13 +174,15 @@ class Hog(threading.Thread):
 
 
 def connections(context):
-    """The gateway is killed and started again, and 10,000 callers connect at once: each is answered. The control is a gateway that
-    takes half as many."""
+    """The gateway is killed and restarted, and 10,000 clients connect at once: each is served. The control is a gateway that accepts
+    half as many."""
     count = 10_000
     resource.setrlimit(resource.RLIMIT_NOFILE, (count + 2000, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
     fleet = Fleet(context.folder / "data", users=MixedLoad.users())
-    control = lambda name, command: command + ["--max-connections", f"{count // 2}"] * (name == "gateway")
-    for change, wanted in ((lambda name, command: command, True), (control, False)):
+    # All of them connect from one address.
+    wide = lambda name, command: command + ["--max-connections-per-address", f"{count * 2}"] * (name == "gateway")
+    control = lambda name, command: wide(name, command) + ["--max-connections", f"{count // 2}"] * (name == "gateway")
+    for change, wanted in ((wide, True), (control, False)):
         fleet.change = change
         fleet.start()
         try:
@@ -189,9 +192,9 @@ def connections(context):
                 begun = time.monotonic()
                 answered, refused = herd(fleet, count, 60 if wanted else 5)
                 took = time.monotonic() - begun
-                context.tell(f"{answered} of {count} callers answered after {took:.1f} s, {fleet.rss_bytes('gateway') >> 20} MiB, "
-                             f"refused before: {dict(refused)}")
-                assert (answered == count) == wanted, f"{answered} of {count} answered"
+                context.tell(f"{answered} of {count} clients served after {took:.1f} s, {fleet.rss_bytes('gateway') >> 20} MiB, "
+                             f"refusals: {dict(refused)}")
+                assert (answered == count) == wanted, f"{answered} of {count} served"
                 context.count(callers=answered)
                 if wanted:
                     context.note(seconds=round(took, 1))
@@ -200,8 +203,8 @@ def connections(context):
 
 
 def herd(fleet, count, patience_s):
-    """So many connect at the same time, and call until they have a result. Answers how many have one within the time, and how many
-    refusals came before."""
+    """Connects `count` clients at the same time, each of which calls until it has a result. Returns the number of clients with a result
+    in time, and the refusals by reason."""
     port, key = fleet.endpoints["gateway"]["rpc"], fleet.keys["user/ann"]
     hello = Peer.frame({"jsonrpc": "2.0", "id": 1, "method": "rpc.hello", "params": {"protocol": "1", "agent": "herd", "token": key}})
     call = Peer.frame({"jsonrpc": "2.0", "id": 2, "method": METHODS["notifications"]})
@@ -238,7 +241,7 @@ def herd(fleet, count, patience_s):
 
 
 class Herded:
-    """One of many callers, without a thread."""
+    """One of many clients, without a thread."""
 
     def __init__(self, port):
         self.socket, self.bytes = socket.socket(), b""
@@ -247,7 +250,7 @@ class Herded:
             self.socket.connect(("127.0.0.1", port))
 
     def read(self):
-        """The answer to the call; nothing yet: `{}`; `None` when the server has closed."""
+        """Returns the response to the call; `{}` if there is none yet; `None` if the server has closed the connection."""
         try:
             data = self.socket.recv(65_536)
         except OSError:
@@ -261,8 +264,8 @@ class Herded:
 
 
 def slow(context):
-    """Hundreds of callers send byte by byte, or open watches and never read, over both ports: others are served by their deadlines, and
-    memory stays small."""
+    """Hundreds of clients send byte by byte, or open watches and never read, on both ports: others are served within their deadlines,
+    and memory stays low."""
     count = context.pick(quick=100, full=400)
     with context.fleet("data") as fleet, context.judged_load(fleet) as load:
         before = fleet.rss_bytes("gateway")
@@ -282,7 +285,7 @@ def slow(context):
                         writer.send(text[position % len(text):][:1])
                 load.clients[0].stopping.wait(0.1)
             load.all_served(5)
-        judged(context, probes, f"{len(readers)} who do not read and {len(writers)} who trickle")
+        judged(context, probes, f"{len(readers)} clients that do not read and {len(writers)} that trickle")
         statuses = [status for probe in probes.all for status in probe.statuses()]
         assert statuses.count("OK") > 0.9 * len(statuses), f"{len(statuses) - statuses.count('OK')} of {len(statuses)} refused"
         grown = fleet.rss_bytes("gateway") - before

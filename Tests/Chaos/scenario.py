@@ -1,4 +1,4 @@
-"""What every scenario is given: its seed, its effort, a folder, and where it tells what it did."""
+"""The context of a scenario: its seed, its effort, a folder, and functions to report its progress."""
 
 import collections
 import contextlib
@@ -43,7 +43,7 @@ class Context:
 
     @contextlib.contextmanager
     def fleet(self, name, *up_arguments, **members):
-        """A fleet on a folder of its own, which ends with the block."""
+        """Runs a fleet on a separate folder until the end of the block."""
         fleet = Fleet(self.folder / name, *up_arguments, users=MixedLoad.users(), **members)
         try:
             yield fleet.start()
@@ -52,7 +52,7 @@ class Context:
 
     @contextlib.contextmanager
     def judged_load(self, fleet, **members):
-        """Mixed load during the block, and the judgement after it."""
+        """Runs a mixed load during the block, and checks the invariants afterwards."""
         load = MixedLoad(fleet, self.random.randrange(1 << 30), **members)
         with load:
             load.all_served(3)
@@ -67,8 +67,8 @@ class Context:
 
 
 class Stalls(threading.Thread):
-    """Measures for how long this machine let threads of the given processes, and of this one, wait for a processor, so that a bound on
-    time is not the machine's. On an idle machine that is next to nothing."""
+    """Measures the time that threads of the given processes, and of this one, wait for a processor, so that time limits do not depend on
+    the machine's load. On an idle machine the time is negligible."""
 
     def __init__(self, *pids):
         super().__init__(daemon=True)
@@ -76,7 +76,7 @@ class Stalls(threading.Thread):
         self.stopping, self.samples = threading.Event(), collections.deque(maxlen=40_000)
 
     def waited_s(self):
-        """How long the processes' threads have waited while they could have run, all together."""
+        """Returns the total time for which the processes' runnable threads have waited."""
         total = 0
         for pid in self.pids:
             with contextlib.suppress(OSError):
@@ -89,7 +89,7 @@ class Stalls(threading.Thread):
         at, waited = time.monotonic(), self.waited_s()
         while not self.stopping.wait(0.02):
             now, total = time.monotonic(), self.waited_s()
-            # A thread that has ended takes what it waited with it. What came late here was late, too.
+            # The waiting time of a thread disappears when it ends. A late wake-up of this thread counts as well.
             self.samples.append((at, now, max(0.0, total - waited) + max(0.0, now - at - 0.04)))
             at, waited = now, total
 
@@ -102,5 +102,5 @@ class Stalls(threading.Thread):
         self.join()
 
     def during(self, begun, ended):
-        """All waiting in an interval, in seconds."""
+        """Returns the total waiting time in an interval, in seconds."""
         return sum(waited for since, until, waited in list(self.samples) if until >= begun and since <= ended)

@@ -1,4 +1,4 @@
-"""`campanile up` is killed itself."""
+"""Kills `campanile up` itself."""
 
 import contextlib
 import os
@@ -9,12 +9,12 @@ from campanile import Suite, alive
 from fleet import ORDER, Fleet, eventually
 from load import MixedLoad
 
-# The scenario has a network of its own.
+# The scenario has a separate network, so fixed ports are free.
 PORTS = "7400"
 
 
 class Upped(Fleet):
-    """The same processes as the children of `campanile up`, on ports that stay the same."""
+    """The same processes as children of `campanile up`, on fixed ports."""
 
     def __init__(self, folder, users=()):
         self.folder, self.is_dying, self.suite = pathlib.Path(folder), False, None
@@ -44,7 +44,7 @@ class Upped(Fleet):
 
 
 def programs(folder):
-    """The suite's processes on a folder, as they are and not as files tell."""
+    """Returns the running processes of the suite on a folder, from /proc and not from the suite's files."""
     found = {}
     for path in pathlib.Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
@@ -56,8 +56,8 @@ def programs(folder):
 
 
 def kills(context):
-    """`campanile up` is killed under load: serving or starting, alone or with one of its children, with a child that is stopped. All its
-    children end, none is left beside those of the next one, and what was acknowledged is there."""
+    """`campanile up` is killed under load: while serving or starting, alone or with one of its children, or with a stopped child. All its
+    children end, none runs alongside those of the next `up`, and acknowledged changes exist."""
     fleet = Upped(context.folder / "data", users=MixedLoad.users())
     try:
         with context.judged_load(fleet) as load:
@@ -69,7 +69,7 @@ def kills(context):
                 kill(context, fleet, load, kind)
                 load.all_served(2)
                 count = sorted(programs(fleet.folder).values())
-                # One of each: what two `up` had started would be there twice.
+                # One of each: the children of two `up` processes would appear twice.
                 assert len(count) == len(ORDER) + 1, f"{kind}: {count}"
                 context.tell(f"killed {kind}")
                 context.count(rounds=1)
@@ -94,5 +94,5 @@ def kill(context, fleet, load, kind):
             load.clients[0].stopping.wait(context.random.uniform(0.0, 1.2))
             fleet.suite.stop(signal.SIGKILL)
     if kind != "starting again at once":
-        eventually(lambda: not programs(fleet.folder), f"{kind}: the children of a killed up have ended", 20)
+        eventually(lambda: not programs(fleet.folder), f"{kind}: the children of the killed up have ended", 20)
     fleet.start()

@@ -1,6 +1,7 @@
 import Foundation
 
-/// The target that `CAMPANILE_FUZZ_TARGET` names; all of them are in one program, since linking one takes long.
+/// Selects the target named by `CAMPANILE_FUZZ_TARGET`. All targets are in one program, because linking each one takes
+/// long.
 enum FuzzDriver {
   static let all = [
     calendarTarget, codecTarget, csvTarget, dialectTarget, envelopeTarget, frameTarget, httpTarget, jsonTarget,
@@ -10,7 +11,7 @@ enum FuzzDriver {
   static let target: FuzzTarget = {
     let name = ProcessInfo.processInfo.environment["CAMPANILE_FUZZ_TARGET"] ?? ""
     guard let target = all.first(where: { $0.name == name }) else {
-      // What scripts/fuzz lists.
+      // Without a name, lists the targets.
       for target in all { print(target.name) }
       exit(name.isEmpty ? 0 : 64)
     }
@@ -38,7 +39,7 @@ private func runDriver(
   _ body: @convention(c) (UnsafePointer<UInt8>?, Int) -> Int32
 ) -> Int32
 
-/// The start of the program: SwiftPM has the linker take this for `main`, in place of that of libFuzzer.
+/// The entry point: SwiftPM makes the linker use this function as `main`, instead of libFuzzer's.
 @_cdecl("fuzz_main")
 public func start(_ count: Int32, _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> Int32 {
   var (count, arguments) = (count, arguments)

@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileCrypto
 import CampanileRPC
@@ -10,7 +11,7 @@ import Testing
 @testable import Gateway
 
 @Suite struct AccessServiceTests {
-  @Test func aKeyIsToldOnceAndKeptAsADigest() async throws {
+  @Test func keySecretIsShownOnceAndStoredAsADigest() async throws {
     let harness = try await Harness(backends: [])
     var request = CreateApiKeyRequest()
     request.principal = "service/importer"
@@ -32,7 +33,7 @@ import Testing
     }
   }
 
-  @Test func requestsAreChecked() async throws {
+  @Test func invalidRequestsAreRefusedWithTheirField() async throws {
     let harness = try await Harness(backends: [])
     let admin = try harness.admin()
     let past = ProtoTimestamp(millisecondsSince1970: 1_000)
@@ -105,7 +106,7 @@ import Testing
     await harness.stop()
   }
 
-  @Test func keysOutliveTheProcess() async throws {
+  @Test func keysSurviveARestart() async throws {
     let folder = try TemporaryFolder()
     let first = try await Harness(backends: [], folder: folder)
     let kept = try await first.key("user/kept")
@@ -124,7 +125,7 @@ import Testing
     #expect(try await echo.echo(EchoRequest("still")).payload == "still")
     #expect(backend.seen.last?.principal?.id == "kept")
     #expect(try await RawSocket.exchange(port: second.port, token: ended.secret).contains("CREDENTIAL_REVOKED"))
-    // The first gateway noted the use when it stopped.
+    // The first gateway recorded the use when it stopped.
     let listed = try await second.admin().listApiKeys(ListApiKeysRequest())
     #expect(listed.apiKeys.first { $0.principal == "user/kept" }?.lastUseTime != nil)
     await second.stop()
@@ -151,9 +152,9 @@ import Testing
     let renewed = EchoServiceClient(try harness.client(token: rotated.secret))
     _ = try await renewed.echo(EchoRequest("c"))
 
-    // Without an overlap the old one ends at once, on open connections too.
+    // Without an overlap the old key ends at once, also on open connections.
     request.overlap = ProtoDuration(seconds: 0)
-    // What the first rotation did to the old one's end is not passed on.
+    // The end that the first rotation set for the old key is not passed on.
     #expect(try await access.rotateApiKey(request).apiKey?.expireTime == nil)
     _ = await expectFailure(.unauthenticated, "CREDENTIAL_EXPIRED") { try await echo.echo(EchoRequest("d")) }
     _ = await expectFailure(.failedPrecondition, "KEY_ENDED") { try await access.rotateApiKey(request) }
@@ -177,7 +178,7 @@ import Testing
     clock.now = 1_050_000
     let rotated = try #require(try await keys.rotate(made.key.id, overlapMs: 60_000, expiresAtMs: nil))
     #expect(rotated.key.expiresAtMs == 1_110_000 && rotated.key.description == "ci")
-    // The old one lives no longer than it would have.
+    // The old key does not live longer than without the rotation.
     #expect(rotated.replaced.expiresAtMs == 1_060_000)
     let chosen = try #require(try await keys.rotate(rotated.key.id, overlapMs: 5, expiresAtMs: 2_000_000))
     #expect(chosen.key.expiresAtMs == 2_000_000 && chosen.replaced.expiresAtMs == 1_050_005)
@@ -199,7 +200,7 @@ import Testing
     await harness.stop()
   }
 
-  @Test func endedKeysAreDeletedInTheEnd() async throws {
+  @Test func endedKeysAreDeletedAfterTheRetention() async throws {
     let folder = try TemporaryFolder()
     let store = try Store(StoreConfiguration(path: folder.file("g.sqlite")), migrations: Gateway.migrations)
     let clock = TestClock(1_000_000)
@@ -224,7 +225,7 @@ import Testing
     await store.close()
   }
 
-  @Test func theBootstrapKeyIsMadeOnceAndReplacedWhenItEnded() async throws {
+  @Test func bootstrapKeyIsCreatedOnceAndReplacedAfterItsEnd() async throws {
     let folder = try TemporaryFolder()
     let file = folder.file("admin.key")
     let harness = try await Harness(backends: [])

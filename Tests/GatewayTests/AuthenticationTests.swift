@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import Foundation
@@ -12,7 +13,7 @@ import Testing
     CallOptions(timeoutMs: 5_000, metadata: ["authorization": value])
   }
 
-  @Test func withoutACredentialNothingIsForwarded() async throws {
+  @Test func callsWithoutACredentialAreNotForwarded() async throws {
     let backend = try await Backend()
     let harness = try await Harness(backends: [backend.address])
     let client = try harness.client()
@@ -23,7 +24,7 @@ import Testing
     _ = await expectFailure(.unauthenticated, "CREDENTIAL_MISSING") {
       try await AccessServiceClient(client).listApiKeys(ListApiKeysRequest())
     }
-    // A stranger does not learn which methods there are.
+    // A stranger does not learn which methods exist.
     let unknown = try await RawProbe.call(client, "campanile.rpc.v1.NoService/No", "{}")
     #expect(unknown.error?.reason == "CREDENTIAL_MISSING")
     #expect(backend.seen.all.isEmpty)
@@ -80,7 +81,7 @@ import Testing
       try await byMetadata.echo(EchoRequest("b"), options: bearer("Bearer \(key.secret)"))
     }
     _ = await expectFailure(.unauthenticated, "CREDENTIAL_REVOKED") { try await watch.value }
-    // Again it changes nothing, not even the time.
+    // Revoking again changes nothing, not even the time.
     #expect(try await harness.admin().revokeApiKey(request) == revoked)
     request.keyId = "k_nothing"
     _ = await expectFailure(.notFound, "KEY_NOT_FOUND") { try await harness.admin().revokeApiKey(request) }
@@ -95,7 +96,7 @@ import Testing
     let soon = ProtoTimestamp(millisecondsSince1970: Int64(Date().timeIntervalSince1970 * 1000) + 3_000)
     let key = try await harness.key(expireTime: soon)
     let echo = EchoServiceClient(try harness.client(token: key.secret))
-    try await eventually("it expires") {
+    try await eventually("the key expires") {
       do {
         _ = try await echo.echo(EchoRequest("a"))
         return false
@@ -105,7 +106,7 @@ import Testing
     await backend.server.shutdown()
   }
 
-  @Test func scopesDecide() async throws {
+  @Test func scopesAreEnforced() async throws {
     let backend = try await Backend()
     let harness = try await Harness(backends: [backend.address])
     let reader = try await harness.echo(scopes: ["echo:read"])
@@ -126,18 +127,144 @@ import Testing
     await backend.server.shutdown()
   }
 
-  @Test func theOperatorSpeaksForWhomItNames() async throws {
+  @Test func credentialEndsWithItsCertificate() async throws {
+    let harness = try await Harness(backends: [])
+    for (endMs, isOver) in [(Int64(1_000), true), (.max - 1, false)] {
+      let decision = harness.gateway.helloAuthenticator.authenticate(
+        certificateURIs: ["campanile:user/ada"], expiresAtMs: endMs)
+      guard case .credential(let principal, let object) = decision else {
+        Issue.record("the certificate must name a user")
+        continue
+      }
+      let credential = try #require(object as? Credential)
+      #expect(principal.name == "user/ada")
+      #expect((credential.fault(nowMs: { 2_000 }) != nil) == isOver)
+    }
+    await harness.stop()
+  }
+
+  @Test func credentialOfALongFrameIsJudgedByItsHead() async throws {
+    let harness = try await Harness(backends: [])
+    let judge = harness.gateway.helloAuthenticator
+    if judge.authenticate(metadata: [:], remoteHost: "192.0.2.1") != nil { Issue.record("a decision without metadata") }
+    let key = try await harness.key().secret
+    guard case .credential = judge.authenticate(metadata: ["authorization": "Bearer \(key)"], remoteHost: "") else {
+      Issue.record("a key must be a credential")
+      return
+    }
+    for wrong in ["Bearer wrong", "Basic \(key)", "", "Bearer \(internalToken)"] {
+      guard case .refused(let error) = judge.authenticate(metadata: ["authorization": wrong], remoteHost: "") else {
+        Issue.record("\(wrong) must be refused")
+        continue
+      }
+      #expect(error.code == .unauthenticated)
+    }
+    await harness.stop()
+  }
+
+  @Test func operatorActsForTheNamedCaller() async throws {
     let backend = try await Backend()
     let harness = try await Harness(backends: [backend.address])
     let echo = EchoServiceClient(try harness.client(token: internalToken))
     _ = try await echo.echo(EchoRequest("a"))
     #expect(backend.seen.last?.principal?.name == "service/operator")
     var options = CallOptions()
-    options.metadata = ["campanile-principal": "user/ada", "campanile-scopes": "echo bad\"scope"]
+    options.metadata = ["campanile-principal": "user/ada", "campanile-scopes": "echo notifications:read"]
     _ = try await echo.echo(EchoRequest("a"), options: options)
-    #expect(backend.seen.last?.principal == Principal(kind: .user, id: "ada", scopes: ["echo"]))
+    #expect(
+      backend.seen.last?.principal == Principal(kind: .user, id: "ada", scopes: ["echo", "notifications:read"]))
     await harness.stop()
     await backend.server.shutdown()
+  }
+
+  @Test("a malformed caller on a trusted link is refused, and never treated as the operator")
+  func malformedCallersAreRefused() async throws {
+    let backend = try await Backend()
+    let harness = try await Harness(backends: [backend.address])
+    let client = try harness.client(token: internalToken)
+    let (echo, access) = (EchoServiceClient(client), AccessServiceClient(client))
+    let cases: [(Metadata, String, String)] = [
+      (["campanile-principal": "user/a+b@example.com"], "campanile-principal", "PRINCIPAL_INVALID"),
+      (["campanile-principal": "alice"], "campanile-principal", "PRINCIPAL_INVALID"),
+      (["campanile-principal": "user/"], "campanile-principal", "PRINCIPAL_INVALID"),
+      (["campanile-principal": ""], "campanile-principal", "PRINCIPAL_INVALID"),
+      (["campanile-principal": "user/a", "campanile-scopes": ""], "campanile-scopes", "SCOPES_INVALID"),
+      (["campanile-principal": "user/a", "campanile-scopes": "echo bad\"scope"], "campanile-scopes", "SCOPES_INVALID"),
+      (["campanile-principal": "user/a", "campanile-scopes": "echo:delete"], "campanile-scopes", "SCOPES_INVALID"),
+      (["campanile-scopes": "echo"], "campanile-scopes", "SCOPES_INVALID"),
+      (["campanile-remote-address": #"1","x":"y"#], "campanile-remote-address", "ADDRESS_INVALID"),
+    ]
+    for (metadata, key, reason) in cases {
+      let options = CallOptions(timeoutMs: 5_000, metadata: metadata)
+      let error = await expectFailure(.invalidArgument, reason) {
+        try await echo.echo(EchoRequest("a"), options: options)
+      }
+      #expect(error?.fieldViolations.first?.field == key && error?.processed == false, "\(metadata)")
+      _ = await expectFailure(.invalidArgument, reason) {
+        try await access.listApiKeys(ListApiKeysRequest(), options: options)
+      }
+    }
+    #expect(backend.seen.all.isEmpty)
+    // Without metadata about a caller, the operator calls, also with other metadata.
+    let plain = CallOptions(timeoutMs: 5_000, metadata: ["x": "y", "campanile-remote-address": "192.0.2.1"])
+    _ = try await access.listApiKeys(ListApiKeysRequest(), options: plain)
+    await harness.stop()
+    await backend.server.shutdown()
+  }
+
+  @Test("a caller that a trusted link names has the named scopes; operate and admin are never implied")
+  func scopesOfNamedCallersApply() async throws {
+    let operate = MethodDescriptor(
+      path: EchoServiceMethods.echo.path, kind: .unary, idempotency: .noSideEffects,
+      requestType: EchoRequest.protoFullName, responseType: EchoResponse.protoFullName, scope: "echo:operate")
+    let backend = try await Backend()
+    let harness = try await Harness(backends: [backend.address]) { configuration in
+      configuration.methods = EchoServiceMethods.all.map { $0.path == operate.path ? operate : $0 }
+    }
+    let client = try harness.client(token: internalToken)
+    let (echo, access) = (EchoServiceClient(client), AccessServiceClient(client))
+    func options(_ scopes: String?) -> CallOptions {
+      var metadata: Metadata = ["campanile-principal": "service/ci"]
+      if let scopes { metadata.add(scopes, for: "campanile-scopes") }
+      return CallOptions(timeoutMs: 5_000, metadata: metadata)
+    }
+    for scopes in [nil, "echo:write", "echo:read notifications"] {
+      _ = await expectFailure(.permissionDenied, "SCOPE_MISSING") {
+        try await echo.echo(EchoRequest("a"), options: options(scopes))
+      }
+      _ = await expectFailure(.permissionDenied, "SCOPE_MISSING") {
+        try await access.listApiKeys(ListApiKeysRequest(), options: options(scopes))
+      }
+    }
+    for scopes in ["echo:operate", "echo", "admin"] {
+      _ = try await echo.echo(EchoRequest("a"), options: options(scopes))
+      #expect(backend.seen.last?.principal == Principal(kind: .service, id: "ci", scopes: [scopes]))
+    }
+    _ = try await access.listApiKeys(ListApiKeysRequest(), options: options("admin"))
+    // The same applies to keys: a key without scopes does not imply operate.
+    let key = try await harness.key("service/ci").secret
+    let byKey = EchoServiceClient(try harness.client(token: key))
+    _ = await expectFailure(.permissionDenied, "SCOPE_MISSING") { try await byKey.echo(EchoRequest("a")) }
+    await harness.stop()
+    await backend.server.shutdown()
+  }
+
+  @Test("a client certificate reads and writes, without operate and admin")
+  func certificatesDoNotOperate() throws {
+    let authenticator = GatewayHelloAuthenticator(
+      authenticator: CallerAuthenticator(keys: KeyRing(services: ["echo"])),
+      internalToken: InternalTokenAuthenticator(token: nil), admission: Admission(CurrentLimits(GatewayLimits())))
+    guard
+      case .credential(let principal, let object) = authenticator.authenticate(
+        certificateURIs: ["campanile:service/x"], expiresAtMs: .max)
+    else {
+      Issue.record("the certificate must be a credential")
+      return
+    }
+    let rights = try #require(object as? Credential).rights
+    #expect(principal.name == "service/x")
+    for kind: Requirement.Kind in [.read, .write, .publish] { #expect(rights.allows(Requirement(kind: kind))) }
+    for kind: Requirement.Kind in [.operate, .admin] { #expect(!rights.allows(Requirement(kind: kind))) }
   }
 }
 

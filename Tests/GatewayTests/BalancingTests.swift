@@ -1,3 +1,4 @@
+import CampanileBase
 import Testing
 
 @testable import Gateway
@@ -50,7 +51,7 @@ import Testing
     return DetectorProbe(OutlierDetector(policy, addressCount: count))
   }
 
-  @Test func failuresInARowEject() {
+  @Test func consecutiveFailuresEject() {
     let detector = detector(3)
     for _ in 0..<4 { #expect(!detector.failed(0, nowMs: 0)) }
     detector.succeeded(0, nowMs: 0)
@@ -62,9 +63,9 @@ import Testing
     #expect(detector.ejectedCount == 0)
   }
 
-  @Test func aBadRatioEjects() {
+  @Test func highFailureRatioEjects() {
     let detector = detector(2)
-    // Every other call fails, so never five in a row.
+    // Every other call fails, so there are never five failures in a row.
     for index in 0..<19 {
       if index % 2 == 0 { #expect(!detector.failed(1, nowMs: 100)) } else { detector.succeeded(1, nowMs: 100) }
     }
@@ -73,14 +74,14 @@ import Testing
     #expect(detector.isEjected(1, nowMs: 100))
   }
 
-  @Test func fewCallsOrAnOldWindowSayNothing() {
+  @Test func fewCallsOrAnOldWindowDoNotEject() {
     let detector = detector(2) { $0.consecutiveFailuresMax = 1000 }
     for window in 0..<50 {
       for _ in 0..<10 { #expect(!detector.failed(0, nowMs: Int64(window) * 10_000)) }
     }
   }
 
-  @Test func ejectionsGrowAndAreForgiven() {
+  @Test func ejectionTimesGrowAndAreReset() {
     let detector = detector(2) { $0.ejectionMsMax = 15_000 }
     var now: Int64 = 0
     func eject() -> Int64 {
@@ -92,7 +93,7 @@ import Testing
     }
     let lengths = [eject(), eject(), eject(), eject()]
     #expect(lengths == [5_000, 10_000, 15_000, 15_000])
-    // Windows in which it behaves take the growth back.
+    // Windows without failures reset the growth.
     for _ in 0..<6 {
       now += 10_000
       detector.succeeded(0, nowMs: now)
@@ -101,7 +102,7 @@ import Testing
     #expect(last == 5_000)
   }
 
-  @Test func notAllAreEjected() {
+  @Test func onlyAShareOfTheAddressesIsEjected() {
     let detector = detector(5)
     for address in 0..<5 { for _ in 0..<10 { detector.failed(address, nowMs: 0) } }
     let ejected = (0..<5).filter { detector.isEjected($0, nowMs: 1) }
@@ -111,7 +112,7 @@ import Testing
     #expect(!alone.isEjected(0, nowMs: 0))
   }
 
-  @Test func callsUnderWayDoNotProlongAnEjection() {
+  @Test func openCallsDoNotProlongAnEjection() {
     let detector = detector(2)
     for _ in 0..<5 { detector.failed(0, nowMs: 0) }
     for _ in 0..<50 { #expect(!detector.failed(0, nowMs: 4_000)) }
@@ -133,7 +134,7 @@ import Testing
     #expect(relay.grant(available: .max) == CreditRelay.window - 1)
     #expect(relay.outstanding == CreditRelay.window)
     #expect(relay.grant(available: .max) == 0)
-    // Small grants wait until they are worth a frame.
+    // Small grants are withheld until they justify a frame.
     for _ in 0..<15 { _ = relay.received() }
     #expect(relay.grant(available: .max) == 0)
     _ = relay.received()
@@ -150,7 +151,7 @@ import Testing
   }
 }
 
-/// A detector that expectations may change: they call what they check on a copy otherwise.
+/// A reference to a detector, because expectations would call its mutating methods on a copy.
 private final class DetectorProbe {
   private var detector: OutlierDetector
   init(_ detector: OutlierDetector) { self.detector = detector }
@@ -160,7 +161,7 @@ private final class DetectorProbe {
   func isEjected(_ index: Int, nowMs: Int64) -> Bool { detector.isEjected(index, nowMs: nowMs) }
 }
 
-/// The same for a relay of credit.
+/// A reference to a credit relay, for the same reason.
 private final class RelayProbe {
   private var relay: CreditRelay
   init(_ relay: CreditRelay) { self.relay = relay }
@@ -169,45 +170,9 @@ private final class RelayProbe {
   func grant(available: Int) -> Int { relay.grant(available: available) }
 }
 
-@Suite struct BreakerTests {
-  private var breaker = CircuitBreaker(
-    {
-      var policy = BreakerPolicy()
-      policy.failuresMax = 3
-      policy.openMs = 100
-      policy.openMsMax = 250
-      return policy
-    }())
-
-  @Test mutating func itOpensTriesAndCloses() {
-    for _ in 0..<2 { breaker.failed(nowMs: 0) }
-    breaker.succeeded()
-    for _ in 0..<2 { breaker.failed(nowMs: 0) }
-    let before = breaker.admit(nowMs: 0)
-    breaker.failed(nowMs: 0)
-    let opened = breaker.admit(nowMs: 10)
-    #expect(before == nil && opened == 90)
-    // What was under way does not prolong it.
-    breaker.failed(nowMs: 50)
-    let trial = breaker.admit(nowMs: 100), others = breaker.admit(nowMs: 100)
-    #expect(trial == nil && others != nil && breaker.state == .halfOpen(untilMs: 350))
-    breaker.failed(nowMs: 110)
-    #expect(breaker.state == .open(untilMs: 310))
-    _ = breaker.admit(nowMs: 310)
-    breaker.failed(nowMs: 310)
-    #expect(breaker.state == .open(untilMs: 560))
-    _ = breaker.admit(nowMs: 560)
-    breaker.toldNothing(nowMs: 570)
-    let again = breaker.admit(nowMs: 570)
-    #expect(again == nil)
-    breaker.succeeded()
-    #expect(breaker.isClosed)
-    for _ in 0..<3 { breaker.failed(nowMs: 600) }
-    #expect(breaker.state == .open(untilMs: 700))
-  }
-
-  @Test func retriesAreAPartOfTheCalls() {
-    var budget = RetryBudget(ratio: 0.2, burst: 2)
+@Suite struct SecondAttemptBudgetTests {
+  @Test func retriesAreLimitedToAShareOfTheCalls() {
+    var budget = SecondAttemptBudget(ratio: 0.2, burst: 2)
     let burst = [budget.take(), budget.take(), budget.take()]
     #expect(burst == [true, true, false])
     for _ in 0..<4 { budget.called() }
@@ -218,7 +183,7 @@ private final class RelayProbe {
     for _ in 0..<1_000 { budget.called() }
     let after = [budget.take(), budget.take(), budget.take()]
     #expect(after == [true, true, false])
-    var none = RetryBudget(ratio: 0, burst: 0)
+    var none = SecondAttemptBudget(ratio: 0, burst: 0)
     none.called()
     let never = none.take()
     #expect(!never)

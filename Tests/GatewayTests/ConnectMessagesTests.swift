@@ -5,7 +5,7 @@ import Testing
 
 @testable import Gateway
 
-/// Methods that stream their requests, over HTTP/1.1: the body is their messages.
+/// Client-streaming methods over HTTP/1.1, with the messages in the body.
 @Suite struct ConnectMessagesTests {
   static let path = "POST /campanile.rpc.v1.EchoService/"
 
@@ -26,7 +26,7 @@ import Testing
   }
   private static let lastChunk = Array("0\r\n\r\n".utf8)
 
-  /// The messages of an answer, each with its flags. Short ones alone, whose lengths are ASCII.
+  /// Returns the messages of a response with their flags. Supports only short messages, whose lengths are ASCII.
   private static func messages(_ answer: HTTPWire.Answer) -> [(flags: UInt8, text: String)] {
     var rest = Array(answer.body.utf8)[...]
     var found: [(flags: UInt8, text: String)] = []
@@ -38,7 +38,8 @@ import Testing
     return found
   }
 
-  /// Whether an answer is the last envelope alone, with a failure. Longer than ASCII can count, so that its length is not read.
+  /// Returns whether a response consists only of the last envelope, with an error. Its length exceeds ASCII, so it is
+  /// not parsed.
   private static func isFailure(_ answer: HTTPWire.Answer, _ reason: String) -> Bool {
     answer.status == 200 && answer.body.utf8.first == 2 && answer.body.contains("\"reason\":\"\(reason)\"")
   }
@@ -47,10 +48,10 @@ import Testing
     HTTPWire.parse(try await wire.read { $0.hasSuffix("0\r\n\r\n") })
   }
 
-  @Test func aStreamOfRequestsHasOneAnswer() async throws {
+  @Test func clientStreamReceivesOneResponse() async throws {
     try await withHTTP { http in
       let wire = try await HTTPWire(port: http.port)
-      // In pieces that end anywhere, and twice on one connection.
+      // Chunks end anywhere, and the connection serves two calls.
       for _ in 0..<2 {
         try await wire.send(Self.head("Collect", http))
         let body = ["ab", "c", ""].flatMap { Self.envelope("{\"payload\":\"\($0)\"}") }
@@ -68,7 +69,7 @@ import Testing
     }
   }
 
-  @Test func manyMessagesAreTakenAsTheServiceTakesThem() async throws {
+  @Test func manyMessagesAreDeliveredWithinCredit() async throws {
     try await withHTTP { http in
       let one = Self.envelope("{\"payload\":\"\(String(repeating: "x", count: 1000))\"}")
       let wire = try await HTTPWire(port: http.port)
@@ -77,7 +78,7 @@ import Testing
       let messages = Self.messages(try await Self.answer(wire))
       #expect(messages.first?.text == #"{"messageCount":5000,"payloadSizeBytes":"5000000"}"#)
       await wire.close()
-      try await eventually("nothing is being read") { http.harness.recorder.all.contains { $0.method == "Collect" } }
+      try await eventually("the call has ended") { http.harness.recorder.all.contains { $0.method == "Collect" } }
     }
   }
 
@@ -94,7 +95,7 @@ import Testing
     }
   }
 
-  @Test func whatIsWrongIsToldInTheLastEnvelope() async throws {
+  @Test func errorsAreReportedInTheLastEnvelope() async throws {
     try await withHTTP {
       $0.bodyBytesMax = 1000
     } _: { http in
@@ -122,7 +123,7 @@ import Testing
     }
   }
 
-  @Test func whoGoesAwayEndsTheCall() async throws {
+  @Test func disconnectingCancelsTheCall() async throws {
     try await withHTTP { http in
       for method in ["Collect", "Chat"] {
         let wire = try await HTTPWire(port: http.port)
@@ -137,12 +138,12 @@ import Testing
     }
   }
 
-  @Test func whoSendsNothingMoreIsEnded() async throws {
+  @Test func stalledRequestStreamTimesOut() async throws {
     try await withHTTP {
       $0.bodyTimeoutMs = 50
     } _: { http in
       let wire = try await HTTPWire(port: http.port)
-      // At once: on a busy machine the time may be up between two sends.
+      // Send everything at once, because a busy machine may exceed the timeout between two sends.
       try await wire.send(Array(Self.head("Collect", http).utf8) + Self.chunk(Self.envelope(#"{"payload":"a"}"#)))
       let answer = try await Self.answer(wire)
       #expect(Self.isFailure(answer, "REQUEST_TIMEOUT"), "\(answer)")

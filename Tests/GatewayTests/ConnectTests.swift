@@ -1,3 +1,4 @@
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import Foundation
@@ -7,7 +8,7 @@ import Testing
 @testable import Gateway
 
 @Suite struct ConnectTests {
-  @Test func contentTypesAreRead() {
+  @Test func contentTypesAreParsed() {
     #expect(ConnectRequest.shape(contentType: "application/json") == .unary)
     #expect(ConnectRequest.shape(contentType: "Application/JSON; charset=UTF-8") == .unary)
     #expect(ConnectRequest.shape(contentType: "application/connect+json") == .stream)
@@ -19,7 +20,7 @@ import Testing
     }
   }
 
-  @Test func timeoutsAreRead() throws {
+  @Test func timeoutsAreParsed() throws {
     #expect(try ConnectRequest.timeoutMs(nil) == nil)
     #expect(try ConnectRequest.timeoutMs("9999999999") == 9_999_999_999)
     for text in ["", "-1", "1.5", "12345678901", "1s", " 1", "+1"] {
@@ -30,30 +31,33 @@ import Testing
     #expect(throws: RPCError.self) { try ConnectRequest.checkVersion("2") }
   }
 
-  @Test func messagesOfGetsAreRead() throws {
+  @Test func getMessagesAreParsed() throws {
     for text in [
       "encoding=json&message=%7B%7D", "encoding=json&base64=1&message=e30&connect=v1",
       "encoding=json&base64=1&compression=gzip&message=H4sIAAAAAAACA6uuBQBDv6ajAgAAAA",
     ] {
-      let message = try ConnectRequest.message(of: QueryText(text[...]), bytesMax: 2)
-      #expect(message.bytes == Array("{}".utf8))
+      let query = try QueryText(text[...])
+      #expect(try !ConnectRequest.isBinary(query))
+      #expect(try ConnectRequest.message(of: query, bytesMax: 2) == Array("{}".utf8))
     }
     for text in [
       "", "message=e30", "encoding=json", "encoding=xml&message=", "encoding=json&message=%7B%7D&compression=gzip",
       "encoding=json&base64=1&message=!!", "encoding=json&base64=2&message=e30",
       "connect=v2&encoding=json&message=%7B%7D", "encoding=json&base64=1&message=e30&compression=gzip",
       "encoding=json&base64=1&message=e30&compression=br",
-      // 4,002 bytes, which is more than may be.
+      // 4,002 bytes, above the limit.
       "encoding=json&base64=1&compression=gzip&message=H4sIAAAAAAACA-3BQREAAAwCoCr29Oy-GPsACQAAAPCtO79USaCiDwAA",
     ] {
       let error = #expect(throws: RPCError.self) {
-        _ = try ConnectRequest.message(of: QueryText(text[...]), bytesMax: 4_000)
+        let query = try QueryText(text[...])
+        _ = try ConnectRequest.isBinary(query)
+        _ = try ConnectRequest.message(of: query, bytesMax: 4_000)
       }
       #expect(error?.processed == false)
     }
   }
 
-  /// `{}` as `printf '{}' | gzip -n` writes it.
+  /// `{}`, compressed with `printf '{}' | gzip -n`.
   static let gzipped: [UInt8] = [
     0x1F, 0x8B, 0x08, 0, 0, 0, 0, 0, 0, 0x03, 0xAB, 0xAE, 0x05, 0, 0x43, 0xBF, 0xA6, 0xA3, 0x02, 0, 0, 0,
   ]
@@ -68,7 +72,7 @@ import Testing
     return try outcome.get()
   }
 
-  @Test func compressedEnvelopesAreRead() throws {
+  @Test func compressedEnvelopesAreParsed() throws {
     let envelope = [1, 0, 0, 0, UInt8(Self.gzipped.count)] + Self.gzipped
     #expect(try Self.single(envelope) == [0x7B, 0x7D])
     #expect(throws: RPCError.self) { _ = try Self.single(envelope, isGzip: false) }
@@ -96,7 +100,7 @@ import Testing
     #expect(Array(buffer: buffer) == [0, 0, 0, 0, 2, 0x7B, 0x7D, 2, 0, 0, 0, 2, 0x7B, 0x7D])
   }
 
-  @Test func statusesAreThoseOfTheProtocol() throws {
+  @Test func statusesFollowTheProtocol() throws {
     let expected = [499, 500, 400, 504, 404, 409, 403, 429, 400, 409, 400, 501, 500, 503, 500, 401]
     for (index, status) in expected.enumerated() {
       let code = try #require(RPCError.Code(rawValue: index + 1))
@@ -106,7 +110,7 @@ import Testing
     #expect(HTTPStatusCode.ofREST(RPCError(.aborted, "", reason: "ETAG_MISMATCH"), hasCondition: false) == 409)
   }
 
-  @Test func errorsHaveBothForms() throws {
+  @Test func errorsHaveConnectAndRESTForms() throws {
     let error = RPCError(
       .notFound, "no \"n1\"", reason: "NOTIFICATION_NOT_FOUND", errorMetadata: ["id": "n1"],
       fieldViolations: [.init(field: "id", description: "d")], retryAfterMs: 1_050)
@@ -155,44 +159,44 @@ import Testing
     #expect(event("{\n\"a\":\r1}", nil) == "data: { \"a\": 1}\n\n")
   }
 
-  @Test func connectionsThatTakeTooLongAreFound() {
+  @Test func slowConnectionsAreDetected() {
     var configuration = HTTPConfiguration()
     configuration.headerTimeoutMs = 100
     configuration.bodyTimeoutMs = 200
     configuration.idleTimeoutMs = 300
     configuration.unreadTimeoutMs = 50
     let start = NIODeadline.now()
-    var timing = HTTPTiming(configuration, now: start)
-    #expect(timing.check(now: start + .milliseconds(300)) == .fine)
-    #expect(timing.check(now: start + .milliseconds(301)) == .close)
+    var timing = HTTPTiming(now: start)
+    #expect(timing.check(configuration, now: start + .milliseconds(300)) == .fine)
+    #expect(timing.check(configuration, now: start + .milliseconds(301)) == .close)
     timing.enter(.head, now: start)
     timing.enter(.head, now: start + .milliseconds(90))
-    #expect(timing.check(now: start + .milliseconds(101)) == .tooSlow)
+    #expect(timing.check(configuration, now: start + .milliseconds(101)) == .tooSlow)
     timing.enter(.body, now: start)
-    #expect(timing.check(now: start + .milliseconds(200)) == .fine)
-    #expect(timing.check(now: start + .milliseconds(201)) == .tooSlow)
+    #expect(timing.check(configuration, now: start + .milliseconds(200)) == .fine)
+    #expect(timing.check(configuration, now: start + .milliseconds(201)) == .tooSlow)
     timing.enter(.answering, now: start)
-    #expect(timing.check(now: start + .hours(1)) == .fine)
+    #expect(timing.check(configuration, now: start + .hours(1)) == .fine)
     timing.writable(false, now: start)
-    #expect(timing.check(now: start + .milliseconds(51)) == .close)
+    #expect(timing.check(configuration, now: start + .milliseconds(51)) == .close)
     timing.writable(true, now: start)
-    #expect(timing.check(now: start + .hours(1)) == .fine)
+    #expect(timing.check(configuration, now: start + .hours(1)) == .fine)
   }
 
-  @Test func whoReadsSlowlyIsNotCutOff() {
+  @Test func slowReaderIsNotDisconnected() {
     var configuration = HTTPConfiguration()
     configuration.unreadTimeoutMs = 50
     let start = NIODeadline.now()
-    var timing = HTTPTiming(configuration, now: start)
+    var timing = HTTPTiming(now: start)
     timing.enter(.answering, now: start)
     timing.writable(false, now: start)
     timing.waits(bytes: 1000, now: start + .milliseconds(40))
     timing.waits(bytes: 900, now: start + .milliseconds(80))
-    #expect(timing.check(now: start + .milliseconds(130)) == .fine)
-    // Nothing was read since.
+    #expect(timing.check(configuration, now: start + .milliseconds(130)) == .fine)
+    // Nothing has been read in the meantime.
     timing.waits(bytes: 900, now: start + .milliseconds(120))
-    #expect(timing.check(now: start + .milliseconds(131)) == .close)
+    #expect(timing.check(configuration, now: start + .milliseconds(131)) == .close)
     timing.writable(true, now: start + .milliseconds(131))
-    #expect(timing.check(now: start + .hours(1)) == .fine)
+    #expect(timing.check(configuration, now: start + .hours(1)) == .fine)
   }
 }

@@ -8,7 +8,7 @@ import Testing
     arguments: [
       ("bytes=0-0", 0, 0), ("bytes=5-", 5, nil), ("bytes=5-9", 5, 9), (" bytes=5-9 ", 5, 9),
     ] as [(String, Int64, Int64?)])
-  func rangesAreRead(text: String, first: Int64, last: Int64?) throws {
+  func validRangesAreParsed(text: String, first: Int64, last: Int64?) throws {
     let range = try #require(ByteRange(text))
     #expect(range.first == first && range.last == last)
   }
@@ -17,7 +17,7 @@ import Testing
     "", "bytes", "bytes=", "bytes=-", "bytes=-5", "bytes=9-5", "bytes=1-2,4-5", "bytes=a-b", "bytes=+1-2", "lines=1-2",
     "bytes=1-2-3", "bytes=99999999999999999999-", "bytes= 1-2",
   ])
-  func otherRangesAreIgnored(text: String) { #expect(ByteRange(text) == nil) }
+  func invalidRangesAreIgnored(text: String) { #expect(ByteRange(text) == nil) }
 
   private static func asset(size: Int64) -> Asset {
     var asset = Asset()
@@ -31,7 +31,7 @@ import Testing
     ContentHead(asset(size: size), range: range.flatMap(ByteRange.init), ifNoneMatch: ifNoneMatch)
   }
 
-  @Test func headsSayWhatComes() {
+  @Test func responseHeadsDescribeTheContent() {
     func value(_ name: String, _ head: ContentHead) -> String? { head.headers.first { $0.0 == name }?.1 }
     let whole = Self.head(nil)
     #expect(whole.status == 200 && whole.progress == ContentProgress(length: 100, isCut: false))
@@ -49,7 +49,7 @@ import Testing
     #expect(known.status == 304 && known.progress == nil)
   }
 
-  @Test func noMoreIsSentThanWasPromised() {
+  @Test func contentIsNotLongerThanAnnounced() {
     var progress = ContentProgress(length: 10, isCut: true)
     #expect(progress.take(4) == 4 && !progress.isComplete)
     #expect(progress.take(100) == 6 && progress.isComplete)

@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import NIOHTTP1
@@ -6,15 +7,15 @@ import Testing
 
 @testable import Gateway
 
-/// The parts of the apps' dialects that need no service behind them; the rest is in Tests/SuiteTests.
+/// Tests of the dialects that need no service; the others are in Tests/SuiteTests.
 @Suite struct DialectTests {
-  private static func request(_ headers: [(String, String)]) throws -> HTTPRequestText {
-    try HTTPRequestText(
+  private static func request(_ headers: [(String, String)]) throws -> RequestHead {
+    try RequestHead(
       HTTPRequestHead(
         version: .http1_1, method: .GET, uri: "/api/fratelli", headers: HTTPHeaders([("Host", "localhost")] + headers)))
   }
 
-  @Test func kilwinningHasItsThirteenCalls() {
+  @Test func kilwinningHasThirteenCalls() {
     let paths = [
       "fratelli", "fratelli/login", "fratelli/logout", "fratelli/me", "fratelli/7", "presenze",
       "presenze/riepilogo-fratelli", "presenze/fratello/7", "presenze/fratello/7/statistiche", "tornate",
@@ -34,26 +35,26 @@ import Testing
       ("kilwinning_session=\(String(repeating: "x", count: 257))", "-"),
       ("xkilwinning_session=a", nil), ("KILWINNING_SESSION=a", nil), ("kilwinning_session = a", nil),
     ] as [(String, String?)])
-  func cookiesAreRead(header: String, value: String?) throws {
+  func cookiesAreParsed(header: String, value: String?) throws {
     #expect(try SessionCookie.value("kilwinning_session", Self.request([("Cookie", header)])) == value)
   }
 
   @Test(arguments: [
     [("Cookie", "kilwinning_session=a; kilwinning_session=b")],
     [("Cookie", "kilwinning_session=a"), ("Cookie", "kilwinning_session=a")],
-  ]) func twoCookiesAreRefused(headers: [(String, String)]) throws {
+  ]) func duplicateCookiesAreRefused(headers: [(String, String)]) throws {
     let request = try Self.request(headers)
     #expect(throws: RPCError.self) { try SessionCookie.value("kilwinning_session", request) }
   }
 
-  @Test func cookiesAreForEncryptedConnectionsUnlessTheOperatorSaysSo() {
+  @Test func cookiesAreSecureUnlessConfiguredOtherwise() {
     let secure = SessionCookie.set("s", "v", path: "/api", maxAgeS: 60, isSecure: true)
     #expect(secure.value == "s=v; Path=/api; Max-Age=60; HttpOnly; SameSite=Lax; Secure")
     #expect(!SessionCookie.set("s", "v", path: "/api", maxAgeS: 60, isSecure: false).value.contains("Secure"))
     #expect(SessionCookie.set("s", "v", path: "/api", maxAgeS: -5, isSecure: false).value.contains("Max-Age=0;"))
   }
 
-  @Test func aKeyGoesBeforeACookie() throws {
+  @Test func keyTakesPrecedenceOverCookie() throws {
     let cookie = ("Cookie", "kilwinning_session=cas_x")
     #expect(try KilwinningCaller(Self.request([cookie])).session == "cas_x")
     let both = try KilwinningCaller(Self.request([cookie, ("Authorization", "Bearer k")]))
@@ -68,12 +69,12 @@ import Testing
       ("2019-01-01T04:00:00Z", "Nowhere/None", "2019-01-01"),
       ("2019-05-01T12:00:00Z", "Pacific/Honolulu", "2019-05-01"), ("2019-05-01T12:00:00Z", "Asia/Tokyo", "2019-05-01"),
     ])
-  func instantsAreDaysOfTheLodge(text: String, zone: String, day: String) throws {
+  func instantsFallOnDaysOfTheLodge(text: String, zone: String, day: String) throws {
     #expect(DialectTimes.day(try #require(DialectTimes.time(text)), zone: zone) == day)
   }
 
   @Test(arguments: ["", "2025-11-25", "2025-11-25T18:30:00", "ieri", "2025-02-30T00:00:00Z", "\"", "\\u0000"])
-  func otherTextsAreNoInstants(text: String) { #expect(DialectTimes.time(text) == nil) }
+  func invalidInstantsAreRejected(text: String) { #expect(DialectTimes.time(text) == nil) }
 
   @Test func timesHaveNoFractions() {
     #expect(DialectTimes.text(ProtoTimestamp(millisecondsSince1970: 1_764_095_400_999)) == "2025-11-25T18:30:00Z")
@@ -99,11 +100,40 @@ import Testing
   }
 
   @Test(arguments: ["[]", "3", "{", #"{"a":1,"a":2}"#, "{\"a\":}", "\u{FEFF}{}"])
-  func otherBodiesAreRefused(text: String) {
+  func invalidBodiesAreRefused(text: String) {
     #expect(throws: RPCError.self) { try JSONFields(Array(text.utf8)) }
   }
 
   // MARK: Zentik
+
+  @Test(
+    arguments: [
+      (["READ"], .reader), (["READ", "WRITE"], .publisher), (["DELETE"], .publisher), (["ADMIN", "READ"], .admin),
+      ([], nil), (["OWNER"], nil), (["READ", "read"], nil),
+    ] as [([String], BucketRole?)])
+  func permissionsMapToRoles(words: [String], role: BucketRole?) throws {
+    guard let role else {
+      let error = #expect(throws: RPCError.self) { try ZentikSharing.role(words) }
+      #expect(error?.fieldViolations.first?.field == "permissions")
+      return
+    }
+    #expect(try ZentikSharing.role(words) == role)
+    guard case .array(let all) = ZentikSharing.permissions(role), !all.isEmpty else {
+      Issue.record("no permissions")
+      return
+    }
+    #expect(all.first == .string("READ") && all.contains(.string("ADMIN")) == (role == .admin))
+  }
+
+  @Test func onlyBucketsAreShared() throws {
+    #expect(try ZentikSharing.bucket(type: "BUCKET", id: "b_1") == "b_1")
+    for (type, id, field) in [
+      ("USER", "b_1", "resourceType"), (nil, "b_1", "resourceType"), ("BUCKET", nil, "resourceId"),
+    ] {
+      let error = #expect(throws: RPCError.self) { try ZentikSharing.bucket(type: type, id: id) }
+      #expect(error?.fieldViolations.first?.field == field)
+    }
+  }
 
   @Test func batchesAreNotTakenForIDs() {
     for prefix in [["notifications"], ["notifications", "watch"]] {
@@ -115,15 +145,20 @@ import Testing
       #expect(ZentikDialect.actions(prefix + ["n_1"]) == ["DELETE": .delete(["n_1"])])
     }
     #expect(ZentikDialect.actions(["messages", "x"]).isEmpty)
+    #expect(ZentikDialect.actions(["entity-permissions", "grant"]) == ["POST": .share(.grant)])
+    #expect(ZentikDialect.actions(["invite-codes", "redeem"]) == ["POST": .share(.redeemCode)])
+    #expect(ZentikDialect.actions(["invite-codes", "b_1.v_1"]) == ["DELETE": .share(.deleteCode("b_1.v_1"))])
+    #expect(ZentikDialect.actions(["invite-codes", "x", "y"]).isEmpty)
+    #expect(ZentikDialect.actions(["entity-permissions"]).isEmpty)
   }
 
-  @Test func theAppsKeysAreTheSuites() {
+  @Test func appKeyPrefixIsTranslated() {
     #expect(ZentikDialect.authorization("Bearer zat_abc") == "Bearer cmp_abc")
     #expect(ZentikDialect.authorization("Bearer cmp_abc") == "Bearer cmp_abc")
     #expect(ZentikDialect.authorization("zat_abc") == "zat_abc")
   }
 
-  @Test func aMessageBecomesANotification() throws {
+  @Test func messageBecomesANotification() throws {
     let text = """
       {"title":"T","subtitle":"S","body":"B","deliveryType":"CRITICAL","bucketId":"b_1","collapseId":"c","ephemeral":true,
       "attachments":[{"mediaType":"FILE","url":"https://a.example/f","name":"f"}],"imageUrl":"https://a.example/i",
@@ -157,7 +192,7 @@ import Testing
       (#"{"title":"T","deliveryType":"NORMAL","bucketId":"b","userIds":["u"]}"#, ["userIds"]),
       (#"{"title":"T","deliveryType":"NORMAL","bucketId":"b","ephemeral":"yes"}"#, ["ephemeral"]),
     ])
-  func allThatIsWrongWithAMessageIsTold(text: String, properties: [String]) throws {
+  func allErrorsOfAMessageAreReported(text: String, properties: [String]) throws {
     let fields = try JSONFields(Array(text.utf8))
     let error = #expect(throws: RPCError.self) { try ZentikMessage(fields, nowMs: 0) }
     #expect(error?.fieldViolations.map(\.field) == properties)

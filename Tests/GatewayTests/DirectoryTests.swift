@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileRPC
 import CampanileService
 import NIOCore
@@ -8,7 +9,7 @@ import Testing
 
 @testable import Gateway
 
-/// Names that resolve to what the test says.
+/// A resolver that returns the addresses that a test sets.
 private final class ScriptedResolver: HostResolving {
   private let answers: Mutex<[String]>
   let askedCount = Atomic<Int>(0)
@@ -21,7 +22,7 @@ private final class ScriptedResolver: HostResolving {
   }
 }
 
-/// Tells tasks that it is over.
+/// A flag that ends the tasks of a test.
 private final class Flag: Sendable {
   private let value = Atomic(false)
   var isSet: Bool { value.load(ordering: .relaxed) }
@@ -32,7 +33,7 @@ private final class Flag: Sendable {
 @Suite struct DirectoryTests {
   private let hosts = ["127.0.0.1", "127.0.0.2", "127.0.0.3"]
 
-  /// Backends at the same port of several addresses, as containers behind one name are.
+  /// Backends on the same port of several addresses, like containers behind one name.
   private func backends(_ count: Int) async throws -> [Backend] {
     for _ in 0..<20 {
       let first = try await Backend()
@@ -41,7 +42,7 @@ private final class Flag: Sendable {
         for host in hosts[1..<count] { all.append(try await Backend(host: host, port: first.address.port)) }
         return all
       } catch {
-        // The port is taken at one of the others.
+        // The port is in use at one of the other addresses.
         for backend in all { await backend.server.shutdown() }
       }
     }
@@ -52,7 +53,7 @@ private final class Flag: Sendable {
     _ resolver: ScriptedResolver, _ backends: [Backend], drainMs: Int64 = 60_000,
     _ body: (Harness, EchoServiceClient) async throws -> Void
   ) async throws {
-    let name = ClientConfiguration.Address(host: "echo.test", port: backends[0].address.port)
+    let name = HostPort(host: "echo.test", port: backends[0].address.port)
     let harness = try await Harness(backends: [name], isMaintained: true) { configuration in
       configuration.resolver = resolver
       configuration.resolveMs = 20
@@ -65,22 +66,22 @@ private final class Flag: Sendable {
   }
 
   private func addresses(_ harness: Harness, isLeaving: Bool = false) async -> Set<String> {
-    let facts = await harness.gateway.backendFacts()
+    let facts = await harness.gateway.backendStatuses()
     return Set(facts[0].addresses.filter { $0.isLeaving == isLeaving }.map { String($0.address.prefix { $0 != ":" }) })
   }
 
-  @Test func aNameStandsForAllItsAddresses() async throws {
+  @Test func allAddressesOfANameAreUsed() async throws {
     let backends = try await backends(3)
     try await withName(ScriptedResolver(hosts), backends) { harness, echo in
       try await eventually("all serve") {
-        await harness.gateway.backendFacts()[0].addresses.allSatisfy { $0.health == "serving" }
+        await harness.gateway.backendStatuses()[0].addresses.allSatisfy { $0.health == "serving" }
       }
       for index in 0..<300 { #expect(try await echo.echo(EchoRequest("\(index)")).payload == "\(index)") }
       for backend in backends { #expect(!backend.seen.all.isEmpty) }
     }
   }
 
-  /// What is under way at an address that goes away ends well, and what comes goes to the others: no call fails.
+  /// Open calls at a removed address finish, and new calls go to the other addresses: no call fails.
   @Test func addressesComeAndGoWithoutAFailedCall() async throws {
     let backends = try await backends(3)
     let resolver = ScriptedResolver(["127.0.0.1"])
@@ -103,10 +104,10 @@ private final class Flag: Sendable {
       }
       for change in [hosts, ["127.0.0.2"], ["127.0.0.3", "127.0.0.1"], ["127.0.0.2", "127.0.0.3"], ["127.0.0.1"]] {
         resolver.set(change)
-        try await eventually("\(change) is taken up") { await addresses(harness) == Set(change) }
-        try await eventually("the others are let go") { await addresses(harness, isLeaving: true).isEmpty }
+        try await eventually("\(change) is in use") { await addresses(harness) == Set(change) }
+        try await eventually("the others are released") { await addresses(harness, isLeaving: true).isEmpty }
         let before = backends.map { $0.seen.all.count }
-        try await eventually("calls come to all of them") {
+        try await eventually("all of them receive calls") {
           zip(backends, before).allSatisfy { backend, count in
             !change.contains(backend.address.host) || backend.seen.all.count > count
           }
@@ -117,11 +118,11 @@ private final class Flag: Sendable {
     }
   }
 
-  @Test func aBackendThatDrainsFailsNoCall() async throws {
+  @Test func drainingABackendFailsNoCall() async throws {
     let backends = try await backends(2)
     try await withName(ScriptedResolver(["127.0.0.1", "127.0.0.2"]), backends) { harness, echo in
       try await eventually("both serve") {
-        await harness.gateway.backendFacts()[0].addresses.allSatisfy { $0.health == "serving" }
+        await harness.gateway.backendStatuses()[0].addresses.allSatisfy { $0.health == "serving" }
       }
       let isOver = Flag()
       let load = Task {
@@ -146,7 +147,7 @@ private final class Flag: Sendable {
     }
   }
 
-  @Test func streamsAreEndedAtAnAddressThatIsGone() async throws {
+  @Test func streamsAtARemovedAddressAreEnded() async throws {
     let backends = try await backends(2)
     let resolver = ScriptedResolver(["127.0.0.1"])
     try await withName(resolver, backends, drainMs: 50) { harness, echo in
@@ -163,22 +164,22 @@ private final class Flag: Sendable {
       resolver.set(["127.0.0.2"])
       let error = await expectFailure(.unavailable, "BACKEND_DRAINING") { try await endless.value }
       #expect(error?.processed != false)
-      // One that ends by itself is left to.
+      // A stream that ends by itself may finish.
       #expect(try await finishing.value == 40)
       _ = try await echo.echo(EchoRequest("x"))
       #expect(backends[1].seen.all.count == 1)
-      try await eventually("it is let go") { await addresses(harness, isLeaving: true).isEmpty }
+      try await eventually("the address is released") { await addresses(harness, isLeaving: true).isEmpty }
     }
   }
 
-  /// Calls that wait for an address that cannot be connected to follow the name when it moves: none fails.
-  @Test func callsThatWaitMoveWithTheName() async throws {
+  /// Calls that wait for an unreachable address follow the name to its new address, and none fails.
+  @Test func waitingCallsFollowTheNameToANewAddress() async throws {
     let backend = try await Backend()
-    // Takes connections and says nothing.
+    // Accepts connections and sends nothing.
     let silent = try await ServerBootstrap(group: Harness.group).childChannelOption(.autoRead, value: false)
       .bind(host: "127.0.0.2", port: backend.address.port).get()
     let resolver = ScriptedResolver(["127.0.0.2"])
-    let name = ClientConfiguration.Address(host: "echo.test", port: backend.address.port)
+    let name = HostPort(host: "echo.test", port: backend.address.port)
     let harness = try await Harness(backends: [name], isMaintained: true) { configuration in
       configuration.resolver = resolver
       configuration.resolveMs = 20
@@ -193,30 +194,30 @@ private final class Flag: Sendable {
       for try await _ in echo.expand(request) { count += 1 }
       return count
     }
-    try await eventually("all wait") { await harness.gateway.openCallFacts(1_000).count == 41 }
+    try await eventually("all calls wait") { await harness.gateway.openCallRecords(1_000).count == 41 }
     resolver.set(["127.0.0.1"])
     for (index, call) in calls.enumerated() { #expect(try await call.value == "\(index)") }
     #expect(try await stream.value == 3)
-    #expect(await harness.gateway.backendFacts()[0].breaker == "closed")
+    #expect(await harness.gateway.backendStatuses()[0].breaker == "closed")
     await harness.stop()
     try await silent.close()
     await backend.server.shutdown()
   }
 
-  @Test func aNameThatDoesNotResolveKeepsItsAddresses() async throws {
+  @Test func unresolvableNameKeepsItsAddresses() async throws {
     let backends = try await backends(2)
     let resolver = ScriptedResolver(["127.0.0.1", "127.0.0.2"])
     try await withName(resolver, backends) { harness, echo in
       resolver.set([])
       let before = resolver.askedCount.load(ordering: .relaxed)
-      try await eventually("it is asked again") { resolver.askedCount.load(ordering: .relaxed) > before + 2 }
+      try await eventually("the name is resolved again") { resolver.askedCount.load(ordering: .relaxed) > before + 2 }
       #expect(await addresses(harness) == ["127.0.0.1", "127.0.0.2"])
       _ = try await echo.echo(EchoRequest("x"))
     }
   }
 
-  /// More than there may be are cut, IPv6 is left out where there is IPv4, and the same address counts once.
-  @Test func whatANameResolvesToIsBounded() async throws {
+  /// Addresses beyond the maximum are dropped, IPv6 is ignored if there is IPv4, and duplicates count once.
+  @Test func numberOfResolvedAddressesIsLimited() async throws {
     let backends = try await backends(1)
     let many = (1...40).map { "127.0.1.\($0)" }
     try await withName(ScriptedResolver(many + ["::1", "::ffff:127.0.1.1"] + many), backends) { harness, _ in
@@ -225,12 +226,12 @@ private final class Flag: Sendable {
     }
   }
 
-  @Test func aReloadChangesAddressesAndLimitsAndNothingElse() async throws {
+  @Test func reloadChangesOnlyAddressesAndLimits() async throws {
     let (first, second) = (try await Backend(), try await Backend())
     let harness = try await Harness(backends: [first.address])
     let echo = try await harness.echo()
     _ = try await echo.echo(EchoRequest("a"))
-    func configuration(_ name: String, _ address: ClientConfiguration.Address) -> GatewayConfiguration {
+    func configuration(_ name: String, _ address: HostPort) -> GatewayConfiguration {
       GatewayConfiguration(
         backends: [
           BackendConfiguration(name: name, servicePrefix: "campanile.rpc.v1.EchoService", addresses: [address])
@@ -245,13 +246,13 @@ private final class Flag: Sendable {
     #expect(first.seen.all.count == 2)
     commit()
     try await eventually("calls go to the other address") {
-      // The rate may be used up by then, which is the other half of the reload.
+      // The rate may be exhausted by then, because the reload also sets a limit.
       _ = try? await echo.echo(EchoRequest("c"))
       return !second.seen.all.isEmpty
     }
-    // Before the loop of the connection had heard of it, calls may have gone where they went.
+    // Until the connection's event loop received the change, calls may still have gone to the first address.
     let seenByFirst = first.seen.all.count
-    try await eventually("the rate counts") {
+    try await eventually("the new rate applies") {
       do {
         _ = try await echo.echo(EchoRequest("d"))
         return false
@@ -268,7 +269,7 @@ private final class Flag: Sendable {
   }
 }
 
-/// A backend with a stream of numbered changes that goes on behind a token, as the suite's watches do.
+/// A backend with a stream of numbered changes that resumes after a token, like the suite's watches.
 private final class CountingBackend: Sendable {
   private struct Service: RPCService {
     let open: OpenCount
@@ -292,19 +293,19 @@ private final class CountingBackend: Sendable {
 
   let open = OpenCount()
   let server: RPCServer
-  let address: ClientConfiguration.Address
+  let address: HostPort
 
   init() async throws {
     server = RPCServer(
       ServerConfiguration(), dispatcher: TypedDispatcher(MethodRegistry([Service(open: open)])),
       authenticator: InternalTokenAuthenticator(token: internalToken), group: Harness.group)
-    address = ClientConfiguration.Address(host: "127.0.0.1", port: try await server.start().port ?? 0)
+    address = HostPort(host: "127.0.0.1", port: try await server.start().port ?? 0)
   }
 }
 
 @Suite struct ResumeTests {
-  /// A watch that loses its backend goes on behind its token at another address: nothing is missed and nothing comes twice.
-  @Test func aStreamGoesOnAtAnotherAddress() async throws {
+  /// A watch that loses its backend resumes after its token at another address, without gaps and duplicates.
+  @Test func streamResumesAtAnotherAddress() async throws {
     let backends = [try await CountingBackend(), try await CountingBackend()]
     let harness = try await Harness(backends: backends.map(\.address))
     let echo = try await harness.echo()

@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileRPC
 import NIOCore
 import NIOPosix
@@ -15,10 +16,10 @@ import Testing
 
 @testable import Gateway
 
-/// What callers see when backends misbehave or go away.
+/// The errors that callers receive when backends misbehave or disappear.
 @Suite struct FaultTests {
-  /// A port that nobody listens on. A socket keeps it until the process ends, so that no other test is given it meanwhile.
-  static func deadAddress() async throws -> ClientConfiguration.Address {
+  /// An address without a listener. A bound socket reserves the port until the process ends, so no other test gets it.
+  static func deadAddress() async throws -> HostPort {
     #if canImport(Glibc)
       let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     #else
@@ -34,10 +35,10 @@ import Testing
       }
     }
     try #require(code == 0)
-    return ClientConfiguration.Address(host: "127.0.0.1", port: Int(UInt16(bigEndian: address.sin_port)))
+    return HostPort(host: "127.0.0.1", port: Int(UInt16(bigEndian: address.sin_port)))
   }
 
-  @Test func aDeadBackendIsUnavailableAndNotProcessed() async throws {
+  @Test func callsToADeadBackendAreUnavailableAndNotProcessed() async throws {
     let harness = try await Harness(backends: [try await Self.deadAddress()])
     let echo = try await harness.echo()
     for _ in 0..<20 {
@@ -59,7 +60,7 @@ import Testing
     await rogue.kill()
   }
 
-  @Test func aBackendThatDiesWithACallMayHaveProcessedIt() async throws {
+  @Test func callLostWithItsBackendMayBeProcessed() async throws {
     let rogue = try await RogueBackend { _, _ in .init(closes: true) }
     let harness = try await Harness(backends: [rogue.address])
     let echo = try await harness.echo()
@@ -69,7 +70,7 @@ import Testing
     await rogue.kill()
   }
 
-  @Test func aBackendThatDiesInAStreamEndsIt() async throws {
+  @Test func streamEndsWhenItsBackendDies() async throws {
     let rogue = try await RogueBackend { id, _ in
       .init(
         frames: (0..<3).map {
@@ -88,7 +89,7 @@ import Testing
     await rogue.kill()
   }
 
-  @Test func aBackendThatSendsBeyondItsCreditIsCutOff() async throws {
+  @Test func streamBeyondItsCreditIsCancelled() async throws {
     let rogue = try await RogueBackend { id, _ in
       .init(
         frames: (0..<200).map {
@@ -101,7 +102,7 @@ import Testing
       for try await _ in echo.expand(ExpandRequest()) {}
     }
     #expect(error?.processed == true)
-    try await eventually("the backend is told") { rogue.frames.contains { $0.contains("rpc.cancel") } }
+    try await eventually("the backend receives a cancel") { rogue.frames.contains { $0.contains("rpc.cancel") } }
     await harness.stop()
     await rogue.kill()
   }
@@ -138,7 +139,7 @@ import Testing
     await rogue.kill()
   }
 
-  @Test func aCallerThatGoesAwayCancelsItsCalls() async throws {
+  @Test func callsOfADisconnectedCallerAreCancelled() async throws {
     let rogue = try await RogueBackend { _, _ in .nothing }
     let harness = try await Harness(backends: [rogue.address])
     try await RawSocket.reset(
@@ -150,13 +151,13 @@ import Testing
     await rogue.kill()
   }
 
-  @Test func whatABackendRefusesForItsBrokenDiskDoesNotCloseItToOtherCalls() async throws {
+  @Test func unavailableHandlersDoNotOpenTheBreaker() async throws {
     let backend = try await Backend()
     let harness = try await Harness(backends: [backend.address])
     let echo = try await harness.echo()
     var request = FailRequest()
     request.code = 14
-    for _ in 0..<BreakerPolicy().failuresMax * 2 {
+    for _ in 0..<GatewayConfiguration(backends: [], methods: []).breaker.failuresMax * 2 {
       _ = await expectFailure(.unavailable, "FAILED_AS_ASKED") { try await echo.fail(request) }
     }
     #expect(try await echo.echo(EchoRequest("a read")).payload == "a read")
@@ -164,13 +165,13 @@ import Testing
     await backend.server.shutdown()
   }
 
-  @Test func callsMoveToAnotherAddressOnlyWhenNobodySawThem() async throws {
+  @Test func onlyUnprocessedCallsMoveToAnotherAddress() async throws {
     let backend = try await Backend()
     let dead = try await Self.deadAddress()
     let harness = try await Harness(backends: [dead, backend.address])
     let echo = try await harness.echo()
     for index in 0..<100 { #expect(try await echo.echo(EchoRequest("\(index)")).payload == "\(index)") }
-    // The handler's own UNAVAILABLE was processed: it is passed on, not repeated.
+    // A call that its handler fails with UNAVAILABLE was processed: the error is passed on without a retry.
     var request = FailRequest()
     request.code = 14
     request.key = "once"
@@ -180,14 +181,14 @@ import Testing
     await backend.server.shutdown()
   }
 
-  @Test func aBackendThatComesBackIsUsedAgain() async throws {
+  @Test func restartedBackendIsUsedAgain() async throws {
     let first = try await Backend()
     let harness = try await Harness(backends: [first.address])
     let echo = try await harness.echo()
     _ = try await echo.echo(EchoRequest("a"))
     try await eventually("it serves") { harness.gateway.missingBackends.isEmpty }
     await first.server.shutdown()
-    try await eventually("it is missed") { harness.gateway.missingBackends == ["echo"] }
+    try await eventually("it is reported missing") { harness.gateway.missingBackends == ["echo"] }
     let second = try await Backend(port: first.address.port)
     try await eventually("it serves again") { harness.gateway.missingBackends.isEmpty }
     try await eventually("calls pass again") { (try? await echo.echo(EchoRequest("a"))) != nil }
@@ -195,7 +196,7 @@ import Testing
     await second.server.shutdown()
   }
 
-  @Test func aDrainingGatewayFinishesWhatItHasAndTakesNothingNew() async throws {
+  @Test func drainingGatewayFinishesOpenCallsAndRefusesNewOnes() async throws {
     let backend = try await Backend()
     let harness = try await Harness(backends: [backend.address])
     let echo = try await harness.echo()

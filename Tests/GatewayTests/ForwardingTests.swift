@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import NIOCore
@@ -8,7 +9,7 @@ import Testing
 @testable import Gateway
 
 @Suite struct ForwardingTests {
-  @Test func allFourShapesPassThrough() async throws {
+  @Test func allFourKindsOfCallsAreForwarded() async throws {
     let backend = try await Backend()
     let harness = try await Harness(backends: [backend.address])
     let echo = try await harness.echo()
@@ -49,7 +50,7 @@ import Testing
     await backend.server.shutdown()
   }
 
-  @Test func errorsKeepEveryByte() async throws {
+  @Test func errorsAreForwardedUnchanged() async throws {
     let backend = try await Backend()
     let harness = try await Harness(backends: [backend.address])
     let secret = try await harness.key().secret
@@ -63,7 +64,7 @@ import Testing
       let path = "campanile.rpc.v1.EchoService/\(method)"
       let expected = try await RawProbe.call(direct, path, params)
       let found = try await RawProbe.call(through, path, params)
-      // The count of executions is the one thing that differs.
+      // Only the count of executions differs.
       #expect(
         found.rawError?.replacing("\"executionCount\":\"2\"", with: "\"executionCount\":\"1\"") == expected.rawError)
       #expect(found.rawError != nil)
@@ -73,7 +74,7 @@ import Testing
     await backend.server.shutdown()
   }
 
-  @Test func theBackendSeesThePrincipalAndNothingForged() async throws {
+  @Test func backendReceivesThePrincipalAndNothingForged() async throws {
     let backend = try await Backend()
     let harness = try await Harness(backends: [backend.address])
     let key = try await harness.key("user/grace", scopes: ["echo:read", "notifications"])
@@ -117,7 +118,7 @@ import Testing
     await backend.server.shutdown()
   }
 
-  @Test func theDeadlineShrinksOnTheWay() async throws {
+  @Test func forwardedDeadlineIsTheRemainingTime() async throws {
     let backend = try await Backend()
     let harness = try await Harness(backends: [backend.address])
     let echo = try await harness.echo()
@@ -127,15 +128,16 @@ import Testing
     // A stream without a deadline has none at the backend either.
     for try await _ in echo.expand(ExpandRequest()) {}
     #expect(backend.seen.last?.deadline == nil)
+    // Long enough for the call to leave a busy machine before the deadline.
     let error = await expectFailure(.deadlineExceeded, "DEADLINE_EXCEEDED") {
-      try await echo.echo(EchoRequest("slow", delayMs: 60_000), options: CallOptions(timeoutMs: 60))
+      try await echo.echo(EchoRequest("slow", delayMs: 60_000), options: CallOptions(timeoutMs: 1_000))
     }
     #expect(error?.processed == true)
     await harness.stop()
     await backend.server.shutdown()
   }
 
-  @Test func unaryCallsWithoutADeadlineGetTheGateways() async throws {
+  @Test func unaryCallsWithoutADeadlineGetTheDefault() async throws {
     let backend = try await Backend()
     let harness = try await Harness(backends: [backend.address]) { $0.timeoutMsDefault = 12_345 }
     let through = try harness.client(token: try await harness.key().secret)
@@ -147,7 +149,7 @@ import Testing
   }
 }
 
-/// One unary call whose answer is kept as it came.
+/// A unary call that keeps the raw bytes of its response.
 final class RawProbe: ClientCallHandler {
   struct Outcome: Sendable {
     var result: String?

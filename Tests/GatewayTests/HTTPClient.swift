@@ -2,7 +2,7 @@ import Foundation
 import NIOCore
 import NIOPosix
 
-/// A connection that sends bytes as they are given, so that what no client would send can be sent, and reads what comes.
+/// A connection that sends raw bytes, including invalid requests, and collects the received bytes.
 final class HTTPWire: Sendable {
   struct Answer: Sendable {
     var status = 0
@@ -13,7 +13,7 @@ final class HTTPWire: Sendable {
     }
     /// The status name of an AIP-193 error.
     var errorStatus: String? { (json["error"] as? [String: Any])?["status"] as? String }
-    /// The reason of either face's error.
+    /// The reason of a REST or Connect error.
     var reason: String? {
       let error = json["error"] as? [String: Any] ?? json
       for detail in error["details"] as? [[String: Any]] ?? [] {
@@ -43,7 +43,7 @@ final class HTTPWire: Sendable {
   func send(_ bytes: [UInt8]) async throws { try await channel.writeAndFlush(ByteBuffer(bytes: bytes)).get() }
   func close() async { try? await channel.close() }
 
-  /// Everything until the other side closes, or until `isEnough`.
+  /// Reads until the peer closes the connection or `isEnough` returns true.
   func read(_ isEnough: (String) -> Bool = { _ in false }) async throws -> String {
     var text = ""
     for try await part in bytes {
@@ -62,7 +62,7 @@ final class HTTPWire: Sendable {
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
   }
 
-  /// Sends one request on a connection of its own and reads the answer to the end of the connection.
+  /// Sends one request on a new connection and reads the response until the connection ends.
   static func exchange(port: Int, raw: String) async throws -> Answer {
     let wire = try await HTTPWire(port: port)
     try await wire.send(raw)
@@ -80,7 +80,7 @@ final class HTTPWire: Sendable {
     return try await exchange(port: port, raw: text + "\r\n" + (body ?? ""))
   }
 
-  /// The first answer in `text`, its chunks put together.
+  /// Parses the first response in `text` and joins its chunks.
   static func parse(_ text: String) -> Answer {
     var answer = Answer()
     guard let end = text.range(of: "\r\n\r\n") else { return answer }

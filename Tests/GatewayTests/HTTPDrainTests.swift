@@ -5,7 +5,7 @@ import Testing
 @testable import Gateway
 
 @Suite(.timeLimit(.minutes(1))) struct HTTPDrainTests {
-  /// Has the connection drain when an answer is written, before it is flushed: tasks of a loop run in the order in which they are given.
+  /// Drains the connection after a response is written and before it is flushed. An event loop runs its tasks in order.
   private final class DrainAtWrite: ChannelOutboundHandler {
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -20,13 +20,13 @@ import Testing
     }
   }
 
-  @Test func anAnswerThatIsNotFlushedOutlivesTheConnection() async throws {
+  @Test func unflushedResponseIsSentWhenDraining() async throws {
     try await withHTTP { harness in
       let listener = try await ServerBootstrap(group: Harness.group)
         .childChannelOption(.allowRemoteHalfClosure, value: true)
         .childChannelInitializer { channel in
           channel.eventLoop.makeCompletedFuture {
-            try harness.face.configure(channel) { _ in
+            try harness.frontend.configure(channel) { _ in
               HTTPAnswer(status: 200, contentType: "text/plain", body: Array("healthy".utf8))
             }
             try channel.pipeline.syncOperations.addHandler(DrainAtWrite(), position: .first)

@@ -6,16 +6,16 @@ import Testing
 
 @testable import Gateway
 
-/// A gateway whose HTTP face listens, with an echo service behind it that has REST rules too.
+/// A gateway with an HTTP listener, and an echo service with REST rules behind it.
 final class HTTPHarness: Sendable {
   let harness: Harness
   let backend: Backend
-  let face: HTTPFace
+  let frontend: HTTPFrontend
   let port: Int
   let secret: String
   private let listener: any Channel
 
-  /// The echo service's methods with rules, as an options-free proto has none.
+  /// The echo service's methods with HTTP rules, which its proto does not have.
   static let methods: [MethodDescriptor] = EchoServiceMethods.all.map { method in
     var method = method
     switch method.name {
@@ -33,23 +33,29 @@ final class HTTPHarness: Sendable {
     return method
   }
 
-  init(configure: (inout HTTPConfiguration) -> Void = { _ in }) async throws {
+  init(
+    gateway: (inout GatewayConfiguration) -> Void = { _ in }, configure: (inout HTTPConfiguration) -> Void = { _ in }
+  ) async throws {
     backend = try await Backend()
-    harness = try await Harness(backends: [backend.address]) { $0.methods = Self.methods }
+    harness = try await Harness(backends: [backend.address]) {
+      $0.methods = Self.methods
+      gateway(&$0)
+    }
     secret = try await harness.key().secret
     var configuration = HTTPConfiguration()
     configure(&configuration)
-    let face = harness.gateway.httpFace(configuration)
-    self.face = face
+    let frontend = harness.gateway.httpFrontend(configuration)
+    self.frontend = frontend
     let recorder = harness.recorder
     let local = TypedDispatcher(MethodRegistry(harness.gateway.services), observer: recorder)
-    face.attach(harness.gateway.dispatcher(local: local, observer: recorder))
+    frontend.attach(harness.gateway.dispatcher(local: local, observer: recorder))
     listener = try await ServerBootstrap(group: Harness.group)
       .childChannelOption(.allowRemoteHalfClosure, value: true)
       .childChannelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
-          try face.configure(channel) {
-            $0 == "/healthz" ? HTTPAnswer(status: 200, contentType: "text/plain", body: [0x6F, 0x6B]) : nil
+          try frontend.configure(channel) {
+            ["/healthz", "/metrics"].contains($0)
+              ? HTTPAnswer(status: 200, contentType: "text/plain", body: [0x6F, 0x6B]) : nil
           }
         }
       }
@@ -77,11 +83,12 @@ final class HTTPHarness: Sendable {
 
 func withHTTP(_ body: (HTTPHarness) async throws -> Void) async throws { try await withHTTP({ _ in }, body) }
 
-/// Runs `body` with a face that is stopped afterwards.
+/// Runs `body` with an HTTP frontend that is stopped afterwards.
 func withHTTP(
-  _ configure: (inout HTTPConfiguration) -> Void, _ body: (HTTPHarness) async throws -> Void
+  _ configure: (inout HTTPConfiguration) -> Void, gateway: (inout GatewayConfiguration) -> Void = { _ in },
+  _ body: (HTTPHarness) async throws -> Void
 ) async throws {
-  let http = try await HTTPHarness(configure: configure)
+  let http = try await HTTPHarness(gateway: gateway, configure: configure)
   do { try await body(http) } catch {
     await http.stop()
     throw error

@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import NIOCore
@@ -15,7 +16,7 @@ import Testing
       ("/v1/{name=shelves/*/books/*}", 5, ["name"], nil), ("/v1/{path=**}:read", 2, ["path"], "read"),
       ("/v1/rooms:disconnect", 2, [], "disconnect"),
     ] as [(String, Int, [String], String?)])
-  func templatesAreRead(text: String, segmentCount: Int, variable: [String], verb: String?) throws {
+  func templatesAreParsed(text: String, segmentCount: Int, variable: [String], verb: String?) throws {
     let template = try #require(PathTemplate(text))
     #expect(template.segments.count == segmentCount)
     #expect(template.variables.first?.fieldPath ?? [] == variable)
@@ -27,9 +28,9 @@ import Testing
     "/v1/{a}b",
     "/v1/a{b}", "/v1/}",
   ])
-  func otherTemplatesAreNone(text: String) { #expect(PathTemplate(text) == nil) }
+  func invalidTemplatesAreRejected(text: String) { #expect(PathTemplate(text) == nil) }
 
-  @Test func literalsGoBeforeVariablesAndVerbsBeforeColons() throws {
+  @Test func literalsAndVerbsTakePrecedence() throws {
     var tree = RouteTree<String>()
     for (text, name) in [
       ("/v1/a/{id}", "one"), ("/v1/a/fixed", "fixed"), ("/v1/a/{id}:go", "verb"), ("/v1/a/{id}/b", "deep"),
@@ -48,7 +49,8 @@ import Testing
       ("/v1/a:scheduled/7", "colon", "7"), ("/v1/a/caf%C3%A9", "one", "café"),
     ] as [(String, String, String?)] {
       guard
-        case .found(let value, let captures) = try tree.match(method: "GET", segments: PathText.segments(of: path[...]))
+        case .found(let value, let captures) = try tree.match(
+          method: "GET", segments: RequestPath.segments(of: path[...]))
       else {
         Issue.record("\(path) is not found")
         continue
@@ -57,7 +59,7 @@ import Testing
       #expect(captures.values.first == captured, "\(path)")
     }
     guard case .otherMethod(["GET"]) = try tree.match(method: "POST", segments: ["v1", "a", "fixed"]) else {
-      Issue.record("another method is not told")
+      Issue.record("another method is not reported")
       return
     }
     guard case .none = try tree.match(method: "GET", segments: ["v2"]) else {
@@ -72,10 +74,10 @@ import Testing
     "/v1/%ff", "/v1/%c0%ae", "/v1/a\u{7F}", "/" + String(repeating: "a/", count: 40) + "a", "*", "",
   ])
   func hostilePathsAreRefused(path: String) {
-    #expect(throws: RPCError.self) { _ = try PathText.segments(of: path[...]) }
+    #expect(throws: RPCError.self) { _ = try RequestPath.segments(of: path[...]) }
   }
 
-  @Test func queriesAreRead() throws {
+  @Test func queriesAreParsed() throws {
     let query = try QueryText("a=1&b=x%20y+z&c&d=%26%3D&a=2")
     #expect(query.parameters.map(\.name) == ["a", "b", "c", "d", "a"])
     #expect(query.parameters.map(\.value) == ["1", "x y z", "", "&=", "2"])
@@ -122,7 +124,7 @@ import Testing
       ("FIELD_INVALID", ["page_size"], "\"},{"),
       ("FIELD_INVALID", ["unread_only"], "1"), ("FIELD_UNKNOWN", Array(repeating: "page_size", count: 9), "1"),
     ] as [(String, [String], String)])
-  func otherFieldsAreRefused(reason: String, path: [String], text: String) throws {
+  func invalidFieldsAreRefused(reason: String, path: [String], text: String) throws {
     let type = "campanile.notifications.v1.ListNotificationsRequest"
     let error = #expect(throws: RPCError.self) { _ = try Self.params(type, [(path, text)]) }
     #expect(error?.reason == reason)
@@ -137,7 +139,7 @@ import Testing
     #expect(message?.reason == "FIELD_NOT_BINDABLE")
   }
 
-  @Test func whatStandsInTheURLGoesOverTheBody() throws {
+  @Test func urlTakesPrecedenceOverTheBody() throws {
     let update = "campanile.notifications.v1.UpdateNotificationRequest"
     #expect(
       try Self.params(
@@ -154,8 +156,8 @@ import Testing
         == #"{"notificationId":"a"}"#)
   }
 
-  @Test func aNameThatIsHalfOfAPairHidesNothing() throws {
-    // The service is to refuse the name; what stands behind it must not be lost.
+  @Test func loneSurrogateInANameHidesNothing() throws {
+    // The service must refuse the name, so the members after it must not be lost.
     let update = "campanile.notifications.v1.UpdateNotificationRequest"
     #expect(
       try Self.params(update, [(["update_mask"], "title")], over: #"{"\ud800":1,"notification":{"id":"n"}}"#)
@@ -164,7 +166,7 @@ import Testing
     #expect(try fields.string("title") == "t")
   }
 
-  @Test func everyRuleOfTheSuiteCanBeServed() {
+  @Test func everyHTTPRuleCanBeServed() {
     let table = HTTPTable(
       methods: SuiteMethods.all + Gateway.ownMethods, descriptorSet: DescriptorSet.serializedBytes)
     #expect(table.faults == [])
@@ -211,7 +213,7 @@ import Testing
     #expect(!EntityTag.noneMatch("\"abcd\"", names: "abc"))
   }
 
-  @Test func originsAreJudged() {
+  @Test func originsAreChecked() {
     let policy = CrossOriginPolicy(origins: ["https://app.example"])
     #expect(
       policy.headers(for: "https://app.example").contains {

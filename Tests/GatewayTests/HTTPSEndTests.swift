@@ -7,15 +7,15 @@ import Testing
 
 @testable import Gateway
 
-/// How connections over HTTPS end.
+/// Ends of connections over HTTPS.
 @Suite(.timeLimit(.minutes(1))) final class HTTPSEndTests: Sendable {
   private let connections = Mutex<[any Channel]>([])
   private let asked = Atomic(false)
 
-  @Test(arguments: TLSPeer.Ending.allCases) func nobodyIsWaitedForInVain(ending: TLSPeer.Ending) async throws {
+  @Test(arguments: TLSPeer.Ending.allCases) func connectionsEndWithoutDelay(ending: TLSPeer.Ending) async throws {
     let caller = try await TLSPeer()
     defer { caller.remove() }
-    // Longer than the test may take: whoever waits for it is not done in time.
+    // Longer than the test's time limit, so waiting for the peer would fail the test.
     let tls = try ServerTLSContext(
       ServerTLS(certificateChainFile: caller.certificateFile, privateKeyFile: caller.keyFile),
       shutdownTimeoutMs: 90_000)
@@ -26,7 +26,7 @@ import Testing
           channel.eventLoop.makeCompletedFuture {
             connections.withLock { $0.append(channel) }
             try tls.install(on: channel)
-            try harness.face.configure(channel) { [self] _ in
+            try harness.frontend.configure(channel) { [self] _ in
               asked.store(true, ordering: .relaxed)
               return HTTPAnswer(status: 200, contentType: "text/plain", body: Array("healthy".utf8))
             }
@@ -38,7 +38,7 @@ import Testing
       async let ended: Void = caller.ask(port: port, request, until: "healthy", ending: ending)
       if ending == .answer {
         try await eventually("the caller has asked") { asked.load(ordering: .relaxed) }
-        // What a server that drains tells its connections.
+        // A draining server notifies its connections in this way.
         for connection in connections.withLock({ $0 }) {
           connection.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
         }

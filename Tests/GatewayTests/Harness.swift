@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileStore
@@ -12,10 +13,10 @@ import Testing
 
 @testable import Gateway
 
-/// The token that gateway and backends of a test share.
+/// The internal token of the gateway and backends of a test.
 let internalToken = "internal-token-of-the-test"
 
-/// A folder that goes with the test.
+/// A temporary folder, which is removed with its last reference.
 final class TemporaryFolder: Sendable {
   let path: String
   init() throws {
@@ -26,7 +27,7 @@ final class TemporaryFolder: Sendable {
   func file(_ name: String) -> String { path + "/" + name }
 }
 
-/// What a backend's handlers were called with.
+/// The contexts of the calls that a backend's handlers received.
 final class SeenCalls: Sendable {
   private let contexts = Mutex<[CallContext]>([])
   func add(_ context: CallContext) { contexts.withLock { $0.append(context) } }
@@ -34,7 +35,7 @@ final class SeenCalls: Sendable {
   var last: CallContext? { all.last }
 }
 
-/// The echo service, and what it was called with.
+/// An echo service that records the contexts of its calls.
 struct RecordingEcho: RPCService {
   let echo = EchoService()
   let seen: SeenCalls
@@ -67,7 +68,7 @@ struct RecordingEcho: RPCService {
 final class Backend: Sendable {
   let seen = SeenCalls()
   let server: RPCServer
-  let address: ClientConfiguration.Address
+  let address: HostPort
 
   init(extra: [any RPCService] = [], host: String = "127.0.0.1", port: Int = 0) async throws {
     var registry = MethodRegistry([RecordingEcho(seen: seen)] + extra)
@@ -77,7 +78,7 @@ final class Backend: Sendable {
       authenticator: InternalTokenAuthenticator(token: internalToken), group: MultiThreadedEventLoopGroup.singleton)
     registry = MethodRegistry()
     let bound = try await server.start()
-    address = ClientConfiguration.Address(host: host, port: bound.port ?? 0)
+    address = HostPort(host: host, port: bound.port ?? 0)
   }
 }
 
@@ -90,12 +91,12 @@ final class Harness: Sendable {
   let server: RPCServer
   let port: Int
   let recorder = RecordingObserver()
-  /// What the gateway is to do while it serves.
+  /// The gateway's maintenance; nil if a test does without it.
   private let maintenance: Task<Void, Never>?
   private let clients = Mutex<[RPCClient]>([])
 
   init(
-    backends: [ClientConfiguration.Address], folder: TemporaryFolder? = nil, isMaintained: Bool = false,
+    backends: [HostPort], folder: TemporaryFolder? = nil, isMaintained: Bool = false,
     observation: CallObservation? = nil, configure: (inout GatewayConfiguration) -> Void = { _ in }
   ) async throws {
     self.folder = try folder ?? TemporaryFolder()
@@ -104,7 +105,7 @@ final class Harness: Sendable {
       backends: backends.isEmpty
         ? [] : [BackendConfiguration(name: "echo", servicePrefix: "campanile.rpc.v1.EchoService", addresses: backends)],
       methods: EchoServiceMethods.all, internalToken: internalToken)
-    // Machines that run tests are late as they like.
+    // Event loops may be late on a busy test machine.
     configuration.limits.loopLateMs = 600_000
     configure(&configuration)
     var logger = Logger(label: "test")
@@ -123,7 +124,7 @@ final class Harness: Sendable {
     port = try await server.start().port ?? 0
   }
 
-  /// Ends everything. A test that fails before it leaves connections behind, which the process's end closes.
+  /// Stops clients, server, gateway and store. If a test fails earlier, its connections end with the process.
   func stop() async {
     for client in clients.withLock({ $0 }) { await client.close() }
     await server.shutdown()
@@ -155,13 +156,13 @@ final class Harness: Sendable {
     return try await admin().createApiKey(request)
   }
 
-  /// An echo client with a new key of `ada`'s.
+  /// An echo client with a new key of `user/ada`.
   func echo(scopes: [String] = []) async throws -> EchoServiceClient {
     EchoServiceClient(try client(token: try await key(scopes: scopes).secret))
   }
 }
 
-/// Counts what the gateway reports of its calls.
+/// An observer that records started and finished calls.
 final class RecordingObserver: ServerObserver {
   struct Finish: Sendable, Hashable {
     var method: String
@@ -179,8 +180,8 @@ final class RecordingObserver: ServerObserver {
       self.owner = owner
     }
 
-    func callStarted(on lane: LoopLane) { owner.startedCount.add(1, ordering: .relaxed) }
-    func callFinished(code: RPCError.Code?, durationNs: Int64, on lane: LoopLane) {
+    func callStarted(on shard: CounterShard) { owner.startedCount.add(1, ordering: .relaxed) }
+    func callFinished(code: RPCError.Code?, durationNs: Int64, on shard: CounterShard) {
       owner.finishes.withLock { $0.append(Finish(method: method, code: code?.name ?? "OK")) }
     }
   }
@@ -193,7 +194,7 @@ final class RecordingObserver: ServerObserver {
   var all: [Finish] { finishes.withLock { $0 } }
 }
 
-/// Waits until something holds, at most ten seconds.
+/// Waits until `condition` holds. Records an issue after ten seconds.
 func eventually(_ what: Comment, _ condition: () async throws -> Bool) async throws {
   let end = ContinuousClock.now + .seconds(10)
   while ContinuousClock.now < end {

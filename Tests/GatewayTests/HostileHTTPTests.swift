@@ -5,17 +5,17 @@ import Testing
 
 @testable import Gateway
 
-/// Requests that no client sends by mistake: each has a status, nothing of them reaches a backend, and the next request is served.
+/// Hostile requests: each is refused with a status, none reaches a backend, and the next request is served.
 @Suite struct HostileHTTPTests {
   static let echo = "POST /campanile.rpc.v1.EchoService/Echo HTTP/1.1\r\n"
   static let json = "Content-Type: application/json\r\n"
 
-  /// `KEY` stands for a good credential, so that the fault alone refuses.
   static let manyObjects = String(repeating: "{\"a\":", count: 4000)
   static let manyLetters = String(repeating: "a", count: 9000)
   static let megabyte = String(repeating: "a", count: 1_000_000)
   static let manyHeaders = (0..<1000).map { "x-\($0): a\r\n" }.joined()
 
+  /// `KEY` and `SECRET` stand for a valid credential, so that only the fault can cause the refusal.
   static let requests: [(name: String, raw: String, status: Int, reason: String?)] = [
     (
       "two lengths", "\(echo)Host: g\r\nKEY\(json)Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}", 400,
@@ -32,12 +32,12 @@ import Testing
       400, "REQUEST_INVALID"
     ),
     (
-      "chunks in other letters, and a length",
+      "chunks in upper case, and a length",
       "\(echo)Host: g\r\nKEY\(json)Content-Length: 4\r\ntransfer-encoding: CHUNKED\r\n\r\n0\r\n\r\n", 400,
       "REQUEST_INVALID"
     ),
     (
-      "chunks that are not last",
+      "chunked is not the last coding",
       "\(echo)Host: g\r\nKEY\(json)Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n", 400, "REQUEST_INVALID"
     ),
     (
@@ -47,7 +47,7 @@ import Testing
     (
       "a folded length", "\(echo)Host: g\r\nKEY\(json)Content-Length:\r\n 2\r\n\r\n{}", 400, "REQUEST_INVALID"
     ),
-    ("a length twice in one", "\(echo)Host: g\r\nKEY\(json)Content-Length: 2, 2\r\n\r\n{}", 400, "REQUEST_INVALID"),
+    ("two lengths in one field", "\(echo)Host: g\r\nKEY\(json)Content-Length: 2, 2\r\n\r\n{}", 400, "REQUEST_INVALID"),
     ("a length with a sign", "\(echo)Host: g\r\nKEY\(json)Content-Length: +2\r\n\r\n{}", 400, "REQUEST_INVALID"),
     ("a length in hexadecimal", "\(echo)Host: g\r\nKEY\(json)Content-Length: 0x2\r\n\r\n{}", 400, "REQUEST_INVALID"),
     (
@@ -59,12 +59,46 @@ import Testing
       "\(echo)Host: g\r\nKEY\(json)Transfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n", 400, nil
     ),
     (
-      "a megabyte behind the last chunk",
+      "a megabyte after the last chunk",
       "\(echo)Host: g\r\nKEY\(json)Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\nX-A: \(megabyte)\r\n\r\n", 400,
       "HEADERS_TOO_LARGE"
     ),
     (
-      "odd transfer coding", "\(echo)Host: g\r\nKEY\(json)Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n", 400,
+      "odd transfer coding", "\(echo)Host: g\r\nKEY\(json)Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n", 501,
+      "TRANSFER_ENCODING_UNSUPPORTED"
+    ),
+    (
+      "another coding before chunks",
+      "\(echo)Host: g\r\nKEY\(json)Transfer-Encoding: gzip, chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n", 501,
+      "TRANSFER_ENCODING_UNSUPPORTED"
+    ),
+    (
+      "an unknown coding before chunks",
+      "\(echo)Host: g\r\nKEY\(json)Transfer-Encoding: foo\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+      501, "TRANSFER_ENCODING_UNSUPPORTED"
+    ),
+    (
+      "chunks in HTTP/1.0",
+      "POST /v1/echo HTTP/1.0\r\nHost: g\r\nConnection: keep-alive\r\nKEY\(json)Transfer-Encoding: chunked\r\n\r\n"
+        + "2\r\n{}\r\n0\r\n\r\n", 400, "REQUEST_INVALID"
+    ),
+    (
+      "two credentials in a query",
+      "GET /v1/echo:expand?count=1&access_token=SECRET&access_token=SECRET HTTP/1.1\r\nHost: g\r\n\r\n", 400,
+      "REQUEST_INVALID"
+    ),
+    (
+      "two credentials in the query of a method",
+      "GET /campanile.rpc.v1.EchoService/Expand?encoding=json&message=%7B%7D&access_token=SECRET&access_token=x HTTP/1.1\r\n"
+        + "Host: g\r\nAccept: text/event-stream\r\n\r\n", 400, nil
+    ),
+    (
+      "a credential in the query and in a header",
+      "GET /v1/echo:expand?count=1&access_token=SECRET HTTP/1.1\r\nHost: g\r\nKEY\r\n", 400, "REQUEST_INVALID"
+    ),
+    (
+      "two sessions",
+      "\(echo)Host: g\r\nKEYAttendance-Session: a\r\nAttendance-Session: b\r\n\(json)Content-Length: 2\r\n\r\n{}", 400,
       "REQUEST_INVALID"
     ),
     ("negative length", "\(echo)Host: g\r\nKEY\(json)Content-Length: -1\r\n\r\n", 400, "REQUEST_INVALID"),
@@ -75,10 +109,10 @@ import Testing
     ("no host", "\(echo)KEY\(json)Content-Length: 2\r\n\r\n{}", 400, "REQUEST_INVALID"),
     ("two hosts", "\(echo)Host: a\r\nHost: b\r\nKEY\(json)Content-Length: 2\r\n\r\n{}", 400, "REQUEST_INVALID"),
     ("two credentials", "\(echo)Host: g\r\nKEYKEY\(json)Content-Length: 2\r\n\r\n{}", 400, "REQUEST_INVALID"),
-    ("no HTTP", "hello\r\n\r\n", 400, "REQUEST_INVALID"),
+    ("not HTTP", "hello\r\n\r\n", 400, "REQUEST_INVALID"),
     ("TLS", "\u{16}\u{3}\u{1}\u{2}\u{0}\u{1}\r\n\r\n", 400, "REQUEST_INVALID"),
     ("null in a path", "GET /v1/echo/a%00b HTTP/1.1\r\nHost: g\r\nKEY\r\n", 400, "PATH_INVALID"),
-    ("a null as it is", "GET /v1/echo/a\u{0}b HTTP/1.1\r\nHost: g\r\nKEY\r\n", 400, "REQUEST_INVALID"),
+    ("a raw null in a path", "GET /v1/echo/a\u{0}b HTTP/1.1\r\nHost: g\r\nKEY\r\n", 400, "REQUEST_INVALID"),
     ("a null in a header", "GET /v1/echo/a HTTP/1.1\r\nHost: g\r\nKEYX-A: a\u{0}b\r\n\r\n", 400, "REQUEST_INVALID"),
     ("a line break in a path", "GET /v1/echo/a%0d%0aX-A:%20b HTTP/1.1\r\nHost: g\r\nKEY\r\n", 400, "PATH_INVALID"),
     ("half an encoding", "GET /v1/echo/%4 HTTP/1.1\r\nHost: g\r\nKEY\r\n", 400, "PATH_INVALID"),
@@ -117,7 +151,7 @@ import Testing
       "CONTENT_TYPE_UNSUPPORTED"
     ),
     ("no type", "\(echo)Host: g\r\nKEYContent-Length: 2\r\n\r\n{}", 415, "CONTENT_TYPE_UNSUPPORTED"),
-    ("no JSON", "\(echo)Host: g\r\nKEY\(json)Content-Length: 3\r\n\r\n{x}", 400, "BODY_NOT_JSON"),
+    ("not JSON", "\(echo)Host: g\r\nKEY\(json)Content-Length: 3\r\n\r\n{x}", 400, "BODY_NOT_JSON"),
     ("more than JSON", "\(echo)Host: g\r\nKEY\(json)Content-Length: 4\r\n\r\n{},0", 400, "BODY_NOT_JSON"),
     (
       "another envelope", "\(echo)Host: g\r\nKEY\(json)Content-Length: 18\r\n\r\n{}},\"id\":1,\"x\":{{}", 400,
@@ -135,7 +169,7 @@ import Testing
       "METADATA_RESERVED"
     ),
     (
-      "forged scopes in other letters",
+      "forged scopes in upper case",
       "\(echo)Host: g\r\nKEYCAMPANILE-SCOPES: admin\r\n\(json)Content-Length: 2\r\n\r\n{}", 400, "METADATA_RESERVED"
     ),
     (
@@ -143,7 +177,7 @@ import Testing
       "GET /v1/echo/a HTTP/1.1\r\nHost: g\r\nKEYcampanile-remote-address: 10.0.0.1\r\n\r\n", 400, "METADATA_RESERVED"
     ),
     (
-      "a return alone in a header",
+      "a lone carriage return in a header",
       "GET /v1/echo/a HTTP/1.1\r\nHost: g\r\nKEYX-A: a\rCampanile-Principal: user/root\r\n\r\n", 400, nil
     ),
     (
@@ -160,7 +194,7 @@ import Testing
       "CONTENT_ENCODING_UNSUPPORTED"
     ),
     (
-      "gzip that is none", "\(echo)Host: g\r\nKEYContent-Encoding: gzip\r\n\(json)Content-Length: 2\r\n\r\n{}",
+      "malformed gzip", "\(echo)Host: g\r\nKEYContent-Encoding: gzip\r\n\(json)Content-Length: 2\r\n\r\n{}",
       400, "BODY_NOT_DECODED"
     ),
     (
@@ -168,7 +202,7 @@ import Testing
       "POST /v1/echo?payload=a HTTP/1.1\r\nHost: g\r\nKEY\(json)Content-Length: 2\r\n\r\n{}", 400, "QUERY_INVALID"
     ),
     (
-      "GET of what changes things",
+      "GET of a method with side effects",
       "GET /campanile.rpc.v1.EchoService/Fail?encoding=json&message=%7B%7D HTTP/1.1\r\nHost: g\r\nKEY\r\n", 405,
       "METHOD_NOT_ALLOWED"
     ),
@@ -183,16 +217,17 @@ import Testing
     ),
     ("CONNECT", "CONNECT other:80 HTTP/1.1\r\nHost: g\r\nKEY\r\n", 400, nil),
     ("TRACE", "TRACE /v1/echo/a HTTP/1.1\r\nHost: g\r\nKEY\r\n", 405, "METHOD_NOT_ALLOWED"),
-    ("a lone line feed in a header", "GET /v1/echo/a HTTP/1.1\r\nHost: g\r\nKEYX-A: a\u{1}b\r\n\r\n", 400, nil),
+    ("a control character in a header", "GET /v1/echo/a HTTP/1.1\r\nHost: g\r\nKEYX-A: a\u{1}b\r\n\r\n", 400, nil),
     ("a space before the colon", "GET /v1/echo/a HTTP/1.1\r\nHost: g\r\nKEYX-A : a\r\n\r\n", 400, nil),
   ]
 
-  @Test func eachIsRefusedAndNothingReachesABackend() async throws {
+  @Test func hostileRequestsAreRefusedAndReachNoBackend() async throws {
     try await withHTTP { http in
       for request in Self.requests {
-        let raw = request.raw.replacing("KEY", with: "Authorization: Bearer \(http.secret)\r\n")
+        let raw = request.raw.replacing("KEY", with: "Authorization: Bearer \(http.secret)\r\n").replacing(
+          "SECRET", with: http.secret)
         let wire = try await HTTPWire(port: http.port)
-        // A refusal may come before all of it is sent.
+        // The refusal may arrive before the whole request is sent.
         try? await wire.send(raw)
         let answer = HTTPWire.parse(try await wire.read { HTTPWire.parse($0).status != 0 && $0.contains("}") })
         #expect(answer.status == request.status, "\(request.name): \(answer)")
@@ -204,8 +239,8 @@ import Testing
     }
   }
 
-  /// What is a good request, and says in its values what would be another one for who does not escape it.
-  @Test func valuesStayValues() async throws {
+  /// Valid requests whose values would form other requests if they were not escaped.
+  @Test func valuesAreEscaped() async throws {
     try await withHTTP { http in
       let forged = #"x","campanile-principal":"user/root","y":"z"#
       let answer = try await http.post("/v1/echo", #"{"payload":"\r\nX-Evil: 1\r\n\r\n"}"#, ["X-A": forged])
@@ -214,7 +249,7 @@ import Testing
       let seen = try #require(http.backend.seen.last)
       #expect(seen.metadata["x-a"] == forged)
       #expect(seen.principal?.name == "user/ada" && seen.metadata.values("campanile-principal").count <= 1)
-      // A second request that hides in the first one's body is its body.
+      // A second request that is hidden in the body of the first one is only a body.
       let hidden = "GET /v1/echo/hidden HTTP/1.1\r\nHost: g\r\n\r\n"
       let count = http.backend.seen.all.count
       let outer = try await http.post("/v1/echo", hidden)
@@ -223,12 +258,12 @@ import Testing
     }
   }
 
-  /// What is packed small and is large is refused by what it becomes.
+  /// A small compressed body is refused if it expands beyond the limit.
   @Test func bombsAreRefused() async throws {
     try await withHTTP {
       $0.bodyBytesMax = 100_000
     } _: { http in
-      // 1,000,000 zeros, as gzip packs them.
+      // 1,000,000 zeros, compressed.
       let bomb = try Deflated.zeros(1_000_000)
       #expect(bomb.count < 10_000)
       let wire = try await HTTPWire(port: http.port)
@@ -243,7 +278,7 @@ import Testing
     }
   }
 
-  /// A credential that was good on this very connection is judged anew at each request.
+  /// A credential is judged at each request, even if it was valid before on the same connection.
   @Test func aRevokedKeyEndsOnAnOpenConnection() async throws {
     try await withHTTP { http in
       let key = try await http.harness.key("user/bob")
@@ -254,7 +289,7 @@ import Testing
         return HTTPWire.parse(try await wire.read { HTTPWire.parse($0).status != 0 && $0.contains("}") })
       }
       for _ in 0..<3 { #expect(try await ask(key.secret).status == 200) }
-      // Of two callers on one connection each is itself.
+      // Each of two callers on one connection keeps its identity.
       #expect(try await ask(http.secret).status == 200)
       #expect(http.backend.seen.last?.principal?.name == "user/ada")
       #expect(try await ask(key.secret).status == 200)
@@ -280,7 +315,7 @@ import Testing
     } _: { http in
       for start in [
         "GET /v1/ec",
-        "POST /v1/echo HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\nContent-Length: 5\r\n\r\n{",
+        "POST /v1/echo HTTP/1.1\r\nHost: g\r\nAuthorization: Bearer \(http.secret)\r\n\(Self.json)Content-Length: 5\r\n\r\n{",
       ] {
         let answer = try await HTTPWire.exchange(port: http.port, raw: start)
         #expect(answer.status == 408)
@@ -289,7 +324,7 @@ import Testing
     }
   }
 
-  @Test func longBodiesAreRefusedWhileTheyCome() async throws {
+  @Test func longBodiesAreRefusedWhileTheyArrive() async throws {
     try await withHTTP {
       $0.bodyBytesMax = 10_000
     } _: { http in
@@ -305,7 +340,7 @@ import Testing
     }
   }
 
-  @Test func anInterimAnswerComesOnlyForWhatIsWanted() async throws {
+  @Test func continueIsSentOnlyForAcceptableRequests() async throws {
     try await withHTTP { http in
       let wire = try await HTTPWire(port: http.port)
       let head =
@@ -321,11 +356,11 @@ import Testing
   }
 }
 
-/// A body as `Content-Encoding: deflate` packs it (RFC 1950), made without a library: stored once, and repeated by distance.
-private enum Deflated {
+/// A body with `Content-Encoding: deflate` (RFC 1950), made without a library: one literal, repeated by distance.
+enum Deflated {
   static func zeros(_ count: Int) throws -> [UInt8] {
     var bits = BitWriter()
-    // One block with the fixed codes (RFC 1951 section 3.2.6): a literal 0, then copies of 258 from one before.
+    // One block with the fixed codes (RFC 1951 section 3.2.6): a literal 0, then copies of 258 bytes at distance 1.
     bits.write(1, 1)
     bits.write(1, 2)
     bits.writeCode(0x30, 8)
@@ -338,7 +373,7 @@ private enum Deflated {
     }
     for _ in 0..<left { bits.writeCode(0x30, 8) }
     bits.writeCode(0, 7)
-    // Adler-32 of zeros: the sum of bytes is 1 throughout, that of sums is their count.
+    // Adler-32 of zeros: the sum of the bytes stays 1, and the sum of these sums is their count.
     let adler = UInt32(count % 65_521) << 16 | 1
     return [0x78, 0x9C] + bits.bytes() + withUnsafeBytes(of: adler.bigEndian) { Array($0) }
   }
@@ -351,7 +386,7 @@ private enum Deflated {
     mutating func write(_ value: UInt32, _ bitCount: Int) {
       for bit in 0..<bitCount { push(value >> UInt32(bit) & 1) }
     }
-    /// Codes come with their highest bit first.
+    /// Writes a code, highest bit first.
     mutating func writeCode(_ value: UInt32, _ bitCount: Int) {
       for bit in (0..<bitCount).reversed() { push(value >> UInt32(bit) & 1) }
     }

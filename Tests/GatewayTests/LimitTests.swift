@@ -1,3 +1,4 @@
+import CampanileBase
 import CampanileRPC
 import Testing
 
@@ -7,15 +8,15 @@ import Testing
 @Suite struct LimitTests {
   private let second: Int64 = 1_000_000_000
 
-  @Test func refusalsHaveARateAndWhatIsBeyondItIsOwed() {
+  @Test func refusalsBeyondTheirRateWait() {
     let pace = RefusalPace()
     let intervalNs = second / RefusalPace.perSecond
     for _ in 0..<RefusalPace.burst { #expect(pace.restNs(nowNs: second) == 0) }
-    // Each waits for a turn of its own.
+    // Each waits for its own turn.
     let owed = (0..<3).map { _ in pace.restNs(nowNs: second) }
     #expect(owed == [intervalNs, 2 * intervalNs, 3 * intervalNs])
     #expect(pace.restNs(nowNs: second + 4 * intervalNs) == 0)
-    // However many they are, nobody waits for ever.
+    // However many there are, the wait is limited.
     for _ in 0..<20_000 { #expect(pace.restNs(nowNs: 2 * second) <= RefusalPace.restMaxNs) }
     #expect(pace.restNs(nowNs: 2 * second) == RefusalPace.restMaxNs)
     #expect(pace.restNs(nowNs: 4 * second) == 0)
@@ -34,15 +35,15 @@ import Testing
     #expect(first == [0, 0, 0, second / 10])
     #expect(bucket.remaining(fullAtNs: state, nowNs: 0) == 0)
     #expect(bucket.resetMs(fullAtNs: state, nowNs: 0) == 300)
-    // A refusal costs nothing: the token comes when it was said to.
+    // A refusal costs nothing: the token is available at the announced time.
     let later = [take(second / 10 - 1), take(second / 10), take(second / 10)]
     #expect(later == [1, 0, second / 10])
-    // A long pause gives the burst again and no more.
+    // A long pause restores the burst, and no more.
     let afterPause = [take(100 * second), take(100 * second), take(100 * second), take(100 * second)]
     #expect(afterPause == [0, 0, 0, second / 10])
   }
 
-  @Test func aBucketWorksAtItsEnds() throws {
+  @Test func bucketWorksAtItsExtremes() throws {
     let fast = TokenBucket(try #require(RateLimit(perSecond: RateLimit.perSecondMax, burst: RateLimit.burstMax)))
     let slow = TokenBucket(try #require(RateLimit(perSecond: 1, burst: RateLimit.burstMax)))
     for bucket in [fast, slow] {
@@ -52,21 +53,21 @@ import Testing
   }
 
   @Test(arguments: [("10", "10:20"), ("10:3", "10:3"), ("10000000:1", "10000000:1")])
-  func ratesAreRead(text: String, whole: String) { #expect(RateLimit(text)?.description == whole) }
+  func validRatesAreParsed(text: String, whole: String) { #expect(RateLimit(text)?.description == whole) }
 
   @Test(arguments: ["", "0", "-1", "x", "1:", "1:0", "1:x", ":1", "1:2:3", "10000001", "9223372036854775807", "1 "])
-  func otherTextIsNoRate(text: String) { #expect(RateLimit(text) == nil) }
+  func invalidRatesAreRefused(text: String) { #expect(RateLimit(text) == nil) }
 
-  @Test func sharedBucketsTellWhatIsLeft() throws {
+  @Test func sharedBucketsReportTheirQuota() throws {
     let bucket = SharedBucket(RateLimit(perSecond: 10, burst: 2))
     #expect(bucket.take(nowNs: 0) == 0)
-    #expect(bucket.facts(nowNs: 0) == QuotaFacts(limit: 2, remaining: 1, resetMs: 100))
+    #expect(bucket.status(nowNs: 0) == QuotaStatus(limit: 2, remaining: 1, resetMs: 100))
     #expect(bucket.waitNs(nowNs: 0) == 0)
     #expect(bucket.take(nowNs: 0) == 0 && bucket.take(nowNs: 0) == second / 10)
     #expect(!bucket.isFull(nowNs: 0) && bucket.isFull(nowNs: second / 5))
   }
 
-  @Test func threadsTakeNoMoreThanThereIs() async throws {
+  @Test func threadsCannotTakeMoreThanTheBucketHas() async throws {
     let bucket = SharedBucket(RateLimit(perSecond: 1, burst: 1000))
     let taken = await withTaskGroup(of: Int.self) { group in
       for _ in 0..<8 { group.addTask { (0..<1000).count(where: { _ in bucket.take(nowNs: 0) == 0 }) } }
@@ -95,7 +96,7 @@ import Testing
     #expect(table.share(of: "a", nowNs: 0) !== table.share(of: "b", nowNs: 0))
   }
 
-  @Test func aFullTableForgetsOnlyWhatIsUnused() {
+  @Test func fullTableForgetsOnlyUnusedShares() {
     let table = table(3)
     let held = table.share(of: "held", nowNs: 0)
     _ = table.share(of: "taken", nowNs: 0).rate.take(nowNs: 0)
@@ -104,7 +105,7 @@ import Testing
     #expect(table.count == 3)
     #expect(table.share(of: "held", nowNs: 0) === held)
     #expect(table.share(of: "new", nowNs: 0) === newcomer)
-    // Nobody can be forgotten for the next ones: they share one count, until there is room.
+    // No share can be forgotten for the next names, so they use a common one until there is room.
     let second = table.share(of: "second", nowNs: 1)
     #expect(second === table.share(of: "third", nowNs: 1))
     #expect(second !== newcomer)
@@ -112,22 +113,15 @@ import Testing
     #expect(later !== second && table.count == 3)
   }
 
-  @Test(arguments: [
-    ("192.0.2.7", "192.0.2.7"), ("", ""), ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
-    ("2001:db8:1:2:ffff::9", "2001:db8:1:2::/64"), ("2001:db8::1", "2001:db8:0:0::/64"), ("::1", "0:0:0:0::/64"),
-    ("fe80::1%eth0", "fe80:0:0:0::/64"), ("1::2:3:4:5:6:7", "1:0:2:3::/64"), ("::", "0:0:0:0::/64"),
-  ])
-  func addressesAreGrouped(host: String, group: String) { #expect(AddressGroup.name(of: host) == group) }
-
   // MARK: overload
 
-  @Test func bulkGoesBeforeTheRest() {
+  @Test func bulkIsRefusedBeforeOtherCalls() {
     var guarded = BackendGuard(callsMax: 4, streamsMax: 2)
     func enter(stream: Bool = false, bulk: Bool = false, late: Bool = false) -> BackendGuard.Refusal? {
       guarded.enter(isStream: stream, isBulk: bulk, isLoopLate: late)
     }
     #expect([enter(stream: true, bulk: true), enter(bulk: true), enter()] == [nil, nil, nil])
-    // Two of four: what may wait has to.
+    // Two of four permits are in use, so bulk calls must wait.
     #expect([enter(bulk: true), enter(stream: true, bulk: true)] == [.bulkWaits, .bulkWaits])
     #expect([enter(), enter(), enter()] == [nil, nil, .full])
     guarded.leave(isStream: false)
@@ -139,7 +133,7 @@ import Testing
     #expect(guarded.calls == 1 && guarded.streams == 1)
   }
 
-  @Test func aLoopIsLateWhenItsTicksAre() {
+  @Test func loopIsLateAfterLateTicks() {
     var lag = LoopLag(lateMs: 250)
     let ms: Int64 = 1_000_000
     var now: Int64 = 0

@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileRPC
 import CampanileService
 import Foundation
@@ -7,9 +8,9 @@ import Testing
 
 @testable import Gateway
 
-/// What the operator is told, and the guards that the operator sets.
+/// The operator's reports, and the limits that the operator sets.
 @Suite struct OperationTests {
-  @Test func bucketsOfLatencyHaveNoGaps() {
+  @Test func latencyBucketsHaveNoGaps() {
     var upperUs: Int64 = 0
     for bucket in 0..<LatencyHistogram.bucketCount {
       let bounds = LatencyHistogram.bounds(bucket)
@@ -27,9 +28,9 @@ import Testing
     #expect(histogram.filled.map { $0[2] } == [3, 1, 2, 1])
   }
 
-  @Test func aMethodIsCountedOnceWhoeverAsks() {
-    let board = StatisticsBoard()
-    let observer = CountingObserver(inner: SilentServerObserver(), board: board)
+  @Test func methodIsCountedOnceForAllRecorders() {
+    let statistics = MethodStatisticsTable()
+    let observer = CountingObserver(inner: SilentServerObserver(), statistics: statistics)
     for _ in 0..<2 {
       let recorder = observer.recorder(for: EchoServiceMethods.echo)
       recorder.callStarted(on: .shared)
@@ -40,7 +41,7 @@ import Testing
     other.callFinished(code: .notFound, durationNs: 0, on: .shared)
     _ = observer.recorder(for: EchoServiceMethods.fail)
     #expect(
-      board.facts == [
+      statistics.snapshots == [
         .init(method: "_OTHER", started: 1, succeeded: 0, failures: ["NOT_FOUND": 1], latency: [[0, 1, 1]]),
         .init(method: EchoServiceMethods.echo.path, started: 2, succeeded: 2, failures: [:], latency: [[2, 3, 2]]),
       ])
@@ -52,7 +53,7 @@ import Testing
     return try #require(try JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any])
   }
 
-  @Test func theOperatorSeesWhatIsUnderWay() async throws {
+  @Test func operatorSeesOpenCalls() async throws {
     let backend = try await Backend()
     let harness = try await Harness(backends: [backend.address])
     let echo = try await harness.echo()
@@ -60,22 +61,22 @@ import Testing
       Task { _ = try await echo.echo(EchoRequest("slow", delayMs: 60_000)) },
       Task { for try await _ in echo.expand(.endless) {} },
     ]
-    try await eventually("both are under way") { backend.seen.all.count == 2 }
+    try await eventually("both have started") { backend.seen.all.count == 2 }
     for _ in 0..<5 { _ = try await echo.echo(EchoRequest("a")) }
     _ = await expectFailure(.invalidArgument, "OUT_OF_RANGE") { try await echo.echo(EchoRequest("a", delayMs: -1)) }
-    let calls = await harness.gateway.openCallFacts(10)
+    let calls = await harness.gateway.openCallRecords(10)
     #expect(Set(calls.map(\.method)) == [EchoServiceMethods.echo.path, EchoServiceMethods.expand.path])
     #expect(calls.allSatisfy { $0.principal == "user/ada" && $0.remoteAddress == "127.0.0.1" && $0.service == "echo" })
     #expect(calls.allSatisfy { $0.address == "\(backend.address)" })
-    #expect(await harness.gateway.openCallFacts(1).count == 1)
-    let backends = await harness.gateway.backendFacts()
+    #expect(await harness.gateway.openCallRecords(1).count == 1)
+    let backends = await harness.gateway.backendStatuses()
     #expect(backends.map(\.openCalls) == [1] && backends.map(\.openStreams) == [1])
     #expect(backends[0].isServing && backends[0].breaker == "closed")
     let summary = await harness.gateway.summary()
     let method = try #require(summary.methods.first { $0.method == EchoServiceMethods.echo.path })
     #expect(method.succeeded == 5 && method.started == 7 && method.failures == ["INVALID_ARGUMENT": 1])
-    #expect(harness.gateway.limitFacts(10).principals.first { $0.name == "user/ada" }?.openCalls == 1)
-    // All of it is told as JSON, and nothing else is.
+    #expect(harness.gateway.limitUsage(10).principals.first { $0.name == "user/ada" }?.openCalls == 1)
+    // Every report is available as JSON, and no other path exists.
     #expect((try await object(harness.gateway, "/admin/calls", limit: 1)["calls"] as? [Any])?.count == 1)
     #expect((try await object(harness.gateway, "/admin/backends")["backends"] as? [Any])?.count == 1)
     let routes = try #require(try await object(harness.gateway, "/admin/routes")["routes"] as? [[String: Any]])
@@ -85,23 +86,23 @@ import Testing
     for path in ["/admin/limits", "/admin/summary"] { _ = try await object(harness.gateway, path) }
     #expect(await harness.gateway.operatorAnswer(path: "/admin", limit: nil) == nil)
     for task in tasks { task.cancel() }
-    try await eventually("all have ended") { await harness.gateway.openCallFacts(10).isEmpty }
+    try await eventually("all have ended") { await harness.gateway.openCallRecords(10).isEmpty }
     await harness.stop()
     await backend.server.shutdown()
   }
 
   // MARK: limits that change
 
-  @Test func bucketsFollowTheirRate() throws {
-    let setting = RateSetting(RateLimit(perSecond: 1, burst: 1))
+  @Test func bucketsFollowAChangedRate() throws {
+    let setting = CurrentRate(RateLimit(perSecond: 1, burst: 1))
     let bucket = SharedBucket(setting)
     #expect(bucket.take(nowNs: 0) == 0 && bucket.take(nowNs: 0) > 0)
     setting.set(RateLimit(perSecond: 10, burst: 20))
     #expect(bucket.take(nowNs: 0) == 0 && bucket.limit?.burst == 20)
     setting.set(nil)
     for _ in 0..<100 { #expect(bucket.take(nowNs: 0) == 0) }
-    #expect(bucket.facts(nowNs: 0) == nil && bucket.limit == nil && bucket.waitNs(nowNs: 0) == 0)
-    let count = CountSetting(0)
+    #expect(bucket.status(nowNs: 0) == nil && bucket.limit == nil && bucket.waitNs(nowNs: 0) == 0)
+    let count = CurrentCount(0)
     let gauge = SharedGauge(count)
     #expect(!gauge.enter())
     count.set(1)
@@ -110,7 +111,7 @@ import Testing
 
   // MARK: memory
 
-  @Test func pressureComesAndGoesWithoutWavering() {
+  @Test func memoryPressureHasHysteresis() {
     var pressure = MemoryPressure()
     var levels: [MemoryPressure.Level] = []
     for bytes in [0, 84, 85, 84, 80, 79, 99, 100, 96, 95, 94, 81, 100, 79] {
@@ -125,7 +126,7 @@ import Testing
     #expect(pressure.level == .none)
   }
 
-  @Test func withoutMemoryNothingIsTaken() async throws {
+  @Test func withoutMemoryCallsAreRefused() async throws {
     let resident = SharedNumber(0)
     let backend = try await Backend()
     let harness = try await Harness(backends: [backend.address]) { configuration in
@@ -135,16 +136,16 @@ import Testing
     let echo = try await harness.echo()
     resident.value = 900
     harness.gateway.memory.look()
-    // What may wait has to; the rest goes on.
+    // Bulk calls must wait; other calls are served.
     _ = await expectFailure(.resourceExhausted, "BULK_SHED") { for try await _ in echo.expand(.endless) {} }
     _ = try await echo.echo(EchoRequest("a"))
     resident.value = 1000
     harness.gateway.memory.look()
     let error = await expectFailure(.resourceExhausted, "MEMORY_EXHAUSTED") { try await echo.echo(EchoRequest("a")) }
     #expect(error?.processed == false && error?.retryAfterMs == 1_000)
-    // The operator's own programs are needed to find out why.
+    // The operator's own programs are served, because they are needed for a diagnosis.
     _ = try await EchoServiceClient(try harness.client(token: internalToken)).echo(EchoRequest("b"))
-    #expect(harness.gateway.limitFacts(1).memoryPressure == "full")
+    #expect(harness.gateway.limitUsage(1).memoryPressure == "full")
     resident.value = 100
     harness.gateway.memory.look()
     _ = try await echo.echo(EchoRequest("c"))
@@ -157,7 +158,7 @@ import Testing
 
   @Test(
     arguments: [
-      // (peer, header's values, the caller)
+      // (peer, values of the header, caller)
       ("10.0.0.1", ["203.0.113.9"], "203.0.113.9"), ("10.0.0.1", [], nil), ("203.0.113.7", ["198.51.100.1"], nil),
       ("10.0.0.1", ["6.6.6.6, 203.0.113.9"], "203.0.113.9"),
       ("10.0.0.1", ["6.6.6.6", "203.0.113.9, 10.9.9.9"], "203.0.113.9"),
@@ -165,13 +166,13 @@ import Testing
       ("10.0.0.1", ["[2001:db8::1]:4711"], "2001:db8:0:0:0:0:0:1"),
       ("10.0.0.1", ["2001:db8::1"], "2001:db8:0:0:0:0:0:1"),
       ("::ffff:10.0.0.1", ["::ffff:203.0.113.9"], "203.0.113.9"), ("fd00::7", ["203.0.113.9"], "203.0.113.9"),
-      // What is no address hides who stands behind it.
+      // An entry that is not an address hides the entries before it.
       ("10.0.0.1", ["203.0.113.9, unknown, 10.2.2.2"], "10.2.2.2"), ("10.0.0.1", ["unknown"], nil),
       ("10.0.0.1", [""], nil),
       ("10.0.0.1", [" , ,"], nil), ("10.0.0.1", ["\"203.0.113.9\""], "203.0.113.9"), ("", ["203.0.113.9"], nil),
       ("10.0.0.1", ["203.0.113.9\u{0}"], nil), ("10.0.0.1", [String(repeating: "10.1.1.1,", count: 5000)], "10.1.1.1"),
     ] as [(String, [String], String?)])
-  func proxiesTellWhoCalls(peer: String, values: [String], caller: String?) throws {
+  func trustedProxiesNameTheCaller(peer: String, values: [String], caller: String?) throws {
     let proxies = try #require(TrustedProxies(["10.0.0.0/8", "fd00::/8"]))
     #expect(proxies.client(peer: peer, values: values) == caller)
     #expect(TrustedProxies().client(peer: peer, values: values) == nil)
@@ -184,12 +185,12 @@ import Testing
       (["for=6.6.6.6, for=203.0.113.9, for=10.2.2.2"], "203.0.113.9"), (["proto=https"], nil), (["for=_hidden"], nil),
       (["203.0.113.9"], nil), (["for="], nil),
     ] as [([String], String?)])
-  func forwardedIsRead(values: [String], caller: String?) throws {
+  func forwardedHeaderIsParsed(values: [String], caller: String?) throws {
     let proxies = try #require(TrustedProxies(["10.0.0.0/8"], header: .forwarded))
     #expect(proxies.client(peer: "10.0.0.1", values: values) == caller)
   }
 
-  @Test func otherBlocksAreRefused() {
+  @Test func invalidBlocksAreRefused() {
     for text in ["", "10.0.0.0/33", "proxy.example", "10.0.0"] { #expect(TrustedProxies([text]) == nil) }
   }
 }

@@ -2,9 +2,9 @@ import Foundation
 import NIOCore
 import NIOPosix
 
-/// A connection without a client: frames go out as they are written, and the first answer is told.
+/// A connection without an RPC client, which sends frames exactly as a test writes them.
 enum RawSocket {
-  /// Says hello with `token`, sends the frames, waits for `condition`, and resets the connection.
+  /// Sends a hello with `token` and the frames, waits for `condition`, and resets the connection.
   static func reset(
     port: Int, token: String, _ frames: String..., after condition: () async throws -> Void
   ) async throws {
@@ -26,7 +26,9 @@ enum RawSocket {
     return buffer
   }
 
-  /// Says hello with `token` where there is one, sends the frames, and answers the first frame behind the hello's answer.
+  /// Sends a hello if there is a `token`, then the frames.
+  ///
+  /// - Returns: The error if the hello is refused, else the first frame after the response to the hello.
   static func exchange(port: Int, token: String? = nil, _ frames: String...) async throws -> String {
     let loop = MultiThreadedEventLoopGroup.singleton.next()
     let answer = loop.makePromise(of: String.self)

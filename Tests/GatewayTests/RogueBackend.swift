@@ -1,24 +1,25 @@
+import CampanileBase
 import CampanileRPC
 import Foundation
 import NIOCore
 import NIOPosix
 import Synchronization
 
-/// A server that speaks frames and does with a call what the test says.
+/// A server that speaks the frame protocol and handles each call as the test specifies.
 final class RogueBackend: Sendable {
-  /// What to do about a call: the frames to send, and whether to close the connection then.
+  /// The reaction to a call: the frames to send, and whether to close the connection afterwards.
   struct Reply: Sendable {
     var frames: [String] = []
     var closes = false
     static let nothing = Reply()
   }
 
-  let address: ClientConfiguration.Address
+  let address: HostPort
   private let channel: any Channel
   private let connections = Mutex<[any Channel]>([])
   private let received = Mutex<[String]>([])
 
-  /// - Parameter answer: called with the id and the method of each call that is no `rpc.*` and no health watch.
+  /// - Parameter answer: Called with the id and method of each call, except `rpc.*` and health watches.
   init(refusingHello: Bool = false, answer: @escaping @Sendable (Int, String) -> Reply) async throws {
     let box = Box()
     channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
@@ -32,16 +33,16 @@ final class RogueBackend: Sendable {
         }
       }
       .bind(host: "127.0.0.1", port: 0).get()
-    address = ClientConfiguration.Address(host: "127.0.0.1", port: channel.localAddress?.port ?? 0)
+    address = HostPort(host: "127.0.0.1", port: channel.localAddress?.port ?? 0)
     box.owner.withLock { $0 = self }
   }
 
   private final class Box: Sendable { let owner = Mutex<RogueBackend?>(nil) }
 
-  /// Every frame that came in.
+  /// All received frames.
   var frames: [String] { received.withLock { $0 } }
 
-  /// Sends a frame to all that are connected.
+  /// Sends a frame on all connections.
   func send(_ text: String) {
     var buffer = ByteBuffer()
     buffer.writeInteger(UInt32(text.utf8.count))
@@ -49,7 +50,7 @@ final class RogueBackend: Sendable {
     for connection in connections.withLock({ $0 }) { connection.writeAndFlush(buffer, promise: nil) }
   }
 
-  /// Closes all connections and listens no more.
+  /// Closes the listener and all connections.
   func kill() async {
     try? await channel.close()
     for connection in connections.withLock({ $0 }) { try? await connection.close() }
@@ -92,9 +93,17 @@ private final class RogueHandler: ChannelInboundHandler {
           context)
         return context.close(promise: nil)
       }
+      // It knows the internal token, like a real service whose calls fail.
+      let nonce = (object["params"] as? [String: Any])?["nonce"] as? String ?? ""
+      let own = InternalTokenProof.nonce([UInt8](repeating: 7, count: InternalTokenProof.nonceSizeBytes))
+      let proof = InternalTokenProof.server(internalToken, clientNonce: nonce, serverNonce: own) ?? ""
       return send(
-        #"{"jsonrpc":"2.0","id":"hello","result":{"protocol":"1","maxFrameBytes":4194304,"maxConcurrentCalls":1000}}"#,
+        #"{"jsonrpc":"2.0","id":"hello","result":{"protocol":"1","maxFrameBytes":4194304,"maxConcurrentCalls":1000,"#
+          + #""nonce":"\#(own)","proofs":["\#(proof)"]}}"#,
         context)
+    }
+    if method == "rpc.prove" {
+      return send(#"{"jsonrpc":"2.0","id":"prove","result":{"maxConcurrentCalls":1000}}"#, context)
     }
     guard let id = object["id"] as? Int else { return }
     if method == "grpc.health.v1.Health/Watch" {

@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileRPC
 import Testing
 
@@ -6,7 +7,7 @@ import Testing
 
 @Suite struct RoutingTests {
   private let table: RoutingTable = {
-    let address = ClientConfiguration.Address(host: "127.0.0.1", port: 1)
+    let address = HostPort(host: "127.0.0.1", port: 1)
     return RoutingTable(
       backends: [
         BackendConfiguration(name: "notifications", addresses: [address]),
@@ -19,7 +20,7 @@ import Testing
     Array(name.utf8).withUnsafeBytes { table.route($0) }
   }
 
-  @Test func describedMethodsAreFoundWithTheirNeeds() {
+  @Test func describedMethodsAreRoutedWithTheirRequirements() {
     for method in NotificationsServiceMethods.all {
       let route = route(method.path)
       #expect(route?.target == .backend(0))
@@ -49,9 +50,9 @@ import Testing
     "campanile.rpc.v1.EchoService/Echo", "Campanile.sync.v1.X/Y", " campanile.sync.v1.X/Y",
     "campanile.sync.v1.X/" + String(repeating: "y", count: 256),
   ])
-  func otherNamesGoNowhere(name: String) { #expect(route(name) == nil) }
+  func unknownNamesHaveNoRoute(name: String) { #expect(route(name) == nil) }
 
-  @Test func backendsAreReadFromText() throws {
+  @Test func backendsAreParsed() throws {
     let backends = try BackendConfiguration.parse([
       "notifications=127.0.0.1:7401", "sync=[::1]:7403", "notifications=other.example:80",
       "echo@campanile.rpc.v1.EchoService=127.0.0.1:7500",
@@ -59,7 +60,7 @@ import Testing
     #expect(backends.map(\.name) == ["notifications", "sync", "echo"])
     #expect(backends[0].addresses.map(\.description) == ["127.0.0.1:7401", "other.example:80"])
     #expect(backends[0].servicePrefix == "campanile.notifications.")
-    #expect(backends[1].addresses == [ClientConfiguration.Address(host: "::1", port: 7403)])
+    #expect(backends[1].addresses == [HostPort(host: "::1", port: 7403)])
     #expect(backends[2].servicePrefix == "campanile.rpc.v1.EchoService")
   }
 
@@ -69,7 +70,7 @@ import Testing
     ["a@campanile.=host:1", "sync=host:2"], ["a@x.y=h:1", "b@x.y=h:2"], ["a@x=h:1", "a@y=h:2"],
     (0...16).map { "a=host:\($0 + 1)" }, (0...64).map { "s\($0)=host:1" },
   ])
-  func otherTextIsRefused(entries: [String]) {
+  func invalidBackendsAreRefused(entries: [String]) {
     #expect(throws: RPCError.self) { try BackendConfiguration.parse(entries) }
   }
 }

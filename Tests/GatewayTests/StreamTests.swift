@@ -6,9 +6,9 @@ import Testing
 
 @testable import Gateway
 
-/// Back-pressure from one end to the other.
+/// End-to-end back-pressure.
 @Suite struct StreamTests {
-  @Test func aCallerThatTakesNothingHoldsTheBackendBack() async throws {
+  @Test func callerThatDoesNotReadStopsTheBackend() async throws {
     let sent = Counter()
     let backend = try await Backend(extra: [EndlessSource(sent: sent)])
     let harness = try await Harness(backends: [backend.address]) { configuration in
@@ -21,9 +21,9 @@ import Testing
       EndlessSource.method, ExpandRequest(), options: CallOptions())
     var iterator = stream.makeAsyncIterator()
     _ = try await iterator.next()
-    try await eventually("what was granted is sent") { sent.value >= 32 }
+    try await eventually("the granted messages are sent") { sent.value >= 32 }
     try await Task.sleep(for: .milliseconds(100))
-    // The caller's 32, and what it granted for the few that it took.
+    // The caller's initial credit of 32, and the credit for the few messages that it read.
     #expect(sent.value <= 64)
     for _ in 0..<1000 { _ = try await iterator.next() }
     #expect(sent.value <= 1001 + 64)
@@ -31,7 +31,7 @@ import Testing
     await backend.server.shutdown()
   }
 
-  @Test func aBackendThatTakesNothingHoldsTheCallerBack() async throws {
+  @Test func backendThatDoesNotReadStopsTheCaller() async throws {
     let rogue = try await RogueBackend { _, _ in .nothing }
     let harness = try await Harness(backends: [rogue.address])
     let echo = try await harness.echo()
@@ -70,23 +70,23 @@ import Testing
   }
 
   @Test(arguments: ["Expand", "Collect", "Chat"])
-  func aStreamThatTheBackendMustNotSeeIsRefusedHere(method: String) async throws {
+  func streamsInABatchOrWithoutAnIDAreNotForwarded(method: String) async throws {
     let backend = try await Backend()
     let harness = try await Harness(backends: [backend.address])
     let request = #""jsonrpc":"2.0","method":"campanile.rpc.v1.EchoService/\#(method)""#
     let token = try await harness.key().secret
     let batched = try await RawSocket.exchange(port: harness.port, token: token, #"[{"id":1,\#(request)}]"#)
     #expect(batched.hasPrefix("[") && batched.contains("STREAM_NOT_ALLOWED") && batched.contains(#""processed":false"#))
-    // Without an id there is no answer: the one to what follows is the first.
+    // A request without an id has no response, so the first response is that to the next request.
     let next = #"{"jsonrpc":"2.0","id":9,"method":"campanile.rpc.v1.EchoService/Echo","params":{"payload":"next"}}"#
-    let unnamed = try await RawSocket.exchange(port: harness.port, token: token, "{\(request)}", next)
-    #expect(unnamed.contains(#""result":{"payload":"next"}"#))
+    let requestWithoutID = try await RawSocket.exchange(port: harness.port, token: token, "{\(request)}", next)
+    #expect(requestWithoutID.contains(#""result":{"payload":"next"}"#))
     #expect(backend.seen.all.map(\.method) == [EchoServiceMethods.echo])
     await harness.stop()
     await backend.server.shutdown()
   }
 
-  @Test func aStreamOfAMethodThatNobodyDescribesIsRefusedAtItsFirstMessage() async throws {
+  @Test func undescribedStreamInABatchIsRefusedAtItsFirstMessage() async throws {
     let backend = try await Backend()
     let harness = try await Harness(backends: [backend.address]) { $0.methods = [] }
     let answer = try await RawSocket.exchange(
@@ -118,7 +118,7 @@ final class Counter: Sendable {
   var value: Int { count.withLock { $0 } }
 }
 
-/// Sends messages as fast as it is allowed to, and counts them.
+/// A service that sends messages as fast as the credit permits, and counts them.
 struct EndlessSource: RPCService {
   static let method = MethodDescriptor(
     path: "test.Source/Stream", kind: .serverStreaming, idempotency: .noSideEffects, requestType: "", responseType: "")

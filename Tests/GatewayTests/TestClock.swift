@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A clock that stands still until it is told otherwise.
+/// A clock that changes only when a test sets it.
 final class TestClock: Sendable {
   private let value: Mutex<Int64>
   init(_ now: Int64) { value = Mutex(now) }

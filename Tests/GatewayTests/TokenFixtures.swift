@@ -1,6 +1,6 @@
 // swift-format-ignore-file
-/// Tokens that PyJWT made for keys whose private parts are gone, and the key sets that they are for. Their clock stands at
-/// `nowMs`; most end an hour later.
+/// Tokens made with PyJWT by keys whose private parts no longer exist, and the key sets to verify them. They are meant
+/// to be judged at `nowMs`; most expire an hour later.
 enum TokenFixtures {
   static let nowMs: Int64 = 2_000_000_000_000
   static let issuer = "https://issuer.example"

@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileCrypto
 import CampanileRPC
@@ -25,7 +26,7 @@ import Testing
   }
 
   @Test(arguments: ["rs256", "es256", "audienceList"])
-  func goodTokensNameTheirUser(name: String) throws {
+  func validTokensNameTheirUser(name: String) throws {
     let grant = try judge(name).get()
     #expect(grant.principal == Principal(kind: .user, id: "ada"))
     #expect(grant.scopes.isEmpty)
@@ -42,21 +43,62 @@ import Testing
     ("wrongIssuer", .issuerWrong), ("noExpiry", .malformed), ("noSubject", .subjectInvalid),
     ("badSubject", .subjectInvalid),
   ])
-  func otherTokensAreRefused(name: String, fault: TokenFault) {
+  func invalidTokensAreRefusedWithTheirFault(name: String, fault: TokenFault) {
     #expect(throws: fault) { try judge(name).get() }
   }
 
   @Test(arguments: ["", ".", "..", "a.b.c", "e30.e30", "e30.e30.e30.e30", "e30.W10.AA", "bnVsbA.e30.AA"])
-  func otherTextIsNoToken(text: String) {
+  func malformedTokensAreRefused(text: String) {
     #expect(throws: TokenFault.malformed) { try JSONWebToken(text) }
   }
 
-  @Test func longTokensAreNotRead() {
+  private func unsigned(_ header: String, _ claims: String) throws(TokenFault) -> JSONWebToken {
+    try JSONWebToken("\(Base64URL.encode(Array(header.utf8))).\(Base64URL.encode(Array(claims.utf8))).AA")
+  }
+
+  @Test(
+    "a token with duplicate names or malformed JSON is refused",
+    arguments: [
+      (#"{"alg":"RS256"}"#, #"{"sub":"ada","sub":"root"}"#), (#"{"alg":"RS256","alg":"none"}"#, #"{"sub":"ada"}"#),
+      (#"{"alg":"RS256"}"#, #"{"sub":"ada","s\u0075b":"root"}"#),
+      (#"{"alg":"RS256"}"#, #"{"sub":"ada","x":[{"a":1,"a":2}]}"#), (#"{"alg":"RS256"}"#, #"{"sub":"ada"} {}"#),
+      (#"{"alg":"RS256"}"#, #"{"exp":1e400}"#),
+    ])
+  func ambiguousTokensAreRefused(header: String, claims: String) {
+    #expect(throws: TokenFault.malformed) { try unsigned(header, claims) }
+  }
+
+  @Test(
+    "an expected type excludes other tokens of the issuer",
+    arguments: [
+      (nil, false), ("JWT", false), ("at+jwt", true), ("AT+JWT", true), ("application/at+jwt", true), ("id+jwt", false),
+    ])
+  func typesAreJudged(type: String?, isAccessToken: Bool) throws {
+    let claims = #"{"iss":"\#(TokenFixtures.issuer)","aud":"campanile","sub":"ada","exp":2000003600}"#
+    let token = try unsigned(type.map { #"{"alg":"RS256","typ":"\#($0)"}"# } ?? #"{"alg":"RS256"}"#, claims)
+    var strict = policy
+    strict.type = "at+jwt"
+    func judge(_ policy: TokenPolicy) throws(TokenFault) -> TokenPolicy.Grant {
+      try policy.grant(token, services: services, nowMs: TokenFixtures.nowMs)
+    }
+    if isAccessToken { _ = try judge(strict) } else { #expect(throws: TokenFault.typeWrong) { try judge(strict) } }
+    #expect(try judge(policy).principal.name == "user/ada")
+  }
+
+  @Test func subjectsGetThePrefixOfTheirIssuer() throws {
+    var prefixed = policy
+    prefixed.subjectPrefix = "example:"
+    let claims = try JSONWebToken(TokenFixtures.tokens["rs256"] ?? "").claims
+    let grant = try prefixed.grant(claims, services: services, nowMs: TokenFixtures.nowMs)
+    #expect(grant.principal.name == "user/example:ada")
+  }
+
+  @Test func longTokensAreRefused() {
     let long = "e30." + String(repeating: "A", count: JSONWebToken.sizeBytesMax) + ".AA"
     #expect(throws: TokenFault.malformed) { try JSONWebToken(long) }
   }
 
-  @Test func theLeewayIsForClocksThatDiffer() throws {
+  @Test func leewayToleratesClockDifferences() throws {
     #expect(try judge("justExpired").get().principal.id == "ada")
     #expect(throws: TokenFault.expired) {
       try judge("justExpired", nowMs: TokenFixtures.nowMs + 20_000).get()
@@ -65,10 +107,10 @@ import Testing
     #expect(throws: TokenFault.notYetValid) { try judge("later", nowMs: TokenFixtures.nowMs + 569_999).get() }
   }
 
-  @Test func scopesOfTheSuiteAreTaken() throws {
+  @Test func onlyScopesOfTheSuiteAreGranted() throws {
     #expect(try judge("scoped").get().scopes.map(\.description) == ["notifications:read"])
     #expect(try judge("scopedList").get().scopes.map(\.description) == ["sync:write"])
-    // Nothing that is known grants nothing, where no scopes at all would grant every service.
+    // A token with unknown scopes only grants nothing, whereas one without scopes would grant every service.
     let foreign = AccessRights(try judge("foreignScopes").get().scopes, services: ["notifications"])
     #expect(!foreign.allows(Requirement(kind: .read)) && !foreign.allows(Requirement(kind: .admin)))
     #expect(try judge("adminScope").get().scopes.map(\.description) == ["notifications:read"])
@@ -79,7 +121,7 @@ import Testing
     #expect(scopes.map(\.description) == ["admin", "notifications:read"])
   }
 
-  @Test func aSetWithOneKeyNeedsNoName() throws {
+  @Test func singleKeyNeedsNoKeyID() throws {
     let one = try TokenKeySet(Array(TokenFixtures.oneKey.utf8), source: "test")
     _ = try one.verify(try JSONWebToken(TokenFixtures.tokens["noKid"] ?? ""))
     #expect(throws: TokenFault.keyUnknown) {
@@ -87,7 +129,7 @@ import Testing
     }
   }
 
-  @Test func keysOfOtherKindsAreLeftOut() { #expect(Set(keys.signers.keys) == ["rsa", "ec"]) }
+  @Test func unsupportedKeysAreIgnored() { #expect(Set(keys.signers.keys) == ["rsa", "ec"]) }
 
   @Test(arguments: [
     "", "[]", "{}", #"{"keys":[]}"#, #"{"keys":[{"kty":"oct","k":"c2VjcmV0"}]}"#,
@@ -96,11 +138,11 @@ import Testing
     #"{"keys":[{"kty":"EC","crv":"P-256","x":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA","y":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}]}"#,
     TokenFixtures.smallKeySet,
   ])
-  func otherSetsAreRefused(text: String) {
+  func invalidKeySetsAreRefused(text: String) {
     #expect(throws: CryptoError.self) { try TokenKeySet(Array(text.utf8), source: "test") }
   }
 
-  @Test func twoKeysOfOneNameAreRefused() throws {
+  @Test func duplicateKeyIDsAreRefused() throws {
     let one = TokenFixtures.oneKey.trimmingCharacters(in: .whitespacesAndNewlines)
     let key = one.dropFirst(one.prefix { $0 != "[" }.count + 1).dropLast(2)
     #expect(throws: CryptoError.self) { try TokenKeySet(Array("{\"keys\":[\(key),\(key)]}".utf8), source: "test") }
@@ -108,7 +150,7 @@ import Testing
 
   // MARK: through the authority
 
-  @Test func anAuthorityRemembersAndForgets() throws {
+  @Test func authorityCachesTokensAndFollowsItsKeySet() throws {
     let folder = try TemporaryFolder()
     let file = folder.file("jwks.json")
     try TokenFixtures.keySet.write(toFile: file, atomically: true, encoding: .utf8)
@@ -133,7 +175,7 @@ import Testing
     #expect(authority.checkedCount <= 2)
     let byEC = try authenticate("es256").get()
 
-    // The RSA key has another value now: what it signed has ended, what the other key signed goes on.
+    // The RSA key was replaced: its tokens are revoked, and those of the other key remain valid.
     try TokenFixtures.rotatedKeySet.write(toFile: file, atomically: true, encoding: .utf8)
     #expect(try authority.reload())
     #expect(first.fault(nowMs: { clock.now })?.reason == "CREDENTIAL_REVOKED")
@@ -141,7 +183,7 @@ import Testing
     #expect(try authenticate("rotated").get().principal.id == "ada")
     #expect(byEC.fault(nowMs: { clock.now }) == nil)
 
-    // A file that is broken changes nothing.
+    // A malformed file changes nothing.
     try "{".write(toFile: file, atomically: true, encoding: .utf8)
     #expect(throws: CryptoError.self) { try authority.reload() }
     #expect(try authenticate("rotated").get().principal.id == "ada")

@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileRPC
 import Logging
 import Synchronization
@@ -6,7 +7,7 @@ import Testing
 
 @testable import Gateway
 
-/// The gateway's part of traces.
+/// The gateway's spans, and the trace contexts that it forwards.
 @Suite(.timeLimit(.minutes(1))) struct TraceForwardingTests {
   private final class Spans: Sendable {
     private let spans = Mutex<[FinishedSpan]>([])
@@ -20,7 +21,7 @@ import Testing
 
   private static let parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
-  @Test func theBackendContinuesTheForwardedCall() async throws {
+  @Test func backendContinuesTheTrace() async throws {
     let spans = Spans()
     let backend = try await Backend()
     let harness = try await Harness(backends: [backend.address], observation: spans.observation(ratio: 0))
@@ -48,7 +49,7 @@ import Testing
     await backend.server.shutdown()
   }
 
-  @Test func theRatioBeginsTracesAndAnUnsampledCallPassesAsItCame() async throws {
+  @Test func ratioStartsTracesAndUnsampledContextIsUnchanged() async throws {
     let spans = Spans()
     let backend = try await Backend()
     let harness = try await Harness(backends: [backend.address], observation: spans.observation(ratio: 1))
@@ -65,7 +66,7 @@ import Testing
     await backend.server.shutdown()
   }
 
-  @Test func methodsThatNoTableDescribesAreTracedToo() async throws {
+  @Test func undescribedMethodsAreTraced() async throws {
     let spans = Spans()
     let backend = try await Backend()
     let harness = try await Harness(backends: [backend.address], observation: spans.observation(ratio: 1))
@@ -79,7 +80,7 @@ import Testing
     await backend.server.shutdown()
   }
 
-  @Test func aSecondAttemptIsToldByTheSameSpan() async throws {
+  @Test func secondAttemptIsPartOfTheSameSpan() async throws {
     let spans = Spans()
     let refusal = #"{"code":14,"message":"no","data":{"status":"UNAVAILABLE","processed":false}}"#
     let refusing = try await RogueBackend { id, _ in
@@ -90,7 +91,7 @@ import Testing
       backends: [refusing.address, backend.address], observation: spans.observation(ratio: 1))
     let echo = EchoServiceClient(try harness.client(token: internalToken))
     try await eventually("the backend serves") { harness.gateway.missingBackends.isEmpty }
-    try await eventually("one was asked after the other") {
+    try await eventually("a call was sent to both addresses") {
       _ = try await echo.echo(EchoRequest("a"))
       return spans.all.contains { $0.attributes.contains(.init(key: "campanile.attempts", value: "2")) }
     }
@@ -118,16 +119,16 @@ import Testing
     await backend.server.shutdown()
   }
 
-  @Test func reasonsAreBounded() {
-    let board = RefusalBoard()
-    for number in 0..<200 { board.count(RPCError(.internalError, "x", reason: "R\(number)")) }
-    #expect(board.all.count == RefusalBoard.reasonsMax + 1)
-    #expect(board.all[RefusalBoard.other] == 200 - RefusalBoard.reasonsMax)
+  @Test func numberOfRefusalReasonsIsLimited() {
+    let refusals = RefusalCounts()
+    for number in 0..<200 { refusals.count(RPCError(.internalError, "x", reason: "R\(number)")) }
+    #expect(refusals.all.count == RefusalCounts.reasonsMax + 1)
+    #expect(refusals.all[RefusalCounts.other] == 200 - RefusalCounts.reasonsMax)
   }
 
-  /// The one span that there is.
+  /// Waits for the only span and returns it.
   private static func only(_ finished: Spans) async throws -> FinishedSpan {
-    try await eventually("it has ended") { !finished.all.isEmpty }
+    try await eventually("the span has ended") { !finished.all.isEmpty }
     #expect(finished.all.count == 1)
     return try #require(finished.all.first)
   }

@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import SwiftProtobuf
@@ -6,7 +7,7 @@ import Testing
 
 @testable import Gateway
 
-/// Protobuf's binary form and back, with swift-protobuf as the oracle where it has the type.
+/// Conversion between JSON and binary protobuf, with swift-protobuf as the oracle for its own types.
 @Suite struct TranscodingTests {
   static let index = HTTPRoutingTests.index
 
@@ -53,11 +54,11 @@ import Testing
       ),
       ("campanile.rpc.v1.EchoRequest", "{}", nil),
     ] as [(String, String, String?)])
-  func messagesComeBack(type: String, json: String, expected: String?) throws {
+  func messagesRoundTrip(type: String, json: String, expected: String?) throws {
     #expect(try Self.json(Self.binary(json, type), type) == expected ?? json)
   }
 
-  @Test func structsAreSwiftProtobufs() throws {
+  @Test func wellKnownTypesMatchSwiftProtobuf() throws {
     let text = #"{"a":[1,-2.5,"x",true,null,{"b":{}}],"c":"d","e":1e300}"#
     let oracle = try Google_Protobuf_Struct(jsonString: text)
     #expect(try Google_Protobuf_Struct(serializedBytes: Self.binary(text, "google.protobuf.Struct")) == oracle)
@@ -68,7 +69,7 @@ import Testing
     #expect(try Self.json(timeBytes, "google.protobuf.Timestamp") == time.jsonString())
   }
 
-  @Test func keysThatLookAlikeAreTwoAndADefaultKeyIsOne() throws {
+  @Test func similarMapKeysDifferAndDefaultKeysAreOne() throws {
     let type = "campanile.notifications.v1.CreateNotificationRequest"
     func message(_ entries: [(key: String?, value: String)]) -> [UInt8] {
       var message = ProtobufBytes()
@@ -87,7 +88,7 @@ import Testing
       try Self.json(message([(nil, "1"), ("a", "2"), ("", "3")]), type) == #"{"variables":{"":"3","a":"2"}}"#)
   }
 
-  @Test func ofAOneofTheLastCountsAndTextWithTwoHasNoBinaryForm() throws {
+  @Test func lastOneofFieldWinsAndTextWithTwoIsRefused() throws {
     let type = "campanile.attendance.v1.ImportCsvRequest"
     let schema = try #require(Self.index.messages[type])
     let (header, chunk) = (try #require(schema.field("header")), try #require(schema.field("chunk")))
@@ -109,7 +110,7 @@ import Testing
     }
   }
 
-  @Test func partsOfAMessageMergeAndUnknownFieldsAreLeftOut() throws {
+  @Test func messagePartsMergeAndUnknownFieldsAreDropped() throws {
     var inner = ProtobufBytes()
     inner.string(1, "n1")
     var other = ProtobufBytes()
@@ -123,7 +124,7 @@ import Testing
         == #"{"notification":{"id":"n1"}}"#)
   }
 
-  @Test func otherBytesAreRefused() {
+  @Test func malformedBytesAreRefused() {
     let type = "campanile.gateway.v1.CreateApiKeyRequest"
     for bytes: [UInt8] in [
       [0x0A], [0x0A, 5, 0x61], [0xFF], Array(repeating: 0xFF, count: 11), [0x0A, 1, 0xFF], [0x08, 1], [0x0B], [0x0C],
@@ -135,7 +136,7 @@ import Testing
       let error = #expect(throws: RPCError.self, "\(bytes)") { _ = try Self.json(bytes, type) }
       #expect(error?.code == .invalidArgument)
     }
-    // A struct in a struct, 200 times.
+    // A list in a list, 200 times.
     var value = ProtobufBytes()
     for _ in 0..<200 {
       var list = ProtobufBytes()
@@ -149,7 +150,7 @@ import Testing
     #expect(throws: RPCError.self) { _ = try Self.binary("[]", type) }
   }
 
-  @Test func noBytesTrap() {
+  @Test func randomBytesNeverTrap() {
     var random = SystemRandomNumberGenerator()
     let types = [
       "google.protobuf.Struct", "campanile.notifications.v1.CreateNotificationRequest",
@@ -158,7 +159,7 @@ import Testing
     ]
     for round in 0..<4000 {
       let count = Int.random(in: 0..<64, using: &random)
-      // Tags of small fields come often, so that many get far.
+      // Tags of low field numbers are frequent, so that many inputs are parsed far.
       let bytes = (0..<count).map { _ in
         Bool.random(using: &random)
           ? UInt8.random(in: 0..<0x40, using: &random) : UInt8.random(in: 0...255, using: &random)

@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import Synchronization
@@ -6,7 +7,7 @@ import Testing
 
 @testable import Notifications
 
-/// Answers requests as the test says, and keeps them.
+/// Records requests and returns the results given by the test.
 final class ScriptedSender: HTTPActionSending {
   private let state = Mutex<(results: [HTTPActionResult], requests: [HTTPActionRequest])>(([], []))
 
@@ -14,7 +15,9 @@ final class ScriptedSender: HTTPActionSending {
 
   var requests: [HTTPActionRequest] { state.withLock { $0.requests } }
 
-  func send(_ request: HTTPActionRequest) async -> HTTPActionResult {
+  let durationMsMax: Int64 = 25_000
+
+  func send(_ request: HTTPActionRequest, of user: String) async -> HTTPActionResult {
     state.withLock { state in
       state.requests.append(request)
       return state.results.isEmpty ? .response(status: 204, retryAfter: nil, nowMs: 0) : state.results.removeFirst()
@@ -45,7 +48,7 @@ final class ScriptedSender: HTTPActionSending {
     return action
   }
 
-  @Test func localActionsDoWhatTheySay() async throws {
+  @Test func localActionsTakeEffect() async throws {
     let fixture = try Fixture()
     let component = try await open(fixture, ScriptedSender([]))
     let box = try await component.service.makeBucket("b", anna)
@@ -78,7 +81,7 @@ final class ScriptedSender: HTTPActionSending {
     await component.close()
   }
 
-  @Test func theNewestRunsAreKept() async throws {
+  @Test func newestRunsAreRetained() async throws {
     var limits = NotificationsLimits()
     limits.actionRunsPerUserMax = 3
     let component = try await open(try Fixture(limits), ScriptedSender([]))
@@ -91,7 +94,7 @@ final class ScriptedSender: HTTPActionSending {
     await component.close()
   }
 
-  @Test func requestsAreRetriedUnderOneKeyAndKept() async throws {
+  @Test func requestsAreRetriedWithOneIdempotencyKey() async throws {
     let fixture = try Fixture()
     let failing = HTTPActionResult.response(status: 503, retryAfter: nil, nowMs: 0)
     let sender = ScriptedSender([failing, failing])

@@ -2,7 +2,7 @@ import CampanileService
 import Foundation
 import Testing
 
-/// `Tests/Support/action_server.py` in a process of its own, on a port of its own.
+/// Runs `Tests/Support/action_server.py` in a separate process on a free port.
 final class ActionServer: Sendable {
   struct Request: Decodable, Sendable {
     var method: String
@@ -16,7 +16,7 @@ final class ActionServer: Sendable {
   private let input: Pipe
   private let output: Pipe
 
-  /// Serves TLS when it is given a certificate and its key.
+  /// Serves TLS if given a certificate and its key.
   init(tls files: [String] = []) throws {
     process = Process()
     input = Pipe()
@@ -43,7 +43,7 @@ final class ActionServer: Sendable {
     "\(scheme)://\(host):\(port)\(path)"
   }
 
-  /// Ends the server and answers every request that it got.
+  /// Stops the server and returns every request that it received.
   func requests() throws -> [Request] {
     try input.fileHandleForWriting.close()
     let text = output.fileHandleForReading.readDataToEndOfFile()

@@ -1,3 +1,5 @@
+import CampanileBase
+import CampanileRPC
 import CampanileService
 import Testing
 
@@ -10,7 +12,7 @@ import Testing
     "198.51.100.7", "203.0.113.9", "198.18.0.1", "198.19.255.255", "192.88.99.1", "224.0.0.1", "239.255.255.255",
     "240.0.0.1", "255.255.255.255", "::", "::1", "fe80::1", "febf::1", "fec0::1", "fc00::1", "fd12:3456::1", "ff02::1",
     "2001:db8::1", "3fff::1", "100::1", "64:ff9b:1::1", "5f00::1", "4000::1",
-    // IPv4 inside of IPv6: mapped, compatible, NAT64, 6to4, Teredo.
+    // IPv4 inside IPv6: mapped, compatible, NAT64, 6to4, Teredo.
     "::ffff:127.0.0.1", "::ffff:10.0.0.1", "::ffff:a9fe:a9fe", "::127.0.0.1", "::10.0.0.1", "::8.8.8.8",
     "64:ff9b::7f00:1", "64:ff9b::169.254.169.254", "64:ff9b::192.168.0.1", "2002:7f00:1::", "2002:c0a8:0101::1",
     "2002:a9fe:a9fe::1", "2001:0:4136:e378:8000:63bf:3fff:fdd2", "2001:0:7f00:1::1",
@@ -29,7 +31,7 @@ import Testing
     #expect(AddressPolicy().allows(try #require(IPAddress(text))))
   }
 
-  @Test func anOperatorAllowsBlocks() throws {
+  @Test func operatorCanAllowBlocks() throws {
     let policy = try AddressPolicy(allowing: ["10.1.0.0/16", "127.0.0.1", "fd00:1::/33", "192.168.128.0/17"])
     func allows(_ text: String) throws -> Bool { policy.allows(try #require(IPAddress(text))) }
     for text in [
@@ -49,24 +51,24 @@ import Testing
   @Test(arguments: [
     "", "localhost", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/", "10.0.0/8", "fd00::/129", "10.0.0.0/8/8", "/8",
   ])
-  func badBlocksAreRefused(_ text: String) {
+  func invalidBlocksAreRejected(_ text: String) {
     #expect(throws: AddressBlock.InvalidBlock(text: text)) { try AddressPolicy(allowing: ["10.0.0.0/8", text]) }
   }
 
   @Test(arguments: [
     "", "127.1", "0x7f.0.0.1", "2130706433", "1.2.3.4.5", "256.1.1.1", "fe80::1%eth0", "[::1]", "::1\u{0}", "1.2.3.4 ",
   ])
-  func onlyWholeAddressesAreRead(_ text: String) { #expect(IPAddress(text) == nil) }
+  func invalidAddressesAreRejected(_ text: String) { #expect(IPAddress(text) == nil) }
 
   @Test(arguments: ["192.0.2.1", "2001:db8:0:0:0:0:0:1", "0:0:0:0:0:ffff:c000:201"])
-  func textsAreReadBack(_ text: String) throws { #expect(try #require(IPAddress(text)).text == text) }
+  func addressTextsRoundTrip(_ text: String) throws { #expect(try #require(IPAddress(text)).text == text) }
 
-  @Test func everyBuiltInBlockCanBeRead() { #expect(AddressPolicy.blockCount == 21) }
+  @Test func everyBuiltInBlockIsValid() { #expect(AddressPolicy.blockCount == 21) }
 
-  @Test func theSystemResolverAnswersAddresses() async {
+  @Test func systemResolverReturnsAddresses() async {
     let found = await SystemHostResolver().addresses(of: "localhost")
     #expect(!found.isEmpty && found.allSatisfy { !AddressPolicy().allows($0) })
-    // Short forms are the resolver's to read, and checked like all others.
+    // The resolver expands short forms, and the result is checked like any other address.
     #expect(await SystemHostResolver().addresses(of: "127.1") == [IPAddress("127.0.0.1")])
     #expect(await SystemHostResolver().addresses(of: "nothing.invalid").isEmpty)
   }

@@ -1,10 +1,11 @@
 import CampanileAPI
+import CampanileBase
 import CampanileRPC
 import Testing
 
 @testable import Notifications
 
-/// Every method, called by a stranger with the ids of another user, answers exactly as for ids that nobody has.
+/// Calls every method as a stranger with another user's ids. The errors equal those for ids that do not exist.
 @Suite struct AutomationForeignAccessTests {
   private typealias Call = @Sendable (AutomationService, _ id: String, CallContext) async throws -> Void
 

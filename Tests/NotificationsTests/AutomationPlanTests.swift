@@ -5,7 +5,7 @@ import Testing
 @testable import Notifications
 
 @Suite struct AutomationPlanTests {
-  /// No statement walks through a table or sorts.
+  /// No statement scans a table or sorts.
   @Test(arguments: [
     (AutomationTable.oneSQL, "sqlite_autoindex_automation_1"),
     (AutomationTable.countSQL, "sqlite_autoindex_automation_1"),

@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
@@ -58,7 +59,7 @@ extension AutomationService {
 }
 
 extension NotificationsComponent {
-  /// When a heartbeat is missed, by the table of timers.
+  /// The time at which a heartbeat is missed, read from the timers table.
   func timer(of id: String, user: String) throws -> Int64? {
     try store.read { transaction in
       try transaction.queryOne(
@@ -67,11 +68,11 @@ extension NotificationsComponent {
     }
   }
 
-  /// A webhook as it is kept, with its secrets.
+  /// A webhook as it is stored, with its secrets.
   func kept(_ id: String, user: String) throws -> Webhook? {
     try store.read { try $0.automation(.webhook, id, user: user, as: Webhook.self) }
   }
 }
 
-/// `field REASON` of every violation.
+/// Returns `field REASON` for every violation.
 func faults(_ error: RPCError?) -> [String] { error?.fieldViolations.map { "\($0.field) \($0.reason)" } ?? [] }

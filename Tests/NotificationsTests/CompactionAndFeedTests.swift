@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileRPC
 import CampanileService
 import CampanileStore
@@ -12,7 +13,7 @@ import Testing
     try component.store.read { try $0.query("SELECT sequence FROM changes ORDER BY sequence") { try $0.integer(0) } }
   }
 
-  @Test func dropsByAgeAndByNumberInBatchesAndKeepsTheNewest() async throws {
+  @Test func purgesByAgeAndCountInBatchesAndKeepsNewest() async throws {
     var retention = ChangeRetention()
     retention.rowsMax = 30
     retention.ageMaxMs = 10_000
@@ -35,7 +36,7 @@ import Testing
     await component.close()
   }
 
-  @Test func onlyTheUsersOfDroppedChangesMustReadAnew() async throws {
+  @Test func onlyUsersOfPurgedChangesMustReadEverything() async throws {
     var retention = ChangeRetention()
     retention.rowsMax = 5
     let component = try await Fixture(retention: retention).open()
@@ -47,7 +48,7 @@ import Testing
       user: "bruno")
     for index in 0..<20 { _ = try await service.make("\(index)", in: noisy.id, user("bruno")) }
     #expect(try await component.maintain(nowMs: 0) > 0)
-    // Nothing of anna's after her token was dropped.
+    // None of anna's changes after her token was purged.
     #expect(try service.repository.watchStart(resumeToken: token, bucketID: quiet.id, user: "anna").sequence == 1)
     let error = await failure {
       try service.repository.watchStart(resumeToken: noisyToken, bucketID: nil, user: "bruno")
@@ -64,7 +65,7 @@ import Testing
       try second.service.repository.watchStart(resumeToken: token, bucketID: nil, user: "anna")
     }
     #expect(other?.reason == "TOKEN_TOO_OLD")
-    // A token ahead of the log: the database was put back from a backup.
+    // A token ahead of the log: the database was restored from a backup.
     var ahead = try first.service.repository.watchStart(resumeToken: "", bucketID: nil, user: "anna")
     ahead.sequence = 1_000
     let text = ahead.text(user: "anna")
@@ -76,7 +77,7 @@ import Testing
     await second.close()
   }
 
-  @Test func aFeedTakesEverythingInOrderAtLeastOnce() async throws {
+  @Test func feedDeliversInOrderAtLeastOnce() async throws {
     let fixture = try Fixture()
     var component = try await fixture.open()
     _ = try await component.service.makeBucket("before", user("anna"))
@@ -98,7 +99,7 @@ import Testing
     await component.close()
   }
 
-  @Test func whatAFeedHasNotTakenOutlivesItsAgeButNotTheNumber() async throws {
+  @Test func changesUnreadByFeedOutliveMaxAgeButNotMaxCount() async throws {
     var retention = ChangeRetention()
     retention.ageMaxMs = 0
     retention.rowsMax = 10

@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
@@ -14,7 +15,7 @@ import Testing
       store: component.store, epoch: component.containers.epoch, hub: component.containers.hub)
   }
 
-  /// Follows from a token and hands over what is told.
+  /// Follows from a token and passes on each response.
   private func follow(
     _ component: NotificationsComponent, _ token: String
   ) -> (AsyncStream<WatchChangedUsersResponse>.Iterator, Task<Void, any Error>) {
@@ -33,7 +34,7 @@ import Testing
       ).bucket)
   }
 
-  @Test func namesEverybodyThenWhoChanges() async throws {
+  @Test func sendsAllUsersThenChangedOnes() async throws {
     let fixture = try Fixture()
     let component = try await fixture.open()
     _ = try await makeBucket(component, "One", user("anna"))
@@ -59,7 +60,7 @@ import Testing
     await component.close()
   }
 
-  @Test func beginsAnewBehindTheLogAndRefusesOtherTokens() async throws {
+  @Test func restartsBehindLogAndRejectsForeignTokens() async throws {
     var retention = ChangeRetention()
     retention.rowsMax = 2
     let fixture = try Fixture(retention: retention)
@@ -112,6 +113,33 @@ import Testing
     ] {
       #expect(try component.store.fullScans(sql) == [])
     }
+    await component.close()
+  }
+
+  @Test("the scope operate is never implied: without it, a service reads no containers and records no deliveries")
+  func operateIsNotImplied() async throws {
+    let component = try await Fixture().open()
+    func context(_ method: MethodDescriptor, _ scopes: [String], kind: Principal.Kind = .service) -> CallContext {
+      CallContext(method: method, principal: Principal(kind: kind, id: "ci", scopes: scopes))
+    }
+    func record(_ scopes: [String]) async -> RPCError? {
+      await failure {
+        try await component.delivery.recordDeliveries(
+          .init(), context: context(DeliveryServiceMethods.recordDeliveries, scopes))
+      }
+    }
+    let read = ContainersServiceMethods.readContainers
+    for scopes in [[], ["notifications:write", "notifications:read"], ["activities:operate"], ["sync"]] {
+      #expect(throws: RPCError.self) { try context(read, scopes).requireOperator() }
+      let error = await record(scopes)
+      #expect(error?.code == .permissionDenied && error?.reason == "SCOPE_MISSING")
+    }
+    for scopes in [["notifications:operate"], ["sync:read", "notifications"], ["admin"]] {
+      try context(read, scopes).requireOperator()
+      #expect(await record(scopes)?.code == .invalidArgument)
+    }
+    // A user's key with the scope does not suffice.
+    #expect(throws: RPCError.self) { try context(read, ["notifications:operate"], kind: .user).requireOperator() }
     await component.close()
   }
 }

@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
@@ -33,7 +34,7 @@ import Testing
     return try #require(try await component.service.createNotification(request, context: anna).notification)
   }
 
-  @Test func decidesWithoutAStore() {
+  @Test func decisionIsPure() {
     func decide(
       _ priority: Notification.Priority = .normal, muted: Bool = false, snooze: Int64? = nil,
       quiet: [ClosedRange<Int64>] = []
@@ -76,7 +77,7 @@ import Testing
     #expect(first.deliveryState == .held && first.sendTime == nil)
     #expect(first.releaseTime == ProtoTimestamp(millisecondsSince1970: 1_795_240_800_000))
     #expect(try await explain(held[0], component) == [.heldByQuietHours])
-    // Read before it is released: nothing is handed over.
+    // Read before its release: it is not handed over.
     try await component.service.mark([held[1]], isRead: true, anna)
     #expect(try await component.timers.runDue() == 0)
     fixture.nowMs.store(1_795_213_800_000 + 27_000_000, ordering: .relaxed)
@@ -91,7 +92,7 @@ import Testing
     await component.close()
   }
 
-  @Test func endingTheReasonReleasesAtOnce() async throws {
+  @Test func endOfHoldReasonReleasesAtOnce() async throws {
     let fixture = try Fixture()
     let component = try await fixture.open()
     let box = try await component.service.makeBucket("b", anna)
@@ -116,7 +117,7 @@ import Testing
     await component.close()
   }
 
-  @Test func scheduledOnesComeInTimeAcrossARestart() async throws {
+  @Test func scheduledNotificationsAreDeliveredAcrossRestart() async throws {
     let fixture = try Fixture()
     var component = try await fixture.open()
     let box = try await component.service.makeBucket("b", anna)
@@ -155,7 +156,7 @@ import Testing
     await component.close()
   }
 
-  @Test func repeatsUntilItIsRead() async throws {
+  @Test func repeatsUntilRead() async throws {
     let fixture = try Fixture()
     let component = try await fixture.open()
     let box = try await component.service.makeBucket("b", anna)
@@ -179,7 +180,7 @@ import Testing
     await component.close()
   }
 
-  @Test func snoozedPostponedAndExpired() async throws {
+  @Test func snoozePostponeAndExpiryTakeEffect() async throws {
     let fixture = try Fixture()
     let component = try await fixture.open()
     let box = try await component.service.makeBucket("b", anna)
@@ -220,7 +221,7 @@ import Testing
     await component.close()
   }
 
-  @Test func aHeldOneThatIsReplacedAndSentIsTold() async throws {
+  @Test func replacingHeldNotificationRecordsItsHandOver() async throws {
     let fixture = try Fixture()
     let component = try await fixture.open()
     let box = try await component.service.makeBucket("b", anna)
@@ -239,7 +240,7 @@ import Testing
     await component.close()
   }
 
-  @Test func inlineMediaAreKeptWhileTheyAreNamed() async throws {
+  @Test func inlineMediaAreStoredWhileReferenced() async throws {
     let component = try await Fixture().open()
     let box = try await component.service.makeBucket("b", anna)
     func withPicture() async throws -> Notification {
@@ -262,7 +263,7 @@ import Testing
     #expect(
       await failure { try await component.service.getAttachmentContent(get, context: user("bruno")) }?.code == .notFound
     )
-    // Naming a content does not give it.
+    // Referring to another notification's content does not grant access to it.
     var update = UpdateNotificationRequest()
     update.notification = try await component.service.make("plain", in: box.id, anna)
     update.notification?.attachments = one.attachments

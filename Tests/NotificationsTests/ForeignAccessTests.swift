@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
@@ -6,7 +7,7 @@ import Testing
 
 @testable import Notifications
 
-/// Every method, called by a stranger with the ids of another user, answers exactly as for ids that nobody has.
+/// Calls every method as a stranger with another user's ids. The errors equal those for ids that do not exist.
 @Suite struct ForeignAccessTests {
   private typealias Call =
     @Sendable (NotificationsService, _ notification: String, _ bucket: String, CallContext) async throws -> Void
@@ -204,7 +205,7 @@ import Testing
     let box = try await service.makeBucket("b", user("anna"))
     let own = try await service.make("secret", in: box.id, user("anna"))
     _ = try await service.makeBucket("his", user("bruno"))
-    // Ids of the same length, so that messages can be compared.
+    // Ids of equal length, so that the messages can be compared.
     let absentID = "n_" + String(repeating: "0", count: 22)
     let absentBucket = "b_" + String(repeating: "0", count: 22)
     for (method, call) in Self.calls {
@@ -215,7 +216,7 @@ import Testing
       if let id = expected.errorMetadata["id"] { expected.errorMetadata["id"] = id == absentID ? own.id : box.id }
       #expect(foreign == expected && foreign?.code == .notFound, "\(method.name)")
     }
-    // Deletion by id counts what is not there as done, and touches nothing.
+    // Deletion ignores ids that do not exist and changes nothing.
     var delete = DeleteNotificationsRequest()
     delete.notificationIds = [own.id, absentID]
     #expect(try await service.deleteNotifications(delete, context: user("bruno")).deletedCount == 0)

@@ -28,7 +28,7 @@ import Testing
     return HTTPActionRequest(backgroundCall: action, notification: notification)
   }
 
-  @Test func aWebhookSendsItsBodyOrTheNotification() throws {
+  @Test func webhookSendsItsBodyOrTheNotification() throws {
     let empty = HTTPActionRequest(webhook: webhook(), notification: notification)
     #expect(empty.method == "POST" && empty.contentType == "application/json")
     #expect(try Notification(jsonUTF8: empty.body) == notification)
@@ -40,7 +40,7 @@ import Testing
     #expect(json.contentType == "application/json")
   }
 
-  @Test func aBackgroundCallIsMethodAndURL() {
+  @Test func backgroundCallIsMethodAndURL() {
     let made = call("PUT::https://example.org/a::b?c")
     #expect(made?.method == "PUT" && made?.url == "https://example.org/a::b?c")
     #expect(made?.body == [] && made?.headers == ["x-notification-id": "n_1"])
@@ -61,15 +61,15 @@ import Testing
     ("", nil),
     ("http://[fe80::1%25eth0]/", nil), ("https://example.org/%E6%97%A5", "https://example.org:443/%E6%97%A5"),
   ])
-  func targetsAreReadInOneWay(_ url: String, _ expected: String?) {
-    #expect(HTTPTarget(url)?.text == expected)
+  func targetsAreParsedUnambiguously(_ url: String, _ expected: String?) {
+    #expect(HTTPActionTarget(url)?.text == expected)
   }
 
   @Test func namesInOtherScriptsBecomeASCII() {
-    #expect(HTTPTarget("https://bücher.example/")?.host == "xn--bcher-kva.example")
+    #expect(HTTPActionTarget("https://bücher.example/")?.host == "xn--bcher-kva.example")
   }
 
-  @Test func aRedirectChangesTheRequest() throws {
+  @Test func redirectChangesRequest() throws {
     var request = HTTPActionRequest(
       webhook: webhook("PUT", body: "x", headers: ["Authorization": "a", "X-B": "b"]), notification: notification)
     request.idempotencyKey = "r_1"
@@ -87,7 +87,7 @@ import Testing
     }
     #expect(fetched.method == "GET" && fetched.body.isEmpty && fetched.headers["content-type"] == nil)
     #expect(fetched.headers["authorization"] == "a" && fetched.target.uri == "/x")
-    // Another host, port or scheme is another server.
+    // A different host, port or scheme is a different server.
     for location in ["https://example.com/hook", "https://example.org:444/", "//sub.example.org/"] {
       guard case .follow(let other) = hop.next(status: 308, location: location) else {
         Issue.record("is not followed")

@@ -1,4 +1,6 @@
 import CampanileAPI
+import CampanileBase
+import CampanileRPC
 import CampanileService
 import Foundation
 import NIOSSL
@@ -7,7 +9,7 @@ import Testing
 
 @testable import Notifications
 
-/// A resolver that answers from a list: the next answer for each call, then the last one again.
+/// A resolver that returns the next scripted result for each call, and then repeats the last one.
 private final class ScriptedResolver: HostResolving {
   private let answers: [String: [[String]]]
   private let calls = Mutex<[String: Int]>([:])
@@ -26,7 +28,7 @@ private final class ScriptedResolver: HostResolving {
   func callCount(_ host: String) -> Int { calls.withLock { $0[host] ?? 0 } }
 }
 
-/// A resolver that never answers unless it is cancelled.
+/// A resolver that does not return until it is cancelled.
 private struct HangingResolver: HostResolving {
   func addresses(of host: String) async -> [IPAddress] {
     try? await Task.sleep(for: .seconds(3_600))
@@ -34,16 +36,22 @@ private struct HangingResolver: HostResolving {
   }
 }
 
+extension HTTPActionSender {
+  fileprivate func send(_ request: HTTPActionRequest) async -> HTTPActionResult { await send(request, of: "anna") }
+}
+
 @Suite struct HTTPActionSenderTests {
   private func sender(
     allowing blocks: [String] = ["127.0.0.1/32"], resolver: any HostResolving = SystemHostResolver(),
-    tls: TLSConfiguration = .makeClientConfiguration(), _ change: (inout HTTPActionLimits) -> Void = { _ in }
+    tls: TLSConfiguration = .makeClientConfiguration(), _ change: (inout HTTPActionLimits) -> Void = { _ in },
+    log: @escaping @Sendable (String) -> Void = { _ in }
   ) throws -> HTTPActionSender {
     var limits = HTTPActionLimits()
     limits.timeoutMs = 30_000
+    limits.refusalStepMs = 1
     change(&limits)
     return HTTPActionSender(
-      policy: try AddressPolicy(allowing: blocks), resolver: resolver, limits: limits, tls: tls, nowMs: { 0 })
+      policy: try AddressPolicy(allowing: blocks), resolver: resolver, limits: limits, tls: tls, nowMs: { 0 }, log: log)
   }
 
   private func get(_ url: String, _ method: String = "GET", headers: [String: String] = [:], body: String = "")
@@ -75,7 +83,7 @@ private struct HangingResolver: HostResolving {
     #expect(told[0].headers["user-agent"] == HTTPActionRequest.userAgent)
   }
 
-  @Test func refusesAddressesUnlessTheyAreConfigured() async throws {
+  @Test func rejectsAddressesUnlessConfigured() async throws {
     let server = try ActionServer()
     let strict = try sender(allowing: [])
     let elsewhere = try sender(allowing: ["10.0.0.0/8", "127.0.0.2/32"])
@@ -86,13 +94,13 @@ private struct HangingResolver: HostResolving {
       "http://[64:ff9b::a9fe:a9fe]/", "http://192.168.0.1/", "http://10.255.255.1/",
     ] {
       let result = await strict.send(get(url))
-      #expect(result.reason == .addressRefused && result.status == 0 && !result.isRetryable, "\(url)")
+      #expect(result.reason == .addressRefused && result.status == 0, "\(url)")
     }
     #expect(await elsewhere.send(get(server.url("/x"))).reason == .addressRefused)
     #expect(try server.requests().isEmpty)
   }
 
-  @Test func statusesAndRetryAfterComeBack() async throws {
+  @Test func returnsStatusAndRetryAfter() async throws {
     let server = try ActionServer()
     let sender = try sender()
     #expect(await sender.send(get(server.url("/status/404"))).reason?.rawValue == "HTTP_4XX")
@@ -104,7 +112,7 @@ private struct HangingResolver: HostResolving {
     #expect(await sender.send(get(server.url("/large"))).isSuccess)
   }
 
-  @Test func redirectsAreFollowedAndCheckedEach() async throws {
+  @Test func eachFollowedRedirectIsChecked() async throws {
     let server = try ActionServer()
     let other = try ActionServer()
     let sender = try sender()
@@ -130,17 +138,17 @@ private struct HangingResolver: HostResolving {
     #expect(movedTold.method == "POST" && movedTold.body == "b" && movedTold.headers["authorization"] == nil)
   }
 
-  @Test func aHostIsResolvedOnceAndEveryAddressIsChecked() async throws {
+  @Test func hostIsResolvedOnceAndEveryAddressIsChecked() async throws {
     let server = try ActionServer()
-    // Allowed the first time, and the connection goes there; a second answer is never asked for.
+    // The first result is allowed and used for the connection; the host is not resolved a second time.
     let rebinding = ScriptedResolver(["once.test": [["127.0.0.1"], ["127.0.0.9"]]])
     #expect(await (try sender(resolver: rebinding)).send(get(server.url("/a", host: "once.test"))).isSuccess)
     #expect(rebinding.callCount("once.test") == 1)
-    // One bad address among good ones condemns the host.
+    // One forbidden address rejects the host.
     let mixed = ScriptedResolver(["mixed.test": [["127.0.0.1", "169.254.169.254"]]])
     #expect(
       await (try sender(resolver: mixed)).send(get(server.url("/b", host: "mixed.test"))).reason == .addressRefused)
-    // A redirect to the same host resolves anew, and is checked anew.
+    // A redirect to the same host is resolved and checked again.
     let turning = ScriptedResolver(["turn.test": [["127.0.0.1"], ["10.0.0.1"]]])
     let turned = await (try sender(resolver: turning)).send(get(server.url("/chain/1", host: "turn.test")))
     #expect(turned.reason == .addressRefused && turning.callCount("turn.test") == 2)
@@ -149,9 +157,9 @@ private struct HangingResolver: HostResolving {
     #expect(told.map { $0.headers["host"] } == ["once.test:\(server.port)", "turn.test:\(server.port)"])
   }
 
-  @Test func anotherAddressIsTriedWhenOneCannotBeReached() async throws {
+  @Test func nextAddressIsTriedIfOneIsUnreachable() async throws {
     let server = try ActionServer()
-    // Nothing listens at the first one.
+    // The first address refuses connections.
     let resolver = ScriptedResolver(["two.test": [["127.0.0.2", "127.0.0.1"]]])
     let sender = try sender(allowing: ["127.0.0.0/8"], resolver: resolver)
     #expect(await sender.send(get(server.url("/x", host: "two.test"))).isSuccess)
@@ -164,23 +172,22 @@ private struct HangingResolver: HostResolving {
     let quick = try sender { $0.timeoutMs = 400 }
     let slow = await quick.send(get(server.url("/slow")))
     #expect(slow.reason == .timeout && slow.status == 0 && slow.isRetryable)
-    // The answer was there: what its body does is of no matter.
+    // The response was received: an incomplete body does not matter.
     #expect(await quick.send(get(server.url("/drip"))).isSuccess)
     let hanging = try sender(resolver: HangingResolver()) { $0.timeoutMs = 50 }
     #expect(await hanging.send(get("http://never.test/")).reason == .timeout)
   }
 
-  @Test func brokenServersAreTold() async throws {
+  @Test func brokenServersAreReported() async throws {
     let server = try ActionServer()
-    let sender = try sender(resolver: ScriptedResolver([:]))
-    #expect(await sender.send(get("http://unknown.test/")).reason == .dnsFailed)
+    let sender = try sender()
     #expect(await sender.send(get(server.url("/garbage"))).reason == .responseInvalid)
     #expect(await sender.send(get(server.url("/close"))).reason == .connectionClosed)
     let tls = await sender.send(get(server.url("/x", scheme: "https")))
     #expect(tls.reason == .tlsFailed && !tls.isRetryable)
   }
 
-  @Test func badRequestsAreNotSent() async throws {
+  @Test func invalidRequestsAreNotSent() async throws {
     let server = try ActionServer()
     let sender = try sender()
     for headers in [
@@ -196,13 +203,52 @@ private struct HangingResolver: HostResolving {
     #expect(try server.requests().isEmpty)
   }
 
-  @Test func requestsUnderWayHaveALimit() async throws {
-    let sender = try sender { $0.inFlightMax = 0 }
+  @Test("internal and missing names give the same result; the log distinguishes them")
+  func internalNamesAreIndistinguishableFromMissingOnes() async throws {
+    let lines = Mutex<[String]>([])
+    let resolver = ScriptedResolver(["inside.test": [["10.0.0.5"]], "outside.test": [["127.0.0.1", "10.0.0.5"]]])
+    let sender = try sender(resolver: resolver, { _ in }, log: { line in lines.withLock { $0.append(line) } })
+    var results: Set<HTTPActionResult> = []
+    for host in ["inside.test", "outside.test", "unknown.test"] {
+      var request = get("http://\(host)/")
+      request.idempotencyKey = "r_1"
+      results.insert(await sender.send(request))
+    }
+    #expect(results.count == 1)
+    #expect(results.first?.reason?.rawValue == "ADDRESS_REFUSED" && results.first?.isRetryable == true)
+    let refused = "action run r_1: host"
+    #expect(
+      lines.withLock { $0 } == [
+        "\(refused) inside.test resolves to 10.0.0.5, which must not be called",
+        "\(refused) outside.test resolves to 10.0.0.5, which must not be called",
+        "\(refused) unknown.test has no address",
+      ])
+    // An address in the URL is rejected permanently, because another attempt gives the same result.
+    #expect(await sender.send(get("http://10.0.0.5/")).isRetryable == false)
+  }
+
+  @Test func rejectedNamesTakeTheSameTime() async throws {
+    let resolver = ScriptedResolver(["inside.test": [["10.0.0.5"]]])
+    let sender = try sender(resolver: resolver) {
+      $0.refusalStepMs = 3_600_000
+      $0.timeoutMs = 20
+    }
+    // Neither host is rejected before the step, which is longer here than the request's time limit.
+    for host in ["inside.test", "unknown.test"] {
+      #expect(await sender.send(get("http://\(host)/")).reason == .timeout)
+    }
+  }
+
+  @Test func concurrentRequestsAreLimited() async throws {
+    let sender = try sender {
+      $0.queue.inFlightMax = 0
+      $0.queue.waiting = SharedLimit(total: 0, perUser: 0)
+    }
     let busy = await sender.send(get("http://127.0.0.1/"))
     #expect(busy.reason == .senderBusy && busy.isRetryable)
   }
 
-  @Test func certificatesAreVerifiedForTheNameOfTheURL() async throws {
+  @Test func certificatesAreVerifiedForHostOfURL() async throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "action-tls-\(UUID().uuidString)").path
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: folder) }

@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileStore
@@ -15,7 +16,7 @@ import Testing
     -> Notification?
   {
     try await component.store.write { transaction in
-      try SQLiteAutomationRepository.missed(id, user: user, nowMs: nowMs, transaction, component.board)?.draft
+      try SQLiteAutomationRepository.missed(id, user: user, nowMs: nowMs, transaction, component.notifier)?.draft
     }
   }
 
@@ -29,7 +30,7 @@ import Testing
     #expect(made.id.hasPrefix("h_") && made.lastBeatTime == nil && !made.isMissing)
     #expect(made.dueTime?.millisecondsSince1970 == startMs + 360_000)
     #expect(try component.timer(of: made.id, user: "anna") == startMs + 360_000)
-    // Too early, then due, then missing already.
+    // Too early, then due, then already missing.
     #expect(try await missed(made.id, component, nowMs: startMs + 359_999) == nil)
     #expect(try component.timer(of: made.id, user: "anna") == startMs + 360_000)
     let draft = try #require(try await missed(made.id, component, nowMs: startMs + 360_000))
@@ -38,7 +39,7 @@ import Testing
     #expect(try component.timer(of: made.id, user: "anna") == nil)
     let missing = try #require(try await service.listHeartbeats(.init(), context: anna).heartbeats.first)
     #expect(missing.isMissing && missing.dueTime == nil)
-    // A beat brings it back.
+    // A beat ends the missing state.
     fixture.nowMs.add(1_000_000, ordering: .relaxed)
     var beat = BeatRequest()
     beat.heartbeatId = made.id
@@ -46,7 +47,7 @@ import Testing
     #expect(!beaten.isMissing && beaten.lastBeatTime?.millisecondsSince1970 == startMs + 1_000_000)
     #expect(try component.timer(of: made.id, user: "anna") == startMs + 1_360_000)
     #expect(try await missed(made.id, component, nowMs: startMs + 1_360_000) != nil)
-    // Deleted, it has no timer; one that fires late does nothing.
+    // A deleted heartbeat has no timer, and a late timer has no effect.
     _ = try await service.beat(beat, context: anna)
     var delete = DeleteHeartbeatRequest()
     delete.heartbeatId = made.id
@@ -58,7 +59,7 @@ import Testing
     await component.close()
   }
 
-  @Test func publishesWhatItWasGiven() async throws {
+  @Test func publishesItsConfiguredNotification() async throws {
     let fixture = try Fixture()
     let component = try await fixture.open()
     let box = try await component.service.makeBucket("b", anna)
@@ -80,7 +81,7 @@ import Testing
     await component.close()
   }
 
-  @Test func badHeartbeatsAreRefused() async throws {
+  @Test func invalidHeartbeatsAreRejected() async throws {
     let component = try await Fixture().open()
     let service = component.automation
     let box = try await component.service.makeBucket("b", anna)
@@ -119,7 +120,7 @@ import Testing
     await component.close()
   }
 
-  @Test func theBucketMustBeOneToPublishInto() async throws {
+  @Test func bucketMustPermitPublishing() async throws {
     let fixture = try Fixture()
     let component = try await fixture.open()
     let service = component.automation

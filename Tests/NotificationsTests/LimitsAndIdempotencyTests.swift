@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
@@ -42,6 +43,37 @@ import Testing
     await component.close()
   }
 
+  @Test func refusedBatchEntryTakesNoScheduledSlot() async throws {
+    var limits = NotificationsLimits()
+    limits.scheduledPerUserMax = 2
+    let fixture = try Fixture(limits)
+    let component = try await fixture.open()
+    let context = user("anna")
+    let box = try await component.service.makeBucket("b", context)
+    let beat = try await component.automation.make(heartbeat("h", in: box.id), context)
+    let nowMs = fixture.nowMs.load(ordering: .relaxed)
+    func create(_ heartbeats: [String]) async throws -> [String] {
+      var batch = BatchCreateNotificationsRequest()
+      batch.requests = heartbeats.map { id in
+        var request = notification("later", in: box.id)
+        request.notification?.deliverTime = ProtoTimestamp(millisecondsSince1970: nowMs + 3_600_000)
+        request.heartbeatId = id
+        return request
+      }
+      return try await component.service.batchCreateNotifications(batch, context: context).results.map { result in
+        if case .error(let error)? = result.outcome { error.reason } else { "" }
+      }
+    }
+    #expect(
+      try await create(["h_none", "h_none", "", beat.id]) == ["HEARTBEAT_NOT_FOUND", "HEARTBEAT_NOT_FOUND", "", ""])
+    // Nor does an entry for which there is no place count as a beat.
+    fixture.nowMs.add(60_000, ordering: .relaxed)
+    #expect(try await create([beat.id, ""]) == ["SCHEDULED_EXHAUSTED", "SCHEDULED_EXHAUSTED"])
+    let heartbeats = try await component.automation.listHeartbeats(.init(), context: context).heartbeats
+    #expect(heartbeats.map(\.lastBeatTime?.millisecondsSince1970) == [nowMs])
+    await component.close()
+  }
+
   @Test func watchesHaveLimits() async throws {
     var limits = NotificationsLimits()
     limits.watchesPerUserMax = 1
@@ -59,7 +91,7 @@ import Testing
     #expect(await failure { try hub.add(user: "dora") }?.code == .unavailable)
   }
 
-  @Test func repliesAreRepeatedAcrossRestartsForADay() async throws {
+  @Test func storedRepliesAreReturnedForADayAcrossRestarts() async throws {
     let fixture = try Fixture()
     var component = try await fixture.open()
     let context = user("anna")
@@ -84,7 +116,7 @@ import Testing
     await component.close()
   }
 
-  @Test func aFailedRequestMayBeRepeated() async throws {
+  @Test func failedRequestCanBeRepeated() async throws {
     let component = try await Fixture().open()
     let context = user("anna")
     var request = notification("x", in: "b_none", requestID: "r")
@@ -96,7 +128,7 @@ import Testing
     await component.close()
   }
 
-  @Test func concurrentRepeatsMakeOne() async throws {
+  @Test func concurrentRepetitionsCreateOnce() async throws {
     let component = try await Fixture().open()
     let service = component.service
     let box = try await service.makeBucket("b", user("anna"))
@@ -138,14 +170,14 @@ import Testing
       ])
     #expect(results[1] == results[2])
     #expect(try await service.all(context).map(\.title) == ["1"])
-    // The same as a single call.
+    // Equals a single call.
     let single = try await service.createNotification(notification("1", in: box.id, requestID: "a"), context: context)
     #expect(results[1].outcome == single.notification.map { .notification($0) })
     #expect(try await service.batchCreateNotifications(batch, context: context).results[1] == results[1])
     await component.close()
   }
 
-  @Test func aThousandInOneBatch() async throws {
+  @Test func batchOfAThousandSucceeds() async throws {
     let component = try await Fixture().open()
     let service = component.service
     let box = try await service.makeBucket("b", user("anna"))

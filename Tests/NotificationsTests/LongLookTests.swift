@@ -56,7 +56,7 @@ import Testing
     #expect(look.baseActions.allSatisfy { !$0.icon.isEmpty })
   }
 
-  @Test func ownActionsLendTheirTitlesAndTheOthersFollow() {
+  @Test func ownActionsProvideTitlesAndOthersFollow() {
     let look = look { notification in
       notification.actions = [
         action(.webhook, "w_1", title: "Run", icon: "bolt"), action(.openNotification, title: "Öffnen", icon: "eye"),
@@ -72,7 +72,7 @@ import Testing
     #expect(look.actions[0].icon == "bolt")
   }
 
-  @Test func aReadOneIsNotMarkedAgain() {
+  @Test func readNotificationHasNoMarkAsReadAction() {
     let look = look { notification in
       notification.readTime = ProtoTimestamp(millisecondsSince1970: 9)
       notification.actions = [action(.markAsRead, title: "Read"), action(.postpone, "5")]
@@ -81,7 +81,7 @@ import Testing
     #expect(look.actions.map(\.actionId) == ["1"])
   }
 
-  @Test func theImageIsTheFirstImageElseTheFirstGIF() {
+  @Test func imageIsFirstImageOrElseFirstGIF() {
     let image = look { notification in
       notification.attachments = [
         attachment(.video, url: "https://v"), attachment(.gif, url: "https://g"), attachment(.image, url: "https://i"),

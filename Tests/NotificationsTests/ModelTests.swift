@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
@@ -9,9 +10,10 @@ import Testing
 
 @testable import Notifications
 
-/// Random operations of two users against a model in memory. Every failure names its seed; CAMPANILE_SEED repeats one.
+/// Compares random operations of two users with a model in memory. Failures contain the seed; CAMPANILE_SEED repeats a
+/// run.
 @Suite struct ModelTests {
-  /// What one user should have.
+  /// The expected state of one user.
   struct Model {
     var buckets: [String] = []
     var notifications: [String: Notification] = [:]
@@ -29,7 +31,7 @@ import Testing
       ProcessInfo.processInfo.environment["CAMPANILE_SEED"].flatMap(UInt64.init) ?? UInt64.random(in: 0 ... .max)
     var source = SplitMix(state: seed)
     var limits = NotificationsLimits()
-    // So small that emptying a bucket takes several commits now and then.
+    // Small enough that emptying a bucket sometimes takes several commits.
     limits.bucketDeletionRows = 5
     let fixture = try Fixture(limits)
     var component = try await fixture.open()
@@ -135,7 +137,7 @@ import Testing
     }
   }
 
-  /// Takes over how notifications are now; those that do not exist are left out.
+  /// Copies the current state of notifications into the model; skips those that do not exist.
   private static func refresh(
     _ ids: [String], _ model: inout Model, _ service: NotificationsService, _ context: CallContext
   ) async throws {
@@ -174,7 +176,7 @@ import Testing
     try recount(component, name, note)
   }
 
-  /// The log from its beginning, as a watch tells it.
+  /// Replays the log from its beginning, like a watch.
   private func replay(
     _ component: NotificationsComponent, _ name: String, watching: String?
   ) throws -> [String: Notification] {
@@ -196,7 +198,7 @@ import Testing
     }
   }
 
-  /// The kept counters against counted rows.
+  /// Compares the stored counters with counted rows.
   private func recount(_ component: NotificationsComponent, _ name: String, _ note: String) throws {
     let kept = "SELECT notification_count, unread_count, bucket_count FROM users WHERE user_id = $1"
     let counted = """

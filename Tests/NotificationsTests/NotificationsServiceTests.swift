@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
@@ -8,7 +9,7 @@ import Testing
 @testable import Notifications
 
 @Suite struct NotificationsServiceTests {
-  @Test func keepsEveryFieldOfANotification() async throws {
+  @Test func storesEveryFieldOfANotification() async throws {
     let fixture = try Fixture()
     let service = try await fixture.open().service
     let box = try await service.makeBucket("Casa", user("anna"))
@@ -74,7 +75,7 @@ import Testing
     #expect(try await service.all(context) { $0.endTime = second.createTime }.map(\.id) == [first.id])
   }
 
-  @Test func refusesWhatIsWrongAndStoresNothing() async throws {
+  @Test func rejectsInvalidFieldsAndStoresNothing() async throws {
     let fixture = try Fixture()
     let service = try await fixture.open().service
     let context = user("anna")
@@ -126,7 +127,7 @@ import Testing
     #expect(try await service.all(context).isEmpty)
   }
 
-  @Test func happensOnceForARequestID() async throws {
+  @Test func createsOncePerRequestID() async throws {
     let fixture = try Fixture()
     let service = try await fixture.open().service
     let context = user("anna")
@@ -145,7 +146,7 @@ import Testing
       notification("once", in: foreign.id, requestID: "r1"), context: user("bruno"))
   }
 
-  @Test func batchAnswersEachEntry() async throws {
+  @Test func batchReturnsResultPerEntry() async throws {
     let fixture = try Fixture()
     let service = try await fixture.open().service
     let context = user("anna")
@@ -172,7 +173,7 @@ import Testing
       await failure { try await service.batchCreateNotifications(request, context: context) }?.code == .invalidArgument)
   }
 
-  @Test func whatBelongsToOthersLooksMissing() async throws {
+  @Test func foreignObjectsLookMissing() async throws {
     let fixture = try Fixture()
     let service = try await fixture.open().service
     let box = try await service.makeBucket("b", user("anna"))

@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
@@ -8,7 +9,7 @@ import Testing
 
 @testable import Notifications
 
-/// Keeps what it is asked to push, and fails as the test says.
+/// Records push requests, and fails as the test requests.
 final class RecordingPusher: DevicePushing {
   struct State {
     var alerts: [SendAlertRequest] = []
@@ -99,7 +100,7 @@ final class RecordingPusher: DevicePushing {
     _ = try await publish(in: box.id, component) { $0.priority = .noPush }
     let read = try await component.service.make("read at once", in: box.id, anna)
     try await component.service.mark([read.id], isRead: true, anna)
-    // Nothing is lost while the pushing service is away, nor when the process ends.
+    // Nothing is lost while the push service is down, nor if the process ends.
     pusher.fail(Self.away)
     await #expect(throws: RPCError.self) { try await component.alerts?.step() }
     await component.close()
@@ -115,14 +116,14 @@ final class RecordingPusher: DevicePushing {
     #expect(first.badge == 4)
     #expect(alerts.filter { $0.alert == nil }.count == 1)
     #expect(alerts.last?.interruptionLevel == "critical")
-    // The same log again pushes nothing again.
+    // Reading the same log again pushes nothing twice.
     _ = try await component.store.write { try $0.execute("UPDATE change_cursors SET sequence = 0") }
     try await drain(component)
     #expect(pusher.alerts.count == 3)
     await component.close()
   }
 
-  @Test func heldOnesArePushedWhenTheyAreReleased() async throws {
+  @Test func heldNotificationsArePushedOnRelease() async throws {
     let fixture = try Fixture()
     let pusher = RecordingPusher()
     let component = try await open(fixture, pusher)
@@ -140,7 +141,7 @@ final class RecordingPusher: DevicePushing {
     await component.close()
   }
 
-  @Test func whatReachesNobodyIsTold() async throws {
+  @Test func unreachableUsersAreRecorded() async throws {
     let fixture = try Fixture()
     let pusher = RecordingPusher()
     pusher.state.withLock { $0.devices = 0 }
@@ -161,7 +162,7 @@ final class RecordingPusher: DevicePushing {
     await component.close()
   }
 
-  @Test func whatReachedNobodyIsToldOfABatchThatFailed() async throws {
+  @Test func unreachableUsersAreRecordedEvenIfBatchFails() async throws {
     let fixture = try Fixture()
     let pusher = RecordingPusher()
     pusher.state.withLock { $0.devices = 0 }
@@ -178,7 +179,7 @@ final class RecordingPusher: DevicePushing {
     await component.close()
   }
 
-  @Test func theSummaryOfARestoredStoreIsTaken() async throws {
+  @Test func summaryOfRestoredStoreIsAccepted() async throws {
     let fixture = try Fixture()
     let pusher = RecordingPusher()
     let component = try await open(fixture, pusher)
@@ -194,7 +195,7 @@ final class RecordingPusher: DevicePushing {
     await component.close()
   }
 
-  @Test func summariesAreToldAsTheyAre() async throws {
+  @Test func summariesAreSentInTheirCurrentState() async throws {
     let fixture = try Fixture()
     let pusher = RecordingPusher()
     let component = try await open(fixture, pusher)
@@ -206,7 +207,7 @@ final class RecordingPusher: DevicePushing {
     #expect(try await summaries.deliverDue().retried == 1)
     fixture.nowMs.add(3_600_000, ordering: .relaxed)
     while try await summaries.deliverDue().delivered > 0 {}
-    // Seven changes, told together.
+    // Seven changes, combined in one summary.
     let first = try #require(pusher.summaries.first)
     #expect(pusher.summaries.count == 1 && first.userId == "anna" && first.summary?.unreadCount == 7)
     #expect(first.summary?.notifications.map(\.title) == ["n6", "n5", "n4", "n3", "n2"])
@@ -217,7 +218,7 @@ final class RecordingPusher: DevicePushing {
     await component.close()
   }
 
-  @Test func pushesStayBelowTheirSize() throws {
+  @Test func pushesStayBelowSizeLimit() throws {
     for text in ["é", "\u{1}", "\"", "日", "👩‍👩‍👧‍👦", "a"] {
       var notification = Notification()
       (notification.id, notification.bucketId) = ("n_" + String(repeating: "x", count: 22), "b_x")

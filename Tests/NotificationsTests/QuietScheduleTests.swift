@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileRPC
 import CampanileService
 import Foundation
@@ -13,7 +14,7 @@ import Testing
     var end: String
   }
 
-  /// A line of the oracle: an array of four.
+  /// A line of the oracle: an array of four values.
   private struct Example: Decodable {
     var zone: String
     var windows: [Window]
@@ -45,7 +46,7 @@ import Testing
     Int64(try Date(text, strategy: .iso8601).timeIntervalSince1970) * 1_000
   }
 
-  /// Random windows and instants in sixteen zones, most of them near a change of clocks.
+  /// Random windows and instants in sixteen zones, most of them near a clock change.
   @Test func agreesWithZoneinfo() throws {
     let script = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .appending(path: "Support/quiet_hours_oracle.py").path
@@ -90,10 +91,10 @@ import Testing
     ("Europe/Rome", "22:00", "02:30", "2026-10-25T00:45:00Z", "2026-10-25T01:30:00Z"),
     ("Europe/Rome", "02:30", "04:00", "2026-10-25T00:30:00Z", "2026-10-25T03:00:00Z"),
     ("Europe/Rome", "02:30", "04:00", "2026-10-25T00:29:59Z", nil),
-    // Half an hour, and zones off the full hour.
+    // A clock change of half an hour, and zones with offsets of partial hours.
     ("Australia/Lord_Howe", "01:00", "02:15", "2026-10-03T14:45:00Z", "2026-10-03T15:30:00Z"),
     ("Asia/Kathmandu", "00:00", "06:00", "2026-01-01T18:15:00Z", "2026-01-02T00:15:00Z"),
-    // Samoa had no 30 December 2011: that night began and went on with the next day.
+    // Samoa skipped 30 December 2011: the night continued with the next day.
     ("Pacific/Apia", "22:00", "07:00", "2011-12-30T09:00:00Z", "2011-12-30T17:00:00Z"),
     ("Pacific/Apia", "22:00", "23:30", "2011-12-30T09:00:00Z", "2011-12-30T09:30:00Z"),
     ("UTC", "13:00", "24:00", "2026-05-05T12:59:00Z", nil),
@@ -104,14 +105,14 @@ import Testing
     #expect(try schedule.releaseMs(at: ms(now)) == expected.map { try ms($0) })
   }
 
-  @Test func touchingWindowsAreOneAndEndlessOnesAreBounded() throws {
+  @Test func touchingWindowsMergeAndEndlessOnesAreBounded() throws {
     let utc = try #require(TimeZoneRules.zone("UTC"))
     let weekend = hours([([.friday], "18:00", "24:00"), ([.saturday], "00:00", "24:00"), ([.sunday], "00:00", "20:00")])
     let now = try ms("2026-01-02T19:00:00Z")
     #expect(try QuietSchedule(weekend, timeZone: utc).releaseMs(at: now) == ms("2026-01-04T20:00:00Z"))
     let always = hours([([], "00:00", "24:00")])
     #expect(QuietSchedule(always, timeZone: utc).releaseMs(at: now) == now + QuietSchedule.lengthMaxMs)
-    // A minute a week, which clocks leave out on the last Sunday of March.
+    // One minute a week, which clocks skip on the last Sunday of March.
     let rome = try #require(TimeZoneRules.zone("Europe/Rome"))
     let almost = hours([
       ([.monday, .tuesday, .wednesday, .thursday, .friday, .saturday], "00:00", "24:00"), ([.sunday], "00:00", "02:30"),
@@ -127,7 +128,7 @@ import Testing
     let always = QuietSchedule(hours([([], "00:00", "24:00")]), timeZone: utc)
     for time in [Int64.min, -1, SortableID.timeMsMax + 1, .max] { #expect(always.releaseMs(at: time) == nil) }
     #expect(always.releaseMs(at: 0) != nil)
-    // What the rules refuse is left out.
+    // Windows rejected by the rules are skipped.
     #expect(
       QuietSchedule(hours([([], "24:00", "25:00"), ([.unspecified], "1:00", "x")]), timeZone: utc).releaseMs(at: 0)
         == nil)
@@ -184,7 +185,7 @@ import Testing
     ("SystemV/EST5", false), ("Etc/Unknown", false), ("Europe/Röm", false), ("Europe/Rome\u{0}", false),
     (String(repeating: "a/", count: 1_000), false),
   ])
-  func zonesAreNamesOfTheDatabase(_ name: String, _ expected: Bool) {
+  func zonesAreNamesOfTheIANADatabase(_ name: String, _ expected: Bool) {
     #expect((TimeZoneRules.zone(name) != nil) == expected)
     var violations = Violations()
     TimeZoneRules.check(name, "settings.timeZone", &violations)

@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileRPC
 import CampanileService
 import CampanileStore
@@ -26,7 +27,7 @@ import Testing
     try component.store.read { try $0.queryOne(sql) { try $0.integer(0) } }
   }
 
-  /// Kept counts equal counted rows, of the bucket and of the user.
+  /// Compares the stored counts of the bucket and of the user with counted rows.
   private func recount(_ component: NotificationsComponent) throws {
     for (table, condition) in [
       ("buckets", "n.user_id = t.user_id AND n.bucket_id = t.id"), ("users", "n.user_id = t.user_id"),
@@ -41,7 +42,7 @@ import Testing
     }
   }
 
-  @Test func theRuleIsPure() {
+  @Test func ruleIsPure() {
     let rule = RetentionRule(maxAgeDays: 2, maxCount: 10, afterReadHours: 3)
     #expect(rule.surplus(of: 10) == 0 && rule.surplus(of: 13) == 3)
     #expect(rule.readThroughMs(nowMs: 10 * Self.hourMs) == 7 * Self.hourMs)
@@ -76,7 +77,7 @@ import Testing
     }
     try await service.mark(
       ids[read.id, default: []].dropLast(2).map { $0 } + ids[old.id, default: []].prefix(1), isRead: true, anna)
-    let job = RetentionJob(store: component.store, board: component.board)
+    let job = RetentionJob(store: component.store, notifier: component.notifier)
     var nowMs = fixture.nowMs.load(ordering: .relaxed)
     #expect(try await job.run(nowMs: nowMs) == 2)
     #expect(try await service.all(anna) { $0.bucketId = full.id }.map(\.title) == ["4", "3", "2"])
@@ -95,7 +96,7 @@ import Testing
     await component.close()
   }
 
-  @Test func takesWhatHangsOnANotificationAlong() async throws {
+  @Test func deletesDependentsOfANotification() async throws {
     let component = try await Fixture().open()
     let service = component.service
     let box = try await service.makeBucket("b", anna)
@@ -121,7 +122,7 @@ import Testing
         }
       }
     }
-    #expect(try await RetentionJob(store: component.store, board: component.board).run(nowMs: 0) == 1)
+    #expect(try await RetentionJob(store: component.store, notifier: component.notifier).run(nowMs: 0) == 1)
     #expect(try number("SELECT count(*) FROM timers", component) == 1)
     #expect(try number("SELECT count(*) FROM deliveries", component) == 1)
     #expect(try number("SELECT count(*) FROM content_refs", component) == 2)
@@ -132,7 +133,7 @@ import Testing
     await component.close()
   }
 
-  @Test func boundedRunsGoOnWhereTheyEnded() async throws {
+  @Test func boundedRunsContinueWhereTheyEnded() async throws {
     let component = try await Fixture().open()
     let service = component.service
     var boxes: [Bucket] = []
@@ -141,7 +142,7 @@ import Testing
       try await setPolicy(box, count: 1, component)
       for _ in 0..<6 { _ = try await service.make("n", in: box.id, user("u\(index)")) }
     }
-    var job = RetentionJob(store: component.store, board: component.board)
+    var job = RetentionJob(store: component.store, notifier: component.notifier)
     job.batchRows = 2
     job.commitsMax = 4
     var counts: [Int] = []
@@ -152,13 +153,13 @@ import Testing
     }
     #expect(counts.reduce(0, +) == 20 && counts.count > 2 && counts.allSatisfy { $0 <= 8 }, "\(counts)")
     try recount(component)
-    // The end of the walk is followed by its beginning.
+    // After its end, the walk restarts at the beginning.
     _ = try await service.make("n", in: boxes[0].id, user("u0"))
     #expect(try await job.run(nowMs: 0) + job.run(nowMs: 0) == 1)
     await component.close()
   }
 
-  @Test func dropsWhatIsOlderThanThirtyDays() async throws {
+  @Test func purgesRowsOlderThanThirtyDays() async throws {
     let component = try await Fixture().open()
     let service = component.service
     let gone = try await service.makeBucket("gone", anna)
@@ -189,10 +190,10 @@ import Testing
         VALUES ('k', 'anna', $1, '', '', $2, 1)
         """, [.text(gone.id), .blob([1])])
     }
-    var rows = ExpiredRows(store: component.store, board: component.board)
+    var rows = NotificationRetention(store: component.store, notifier: component.notifier)
     rows.batchRows = 2
     #expect(try await rows.purge(nowMs: 30 * day) == 0)
-    // One deleted notification, a bucket with its own and a key, a delivery, a run.
+    // One deleted notification, a bucket with a notification and a key, a delivery, a run.
     #expect(try await rows.purge(nowMs: 30 * day + 3) == 6)
     #expect(try number("SELECT count(*) FROM deleted_notifications", component) == 1)
     #expect(try number("SELECT deleted_count FROM users", component) == 1)

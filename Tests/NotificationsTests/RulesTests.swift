@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileRPC
 import CampanileService
 import Testing
@@ -10,7 +11,7 @@ import Testing
     "http://example.org", "https://example.org/a?b=c#d", "HTTPS://EXAMPLE.ORG", "https://user@example.org:8443/",
     "https://[2001:db8::1]:443/x", "https://例え.jp/路", "http://localhost:7480", "https://example.org:/",
   ])
-  func takesWebURLs(_ url: String) { #expect(URLRules.isWebURL(url[...])) }
+  func acceptsWebURLs(_ url: String) { #expect(URLRules.isWebURL(url[...])) }
 
   @Test(arguments: [
     "", "example.org", "//example.org", "ftp://example.org", "http:/example.org", "http://", "https:///path",
@@ -18,14 +19,14 @@ import Testing
     "http://exa mple.org", "http://example.org/\u{1}", "http://example.org/\"", "http://[::1", "http://[]/",
     "javascript:alert(1)", "1http://example.org", "ht\ntp://example.org", " http://example.org",
   ])
-  func refusesOtherURLs(_ url: String) { #expect(!URLRules.isWebURL(url[...])) }
+  func rejectsOtherURLs(_ url: String) { #expect(!URLRules.isWebURL(url[...])) }
 
   @Test(arguments: [
     ("zentik://bucket/1", true), ("tel:+391234", true), ("mailto:a@example.org", true), ("https://example.org", true),
     ("https://", false), ("javascript:alert(1)", false), ("JavaScript:alert(1)", false), ("data:text/html,x", false),
     ("file:///etc/passwd", false), ("noscheme", false), ("x:", false), (":x", false), ("vbscript:x", false),
   ])
-  func navigatesToAppsButRunsNothing(_ url: String, _ expected: Bool) {
+  func acceptsAppSchemesButRejectsCode(_ url: String, _ expected: Bool) {
     #expect(URLRules.isNavigable(url[...]) == expected)
   }
 
@@ -68,7 +69,7 @@ import Testing
   ])
   func colors(_ text: String, _ expected: Bool) { #expect(TextRules.isColor(text) == expected) }
 
-  @Test func gathersEveryViolation() throws {
+  @Test func collectsEveryViolation() throws {
     var bad = Notification()
     bad.subtitle = String(repeating: "x", count: 257)
     bad.body = "a\u{0}"
@@ -89,7 +90,7 @@ import Testing
     #expect("\(error.map { "\($0)" } ?? "")".contains("FIELDS_INVALID"))
   }
 
-  @Test func tellsAtMostSoManyViolations() {
+  @Test func reportedViolationsAreLimited() {
     var violations = Violations()
     for index in 0..<1_000 { violations.add("f\(index)", "x", .required) }
     #expect(violations.items.count == Violations.countMax)

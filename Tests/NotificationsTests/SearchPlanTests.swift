@@ -29,14 +29,14 @@ import Testing
     (Deletion.deliveriesSQL, "sqlite_autoindex_deliveries_1"),
     (Deletion.refsSQL, "sqlite_autoindex_content_refs_1"),
     (Deletion.contentSQL, "content_refs_content "),
-    (ExpiredRows.notificationsSQL, "deleted_notifications_time "),
-    (ExpiredRows.deleteNotificationSQL, "sqlite_autoindex_deleted_notifications_1"),
-    (ExpiredRows.deliveriesSQL, "deliveries_time "),
-    (ExpiredRows.runsSQL, "action_runs_time "),
-    (ExpiredRows.bucketSQL, "buckets_deleted_time "),
-    (ExpiredRows.ofBucketSQL, "deleted_notifications_bucket "),
-    (ExpiredRows.keysSQL, "publish_keys_bucket "),
-    (ExpiredRows.deleteBucketSQL, "sqlite_autoindex_buckets_1"),
+    (NotificationRetention.notificationsSQL, "deleted_notifications_time "),
+    (NotificationRetention.deleteNotificationSQL, "sqlite_autoindex_deleted_notifications_1"),
+    (NotificationRetention.deliveriesSQL, "deliveries_time "),
+    (NotificationRetention.runsSQL, "action_runs_time "),
+    (NotificationRetention.bucketSQL, "buckets_deleted_time "),
+    (NotificationRetention.ofBucketSQL, "deleted_notifications_bucket "),
+    (NotificationRetention.keysSQL, "publish_keys_bucket "),
+    (NotificationRetention.deleteBucketSQL, "sqlite_autoindex_buckets_1"),
     (UserExport.lastNotificationSQL, "sqlite_autoindex_notifications_1"),
     (UserExport.lastBucketSQL, "sqlite_autoindex_buckets_1"),
     (UserExport.settingsSQL, "sqlite_autoindex_users_1"),
@@ -51,6 +51,7 @@ import Testing
     (ImportWriter.knownBucketSQL, "sqlite_autoindex_buckets_1"),
     (ImportWriter.knownNotificationSQL, "sqlite_autoindex_deleted_notifications_1"),
     (ImportWriter.collapseSQL, "notifications_collapse "),
+    (SearchUser.numberSQL, "sqlite_autoindex_search_users_1"), (SearchUser.highestSQL, "search_users_number "),
     (SearchWords.nextSQL, "PRIMARY KEY"), (SearchWords.walkSQL, "PRIMARY KEY"), (SearchWords.dropSQL, "PRIMARY KEY"),
     (SearchWords.cursorSQL, "sqlite_autoindex_maintenance_cursors_1"),
   ])
@@ -63,12 +64,12 @@ import Testing
     await component.close()
   }
 
-  /// The index itself orders by falling number and starts at a word: nothing is sorted or scanned.
+  /// The index orders by descending number and starts at a word: nothing is sorted or scanned.
   @Test(arguments: [
     (SQLiteNotificationsRepository.searchSQL, ["M4", ">", "<"]), (SearchWriter.textSQL, ["="]),
     (SearchWords.usedSQL, []),
   ])
-  func asksTheFullTextIndex(_ sql: String, _ constraints: [String]) async throws {
+  func usesFullTextIndex(_ sql: String, _ constraints: [String]) async throws {
     let component = try await Fixture().open()
     let plan = try component.store.queryPlan(sql)
     #expect(plan.count == 1 && plan.allSatisfy { $0.contains("VIRTUAL TABLE INDEX") }, "\(plan)")

@@ -1,3 +1,4 @@
+import CampanileBase
 import CampanileRPC
 import CampanileService
 import Testing
@@ -15,7 +16,7 @@ import Testing
     return (query, violations.items.map(\.reason))
   }
 
-  @Test func takesWordsPhrasesBeginningsAndExclusionsApart() {
+  @Test func parsesWordsPhrasesPrefixesAndExclusions() {
     let query = parse("  server dis* \"Backup failed\" -test -\"dry run\" las").0
     #expect(
       query?.required == [
@@ -34,7 +35,7 @@ import Testing
     ("AND", [Term(text: "AND", isPrefix: true)]),
     ("日本", [Term(text: "日本", isPrefix: true)]),
   ])
-  private func readsTerms(_ text: String, _ terms: [SearchQuery.Term]) {
+  private func parsesTerms(_ text: String, _ terms: [SearchQuery.Term]) {
     #expect(parse(text).0?.required == terms)
   }
 
@@ -49,23 +50,36 @@ import Testing
     #expect(parse(text).1 == [reason])
   }
 
-  @Test func takesTheLongestQueries() {
+  @Test func acceptsLongestQueries() {
     #expect(parse(String(repeating: "é", count: 256)).0 != nil)
     #expect(parse("a b c d e f g h i j k l m n o p").0?.required.count == 16)
   }
 
   @Test func quotesEverything() {
+    let term = SearchTerm(text: "c\" OR title : d", isPrefix: true)
     let text = SearchExpression.text(
-      user: "a\" OR \"b", bucketID: "x", required: [.term(Term(text: "c\" OR title : d", isPrefix: true))],
-      excluded: [Term(text: "NEAR(e)")])
+      bucketWord: "x\" OR \"y", required: [.term(term)], excluded: [SearchTerm(text: "NEAR(e)")])
     #expect(
       text == """
-        (scope : "u6122204f52202262" AND scope : "b78" AND {title subtitle body} : ("c"" OR title : d"*)) \
+        (scope : "x"" OR ""y" AND {title subtitle body} : ("c"" OR title : d"*)) \
         NOT {title subtitle body} : ("NEAR(e)")
         """)
   }
 
-  @Test func readsTheTimeOfAnID() {
+  @Test func wordsCarryTheirUsersKey() {
+    let user = SearchUser(number: 33)
+    #expect(user.key == "000011" && SearchUser(number: (1 << 30) - 1).key == "zzzzzz")
+    #expect(user.words(of: " Disk-full, caf\u{E9}s! ") == "000011Disk 000011full 000011caf\u{E9}s")
+    // A combining accent belongs to its word, and is ignored otherwise.
+    #expect(user.words(of: "cafe\u{301}s \u{301} a") == "000011cafe\u{301}s 000011a")
+    #expect(user.words(of: "\u{1F600}a\u{1F600}b") == "000011a 000011b")
+    #expect(user.words(of: "\" OR title : d*") == "000011OR 000011title 000011d")
+    #expect(user.words(of: "") == "" && user.words(of: "?!") == "")
+    #expect(user.term(Term(text: "a b", isPrefix: true)) == SearchTerm(text: "000011a 000011b", isPrefix: true))
+    #expect(user.bucketWord("x") == "000011b78")
+  }
+
+  @Test func parsesTimeOfID() {
     let id = SortableID.text(prefix: "n_", timeMs: 1_770_000_000_123, tail: 77)
     #expect(SortableID.timeMs(of: id, prefix: "n_") == 1_770_000_000_123)
     #expect(SortableID.timeMs(of: id, prefix: "b_") == nil)

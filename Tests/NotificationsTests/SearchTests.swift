@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
@@ -66,7 +67,7 @@ func draft(_ title: String, subtitle: String? = nil, body: String? = nil, in buc
     await component.close()
   }
 
-  /// Words that some text has and `search_words` has not, and the other way round.
+  /// Returns the words of texts that `search_words` lacks, and its words that no text has.
   private func wordDifferences(_ component: NotificationsComponent) throws -> (missing: [String], surplus: [String]) {
     try component.store.read { transaction in
       let terms = "SELECT DISTINCT term FROM search_terms WHERE col <> 'scope'"
@@ -78,7 +79,7 @@ func draft(_ title: String, subtitle: String? = nil, body: String? = nil, in buc
     }
   }
 
-  @Test func itsWordsAreThoseOfTheTexts() async throws {
+  @Test func storedWordsEqualThoseOfTexts() async throws {
     let component = try await Fixture().open()
     let service = component.service
     let box = try await service.makeBucket("b", anna)
@@ -94,12 +95,12 @@ func draft(_ title: String, subtitle: String? = nil, body: String? = nil, in buc
     }
     let all = try await service.all(anna, pageSize: 1_000)
     #expect(all.count == 600)
-    // A beginning of any length finds what has it.
+    // A prefix of any length finds the words that have it.
     try await publish([draft("Résumé überprüfung", in: box.id)], component)
     for beginning in ["r", "resum", "uberpru", "uberprufun", "uberprufung"] {
       #expect(try await service.search(beginning, anna).contains("Résumé überprüfung"), "\(beginning)")
     }
-    // Words go when their texts have gone, in several runs where there are many.
+    // Words without texts are deleted, in several runs if there are many.
     var delete = DeleteNotificationsRequest()
     delete.notificationIds = all.map(\.id)
     _ = try await service.deleteNotifications(delete, context: anna)
@@ -112,7 +113,7 @@ func draft(_ title: String, subtitle: String? = nil, body: String? = nil, in buc
     await component.close()
   }
 
-  @Test func bucketsDatesAndUsersSelect() async throws {
+  @Test func filtersByBucketDateAndUser() async throws {
     let fixture = try Fixture()
     let component = try await fixture.open()
     let service = component.service
@@ -148,7 +149,7 @@ func draft(_ title: String, subtitle: String? = nil, body: String? = nil, in buc
     await component.close()
   }
 
-  @Test func pagesAreOfOneUserAndQuery() async throws {
+  @Test func pageTokensAreBoundToUserAndQuery() async throws {
     let component = try await Fixture().open()
     let service = component.service
     let box = try await service.makeBucket("b", anna)
@@ -175,11 +176,11 @@ func draft(_ title: String, subtitle: String? = nil, body: String? = nil, in buc
     await component.close()
   }
 
-  @Test func nothingIsCommittedWhileThereIsNothingToDo() async throws {
+  @Test func idleIndexerCommitsNothing() async throws {
     let component = try await Fixture().open()
     let box = try await component.service.makeBucket("b", anna)
     try await publish((0..<20).map { draft("word\($0)", in: box.id) }, component)
-    // Until the index is up to date and joined to its end, each of its commits rings for the next look.
+    // Until the index is up to date and fully merged, each of its commits triggers another run.
     let indexer = SearchIndexer(store: component.store)
     var joined: SearchState?
     for _ in 0..<100 where joined == nil { joined = try await indexer.drain() }
@@ -194,7 +195,7 @@ func draft(_ title: String, subtitle: String? = nil, body: String? = nil, in buc
     #expect(try await component.service.search("more", anna) == ["more"])
   }
 
-  @Test func aBacklogOfOthersDoesNotKeepAUserWaiting() async throws {
+  @Test func backlogOfOthersDoesNotDelayUser() async throws {
     let component = try await Fixture().open()
     let service = component.service
     let box = try await service.makeBucket("b", anna)
@@ -217,7 +218,7 @@ func draft(_ title: String, subtitle: String? = nil, body: String? = nil, in buc
     await component.close()
   }
 
-  @Test func rebuildsAfterTheLogWasCut() async throws {
+  @Test func rebuildsAfterLogTruncation() async throws {
     var retention = ChangeRetention()
     retention.rowsMax = 3
     let component = try await Fixture(retention: retention).open()
@@ -233,7 +234,7 @@ func draft(_ title: String, subtitle: String? = nil, body: String? = nil, in buc
     #expect(try await component.maintain(nowMs: 0) > 0)
     var indexer = SearchIndexer(store: component.store)
     indexer.batchBudget = 7
-    // A piece a step, also over a restart; the state is in the database.
+    // The rebuild continues in steps, even after a restart, because its state is in the database.
     try await indexer.step()
     #expect(try component.store.read { try SearchState($0).rebuild } != nil)
     try await indexer.drain()
@@ -246,7 +247,7 @@ func draft(_ title: String, subtitle: String? = nil, body: String? = nil, in buc
     await component.close()
   }
 
-  @Test func bucketsComeAndGoWithTheirNotifications() async throws {
+  @Test func bucketDeletionAndRestorationUpdateIndex() async throws {
     let component = try await Fixture().open()
     let service = component.service
     let box = try await service.makeBucket("b", anna)
@@ -267,7 +268,7 @@ func draft(_ title: String, subtitle: String? = nil, body: String? = nil, in buc
     await component.close()
   }
 
-  @Test func aHiddenBucketIsOutOfTheIndexBeforeItIsEmptied() async throws {
+  @Test func deletedBucketLeavesIndexBeforeItIsEmptied() async throws {
     let component = try await Fixture().open()
     let service = component.service
     let box = try await service.makeBucket("b", anna)
@@ -291,8 +292,8 @@ func draft(_ title: String, subtitle: String? = nil, body: String? = nil, in buc
     await component.close()
   }
 
-  /// Random changes against a search by hand.
-  @Test func findsWhatASearchByHandFinds() async throws {
+  /// Compares results after random changes with a linear search.
+  @Test func resultsEqualLinearSearch() async throws {
     let seed =
       ProcessInfo.processInfo.environment["CAMPANILE_SEED"].flatMap(UInt64.init) ?? UInt64.random(in: 0 ... .max)
     var source = SplitMix(state: seed)

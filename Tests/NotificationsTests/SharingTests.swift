@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
@@ -12,12 +13,7 @@ import Testing
     _ bucketID: String, _ member: String, _ role: BucketRole, by owner: String, until: ProtoTimestamp? = nil,
     _ component: NotificationsComponent
   ) async throws {
-    var request = ShareBucketRequest()
-    request.bucketId = bucketID
-    request.userId = member
-    request.role = role
-    request.expireTime = until
-    _ = try await component.sharing.shareBucket(request, context: user(owner))
+    try await component.sharing.share(bucketID, with: member, as: role, by: owner, until: until)
   }
 
   private func unshare(_ bucketID: String, _ member: String, by caller: String, _ component: NotificationsComponent)
@@ -29,7 +25,7 @@ import Testing
     _ = try await component.sharing.unshareBucket(request, context: user(caller))
   }
 
-  @Test func membersGetCopiesWithStateOfTheirOwn() async throws {
+  @Test func membersGetCopiesWithSeparateState() async throws {
     let component = try await Fixture().open()
     let service = component.service
     let box = try await service.makeBucket("team", user("anna"))
@@ -45,7 +41,7 @@ import Testing
     try await service.mark([published.id], isRead: true, user("bruno"))
     #expect(try await service.all(user("anna")) { $0.unreadOnly = true }.count == 2)
     #expect(try await service.all(user("bruno")) { $0.unreadOnly = true }.isEmpty)
-    // Content is everybody's, and changed by publishers alone.
+    // Content is shared by all members, and only publishers change it.
     var update = UpdateNotificationRequest()
     update.notification = published
     update.notification?.etag = ""
@@ -62,13 +58,13 @@ import Testing
     await component.close()
   }
 
-  @Test func rolesBoundWhatMembersDo() async throws {
+  @Test func rolesLimitMembers() async throws {
     let component = try await Fixture().open()
     let service = component.service
     let box = try await service.makeBucket("team", user("anna"))
     try await share(box.id, "bruno", .admin, by: "anna", component)
     try await share(box.id, "carla", .reader, by: "bruno", component)
-    // An admin is made, changed and removed by the owner alone; the owner is no member.
+    // Only the owner adds, changes and removes admins; the owner is not a member.
     #expect(await failure { try await share(box.id, "dora", .admin, by: "bruno", component) }?.reason == "ROLE_MISSING")
     #expect(
       await failure { try await share(box.id, "anna", .reader, by: "bruno", component) }?.code == .invalidArgument)
@@ -99,17 +95,18 @@ import Testing
     await component.close()
   }
 
-  @Test func anImportedBucketOfTheSameIDIsNoShare() async throws {
+  @Test func importedBucketWithSameIDIsNotAShare() async throws {
     let component = try await Fixture().open()
     let box = try await component.service.makeBucket("team", user("anna"))
     var entries: [TransferEntry] = []
     try await UserExport(store: component.store, user: "anna").run { entries.append($0) }
     var run = UserImport(
-      store: component.store, user: "bruno", limits: NotificationsLimits(), board: component.board,
+      store: component.store, user: "bruno", limits: NotificationsLimits(), notifier: component.notifier,
       clockMs: { 1_770_000_000_000 })
     for entry in entries { try await run.add(entry) }
     _ = try await run.finish()
     let taken = await failure { try await share(box.id, "bruno", .reader, by: "anna", component) }
+    #expect(taken?.fieldViolations.first?.field == "invitationId")
     #expect(taken?.code == .failedPrecondition && taken?.reason == "BUCKET_ID_TAKEN")
     _ = try await component.service.make("hers", in: box.id, user("anna"))
     #expect(try await component.service.all(user("bruno")).isEmpty)
@@ -118,7 +115,7 @@ import Testing
     await component.close()
   }
 
-  @Test func membersAreNotOfferedWhatOnlyTheOwnerRestores() async throws {
+  @Test func membersDoNotListBucketsOnlyOwnerCanRestore() async throws {
     let component = try await Fixture().open()
     let service = component.service
     let box = try await service.makeBucket("team", user("anna"))
@@ -133,7 +130,7 @@ import Testing
     await component.close()
   }
 
-  @Test func endedSharesTakeTheirCopiesAlong() async throws {
+  @Test func endedSharesRemoveTheirCopies() async throws {
     let fixture = try Fixture()
     let component = try await fixture.open()
     let service = component.service
@@ -148,7 +145,7 @@ import Testing
     #expect(await failure { try await service.make("x", in: box.id, user("bruno")) }?.code == .notFound)
     #expect(try await service.all(user("carla")).count == 5)
     fixture.nowMs.store(endMs, ordering: .relaxed)
-    // Over already, before any timer has run.
+    // The share has expired, even before any timer has run.
     _ = try await service.make("late", in: box.id, user("anna"))
     #expect(try await service.all(user("carla")).count == 5)
     while try await component.timers.runDue() > 0 { fixture.nowMs.add(61_000, ordering: .relaxed) }
@@ -157,14 +154,16 @@ import Testing
     var list = ListBucketSharesRequest()
     list.bucketId = box.id
     #expect(try await component.sharing.listBucketShares(list, context: user("anna")).shares.isEmpty)
-    // It can be shared anew.
-    try await share(box.id, "bruno", .reader, by: "anna", component)
+    // A user whose share has expired can rejoin; one who has left cannot be invited again for 30 days.
+    try await share(box.id, "carla", .reader, by: "anna", component)
     _ = try await service.make("again", in: box.id, user("anna"))
-    #expect(try await service.all(user("bruno")).map(\.title) == ["again"])
+    #expect(try await service.all(user("carla")).map(\.title) == ["again"])
+    let left = await failure { try await share(box.id, "bruno", .reader, by: "anna", component) }
+    #expect(left?.code == .failedPrecondition && left?.reason == "INVITATION_TOO_SOON")
     await component.close()
   }
 
-  @Test func publishKeysPublishAndNothingElse() async throws {
+  @Test func publishKeysPermitOnlyPublishing() async throws {
     let fixture = try Fixture()
     let component = try await fixture.open()
     let box = try await component.service.makeBucket("alarms", user("anna"))

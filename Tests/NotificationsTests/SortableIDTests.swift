@@ -11,14 +11,14 @@ import Testing
       random: { random ?? UInt64.random(in: .min ... .max) })
   }
 
-  @Test func areTwentyTwoCharactersBehindThePrefix() {
+  @Test func haveTwentyTwoCharactersAfterPrefix() {
     let (id, timeMs) = generator(ManualClock(1_770_000_000_123)).next(prefix: SortableID.notificationPrefix)
     #expect(id.utf8.count == 24 && id.hasPrefix("n_") && timeMs == 1_770_000_000_123)
     #expect(id.dropFirst(2).allSatisfy { "0123456789abcdefghjkmnpqrstvwxyz".contains($0) })
   }
 
   @Test(arguments: [nil, 0, UInt64.max] as [UInt64?])
-  func ascendWhateverTheClockDoes(_ random: UInt64?) {
+  func ascendEvenIfClockGoesBack(_ random: UInt64?) {
     let clock = ManualClock(1_000)
     let ids = generator(clock, random: random)
     var last = ""
@@ -35,7 +35,7 @@ import Testing
     }
   }
 
-  @Test func boundsSplitTimes() {
+  @Test func lowerBoundsSplitTimes() {
     let clock = ManualClock(0)
     let ids = generator(clock)
     for timeMs in [1, 31, 32, 1_023, 1_024, 1_770_000_000_000, 253_402_300_799_998] as [Int64] {

@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
@@ -11,7 +12,7 @@ import Testing
 @Suite struct StateTests {
   private let anna = user("anna")
 
-  @Test func marksAllReadInStretchesAndTellsThem() async throws {
+  @Test func marksAllReadInRangesAndReportsThem() async throws {
     var limits = NotificationsLimits()
     limits.rowsPerCommit = 7
     let component = try await Fixture(limits).open()
@@ -38,7 +39,7 @@ import Testing
     await component.close()
   }
 
-  @Test func deletedOnesComeBackAsTheyWere() async throws {
+  @Test func deletedNotificationsAreRestoredUnchanged() async throws {
     let fixture = try Fixture()
     let component = try await fixture.open()
     let box = try await component.service.makeBucket("b", anna)
@@ -60,16 +61,14 @@ import Testing
     await component.close()
   }
 
-  @Test func deletedBucketsComeBackWithWhatWentWithThem() async throws {
+  @Test func deletedBucketsAreRestoredWithTheirNotifications() async throws {
     var limits = NotificationsLimits()
     limits.bucketDeletionRows = 3
     let fixture = try Fixture(limits)
     let component = try await fixture.open()
     let service = component.service
     let box = try await service.makeBucket("b", anna)
-    var share = ShareBucketRequest()
-    (share.bucketId, share.userId, share.role) = (box.id, "bruno", .reader)
-    _ = try await component.sharing.shareBucket(share, context: anna)
+    try await component.sharing.share(box.id, with: "bruno", as: .reader, by: "anna")
     for index in 0..<10 { _ = try await service.make("n\(index)", in: box.id, anna) }
     let gone = try await service.make("gone before", in: box.id, anna)
     var delete = DeleteNotificationsRequest()
@@ -92,7 +91,7 @@ import Testing
     let restored = try #require(try await service.undeleteBucket(undelete, context: anna).bucket)
     #expect(restored.notificationCount == 10 && restored.unreadCount == 10)
     #expect(try await service.all(anna).map(\.title) == (0..<10).reversed().map { "n\($0)" })
-    // The member has eleven: the one that the owner had deleted was the member's own copy.
+    // The member has eleven: the owner deleted only the owner's copy, not the member's.
     #expect(try await service.all(user("bruno")).count == 11)
     fixture.nowMs.add(31 * 24 * 3_600_000, ordering: .relaxed)
     _ = try await service.deleteBucket(request, context: anna)
@@ -101,14 +100,14 @@ import Testing
     await component.close()
   }
 
-  @Test func aDeletionThatWasCutShortGoesOn() async throws {
+  @Test func interruptedDeletionResumes() async throws {
     var limits = NotificationsLimits()
     limits.bucketDeletionRows = 2
     let fixture = try Fixture(limits)
     let component = try await fixture.open()
     let box = try await component.service.makeBucket("b", anna)
     for index in 0..<7 { _ = try await component.service.make("n\(index)", in: box.id, anna) }
-    // As the first commit of a deletion leaves it.
+    // The state after the first commit of a deletion.
     let repository = try #require(component.service.repository as? SQLiteNotificationsRepository)
     let nowMs = fixture.nowMs.load(ordering: .relaxed)
     try await repository.write { transaction in
@@ -127,7 +126,7 @@ import Testing
     await component.close()
   }
 
-  @Test func theSummaryShowsTheNewestUnread() async throws {
+  @Test func summaryShowsNewestUnread() async throws {
     let component = try await Fixture().open()
     let box = try await component.service.makeBucket("inbox", anna)
     var ids: [String] = []
@@ -146,7 +145,7 @@ import Testing
     #expect(
       await failure { try await component.service.updateUserSettings(settings, context: anna) }?.fieldViolations.first?
         .field == "settings.summarySize")
-    // One message waits for the services that show it, however much has changed.
+    // A single message is pending, however many changes there were.
     let counts = try component.store.outboxCounts()
     #expect(counts.pending == 1)
     await component.close()

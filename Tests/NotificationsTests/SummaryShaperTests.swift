@@ -30,14 +30,14 @@ import Testing
     return shaped.summary
   }
 
-  /// Whether a text is a beginning of another in whole characters, with the mark.
+  /// Whether a text is a prefix of whole characters of another one, followed by the mark.
   private func isShortened(_ text: String?, of original: String) -> Bool {
     guard let text else { return true }
     return text.last == SummaryShaper.mark && Array(original).starts(with: Array(text.dropLast()))
       && text.count <= original.count
   }
 
-  @Test func shortTextsStayAsTheyAre() {
+  @Test func shortTextsRemainUnchanged() {
     let items = (0..<5).map { item($0, subtitle: "Sub", body: "Body \($0)") }
     let summary = shape(items)
     #expect(summary.notifications == items && summary.truncation == nil)
@@ -58,7 +58,7 @@ import Testing
     #expect(isShortened(body, of: String(repeating: family, count: 200)) && body.count > 50)
   }
 
-  @Test func theLongestBodiesGoFirst() {
+  @Test func longestBodiesAreShortenedFirst() {
     let full = String(repeating: "b", count: 255)
     let wide = String(repeating: "字", count: 255)
     let summary = shape([
@@ -72,11 +72,11 @@ import Testing
     #expect(Set(shortened.map(\.count)).count == 1)
     #expect(summary.notifications.prefix(3).allSatisfy { $0.subtitle == full })
     #expect(summary.truncation?.shortenedBodyCount == 3 && summary.truncation?.shortenedSubtitleCount == 0)
-    // Nothing is wasted but the room that is kept for all three counts of what was shortened.
+    // All space is used except the reserve for the three counts of the truncation.
     #expect(summary.jsonUTF8Bytes().count > SummaryShaper.sizeBytesMax - 64)
   }
 
-  @Test func subtitlesFollowThenTheOldestIsDropped() {
+  @Test func subtitlesAreShortenedBeforeOldestIsDropped() {
     let wide = String(repeating: "字", count: 200)
     let subtitles = shape(
       (0..<5).map { item($0, title: String(repeating: "t", count: 200), subtitle: wide, body: "body") })
@@ -87,11 +87,11 @@ import Testing
     let dropped = shape(titles)
     #expect(dropped.notifications.map(\.id) == titles.prefix(3).map(\.id))
     #expect(dropped.truncation?.droppedCount == 2)
-    // The room of those that were dropped is the others'.
+    // The others use the space of the dropped ones.
     #expect(dropped.notifications.allSatisfy { $0.body == "body" } && dropped.truncation?.shortenedBodyCount == 0)
   }
 
-  @Test func theLastOneFitsWithoutItsIcon() {
+  @Test func lastNotificationFitsWithoutIcon() {
     let worst = item(
       0, title: String(repeating: "\u{1}", count: 256), subtitle: String(repeating: "\"", count: 256),
       body: String(repeating: "\\", count: 16_384), icon: "https://example.org/" + String(repeating: "i", count: 2_028))
@@ -100,7 +100,7 @@ import Testing
     #expect(summary.notifications[0].title == worst.title && summary.truncation?.droppedCount == 1)
   }
 
-  @Test func aClusterOfManyBytesIsNotCut() {
+  @Test func graphemeClustersAreNotCut() {
     let zalgo = "a" + String(repeating: "\u{301}", count: 3_000)
     let summary = shape([item(0, body: zalgo), item(1, body: "b")])
     #expect(summary.notifications[0].body == nil && summary.notifications[1].body == "b")
@@ -140,7 +140,7 @@ import Testing
     }
   }
 
-  @Test func sizesOfTheSummary() {
+  @Test func summarySizeIsThreeToFive() {
     #expect([0, 3, 4, 5, 1, 99, -1].map { UnreadSummaryRules.size($0) } == [5, 3, 4, 5, 3, 5, 3])
     for (setting, isValid) in [(Int32(0), true), (3, true), (5, true), (2, false), (6, false), (-3, false)] {
       var violations = Violations()

@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
@@ -9,7 +10,7 @@ import Testing
 
 @testable import Notifications
 
-/// A component over a file of its own, with a clock that the test moves.
+/// A component with a store file of its own and a clock that the test controls.
 final class Fixture: Sendable {
   let directory: URL
   let nowMs = Atomic<Int64>(1_770_000_000_000)
@@ -37,6 +38,16 @@ final class Fixture: Sendable {
   }
 }
 
+extension NotificationTimerLoop {
+  /// Runs one round of timers and the action attempts that it starts.
+  func runDue() async throws -> Int {
+    var attempts: [CampanileService.DueTimer<NotificationTimerKind>] = []
+    let count = try await runDue { attempts.append($0) }
+    for timer in attempts { await runAlone(timer) }
+    return count
+  }
+}
+
 let anyMethod = MethodDescriptor(
   path: "campanile.notifications.v1.NotificationsService/Test", kind: .unary, idempotency: .unknown, requestType: "",
   responseType: "")
@@ -45,7 +56,7 @@ func user(_ id: String) -> CallContext {
   CallContext(method: anyMethod, principal: Principal(kind: .user, id: id))
 }
 
-/// The error that `body` throws.
+/// Returns the error that `body` throws.
 func failure<T>(_ body: () async throws -> T) async -> RPCError? {
   do {
     _ = try await body()
@@ -113,5 +124,37 @@ extension NotificationsService {
       request.notificationIds = ids
       _ = try await markNotificationsUnread(request, context: context)
     }
+  }
+}
+
+extension SharingService {
+  /// Shares a bucket with a user, who accepts the invitation if there is one.
+  func share(
+    _ bucketID: String, with member: String, as role: BucketRole, by owner: String, until: ProtoTimestamp? = nil
+  ) async throws {
+    var request = ShareBucketRequest()
+    (request.bucketId, request.userId, request.role, request.expireTime) = (bucketID, member, role, until)
+    guard let invitation = try await shareBucket(request, context: user(owner)).invitation else { return }
+    _ = try await acceptInvitation(.of(invitation.id), context: user(member))
+  }
+
+  func invite(_ member: String, to bucketID: String, as role: BucketRole = .reader, by owner: String) async throws
+    -> Invitation
+  {
+    var request = InviteToBucketRequest()
+    (request.bucketId, request.userId, request.role) = (bucketID, member, role)
+    return try #require(try await inviteToBucket(request, context: user(owner)).invitation)
+  }
+
+  func received(by member: String) async throws -> [Invitation] {
+    try await listInvitations(.init(), context: user(member)).invitations
+  }
+}
+
+extension AcceptInvitationRequest {
+  static func of(_ id: String) -> AcceptInvitationRequest {
+    var request = AcceptInvitationRequest()
+    request.invitationId = id
+    return request
   }
 }

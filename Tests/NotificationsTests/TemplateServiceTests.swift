@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import Synchronization
@@ -54,7 +55,7 @@ import Testing
     await component.close()
   }
 
-  @Test func badTemplatesAreRefusedAndNothingIsStored() async throws {
+  @Test func invalidTemplatesAreRejectedAndNotStored() async throws {
     let component = try await Fixture().open()
     let service = component.automation
     var bad = template("", title: "{{", requestID: String(repeating: "x", count: 65))
@@ -79,7 +80,7 @@ import Testing
     update.template?.title = ""
     #expect(
       faults(await failure { try await service.updateTemplate(update, context: anna) }) == ["template.title REQUIRED"])
-    // Each half is right, the whole has too many variables.
+    // Each half is valid, but together they have too many variables.
     var half = template("h", title: (0..<40).map { "{{a\($0)}}" }.joined())
     half.template?.body = ""
     let first = try await service.make(half, anna)
@@ -93,7 +94,7 @@ import Testing
     await component.close()
   }
 
-  @Test func pagesAndTheirTokens() async throws {
+  @Test func listsArePagedByToken() async throws {
     let component = try await Fixture().open()
     let service = component.automation
     var ids: [String] = []
@@ -132,7 +133,7 @@ import Testing
     await component.close()
   }
 
-  @Test func atMostTwoHundredOfEach() async throws {
+  @Test func atMostTwoHundredObjectsOfEachKind() async throws {
     let component = try await Fixture().open()
     let service = component.automation
     for index in 0..<200 { _ = try await service.make(template("t\(index)"), anna) }
@@ -148,7 +149,7 @@ import Testing
     await component.close()
   }
 
-  @Test func aRequestIDIsAnsweredOnce() async throws {
+  @Test func requestIDReturnsFirstReply() async throws {
     let fixture = try Fixture()
     var component = try await fixture.open()
     let first = try await component.automation.make(template("t", requestID: "r"), anna)
@@ -159,7 +160,7 @@ import Testing
     #expect(try await service.listTemplates(.init(), context: anna).templates == [first])
     let reused = await failure { try await service.make(template("other", requestID: "r"), anna) }
     #expect(reused?.code == .failedPrecondition && faults(reused) == ["requestId REQUEST_ID_REUSED"])
-    // Users and methods have their own.
+    // Request ids are separate per user and method.
     #expect(try await service.make(template("t", requestID: "r"), user("bruno")) != first)
     let hook = try await service.make(webhook("w", headers: ["X": "secret"], requestID: "r"), anna)
     #expect(try await service.make(webhook("w", headers: ["X": "secret"], requestID: "r"), anna) == hook)

@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileRPC
 import CampanileService
 import Testing
@@ -30,8 +31,8 @@ import Testing
     ("}} {{a}} }}", "}} 1 }}"), ("{{c|{}}", "{"), ("{{a}}}", "1}"), ("{", "{"), ("é{{a}}ü{{c|日本}}", "é1ü日本"),
     ("{\"a\":{\"b\":1}}", "{\"a\":{\"b\":1}}"),
   ])
-  func putsValuesIn(_ text: String, _ expected: String) throws {
-    // The value of b looks like a variable and is none.
+  func insertsValues(_ text: String, _ expected: String) throws {
+    // The value of b looks like a variable but is not replaced.
     let values = ["a": "1", "b": "{{a}}"]
     #expect(try TemplateText(text).rendered(values, sizeBytesMax: 1_000) == expected)
   }
@@ -40,12 +41,12 @@ import Testing
     ("{{", 0), ("ab{{name", 2), ("é{{a}", 2), ("{{}}", 0), ("{{ a }}", 0), ("{{a b}}", 0), ("{{a-b}}", 0), ("{{ä}}", 0),
     ("{{{a}}}", 0), ("{{|x}}", 0), ("{{a|{{b}}}}", 0), ("ok {{a}} {{b", 9),
   ])
-  func refusesBrokenTexts(_ text: String, _ offset: Int) {
+  func rejectsBrokenTexts(_ text: String, _ offset: Int) {
     let fault = #expect(throws: TemplateText.Fault.self) { try TemplateText(text) }
     #expect(fault?.offsetBytes == offset)
   }
 
-  @Test func namesHaveBounds() {
+  @Test func variableNamesHaveLimits() {
     #expect(throws: Never.self) { try TemplateText("{{\(String(repeating: "a", count: 64))}}") }
     #expect(throws: TemplateText.Fault.self) { try TemplateText("{{\(String(repeating: "a", count: 65))}}") }
   }
@@ -55,7 +56,7 @@ import Testing
     #expect(TemplateRules.requiredVariables(of: template) == ["b", "c", "a"])
   }
 
-  @Test func fillsWhatTheDraftLacks() {
+  @Test func rendersFieldsMissingInDraft() {
     let whole = template("T {{a}}", "S {{b|none}}", "B {{a}}")
     var (made, faults) = render(whole, ["a": "1"])
     #expect(faults == [] && made.title == "T 1" && made.subtitle == "S none" && made.body == "B 1")
@@ -64,13 +65,13 @@ import Testing
     draft.body = ""
     (made, faults) = render(whole, ["a": "1", "b": "2"], into: draft)
     #expect(faults == [] && made.title == "own" && made.subtitle == "S 2" && made.body == "")
-    // What is not rendered needs no values.
+    // Texts that are not rendered need no values.
     draft.body = "own"
     (made, faults) = render(whole, [:], into: draft)
     #expect(faults == [] && made.subtitle == "S none")
   }
 
-  @Test func variablesAreCheckedAndNothingIsFilled() {
+  @Test func invalidVariablesLeaveDraftUnchanged() {
     let whole = template("{{a}} {{b}}", nil, "{{a}} {{c|x}}")
     var (made, faults) = render(whole, ["c": "1"], prefix: "requests[2].")
     #expect(
@@ -87,7 +88,7 @@ import Testing
     #expect(render(whole, many).1 == ["variables TOO_MANY"])
   }
 
-  @Test func renderedTextsAreBounded() {
+  @Test func renderedTextsHaveLimits() {
     let long = String(repeating: "x", count: 4_000)
     #expect(render(template("{{a}}"), ["a": long]).1 == ["notification.title TOO_LONG"])
     #expect(
@@ -96,14 +97,14 @@ import Testing
           "requests[0].notification.subtitle TOO_LONG", "requests[0].notification.body TOO_LONG",
         ])
     #expect(render(template("t", nil, String(repeating: "{{a}}", count: 4)), ["a": long]).1 == [])
-    // Within the bytes of a title, yet over its characters: the notification's own rules find it.
+    // Within the byte limit of a title but over its character limit, which the notification's rules check.
     let (made, faults) = render(template("{{a}}"), ["a": String(repeating: "x", count: 300)])
     var violations = Violations()
     NotificationRules.check(.title, of: made, "notification", nowMs: 0, &violations)
     #expect(faults == [] && violations.items.map(\.reason) == ["TOO_LONG"])
   }
 
-  @Test func fieldsAreChecked() {
+  @Test func templateFieldsAreValidated() {
     var bad = template("{{x", "}} {{ }}", String(repeating: "x", count: 16_385))
     bad.name = ""
     var violations = Violations()

@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
@@ -7,7 +8,7 @@ import Testing
 @testable import Notifications
 
 @Suite struct TokenTests {
-  @Test func aTokenFitsItsScopeOnly() {
+  @Test func tokenIsBoundToItsScope() {
     let token = OpaqueToken.encode([1, 2, 3], scope: ["list", "anna"])
     #expect(OpaqueToken.decode(token, scope: ["list", "anna"]) == [1, 2, 3])
     for scope in [["list", "bruno"], ["lista", "nna"], ["listanna"], ["list", "anna", ""], []] {
@@ -15,7 +16,7 @@ import Testing
     }
   }
 
-  @Test func noChangedTokenIsTaken() {
+  @Test func changedTokensAreRejected() {
     let token = OpaqueToken.encode(Array("n_0123456789".utf8), scope: ["list"])
     let characters = Array(token)
     for index in characters.indices {
@@ -29,7 +30,7 @@ import Testing
     }
   }
 
-  @Test func aPageTokenIsBoundToItsQuery() async throws {
+  @Test func pageTokenIsBoundToItsQuery() async throws {
     let component = try await Fixture().open()
     let service = component.service
     let context = user("anna")
@@ -57,7 +58,7 @@ import Testing
     #expect(
       await failure { try await service.listNotifications(first, context: user("bruno")) }?.reason
         == "PAGE_TOKEN_INVALID")
-    // Another size is the same list.
+    // A different page size still belongs to the same list.
     first.pageSize = 3
     #expect(try await service.listNotifications(first, context: context).notifications.count == 3)
     var buckets = ListBucketsRequest()
@@ -66,7 +67,7 @@ import Testing
     await component.close()
   }
 
-  @Test func boundsOfListsAreChecked() async throws {
+  @Test func listParametersAreValidated() async throws {
     let component = try await Fixture().open()
     for size in [-1, 1_001, .max, .min] as [Int32] {
       var request = ListNotificationsRequest()

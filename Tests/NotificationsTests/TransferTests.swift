@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
@@ -18,7 +19,8 @@ import Testing
     _ entries: [TransferEntry], to name: String, _ component: NotificationsComponent,
     limits: NotificationsLimits = NotificationsLimits(), nowMs: Int64 = 1_770_000_000_000
   ) async throws -> ImportUserDataResponse {
-    var run = UserImport(store: component.store, user: name, limits: limits, board: component.board, clockMs: { nowMs })
+    var run = UserImport(
+      store: component.store, user: name, limits: limits, notifier: component.notifier, clockMs: { nowMs })
     for entry in entries { try await run.add(entry) }
     return try await run.finish()
   }
@@ -27,9 +29,15 @@ import Testing
 
   private static let data: [UInt8] = Array("a picture".utf8)
 
-  /// A user with settings, buckets, read and unread notifications, an inline medium, automation and something scheduled.
+  /// Creates settings, buckets, read and unread notifications, an inline medium, automation and a scheduled
+  /// notification.
   private func fill(_ component: NotificationsComponent, _ context: CallContext) async throws {
     let service = component.service
+    for name in ["mallory", "eve"] {
+      var block = BlockUserRequest()
+      block.userId = name
+      _ = try await component.sharing.blockUser(block, context: context)
+    }
     var create = bucket("b")
     create.bucket?.description = "described"
     create.bucket?.color = "#00ff00"
@@ -97,7 +105,7 @@ import Testing
     }
   }
 
-  @Test func anExportIsTheSameAfterItsImport() async throws {
+  @Test func exportIsUnchangedAfterImport() async throws {
     let component = try await Fixture().open()
     try await fill(component, user("anna"))
     let first = try await export("anna", component)
@@ -109,12 +117,13 @@ import Testing
     let second = try await export("bruno", component)
     #expect(lines(second) == lines(first))
     #expect(first.contains { $0.jsonString().contains("Authorization") })
+    #expect(first.count { $0.jsonString().contains("blockedUser") } == 2)
     #expect(!first.contains { $0.jsonString().contains("secret") })
-    // Again: nothing changes.
+    // Repeating the import changes nothing.
     let again = try await bring(first, to: "bruno", component)
     #expect(again.importedCount == 0 && Int(again.keptCount) == first.count - 1)
     #expect(lines(try await export("bruno", component)) == lines(first))
-    // It is found, counted and logged like what was published.
+    // Imported notifications are found, counted and logged like published ones.
     let service = component.service
     #expect(try await service.search("\"n 7\"", user("bruno")) == ["n 7"])
     let counts = try await service.getUnreadCounts(GetUnreadCountsRequest(), context: user("bruno")).unreadCounts
@@ -128,7 +137,7 @@ import Testing
     await component.close()
   }
 
-  @Test func refusalsNameTheirEntryAndStopNothing() async throws {
+  @Test func rejectedEntriesAreReportedAndDoNotStopImport() async throws {
     let component = try await Fixture().open()
     var header = ExportHeader()
     header.formatVersion = 1
@@ -175,7 +184,24 @@ import Testing
     await component.close()
   }
 
-  @Test func scheduledAndAutomationHaveTheirLimitsInImports() async throws {
+  @Test func importedBlocksTakeEffect() async throws {
+    let component = try await Fixture().open()
+    let box = try await component.service.makeBucket("b", user("mallory"))
+    _ = try await component.sharing.invite("anna", to: box.id, by: "mallory")
+    let entries = ["anna", "mallory"].map { name in
+      var blocked = BlockedUser()
+      blocked.userId = name
+      blocked.createTime = ProtoTimestamp(millisecondsSince1970: 5)
+      return TransferEntry.of(.blockedUser(blocked))
+    }
+    let result = try await bring(entries, to: "anna", component)
+    #expect(result.errors.map { "\($0.index) \($0.reason) \($0.field)" } == ["0 OUT_OF_RANGE entry.blockedUser.userId"])
+    #expect(result.importedCount == 1)
+    #expect(try await component.sharing.received(by: "anna").isEmpty)
+    await component.close()
+  }
+
+  @Test func importsRespectScheduledAndAutomationLimits() async throws {
     let component = try await Fixture().open()
     var box = Bucket()
     box.id = SortableID.text(prefix: "b_", timeMs: 5, tail: 1)
@@ -208,13 +234,13 @@ import Testing
         "4 SCHEDULED_EXHAUSTED", "205 AUTOMATION_EXHAUSTED", "206 AUTOMATION_EXHAUSTED",
       ])
     #expect(result.importedCount == 204)
-    // What is there already is no new one.
+    // Existing entries do not count as new ones.
     let again = try await bring(entries, to: "anna", component, limits: limits)
     #expect(again.keptCount == 204 && again.errors.map(\.index) == [4, 205, 206])
     await component.close()
   }
 
-  @Test func limitsHoldForImports() async throws {
+  @Test func importsRespectLimits() async throws {
     let component = try await Fixture().open()
     try await fill(component, user("anna"))
     var limits = NotificationsLimits()

@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileRPC
 import CampanileService
 import Synchronization
@@ -9,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) struct WatchOrderTests {
   private struct Enough: Error {}
 
-  /// Collects messages until `isEnough`; answers them.
+  /// Collects messages until `isEnough` returns true, and returns them.
   private func collect(
     _ component: NotificationsComponent, _ name: String, from token: String, bucketID: String = "",
     until isEnough: @escaping @Sendable ([WatchNotificationsResponse]) async throws -> Bool
@@ -29,8 +30,8 @@ import Testing
     return seen
   }
 
-  /// Four writers, a watch that breaks off and resumes every few events, and restarts of the service between: what was told
-  /// is the log, in order, each change once.
+  /// Four writers, a watch that disconnects and resumes every few events, and restarts of the service in between. The
+  /// events equal the log, in order and without duplicates.
   @Test func losesAndRepeatsNothingAcrossReconnectsAndRestarts() async throws {
     let fixture = try Fixture()
     var component = try await fixture.open()
@@ -73,18 +74,18 @@ import Testing
       }
       made.formUnion(try await writing)
       await component.close()
-      // Ids ascend within one run of the service; over a restart they follow the clock.
+      // Ids ascend within one run of the service; across a restart they follow the clock.
       fixture.nowMs.add(1, ordering: .relaxed)
       component = try await fixture.open()
     }
     #expect(told.count == made.count && Set(told) == made)
-    // Ids are handed out in the order of the commits.
+    // Ids are assigned in commit order.
     let isAscending = told == told.sorted()
     #expect(isAscending)
     await component.close()
   }
 
-  @Test func aMoveIsADeletionInTheBucketLeft() async throws {
+  @Test func moveIsADeletionInTheFormerBucket() async throws {
     let component = try await Fixture().open()
     let service = component.service
     let context = user("anna")
@@ -107,7 +108,7 @@ import Testing
     await component.close()
   }
 
-  @Test func theWatchOfABucketEndsWithIt() async throws {
+  @Test func watchOfABucketEndsWithItsDeletion() async throws {
     let component = try await Fixture().open()
     let service = component.service
     let context = user("anna")
@@ -120,7 +121,7 @@ import Testing
       if seen.count == 1 { _ = try await service.deleteBucket(deletion, context: context) }
       return false
     }
-    // Also for a watch that was away meanwhile, but not for one that knows of the deletion.
+    // The event also reaches a watch that was disconnected, but not one that already received it.
     let late = try await collect(component, "anna", from: start, bucketID: a.id) { _ in false }
     #expect(live.count == 2 && late.count == 2 && live.last == late.last)
     guard case .bucketDeleted(let gone)? = late.last?.event else { Issue.record("\(late)"); return }
@@ -131,8 +132,8 @@ import Testing
     await component.close()
   }
 
-  /// A caller that takes nothing holds up no writer, and one page is all that is held for it.
-  @Test func aSlowWatchHoldsUpNoWriter() async throws {
+  /// A caller that does not receive delays no writer, and only one page is held for it.
+  @Test func slowWatchDelaysNoWriter() async throws {
     var limits = NotificationsLimits()
     limits.watchPageRows = 3
     let component = try await Fixture(limits).open()
@@ -140,7 +141,7 @@ import Testing
     let box = try await service.makeBucket("b", user("anna"))
     let messages = try await collect(component, "anna", from: "") { seen in
       if seen.count == 1 {
-        // The watch stands in its first `send` all this time.
+        // Meanwhile, the watch is blocked in its first `send`.
         for index in 0..<50 { _ = try await service.make("\(index)", in: box.id, user("anna")) }
       }
       return seen.count == 51
@@ -152,7 +153,7 @@ import Testing
     await component.close()
   }
 
-  @Test func aWatchThatTheLogWasCutBehindEnds() async throws {
+  @Test func watchBehindTruncatedLogEnds() async throws {
     var limits = NotificationsLimits()
     limits.watchPageRows = 2
     var retention = ChangeRetention()

@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileRPC
 import CampanileService
 import Synchronization
@@ -7,7 +8,7 @@ import Testing
 @testable import Notifications
 
 @Suite(.timeLimit(.minutes(1))) struct WatchTests {
-  /// Watches until `count` messages came, and answers them.
+  /// Watches until `count` messages have arrived, and returns them.
   private func watch(
     _ component: NotificationsComponent, _ name: String, from token: String = "", bucketID: String = "", count: Int,
     started: @escaping @Sendable () async throws -> Void = {}
@@ -36,7 +37,7 @@ import Testing
     if case .notificationCreated(let one)? = message.event { one.title } else { "" }
   }
 
-  @Test func tellsWhatComesAndResumesWithoutLossOrRepeat() async throws {
+  @Test func sendsChangesAndResumesWithoutLossOrRepetition() async throws {
     let fixture = try Fixture()
     var component = try await fixture.open()
     let box = try await component.service.makeBucket("b", user("anna"))
@@ -54,7 +55,7 @@ import Testing
     await component.close()
   }
 
-  @Test func tellsNothingOfOthersAndOfOtherBuckets() async throws {
+  @Test func sendsNothingOfOtherUsersOrBuckets() async throws {
     let component = try await Fixture().open()
     let mine = try await component.service.makeBucket("mine", user("anna"))
     let other = try await component.service.makeBucket("other", user("anna"))
@@ -68,7 +69,7 @@ import Testing
     await component.close()
   }
 
-  @Test func saysThatATokenIsTooOldOrNone() async throws {
+  @Test func rejectsOldAndInvalidTokens() async throws {
     var retention = ChangeRetention()
     retention.rowsMax = 10
     let fixture = try Fixture(retention: retention)
@@ -88,7 +89,7 @@ import Testing
     await component.close()
   }
 
-  @Test func endsWhenTheServiceGoesDown() async throws {
+  @Test func endsWhenServiceStops() async throws {
     let component = try await Fixture().open()
     let error = await failure {
       try await watch(component, "anna", count: 2) { component.endWatches() }
@@ -98,7 +99,7 @@ import Testing
     await component.close()
   }
 
-  @Test func aCancelledWatchEnds() async throws {
+  @Test func cancelledWatchEnds() async throws {
     let component = try await Fixture().open()
     let task = Task { try await watch(component, "anna", count: 2) }
     while component.watchCount == 0 { await Task.yield() }

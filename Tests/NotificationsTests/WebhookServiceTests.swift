@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import Testing
@@ -8,7 +9,7 @@ import Testing
 @Suite struct WebhookServiceTests {
   private let anna = user("anna")
 
-  @Test func headersAreSecrets() async throws {
+  @Test func headersAreSecret() async throws {
     let component = try await Fixture().open()
     let service = component.automation
     let made = try await service.make(webhook("w", headers: ["Authorization": "Bearer 1", "X-B": "2"]), anna)
@@ -16,7 +17,7 @@ import Testing
     #expect(made.headers == ["Authorization": "***", "X-B": "***"])
     #expect(try component.kept(made.id, user: "anna")?.headers == ["Authorization": "Bearer 1", "X-B": "2"])
     #expect(try await service.listWebhooks(.init(), context: anna).webhooks == [made])
-    // `***` keeps a value, whatever the case of the name; what is left out goes.
+    // `***` retains a value, regardless of the case of the name; omitted headers are removed.
     var update = UpdateWebhookRequest()
     var change = made
     change.headers = ["authorization": "***", "X-C": "3"]
@@ -29,7 +30,7 @@ import Testing
     update.webhook?.headers = ["X-New": "***"]
     let error = await failure { try await service.updateWebhook(update, context: anna) }
     #expect(error?.code == .invalidArgument && faults(error) == ["webhook.headers.X-New HEADER_VALUE_INVALID"])
-    // Other fields leave the values alone.
+    // Updates of other fields do not change the values.
     update.updateMask = mask("name", "method", "url", "body")
     update.webhook?.name = "other"
     update.webhook?.method = ""
@@ -41,7 +42,7 @@ import Testing
     await component.close()
   }
 
-  @Test func badWebhooksAreRefused() async throws {
+  @Test func invalidWebhooksAreRejected() async throws {
     let component = try await Fixture().open()
     let service = component.automation
     var bad = webhook("", headers: ["Host": "x", "A B": "1", "X": "a\r\nEvil: 1", "y": "1", "Y": "2", "É": "1"])

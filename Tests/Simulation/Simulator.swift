@@ -1,9 +1,10 @@
+import CampanileBase
 import CampanileRPC
 import CampanileStore
 import Foundation
 import Notifications
 
-/// What a run has seen.
+/// The result of a run.
 package struct Report: Sendable {
   package var seed: UInt64
   package var violations: [String]
@@ -11,22 +12,22 @@ package struct Report: Sendable {
   package var checkCount: Int
   package var callCount: Int
   package var faultCounts: [String: Int]
-  /// Of all events with their times: the same for a seed in every run.
+  /// A hash of all events and their times: the same in every run of a seed.
   package var traceHash: UInt64
   package var virtualMs: Int64
   package var stepCount: Int
-  /// How calls have ended; `-` marks those that were told not to have run.
+  /// The outcomes of calls; `-` marks those reported as not executed.
   package var endCounts: [String: Int]
   package var events: [String]
 }
 
-/// Runs the suite's own code in one thread, with time, network, disk and APNs of its own, all of which follow from a seed.
+/// Runs the suite's code in one thread. Time, network, disk and APNs are simulated from a seed.
 package final class Simulator {
   private let files: SharedFiles
 
   package init() throws {
     files = try SharedFiles()
-    // The first run migrates the databases that the others begin with.
+    // The first run migrates the databases that the other runs start with.
     let world = World(seed: 0, plant: nil, folder: try files.runFolder(0), keepsEvents: false)
     let suite = Suite(world, files: files)
     for node in suite.nodes { node.start() }
@@ -50,11 +51,11 @@ package final class Simulator {
   }
 }
 
-/// One run from its beginning to its end.
+/// A single run.
 ///
 /// `@unchecked Sendable`: see `SimulatedLoop`.
 private final class Run: @unchecked Sendable {
-  /// How long things break, and how long everything has time to come to rest. Pushes wait longest, up to some seconds.
+  /// The duration of the faults, and the time for recovery. Pushes need the longest time, up to some seconds.
   private static let faultsMs: Int64 = 1_800
   private static let restMs: Int64 = 12_000
 
@@ -84,7 +85,7 @@ private final class Run: @unchecked Sendable {
     users = ["anna", "bert"].enumerated().map { NotificationUser($1, book, clients[$0]) }
     watchers = users.map { Watcher($0.name, world, clients[1]) }
     owners = [ActivityUser("olga", token: 1, book, clients[0])]
-    echoes = (0..<3).map { EchoCaller("echo-\($0)", book, suite.ledger, clients[$0 % 2]) }
+    echoes = (0..<3).map { EchoCaller("echo-\($0)", book, suite.echoLog, clients[$0 % 2]) }
     if world.plant == .losesTimers {
       var chance = world.chance("lost timers")
       world.loop.losesTimer = { chance.oneIn(500) }
@@ -101,7 +102,7 @@ private final class Run: @unchecked Sendable {
     guard pass(ms: Self.faultsMs) else { return end() }
     faults.end()
     for _ in 0..<20 where callersLeft > 0 { guard pass(ms: 500) else { return end() } }
-    world.check(callersLeft == 0, "\(callersLeft) callers have not come to their end")
+    world.check(callersLeft == 0, "\(callersLeft) callers have not finished")
     guard pass(ms: 1_500) else { return end() }
     let fresh = watchers.map { Watcher($0.user, world, clients[0], from: $0.start ?? "") }
     for watcher in fresh { watcher.begin() }
@@ -116,7 +117,7 @@ private final class Run: @unchecked Sendable {
 
   private func pass(ms: Int64) -> Bool {
     let isDone = world.run(ms: ms)
-    world.check(isDone, "the suite does not come to rest")
+    world.check(isDone, "the suite does not become idle")
     return isDone
   }
 
@@ -140,7 +141,7 @@ private final class Run: @unchecked Sendable {
     }
   }
 
-  /// What must hold at every moment is looked at all the time.
+  /// Repeatedly checks the invariants that must hold at every moment.
   private func look() {
     world.after(ms: 10) { [self] in
       guard !isOver else { return }
@@ -150,7 +151,7 @@ private final class Run: @unchecked Sendable {
     }
   }
 
-  /// The stored counts of unread notifications are those of a recount, whatever was committed last.
+  /// Checks that the stored counts of unread notifications equal a recount, whatever was committed last.
   private func recount() {
     guard suite.notifications.isUp, let store = suite.notifications.running?.store else { return }
     if world.plant == .miscountsUnread, chance.oneIn(20) { miscount(store) }
@@ -158,7 +159,7 @@ private final class Run: @unchecked Sendable {
       try transaction.query(Self.recountSQL, []) { try $0.text(0) }
     }
     guard let wrong else { return }
-    world.check(wrong.isEmpty, "the unread count of \(wrong.joined(separator: ", ")) is no recount")
+    world.check(wrong.isEmpty, "the unread count of \(wrong.joined(separator: ", ")) differs from a recount")
   }
 
   private static let recountSQL = """
@@ -186,7 +187,7 @@ private final class Run: @unchecked Sendable {
         }
       }
     } else {
-      world.check(false, "notifications is not up in the end")
+      world.check(false, "notifications is not running at the end")
     }
     if let component = suite.activitiesComponent, suite.activities.isUp {
       for owner in owners {
@@ -197,13 +198,13 @@ private final class Run: @unchecked Sendable {
         }
       }
     } else {
-      world.check(false, "activities is not up in the end")
+      world.check(false, "activities is not running at the end")
     }
     _ = pass(ms: 20)
-    world.check(verdictsLeft == 0, "\(verdictsLeft) verdicts have not come")
+    world.check(verdictsLeft == 0, "\(verdictsLeft) checks have not finished")
   }
 
-  /// Nothing of the run is left behind.
+  /// Releases all resources of the run.
   private func end() {
     isOver = true
     for watcher in watchers { watcher.end() }

@@ -1,7 +1,8 @@
 import SimulatedSuite
 import Testing
 
-/// The suite's own code in a world that follows from a seed. A seed that fails is run again by `scripts/simulate --seed N`.
+/// Runs the suite's code in simulations determined by a seed. To repeat a failing seed, run `scripts/simulate --seed
+/// N`.
 @Suite struct SimulationTests {
   @Test func manySeedsFindNothing() throws {
     let simulator = try Simulator()
@@ -11,7 +12,7 @@ import Testing
       faultCount += report.faultCounts.values.reduce(0, +)
       #expect(report.violations.isEmpty, "scripts/simulate --seed \(seed)")
     }
-    // A world without faults would find nothing either.
+    // A simulation without faults would find nothing either.
     #expect(faultCount > 300 * 10)
   }
 
@@ -22,7 +23,7 @@ import Testing
       let report = try simulator.run(seed: seed)
       let again = try simulator.run(seed: seed)
       #expect(report.traceHash == again.traceHash && report.eventCount == again.eventCount, "seed \(seed)")
-      // Another process makes other files and keys.
+      // A new simulator has different files and keys.
       #expect(try Simulator().run(seed: seed).traceHash == report.traceHash, "seed \(seed)")
       hashes.insert(report.traceHash)
     }
@@ -33,6 +34,6 @@ import Testing
   func aPlantedFaultIsFound(_ plant: Plant) throws {
     let simulator = try Simulator()
     for seed in UInt64(1)...1_000 where try !simulator.run(seed: seed, plant: plant).violations.isEmpty { return }
-    Issue.record("1,000 seeds do not find \(plant)")
+    Issue.record("1,000 seeds do not detect \(plant)")
   }
 }

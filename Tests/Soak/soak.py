@@ -1,4 +1,4 @@
-"""The suite under a mixed load for long: what grows, and whether calls become slower. See scripts/soak --help for the bounds."""
+"""Runs the suite under a mixed load for a long time, and checks memory and latency for growth. See scripts/soak --help for the bounds."""
 
 import argparse
 import json
@@ -13,26 +13,26 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "SuiteTests
 from campanile import CLI, Suite, environment  # noqa: E402
 
 MIB = 1 << 20
-# Calls in flight of one kind. Each kind has a principal of its own, which stays below what one may have in flight.
+# Calls in flight per kind. Each kind has a separate principal, which stays below its limit of calls in flight.
 IN_FLIGHT = 8
 MEASURED_S = 5
 WARM_UP_S = 1
-# Shares of what a closed loop has that are tried as a rate, from the highest: calls that come one by one cost more than calls that wait
-# for each other and come together.
+# Shares of the closed-loop rate that are tried as an open-loop rate, highest first. Calls that arrive one by one cost
+# more than those of a closed loop, which arrive in groups.
 SHARES = [share / 100 for share in range(100, 20, -5)]
-# Where 1 % of the calls wait for longer, a queue grows.
+# If 1 % of the calls wait longer than this, a queue is growing.
 KEPT_UP_P99_MS = 100
 
 
 def kinds(suite):
-    """The calls of the mix: name, method, request, key."""
+    """Returns the calls of the mix: name, method, request, key."""
     keys = {name: suite.key(f"user/soak-{name}") for name in ("write", "read", "list", "sync")}
     buckets = {name: suite.call("CreateBucket", {"bucket": {"name": "soak"}}, keys[name])["bucket"]["id"] for name in ("write", "read", "list")}
     for name in ("read", "list"):
         for number in range(50):
             suite.call("CreateNotification", {"notification": {"bucketId": buckets[name], "title": f"n {number}"}}, keys[name])
     notifications = "campanile.notifications.v1.NotificationsService/"
-    # Notifications of the same key replace each other: what is stored stays as much as it is.
+    # Notifications with the same collapse key replace each other, so the amount of stored data stays constant.
     written = {"notification": {"bucketId": buckets["write"], "title": "n {{sequence}}", "collapseKey": "k{{random 0 499}}"}}
     return [
         ("write", notifications + "CreateNotification", json.dumps(written), keys["write"]),
@@ -50,7 +50,7 @@ def started(suite, kind, *arguments):
 
 
 def reports(processes, seconds):
-    """The reports of testers that were started together, by kind."""
+    """Returns the reports of load testers that were started together, by kind."""
     found = {}
     try:
         for name, process in processes.items():
@@ -66,7 +66,7 @@ def reports(processes, seconds):
 
 
 def sample(suite):
-    """What each process and each database has now."""
+    """Returns the current measurements of each process and each database."""
     processes = {"up": suite.process.pid} | suite.children()
     rss, descriptors = {}, {}
     for name, pid in processes.items():
@@ -77,7 +77,7 @@ def sample(suite):
     return {"rss": rss, "descriptors": descriptors, "wal": wal}
 
 
-# What the last third may be, by the first third's.
+# The bounds of the last third, as functions of the first third.
 BOUNDS = {
     "rss": lambda before: before * 1.25 + 32 * MIB,
     "descriptors": lambda before: before + 16,
@@ -87,7 +87,7 @@ BOUNDS = {
 
 
 def judge(minutes):
-    """What grew beyond its bound between the first third of the minutes and the last, as texts."""
+    """Returns the measurements that grew beyond their bounds between the first and the last third, as texts."""
     third = max(1, len(minutes) // 3)
     grown = []
     for measure, bound in BOUNDS.items():
@@ -95,7 +95,7 @@ def judge(minutes):
             first = statistics.median(minute[measure].get(name, 0) for minute in minutes[:third])
             last = statistics.median(minute[measure].get(name, 0) for minute in minutes[-third:])
             if last > bound(first):
-                grown.append(f"{measure} of {name}: {first:g} became {last:g}, beyond {bound(first):g}")
+                grown.append(f"{measure} of {name}: {first:g} grew to {last:g}, above the bound {bound(first):g}")
     grown += [f"minute {number}: {minute['failed']} failed calls" for number, minute in enumerate(minutes, 1) if minute["failed"]]
     return grown
 
@@ -105,22 +105,22 @@ def scaled(rates, share):
 
 
 def kept_up(found):
-    """Whether calls of every kind were answered as fast as they were due."""
+    """Returns whether the p99 of every kind of call is within the limit."""
     return all(report["latency"]["percentilesMs"]["99"] <= KEPT_UP_P99_MS for report in found.values())
 
 
 def capacity(closed, probe):
-    """The rates that the suite keeps up with when calls come at their times, whatever it does: the first share of `closed` that `probe`,
-    which runs at rates and answers the reports, finds kept up with. Raises where none is."""
+    """Returns the open-loop rates that the suite sustains: the first share of `closed` at which the reports of `probe` stay within the
+    limit. `probe` runs at given rates. Raises if there is none."""
     for share in SHARES:
         rates = scaled(closed, share)
         if kept_up(probe(rates)):
             return rates
-    raise RuntimeError(f"calls wait for more than {KEPT_UP_P99_MS} ms even at {SHARES[-1]:.0%} of {closed} a second")
+    raise RuntimeError(f"the p99 exceeds {KEPT_UP_P99_MS} ms even at {SHARES[-1]:.0%} of {closed} calls per second")
 
 
 def processor():
-    """Ticks of all processors since the start, and those of them with nothing to do."""
+    """Returns the ticks of all processors since boot, and the idle ones among them."""
     ticks = [int(text) for text in pathlib.Path("/proc/stat").read_text().splitlines()[0].split()[1:]]
     return sum(ticks[:8]), ticks[3] + ticks[4]
 
@@ -136,7 +136,7 @@ def run(suite, minutes_count, load_percent):
     closed = {name: report["callsPerSecond"] for name, report in ran(MEASURED_S).items()}
     most = capacity(closed, lambda rates: ran(MEASURED_S, rates))
     rates = scaled(most, load_percent / 100)
-    print(f"calls a second: {sum(closed.values()):.0f} in a closed loop, {sum(most.values())} kept up with; {load_percent} % of these: {rates}",
+    print(f"calls per second: {sum(closed.values()):.0f} in a closed loop, {sum(most.values())} sustained; {load_percent} % of these: {rates}",
           flush=True)
     minutes = []
     for number in range(1, minutes_count + 1):

@@ -1,4 +1,4 @@
-"""`campanile-activities` as a real process that pushes to a simulated APNs, and a load on it whose outcome is checked."""
+"""Runs `campanile-activities` as a real process against a simulated APNs, and checks the outcome of a load on it."""
 
 import collections
 import json
@@ -15,12 +15,12 @@ from campanile import BIN, PATIENCE_S, ROOT, environment, eventually
 sys.path.append(str(ROOT / "Tests" / "Wire"))
 from campanile_wire import Peer, reason  # noqa: E402
 
-INTERNAL = "internal-token-of-tests"
+INTERNAL = "internal-token-of-the-activities-tests"
 SERVICE = "campanile.activities.v1."
 
 
 class Activities:
-    """The service on a folder of its own. It can be killed and started again on its port."""
+    """The service with its own data folder. It can be killed and restarted on the same port."""
 
     def __init__(self, folder, simulator, keys, *arguments, spacing_ms=20):
         self.folder = folder
@@ -80,16 +80,16 @@ class Activities:
 
 
 def ask(link, method, params, user="user/ann"):
-    """The result; an error is an AssertionError with its text."""
+    """Calls a method and returns its result; raises AssertionError with the text of an error."""
     answer = link.call(SERVICE + method, params, metadata={"campanile-principal": user}, timeoutMs=30_000)
     assert "error" not in answer, f"{method}: {answer['error']}"
     return answer["result"]
 
 
 class Load:
-    """Activities of some users that are updated as fast as asked for, by threads with a connection each.
+    """Updates a set of activities concurrently, with one connection for each thread.
 
-    `acknowledged` holds the newest number that the service has acknowledged for each activity, by its token.
+    `acknowledged` maps the token of each activity to the newest number that the service has acknowledged.
     """
 
     def __init__(self, service, app, environment_name="sandbox", activities=40, threads=4, prefix=""):
@@ -137,7 +137,7 @@ class Load:
                         break
                 time.sleep(0.002)
             except (OSError, TypeError, AssertionError, json.JSONDecodeError):
-                # The service is gone for a moment, and the call's outcome is unknown.
+                # The service is down for a moment, and the outcome of the call is unknown.
                 if link is not None:
                     link.close()
                 link = None
@@ -155,12 +155,12 @@ class Load:
             self.acknowledged[token] = number
 
     def check(self, simulator, seconds=PATIENCE_S):
-        """Every activity's last state is displayed, and nothing that was acknowledged is lost; answers the screens."""
+        """Asserts that every last state is displayed and no acknowledged update is lost. Returns the screens."""
         with self.service.link() as link:
             states = {token: int(ask(link, "ActivitiesService/GetActivity", {"activityId": self.ids[token]})
                                  ["activity"]["contentState"]["n"]) for token in self.ids}
         for token, number in states.items():
-            assert number >= self.acknowledged[token], f"{token} was acknowledged at {self.acknowledged[token]}, is at {number}"
+            assert number >= self.acknowledged[token], f"{token} was acknowledged at {self.acknowledged[token]}, but is at {number}"
 
         def missing():
             screens = simulator.screens()
@@ -175,7 +175,7 @@ class Load:
         return simulator.screens()
 
     def check_order(self, simulator):
-        """No state came after a newer one, in the order in which the simulator took them."""
+        """Asserts that no state arrived after a newer one, in the order in which the simulator accepted them."""
         newest, stamped = collections.defaultdict(int), collections.defaultdict(int)
         for line in (simulator.folder / "journal").read_text().splitlines():
             entry = json.loads(line)
@@ -183,7 +183,7 @@ class Load:
                 aps, key = json.loads(entry["payload"])["aps"], entry["key"]
                 number, timestamp = int(aps["content-state"]["n"]), int(aps["timestamp"])
                 assert number >= newest[key], f"{key} went back from {newest[key]} to {number}"
-                # A repeat is the same push; every other has a later timestamp.
+                # A retry is the same push; every other push has a later timestamp.
                 assert number == newest[key] or timestamp > stamped[key], f"{key}: {timestamp} for {number}, as for {newest[key]}"
                 newest[key], stamped[key] = number, timestamp
         for token, screen in simulator.screens().items():

@@ -1,4 +1,4 @@
-"""The simulated APNs as a real process, and senders that speak to it."""
+"""Runs the simulated APNs as a real process, with clients that send to it."""
 
 import base64
 import contextlib
@@ -25,7 +25,7 @@ LIVE = BUNDLE + ".push-type.liveactivity"
 
 
 class Key:
-    """A signing key with its ids."""
+    """A signing key with its key id and team id."""
 
     def __init__(self, key_id="ABCDE12345", team_id="TEAM123456"):
         self.key_id, self.team_id = key_id, team_id
@@ -47,8 +47,10 @@ class Key:
         return {"teamId": self.team_id, "keyId": self.key_id, "publicKeyPem": self.public_pem}
 
     def authorization(self, issued_at=None):
-        """A provider token, signed by hand: neither the project's code nor that of a JWT library. Without a time it is always the
-        same one, as a connection must not see too many."""
+        """A provider token, signed without the project's code or a JWT library.
+
+        Without a time, it is always the same token, because a connection may not receive too many different ones.
+        """
         if issued_at is None:
             self.token = self.token or self.authorization(time.time())
             return self.token
@@ -60,7 +62,7 @@ class Key:
 
 
 class Simulator:
-    """`campanile-apns-simulator` on a folder of its own. It can be killed and started again on its port."""
+    """`campanile-apns-simulator` with its own data folder. It can be killed and restarted on the same port."""
 
     def __init__(self, folder, *arguments, keys=()):
         self.folder = folder
@@ -112,7 +114,7 @@ class Simulator:
         return self.process.returncode
 
     def control(self, method, path, body=None):
-        """The parsed answer of the control API; an error is an AssertionError with its text."""
+        """Calls the control API and returns the parsed response; raises AssertionError with the text of an error."""
         return control(self.ready["http"], method, path, body)
 
     def fault(self, action, **members):
@@ -125,7 +127,7 @@ class Simulator:
         return self.control("GET", f"/screens?key={key}")
 
     def screens(self):
-        """All of them, by key."""
+        """All screens, by key."""
         found, after = {}, ""
         while True:
             page = self.control("GET", f"/screens?limit=1000&after={after}")
@@ -136,7 +138,7 @@ class Simulator:
 
     def context(self):
         context = ssl.create_default_context(cafile=self.trust)
-        # Stricter than usual: RFC 5280 to the letter.
+        # Stricter than the default: reject certificates that deviate from RFC 5280.
         context.verify_flags |= ssl.VERIFY_X509_STRICT
         return context
 
@@ -152,7 +154,7 @@ def control(port, method, path, body=None):
 
 
 def fields(key, token="ab" * 32, **changes):
-    """Header fields of a good Live Activity push; a value None leaves one out."""
+    """Header fields of a valid Live Activity push; a field whose value is None is omitted."""
     named = {":method": "POST", ":scheme": "https", ":authority": "api.push.apple.com", ":path": f"/3/device/{token}",
              "authorization": key.authorization(), "apns-push-type": "liveactivity", "apns-topic": LIVE,
              "apns-priority": "5", "apns-expiration": "0"}
@@ -165,7 +167,7 @@ def update(state, timestamp=None, event="update", **members):
 
 
 class H2:
-    """A connection that shows every frame's event, by the h2 library."""
+    """An HTTP/2 connection that exposes the event of every frame, with the h2 library."""
 
     def __init__(self, simulator, alpn=True):
         raw = socket.create_connection(("127.0.0.1", simulator.port), 10)
@@ -189,7 +191,7 @@ class H2:
         return stream
 
     def events(self):
-        """What the next bytes mean; empty when the connection has ended."""
+        """Reads once. Returns the bytes and their events; both are empty if the connection has ended."""
         data = self.socket.recv(65_536)
         found = self.h2.receive_data(data) if data else []
         if data:
@@ -197,7 +199,7 @@ class H2:
         return data, found
 
     def answer(self, stream):
-        """Status, headers and parsed body; or the event that ended the stream or connection instead."""
+        """Status, headers and parsed body; the event if the stream was reset; None if the connection ended."""
         headers, body = {}, b""
         while True:
             data, found = self.events()
@@ -215,8 +217,10 @@ class H2:
                 return None
 
     def frames(self):
-        """Every frame until the connection ends, as (type, flags, stream, payload): h2 itself takes GOAWAY for the end of
-        all streams, which RFC 9113 section 6.8 does not."""
+        """Every frame until the connection ends, as (type, flags, stream, payload).
+
+        The frames are parsed here, because h2 treats GOAWAY as the end of all streams, contrary to RFC 9113 section 6.8.
+        """
         data = bytearray()
         while received := self.socket.recv(65_536):
             data += received
@@ -234,7 +238,7 @@ class H2:
 
 @contextlib.contextmanager
 def aioapns_led_to(port):
-    """Lets aioapns, which has no setting for it, connect here instead of to Apple."""
+    """Redirects aioapns from Apple to a local port; the library has no setting for this."""
     from aioapns.connection import APNsProductionClientProtocol as protocol
     kept = protocol.APNS_SERVER, protocol.APNS_PORT
     protocol.APNS_SERVER, protocol.APNS_PORT = "localhost", port

@@ -1,4 +1,4 @@
-"""Calls Attendance for tests, and counts by hand what it should answer."""
+"""Calls Attendance for tests, and computes the statistics that it should return."""
 
 import base64
 import datetime
@@ -10,7 +10,7 @@ import zoneinfo
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "Wire"))
 from campanile_wire import Peer, reason  # noqa: E402
 
-TOKEN = "attendance-test-token"
+TOKEN = "internal-token-of-the-attendance-tests"
 PACKAGE = "campanile.attendance.v1."
 ADMIN = {"campanile-principal": "service/test", "campanile-scopes": "admin"}
 
@@ -20,7 +20,7 @@ def user(name):
 
 
 class Link(Peer):
-    """A connection with the internal token, which may say who calls, or with another."""
+    """A connection with a token. With the internal token, its metadata may name the caller."""
 
     def __init__(self, port, token=TOKEN):
         super().__init__(port, timeout_s=60)
@@ -35,7 +35,7 @@ class Link(Peer):
         return answer["result"]
 
     def refusal(self, method, params=None, metadata=ADMIN):
-        """Status and reason, such as `NOT_FOUND MEMBER_NOT_FOUND`."""
+        """Status and reason of a refused call, such as `NOT_FOUND MEMBER_NOT_FOUND`."""
         answer = self.answer(method, params, metadata)
         assert "error" in answer, answer
         return f"{answer['error']['data']['status']} {reason(answer)}"
@@ -76,7 +76,7 @@ def meeting(link, start="2026-01-10T19:00:00Z", **fields):
 
 
 def pages(link, method, field, params=None, metadata=ADMIN):
-    """All that a list has."""
+    """All items of a list, over all its pages."""
     found, token = [], ""
     while True:
         answer = link.ask(method, {**(params or {}), "pageSize": 7, "pageToken": token}, metadata)
@@ -87,7 +87,7 @@ def pages(link, method, field, params=None, metadata=ADMIN):
 
 
 class Lodge:
-    """All that the lodge tells of members, meetings and records, and the statistics that follow from it by their definition."""
+    """The lodge's members, meetings and records, and the statistics that their definition yields from them."""
 
     def __init__(self, link, metadata=ADMIN):
         self.members = pages(link, "MembersService/ListMembers", "members", {"includeInactive": True}, metadata)
@@ -106,7 +106,7 @@ class Lodge:
         return start.astimezone(self.zone).date().isoformat(), one["startTime"], one["number"].rjust(20)
 
     def statistics(self, member, year=0):
-        """As ProtoJSON has it: without zeros. Excused absences pause the streak and leave the denominator."""
+        """A member's statistics as ProtoJSON, without zeros. Excused absences affect neither streaks nor rates."""
         eligible = sorted(
             (one for one in self.meetings if one["status"] == "MEETING_STATUS_COMPLETED"
              and self.day(one)[0] >= member.get("initiationDate", "") and year in (0, int(self.day(one)[0][:4]))), key=self.day)
@@ -125,7 +125,7 @@ class Lodge:
         return {key: value for key, value in figures.items() if value}
 
     def check(self, link, metadata=ADMIN):
-        """Everything that the service counts is what counting by hand gives."""
+        """Asserts that all statistics of the service equal those computed here."""
         years = {0} | {int(self.day(one)[0][:4]) for one in self.meetings}
         for year in years:
             summary = pages(link, "StatisticsService/ListMemberSummaries", "summaries", {"year": year, "includeInactive": True}, metadata)

@@ -12,17 +12,17 @@ import urllib.request
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BIN = pathlib.Path(os.environ.get("CAMPANILE_BIN", ROOT / ".build" / "debug"))
 CLI = str(BIN / "campanile")
-# How long anything here may take; far above what it takes, since no test is about time.
+# Maximum time for each step, in seconds; far more than it needs, because no test measures time.
 PATIENCE_S = int(os.environ.get("CAMPANILE_PATIENCE_S", 60))
 
 
 def environment():
-    """Without what the person who runs the tests may have set."""
+    """The environment without the `CAMPANILE_` variables of the person who runs the tests."""
     return {key: value for key, value in os.environ.items() if not key.startswith("CAMPANILE_")}
 
 
 def eventually(condition, what, seconds=PATIENCE_S):
-    """Waits until `condition` answers something true, and answers that."""
+    """Waits until `condition` returns a true value, and returns that value."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         result = condition()
@@ -40,14 +40,14 @@ def alive(pid):
 
 
 class Suite:
-    """A `campanile up` on a folder of its own. `settings` are variables for all its processes."""
+    """A `campanile up` with its own data folder. `settings` are environment variables for all its processes."""
 
     def __init__(self, folder, *arguments, settings=None):
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.log_path = self.folder.parent / f"{self.folder.name}.log"
         self.log = open(self.log_path, "ab")
-        # What an `up` that was killed has left is not this one's.
+        # A killed `up` may have left its endpoints file; that file does not mean that this one is ready.
         self.left = self.endpoints_mark()
         self.process = subprocess.Popen(
             [CLI, "up", "--data-dir", str(self.folder), "--port-base", "0", *arguments],
@@ -85,7 +85,7 @@ class Suite:
         return result
 
     def run(self, *arguments, input=None, key=None, check=None):
-        """Runs a command on this suite. Answers exit code, standard output and standard error."""
+        """Runs a command on this suite. Returns exit code, standard output and standard error."""
         extra = {"CAMPANILE_KEY": key} if key else {}
         result = subprocess.run(
             [CLI, *arguments, "--data-dir", str(self.folder)], input=input, text=True, capture_output=True,
@@ -95,7 +95,7 @@ class Suite:
         return result
 
     def call(self, method, request=None, key=None, *arguments):
-        """Calls a method and answers the response."""
+        """Calls a method and returns the response."""
         text = [] if request is None else [json.dumps(request)]
         return json.loads(self.run("call", method, *text, *arguments, key=key, check=0).stdout)
 
@@ -104,7 +104,7 @@ class Suite:
         return self.run("keys", "create", principal, "--secret-only", check=0).stdout.strip()
 
     def simulator(self, method, path, body=None):
-        """Asks the control API of the suite's simulated APNs; an error is an AssertionError with its text."""
+        """Calls the control API of the simulated APNs; raises AssertionError with the text of an error."""
         request = urllib.request.Request(
             f"http://127.0.0.1:{self.endpoints['apns']['simulator']['control']}/v1{path}", method=method,
             data=None if body is None else json.dumps(body).encode(),
@@ -116,13 +116,13 @@ class Suite:
             raise AssertionError(f"{method} {path}: {error.code} {error.read().decode()}") from None
 
     def screen(self, token):
-        """What the device or activity behind a token displays."""
+        """The screen of the device or activity that a token belongs to."""
         screens = self.simulator("GET", "/screens?limit=1000")["screens"]
         return next((screen for screen in screens if screen["key"] == token), {})
 
     def pushed(self, token):
-        """The payloads that APNs has taken for a token, each with its apns-id, in their order."""
-        # What follows the last line feed is being written.
+        """The payloads that APNs has accepted for a token, each with its apns-id, in order."""
+        # The text after the last line feed is still being written.
         lines = (self.folder / "apns-simulator" / "journal.jsonl").read_bytes().split(b"\n")[:-1]
         entries = [json.loads(line) for line in lines]
         return [(entry["id"], json.loads(entry["payload"])) for entry in entries if entry.get("key") == token]

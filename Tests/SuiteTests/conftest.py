@@ -4,7 +4,7 @@ from campanile import Suite
 
 @pytest.fixture(scope="session")
 def suite(tmp_path_factory):
-    """The suite with its sample, shared by the tests that leave it as it is."""
+    """A suite with sample data, shared by the tests that do not stop or reconfigure it."""
     running = Suite(tmp_path_factory.mktemp("shared") / "data", "--demo")
     try:
         yield running.wait_ready()
@@ -14,7 +14,7 @@ def suite(tmp_path_factory):
 
 @pytest.fixture
 def start(tmp_path):
-    """Starts suites of the test's own, which end with it."""
+    """Starts suites for one test and stops them at its end."""
     started = []
 
     def make(name="data", *arguments, settings=None):

@@ -1,4 +1,4 @@
-"""A receiver of OpenTelemetry's traces over HTTP, which reads them with OpenTelemetry's own messages."""
+"""A receiver of OpenTelemetry traces over HTTP, which decodes them with OpenTelemetry's own messages."""
 
 import base64
 import http.server
@@ -13,7 +13,7 @@ IDS = {"traceId": 16, "spanId": 8, "parentSpanId": 8}
 
 
 def decoded(body):
-    """The request as a message. OTLP's JSON is ProtoJSON but for its ids, which are hexadecimal and not base64."""
+    """The request as a message. OTLP's JSON is ProtoJSON, except that ids are hexadecimal instead of Base64."""
     def convert(value):
         if isinstance(value, list):
             return [convert(entry) for entry in value]
@@ -31,7 +31,7 @@ def decoded(body):
 
 
 class Found:
-    """A span with the name of the service that made it, and its attributes as a dictionary."""
+    """A span with the name of the service that recorded it, and its attributes as a dictionary."""
 
     def __init__(self, service, span):
         assert span.name and span.start_time_unix_nano <= span.end_time_unix_nano
@@ -45,7 +45,7 @@ class Found:
 
 
 class Receiver:
-    """Listens until it is closed. `answers` are statuses that it gives before it takes anything."""
+    """Listens until it is closed. The first requests receive the statuses in `answers`; later ones are accepted."""
 
     def __init__(self, answers=()):
         self.lock, self.spans, self.faults, self.answers = threading.Lock(), [], [], list(answers)
@@ -82,7 +82,7 @@ class Receiver:
             for resource in decoded(body).resource_spans:
                 names = {entry.key: entry.value.string_value for entry in resource.resource.attributes}
                 found += [Found(names["service.name"], span) for scope in resource.scope_spans for span in scope.spans]
-        except Exception as fault:  # told to the test, which fails
+        except Exception as fault:  # reported to the test, which fails
             self.faults.append(repr(fault))
             return 400
         with self.lock:

@@ -1,4 +1,4 @@
-"""Clients of Sync for tests: a device with the calls that the apps make."""
+"""A client of Sync for tests: a device with the calls that the apps make."""
 
 import base64
 import gzip
@@ -10,12 +10,12 @@ import sys
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "Wire"))
 from campanile_wire import Peer, reason  # noqa: E402
 
-TOKEN = "sync-test-token"
+TOKEN = "internal-token-of-the-sync-tests"
 CHUNK = 128 << 10
 
 
 class Link(Peer):
-    """A connection that may say who calls."""
+    """A connection with the internal token, whose metadata names the caller."""
 
     def __init__(self, port, user="anna", token=TOKEN, timeout_s=60):
         super().__init__(port, timeout_s=timeout_s)
@@ -33,13 +33,13 @@ class Link(Peer):
         return answer["result"]
 
     def refusal(self, method, params=None):
-        """Status and reason, such as `NOT_FOUND ASSET_NOT_FOUND`."""
+        """Status and reason of a refused call, such as `NOT_FOUND ASSET_NOT_FOUND`."""
         answer = self.answer(method, params)
         assert "error" in answer, answer
         return f"{answer['error']['data']['status']} {reason(answer)}"
 
     def open(self, method, params=None):
-        """Begins a stream and answers its id."""
+        """Opens a stream and returns its id."""
         identifier = f"s{next(self.names)}"
         frame = {"jsonrpc": "2.0", "id": identifier, "method": f"campanile.sync.v1.{method}", "metadata": self.metadata}
         self.send(frame if params is None else frame | {"params": params})
@@ -71,7 +71,7 @@ class Link(Peer):
             "sha256": hashlib.sha256(content).hexdigest(), **fields})["upload"]
 
     def send_chunks(self, upload, content, offset=0, packs=False):
-        """Sends a content from an offset on and answers the last frame."""
+        """Sends a content from an offset and returns the last frame."""
         stream = self.open("UploadsService/UploadContent")
         credit = 31
 
@@ -95,7 +95,7 @@ class Link(Peer):
         return frame
 
     def download(self, name, offset=0, stop_after=None, **fields):
-        """The bytes of an asset from an offset on, and the last frame; None for it when stopped after some bytes."""
+        """The bytes of an asset from an offset, and the last frame, or None after `stop_after` bytes."""
         stream = self.open("AssetsService/DownloadAsset", {"name": name, "offset": str(offset), **fields})
         content = bytearray()
         while True:

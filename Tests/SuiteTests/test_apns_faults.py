@@ -1,4 +1,4 @@
-"""What goes wrong between the service and APNs loses nothing: every activity's last state arrives, none goes backwards."""
+"""Faults between the service and APNs lose nothing: every activity's last state arrives, and none goes backwards."""
 
 import math
 import os
@@ -9,7 +9,7 @@ from activities import Activities, Load, ask
 from apns import BUNDLE, Key, Simulator
 from campanile import eventually
 
-# How often the service is killed under load; more on a machine that is left to it.
+# Number of times the service is killed under load; use more on an otherwise idle machine.
 KILLS = int(os.environ.get("CAMPANILE_TEST_KILLS", "5"))
 
 
@@ -33,7 +33,7 @@ def service(tmp_path, simulator, key):
 
 
 def under_load(service, simulator, seconds=3, **options):
-    """Updates for a while and checks what became of them; answers the load."""
+    """Updates for a while, checks the outcome and returns the load."""
     load = Load(service, BUNDLE, **options)
     with load:
         time.sleep(seconds)
@@ -42,45 +42,45 @@ def under_load(service, simulator, seconds=3, **options):
     return load
 
 
-def test_without_faults(service, simulator):
+def test_all_states_arrive_without_faults(service, simulator):
     load = under_load(service, simulator, seconds=2)
     assert not load.refusals
     assert set(simulator.statistics()["answers"]) == {"200"}
 
 
-def test_a_fifth_of_all_pushes_is_refused(service, simulator):
+def test_states_survive_refusals_of_a_fifth_of_all_pushes(service, simulator):
     simulator.fault("answer", reason="ServiceUnavailable", probability=0.2)
     under_load(service, simulator)
     assert simulator.statistics()["answers"]["503 ServiceUnavailable"] > 10
 
 
-def test_goaway_every_hundred_pushes(service, simulator):
+def test_states_survive_goaway_every_hundred_pushes(service, simulator):
     simulator.fault("goaway", every=100)
     under_load(service, simulator)
     assert simulator.statistics()["goAways"] >= 2
 
 
 @pytest.mark.parametrize("processed", [False, True])
-def test_stream_resets(service, simulator, processed):
+def test_states_survive_stream_resets(service, simulator, processed):
     simulator.fault("reset", every=7, processed=processed)
     under_load(service, simulator)
     assert simulator.statistics()["resets"] >= 5
 
 
 @pytest.mark.parametrize("processed", [False, True])
-def test_connections_closed_in_mid_stream(service, simulator, processed):
+def test_states_survive_connections_closed_in_mid_stream(service, simulator, processed):
     simulator.fault("close", every=50, processed=processed)
     under_load(service, simulator)
     assert simulator.statistics()["closes"] >= 3
 
 
-def test_too_many_requests(service, simulator):
+def test_states_survive_too_many_requests(service, simulator):
     simulator.fault("answer", reason="TooManyRequests", retryAfterSeconds=1, count=20)
     under_load(service, simulator)
     assert simulator.statistics()["answers"]["429 TooManyRequests"] == 20
 
 
-def test_tls_failure(service, simulator):
+def test_states_survive_tls_failures(service, simulator):
     load = Load(service, BUNDLE)
     with load:
         time.sleep(0.5)
@@ -94,7 +94,7 @@ def test_tls_failure(service, simulator):
     assert simulator.statistics()["tlsFailures"] >= 2
 
 
-def test_simulator_killed_and_started_again(service, simulator):
+def test_states_survive_kills_of_the_simulator(service, simulator):
     load = Load(service, BUNDLE)
     with load:
         for _ in range(3):
@@ -105,7 +105,7 @@ def test_simulator_killed_and_started_again(service, simulator):
     load.check(simulator)
 
 
-def test_wrong_key_for_one_app_while_another_goes_on(tmp_path, simulator, key):
+def test_wrong_key_of_one_app_does_not_affect_another(tmp_path, simulator, key):
     unknown = Key("UNKNOWN123")
     service = Activities(tmp_path / "service", simulator, [(key, [BUNDLE]), (unknown, ["com.example.rooms"])])
     try:
@@ -121,7 +121,7 @@ def test_wrong_key_for_one_app_while_another_goes_on(tmp_path, simulator, key):
         service.stop()
 
 
-def test_service_killed_under_load(service, simulator):
+def test_states_survive_a_service_killed_under_load(service, simulator):
     load = Load(service, BUNDLE)
     with load:
         for number in range(KILLS):
@@ -145,29 +145,31 @@ def test_killed_service_does_not_renew_its_provider_token_too_often(service, sim
     assert "429 TooManyProviderTokenUpdates" not in simulator.statistics()["answers"]
 
 
-def test_full_disk(tmp_path, simulator, key):
-    """A limit on the size of files stands for a full disk: what cannot be stored is refused, what was stored is pushed."""
+def test_full_disk_refuses_updates_and_loses_none(tmp_path, simulator, key):
+    """A file size limit simulates a full disk: updates that cannot be stored are refused; stored ones are pushed."""
     service = Activities(tmp_path / "service", simulator, [(key, [BUNDLE])])
     load = Load(service, BUNDLE)
     pid = str(service.ready["pid"])
     try:
         with load:
             time.sleep(1)
-            # Below what the files have: the write-ahead log is used again from its start and need not grow any more.
+            # Below the current file sizes, because the write-ahead log is reused from its start and need not grow.
             os.system(f"prlimit --pid {pid} --fsize=65536:unlimited")
             eventually(lambda: load.refusals, "writes are refused")
             time.sleep(1)
             os.system(f"prlimit --pid {pid} --fsize=unlimited")
             before = dict(load.acknowledged)
-            eventually(lambda: all(load.acknowledged[token] > before[token] for token in load.ids), "writes go on")
+            eventually(lambda: all(load.acknowledged[token] > before[token] for token in load.ids), "writes succeed again")
         load.check(simulator)
     finally:
         service.stop()
 
 
 def test_burst_ends_on_the_last_states(tmp_path, simulator, key):
-    """10,000 updates to 100 activities within a second are at most 300 pushes at the default spacing; one more each for every second
-    more that a busy machine takes."""
+    """10,000 updates to 100 activities within a second cause at most 300 pushes at the default spacing.
+
+    Each further second on a busy machine permits one more push for each activity.
+    """
     service = Activities(tmp_path / "service", simulator, [(key, [BUNDLE])], spacing_ms=1000)
     try:
         load = Load(service, BUNDLE, activities=100, threads=1)
@@ -195,7 +197,7 @@ def test_rejected_token_is_retired_unless_registered_later(service, simulator):
         load.check(simulator)
         now = int(time.time() * 1000)
         simulator.control("POST", f"/tokens/{gone}/reject", {"timestampMs": now})
-        # It became invalid before it was registered here: the rejection is about its former life.
+        # The token became invalid before it was registered here, so the rejection is about its earlier use.
         simulator.control("POST", f"/tokens/{again}/reject", {"timestampMs": now - 3_600_000})
         for token in load.ids:
             load.update(link, token)

@@ -1,4 +1,4 @@
-"""The simulated APNs against senders by other authors: aioapns, h2 and curl."""
+"""The simulated APNs with third-party clients: aioapns, h2 and curl."""
 
 import asyncio
 import json
@@ -47,7 +47,7 @@ def link(simulator):
 
 
 def aio_send(simulator, key, requests):
-    """Pushes with aioapns as it is; answers its results."""
+    """Pushes with unmodified aioapns and returns its results."""
     async def run():
         client = aioapns.APNs(
             key=key.private_pem, key_id=key.key_id, team_id=key.team_id, topic=LIVE, ssl_context=simulator.context(),
@@ -91,7 +91,7 @@ def test_aioapns_with_another_key_is_refused(simulator):
     assert (result.status, result.description) == ("403", "InvalidProviderToken")
 
 
-# --- h2: every rule that the wire can break
+# --- h2: every rule that a request can break
 
 
 @pytest.mark.parametrize("changes,status,reason", [
@@ -110,19 +110,19 @@ def test_aioapns_with_another_key_is_refused(simulator):
     ({"apns_topic": BUNDLE}, 400, "BadTopic"),
     ({"apns_push_type": "resume"}, 400, "InvalidPushType"),
 ])
-def test_rules(link, key, changes, status, reason):
+def test_broken_rules_are_refused_with_their_reason(link, key, changes, status, reason):
     answer = link.ask(fields(key, **changes), update({}))
     assert answer[0] == status
     assert answer[2] == ({"reason": reason} if reason else None)
     uuid.UUID(answer[1]["apns-id"])
 
 
-def test_repeated_fields(link, key):
+def test_repeated_fields_are_refused(link, key):
     answer = link.ask(fields(key) + [("apns-topic", LIVE)], update({}))
     assert (answer[0], answer[2]) == (400, {"reason": "DuplicateHeaders"})
 
 
-def test_age_of_provider_tokens(simulator, key):
+def test_age_of_provider_tokens_is_checked(simulator, key):
     for age, reason in ((3500, None), (3700, "ExpiredProviderToken"), (-600, "InvalidProviderToken")):
         link = H2(simulator)
         answer = link.ask(fields(key, authorization=key.authorization(time.time() - age)), update({}))
@@ -130,7 +130,7 @@ def test_age_of_provider_tokens(simulator, key):
         link.close()
 
 
-def test_provider_tokens_of_a_connection(simulator, link, key):
+def test_new_and_unrelated_provider_tokens_are_refused(simulator, link, key):
     assert link.ask(fields(key, authorization=key.authorization(time.time() - 1000)), update({}))[0] == 200
     answer = link.ask(fields(key), update({}))
     assert (answer[0], answer[2]) == (429, {"reason": "TooManyProviderTokenUpdates"})
@@ -140,19 +140,19 @@ def test_provider_tokens_of_a_connection(simulator, link, key):
     simulator.control("DELETE", "/keys/OTHERKEY12")
 
 
-def test_empty_and_large_payloads(link, key):
+def test_empty_and_large_payloads_are_refused(link, key):
     assert link.ask(fields(key))[2] == {"reason": "PayloadEmpty"}
     envelope = len(update({"x": ""}))
     assert link.ask(fields(key), update({"x": "y" * (4096 - envelope)}))[0] == 200
     assert link.ask(fields(key), update({"x": "y" * (4097 - envelope)}))[2] == {"reason": "PayloadTooLarge"}
 
 
-def test_ids_are_answered(link, key):
+def test_apns_id_is_returned(link, key):
     given = str(uuid.uuid4())
     assert link.ask(fields(key, apns_id=given), update({}))[1]["apns-id"] == given
 
 
-def test_clients_without_alpn(simulator, key):
+def test_clients_without_alpn_are_served(simulator, key):
     link = H2(simulator, alpn=False)
     assert link.ask(fields(key), update({}))[0] == 200
     link.close()
@@ -172,7 +172,7 @@ def test_content_state_is_verbatim_and_never_goes_back(simulator, link, key):
 # --- faults
 
 
-def test_scripted_answers(simulator, link, key):
+def test_scripted_responses_are_sent(simulator, link, key):
     simulator.fault("answer", reason="TooManyRequests", retryAfterSeconds=7, count=1)
     simulator.fault("answer", reason="ServiceUnavailable", count=2)
     answer = link.ask(fields(key), update({}))
@@ -180,7 +180,7 @@ def test_scripted_answers(simulator, link, key):
     assert [link.ask(fields(key), update({}))[0] for _ in range(3)] == [503, 503, 200]
 
 
-def test_goaway_tells_the_last_stream(simulator, link, key):
+def test_goaway_names_the_last_stream(simulator, link, key):
     simulator.fault("goaway", count=1, match={"pathPrefix": "/3/device/aa"})
     simulator.fault("delay", minMs=300, maxMs=300, match={"pathPrefix": "/3/device/bb"})
     first = link.open(fields(key, token="bb"), update({}))
@@ -190,35 +190,35 @@ def test_goaway_tells_the_last_stream(simulator, link, key):
     (told,) = [payload for kind, _, _, payload in frames if kind == GOAWAY]
     ended = {stream for kind, flags, stream, _ in frames if kind == HEADERS and flags & END_STREAM}
     assert int.from_bytes(told[:4], "big") == last and int.from_bytes(told[4:8], "big") == h2.errors.ErrorCodes.NO_ERROR
-    # The one before it is still answered, the one after it is not, and was not processed.
+    # The earlier stream still gets its response. The later one gets none and was not processed.
     assert ended == {first, last} and lost not in ended
     assert set(simulator.screens()) == {"aa", "bb"}
 
 
 @pytest.mark.parametrize("processed,code", [(False, "REFUSED_STREAM"), (True, "INTERNAL_ERROR")])
-def test_resets(simulator, link, key, processed, code):
+def test_reset_of_a_stream_keeps_the_connection(simulator, link, key, processed, code):
     simulator.fault("reset", processed=processed, count=1)
     event = link.ask(fields(key), update({"n": 1}))
     assert isinstance(event, h2.events.StreamReset) and event.error_code == h2.errors.ErrorCodes[code]
     assert (TOKEN in simulator.screens()) == processed
-    # The connection goes on.
+    # The connection stays open.
     assert link.ask(fields(key), update({"n": 2}))[0] == 200
 
 
-def test_close_in_mid_stream(simulator, link, key):
+def test_connection_closes_in_mid_stream(simulator, link, key):
     simulator.fault("close", processed=True, count=1)
     assert link.ask(fields(key), update({"n": 1})) is None
     assert simulator.screen(TOKEN)["contentState"] == {"n": 1}
 
 
-def test_stalled_streams_leave_others_alone(simulator, link, key):
+def test_stalled_stream_does_not_block_others(simulator, link, key):
     simulator.fault("stall", count=1)
     link.open(fields(key), update({}))
     assert link.ask(fields(key), update({}))[0] == 200
     assert simulator.statistics()["stalls"] == 1
 
 
-def test_every_connection_ends_on_demand(simulator, link, key):
+def test_connections_end_on_demand(simulator, link, key):
     assert link.ask(fields(key), update({}))[0] == 200
     simulator.control("POST", "/connections/goaway")
     seen = []
@@ -231,7 +231,7 @@ def test_every_connection_ends_on_demand(simulator, link, key):
 
 
 @pytest.mark.parametrize("fault", ["refuse", "untrusted"])
-def test_tls_failures(simulator, key, fault):
+def test_tls_failures_are_simulated_and_counted(simulator, key, fault):
     simulator.control("PATCH", "/settings", {"tlsFault": fault})
     with pytest.raises((ssl.SSLError, ConnectionError)):
         H2(simulator)
@@ -245,7 +245,7 @@ def test_tls_failures(simulator, key, fault):
 # --- channels
 
 
-def test_channels(simulator, link, key):
+def test_channel_is_created_used_and_deleted(simulator, link, key):
     path = f"/1/apps/{BUNDLE}/channels"
     plain = [(name, value) for name, value in fields(key, _path=path) if not name.startswith("apns-")]
     status, headers, _ = link.ask(plain, json.dumps({"message-storage-policy": 1, "push-type": "LiveActivity"}))
@@ -265,7 +265,7 @@ def test_channels(simulator, link, key):
 # --- the process
 
 
-def test_curl_is_answered(simulator, key):
+def test_curl_is_served(simulator, key):
     arguments = ["curl", "-sS", "--http2", "--cacert", simulator.trust, "-w", " %{http_code} %{http_version}", "-d", update({}),
                  f"https://localhost:{simulator.port}/3/device/abcd"]
     for name, value in fields(key):
@@ -275,14 +275,14 @@ def test_curl_is_answered(simulator, key):
     assert result.stdout == " 200 2"
 
 
-def test_http1_is_not_spoken(simulator):
+def test_http1_is_refused(simulator):
     result = subprocess.run(
         ["curl", "-sS", "--http1.1", "--cacert", simulator.trust, f"https://localhost:{simulator.port}/"],
         capture_output=True, text=True, timeout=30)
     assert result.returncode != 0
 
 
-def test_own_certificate_is_private_and_kept(tmp_path, key):
+def test_generated_certificate_is_private_and_kept(tmp_path, key):
     first = Simulator(tmp_path, keys=[key])
     trust = open(first.trust).read()
     mode = stat.S_IMODE(os.stat(tmp_path / "apns-simulator" / "key.pem").st_mode)
@@ -295,7 +295,7 @@ def test_own_certificate_is_private_and_kept(tmp_path, key):
     second.stop()
 
 
-def test_killed_simulator_knows_what_was_displayed(tmp_path, key):
+def test_killed_simulator_restores_its_screens(tmp_path, key):
     running = Simulator(tmp_path, keys=[key])
     link = H2(running)
     for number in range(20):
@@ -308,12 +308,12 @@ def test_killed_simulator_knows_what_was_displayed(tmp_path, key):
     running.stop()
 
 
-def test_drain_answers_what_is_open(tmp_path, key):
+def test_drain_completes_open_requests(tmp_path, key):
     running = Simulator(tmp_path, keys=[key])
     running.fault("delay", minMs=500, maxMs=500)
     link = H2(running)
     stream = link.open(fields(key), update({}))
-    eventually(lambda: running.statistics()["requests"] == 1, "the request has come")
+    eventually(lambda: running.statistics()["requests"] == 1, "the request has arrived")
     running.process.terminate()
     assert (HEADERS, stream) in {(kind, of) for kind, _, of, _ in link.frames()}
     assert running.process.wait(20) == 0
@@ -330,7 +330,7 @@ def test_control_beyond_loopback_needs_a_token(tmp_path):
     assert result.returncode == 78 and "refusing to listen on 0.0.0.0 without a credential" in result.stderr
 
 
-def test_wrong_keys_are_named(tmp_path):
+def test_error_names_the_invalid_key(tmp_path):
     from campanile import BIN, environment
     (tmp_path / "bad.json").write_text('{"teamId":"T","keyId":"K","publicKeyPem":"x"}')
     result = subprocess.run(

@@ -1,4 +1,4 @@
-"""Attendance as a real process: streams, files, crashes, credentials, and what a hostile caller meets."""
+"""Attendance as a real process: streams, files, crashes, credentials and hostile callers."""
 
 import base64
 import csv
@@ -8,6 +8,7 @@ import pathlib
 import random
 import sys
 import threading
+import urllib.request
 
 import icalendar
 import pytest
@@ -42,7 +43,7 @@ def start(folder):
 
 
 def test_acknowledged_records_survive_a_kill(start):
-    """Whatever was acknowledged is there after kill -9, statistics and chain with it."""
+    """Every acknowledged record survives kill -9; statistics and audit chain agree with the records."""
     process = start()
     with Link(process.port) as link:
         members = [member(link, f"Member {k}") for k in range(20)]
@@ -73,7 +74,7 @@ def test_acknowledged_records_survive_a_kill(start):
             listed = link.ask("AttendanceService/ListMeetingAttendance", {"meetingId": evening["id"], "pageSize": 100})["attendances"]
             found = {one["memberId"]: one for one in listed}
             for (one, where), record in acknowledged.items():
-                # The last write may have been kept without its acknowledgement.
+                # The last write may have been stored without being acknowledged.
                 if where == evening["id"]:
                     assert int(found[one]["etag"][1:]) - int(record["etag"][1:]) in (0, 1)
         for one in members:
@@ -85,7 +86,7 @@ def test_acknowledged_records_survive_a_kill(start):
         assert messages[-1]["intact"] and int(messages[-1]["verifiedCount"]) >= 130
 
 
-def test_streams_are_for_those_who_may(start):
+def test_streams_require_the_right_role(start):
     process = start()
     with Link(process.port) as link:
         member(link, "Anna", userId="anna")
@@ -110,31 +111,83 @@ def test_streams_are_for_those_who_may(start):
         assert len(link.ask("MembersService/ListMembers")["members"]) == 3
 
 
-def test_an_untrusted_link_is_nobody(start):
+def test_untrusted_link_cannot_name_its_caller(start):
     process = start()
     with Peer(process.port) as link:
         answer = link.call(PACKAGE + "MembersService/ListMembers", {}, metadata=ADMIN)
         assert reason(answer) == "PRINCIPAL_MISSING"
 
 
-def test_login_session_and_logout(start):
+def test_session_lasts_from_login_to_logout(start):
     process = start()
     with Link(process.port) as link, Peer(process.port) as device:
         anna = member(link, "Anna Rossi")
-        link.ask("MembersService/SetMemberPin", {"memberId": anna["id"], "pin": "4711"})
-        login = device.call(PACKAGE + "SessionsService/Login", {"name": "anna rossi", "pin": "4711"})["result"]
+        link.ask("MembersService/SetMemberPin", {"memberId": anna["id"], "pin": "471147"})
+        login = device.call(PACKAGE + "SessionsService/Login", {"name": "anna rossi", "pin": "471147"})["result"]
         session = {"attendance-session": login["sessionToken"]}
         me = device.call(PACKAGE + "SessionsService/GetCurrentMember", {}, metadata=session)["result"]
         assert me["member"]["id"] == anna["id"] and "session" in me
-        wrong = device.call(PACKAGE + "SessionsService/Login", {"name": "anna rossi", "pin": "0000"})
-        unknown = device.call(PACKAGE + "SessionsService/Login", {"name": "nobody", "pin": "0000"})
+        wrong = device.call(PACKAGE + "SessionsService/Login", {"name": "anna rossi", "pin": "000000"})
+        unknown = device.call(PACKAGE + "SessionsService/Login", {"name": "nobody", "pin": "000000"})
         assert wrong["error"] == unknown["error"] and reason(wrong) == "CREDENTIALS_INVALID"
         device.call(PACKAGE + "SessionsService/Logout", {}, metadata=session)
         assert reason(device.call(PACKAGE + "SessionsService/GetCurrentMember", {}, metadata=session)) == "SESSION_INVALID"
     # Neither the token nor the PIN is in the database or the log.
     process.stop()
     for file in list(process.log_path.parent.glob("attendance.sqlite*")) + [process.log_path]:
-        assert login["sessionToken"].encode() not in file.read_bytes() and b"4711" not in file.read_bytes()
+        assert login["sessionToken"].encode() not in file.read_bytes() and b"471147" not in file.read_bytes()
+
+
+def login(link, name, pin, address, device=""):
+    """The response to a login, with the caller's address in the metadata as from the gateway."""
+    return link.answer(
+        "SessionsService/Login", {"name": name, "pin": pin, "deviceToken": device}, {"campanile-remote-address": address})
+
+
+def test_failures_of_others_do_not_lock_a_member_out(start):
+    process = start()
+    with Link(process.port) as link:
+        marco = member(link, "Marco Rossi")
+        link.ask("MembersService/SetMemberPin", {"memberId": marco["id"], "pin": "471147"})
+        for k in range(5):
+            assert reason(login(link, "Marco Rossi", "000000", f"198.51.100.{k}")) == "CREDENTIALS_INVALID"
+        assert login(link, "Marco Rossi", "471147", "192.0.2.1")["result"]["member"]["id"] == marco["id"]
+        # Failures from one IPv6 network count as failures of one caller.
+        for k in range(5):
+            assert reason(login(link, "Marco Rossi", "000000", f"2001:db8:0:7::{k}")) == "CREDENTIALS_INVALID"
+        refused = login(link, "Marco Rossi", "471147", "2001:db8:0:7:8000::1")
+        assert reason(refused) == "LOGIN_THROTTLED"
+        assert "result" in login(link, "Marco Rossi", "471147", "2001:db8:0:8::1")
+
+
+def test_a_hundred_failures_lock_until_an_administrator_lifts_it(start):
+    """The count survives a restart, a known device can still log in, and a new PIN lifts the lock."""
+    process = start()
+    with Link(process.port) as link:
+        anna = member(link, "Anna Rossi")
+        link.ask("MembersService/SetMemberPin", {"memberId": anna["id"], "pin": "471147"})
+        device = login(link, "Anna Rossi", "471147", "192.0.2.1")["result"]["deviceToken"]
+        for k in range(50):
+            assert reason(login(link, "Anna Rossi", "000000", f"198.51.100.{k}")) == "CREDENTIALS_INVALID"
+    process.kill()
+    process = start()
+    with Link(process.port) as link:
+        for k in range(50):
+            assert reason(login(link, "Anna Rossi", "000000", f"203.0.113.{k}")) == "CREDENTIALS_INVALID"
+        refused = login(link, "Anna Rossi", "471147", "192.0.2.1")
+        assert (refused["error"]["data"]["status"], reason(refused)) == ("FAILED_PRECONDITION", "LOGIN_LOCKED")
+        assert login(link, "Anna Rossi", "471147", "192.0.2.1", device)["result"]["deviceToken"] == device
+        assert reason(login(link, "Anna Rossi", "471147", "192.0.2.1")) == "LOGIN_LOCKED"
+        with urllib.request.urlopen(f"http://127.0.0.1:{process.ready['http']}/metrics") as answer:
+            metrics = answer.read().decode()
+        assert "campanile_login_locked_members 1" in metrics
+        assert 'campanile_login_failures_total{outcome="wrong"} 50' in metrics
+        assert 'campanile_login_failures_total{outcome="locked"} 2' in metrics
+        link.ask("MembersService/SetMemberPin", {"memberId": anna["id"], "pin": "123987"})
+        assert "result" in login(link, "Anna Rossi", "123987", "192.0.2.1")
+        short = link.answer("MembersService/SetMemberPin", {"memberId": anna["id"], "pin": "4711"})
+        violations = short["error"]["data"]["details"][1]["fieldViolations"]
+        assert [(one["field"], one["reason"]) for one in violations] == [("pin", "OUT_OF_RANGE")]
 
 
 def test_name_only_login_warns(start):
@@ -145,8 +198,8 @@ def test_name_only_login_warns(start):
         assert "sessionToken" in link.ask("SessionsService/Login", {"name": "Anna"}, {})
 
 
-def test_files_are_those_of_other_programs(start):
-    """What Python's csv module writes comes in; what goes out it reads."""
+def test_csv_files_are_compatible_with_other_programs(start):
+    """Attendance imports files that Python's csv module writes, and exports files that the module reads."""
     process = start()
     names = ["Rossi, Anna", 'Bruno "il vecchio"', "=cmd|' /C calc'!A0", "Nicolò\nPaganini", "+39", "  spaces  ", "'quoted", "ＪＯ"]
     text = io.StringIO()
@@ -195,7 +248,7 @@ def test_a_line_of_100_mb_is_refused_early(start):
         link.send({"jsonrpc": "2.0", "id": "i", "method": PACKAGE + "LodgeService/ImportCsv", "metadata": ADMIN})
         link.message({"header": {"table": "CSV_TABLE_MEMBERS"}})
         piece = {"chunk": base64.b64encode(b"A" * 1_000_000).decode()}
-        # Two pieces are enough for the verdict; the other 98 need not be sent.
+        # Two pieces are enough for the refusal; the other 98 need not be sent.
         link.message(piece)
         link.message(piece)
         result = link.until("i")["result"]
@@ -211,7 +264,7 @@ def test_calendars_are_read_by_another_program(start):
         meeting(link, "2026-03-29T01:30:00Z", discussion=discussion, location="Tolfa", hasDinner=True)
         meeting(link, "2026-04-10T19:00:00Z", status="MEETING_STATUS_CANCELLED")
         made = link.ask("MeetingsService/CreateCalendarFeed", {"name": "phone"})
-        # No credential but the secret.
+        # The secret is the only credential.
         answer = calendar.call(PACKAGE + "MeetingsService/GetCalendar", {"secret": made["secret"]})["result"]
         parsed = icalendar.Calendar.from_ical(answer["content"])
         events = {str(event["UID"]): event for event in parsed.walk("VEVENT")}
@@ -225,7 +278,7 @@ def test_calendars_are_read_by_another_program(start):
         assert reason(wrong) == "FEED_NOT_FOUND"
 
 
-def test_watches_tell_what_is_committed_and_end_with_the_service(start):
+def test_watches_report_commits_and_end_with_the_service(start):
     process = start()
     with Link(process.port) as link, Link(process.port) as watcher:
         anna = member(link, "Anna", userId="anna")
@@ -236,7 +289,7 @@ def test_watches_tell_what_is_committed_and_end_with_the_service(start):
         link.ask("AttendanceService/RecordAttendance", {"memberId": anna["id"], "meetingId": evening["id"], "status": "ATTENDANCE_STATUS_PRESENT"})
         told = watcher.receive()["params"]["message"]
         assert told["change"]["attendance"]["status"] == "ATTENDANCE_STATUS_PRESENT"
-        # Where the watch ended, the list goes on.
+        # The list continues at the last position of the watch.
         rest = link.ask("AttendanceService/ListChanges", {"since": told["since"]}, user("anna"))
         assert "changes" not in rest
         stopper = threading.Thread(target=process.stop)

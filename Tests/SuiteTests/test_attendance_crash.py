@@ -1,4 +1,4 @@
-"""Attendance killed again and again under load from several callers, through the gateway, and counted by hand afterwards."""
+"""Kills Attendance repeatedly under load from several callers through the gateway, then recomputes all statistics."""
 
 import os
 import random
@@ -13,8 +13,10 @@ KILLS = int(os.environ.get("CAMPANILE_CRASH_ROUNDS", "3"))
 
 
 class Worker(threading.Thread):
-    """Changes what no other worker changes, and remembers what may be there: the last acknowledged value, and those whose fate
-    nobody told."""
+    """Changes records that no other worker changes.
+
+    `possible` holds the values that each record may have: the last acknowledged one, and later ones of unknown outcome.
+    """
 
     def __init__(self, port, key, seed, own, meetings):
         super().__init__(daemon=True)
@@ -33,11 +35,11 @@ class Worker(threading.Thread):
                 except OSError:
                     self.failed += 1
                     link = None
-        except Exception as fault:  # noqa: BLE001 - told by the test
+        except Exception as fault:  # noqa: BLE001 - reported by the test
             self.fault = fault
 
     def step(self, link):
-        """One change, its acknowledgement awaited."""
+        """Makes one change and waits for its acknowledgement."""
         evening = self.random.choice(self.meetings)
         entries = {one: self.random.choice(STATUSES) for one in self.random.sample(self.own, self.random.choice([1, 1, 3]))}
         for one, status in entries.items():
@@ -53,7 +55,7 @@ class Worker(threading.Thread):
                 self.possible[evening, one] = {status}
 
     def took(self, answer):
-        """Whether a change was acknowledged; other refusals than that nobody is there are faults."""
+        """Whether a change was acknowledged. Any error except UNAVAILABLE and DEADLINE_EXCEEDED fails the test."""
         if answer is None:
             raise ConnectionResetError
         if "error" in answer:
@@ -66,7 +68,7 @@ class Worker(threading.Thread):
 
 
 class Secretary(Worker):
-    """Completes, moves and reopens meetings, and corrects initiations, so that the statistics are rebuilt all the time."""
+    """Completes, moves and reopens meetings, and corrects initiation dates, so that statistics are rebuilt often."""
 
     def step(self, link):
         one, day = self.random.choice(self.meetings), self.random.randrange(1, 28)
@@ -95,7 +97,7 @@ def test_statistics_equal_a_recount_after_kills_under_load(start):
             all_served(workers)
             process = suite.children()["attendance"]
             os.kill(process, signal.SIGKILL)
-            eventually(lambda: suite.children().get("attendance", process) != process, "attendance again")
+            eventually(lambda: suite.children().get("attendance", process) != process, "attendance is restarted")
         all_served(workers)
     finally:
         for worker in workers:

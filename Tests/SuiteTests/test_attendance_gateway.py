@@ -1,10 +1,10 @@
-"""Attendance as apps and the command line reach it, through the gateway of a suite of its own."""
+"""Attendance through the gateway of its own suite, as apps and the command line use it."""
 
 import base64
 import json
 
 
-def test_attendance_through_the_gateway(start, tmp_path):
+def test_attendance_works_through_the_gateway(start, tmp_path):
     suite = start().wait_ready()
     anna = suite.call("CreateMember", {"member": {"name": "Anna Rossi", "userId": "anna"}})["member"]
     evening = suite.call("CreateMeeting", {"meeting": {"startTime": "2026-01-10T19:00:00Z", "discussion": "The pillars"}})["meeting"]
@@ -17,8 +17,8 @@ def test_attendance_through_the_gateway(start, tmp_path):
     suite.call("UpdateMeeting", {"meeting": {"id": evening["id"], "status": "MEETING_STATUS_COMPLETED"}})
     figures = suite.call("GetMemberStatistics", {"memberId": anna["id"]}, key)["statistics"]
     assert (figures["presentCount"], figures["percentage"], figures["currentStreak"]) == (1, 100, 1)
-    suite.call("SetMemberPin", {"memberId": anna["id"], "pin": "4711"})
-    token = suite.call("Login", {"name": "Anna Rossi", "pin": "4711"}, key)["sessionToken"]
+    suite.call("SetMemberPin", {"memberId": anna["id"], "pin": "471147"})
+    token = suite.call("Login", {"name": "Anna Rossi", "pin": "471147"}, key)["sessionToken"]
     other = suite.key("user/phone")
     me = suite.call("GetCurrentMember", {}, other, "--header", f"attendance-session:{token}")
     assert me["member"]["id"] == anna["id"]

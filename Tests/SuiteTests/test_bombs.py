@@ -1,5 +1,7 @@
-"""Little that unfolds into much: compressed bodies, deep and wide JSON, patches of copies. Each is refused or bears a bound, memory stays
-small, and who comes afterwards is served."""
+"""Small inputs that expand enormously: compressed bodies, deep and wide JSON, patches of copies.
+
+Each is refused or bounded, memory stays small, and later callers are served.
+"""
 
 import base64
 import contextlib
@@ -17,12 +19,12 @@ from campanile import Suite
 from sync_client import Link
 
 MIB = 1 << 20
-# A bomb unfolds into a gibibyte; what its bytes may cost is far below.
+# Maximum growth of a process; a bomb expands to a gibibyte, far more than this.
 GROWTH_BYTES = 192 * MIB
 
 
 def packed(form, sizes=1024):
-    """So many mebibytes of blanks in a good JSON value, as gzip or zlib."""
+    """A valid JSON value with `sizes` MiB of blanks, compressed as gzip or zlib."""
     packer = zlib.compressobj(9, zlib.DEFLATED, 31 if form == "gzip" else 15)
     parts = [packer.compress(b'{"notification":{"title":"')]
     parts += [packer.compress(b" " * MIB) for _ in range(sizes)]
@@ -54,7 +56,7 @@ def rss_bytes(pid):
 
 @contextlib.contextmanager
 def cheap(suite):
-    """Nothing in the block costs a process much memory at any time, and all live on and serve."""
+    """Asserts that the block costs no process much memory at any time, and that all processes survive and serve."""
     before = {name: (pid, rss_bytes(pid)) for name, pid in suite.children().items()}
     yield
     for name, (pid, size) in before.items():
@@ -65,7 +67,7 @@ def cheap(suite):
 
 
 def post(suite, key, path, body, **headers):
-    """The status of a request; 0 where the connection was closed."""
+    """The status of a request; 0 if the connection was closed."""
     request = urllib.request.Request(
         f"http://127.0.0.1:{suite.endpoints['gateway']['http']}{path}", data=body,
         headers={"Authorization": f"Bearer {key}", "Content-Type": "application/json", **headers})
@@ -83,20 +85,20 @@ CREATE = "/campanile.notifications.v1.NotificationsService/CreateNotification"
 
 @pytest.mark.parametrize("form", ["gzip", "deflate"])
 @pytest.mark.parametrize("path", ["/v1/notifications", CREATE, "/api/v1/messages"])
-def test_compressed_bodies(suite, key, bombs, form, path):
+def test_compressed_bombs_are_refused(suite, key, bombs, form, path):
     with cheap(suite):
         for _ in range(4):
             assert post(suite, key, path, bombs[form], **{"Content-Encoding": form}) in (0, 400, 413, 415, 429, 501)
-        # Twice packed is no way around.
+        # Compressing twice does not bypass the limit.
         assert post(suite, key, path, gzip.compress(bombs[form]), **{"Content-Encoding": f"{form}, gzip"}) in (0, 400, 413, 415, 429, 501)
 
 
-def test_what_is_packed_and_short_is_taken(suite, key):
+def test_small_compressed_body_is_accepted(suite, key):
     body = gzip.compress(json.dumps({"bucket": {"name": "packed"}}).encode())
     assert post(suite, key, "/v1/buckets", body, **{"Content-Encoding": "gzip"}) == 200
 
 
-def test_messages_in_urls(suite, key):
+def test_compressed_bombs_in_urls_are_refused(suite, key):
     small = urllib.parse.quote(base64.urlsafe_b64encode(packed("gzip", 4)).decode())
     request = f"{CREATE.replace('CreateNotification', 'ListBuckets')}?connect=v1&encoding=json&compression=gzip&base64=1&message={small}"
     with cheap(suite):
@@ -107,7 +109,7 @@ def test_messages_in_urls(suite, key):
 
 
 def hostile_values():
-    """Texts of a JSON value in the place of a title, each of less than 4 MiB."""
+    """Hostile JSON values to use as a title, each below 4 MiB."""
     deep = 1_000_000
     return {
         "arrays in arrays": "[" * deep + "]" * deep, "objects in objects": '{"a":' * (deep // 2) + "1" + "}" * (deep // 2),
@@ -118,7 +120,7 @@ def hostile_values():
 
 
 @pytest.mark.parametrize("name", hostile_values())
-def test_json_of_any_shape(suite, key, name):
+def test_hostile_json_is_refused(suite, key, name):
     value = hostile_values()[name]
     with cheap(suite):
         for body in (f'{{"notification":{{"title":{value}}}}}', f'{{"contentState":{value},"activityId":"a"}}', value):
@@ -131,8 +133,8 @@ def test_json_of_any_shape(suite, key, name):
                 assert "result" in link.call("rpc.ping")
 
 
-def test_chunks_of_an_upload(suite, key):
-    """A chunk says that it is packed: it unfolds to at most what a chunk may be."""
+def test_compressed_chunks_are_bounded(suite, key):
+    """A compressed chunk may expand to at most the maximum size of a chunk."""
     with cheap(suite), Link(suite.endpoints["gateway"]["rpc"], token=key) as link:
         link.register("d", "WRITER")
         content = b"{}"
@@ -148,8 +150,8 @@ def test_chunks_of_an_upload(suite, key):
         assert frame["error"]["data"]["status"] in ("INVALID_ARGUMENT", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION"), frame
 
 
-def test_patches_of_copies(suite, key):
-    """Each copy doubles the document: thirty of them would make a gibibyte."""
+def test_patches_of_copies_are_refused(suite, key):
+    """Each copy doubles the document: thirty copies would make a terabyte."""
     with cheap(suite), Link(suite.endpoints["gateway"]["rpc"], token=key) as link:
         link.register("p", "WRITER")
         asset = link.put("p", "doubling.json", json.dumps({"a": ["x" * 1000]}).encode())["asset"]

@@ -23,7 +23,7 @@ def giulia(suite):
     return json.loads((suite.folder / "demo.json").read_text())["users"]["user/giulia"]["key"]
 
 
-def test_sample_is_what_its_script_writes():
+def test_sample_matches_the_output_of_its_script():
     script = ROOT / "Sources/CampanileCLI/Resources/make_sample.py"
     subprocess.run([sys.executable, str(script), "--check"], check=True)
 
@@ -45,7 +45,7 @@ def test_sample_is_loaded_for_each_user(suite):
         assert [n.get("body") for n in listed] == [n.get("body") for n in notifications]
 
 
-def test_phones_and_lodge_of_the_sample(suite, giulia):
+def test_phones_and_lodge_of_the_sample_are_loaded(suite, giulia):
     phone = json.loads((suite.folder / "demo.json").read_text())["users"]["user/giulia"]["phone"]
     total = suite.call("GetUnreadCounts", {}, giulia)["unreadCounts"]["total"]
     eventually(
@@ -87,30 +87,51 @@ def test_call_takes_json_file_and_standard_input(suite, giulia, tmp_path):
     assert replies[0].count("\n") == 1 and len(json.loads(replies[0])["notifications"]) == 2
 
 
+def run_on_terminal(suite, key, *arguments, **variables):
+    """Everything that a command writes to a terminal."""
+    controller, terminal = pty.openpty()
+    variables = {"TERM": "xterm", "CAMPANILE_KEY": key} | variables
+    subprocess.run(
+        [CLI, *arguments, "--data-dir", str(suite.folder)], stdout=terminal, stderr=terminal, env=environment() | variables,
+        check=True)
+    os.close(terminal)
+    text = b""
+    try:
+        while part := os.read(controller, 65536):
+            text += part
+    except OSError:
+        pass
+    os.close(controller)
+    return text.decode()
+
+
 def test_output_is_pretty_when_asked_and_coloured_on_a_terminal(suite, giulia):
     pretty = suite.run("call", "GetUnreadCounts", "--output", "pretty", key=giulia, check=0).stdout
     assert pretty.startswith('{\n  "unreadCounts": {\n') and "\x1b" not in pretty
 
     def on_terminal(**variables):
-        controller, terminal = pty.openpty()
-        variables = {"TERM": "xterm", "CAMPANILE_KEY": giulia} | variables
-        subprocess.run(
-            [CLI, "call", "GetUnreadCounts", "--data-dir", str(suite.folder)], stdout=terminal, stderr=terminal,
-            env=environment() | variables, check=True)
-        os.close(terminal)
-        text = b""
-        try:
-            while part := os.read(controller, 65536):
-                text += part
-        except OSError:
-            pass
-        os.close(controller)
-        return text.decode()
+        return run_on_terminal(suite, giulia, "call", "GetUnreadCounts", **variables)
 
     coloured = on_terminal()
     assert "\x1b[36m" in coloured and "\r\n" in coloured
     assert "\x1b" not in on_terminal(NO_COLOR="1")
     assert json.loads(re.sub(r"\x1b\[[0-9;]*m", "", coloured)) == json.loads(pretty)
+
+
+def test_a_title_gives_no_orders_to_a_terminal(suite):
+    key = suite.key("user/terminal")
+    bucket = suite.call("CreateBucket", {"bucket": {"name": "b"}}, key)["bucket"]["id"]
+    # 8-bit controls, which some terminals accept: they clear the screen, set the clipboard or reverse the text.
+    orders = [0x1B, 0x7F, 0x80, 0x85, 0x9B, 0x9C, 0x9D, 0x9F, 0x61C, 0x200E, 0x200F, 0x2028, 0x2029, 0x202A, 0x202E, 0x2066, 0x2069]
+    title = "x" + "".join(f"{chr(order)}2J" for order in orders)
+    made = suite.call("CreateNotification", {"notification": {"bucketId": bucket, "title": title, "body": "b"}}, key)["notification"]
+    assert made["title"] == title
+    for form in ([], ["--output", "pretty"], ["--output", "json"]):
+        shown = run_on_terminal(
+            suite, key, "call", "GetNotification", json.dumps({"notificationId": made["id"]}), *form, NO_COLOR="1")
+        assert not [order for order in orders if chr(order) in shown], shown
+        assert "\\u009b2J" in shown and "\\u202e2J" in shown
+        assert json.loads(shown)["notification"]["title"] == title
 
 
 @pytest.mark.parametrize("method, request_, code, words", [
@@ -126,8 +147,8 @@ def test_exit_code_is_the_status_and_the_error_names_the_field(suite, giulia, me
         assert word.lower() in result.stderr.lower()
 
 
-def test_wrong_requests_and_names(suite, giulia):
-    assert "not JSON" in suite.run("call", "ListBuckets", "{", key=giulia, check=3).stderr
+def test_errors_explain_wrong_requests_and_names(suite, giulia):
+    assert "not a valid JSON object" in suite.run("call", "ListBuckets", "{", key=giulia, check=3).stderr
     typo = suite.run("call", "GetNotfication", "{}", key=giulia, check=64).stderr
     assert "did you mean campanile.notifications.v1.NotificationsService/GetNotification?" in typo
     suite.run("call", "ListBuckets", "@/nonexistent", key=giulia, check=64)
@@ -137,7 +158,7 @@ def test_wrong_keys_are_unauthenticated(suite):
     suite.run("call", "ListBuckets", key="cmp_" + "A" * 43, check=16)
 
 
-def test_deadline(suite, giulia):
+def test_deadline_ends_a_watch(suite, giulia):
     result = suite.run("watch", "WatchNotifications", "{}", "--timeout", "300ms", key=giulia, check=4)
     assert "started" in result.stdout and "DEADLINE_EXCEEDED" in result.stderr
 
@@ -157,7 +178,7 @@ def test_service_is_called_directly_as_a_user(suite):
     assert json.loads(other.stdout) == {}
 
 
-def test_principal_from_outside_is_not_believed(suite, giulia):
+def test_principal_in_a_callers_header_is_ignored(suite, giulia):
     own = suite.call("ListBuckets", {}, giulia)
     assert suite.call("ListBuckets", {}, giulia, "-H", "campanile-principal: user/marco") == own
 
@@ -196,14 +217,14 @@ def test_list_and_describe_need_no_protos(suite):
     suite.run("describe", "Nothing", check=64)
 
 
-def test_health(suite):
+def test_health_reports_services(suite):
     assert json.loads(suite.run("health", check=0).stdout)["statuses"][""] == {"status": "SERVING"}
     one = suite.run("health", "campanile.notifications.v1.NotificationsService", "--target", "notifications", check=0)
     assert json.loads(one.stdout) == {"status": "SERVING"}
     assert suite.run("health", "no.such.Service").returncode in (5, 14)
 
 
-def test_keys_are_made_listed_and_revoked(suite):
+def test_keys_are_created_listed_and_revoked(suite):
     made = json.loads(suite.run("keys", "create", "user/keys", "--scope", "notifications:read", "--description", "è", "--expires", "1h", check=0).stdout)
     key, secret = made["apiKey"], made["secret"]
     assert key["principal"] == "user/keys" and key["scopes"] == ["notifications:read"] and "expireTime" in key
@@ -230,14 +251,14 @@ def test_keys_are_rotated(suite):
     suite.run("keys", "rotate", "k_nothing", check=5)
 
 
-def test_backup_of_a_running_suite(suite, giulia, tmp_path):
+def test_backup_of_a_running_suite_is_complete(suite, giulia, tmp_path):
     content = base64.b64encode(b'{"kept":true}').decode()
     suite.run("call", "RegisterDevice", '{"device":{"id":"backup","role":"DEVICE_ROLE_WRITER"}}', key=giulia, check=0)
     put = json.dumps({"deviceId": "backup", "put": {"name": "kept.json", "recordType": "Note", "inlineContent": content}})
     sha256 = json.loads(suite.run("call", "PutAsset", put, key=giulia, check=0).stdout)["asset"]["sha256"]
     lines = suite.run("backup", "--to", str(tmp_path / "copies"), check=0).stdout.splitlines()
     reports = [json.loads(line) for line in lines]
-    # The database of sync goes with the contents that it names.
+    # The backup of Sync's database includes the contents that the database refers to.
     [contents] = [report for report in reports if "contents" in report]
     reports.remove(contents)
     folder = pathlib.Path(contents["path"])
@@ -257,7 +278,7 @@ def test_backup_of_a_running_suite(suite, giulia, tmp_path):
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_scripts(shell):
+def test_completion_scripts_are_generated(shell):
     script = subprocess.run([CLI, "--generate-completion-script", shell], capture_output=True, text=True, check=True).stdout
     assert "campanile" in script and len(script.splitlines()) > 20
 
@@ -277,7 +298,7 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
     assert "GetNotification" in reply.split()
 
 
-def test_closed_pipe_is_no_failure(suite, giulia):
+def test_closed_pipe_is_not_an_error(suite, giulia):
     command = f'"{CLI}" call ListNotifications \'{{"pageSize":1000}}\' --data-dir "{suite.folder}" | head -c 10'
     result = subprocess.run(
         ["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True,
@@ -285,7 +306,7 @@ def test_closed_pipe_is_no_failure(suite, giulia):
     assert result.stderr == "" and result.returncode in (0, 141)
 
 
-def test_readme_speaks_python_in_ten_lines(suite, giulia):
+def test_readme_example_has_ten_lines_of_python(suite, giulia):
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
     assert len(blocks) == 1 and len(blocks[0].strip().splitlines()) <= 10
     code = blocks[0].replace("7400", str(suite.endpoints["gateway"]["rpc"])).replace("cmp_…", giulia)
@@ -294,7 +315,7 @@ def test_readme_speaks_python_in_ten_lines(suite, giulia):
 
 
 def tool(*arguments, check):
-    """A command that is about files alone."""
+    """Runs a command that works on files only."""
     result = subprocess.run([CLI, *map(str, arguments)], text=True, capture_output=True, env=environment())
     assert result.returncode == check, (arguments, result.returncode, result.stdout, result.stderr)
     return result
@@ -306,7 +327,7 @@ def test_backup_is_verified_and_restored(suite, giulia, tmp_path):
     later = suite.call("CreateBucket", {"bucket": {"name": "After the backup"}}, giulia)["bucket"]["id"]
     verified = json.loads(tool("verify", "--from", copies, check=0).stdout)
     assert verified["result"] == "whole" and verified["files"] >= 5
-    # What somebody uses is never written over, and a damaged backup is not restored at all.
+    # A folder in use is never overwritten, and a damaged backup is not restored at all.
     assert "not empty" in tool("restore", "--from", copies, "--to", suite.folder, check=64).stderr
     database = next(copies.glob("notifications-*.sqlite"))
     original = database.read_bytes()
@@ -322,15 +343,15 @@ def test_backup_is_verified_and_restored(suite, giulia, tmp_path):
         assert path.read_bytes() == next(copies.glob(f"{name}-2*.sqlite")).read_bytes() and path.stat().st_mode & 0o077 == 0
     other = Suite(restored)
     try:
-        # The keys are those of the backup; what came after it is not there.
+        # The keys are those of the backup; later changes are missing.
         there = [bucket["id"] for bucket in other.wait_ready().call("ListBuckets", {}, giulia)["buckets"]]
         assert there and later not in there
     finally:
         other.stop()
 
 
-def test_doctor_of_a_running_suite(suite):
-    # The test made the folder, with a mode that the doctor does not like.
+def test_doctor_finds_a_running_suite_healthy(suite):
+    # The test created the folder with a mode that the doctor reports.
     suite.folder.chmod(0o700)
     findings = [json.loads(line) for line in suite.run("doctor", "--offline", "--data-dir", str(suite.folder)).stdout.splitlines()]
     by_check = {}
@@ -341,7 +362,7 @@ def test_doctor_of_a_running_suite(suite):
 
 
 @pytest.mark.parametrize("part", ["activities", "attendance", "gateway", "notifications", "sync"])
-def test_schema_steps_are_told_before_they_are_taken(suite, tmp_path, part):
+def test_migrations_are_planned_without_being_run(suite, tmp_path, part):
     def plan(folder):
         return subprocess.run([str(BIN / f"campanile-{part}"), "--plan-migrations", "--data-dir", str(folder)], text=True,
                               capture_output=True, env=environment(), check=True).stdout

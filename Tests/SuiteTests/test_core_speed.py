@@ -1,4 +1,4 @@
-"""The benchmarks tell seconds in which others slowed the core from those in which the server was slow by itself."""
+"""The benchmarks distinguish seconds in which other programs slowed the core from those with a slow server."""
 
 import pathlib
 import subprocess
@@ -38,11 +38,11 @@ def test_a_second_without_samples_is_not_excused():
     assert whole_speed([]) == 0
 
 
-def test_few_samples_of_a_fast_clock_are_not_the_whole_speed():
+def test_few_fast_samples_do_not_set_the_whole_speed():
     assert whole_speed(second(0, [18.0] * 97 + [90.0] * 3)) == 18
 
 
-def test_a_core_is_asked_fifty_times_a_second_and_answers_in_order(core_speed):
+def test_core_is_sampled_in_order_at_most_fifty_times_a_second(core_speed):
     begun = time.time()
     lines = subprocess.run([core_speed, "1"], check=True, stdout=subprocess.PIPE, text=True, timeout=30).stdout.splitlines()
     samples = [tuple(map(float, line.split())) for line in lines]
@@ -52,6 +52,6 @@ def test_a_core_is_asked_fifty_times_a_second_and_answers_in_order(core_speed):
 
 
 @pytest.mark.parametrize("arguments", [[], ["0"], ["-1"], ["nan"], ["x"], ["1s"], ["3601"], ["1", "2"]])
-def test_a_length_that_is_none_is_refused(core_speed, arguments):
+def test_invalid_lengths_are_refused(core_speed, arguments):
     ended = subprocess.run([core_speed, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False, timeout=30)
     assert ended.returncode == 64 and "SECONDS" in ended.stderr and not ended.stdout

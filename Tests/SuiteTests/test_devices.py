@@ -1,4 +1,4 @@
-"""From a publication at the gateway to what a device displays: Notifications, Activities and the simulated APNs together."""
+"""From publication at the gateway to display on a device: Notifications, Activities and the simulated APNs together."""
 
 import collections
 import json
@@ -18,7 +18,7 @@ PUBLISHING = "campanile.notifications.v1.NotificationsService/"
 
 
 class Phone:
-    """A user with a device that has told its tokens, and a bucket."""
+    """A user with a bucket, and a device whose push tokens are registered."""
 
     def __init__(self, suite, user, device=DEVICE, activity=ACTIVITY):
         self.suite, self.user, self.device, self.activity = suite, user, device, activity
@@ -37,7 +37,7 @@ class Phone:
         return self.suite.call(method, request, self.key)
 
     def register(self, **members):
-        """Answers the id of the token, by which the ledger names a device."""
+        """Registers a token and returns its id, which identifies the device in the delivery log."""
         return self.call("RegisterPushToken", {
             "app": self.app, "environment": "development", "installationId": "phone", **members})["token"]["id"]
 
@@ -46,17 +46,17 @@ class Phone:
             "notification": {"bucketId": self.bucket, "title": title, **members}})["notification"]
 
     def explained(self, notification):
-        """The outcomes in the ledger, in their order."""
+        """The records of a notification in the delivery log, in order."""
         return self.call("ExplainDelivery", {"notificationId": notification["id"]})["records"]
 
     def explained_as(self, notification, outcome):
-        """Waits for a record of this outcome."""
+        """Waits for a delivery record with this outcome, and returns it."""
         return eventually(
             lambda: next((r for r in self.explained(notification) if r["outcome"] == f"DELIVERY_OUTCOME_{outcome}"), None),
             f"{notification['title']} is {outcome}")
 
     def displays(self, count, titles):
-        """Waits for a state of the activity."""
+        """Waits until the activity displays this count and these titles, and returns its state."""
         def matches():
             state = self.suite.screen(self.activity).get("contentState", {})
             return state.get("unreadCount") == count and [n["title"] for n in state["notifications"]] == titles
@@ -84,7 +84,7 @@ def test_notification_reaches_the_device(suite):
     assert (request["topic"], request["pushType"], request["status"]) == (phone.app, "alert", 200)
 
 
-def test_unread_activity_follows(suite):
+def test_unread_activity_follows_the_notifications(suite):
     phone = Phone(suite, "following", "d1" * 32, "a1" * 32)
     made = [phone.publish(f"Numero {number}") for number in range(5)]
     state = phone.displays(5, ["Numero 4", "Numero 3", "Numero 2"])
@@ -96,7 +96,7 @@ def test_unread_activity_follows(suite):
     assert suite.screen(phone.activity)["discards"] == {}
 
 
-def test_silent_and_muted_notifications(suite):
+def test_silent_notifications_are_pushed_and_no_push_is_recorded(suite):
     phone = Phone(suite, "silent", "d2" * 32, None)
     silent = phone.publish("Log", priority="PRIORITY_SILENT")
     phone.explained_as(silent, "PUSHED")
@@ -107,12 +107,12 @@ def test_silent_and_muted_notifications(suite):
     assert [p["aps"].get("interruption-level") for _, p in suite.pushed(phone.device)][1:] == ["critical"]
 
 
-def test_user_without_a_device_is_told_so(suite):
+def test_missing_device_is_recorded(suite):
     phone = Phone(suite, "nowhere", None, None)
     phone.explained_as(phone.publish("Nobody hears"), "NO_TOKEN")
 
 
-def test_bad_token_retires_and_the_ledger_says_why(suite):
+def test_rejected_token_is_retired_with_its_reason(suite):
     phone = Phone(suite, "gone", "d3" * 32, None)
     suite.simulator("POST", "/tokens", {"token": phone.device, "bundleId": phone.app})
     suite.simulator("POST", f"/tokens/{phone.device}/reject", {"reason": "Unregistered"})
@@ -122,14 +122,14 @@ def test_bad_token_retires_and_the_ledger_says_why(suite):
     (token,) = phone.call("ListPushTokens", {"includeRetired": True})["tokens"]
     assert token["retireReason"] == "Unregistered" and "retireTime" in token
     phone.explained_as(phone.publish("Still to nobody"), "NO_TOKEN")
-    # The app is installed again and has another token.
+    # The app is reinstalled and has a new token.
     phone.register(kind="PUSH_TOKEN_KIND_DEVICE", token="d4" * 32)
     phone.explained_as(phone.publish("Back"), "PUSHED")
     assert [payload["aps"]["alert"]["title"] for _, payload in suite.pushed("d4" * 32)] == ["Back"]
 
 
 class Publisher:
-    """Publishes through the gateway and repeats what has no answer, with the same request id."""
+    """Publishes through the gateway, and retries requests without a response with the same request id."""
 
     def __init__(self, phone):
         self.phone, self.link = phone, None
@@ -155,8 +155,10 @@ class Publisher:
 @pytest.mark.parametrize("victims", [["notifications"], ["activities"], ["apns-simulator"], ["notifications", "activities"]])
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_nothing_is_lost_when_a_process_dies(start, victims, number):
-    """Every notification reaches the device, each under one apns-id however often it is sent, and the activity ends on the
-    last count."""
+    """Every notification reaches the device, under a single apns-id even if it is sent repeatedly.
+
+    The activity ends on the last count.
+    """
     suite = start().wait_ready()
     phone, count = Phone(suite, "ann"), 60
     publisher = Publisher(phone)
@@ -169,7 +171,7 @@ def test_nothing_is_lost_when_a_process_dies(start, victims, number):
                 os.kill(before[victim], number)
         if index == 39:
             for victim in victims:
-                eventually(lambda: suite.children().get(victim, before[victim]) != before[victim], f"{victim} again")
+                eventually(lambda: suite.children().get(victim, before[victim]) != before[victim], f"{victim} is restarted")
     assert len(set(made)) == count
 
     def sent():
@@ -178,16 +180,16 @@ def test_nothing_is_lost_when_a_process_dies(start, victims, number):
             ids[payload["notificationId"]].add(apns_id)
         return ids
 
-    eventually(lambda: set(sent()) >= set(made), "every notification has come")
+    eventually(lambda: set(sent()) >= set(made), "every notification has arrived")
     assert set(sent()) == set(made)
     assert {len(ids) for ids in sent().values()} == {1}
     phone.displays(count, [f"{count - 1}", f"{count - 2}", f"{count - 3}"])
-    # Also the one that was published last before a death is told in the ledger, once.
+    # The delivery log has each push once, also for the last notification before a process died.
     for identifier in (made[0], made[15], made[40], made[-1]):
         def pushed():
             records = phone.call("ExplainDelivery", {"notificationId": identifier})["records"]
             return [r for r in records if r["outcome"] == "DELIVERY_OUTCOME_PUSHED"]
-        assert len(eventually(pushed, f"{identifier} is told as pushed")) == 1
+        assert len(eventually(pushed, f"{identifier} is recorded as pushed")) == 1
     assert suite.screen(ACTIVITY)["discards"] == {}
     counts = phone.call("GetUnreadCounts", {})["unreadCounts"]
     assert counts["total"] == count, json.dumps(counts)

@@ -1,4 +1,4 @@
-"""The Growth app's Firebase callables over the gateway, down to what its widget is pushed."""
+"""The Growth app's Firebase callables over the gateway, down to the pushes to its widget."""
 
 import datetime
 import json
@@ -37,7 +37,7 @@ def post(base, path, body, key=None, **headers):
 
 
 def call(base, name, data, key, path="/"):
-    """As the SDK: a result, or an error with status and message."""
+    """Calls a function like the SDK. Returns the result, or the status of an error."""
     status, content = post(base, path + name, {"data": data}, key)
     answer = json.loads(content)
     if status == 200:
@@ -56,14 +56,14 @@ def state(now, **more):
 
 
 @pytest.mark.parametrize("path", ["/", "/growth-app/us-central1/"])
-def test_a_timer_lives(suite, base, key, path):
+def test_timer_is_started_paused_resumed_and_stopped(suite, base, key, path):
     now = int(datetime.datetime.now().timestamp())
     token, activity = secrets.token_hex(32), "growth-" + secrets.token_hex(8)
     answer = call(base, "registerLiveActivityPushToken", {
         "token": token, "activityId": activity, "platform": "ios", "timestamp": now + 0.5, "environment": "development"},
         key, path)
     assert answer == {"success": True, "activityId": activity}
-    # The app shows what it has started; nothing is pushed before something changes.
+    # The app displays the initial state itself; only changes are pushed.
     answer = call(base, "updateLiveActivity", {
         "activityId": activity, "contentState": state(now), "action": "update", "event": "update",
         "frequentPushesEnabled": True}, key, path)
@@ -73,7 +73,7 @@ def test_a_timer_lives(suite, base, key, path):
         return eventually(lambda: (s := suite.screen(token)) and condition(s) and s, "the widget's state")
 
     content = shown(lambda s: s.get("contentState", {}).get("methodName") == "Focus")["contentState"]
-    # What the widget's decoder requires, with dates as seconds since 2001.
+    # The widget's decoder requires these fields, with dates as seconds since 2001.
     assert content["startedAt"] == now - EPOCH_2001 and content["totalPausedDuration"] == 0
     assert content["duration"] == 1800 and content["sessionType"] == "countdown" and "pausedAt" not in content
 
@@ -101,7 +101,7 @@ def test_a_timer_lives(suite, base, key, path):
     assert "dismissal-date" in suite.pushed(token)[-1][1]["aps"]
 
 
-def test_the_other_functions(base, key):
+def test_other_functions_succeed(base, key):
     assert call(base, "registerPushToStartToken", {
         "token": secrets.token_hex(32), "isPushToStart": True, "platform": "ios", "timestamp": 1.7e9,
         "environment": "development"}, key) == {"success": True}
@@ -111,7 +111,7 @@ def test_the_other_functions(base, key):
         "token": secrets.token_hex(32), "platform": "ios", "timestamp": typed, "environment": "development"}, key)["success"]
 
 
-def test_an_answer_as_events(base, key):
+def test_response_can_be_an_event_stream(base, key):
     status, content = post(base, "/updateFrequentPushesSettings", {"data": {"frequentPushesEnabled": True}}, key,
                            Accept="text/event-stream")
     assert status == 200 and content == b'data: {"result":{"success":true}}\n\n'
@@ -124,7 +124,7 @@ def test_an_answer_as_events(base, key):
     {"data": {"frequentPushesEnabled": {"@type": "type.googleapis.com/google.protobuf.StringValue", "value": "1"}}},
     {"data": {"a": {"@type": "type.googleapis.com/google.protobuf.Int64Value", "value": "1.5"}}},
 ])
-def test_other_bodies_are_bad_requests(base, key, body):
+def test_invalid_bodies_are_bad_requests(base, key, body):
     status, content = post(base, "/updateFrequentPushesSettings", body, key)
     assert status == 400 and json.loads(content)["error"]["status"] == "INVALID_ARGUMENT", content
 
@@ -142,11 +142,11 @@ def test_other_bodies_are_bad_requests(base, key, body):
     ("getLiveActivityPushToken", {"activityId": "nothing"}, "NOT_FOUND"),
     ("manageLiveActivityUpdates", {"activityId": "nothing", "userId": "u", "action": "startPushUpdates"}, "NOT_FOUND"),
 ])
-def test_wrong_data(base, key, name, data, status):
+def test_wrong_data_is_refused(base, key, name, data, status):
     assert call(base, name, data, key) == status
 
 
-def test_nobody_and_others_cannot(suite, base, key):
+def test_strangers_and_other_users_are_refused(suite, base, key):
     activity = "growth-" + secrets.token_hex(8)
     data = {"token": secrets.token_hex(32), "activityId": activity, "platform": "ios", "environment": "development"}
     assert call(base, "registerLiveActivityPushToken", data, None) == "UNAUTHENTICATED"
@@ -156,9 +156,9 @@ def test_nobody_and_others_cannot(suite, base, key):
     for action in ("pause", "stop"):
         assert call(base, "updateLiveActivityTimer", {"activityId": activity, "action": action}, other) == "NOT_FOUND"
     assert call(base, "getLiveActivityPushToken", {"activityId": activity}, other) == "NOT_FOUND"
-    # A token is its owner's, and a token that is sent along opens nothing.
+    # A token belongs to its owner. Sending another user's token grants no access.
     assert call(base, "registerLiveActivityPushToken", data, other) == "ALREADY_EXISTS"
-    # Ids are each user's own: what others do with theirs of the same name leaves the first as it is.
+    # Ids are scoped to their user: changes to another user's activity with the same id do not affect this one.
     changed = {"activityId": activity, "contentState": state(1_700_000_000, methodName="Other"), "pushToken": data["token"]}
     assert call(base, "updateLiveActivity", changed, other)["success"]
     assert call(base, "updateLiveActivityTimer", {"activityId": activity, "action": "stop"}, other)["success"]
@@ -167,7 +167,7 @@ def test_nobody_and_others_cannot(suite, base, key):
     assert suite.screen(data["token"]).get("contentState", {}).get("methodName") != "Other"
 
 
-def test_other_names_are_nothing(base, key):
+def test_unknown_functions_are_not_found(base, key):
     assert post(base, "/deleteEverything", {"data": {}}, key)[0] == 404
     with pytest.raises(urllib.error.HTTPError) as refused:
         urllib.request.urlopen(base + "/updateLiveActivity", timeout=PATIENCE_S)

@@ -1,5 +1,7 @@
-"""A stranger with a good key calls every method that takes an id, once with another user's ids and once with ids that nobody has. Both
-answers are the same, nothing of the other's is told, and nothing of it changes."""
+"""A stranger with a valid key calls every method that takes an id: once with another user's ids, once with unknown ids.
+
+Both responses are the same. They reveal nothing about the other user's objects, and no object changes.
+"""
 
 import base64
 import json
@@ -17,14 +19,14 @@ Field = descriptor_pb2.FieldDescriptorProto
 CANARY = f"canary{uuid.uuid4().hex[:12]}"
 APP = "dev.campanile.example"
 
-# Fields that end in `id` and name no object of a user, or one that its caller chooses: what is made is the caller's own.
+# Fields that end in `id` but name no object of a user, or name one that the caller chooses and then owns.
 FREE = {
     "request_id", "user_id", "team_id", "apns_id", "apns_ids", "alert_id", "collapse_id", "thread_id", "channel_id", "mutation_id",
     "entity_id", "installation_id", "owner_id", "push_id", "action_id", "room_id",
 }
 IMAGE = {"mediaType": "MEDIA_TYPE_IMAGE", "contentType": "image/png"}
 SHOWN = {"app": APP, "environment": "development", "origin": "ACTIVITY_ORIGIN_LOCAL", "attributesType": "T", "attributes": {}}
-# What a request needs besides ids to come as far as the objects.
+# Fields other than ids that a request needs to reach the lookup of the objects.
 MORE = {
     "NotificationsService/UpdateBucket": {"bucket": {"name": "mine"}},
     "NotificationsService/SnoozeBucket": {"minutes": 5},
@@ -39,6 +41,8 @@ MORE = {
     "NotificationsService/InvokeAction": {"actionId": "0"},
     "SharingService/ShareBucket": {"userId": "stranger", "role": "BUCKET_ROLE_ADMIN"},
     "SharingService/UnshareBucket": {"userId": "stranger"},
+    "SharingService/InviteToBucket": {"userId": "stranger", "role": "BUCKET_ROLE_READER"},
+    "SharingService/CreateInviteCode": {"role": "BUCKET_ROLE_READER"},
     "SharingService/CreatePublishKey": {"name": "mine"},
     "AutomationService/CreateTemplate": {"template": {"name": "mine", "title": "mine"}},
     "AutomationService/CreateHeartbeat": {"heartbeat": {"name": "mine", "periodMinutes": 60}},
@@ -66,7 +70,7 @@ MORE = {
     "DevicesService/RegisterDevice": {"device": {"role": "DEVICE_ROLE_WRITER"}},
     "DevicesService/PublishUpdate": {"mutationId": "m", "message": {"type": "SYNC_UPDATE_TYPE_NOTIFICATION_READ", "entityId": "NAME", "timestamp": "2026-01-01T00:00:00Z"}},
 }
-# Who may call these may see all: others are refused before their ids are looked at, as the matrix of methods shows.
+# Callers of these methods may see everything. Others are refused before ids are read, as test_method_matrix.py shows.
 OPERATORS = re.compile(r"gateway\.v1|Service/(GetPush|ListPushes)$|DebugService|SigningService|PutUnreadSummary|SendAlert|RecordDeliveries"
                        r"|BroadcastChannels|ReadContainers|ReplayDeadLetters|DeleteDeadLetters")
 
@@ -88,6 +92,9 @@ class World:
                 "bucketId": bucket, "title": CANARY, "attachments": [IMAGE | {"data": base64.b64encode(CANARY.encode()).decode()}],
                 "actions": [{"type": "ACTION_TYPE_MARK_AS_READ", "title": "ok"}]}})["notification"]
             key = ask("SharingService/CreatePublishKey", {"bucketId": bucket, "name": CANARY})
+            invitation = ask("SharingService/InviteToBucket", {
+                "bucketId": bucket, "userId": "invited", "role": "BUCKET_ROLE_READER"})["invitation"]
+            code = ask("SharingService/CreateInviteCode", {"bucketId": bucket, "role": "BUCKET_ROLE_READER"})["code"]
             template = ask("AutomationService/CreateTemplate", {"template": {"name": CANARY, "title": CANARY}})["template"]
             heartbeat = ask("AutomationService/CreateHeartbeat", {"heartbeat": {
                 "name": CANARY, "bucketId": bucket, "periodMinutes": 60}})["heartbeat"]
@@ -119,13 +126,13 @@ class World:
             "heartbeat_id": heartbeat["id"], "webhook_id": webhook["id"], "activity_id": activity, "token_id": token,
             "content_id": (made.get("attachments") or [{}])[0].get("contentId", "c_1"), "device_id": "owner-device", "upload_id": upload,
             "member_id": member, "meeting_id": meeting, "feed_id": feed,
-            "key_id": key["key"]["id"], "zone": "", "NAME": f"{CANARY}.json",
+            "key_id": key["key"]["id"], "invitation_id": invitation["id"], "code_id": code["id"], "zone": "", "NAME": f"{CANARY}.json",
             "bucket.id": bucket, "notification.id": made["id"], "template.id": template["id"], "heartbeat.id": heartbeat["id"],
             "webhook.id": webhook["id"], "member.id": member, "meeting.id": meeting, "device.id": "owner-device",
             "notifications.id": made["id"], "content_refs.id": "c_1", "contents.key": "c_1"}
 
     def nobodys(self):
-        """Ids of the same form that nobody has."""
+        """Ids of the same form that belong to nobody."""
         def other(value):
             if not value:
                 return value
@@ -134,7 +141,7 @@ class World:
         return {name: other(value) for name, value in self.ids.items()} | {"NAME": "nobodys.json"}
 
     def state(self):
-        """Everything that the owner can see, without times of use."""
+        """Everything that the owner can see, without times, etags and resume tokens."""
         seen = []
         with Peer(self.suite.endpoints["gateway"]["rpc"]) as link:
             link.hello(self.key)
@@ -146,10 +153,12 @@ class World:
                 seen.append(link.call(f"campanile.{method}", {})["result"])
             for method, params in (("notifications.v1.SharingService/ListPublishKeys", {"bucketId": self.ids["bucket_id"]}),
                                    ("notifications.v1.SharingService/ListBucketShares", {"bucketId": self.ids["bucket_id"]}),
+                                   ("notifications.v1.SharingService/ListBucketInvitations", {"bucketId": self.ids["bucket_id"]}),
+                                   ("notifications.v1.SharingService/ListInviteCodes", {"bucketId": self.ids["bucket_id"]}),
                                    ("sync.v1.UploadsService/GetUpload", {"uploadId": self.ids["upload_id"]})):
                 seen.append(link.call(f"campanile.{method}", params)["result"])
         for answer in seen:
-            # Sync writes files of its own beside the owner's.
+            # Sync also writes its own files, which have no device.
             answer.pop("revision", None)
             answer["assets"] = [one for one in answer.get("assets", []) if "deviceId" in one]
         return re.sub(r'"(\w*[tT]ime|etag|resumeToken)": "[^"]*"', "", json.dumps(seen, sort_keys=True))
@@ -163,7 +172,7 @@ def suite(tmp_path_factory):
 
 
 def filled(contract, message, ids, parent="", depth=0):
-    """A request with every id that it can have, and the names of those that nobody has told about."""
+    """A request with every id that it can have, and the names of id fields that this test does not know."""
     request, unknown = {}, set()
     for field in contract.messages[message].field:
         name, value = field.name, None
@@ -184,7 +193,7 @@ def filled(contract, message, ids, parent="", depth=0):
 
 
 def merged(request, more, ids):
-    """`more` over a request, one level down in messages and lists of one."""
+    """Merges `more` into a request, also in nested messages and lists of one."""
     result = dict(request)
     for key, value in more.items():
         if isinstance(value, dict) and isinstance(result.get(key), dict):
@@ -214,13 +223,14 @@ def answer(link, path, method, request):
 
 def scrubbed(value, ids):
     text = re.sub(r'"(\w*[tT]ime|etag|\w*[tT]oken)": "[^"]*"', "", json.dumps(value, sort_keys=True))
-    for one in ids.values():
+    # The longest first, because a short id may be part of another.
+    for one in sorted(ids.values(), key=len, reverse=True):
         if one:
             text = text.replace(one, "ID")
     return re.sub(r"[a-z]{1,2}_[0-9a-z]{10,}", "ID", text)
 
 
-def test_another_users_objects_look_like_none(suite):
+def test_objects_of_another_user_look_like_missing_ones(suite):
     contract, world = Contract(suite), World(suite)
     nobodys, before = world.nobodys(), world.state()
     stranger = suite.key("user/stranger")
@@ -242,10 +252,10 @@ def test_another_users_objects_look_like_none(suite):
             if not request:
                 continue
             looked += 1
-            assert answers[0] == answers[1], f"{path} tells a foreign object from none:\n{answers[0]}\n{answers[1]}\n{request}"
+            assert answers[0] == answers[1], f"{path} distinguishes a foreign object from a missing one:\n{answers[0]}\n{answers[1]}\n{request}"
             if "INVALID_ARGUMENT" in answers[1]:
                 invalid.append((path, answers[1]))
-    # The owner is told of them, so that what the stranger is told says something.
+    # The owner does see the objects; otherwise equal responses would prove nothing.
     told = 0
     with Peer(suite.endpoints["gateway"]["rpc"]) as link:
         link.hello(world.key)
@@ -254,8 +264,8 @@ def test_another_users_objects_look_like_none(suite):
             if path in contract.listed and method.options.idempotency_level == 1 and not OPERATORS.search(path):
                 request = merged(filled(contract, method.input_type, world.ids)[0], MORE.get(short, {}), world.ids)
                 told += CANARY in json.dumps(answer(link, path, method, request))
-    assert told >= 8, f"the owner is told of {told}"
-    assert not unknown, f"say what these ids are of: {sorted(unknown)}"
+    assert told >= 8, f"only {told} methods return objects of the owner"
+    assert not unknown, f"add the objects of these ids to this test: {sorted(unknown)}"
     assert world.state() == before
     print(looked, "methods")
     assert invalid == [], "\n".join(f"{path}: {told}" for path, told in invalid)

@@ -1,4 +1,4 @@
-"""What scripts/fuzz, scripts/sanitize and scripts/soak say before they build anything."""
+"""The arguments of scripts/fuzz, scripts/sanitize and scripts/soak, which are checked before anything is built."""
 
 import re
 import subprocess
@@ -12,7 +12,7 @@ def run(*arguments):
 
 
 @pytest.mark.parametrize("script", ["fuzz", "sanitize", "soak"])
-def test_help_tells_every_option(script):
+def test_help_lists_every_option(script):
     told = run(script, "--help")
     assert told.returncode == 0 and told.stdout.startswith(f"scripts/{script}")
     options = re.findall(r"^ +(--[a-z]+)(?:\)| \|)", (ROOT / "scripts" / script).read_text(), re.M)
@@ -23,7 +23,7 @@ def test_help_tells_every_option(script):
     ("fuzz", "nothing"), ("fuzz", "--seconds", "0"), ("fuzz", "--replay", "csv"), ("sanitize", "memory"), ("sanitize",),
     ("sanitize", "thread", "NothingTests"), ("soak", "--minutes", "0"), ("soak", "--load"), ("soak", "nothing"),
 ])
-def test_what_is_unknown_is_refused_before_anything_is_built(arguments):
+def test_invalid_arguments_are_refused_before_building(arguments):
     told = run(*arguments)
     assert told.returncode == 64, told
     assert told.stderr

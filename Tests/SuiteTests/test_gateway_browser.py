@@ -10,14 +10,14 @@ import pytest
 from campanile import PATIENCE_S
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
-pytestmark = pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="chromium and chromium-driver are not here")
+pytestmark = pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="chromium and chromium-driver are not installed")
 
 FETCH = """
 const [path, options, done] = [arguments[0], arguments[1], arguments[arguments.length - 1]];
 fetch(path, options).then(async r => done({status: r.status, etag: r.headers.get("etag"), body: await r.text()}),
                           e => done({failed: String(e)}));
 """
-# Opens a stream, publishes when it has begun, and answers the events until that publication's.
+# Opens a stream, publishes once it has started, and returns the events up to that of the publication.
 WATCH = """
 const [bucket, key, done] = [arguments[0], arguments[1], arguments[arguments.length - 1]];
 const seen = [];
@@ -58,7 +58,7 @@ def base(suite):
     return f"http://127.0.0.1:{suite.endpoints['gateway']['http']}"
 
 
-def test_fetch_and_event_source(browser, base, key):
+def test_fetch_and_event_source_work(browser, base, key):
     browser.get(base + "/openapi.json")
     headers = {"authorization": f"Bearer {key}", "content-type": "application/json"}
     answer = browser.execute_async_script(FETCH, "/v1/buckets", {
@@ -74,7 +74,7 @@ def test_fetch_and_event_source(browser, base, key):
     assert browser.execute_async_script(FETCH, "/v1/buckets", {})["status"] == 401
 
 
-def test_pages_of_other_origins_cannot_read(browser, base, key, tmp_path):
+def test_pages_of_other_origins_cannot_read_responses(browser, base, key, tmp_path):
     (tmp_path / "index.html").write_text("<!doctype html><title>elsewhere</title>")
     handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(tmp_path))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as elsewhere:

@@ -1,4 +1,4 @@
-"""The gateway's HTTP faces, called by clients of other authors against running processes."""
+"""The gateway's HTTP frontends, called by third-party clients against running processes."""
 
 import base64
 import gzip
@@ -42,7 +42,7 @@ def curl(*arguments, check=0):
 
 
 def request(base, method, path, key=None, body=None, **headers):
-    """Answers status, headers and the body's bytes."""
+    """Sends a request and returns status, headers and the bytes of the body."""
     made = urllib.request.Request(base + path, method=method, data=None if body is None else json.dumps(body).encode())
     if body is not None:
         made.add_header("Content-Type", "application/json")
@@ -73,7 +73,7 @@ def test_curl_calls_by_connect_and_rest(base, key):
     assert b"content-encoding" in compressed.lower() and b"vary: accept-encoding" in compressed.lower()
 
 
-def test_a_notification_lives_over_rest(base, key):
+def test_notification_lifecycle_over_rest(base, key):
     bucket = rest(base, "POST", "/v1/buckets", key, {"bucket": {"name": "Over HTTP"}})["bucket"]
     made = rest(base, "POST", "/v1/notifications", key,
                 {"notification": {"bucketId": bucket["id"], "title": "hello"}, "requestId": "http-1"})["notification"]
@@ -97,7 +97,7 @@ def test_a_notification_lives_over_rest(base, key):
     rest(base, "DELETE", f"/v1/buckets/{bucket['id']}", key)
 
 
-def test_compressed_bodies_are_read(base, key):
+def test_compressed_bodies_are_read_up_to_a_limit(base, key):
     made = urllib.request.Request(
         f"{base}/{NOTIFICATIONS}/ListBuckets", data=gzip.compress(b"{}"),
         headers={"Authorization": f"Bearer {key}", "Content-Type": "application/json", "Content-Encoding": "gzip"})
@@ -111,8 +111,12 @@ def test_compressed_bodies_are_read(base, key):
     assert refused.value.code == 429 and json.loads(refused.value.read())["code"] == "resource_exhausted"
 
 
-def test_operations_and_errors_stand_beside_it(base, key):
-    assert b"campanile_server_handled_total" in curl(f"{base}/metrics")
+def test_operations_are_private_and_wrong_credentials_refused(suite, base, key):
+    assert request(base, "GET", "/metrics", key)[0] == 404
+    operators = f"http://127.0.0.1:{suite.endpoints['gateway']['admin']}"
+    assert b"campanile_server_handled_total" in curl(f"{operators}/metrics")
+    assert curl(f"{operators}/healthz") == b"ok\n"
+    assert rest(operators, "GET", "/readyz")["status"] == "ready"
     assert curl(f"{base}/healthz") == b"ok\n"
     assert rest(base, "GET", "/readyz")["status"] == "ready"
     for path in ("/openapi.json", "/v1/buckets", "/nothing", f"/{NOTIFICATIONS}/Nothing"):
@@ -121,7 +125,7 @@ def test_operations_and_errors_stand_beside_it(base, key):
     assert request(base, "GET", "/v1/buckets", key, Campanile_Principal="user/root")[0] == 400
 
 
-def test_the_interface_is_described(base, tmp_path):
+def test_openapi_document_is_valid(base, tmp_path):
     document = json.loads(curl(f"{base}/openapi.json"))
     import openapi_spec_validator as validator
     validator.validate(document)
@@ -161,7 +165,7 @@ class Events:
         self.answer.close()
 
 
-def test_events_resume_where_they_were(base, key):
+def test_events_resume_after_the_last_event_id(base, key):
     bucket = rest(base, "POST", "/v1/buckets", key, {"bucket": {"name": "Events"}})["bucket"]
     events = Events(base, f"/v1/notifications:watch?bucketId={bucket['id']}", key)
     assert "started" in events.next()[1]
@@ -193,7 +197,7 @@ def test_events_are_refused_with_a_status(base, key):
     assert request(base, "GET", "/v1/notifications:watch")[0] == 401
 
 
-def test_an_asset_is_its_bytes(suite, base, key):
+def test_asset_content_is_served_whole_and_in_ranges(suite, base, key):
     path = "/v1/zones/ZentikSyncZone/assets/buckets.json"
 
     def exported():
@@ -233,7 +237,7 @@ def test_connectrpc_works_unmodified(base, key):
     from protobuf.wkt.google.protobuf.struct_pb import Struct
 
     def method(name, shape=StreamType.UNARY):
-        # Any message of these methods is a JSON object, which a Struct is in JSON.
+        # The messages of these methods are JSON objects, and so is a Struct in JSON.
         return MethodInfo(name=name, service_name=NOTIFICATIONS, input=Struct, output=Struct, stream_type=shape,
                           idempotency_level=IdempotencyLevel.NO_SIDE_EFFECTS)
 
@@ -254,7 +258,7 @@ def test_connectrpc_works_unmodified(base, key):
 
 def test_buf_curl_works_unmodified(base, key, tmp_path):
     buf = shutil.which("buf") or shutil.which("buf", path=pathlib.Path(sys.executable).parent)
-    # The interface itself says what it is: its descriptors are buf's schema.
+    # The descriptors that reflection returns are buf's schema.
     status, _, content = request(
         base, "POST", "/campanile.rpc.v1.ReflectionService/GetFileDescriptorSet", key, {"service": NOTIFICATIONS})
     assert status == 200, content
@@ -267,7 +271,7 @@ def test_buf_curl_works_unmodified(base, key, tmp_path):
     assert json.loads(answer.stdout)["buckets"]
 
 
-def test_drain_ends_streams_and_lets_calls_finish(start):
+def test_drain_ends_streams_with_a_status(start):
     suite = start("drain", "--demo").wait_ready()
     key = json.loads((suite.folder / "demo.json").read_text())["users"]["user/giulia"]["key"]
     port = suite.endpoints["gateway"]["http"]
@@ -281,7 +285,7 @@ def test_drain_ends_streams_and_lets_calls_finish(start):
     assert ended and ended[0][0] == "failure" and ended[0][1]["error"]["status"] == "UNAVAILABLE"
 
 
-def test_open_connections_do_not_keep_it_from_ending(start):
+def test_open_connections_do_not_prevent_shutdown(start):
     suite = start("open").wait_ready()
     idle = socket.create_connection(("127.0.0.1", suite.endpoints["gateway"]["http"]))
     half = socket.create_connection(("127.0.0.1", suite.endpoints["gateway"]["http"]))

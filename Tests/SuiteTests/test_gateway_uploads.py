@@ -1,4 +1,4 @@
-"""Contents brought to the gateway as the bodies of PUTs, against running processes."""
+"""Contents uploaded to the gateway as the bodies of PUT requests, against running processes."""
 
 import base64
 import gzip
@@ -29,19 +29,19 @@ def digest(content, name="Repr-Digest"):
 
 
 class Wire:
-    """One connection, so that a request can be sent piece by piece."""
+    """A connection on which a request can be sent piece by piece."""
 
     def __init__(self, port):
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=60)
 
     def head(self, method, target, key, headers):
-        lines = [f"{method} {target} HTTP/1.1", "Host: g", *(f"{name}: {value}" for name, value in headers.items())]
+        lines = [f"{method} {target} HTTP/1.1", "Host: localhost", *(f"{name}: {value}" for name, value in headers.items())]
         if key:
             lines.append(f"Authorization: Bearer {key}")
         self.socket.sendall(("\r\n".join(lines) + "\r\n\r\n").encode())
 
     def answer(self):
-        """Status, headers in lower case, and the body."""
+        """Status, headers with lower-case names, and body of a response."""
         read = self.socket.makefile("rb")
         status = int(read.readline().split()[1])
         headers = {}
@@ -64,7 +64,7 @@ def put(port, name, content, key, device="web", query="recordType=Note", **heade
     try:
         wire.socket.sendall(content)
     except OSError:
-        # A refusal comes before the end.
+        # The request is refused before its end.
         pass
     found = wire.answer()
     wire.close()
@@ -76,7 +76,7 @@ def reason(body):
 
 
 def uploads_left(base, key):
-    """How many more uploads the user may begin, found out by beginning them."""
+    """The number of uploads that the user may still create, found by creating them."""
     made = []
     while True:
         body = {"deviceId": "web", "recordType": "Note", "sizeBytes": "1", "sha256": "0" * 64}
@@ -90,7 +90,7 @@ def uploads_left(base, key):
     return len(made)
 
 
-def test_a_content_is_put_and_got(base, port, key, device):
+def test_content_is_stored_and_returned(base, port, key, device):
     first = json.dumps({"a": [1, "due"]}).encode()
     status, headers, body = put(port, "put.json", first, key)
     assert status == 201, body
@@ -99,7 +99,7 @@ def test_a_content_is_put_and_got(base, port, key, device):
     assert headers["repr-digest"] == digest(first)["Repr-Digest"]
     status, got, whole = request(base, "GET", f"{ZONE}put.json/content", key)
     assert status == 200 and whole == first and got["ETag"] == etag
-    # The type of an asset that exists needs not be said again, and either old or new names of the digest do.
+    # An existing asset needs no record type, and both digest headers are accepted, old and new.
     second = b'{"a":2}'
     for name in ("Content-Digest", "Digest"):
         second += b" "
@@ -110,7 +110,7 @@ def test_a_content_is_put_and_got(base, port, key, device):
     status, got, body = request(base, "HEAD", f"{ZONE}put.json/content", key)
     assert status == 200 and body == b"" and got["Content-Length"] == str(len(second)) and got["ETag"] == etag
     assert {"get", "head", "put"} <= set(rest(base, "GET", "/openapi.json")["paths"]["/v1/zones/{zone}/assets/{name}/content"])
-    # The connection is as good as before.
+    # The connection remains usable.
     wire = Wire(port)
     for _ in range(2):
         wire.head("HEAD", f"{ZONE}put.json/content", key, {})
@@ -125,7 +125,7 @@ def test_a_content_is_put_and_got(base, port, key, device):
     wire.close()
 
 
-def test_conditions_are_judged(base, port, key, device):
+def test_conditions_are_checked(base, port, key, device):
     content = b"[1]"
     assert put(port, "if.json", content, key, If_Match='"nothing"')[0] == 412
     assert put(port, "if.json", content, key, If_Match="*")[0] == 412
@@ -140,7 +140,7 @@ def test_conditions_are_judged(base, port, key, device):
     assert request(base, "GET", f"{ZONE}if.json/content", key)[2] == b"[2]"
 
 
-def test_what_is_wrong_is_refused_and_leaves_nothing(base, port, key, device):
+def test_refused_upload_leaves_nothing(base, port, key, device):
     before = uploads_left(base, key)
     good = b'{"a":1}'
     other = digest(b"other")
@@ -168,14 +168,14 @@ def test_what_is_wrong_is_refused_and_leaves_nothing(base, port, key, device):
     status, _, body = wire.answer()
     assert status == 411 and reason(body) == "LENGTH_REQUIRED"
     wire.close()
-    # Before a byte of it is sent.
+    # Refused before a byte of the body is sent.
     wire = Wire(port)
     wire.head("PUT", f"{ZONE}wrong.json/content?deviceId=web&recordType=Note", key,
               {"Content-Length": "250000001", "Expect": "100-continue", **digest(good)})
     status, _, body = wire.answer()
     assert status == 413 and reason(body) == "CONTENT_TOO_LARGE"
     wire.close()
-    # A long one is told what is wrong with it, not that it is long.
+    # The error of a long request names the actual fault, not the length.
     wire = Wire(port)
     wire.head("PUT", f"{ZONE}wrong.json/content?deviceId=web&recordType=Note", key, {"Content-Length": "100000000"})
     status, _, body = wire.answer()
@@ -187,7 +187,7 @@ def test_what_is_wrong_is_refused_and_leaves_nothing(base, port, key, device):
     assert uploads_left(base, key) == before
 
 
-def test_scopes_hold(base, port, key, device, suite):
+def test_scopes_are_enforced(base, port, key, device, suite):
     def scoped(*scopes):
         options = [word for one in scopes for word in ("--scope", one)]
         return suite.run("keys", "create", "user/giulia", *options, "--secret-only", check=0).stdout.strip()
@@ -198,14 +198,14 @@ def test_scopes_hold(base, port, key, device, suite):
         status, _, body = put(port, "scope.json", content, wrong)
         assert status == 403 and reason(body) == "SCOPE_MISSING"
     assert request(base, "GET", f"{ZONE}scope.json/content", reader)[0] == 404
-    # Who may write and not read is not told what is there.
+    # A caller that may write but not read cannot get the content.
     assert put(port, "scope.json", content, writer)[0] == 200
     assert put(port, "scope.json", content, writer, If_None_Match="*")[0] == 412
     assert request(base, "GET", f"{ZONE}scope.json/content", writer)[0] == 403
     assert request(base, "GET", f"{ZONE}scope.json/content", reader)[2] == content
 
 
-def test_an_upload_that_breaks_leaves_nothing(base, port, key, device):
+def test_broken_upload_leaves_nothing(base, port, key, device):
     before = uploads_left(base, key)
     content = b'"' + b"a" * 3_000_000 + b'"'
     wire = Wire(port)
@@ -215,11 +215,11 @@ def test_an_upload_that_breaks_leaves_nothing(base, port, key, device):
     wire.socket.sendall(content[:1_000_000])
     assert uploads_left(base, key) == before - 1
     wire.close()
-    eventually(lambda: uploads_left(base, key) == before, "the upload is gone")
+    eventually(lambda: uploads_left(base, key) == before, "the upload is removed")
     assert request(base, "GET", f"{ZONE}broken.json/content", key)[0] == 404
 
 
-def test_a_large_content_passes_through_little_memory(suite, base, port, key, device):
+def test_large_content_needs_little_memory(suite, base, port, key, device):
     def peak_mb():
         status = pathlib.Path(f"/proc/{suite.children()['gateway']}/status").read_text()
         return int(re.search(r"VmHWM:\s+(\d+)", status)[1]) / 1024
@@ -232,8 +232,8 @@ def test_a_large_content_passes_through_little_memory(suite, base, port, key, de
     assert hashlib.sha256(request(base, "GET", f"{ZONE}large.json/content", key)[2]).digest() == hashlib.sha256(content).digest()
 
 
-def test_a_slow_service_slows_its_caller(suite, base, port, key, device):
-    """What the service does not take waits with the caller, not in the gateway."""
+def test_slow_service_slows_its_caller(suite, base, port, key, device):
+    """Data that the service does not read waits at the caller, not in the gateway."""
     content = b'"' + b"b" * 60_000_000 + b'"'
     wire = Wire(port)
     wire.head("PUT", f"{ZONE}slow.json/content?deviceId=web&recordType=Note", key,
@@ -257,7 +257,7 @@ def test_a_slow_service_slows_its_caller(suite, base, port, key, device):
 
 
 def test_connectrpc_streams_requests(base, key, device):
-    """A client of other authors calls a method that streams its requests, over HTTP/1.1."""
+    """A third-party client calls a client-streaming method over HTTP/1.1."""
     from connectrpc.client import ConnectClientSync
     from connectrpc.codec import proto_json_codec
     from connectrpc.method import IdempotencyLevel, MethodInfo, StreamType
@@ -272,7 +272,7 @@ def test_connectrpc_streams_requests(base, key, device):
         for at in range(0, len(content), 100_000):
             yield {"chunk": {"data": base64.b64encode(content[at:at + 100_000]).decode()}}
 
-    # Any message of the method is a JSON object, which a Struct is in JSON.
+    # The messages of the method are JSON objects, and so is a Struct in JSON.
     method = MethodInfo(name="UploadContent", service_name="campanile.sync.v1.UploadsService", input=Struct, output=Struct,
                         stream_type=StreamType.CLIENT_STREAM, idempotency_level=IdempotencyLevel.IDEMPOTENT)
     with ConnectClientSync(base, codec=proto_json_codec()) as client:

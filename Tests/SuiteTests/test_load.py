@@ -1,4 +1,4 @@
-"""`campanile load` against a running suite: what it counts is what the server has seen."""
+"""`campanile load` against a running suite: its counts match those of the server."""
 
 import csv
 import http.server
@@ -30,24 +30,24 @@ def load(suite, *arguments, key=None, check=0):
 
 
 def requests_of(suite, service, method):
-    """How many calls of a method a service has answered, as its metrics say."""
+    """The number of calls of a method that a service has started, from its metrics."""
     with urllib.request.urlopen(f"http://127.0.0.1:{suite.endpoints[service]['http']}/metrics") as reply:
         text = reply.read().decode()
     return sum(float(line.rpartition(" ")[2]) for line in text.splitlines()
                if line.startswith("campanile_server_started_total{") and f'method="{method}"' in line)
 
 
-def test_a_count_is_what_the_service_has_answered(suite, key):
+def test_count_matches_the_calls_of_the_service(suite, key):
     before = requests_of(suite, "notifications", "ListBuckets")
     result = load(suite, "ListBuckets", '{"pageSize":{{random 1 9}}}', "--count", "777", "--concurrency", "16",
                   "--connections", "4", "--output", "json", key=key)
     report = json.loads(result.stdout)
     assert report["calls"] == 777 and report["statuses"] == {"OK": {"calls": 777}}
-    assert result.stderr == "", "a pipe gets no line that shows how far it is"
+    assert result.stderr == "", "a pipe gets no progress line"
     assert requests_of(suite, "notifications", "ListBuckets") - before == 777
 
 
-def test_an_open_loop_sends_its_schedule(suite, key):
+def test_open_loop_sends_its_schedule(suite, key):
     report = json.loads(load(suite, "ListBuckets", "--rate", "50..250", "--duration", "2s", "--warm-up", "100ms",
                              "--arrivals", "uniform", "--output", "json", key=key).stdout)
     assert abs(report["calls"] + report["droppedCount"] - 300) <= 1
@@ -56,8 +56,8 @@ def test_an_open_loop_sends_its_schedule(suite, key):
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/schedstat"), reason="the kernel does not count the wait for a processor")
-def test_a_tester_that_shares_its_core_says_so(suite, key):
-    # Four others want all of the core, whoever serves the calls.
+def test_load_that_shares_its_core_warns(suite, key):
+    # Four other processes compete for this core, wherever the calls are served.
     core = str(min(os.sched_getaffinity(0)))
     others = [subprocess.Popen(["taskset", "-c", core, "timeout", "60", "sh", "-c", "while :; do :; done"]) for _ in range(4)]
     try:
@@ -76,7 +76,7 @@ def test_a_tester_that_shares_its_core_says_so(suite, key):
     assert any("on a processor that others used" in warning for warning in report["warnings"])
 
 
-def test_what_is_created_is_there_once(suite):
+def test_everything_created_is_there_once(suite):
     key = suite.key("user/load")
     bucket = suite.call("CreateBucket", {"bucket": {"name": "load"}}, key)["bucket"]["id"]
     request = json.dumps({"notification": {"bucketId": bucket, "title": "n {{sequence}}"}, "requestId": "{{uuid}}"})
@@ -85,7 +85,7 @@ def test_what_is_created_is_there_once(suite):
         return json.loads(load(suite, "CreateNotification", request, "--output", "json", *arguments, key=key).stdout)
 
     seed = create("--count", "300", "--concurrency", "8")["seed"]
-    # Another run has other identifiers; the same seed has the same, and what it asks for has been done.
+    # Another run has other identifiers. The same seed yields the same ones, so its requests are repeats.
     other = create("--count", "1")
     assert other["seed"] != seed and other["errors"] == 0
     assert create("--count", "300", "--seed", str(seed))["errors"] == 0
@@ -98,10 +98,10 @@ def test_thresholds_decide_the_exit_code(suite, key):
     load(suite, *common, "errors<1%,p99<60s,rate>0.1", key=key)
     missed = load(suite, *common, "errors<1%,p50<1us", key=key, check=1)
     assert "missed p50<1us: it is " in missed.stderr and "calls" in missed.stdout
-    assert "names no metric" in load(suite, *common, "p77<1ms", key=key, check=64).stderr
+    assert "has no known metric" in load(suite, *common, "p77<1ms", key=key, check=64).stderr
 
 
-def test_forms_of_the_report_and_their_comparison(suite, key, tmp_path):
+def test_report_has_several_formats_and_can_be_compared(suite, key, tmp_path):
     arguments = ["ListBuckets", "--count", "200", "--concurrency", "4", "--output"]
     rows = list(csv.reader(io.StringIO(load(suite, *arguments, "csv", key=key).stdout)))
     assert ["calls", "200", ""] in rows and rows[0] == ["metric", "value", "unit"]
@@ -122,20 +122,20 @@ def test_forms_of_the_report_and_their_comparison(suite, key, tmp_path):
     assert refused.returncode == 64 and "after.json" in refused.stderr
 
 
-def test_failures_are_told_with_their_reason(suite, key):
+def test_failures_are_reported_with_their_reason(suite, key):
     report = json.loads(load(suite, "GetNotification", '{"notificationId":"n_none"}', "--count", "20", "--output", "json", key=key).stdout)
     assert report["errors"] == 20 and report["statuses"]["NOT_FOUND"]["calls"] == 20
     assert report["statuses"]["NOT_FOUND"]["message"]
 
 
-def test_a_watch_is_loaded_until_the_run_ends(suite, key):
+def test_watches_stay_open_until_the_run_ends(suite, key):
     report = json.loads(load(suite, "WatchNotifications", "--concurrency", "20", "--duration", "1s", "--output", "json", key=key).stdout)
     assert report["statuses"] == {"OK": {"calls": 20}}
-    assert report["messagesSent"] == 20 and report["messagesReceived"] >= 20, "each says where it begins"
+    assert report["messagesSent"] == 20 and report["messagesReceived"] >= 20, "each watch begins with its position"
 
 
 class Told(http.server.BaseHTTPRequestHandler):
-    """An HTTP server that keeps what it is told."""
+    """An HTTP server that records the headers it receives."""
 
     protocol_version = "HTTP/1.1"
 
@@ -166,7 +166,7 @@ def test_the_suites_secrets_go_to_the_suite_only(suite, more):
     told = json.dumps(server.told)
     assert "authorization" not in told.lower()
     assert suite.endpoints["gateway"]["adminKey"] not in told and suite.endpoints["internalToken"] not in told
-    # The gateway is told who calls.
+    # The gateway does receive the credential.
     port = suite.endpoints["gateway"]["http"]
     report = json.loads(load(suite, *arguments, "--http", f"http://127.0.0.1:{port}").stdout)
     assert "UNAUTHENTICATED" not in report["statuses"]
@@ -178,17 +178,17 @@ def test_the_suites_secrets_go_to_the_suite_only(suite, more):
     (["ListBuckets", "--rate", "1..5", "--count", "3"], "--duration"),
     (["ListBuckets", '{"a":{{what}}}'], "sequence, random"),
     (["ListBuckets", "[]"], "JSON object"),
-    (["ListBuckets", "--messages", "3"], "--messages: is for streams"),
+    (["ListBuckets", "--messages", "3"], "--messages: applies only to streams"),
     (["NoSuchMethod"], "NoSuchMethod"),
     (["ListBuckets", "--http", "http://127.0.0.1:1"], "package.Service/Method"),
     (["a.B/C", "--http", "ftp://127.0.0.1:1"], "https://"),
     (["a.B/C", "--http", "http://127.0.0.1:1", "--tls"], "https://"),
 ])
-def test_wrong_usage_is_told(suite, key, arguments, told):
+def test_wrong_usage_is_reported(suite, key, arguments, told):
     assert told in load(suite, *arguments, key=key, check=64).stderr
 
 
-def test_ctrl_c_ends_early_with_a_report_and_a_terminal_sees_how_far_it_is(suite, key):
+def test_ctrl_c_ends_with_a_report_and_terminal_shows_progress(suite, key):
     reader, terminal = pty.openpty()
     process = subprocess.Popen(
         [CLI, "load", "ListBuckets", "--duration", "10m", "--output", "json", "--data-dir", str(suite.folder)],

@@ -1,5 +1,4 @@
-"""Every method that the gateway offers, by its own reflection, against every way of not being allowed to call it. A method without a
-rule, or with an id that nobody has told this test about, fails."""
+"""Calls every method in the gateway's reflection in every way that is not permitted. A method without a rule fails."""
 
 import base64
 import select
@@ -24,7 +23,7 @@ ACCESS = 50740
 
 
 def scope_of(method):
-    """What the descriptor says of who may call, read from the option's bytes: field 1 of field 50740."""
+    """The scope that a method's descriptor requires, read from the bytes of the option: field 1 of field 50740."""
     data, position = method.options.SerializeToString(), 0
 
     def varint():
@@ -75,7 +74,7 @@ class Contract:
 
 @pytest.fixture(scope="module")
 def suite(tmp_path_factory):
-    """One of its own: some calls get through."""
+    """A separate suite, because some calls succeed."""
     running = Suite(tmp_path_factory.mktemp("matrix") / "data")
     yield running.wait_ready()
     running.stop()
@@ -88,7 +87,7 @@ def contract(suite):
 
 @pytest.fixture(scope="module")
 def streams(contract):
-    """The methods that may stay silent."""
+    """The streaming methods, which may send nothing."""
     return {path for path, method in contract.methods.items() if method.server_streaming or method.client_streaming}
 
 
@@ -107,7 +106,7 @@ def test_every_method_has_a_rule(contract, rules):
 
 
 def ended(suite):
-    """Credentials that are no more, each with the reason of its refusal."""
+    """Expired, revoked and altered credentials, each with the reason of its refusal."""
     admin = suite.endpoints["gateway"]["adminKey"]
     with Peer(suite.endpoints["gateway"]["rpc"]) as link:
         link.hello(admin)
@@ -127,7 +126,7 @@ def ended(suite):
 
 
 def refusal(link, path, token, streams=False, expected=True):
-    """Status and reason of a call with a token, or `None`; who asks too often waits. `expected`: a refusal is the gateway's own."""
+    """Status and reason of a refused call, or `None`; waits if rate-limited. `expected`: the gateway itself refuses."""
     while True:
         metadata = {"authorization": f"Bearer {token}"} if token else {}
         link.send({"jsonrpc": "2.0", "id": link.next_id, "method": path, "metadata": metadata, "params": {}})
@@ -137,7 +136,7 @@ def refusal(link, path, token, streams=False, expected=True):
             return None
         if reason(answer) != "RATE_LIMITED":
             told = f"{answer['error']['data']['status']} {reason(answer)}"
-            # What the gateway refuses is seen by nobody behind it.
+            # A call that the gateway refuses reaches no backend.
             if told.split()[0] in ("UNAUTHENTICATED", "PERMISSION_DENIED") and expected:
                 assert answer["error"]["data"]["processed"] is False, (path, answer)
             return told
@@ -145,7 +144,7 @@ def refusal(link, path, token, streams=False, expected=True):
 
 
 def first(link, identifier, streams):
-    """The first frame of a call, `None` where one that `streams` stays silent or goes on, which is then cancelled."""
+    """The first frame of a call; `None` if it `streams` and sends nothing or a message, after which it is cancelled."""
     end, opened = time.monotonic() + 60, time.monotonic()
     patience_s = 0.5 if streams else 60
     while time.monotonic() < end:
@@ -161,10 +160,10 @@ def first(link, identifier, streams):
         if frame.get("method") == "rpc.message" and opened != end:
             link.send({"jsonrpc": "2.0", "method": "rpc.cancel", "params": {"id": identifier}})
             opened = end
-    raise AssertionError(f"no answer to {identifier}")
+    raise AssertionError(f"no response to {identifier}")
 
 
-def test_nobody_calls_without_a_credential(suite, rules, streams):
+def test_calls_without_a_credential_are_refused(suite, rules, streams):
     with Peer(suite.endpoints["gateway"]["rpc"]) as link:
         for path, scope in rules.items():
             told = refusal(link, path, None, path in streams, expected=scope != "public")
@@ -175,7 +174,7 @@ def test_nobody_calls_without_a_credential(suite, rules, streams):
         assert refusal(link, "campanile.notifications.v1.NotificationsService/NoSuchMethod", None) == "UNAUTHENTICATED CREDENTIAL_MISSING"
 
 
-def test_what_has_ended_or_never_was_is_refused_everywhere(suite, rules):
+def test_invalid_credentials_are_refused_by_every_method(suite, rules):
     for token, expected in ended(suite):
         with Peer(suite.endpoints["gateway"]["rpc"]) as link:
             for path in rules:
@@ -183,7 +182,7 @@ def test_what_has_ended_or_never_was_is_refused_everywhere(suite, rules):
 
 
 def wrong_scopes(scope):
-    """Scopes that look like enough and are not."""
+    """Scopes that look sufficient but are not."""
     service, _, right = scope.partition(":")
     others = [f"{one}" for one in ("notifications", "activities", "sync", "attendance") if one != service]
     if scope == "admin":
@@ -222,7 +221,7 @@ def test_other_scopes_are_not_enough(suite, rules, streams):
     assert closed > 300 and opened > 150
 
 
-def test_http_asks_the_same(suite, contract, rules):
+def test_http_requires_the_same_scopes(suite, contract, rules):
     key = suite.run("keys", "create", "user/scoped", "--scope", "sync:read", "--secret-only", check=0).stdout.strip()
     for path, scope in rules.items():
         method = contract.methods[path]

@@ -1,8 +1,9 @@
-"""Every statement that the repositories give to SQLite goes through the parser and the analysis of a real PostgreSQL, 15 or newer,
-with the schema that the migrations make: what would not run there is listed in postgresql_differences.json and in
-docs/scaling.md, with the reason. Nothing else may fail, and nothing of the list may run.
+"""Every statement that the repositories send to SQLite is parsed and analysed by a real PostgreSQL, 15 or newer.
 
-The statements are recorded while the tests in Swift run (Tests/Support/sql-recorder), so that what is checked is what is run.
+The schema is the one that the migrations create. Statements that would not run there are listed with the reason in
+postgresql_differences.json and docs/scaling.md. No other statement may fail, and no listed one may run.
+
+The statements are recorded while the Swift tests run (Tests/Support/sql-recorder), so the checked statements are the real ones.
 """
 
 import collections
@@ -21,8 +22,7 @@ INSTALLED = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin"), key=lambda
 POSTGRESQL = INSTALLED[-1] if INSTALLED else pathlib.Path("/usr/lib/postgresql/15/bin")
 RECORDS = pathlib.Path(os.environ.get("CAMPANILE_SQL_RECORDS", ROOT / ".build" / "sql"))
 TARGETS = ["ActivitiesTests", "AttendanceTests", "GatewayTests", "NotificationsTests", "SyncTests"]
-# What the store itself says to SQLite, in place of what another driver would say to its database; and what SQLite's full-text
-# search says to SQLite.
+# Statements of the store itself, which another driver would replace, and those of SQLite's full-text search.
 SEAM = re.compile(r"^(PRAGMA|BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE|EXPLAIN|VACUUM|ANALYZE|ATTACH|DETACH|REINDEX)\b|sqlite_|"
                   r"\bpragma_|\bgrdb_|'main'\.", re.I)
 KNOWN = json.loads((pathlib.Path(__file__).parent / "postgresql_differences.json").read_text())
@@ -40,7 +40,7 @@ def statements(target):
 
 
 class Server:
-    """A PostgreSQL of the test's own, on a socket in a folder."""
+    """A PostgreSQL server for this test, on a socket in a folder."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -59,7 +59,7 @@ class Server:
                               text=True, cwd=self.folder, timeout=120, **options).stdout
 
     def faults(self, database, commands):
-        """What PostgreSQL says against each command, by its number."""
+        """PostgreSQL's first error for each command, by the number of the command."""
         self.run("createdb", "-h", self.folder, "-U", "postgres", database)
         script = ["\\set VERBOSITY verbose"]
         for number, command in enumerate(commands):
@@ -107,7 +107,7 @@ def test_statements_run_on_postgresql(server, target):
     faults = server.faults(target.lower(), commands)
     told = collections.defaultdict(list)
     for number, fault in sorted(faults.items()):
-        # Every test makes its tables; the second time they are there.
+        # Every test creates its tables; after the first test they exist already.
         if not fault.startswith(("42P07", "42701", "42P06")):
             statement = (schema + rest)[number]
             told[kind(statement)].append(f"{fault}\n    {statement}")
@@ -115,6 +115,6 @@ def test_statements_run_on_postgresql(server, target):
     print(f"{target}: {len(own)} statements, {sum(map(len, told.values()))} of them known not to run on PostgreSQL")
     assert not unknown, "these would not run on PostgreSQL:\n" + "\n".join(unknown)
     listed = {entry["pattern"] for entry in KNOWN if target in entry["targets"]}
-    assert set(told) == listed, f"postgresql_differences.json tells of {listed}, and {set(told)} is so"
-    # Nothing at all would be told either if the statements did not reach it.
+    assert set(told) == listed, f"postgresql_differences.json lists {listed}, but PostgreSQL rejects {set(told)}"
+    # Without an error here, the statements would not have reached PostgreSQL at all.
     assert 0 in server.faults(f"{target.lower()}_wrong", ["SELEC 1"])

@@ -1,4 +1,4 @@
-"""The bill of materials: every package that is resolved, with version and licence; and what it refuses."""
+"""The bill of materials lists every resolved package with version and licence, and refuses what may not be shipped."""
 
 import json
 import re
@@ -14,7 +14,7 @@ def make(folder):
     return subprocess.run([sys.executable, str(PROGRAM)], cwd=folder, capture_output=True, text=True, timeout=60)
 
 
-def test_every_resolved_package_is_in_it():
+def test_every_resolved_package_is_listed():
     done = make(ROOT)
     assert done.returncode == 0, done.stderr
     bill = json.loads(done.stdout)
@@ -32,12 +32,15 @@ def test_every_resolved_package_is_in_it():
     assert make(ROOT).stdout == done.stdout
 
 
-def test_what_may_not_be_delivered_is_refused(tmp_path):
+def test_packages_that_may_not_be_shipped_are_refused(tmp_path):
     checkout = tmp_path / ".build" / "checkouts" / "thing"
     checkout.mkdir(parents=True)
     version = tmp_path / "Sources" / "CampanileRuntime"
     version.mkdir(parents=True)
     (version / "CampanileVersion.swift").write_text('static let string = "1.2.3"')
+    lock = tmp_path / "scripts" / "dependencies.lock"
+    lock.parent.mkdir()
+    lock.write_text("thing 1.0.0 https://example.com/owner/thing\n")
     (tmp_path / "Package.resolved").write_text(json.dumps({"pins": [{
         "identity": "thing", "location": "https://example.com/owner/thing.git", "state": {"version": "1.0.0", "revision": "abc"}}]}))
     for text in ("GNU GENERAL PUBLIC LICENSE Version 3", None):
@@ -49,3 +52,7 @@ def test_what_may_not_be_delivered_is_refused(tmp_path):
         assert done.returncode == 1 and "thing" in done.stderr and not done.stdout
     (checkout / "LICENSE").write_text('Permission is hereby granted, free of charge … THE SOFTWARE IS PROVIDED "AS IS"')
     assert make(tmp_path).returncode == 0
+    # A version other than the locked one is refused.
+    lock.write_text("thing 1.0.1 https://example.com/owner/thing\n")
+    done = make(tmp_path)
+    assert done.returncode == 1 and "thing: 1.0.0 of" in done.stderr and "1.0.1" in done.stderr and not done.stdout

@@ -1,4 +1,4 @@
-"""What scripts/soak finds out before it starts and says in the end, without the half hour between."""
+"""The rate that scripts/soak chooses at its start and the verdict at its end, without the half hour in between."""
 
 import pathlib
 import sys
@@ -13,7 +13,7 @@ def answers(p99_ms):
     return {"read": {"latency": {"percentilesMs": {"99": p99_ms}}}, "write": {"latency": {"percentilesMs": {"99": 5.0}}}}
 
 
-def test_the_rate_is_the_highest_that_is_kept_up_with():
+def test_rate_is_the_highest_that_can_be_sustained():
     asked = []
 
     def probe(rates):
@@ -24,13 +24,13 @@ def test_the_rate_is_the_highest_that_is_kept_up_with():
     assert [rates["read"] for rates in asked] == [1000, 950, 900, 850, 800]
 
 
-def test_a_suite_that_keeps_up_with_nothing_is_no_ground_for_a_soak():
+def test_suite_that_sustains_no_rate_is_refused():
     with pytest.raises(RuntimeError, match="even at 25%"):
         soak.capacity({"read": 1000.0}, lambda rates: answers(1e3))
 
 
 def minutes(count, **last):
-    """Minutes that are the same but for what the last third has."""
+    """Identical minutes, except that those of the last third have the values of `last`."""
     usual = {"rss": {"sync": 50 * soak.MIB}, "descriptors": {"sync": 40}, "wal": {"sync/wal": 16 * soak.MIB}, "p99": {"write": 20.0}, "failed": 0}
     return [usual | (last if number >= count - count // 3 else {}) for number in range(count)]
 
@@ -41,7 +41,7 @@ def minutes(count, **last):
     ({"wal": {"sync/wal": 41 * soak.MIB}}, "wal of sync/wal"),
     ({"p99": {"write": 40.1}}, "p99 of write"),
 ])
-def test_what_grows_beyond_its_bound_is_told(grown, told):
+def test_growth_beyond_its_bound_is_reported(grown, told):
     assert soak.judge(minutes(9)) == []
     assert [text.partition(":")[0] for text in soak.judge(minutes(9, **grown))] == [told]
 

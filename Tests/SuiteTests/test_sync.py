@@ -1,4 +1,4 @@
-"""Sync as real processes: two devices of one user and their whole round, transfers that break, crashes; and the gateway."""
+"""Sync as real processes: two devices of one user, interrupted transfers, crashes, and the gateway."""
 
 import base64
 import json
@@ -10,7 +10,7 @@ import pytest
 from campanile import eventually
 from sync_client import TOKEN, Link
 
-from wire_process import Process  # noqa: E402  (sync_client has put its folder into the path)
+from wire_process import Process  # noqa: E402  (sync_client added its folder to the path)
 
 
 @pytest.fixture
@@ -29,14 +29,14 @@ def start(tmp_path):
 
 
 def array(size, seed=1):
-    """A JSON array of about so many bytes."""
+    """A JSON array of about `size` bytes."""
     source = random.Random(seed)
     parts = [json.dumps({"id": f"n_{source.getrandbits(60)}", "title": "x" * source.randrange(200)}) for _ in range(size // 130)]
     return ("[" + ",".join(parts) + "]").encode()
 
 
 def files(link):
-    """The exported files by name, of one revision."""
+    """The exported files of one revision, by name, each as its asset and its decoded content."""
     assets = link.ask("AssetsService/ListAssets").get("assets", [])
     return {asset["name"]: (asset, json.loads(link.content(asset["name"], version=asset["version"]))) for asset in assets}
 
@@ -47,8 +47,8 @@ def message(link, device, kind, entity, mutation):
         "message": {"type": f"SYNC_UPDATE_TYPE_{kind}", "entityId": entity, "timestamp": "2026-01-01T00:00:00Z"}})
 
 
-def test_the_whole_round_of_two_devices(start):
-    """The phone has a notification; the watch reads it from the files, marks it read by a message, and sees it read."""
+def test_two_devices_exchange_a_notification(start):
+    """The watch reads the phone's notification from the files, marks it read by a message, and sees it as read."""
     notifications = start("campanile-notifications")
     sync = start("campanile-sync", "--notifications-address", f"127.0.0.1:{notifications.port}")
     with Link(notifications.port) as app, Link(sync.port) as phone, Link(sync.port) as watch, Link(sync.port) as follower:
@@ -59,7 +59,7 @@ def test_the_whole_round_of_two_devices(start):
         bucket = app.ask("NotificationsService/CreateBucket", {"bucket": {"name": "Home", "color": "#112233"}})["bucket"]
         sent = app.ask("NotificationsService/CreateNotification", {"notification": {
             "bucketId": bucket["id"], "title": "Tea \"ready\"", "actions": [{"type": "ACTION_TYPE_MARK_AS_READ"}]}})["notification"]
-        # Told of a commit of both files, the watch reads them.
+        # The watch reads the files after a commit of both is reported.
         while True:
             revision = follower.next(stream)["revision"]
             assert [change["asset"]["name"] for change in revision["changes"]] == ["buckets.json", "notifications.json"]
@@ -73,17 +73,17 @@ def test_the_whole_round_of_two_devices(start):
         assert (record["id"], record["title"], record["bucketId"]) == (sent["id"], "Tea \"ready\"", bucket["id"])
         assert record["actions"][0]["type"] == "MARK_AS_READ" and record["attachments"] == [] and "readAt" not in record
         assert found["buckets.json"][1]["buckets"][0]["color"] == "#112233"
-        # The watch is a reader: it cannot write, and says by a message what it has done.
+        # The watch is a reader: it cannot write assets, and reports its actions by messages.
         refused = watch.answer("AssetsService/PutAsset", {"deviceId": "watch", "put": {"name": "a", "recordType": "N", "inlineContent": "MQ=="}})
         assert refused["error"]["data"]["status"] == "PERMISSION_DENIED" and "SyncUpdateMessage" in refused["error"]["message"]
         first = message(watch, "watch", "NOTIFICATION_READ", sent["id"], "m1")
         assert message(watch, "watch", "NOTIFICATION_READ", sent["id"], "m1") == first | {"repeatedMutation": True}
-        # The phone is told of it, and once of the files that were written.
+        # The phone receives this update, and a single one for the written files.
         updates = phone.ask("DevicesService/ListUpdates", {"deviceId": "phone"})["updates"]
         [told] = [update for update in updates if "sourceDeviceId" in update]
         assert (told["sourceDeviceId"], told["message"]["entityId"]) == ("watch", sent["id"])
         assert [update["message"]["type"] for update in updates if update != told] == ["SYNC_UPDATE_TYPE_FULL_SYNC"]
-        # It reaches the notification, and the change comes back to the watch.
+        # The update changes the notification, and the watch sees the change.
         assert "revision" in follower.next(stream)
         assert "readAt" in files(watch)["notifications.json"][1]["notifications"][0]
         assert "readTime" in app.ask("NotificationsService/GetNotification", {"notificationId": sent["id"]})["notification"]
@@ -95,7 +95,7 @@ def test_the_whole_round_of_two_devices(start):
         assert phone.ask("DevicesService/ListUpdates", {"deviceId": "phone"}) == {}
 
 
-def test_a_burst_of_changes_is_a_handful_of_commits(start):
+def test_burst_of_changes_is_combined_into_few_commits(start):
     notifications = start("campanile-notifications")
     sync = start("campanile-sync", "--notifications-address", f"127.0.0.1:{notifications.port}")
     with Link(notifications.port) as app, Link(sync.port) as phone:
@@ -114,11 +114,11 @@ def test_a_burst_of_changes_is_a_handful_of_commits(start):
         eventually(newest, "the newest notification in the file")
         asset, content = files(phone)["notifications.json"]
         assert len(content["notifications"]) == 150 and asset["recordCount"] == "150"
-        # Each commit takes 200 ms of changes together; how long a burst takes is the machine's.
+        # Each commit combines 200 ms of changes; the duration of the burst depends on the machine.
         assert int(phone.ask("ZonesService/GetZone")["zone"]["revision"]) <= 100
 
 
-def test_exports_go_on_after_either_side_was_away(start):
+def test_exports_continue_after_a_restart(start):
     notifications = start("campanile-notifications")
     port = notifications.port
     sync = start("campanile-sync", "--notifications-address", f"127.0.0.1:{port}")
@@ -130,10 +130,10 @@ def test_exports_go_on_after_either_side_was_away(start):
         app.ask("NotificationsService/CreateBucket", {"bucket": {"name": "Two"}})
     sync = start("campanile-sync", "--notifications-address", f"127.0.0.1:{port}")
     with Link(sync.port) as phone:
-        eventually(lambda: len(files(phone)["buckets.json"][1]["buckets"]) == 2, "what changed meanwhile")
+        eventually(lambda: len(files(phone)["buckets.json"][1]["buckets"]) == 2, "the changes made in the meantime")
 
 
-def test_transfers_go_on_where_they_broke(start):
+def test_transfers_resume_where_they_broke(start):
     process = start()
     content = array(3_000_000)
     with Link(process.port) as phone:
@@ -168,7 +168,7 @@ def test_transfers_go_on_where_they_broke(start):
         assert last["error"]["data"]["status"] == "ABORTED"
 
 
-def test_acknowledged_commits_survive_a_kill_and_nothing_else_shows(start):
+def test_acknowledged_commits_survive_a_kill(start):
     process = start()
     acknowledged, source = {}, random.Random(5)
     with Link(process.port) as phone:
@@ -201,7 +201,7 @@ def test_acknowledged_commits_survive_a_kill_and_nothing_else_shows(start):
     assert acknowledged
 
 
-def test_a_damaged_content_is_told_and_never_sent(start, tmp_path):
+def test_damaged_content_is_reported_and_never_sent(start, tmp_path):
     process = start()
     content = array(700_000)
     assert 650_000 < len(content) < 1 << 20
@@ -244,11 +244,11 @@ def test_memory_does_not_grow_with_a_transfer(start):
         isDone.set()
         looker.join()
         assert got == content
-        # 8 MiB a transfer, two of them, and what the allocator keeps.
+        # 8 MiB for each of the two transfers, and memory that the allocator retains.
         assert peak[0] - before < 32 << 20, (before, peak[0])
 
 
-def test_bad_names_and_requests_through_the_wire(start):
+def test_bad_names_and_requests_are_refused(start):
     process = start()
     with Link(process.port) as phone, Link(process.port, user="stranger") as stranger:
         phone.register("phone", "WRITER")
@@ -265,7 +265,7 @@ def test_bad_names_and_requests_through_the_wire(start):
         assert phone.receive()["error"]["data"]["status"] == "NOT_FOUND"
 
 
-def test_sync_through_the_gateway(suite):
+def test_sync_works_through_the_gateway(suite):
     key = suite.key("user/sync-anna")
     suite.call("RegisterDevice", {"device": {"id": "phone", "role": "DEVICE_ROLE_WRITER"}}, key)
     content = base64.b64encode(b"{\"a\":1}").decode()

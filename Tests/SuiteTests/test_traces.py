@@ -1,4 +1,4 @@
-"""One trace from a call at the gateway to the push at APNs, as a receiver of OpenTelemetry gets it."""
+"""One trace from a call at the gateway to the push at APNs, as an OpenTelemetry receiver gets it."""
 
 import json
 import re
@@ -17,7 +17,7 @@ UNREAD = "campanile.activities.v1.UnreadService/"
 
 @pytest.fixture(scope="module")
 def receiver():
-    # The first batch is refused for a moment and comes again.
+    # The first batch is refused once and must be sent again.
     made = Receiver(answers=[503])
     yield made
     made.close()
@@ -62,7 +62,7 @@ def test_a_call_is_one_trace_down_to_the_push(traced, receiver, phone):
         spans = receiver.of(made[0])
         return spans if sum(span.name == "APNs" for span in spans) == 2 else None
 
-    spans = eventually(pushed, f"the pushes of the alert and of the activity are told: {made[0]}")
+    spans = eventually(pushed, f"the pushes of the alert and of the activity are exported: {made[0]}")
     gateway = only(spans, "gateway", NOTIFICATIONS + "CreateNotification")
     created = only(spans, "notifications", NOTIFICATIONS + "CreateNotification")
     assert (gateway.parent, created.parent) == (made[1], gateway.id)
@@ -70,7 +70,7 @@ def test_a_call_is_one_trace_down_to_the_push(traced, receiver, phone):
     assert gateway.attributes["campanile.backend"] == "notifications"
     assert re.fullmatch(r"127\.0\.0\.1:[0-9]+", gateway.attributes["server.address"])
     assert gateway.attributes["enduser.id"] == created.attributes["enduser.id"] == "user/traced"
-    # Both processes give the call the same name.
+    # Both processes use the same request id for the call.
     assert gateway.attributes["campanile.request_id"] == created.attributes["campanile.request_id"]
     assert re.fullmatch("[0-9a-f]{16}-[0-9a-f]{16}", created.attributes["campanile.request_id"])
     pushes = {DEVICE: ("alert", "SendAlert"), ACTIVITY: ("outbox unread-summary", "PutUnreadSummary")}
@@ -82,12 +82,12 @@ def test_a_call_is_one_trace_down_to_the_push(traced, receiver, phone):
         assert push.kind == "SPAN_KIND_CLIENT" and push.attributes["http.response.status_code"] == "200"
         assert push.attributes["apns-id"] in [apns_id for apns_id, _ in traced.pushed(token)]
     assert len(spans) == 8 and not any(span.failed for span in spans), spans
-    # What the ledger tells of the push names the same trace.
+    # The delivery log records a push of the same trace.
     record = phone.explained_as(notification, "PUSHED")
     assert record["pushId"] in [span.attributes.get("apns-id") for span in spans]
 
 
-def test_http_carries_it_too_and_mistakes_are_no_failures(traced, receiver, phone):
+def test_http_propagates_traces_and_client_errors_are_no_failures(traced, receiver, phone):
     made = context()
     request = urllib.request.Request(
         f"http://127.0.0.1:{traced.endpoints['gateway']['http']}/{NOTIFICATIONS}GetNotification",
@@ -102,13 +102,13 @@ def test_http_carries_it_too_and_mistakes_are_no_failures(traced, receiver, phon
     assert gateway.attributes["rpc.response.status_code"] in ("NOT_FOUND", "INVALID_ARGUMENT")
 
 
-def test_what_is_not_sampled_is_not_told(traced, receiver, phone):
+def test_unsampled_calls_are_not_exported(traced, receiver, phone):
     unsampled, wrong, last = context("00"), context(), context()
     traced.call("GetUnreadCounts", {}, phone.key, "-H", header(unsampled))
     traced.call("GetUnreadCounts", {}, phone.key, "-H", "traceparent: 00-{}-{}".format(*wrong))
     traced.call("GetUnreadCounts", {}, phone.key)
     traced.call("GetUnreadCounts", {}, phone.key, "-H", header(last))
-    eventually(lambda: len(receiver.of(last[0])) == 2, "the last call is told")
+    eventually(lambda: len(receiver.of(last[0])) == 2, "the last call is exported")
     assert receiver.of(unsampled[0]) == receiver.of(wrong[0]) == []
     with receiver.lock:
         # With a ratio of 0 no call begins a trace of its own.
@@ -117,7 +117,7 @@ def test_what_is_not_sampled_is_not_told(traced, receiver, phone):
 
 def test_log_lines_name_the_call(traced, receiver, phone):
     made = context()
-    # Writes wait for the disk, and so take more than the one millisecond that is slow here.
+    # Writes wait for the disk, so they exceed the slow-call threshold of 1 ms.
     def logged():
         traced.call(
             "CreateNotification", {"notification": {"bucketId": phone.bucket, "title": "Segreto"}}, phone.key,
@@ -130,9 +130,10 @@ def test_log_lines_name_the_call(traced, receiver, phone):
     assert "Segreto" not in traced.text()
 
 
-def test_metrics_count_spans_and_what_was_pushed(traced, receiver, phone):
+def test_metrics_count_spans_and_pushes(traced, receiver, phone):
     def metrics(part):
-        port = json.loads((traced.folder / "run" / f"{part}.ready.json").read_text())["http"]
+        ready = json.loads((traced.folder / "run" / f"{part}.ready.json").read_text())
+        port = ready.get("admin", ready["http"])
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=PATIENCE_S) as reply:
             lines = [line for line in reply.read().decode().splitlines() if not line.startswith("#")]
         return {line.rpartition(" ")[0]: float(line.rpartition(" ")[2]) for line in lines}
@@ -145,13 +146,13 @@ def test_metrics_count_spans_and_what_was_pushed(traced, receiver, phone):
     assert found['campanile_gateway_backend_serving{backend="notifications"}'] == 1
     assert found['campanile_gateway_backend_breaker{backend="notifications"}'] == 0
     assert 0 < found["campanile_data_free_bytes"] <= found["campanile_data_size_bytes"]
-    # A user is no administrator.
+    # A user is not an administrator.
     assert traced.run("call", "ListApiKeys", "{}", key=phone.key).returncode != 0
     assert metrics("gateway")['campanile_gateway_refused_calls_total{reason="SCOPE_MISSING"}'] == 1
 
 
-def test_the_last_spans_are_told_before_the_end(start, receiver):
-    """A drain sends what waits. Nothing else is told by a suite whose receiver is away, and no call waits for it."""
+def test_drain_exports_the_last_spans(start, receiver):
+    """A drain exports pending spans. A suite whose receiver is unreachable logs this, and no call waits for it."""
     suite = start("ending", settings={"CAMPANILE_OTLP_ENDPOINT": receiver.url, "CAMPANILE_TRACE_RATIO": "1"}).wait_ready()
     key = suite.key("user/ending")
     made = context()
@@ -160,5 +161,5 @@ def test_the_last_spans_are_told_before_the_end(start, receiver):
     assert len(receiver.of(made[0])) == 2
     away = start("away", settings={"CAMPANILE_OTLP_ENDPOINT": "http://127.0.0.1:9", "CAMPANILE_TRACE_RATIO": "1"}).wait_ready()
     away.call("GetUnreadCounts", {}, away.key("user/away"))
-    eventually(lambda: "traces cannot be exported" in away.text(), "it is logged")
+    eventually(lambda: "traces cannot be exported" in away.text(), "the failure is logged")
     assert away.stop() == 0

@@ -1,4 +1,4 @@
-"""The suite without any capability, as containers and systemd units run it."""
+"""The suite without any Linux capability, as in containers and systemd units."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""`campanile up`: starting, keeping alive and ending the suite."""
+"""`campanile up` starts, supervises and stops the suite."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from apns import Simulator
 from campanile import BIN, CLI, alive, environment, eventually
 
 
-def test_endpoints_file_says_where_everything_is(suite):
+def test_endpoints_file_lists_every_service(suite):
     path = suite.folder / "endpoints.json"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert set(suite.endpoints) == {"gateway", "notifications", "activities", "sync", "attendance", "internalToken", "apns"}
@@ -26,7 +26,7 @@ def test_endpoints_file_says_where_everything_is(suite):
                 pass
 
 
-def test_endpoints_tell_of_the_signing_key(suite):
+def test_endpoints_include_the_signing_key(suite):
     apns = suite.endpoints["apns"]
     assert set(apns) == {"teamId", "keyId", "publicKeyPem", "topic", "simulator"}
     assert apns["publicKeyPem"].startswith("-----BEGIN PUBLIC KEY-----")
@@ -34,7 +34,7 @@ def test_endpoints_tell_of_the_signing_key(suite):
     assert stat.S_IMODE(private.stat().st_mode) == 0o600
 
 
-def test_executables_take_several_endpoints():
+def test_executables_accept_several_endpoints():
     result = subprocess.run(
         [str(BIN / "campanile-activities"), "--apns-endpoint", "sandbox=h:1", "--apns-endpoint", "mine=h:2", "--print-config"],
         capture_output=True, text=True, env=environment(), timeout=30, check=True)
@@ -42,7 +42,7 @@ def test_executables_take_several_endpoints():
 
 
 def live_activity(suite, token, environment="development"):
-    """Starts, tells the token of, and updates an activity through the gateway, as an app and its server do."""
+    """Starts an activity, registers its token and updates it through the gateway, as an app and its server do."""
     key, app = suite.key("user/live"), suite.endpoints["apns"]["topic"]
     activity = suite.call("StartActivity", {
         "app": app, "environment": environment, "origin": "ACTIVITY_ORIGIN_LOCAL", "contentState": {"phase": "waiting"},
@@ -56,14 +56,14 @@ def live_activity(suite, token, environment="development"):
 def test_activity_is_displayed_by_the_simulated_device(suite):
     live_activity(suite, "ab" * 32)
     port = suite.endpoints["apns"]["simulator"]["control"]
-    # The control API asks for the suite's secret.
+    # The control API requires the suite's internal token.
     with pytest.raises(urllib.error.HTTPError) as refused:
         urllib.request.urlopen(f"http://127.0.0.1:{port}/v1/statistics", timeout=10)
     assert refused.value.code == 401
     eventually(lambda: suite.screen("ab" * 32).get("contentState") == {"phase": "connected"}, "the state is displayed")
 
 
-def test_another_apns_stands_in_for_the_simulator(start, tmp_path):
+def test_another_apns_replaces_the_simulator(start, tmp_path):
     other = Simulator(tmp_path / "other")
     try:
         suite = start("data", "--apns-endpoint", f"sandbox=localhost:{other.port}", "--apns-trust", other.trust).wait_ready()
@@ -81,7 +81,7 @@ def test_another_apns_stands_in_for_the_simulator(start, tmp_path):
     (["--apns-trust", "/dev/null"], "needs --apns-endpoint"),
     (["--apns-endpoint", "sandbox=h:1", "--apns-trust", "/nonexistent"], "cannot read /nonexistent"),
 ])
-def test_wrong_apns_options(tmp_path, arguments, words):
+def test_wrong_apns_options_are_refused(tmp_path, arguments, words):
     result = subprocess.run(
         [CLI, "up", "--data-dir", str(tmp_path / "data"), "--port-base", "0", *arguments], capture_output=True, text=True,
         env=environment(), timeout=60)
@@ -113,20 +113,20 @@ def test_second_up_is_refused(suite):
     suite.run("health", check=0)
 
 
-def test_log_lines_bear_the_name_of_their_process(suite):
+def test_log_lines_name_their_process(suite):
     lines = [line for line in suite.text().splitlines() if " | " in line]
     assert {line.split(" | ")[0].strip() for line in lines} >= {"gateway", "notifications"}
     assert "\x1b" not in suite.text()
 
 
-def test_dead_process_is_started_again_on_its_port(start):
+def test_dead_process_is_restarted_on_its_port(start):
     suite = start().wait_ready()
     key = suite.key("user/restart")
     bucket = suite.call("CreateBucket", {"bucket": {"name": "kept"}}, key)["bucket"]
     for name in ("notifications", "activities", "apns-simulator", "gateway"):
         before = suite.children()
         os.kill(before[name], signal.SIGKILL)
-        eventually(lambda: suite.children().get(name, before[name]) != before[name], f"{name} again")
+        eventually(lambda: suite.children().get(name, before[name]) != before[name], f"{name} is restarted")
         for other in set(before) - {name}:
             assert suite.children()[other] == before[other] and alive(before[other])
 
@@ -134,7 +134,7 @@ def test_dead_process_is_started_again_on_its_port(start):
             result = suite.run("call", "GetBucket", json.dumps({"bucketId": bucket["id"]}), key=key)
             return result.returncode == 0
 
-        eventually(answers, f"answers after the death of {name}")
+        eventually(answers, f"a response after the death of {name}")
     assert "starting it again" in suite.text()
     assert json.loads((suite.folder / "endpoints.json").read_text()) == suite.endpoints
 
@@ -153,7 +153,7 @@ def test_sigterm_ends_everything_and_removes_the_endpoints(start):
     assert again.endpoints["gateway"]["adminKey"] == suite.endpoints["gateway"]["adminKey"]
 
 
-def test_open_watch_does_not_hold_up_the_end(start):
+def test_open_watch_does_not_delay_shutdown(start):
     suite = start().wait_ready()
     key = suite.key("user/watcher")
     watch = subprocess.Popen(
@@ -162,7 +162,7 @@ def test_open_watch_does_not_hold_up_the_end(start):
     assert "started" in json.loads(watch.stdout.readline())
     assert suite.stop(signal.SIGINT) == 0
     watch.communicate(timeout=30)
-    # UNAVAILABLE, as the gateway says at its end.
+    # 14 is UNAVAILABLE, which the gateway sends when it stops.
     assert watch.returncode in (1, 14)
 
 
@@ -172,7 +172,7 @@ def test_children_do_not_outlive_a_killed_up(start):
     suite.stop(signal.SIGKILL)
     for name, pid in children.items():
         eventually(lambda: not alive(pid), f"{name} has ended")
-    # The next one is not disturbed by what the killed one left.
+    # The remains of the killed suite do not disturb the next one.
     start().wait_ready().run("health", check=0)
 
 
@@ -182,7 +182,7 @@ def test_second_signal_ends_everything_at_once(start):
     # A frozen process does not drain.
     os.kill(children["gateway"], signal.SIGSTOP)
     suite.process.send_signal(signal.SIGTERM)
-    eventually(lambda: "stopping" in suite.text(), "the first signal was heard")
+    eventually(lambda: "stopping" in suite.text(), "the first signal was handled")
     assert suite.stop(signal.SIGTERM) == 143
     for name, pid in children.items():
         eventually(lambda: not alive(pid), f"{name} has ended")
@@ -194,7 +194,7 @@ def test_frozen_process_is_killed_in_the_end(start):
     os.kill(children["notifications"], signal.SIGSTOP)
     assert suite.stop(signal.SIGTERM) == 0
     assert not any(alive(pid) for pid in children.values())
-    assert "killing what does not end: notifications" in suite.text()
+    assert "killing processes that did not stop: notifications" in suite.text()
 
 
 def is_free(port):
@@ -211,7 +211,7 @@ def test_taken_port_fails_the_start_with_a_reason(start, tmp_path):
         with socket.socket() as taken:
             taken.bind(("127.0.0.1", 0))
             taken.listen()
-            # The gateway gets the port that is taken; the others that the suite wants are free.
+            # The gateway's port is taken; the other ports of the suite are free.
             base = taken.getsockname()[1]
             if base > 60_000 or not all(is_free(base + offset) for offset in (1, 2, 3, 4, 80, 90, 101, 102, 103, 104, 190)):
                 continue
@@ -220,7 +220,7 @@ def test_taken_port_fails_the_start_with_a_reason(start, tmp_path):
                 text=True, env=environment(), timeout=60)
             break
     assert result.returncode == 64
-    assert "gateway ended 3 times before it was ready" in result.stderr
+    assert "gateway exited 3 times before it was ready" in result.stderr
     assert not (tmp_path / "taken" / "endpoints.json").exists()
 
 

@@ -51,7 +51,7 @@ def stored(suite, key, bucket):
     return suite.call("ListNotifications", {"bucketId": bucket, "pageSize": 100}, key).get("notifications", [])
 
 
-def test_a_message_is_a_notification(suite, base, key, bucket):
+def test_message_becomes_a_notification(suite, base, key, bucket):
     status, answer = ask(base, "POST", "/messages", message(
         bucket, subtitle="S", body="B", deliveryType="CRITICAL", tapUrl="https://example.org/",
         actions=[{"type": "BACKGROUND_CALL", "value": "POST::https://example.org/x", "title": "Go", "destructive": True}],
@@ -65,12 +65,12 @@ def test_a_message_is_a_notification(suite, base, key, bucket):
     assert made["attachments"][0]["mediaType"] == "MEDIA_TYPE_IMAGE"
 
 
-def test_buckets_are_named_by_id_name_and_magic_code(suite, base, key, bucket):
+def test_bucket_is_selected_by_id_name_or_magic_code(suite, base, key, bucket):
     secret = suite.call("CreatePublishKey", {"bucketId": bucket, "name": "code"}, key)["secret"]
     assert ask(base, "POST", "/messages", message(bucket), key)[0] == 201
     assert ask(base, "POST", "/messages", message("Zentik"), key)[0] == 201
     assert ask(base, "POST", "/messages", message(secret), key)[0] == 201
-    # The code alone is a credential.
+    # The code is a sufficient credential.
     by_code = {"title": "By code", "deliveryType": "NORMAL", "magicCode": secret}
     assert ask(base, "POST", "/messages", by_code)[0] == 201
     assert len(stored(suite, key, bucket)) == 4
@@ -79,7 +79,7 @@ def test_buckets_are_named_by_id_name_and_magic_code(suite, base, key, bucket):
     assert ask(base, "POST", "/messages", message(bucket))[0] == 401
 
 
-def test_a_scheduled_message_waits(suite, base, key, bucket):
+def test_scheduled_message_waits(suite, base, key, bucket):
     tomorrow = (datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(days=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
     status, answer = ask(base, "POST", "/messages", message(bucket, scheduledSendAt=tomorrow), key)
     assert status == 201 and answer["notificationsCount"] == 0, answer
@@ -91,14 +91,14 @@ def test_a_scheduled_message_waits(suite, base, key, bucket):
     assert status == 400 and answer["errors"][0]["property"] == "scheduledSendAt"
 
 
-def test_all_that_is_wrong_is_told_at_once(base, key):
+def test_all_violations_are_reported_at_once(base, key):
     status, answer = ask(base, "POST", "/messages", {"deliveryType": "LOUD", "subtitle": "x" * 101}, key)
     assert status == 400 and answer["message"] == "Validation failed"
     assert {e["property"] for e in answer["errors"]} == {"title", "subtitle", "deliveryType", "bucketId"}
     assert all(set(e) == {"property", "value", "constraints"} and e["constraints"] for e in answer["errors"])
 
 
-def test_what_the_service_refuses_is_told_alike(base, key, bucket):
+def test_errors_of_the_service_have_the_same_form(base, key, bucket):
     status, answer = ask(base, "POST", "/messages", message(
         bucket, attachments=[{"mediaType": "IMAGE", "url": "no url"}]), key)
     assert status == 400 and answer["message"] == "Validation failed"
@@ -106,7 +106,7 @@ def test_what_the_service_refuses_is_told_alike(base, key, bucket):
 
 
 @pytest.mark.parametrize("prefix", ["/notifications", "/notifications/watch"])
-def test_the_phone_and_the_watch_act(suite, base, key, bucket, prefix):
+def test_phone_and_watch_change_notifications(suite, base, key, bucket, prefix):
     for number in range(3):
         assert ask(base, "POST", "/messages", message(bucket, title=str(number)), key)[0] == 201
     ids = [n["id"] for n in stored(suite, key, bucket)]
@@ -137,13 +137,13 @@ def test_the_phone_and_the_watch_act(suite, base, key, bucket, prefix):
     ("POST", "/messages/x", {}, 404), ("POST", "/webhooks/w_nothing/execute", {}, 404),
     ("GET", "/webhooks/w_nothing/execute", None, 405),
 ])
-def test_wrong_calls(base, key, method, path, body, status):
+def test_wrong_calls_are_refused(base, key, method, path, body, status):
     found, answer = ask(base, method, path, body, key)
     assert found == status, answer
     assert "errors" in answer or answer["statusCode"] == status
 
 
-def test_others_cannot(suite, base, key, bucket):
+def test_other_users_are_refused(suite, base, key, bucket):
     assert ask(base, "POST", "/messages", message(bucket), key)[0] == 201
     [made] = stored(suite, key, bucket)
     other = suite.key("user/stranger")
@@ -151,19 +151,19 @@ def test_others_cannot(suite, base, key, bucket):
     assert ask(base, "POST", "/messages", message(bucket), other)[0] == 404
     assert ask(base, "PATCH", f"/notifications/{made['id']}/read", {})[0] == 401
     assert ask(base, "PATCH", f"/notifications/{made['id']}/read", {}, "cmp_" + "A" * 43)[0] == 401
-    # The suite's own name for the key does, too.
+    # The key also works with its own prefix.
     assert ask(base, "PATCH", f"/notifications/{made['id']}/read", {}, key, prefix="cmp_")[0] == 200
 
 
-def test_a_webhook_is_run_by_its_id(suite, base, key, bucket):
+def test_webhook_is_run_by_its_id(suite, base, key, bucket):
     made = suite.call("CreateWebhook", {"webhook": {"name": "Door", "url": "http://127.0.0.1:9/"}}, key)["webhook"]["id"]
     path = f"/webhooks/{made}/execute"
-    # No notification has it yet.
+    # No notification refers to the webhook yet.
     assert ask(base, "POST", path, {}, key)[0] == 404
     assert ask(base, "POST", "/messages", message(
         bucket, actions=[{"type": "MARK_AS_READ", "title": "Read"}, {"type": "WEBHOOK", "value": made, "title": "Open"}]), key)[0] == 201
     status, answer = ask(base, "POST", path, {}, key)
-    # The address is none that a service may call, which the run tells.
+    # Services may not call this address; the run records the reason.
     assert status == 503 and answer["statusCode"] == 503, answer
     [run] = suite.call("ListActionRuns", {}, key)["runs"]
     assert run["action"] == {"type": "ACTION_TYPE_WEBHOOK", "value": made, "title": "Open"} | {
@@ -171,3 +171,72 @@ def test_a_webhook_is_run_by_its_id(suite, base, key, bucket):
     assert run["state"] == "STATE_FAILED" and answer["error"] == run["reason"]
     assert ask(base, "POST", path, {}, suite.key("user/stranger"))[0] == 404
     suite.call("DeleteWebhook", {"webhookId": made}, key)
+
+
+def grant(bucket, **more):
+    return {"resourceType": "BUCKET", "resourceId": bucket, "permissions": ["READ"]} | more
+
+
+def test_sharing_needs_the_consent_of_the_other_user(suite, base, key, bucket):
+    other = suite.key("user/friend@example.org")
+    status, answer = ask(base, "POST", "/entity-permissions/grant", grant(bucket, userEmail="friend@example.org"), key)
+    assert status == 201 and answer["pending"] is True, answer
+    assert answer["permissions"] == ["READ"] and answer["user"]["id"] == "friend@example.org"
+    assert ask(base, "POST", "/messages", message(bucket), key)[0] == 201
+    assert "notifications" not in suite.call("ListNotifications", {}, other)
+    listing = f"/entity-permissions/resource-permissions?resourceType=BUCKET&resourceId={bucket}"
+    status, listed = ask(base, "GET", listing, None, key)
+    assert status == 200 and [one["pending"] for one in listed] == [True]
+    [invitation] = suite.call("ListInvitations", {}, other)["invitations"]
+    suite.call("AcceptInvitation", {"invitationId": invitation["id"]}, other)
+    assert [one["pending"] for one in ask(base, "GET", listing, None, key)[1]] == [False]
+    # A grant to a member takes effect at once.
+    status, answer = ask(base, "POST", "/entity-permissions/grant", grant(
+        bucket, userId="friend@example.org", permissions=["READ", "WRITE"]), key)
+    assert status == 201 and answer["pending"] is False and answer["permissions"] == ["READ", "WRITE"]
+    revoke = grant(bucket, username="friend@example.org")
+    assert ask(base, "DELETE", "/entity-permissions/revoke", revoke, key) == (
+        200, {"message": "Permissions revoked successfully"})
+    assert ask(base, "DELETE", "/entity-permissions/revoke", revoke, key)[0] == 404
+    # A pending invitation is withdrawn.
+    assert ask(base, "POST", "/entity-permissions/grant", grant(bucket, userId="somebody"), key)[0] == 201
+    assert ask(base, "DELETE", "/entity-permissions/revoke", grant(bucket, userId="somebody"), key)[0] == 200
+    assert ask(base, "GET", listing, None, key) == (200, [])
+
+
+def test_invite_codes_are_redeemed_by_the_other_user(suite, base, key, bucket):
+    other = suite.key("user/redeemer")
+    status, code = ask(base, "POST", "/invite-codes", grant(bucket, maxUses=1), key)
+    assert status == 201 and code["usageCount"] == 0 and code["maxUses"] == 1 and code["expiresAt"], code
+    listing = f"/invite-codes?resourceType=BUCKET&resourceId={bucket}"
+    [listed] = ask(base, "GET", listing, None, key)[1]
+    assert listed["id"] == code["id"] and code["code"].startswith(listed["code"].removesuffix("…"))
+    assert code["code"] not in json.dumps(listed)
+    status, answer = ask(base, "POST", "/invite-codes/redeem", {"code": code["code"]}, other)
+    assert (status, answer) == (201, {
+        "success": True, "resourceType": "BUCKET", "resourceId": bucket, "permissions": ["READ"]})
+    third = suite.key("user/late")
+    status, answer = ask(base, "POST", "/invite-codes/redeem", {"code": code["code"]}, third)
+    assert status == 201 and answer == {"success": False, "error": "Invalid invite code"}
+    assert ask(base, "DELETE", f"/invite-codes/{code['id']}", None, third)[0] == 404
+    assert ask(base, "DELETE", f"/invite-codes/{code['id']}", None, key)[0] == 200
+    assert ask(base, "GET", listing, None, key) == (200, [])
+    assert ask(base, "GET", listing, None, third)[0] == 404
+
+
+@pytest.mark.parametrize("method, path, body, status, field", [
+    ("POST", "/entity-permissions/grant", {"resourceType": "USER"}, 400, "resourceType"),
+    ("POST", "/entity-permissions/grant", {"resourceId": ""}, 400, "resourceId"),
+    ("POST", "/entity-permissions/grant", {"permissions": ["OWN"], "userId": "x"}, 400, "permissions"),
+    ("POST", "/entity-permissions/grant", {"permissions": [], "userId": "x"}, 400, "permissions"),
+    ("POST", "/entity-permissions/grant", {"expiresAt": "soon", "userId": "x"}, 400, "expiresAt"),
+    ("POST", "/entity-permissions/grant", {}, 400, "userId"),
+    ("POST", "/entity-permissions/grant", {"userId": "x y"}, 400, "userId"),
+    ("POST", "/invite-codes", {"maxUses": 0}, 400, "maxUses"), ("POST", "/invite-codes", {"permissions": ["ADMIN"]}, 400, "permissions"),
+    ("POST", "/invite-codes/redeem", {}, 400, "code"), ("DELETE", "/invite-codes/x", None, 404, None),
+    ("GET", "/entity-permissions/grant", None, 405, None), ("GET", "/invite-codes", None, 400, "resourceType"),
+])
+def test_wrong_sharing_calls_are_refused(base, key, bucket, method, path, body, status, field):
+    found, answer = ask(base, method, path, None if body is None else grant(bucket) | body, key)
+    assert found == status, answer
+    assert field is None or answer["errors"][0]["property"] == field, answer

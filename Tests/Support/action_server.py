@@ -1,10 +1,10 @@
-"""An HTTP server for tests of outgoing requests: prints its port, then one JSON line for each request it gets.
+"""An HTTP server for tests of outgoing requests. Prints its port, then one JSON line for each request it receives.
 
-Usage: action_server.py [CERTIFICATE KEY]; ends when its standard input does.
+Usage: action_server.py [CERTIFICATE KEY]; exits when its standard input ends.
 
-/status/N answers N; /redirect/N?to=URL redirects; /chain/N redirects N times; /slow never answers; /drip answers at once
-and never ends its body; /large has a body of 10 MiB; /later answers 429 with Retry-After; /garbage is no HTTP; all others
-answer 200.
+/status/N responds with N; /redirect/N?to=URL redirects; /chain/N redirects N times; /slow never responds; /drip sends
+headers but never a body; /large sends a body of 10 MiB; /later responds with 429 and Retry-After; /garbage sends no
+HTTP; /close closes the connection; all others respond with 200.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Says with Python's zoneinfo when quiet time ends: one JSON array a line, [zone, windows, now in ms, end in ms or null].
+"""Computes the end of quiet hours with Python's zoneinfo. Prints one JSON array per line: [zone, windows, now in ms, end in ms or null].
 
 Usage: quiet_hours_oracle.py COUNT SEED
 """
@@ -40,7 +40,7 @@ def transitions(zone):
 
 
 def instants(zone, local):
-    """First and last second at which clocks show a local time, or twice the next instant when they skip it."""
+    """Returns the first and last second at which clocks show a local time. If they skip it, returns the instant of the change twice."""
     shown = [int(local.replace(tzinfo=zone, fold=fold).timestamp()) for fold in (0, 1)]
     real = [s for s in shown if datetime.fromtimestamp(s, zone).replace(tzinfo=None) == local]
     if real:

@@ -3,13 +3,14 @@ import CampanileCodec
 import CampanileRPC
 import CampanileStore
 import FoundationEssentials
+import SyncContents
 import Testing
 
 @testable import Sync
 
 @Suite struct BackupTests {
   @Test(arguments: [false, true])
-  func isWholeWithItsContents(packs: Bool) async throws {
+  func backupContainsAllContents(packs: Bool) async throws {
     let fixture = try Fixture(packs: packs)
     let large = String(decoding: document(bytes: 400_000), as: UTF8.self)
     try await fixture.run { component in
@@ -17,7 +18,7 @@ import Testing
       try await component.put("a", "[2]")
       try await component.put("large", large)
       _ = try await component.store.backup(to: fixture.path("copy.sqlite"))
-      // What comes and goes after the copy of the database is not its business.
+      // Changes after the copy of the database do not matter.
       try await component.put("later", "3")
       _ = try await component.assets.deleteAsset(
         .with {
@@ -40,7 +41,7 @@ import Testing
     await restored.close()
   }
 
-  @Test func tellsWhatIsDamagedAndCopiesTheOthers() async throws {
+  @Test func reportsDamagedContentsAndCopiesTheOthers() async throws {
     let fixture = try Fixture()
     try await fixture.run { component in
       try await component.put("a", "1")
@@ -64,7 +65,7 @@ import Testing
       #expect(
         try copied.filter { $0.count > 3 }
           == ["3"].map { try "\(hash(Array($0.utf8)).prefix(2))/\(hash(Array($0.utf8)))" })
-      // A folder that is there is another backup's.
+      // An existing folder belongs to another backup.
       let again = await refusal {
         try ContentsBackup.run(
           database: fixture.path("copy.sqlite"), from: fixture.contentsFolder, to: fixture.path("copy"))

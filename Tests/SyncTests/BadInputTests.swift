@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
@@ -6,7 +7,7 @@ import Testing
 
 @testable import Sync
 
-/// What is refused, and with which code and reason; nothing of it leaves anything behind.
+/// Invalid requests and their codes and reasons. Rejected requests leave nothing behind.
 @Suite struct BadInputTests {
   private typealias Change = @Sendable (inout AssetPut) -> Void
 
@@ -113,7 +114,7 @@ import Testing
     }
   }
 
-  @Test func takesWhatIsJustWithinTheLimits() async throws {
+  @Test func acceptsValuesAtTheLimits() async throws {
     var limits = SyncLimits()
     limits.contentBytesMax = 2_000
     let fixture = try Fixture(limits)
@@ -132,7 +133,7 @@ import Testing
       let id = try await component.createUpload(content).id
       try await component.send(id, content)
       try await component.putUpload("b", id)
-      // What would pass the limit by a byte is refused by its declared size, before a byte of it came.
+      // A size one byte over the limit is rejected when declared, before any byte arrives.
       #expect(
         await refusal { try await component.createUpload(content + [0x20]) } == "INVALID_ARGUMENT CONTENT_TOO_LARGE")
       #expect(try await component.list().assets.map(\.name) == ["a", "b", name])
@@ -141,7 +142,7 @@ import Testing
   }
 
   @Test(arguments: ["a/b", "a\\b", "..", ".", "a\u{0}", "a\nb", "\u{2028}"])
-  func refusesPathsWhereverANameIs(name: String) async throws {
+  func refusesPathsAsNames(name: String) async throws {
     let fixture = try Fixture()
     try await fixture.run { component in
       let assets = component.assets
@@ -189,7 +190,7 @@ import Testing
     }
   }
 
-  @Test func tellsPathsOfDeepDuplicatesCut() async throws {
+  @Test func truncatesLongPathsOfDuplicateNames() async throws {
     try await Fixture().run { component in
       let name = String(repeating: "n", count: 60)
       let open = String(repeating: "{\"\(name)\":", count: 100)
@@ -199,7 +200,7 @@ import Testing
     }
   }
 
-  @Test func tellsWhereAContentIsNoJSON() async throws {
+  @Test func reportsPositionOfInvalidJSON() async throws {
     try await Fixture().run { component in
       let broken = await failure { try await component.put("a", "{\"a\":1,,}") }
       #expect(broken?.errorMetadata["byteOffset"] == "7")
@@ -214,7 +215,7 @@ import Testing
     }
   }
 
-  @Test func tellsDuplicateNamesAndKeepsThem() async throws {
+  @Test func reportsAndKeepsDuplicateNames() async throws {
     try await Fixture().run { component in
       let text = "{\"a\":1,\"b\":{\"c\":1,\"c\":2}}"
       let plain = try await component.put("a", text)

@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
@@ -22,7 +23,7 @@ import Testing
     .with { $0.change = .delete(.with { $0.name = name }) }
   }
 
-  @Test func changesAllOrNothing() async throws {
+  @Test func commitsAllChangesOrNone() async throws {
     let fixture = try Fixture()
     try await fixture.run { component in
       let first = try await component.commit([Self.put("a", "1"), Self.put("b", "2")])
@@ -62,7 +63,7 @@ import Testing
     }
   }
 
-  @Test func comparesAndSwaps() async throws {
+  @Test func honoursEtagConditions() async throws {
     try await Fixture().run { component in
       try await component.put("a", "1") { $0.ifNoneMatch = "*" }
       #expect(
@@ -84,15 +85,15 @@ import Testing
     }
   }
 
-  @Test func keepsTheLoserOfAConflict() async throws {
+  @Test func retainsTheLoserOfAConflict() async throws {
     try await Fixture().run { component in
       try await component.register("pad", .writer)
       try await component.put("a", "1")
-      // The same device overwrites its own work: no conflict. Another one without having seen it: one.
+      // A device that overwrites its own version causes no conflict; another device that has not seen the version does.
       #expect(try await component.put("a", "2").conflict == nil)
       let blind = try await component.put("a", "3", device: "pad")
       #expect(blind.conflict?.asset?.version == 2)
-      // One that says what it has seen overwrites without a conflict.
+      // A put with the etag of the seen version overwrites without a conflict.
       #expect(try await component.put("a", "4") { $0.baseEtag = "v3" }.conflict == nil)
       let stale = try await component.put("a", "5", device: "pad") { $0.baseEtag = "v3" }
       #expect(stale.conflict?.asset?.version == 4)
@@ -128,7 +129,7 @@ import Testing
       }
       #expect(try await put(buckets(("x", "X", 1), ("y", "Y", 1), ("z", "Z", 1)), "phone", "").merged == false)
       #expect(try await put(buckets(("x", "X2", 3), ("y", "Y", 1), ("z", "Z", 1)), "phone", "v1").merged == false)
-      // Started from version 1: changed x earlier, deleted y, added w.
+      // Based on version 1: changed x earlier, deleted y, added w.
       let merged = try await put(buckets(("x", "X1", 2), ("z", "Z", 1), ("w", "W", 2)), "pad", "v1")
       #expect(merged.merged)
       #expect(merged.conflict == nil)
@@ -138,7 +139,7 @@ import Testing
     }
   }
 
-  @Test func restoresWhatWas() async throws {
+  @Test func restoresOldVersions() async throws {
     try await Fixture().run { component in
       for text in ["1", "2", "3"] { try await component.put("a", text) }
       func restore(_ version: Int64, _ etag: String = "") async throws -> Asset? {
@@ -161,7 +162,7 @@ import Testing
     }
   }
 
-  @Test func answersARepeatOnce() async throws {
+  @Test func returnsTheFirstResponseToARepeat() async throws {
     try await Fixture().run { component in
       func put(_ text: String) async throws -> PutAssetResponse {
         try await component.assets.putAsset(
@@ -191,7 +192,7 @@ import Testing
     }
   }
 
-  @Test func answersDeltasThatRebuild() async throws {
+  @Test func returnsDeltasThatRebuildTheDocument() async throws {
     try await Fixture().run { component in
       let records = (0..<150).map { "{\"id\":\"n\($0)\",\"title\":\"Title number \($0)\",\"body\":\"\($0 * 7_919)\"}" }
       let before = "{\"list\":[\(records.joined(separator: ","))]}"
@@ -231,7 +232,7 @@ import Testing
   }
 
   /// Documents that wait for a place are not in memory.
-  @Test func readsDocumentsWhenTheyHaveAPlace() async throws {
+  @Test func loadsDocumentsOnlyWhenTheyHaveAPlace() async throws {
     var limits = SyncLimits()
     limits.documentsAtOnceMax = 1
     let fixture = try Fixture(limits)
@@ -264,7 +265,7 @@ import Testing
     }
   }
 
-  @Test func givesOldVersionsUpForNewOnesThenRefuses() async throws {
+  @Test func deletesOldVersionsForNewOnesUntilQuotaIsFull() async throws {
     var limits = SyncLimits()
     limits.zoneBytesMax = 1_000
     let fixture = try Fixture(limits)
@@ -289,7 +290,7 @@ import Testing
     }
   }
 
-  @Test func tellsRevisionsUntilTheyAreCompacted() async throws {
+  @Test func listsRevisionsUntilTheyAreCompacted() async throws {
     var limits = SyncLimits()
     limits.revisionsMax = 5
     try await Fixture(limits).run { component in
@@ -308,12 +309,12 @@ import Testing
       #expect(await failure { try await component.changes(since: again.resumeToken) }?.reason == "TOKEN_TOO_OLD")
       try await component.put("a", "1")
       #expect(await failure { try await component.changes(since: again.resumeToken) }?.reason == "TOKEN_TOO_OLD")
-      // Its etags are not those of before.
+      // Its etags differ from those of the deleted zone.
       #expect(try await component.list().assets.first?.version == 9)
     }
   }
 
-  @Test func tellsLargeRevisionsInPagesThatFit() async throws {
+  @Test func listsLargeRevisionsInPagesThatFit() async throws {
     try await Fixture().run { component in
       let first = try await component.put("a", "1")
       let digest = try #require(first.asset?.sha256)
@@ -349,7 +350,7 @@ import Testing
     }
   }
 
-  @Test func listsOneRevision() async throws {
+  @Test func listsAssetsOfOneRevision() async throws {
     try await Fixture().run { component in
       for name in ["a", "b", "c"] { try await component.put(name, "1") }
       let first = try await component.assets.listAssets(.with { $0.pageSize = 2 }, context: anna)
@@ -367,7 +368,7 @@ import Testing
     }
   }
 
-  @Test func watchesFromTheStartOfTheWatch() async throws {
+  @Test func watchStreamsRevisionsAfterItsToken() async throws {
     try await Fixture().run { component in
       try await component.put("a", "1")
       let token = try await component.list().resumeToken

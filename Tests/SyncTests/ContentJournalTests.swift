@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCrypto
 import CampanileRPC
 import CampanileStore
@@ -7,8 +8,8 @@ import Testing
 
 @testable import Sync
 
-/// Small contents reach the disk in the commit's own log first; whatever becomes of their files until they are synced, they
-/// are there for readers and at the next start.
+/// Small contents reach the disk in the log of their commit first. Readers and the next start find them, whatever
+/// happens to their files before these are synced.
 @Suite struct ContentJournalTests {
   private func journaled(_ component: SyncComponent) throws -> Int {
     try component.store.readSingle {
@@ -16,7 +17,7 @@ import Testing
     }
   }
 
-  @Test func aSmallContentWaitsInTheJournalUntilItIsSettled() async throws {
+  @Test func smallContentStaysInJournalUntilSettled() async throws {
     let fixture = try Fixture()
     try await fixture.run { component in
       try await component.put("a", #"{"a":1}"#)
@@ -28,24 +29,24 @@ import Testing
       #expect(try journaled(component) == 0)
       #expect(try fixture.contentFiles().count == 2)
       #expect(try fixture.uploadFiles() == [])
-      #expect(component.contents.journalRoom.counts.isEmpty)
+      #expect(component.contents.journalBudget.counts.isEmpty)
       #expect(try await component.text("a") == #"{"a":1}"#)
       #expect(try await component.text("b") == #"{"b":1}"#)
     }
   }
 
-  /// What a power cut leaves of a file that was not synced: nothing, a part, or zeros.
+  /// The possible states of an unsynced file after a power failure: missing, empty, or zeros.
   @Test(arguments: ["removed", "empty", "zeros"])
-  func aFileThatAPowerCutTookIsWrittenAnew(_ damage: String) async throws {
+  func fileLostInPowerFailureIsRewritten(_ damage: String) async throws {
     for isJournaled in [true, false] {
       let fixture = try Fixture()
       try await fixture.run { component in
         try await component.put("a", #"{"a":1}"#)
-        // Written and not synced, as when the power goes in the middle of settling.
-        let content = try #require(component.contents.journalRoom.counts.keys.first)
-        let image = try #require(component.contents.journalRoom.image(of: content))
+        // Written but not synced, as after a power failure while settling.
+        let content = try #require(component.contents.journalBudget.counts.keys.first)
+        let image = try #require(component.contents.journalBudget.image(of: content))
         try component.contents.write(content, file: image, name: "unsynced")
-        // The control: without the journal the content is lost.
+        // Control case: without the journal the content is lost.
         if !isJournaled { _ = try await component.store.write { try $0.execute("DELETE FROM content_journal") } }
       }
       let file = try #require(try fixture.contentFiles().first)
@@ -66,7 +67,7 @@ import Testing
     }
   }
 
-  @Test func aFileThatIsMissingWhenItIsSettledIsWrittenAnew() async throws {
+  @Test func missingFileIsWrittenWhenSettled() async throws {
     let fixture = try Fixture()
     try await fixture.run { component in
       try await component.put("a", #"{"a":1}"#)
@@ -77,7 +78,7 @@ import Testing
     }
   }
 
-  @Test func aContentThatIsThereIsNotJournaled() async throws {
+  @Test func existingContentIsNotJournaled() async throws {
     let fixture = try Fixture()
     try await fixture.run { component in
       try await component.put("a", #"{"a":1}"#)
@@ -89,46 +90,46 @@ import Testing
     }
   }
 
-  @Test func aContentThatIsPutTwiceBeforeItIsSettledStaysUntilBothAre() async throws {
+  @Test func contentPutTwiceIsHeldUntilBothAreSettled() async throws {
     let fixture = try Fixture()
     try await fixture.run { component in
       try await component.put("a", #"{"a":1}"#)
       try await component.put("b", #"{"a":1}"#)
-      #expect(component.contents.journalRoom.counts.values.map(\.self) == [2])
+      #expect(component.contents.journalBudget.counts.values.map(\.self) == [2])
       try await component.settleContents()
       #expect(try journaled(component) == 0)
-      #expect(component.contents.journalRoom.counts.isEmpty)
+      #expect(component.contents.journalBudget.counts.isEmpty)
       #expect(try await component.text("b") == #"{"a":1}"#)
     }
   }
 
-  @Test func whatACommitUnderWayHoldsIsNotSettledWithOthers() throws {
+  @Test func contentOfRunningCommitIsNotSettled() throws {
     let fixture = try Fixture()
     let contents = try ContentStore(folder: fixture.path("own"), packs: false)
     let check = ContentCheck(recordType: "Note", isStrict: false, limits: SyncLimits())
-    let facts = try contents.put(Array("1".utf8), name: "t_1", check: check)
+    let summary = try contents.put(Array("1".utf8), name: "t_1", check: check)
     #expect(contents.heldForFinishedCommits() == [:])
-    contents.unpin(facts.digest)
-    #expect(contents.heldForFinishedCommits() == [facts.digest: 1])
-    contents.journalRoom.give(back: [facts.digest: 5])
-    #expect(contents.journalRoom.counts == [:])
-    #expect(throws: RPCError.self) { try contents.open(facts.digest, sizeBytes: 1) }
+    contents.unpin(summary.digest)
+    #expect(contents.heldForFinishedCommits() == [summary.digest: 1])
+    contents.journalBudget.give(back: [summary.digest: 5])
+    #expect(contents.journalBudget.counts == [:])
+    #expect(throws: RPCError.self) { try contents.open(summary.digest, sizeBytes: 1) }
   }
 
-  @Test func aCommitThatFailsLeavesNothing() async throws {
+  @Test func failedCommitLeavesNoContent() async throws {
     let fixture = try Fixture()
     try await fixture.run { component in
       try await component.put("b", "1")
       let refused = await refusal { try await component.put("a", #"{"a":1}"#) { $0.ifMatch = "\"7\"" } }
       #expect(refused != "")
       #expect(try journaled(component) == 1)
-      #expect(component.contents.journalRoom.counts.count == 1)
+      #expect(component.contents.journalBudget.counts.count == 1)
       try await component.settleContents()
       #expect(try fixture.contentFiles().count == 1)
     }
   }
 
-  @Test func aLargeContentIsPutOnTheDiskAtOnce() async throws {
+  @Test func largeContentIsWrittenToDiskAtOnce() async throws {
     let fixture = try Fixture()
     try await fixture.run { component in
       try await component.put("a", "\"\(String(repeating: "x", count: ContentJournal.contentBytesMax))\"")
@@ -137,7 +138,7 @@ import Testing
     }
   }
 
-  @Test func theJournalIsBounded() async throws {
+  @Test func journalIsBounded() async throws {
     let fixture = try Fixture()
     try await fixture.run { component in
       for number in 0..<ContentJournal.pendingFilesMax + 3 { try await component.put("a", "\(number)") }
@@ -147,20 +148,20 @@ import Testing
       try await component.put("a", "-1")
       #expect(try journaled(component) == 1)
     }
-    let room = JournalRoom()
+    let room = JournalBudget()
     let content = try SHA256.digest(Array("1".utf8))
     #expect(room.take(content, [UInt8](repeating: 0, count: ContentJournal.pendingBytesMax)))
     #expect(!room.take(content, [0]))
-    #expect(!room.beginSettling(), "nothing was committed yet")
+    #expect(!room.beginSettling(), "nothing has been committed yet")
     room.committed()
     #expect(room.beginSettling())
     #expect(!room.beginSettling())
-    #expect(!room.take(content, [0]), "what is not settled still takes its room")
+    #expect(!room.take(content, [0]), "unsettled bytes still count")
     room.give(back: [content: 1])
     #expect(room.take(content, [0]))
   }
 
-  @Test func aContentWhoseRowIsGoneIsNotBroughtBack() async throws {
+  @Test func contentWithoutRowIsNotReplayed() async throws {
     let fixture = try Fixture()
     try await fixture.run { component in
       try await component.put("a", #"{"a":1}"#)

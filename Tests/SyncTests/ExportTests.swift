@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileJSON
 import CampanileRPC
@@ -37,7 +38,7 @@ import Testing
     }
   }
 
-  @Test func writesTheFilesThatTheAppsRead() throws {
+  @Test func writesFilesInTheFormatOfTheApps() throws {
     let buckets = ContainerWriter.buckets([Self.bucket("b_1", "One"), Self.bucket("b_2", "Two")], atMs: 1_000)
     #expect(
       String(decoding: buckets, as: UTF8.self)
@@ -63,7 +64,7 @@ import Testing
     try await fixture.run(link: link) { component in
       let exporter = try #require(component.exporter)
       link.state.withLock { $0.buckets = [Self.bucket("b_1", "One")] }
-      // The registered devices have asked for the files already.
+      // The registered devices have already requested an export.
       for _ in 0..<1_000 { try await exporter.queue.add(["anna"], token: nil) }
       #expect(try await exporter.step() == 0)
       fixture.wait(ExportQueue.delayMs)
@@ -75,7 +76,7 @@ import Testing
       #expect(list.assets.map(\.recordCount) == [1, 0])
       #expect(list.assets.map(\.recordType) == ["BucketsData", "NotificationsData"])
       #expect(list.assets.map { $0.syncTimestamp?.millisecondsSince1970 } == [fixture.now, fixture.now])
-      // Nothing has changed in the files: no commit.
+      // The files have not changed: no commit.
       try await exporter.queue.add(["anna"], token: nil)
       fixture.wait(1_000)
       #expect(try await exporter.step() == 1)
@@ -89,9 +90,10 @@ import Testing
     }
   }
 
-  /// A clock that goes a millisecond a step: whatever comes, and however much, is in the files within a second.
+  /// The clock advances by a millisecond in each step. Every change is in the files within a second, however many there
+  /// are.
   @Test(arguments: [[1], [10], [150, 250, 199, 201], [999]])
-  func isWithinASecondOfEveryChange(pausesMs: [Int64]) async throws {
+  func exportsEveryChangeWithinASecond(pausesMs: [Int64]) async throws {
     let link = FakeNotifications()
     let fixture = try Fixture()
     try await fixture.run(link: link) { component in
@@ -115,7 +117,7 @@ import Testing
           waiting = []
         }
         #expect(waiting.allSatisfy { elapsed - $0 <= 1_000 })
-        // When nobody is due the loop sleeps until it is: that is never later than the test's own clock shows.
+        // If no user is due, the loop sleeps until the next due time, which is at most the delay away.
         if let dueMs = try exporter.queue.nextDueMs() { #expect(dueMs <= fixture.now + ExportQueue.delayMs) }
         fixture.wait(1)
       }
@@ -124,7 +126,7 @@ import Testing
     }
   }
 
-  @Test func tellsDevicesOnceOfTheFiles() async throws {
+  @Test func notifiesDevicesOnceOfExports() async throws {
     let link = FakeNotifications()
     let fixture = try Fixture()
     try await fixture.run(link: link) { component in
@@ -142,13 +144,13 @@ import Testing
       #expect(first.first?.message?.timestamp?.millisecondsSince1970 == fixture.now)
       _ = try await component.publish(.notificationRead, "n_1", mutation: "m1")
       for number in 0..<5 { try await export("Two \(number)") }
-      // Whoever has missed several is told of the last one, behind what devices have said meanwhile.
+      // A device that missed several exports receives only the last one, after the messages of devices.
       let phone = try await component.updates("phone")
       #expect(phone.map { $0.message?.type } == [.notificationRead, .fullSync])
       let watch = try await component.updates("watch", after: try #require(first.last?.sequence))
       #expect(watch.map { $0.message?.type } == [.fullSync])
       #expect(watch.map(\.sequence) == phone.suffix(1).map(\.sequence))
-      // No change, no message.
+      // No change causes no message.
       try await exporter.queue.add(["anna"], token: nil)
       fixture.wait(1_000)
       _ = try await exporter.step()
@@ -156,7 +158,7 @@ import Testing
     }
   }
 
-  @Test func filesDoNotCrowdOutWhatDevicesSay() async throws {
+  @Test func exportsDoNotDisplaceDeviceMessages() async throws {
     let link = FakeNotifications()
     var limits = SyncLimits()
     limits.messagesPerUserMax = 4
@@ -173,16 +175,16 @@ import Testing
       #expect(try await component.updates("phone").map { $0.message?.type } == [.notificationRead, .fullSync])
       for number in 2...4 { _ = try await component.publish(.notificationRead, "n", mutation: "m\(number)") }
       let found = try await component.updates("phone")
-      // Four are kept: the export and the last three.
+      // Four messages are retained: the export and the last three.
       #expect(found.map(\.sequence) == [1, 21, 22, 23, 24])
       #expect(found.first?.message?.type == .fullSync)
     }
   }
 
-  @Test func endsWithoutAWarning() async throws {
+  @Test func endsWithoutLoggingAWarning() async throws {
     let link = FakeNotifications()
     link.state.withLock { $0.staysOpen = true }
-    // Nor does it warn of the other service's.
+    // The shutdown of the other service is not logged either.
     link.fail(WatchHub.closed)
     let fixture = try Fixture()
     let told = Mutex<[String]>([])
@@ -196,7 +198,7 @@ import Testing
     await component.close()
   }
 
-  @Test func triesAgainAfterAFailureWithoutHoldingOthersUp() async throws {
+  @Test func retriesFailedExportWithoutDelayingOthers() async throws {
     let link = FakeNotifications()
     let fixture = try Fixture()
     try await fixture.run(link: link) { component in
@@ -216,7 +218,7 @@ import Testing
     }
   }
 
-  @Test func noticesAChangeThatComesMeanwhile() async throws {
+  @Test func reschedulesAfterChangeDuringExport() async throws {
     let fixture = try Fixture()
     try await fixture.run { component in
       let queue = ExportQueue(store: component.store, nowMs: { fixture.now })
@@ -233,7 +235,7 @@ import Testing
     }
   }
 
-  @Test func doesNotCallItsOwnExportAConflict() async throws {
+  @Test func ownExportIsNotAConflict() async throws {
     let link = FakeNotifications()
     let fixture = try Fixture()
     try await fixture.run(link: link) { component in
@@ -248,7 +250,7 @@ import Testing
       try await exporter.queue.add(["anna"], token: nil)
       fixture.wait(1_000)
       _ = try await exporter.step()
-      // The phone's file lost, and is kept.
+      // The phone's file lost and is retained as a conflict.
       #expect(try await component.history("buckets.json", conflictsOnly: true).count == 1)
     }
   }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Sync
 
-/// Every unary method, called by nobody and by a stranger about what is anna's: it looks like what does not exist.
+/// Calls every unary method without credentials and as a stranger. Objects of anna look missing to them.
 @Suite struct ForeignAccessTests {
   private typealias Call = @Sendable (SyncComponent, CallContext) async throws -> Void
   private static let zone = "Private"
@@ -183,11 +183,11 @@ import Testing
     ),
   ]
 
-  @Test func looksUnknownToStrangers() async throws {
+  @Test func objectsLookMissingToStrangers() async throws {
     try await Fixture().run { component in
       _ = try await component.zones.createZone(.with { $0.zone = Self.zone }, context: anna)
       try await component.put("a", "1", zone: Self.zone)
-      // A stranger makes a zone and a device of the same or another name: they are the stranger's own.
+      // A stranger may create a zone or device of the same name, which then belongs to the stranger.
       for (method, expected, call) in Self.calls where method.kind == .unary {
         let stranger = user("stranger")
         #expect(await refusal { try await call(component, nobody) } == "UNAUTHENTICATED PRINCIPAL_MISSING")

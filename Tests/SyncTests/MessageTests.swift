@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
@@ -8,7 +9,7 @@ import Testing
 
 @testable import Sync
 
-/// Notes what it is asked for, fails as the test says, and answers what the test has put into it.
+/// Records calls, throws the errors set by the test, and returns the data set by the test.
 final class FakeNotifications: NotificationsLinking {
   struct State {
     var calls: [String] = []
@@ -48,7 +49,7 @@ final class FakeNotifications: NotificationsLinking {
 }
 
 @Suite struct MessageTests {
-  @Test func tellsEveryOtherDeviceOnce() async throws {
+  @Test func deliversEachMessageToOtherDevicesOnce() async throws {
     try await Fixture().run { component in
       try await component.register("pad", .writer)
       let first = try await component.publish(.notificationRead, "n_1", mutation: "m1")
@@ -70,10 +71,10 @@ final class FakeNotifications: NotificationsLinking {
           $0.throughSequence = 99
         }, context: anna)
       #expect(try await component.updates("pad").isEmpty == true)
-      // What was acknowledged beyond what there was is not taken for handled.
+      // Messages published after an acknowledgement beyond the last sequence still arrive.
       _ = try await component.publish(.fullSync, mutation: "m2")
       #expect(try await component.updates("pad").map { $0.message?.type } == [.fullSync])
-      // A device is told what comes after its registration.
+      // A device receives only messages published after its registration.
       try await component.register("new", .reader)
       #expect(try await component.updates("new").isEmpty == true)
     }
@@ -100,7 +101,7 @@ final class FakeNotifications: NotificationsLinking {
     }
   }
 
-  @Test func tellsAFullSyncInPlaceOfWhatIsGone() async throws {
+  @Test func sendsFullSyncInPlaceOfDeletedMessages() async throws {
     var limits = SyncLimits()
     limits.messagesPerUserMax = 10
     let fixture = try Fixture(limits)
@@ -134,7 +135,7 @@ final class FakeNotifications: NotificationsLinking {
     }
   }
 
-  @Test func appliesInOrderAndGivesUpWhatIsRefused() async throws {
+  @Test func appliesMessagesInOrderAndDropsRejectedOnes() async throws {
     let link = FakeNotifications()
     try await Fixture().run(link: link) { component in
       let relay = try #require(component.relay)
@@ -149,9 +150,9 @@ final class FakeNotifications: NotificationsLinking {
     }
   }
 
-  /// Random devices, repeats and restarts: every device is told every message of the others once and in order.
+  /// Random devices, repeats and restarts: every device receives every message of the others once and in order.
   @Test(arguments: 1...8 as ClosedRange<UInt64>)
-  func isExactlyOnceWhateverHappens(seed: UInt64) async throws {
+  func deliversExactlyOnceAfterRepeatsAndRestarts(seed: UInt64) async throws {
     var random = SeededGenerator(seed: seed)
     let fixture = try Fixture()
     let names = ["phone", "watch", "pad"]
@@ -196,7 +197,7 @@ final class FakeNotifications: NotificationsLinking {
   }
 }
 
-/// The same numbers for the same seed.
+/// A deterministic generator: the same seed gives the same numbers.
 struct SeededGenerator: RandomNumberGenerator {
   private var state: UInt64
   init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 | 1 }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Sync
 
-/// Random commits, restarts and clean-ups against a model of what a zone is.
+/// Random commits, restarts and purges, compared with a model of a zone.
 @Suite struct ModelTests {
   private struct Model {
     var revision: Int64 = 0
@@ -43,7 +43,7 @@ import Testing
       fixture.wait(2 * Fixture.hourMs)
     }
     try await compare(component, model, hasHistory: false)
-    // What is left on the disk is what is named, once.
+    // Only referenced contents remain on disk, each once.
     try await component.settleContents()
     #expect(try fixture.contentFiles().count == Set(model.contents.values.map(\.text)).count)
     let sizes = model.contents.values.reduce(0) { $0 + $1.text.utf8.count }
@@ -111,14 +111,14 @@ import Testing
     #expect(changes.revisions.map { $0.changes.compactMap { $0.asset?.name } } == expected.map(\.1))
   }
 
-  /// A process that ended between the naming of a file and the commit of its row leaves a file that nobody sees and that goes
-  /// after the grace time; one that ended in the middle of a file, too.
-  @Test func leavesNothingOfACrashBetweenFileAndCommit() async throws {
+  /// A process that ends between naming a file and committing its row leaves an invisible file, which is deleted after
+  /// the grace time. The same holds for one that ends in the middle of a file.
+  @Test func purgesFilesOfACrashBeforeCommit() async throws {
     let fixture = try Fixture()
     try await fixture.run { component in
       try await component.put("a", "[1]")
       try await component.settleContents()
-      // Small ones have no file before their commit.
+      // Small contents have no file before their commit.
       let blank = String(repeating: " ", count: ContentJournal.contentBytesMax)
       for text in ["[1]", "[2]\(blank)", "[3]\(blank)"] {
         _ = try component.contents.put(
@@ -135,17 +135,17 @@ import Testing
     try await fixture.run { component in
       let list = try await component.list()
       #expect(list.assets.count == 1)
-      // Times of files are the machine's.
+      // File times follow the machine's clock.
       let machineMs = Int64(Date().timeIntervalSince1970 * 1_000)
-      #expect(try await component.sweep(folders: 256, nowMs: machineMs) == 0)
-      #expect(try await component.sweep(folders: 256, nowMs: machineMs + Fixture.hourMs + 1_000) == 3)
+      #expect(try await component.purgeOrphans(folders: 256, nowMs: machineMs) == 0)
+      #expect(try await component.purgeOrphans(folders: 256, nowMs: machineMs + Fixture.hourMs + 1_000) == 3)
       #expect(try fixture.contentFiles().count == 1)
       #expect(try fixture.uploadFiles() == [])
       #expect(try await component.text("a") == "[1]")
     }
   }
 
-  @Test func dropsWhatADeletedZoneHad() async throws {
+  @Test func purgesContentsOfDeletedZones() async throws {
     let fixture = try Fixture()
     try await fixture.run { component in
       for number in 0..<30 { try await component.put("a\(number % 3)", "\(number)") }

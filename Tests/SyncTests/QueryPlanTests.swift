@@ -1,10 +1,11 @@
 import CampanileStore
+import SyncContents
 import Testing
 
 @testable import Sync
 
 @Suite struct QueryPlanTests {
-  /// No statement walks through a table or sorts, and each list uses the index that was made for it.
+  /// No statement scans a table or sorts, and each list uses its intended index.
   @Test(arguments: [
     (ZoneRow.oneSQL, "sqlite_autoindex_zones_1"), (ZoneRow.listSQL, "sqlite_autoindex_zones_1"),
     (ZoneRow.updateSQL, "zones_number "), (ZoneRow.deleteSQL, "zones_number "),
@@ -21,17 +22,17 @@ import Testing
     (ContentTable.existsSQL, "sqlite_autoindex_contents_1"), (ContentTable.retainSQL, "sqlite_autoindex_contents_1"),
     (ContentTable.releaseSQL, "sqlite_autoindex_contents_1"), (ContentTable.unreferencedSQL, "contents_unreferenced "),
     (ContentTable.dropSQL, "sqlite_autoindex_contents_1"), (UploadRow.oneSQL, "uploads_id "),
-    (UploadRow.expiredSQL, "uploads_expiry "), (OrphanSweep.uploadSQL, "uploads_id "),
+    (UploadRow.expiredSQL, "uploads_expiry "), (OrphanPurge.uploadSQL, "uploads_id "),
     (DeviceRow.roleSQL, "sqlite_autoindex_devices_1"), (DeviceRow.listSQL, "sqlite_autoindex_devices_1"),
     (MessageRow.ofMutationSQL, "messages_mutation "), (MessageRow.afterSQL, "sqlite_autoindex_messages_1"),
     (MessageRow.surplusSQL, "sqlite_autoindex_messages_1"), (MessageRow.dropOfServiceSQL, "messages_mutation "),
     (MessageRow.dropSQL, "sqlite_autoindex_messages_1"), (MessageRow.oldSQL, "messages_time "),
     (ExportQueue.dueSQL, "export_queue_due "), (ExportQueue.nextSQL, "export_queue_due "),
-    (ExportQueue.doneSQL, "sqlite_autoindex_export_queue_1"), (ExpiredRows.shrinkZoneSQL, "zones_number "),
+    (ExportQueue.doneSQL, "sqlite_autoindex_export_queue_1"), (SyncRetention.shrinkZoneSQL, "zones_number "),
     (ContentJournal.pageSQL, "sqlite_autoindex_content_journal_1"),
-    (ContentJournal.fileSQL, "sqlite_autoindex_content_journal_1"),
+    (ContentFiles.journalFileSQL, "sqlite_autoindex_content_journal_1"),
     (ContentJournal.dropSQL, "sqlite_autoindex_content_journal_1"),
-    (ExpiredRows.droppedSQL, "sqlite_autoindex_users_1"), (SyncComponent.usersWarnedSQL, "users_used "),
+    (SyncRetention.droppedSQL, "sqlite_autoindex_users_1"), (SyncComponent.usersWarnedSQL, "users_used "),
     (SyncComponent.zonesWarnedSQL, "zones_used "), (ContentsBackup.pageSQL, "sqlite_autoindex_contents_1"),
   ])
   func usesItsIndex(_ sql: String, _ index: String) async throws {

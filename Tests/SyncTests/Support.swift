@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileCrypto
 import CampanileRPC
@@ -10,7 +11,7 @@ import Testing
 
 @testable import Sync
 
-/// A component over a folder of its own, with a clock that the test moves.
+/// A component with a new folder and a clock that the test controls.
 final class Fixture: Sendable {
   static let hourMs: Int64 = 3_600_000
   static let dayMs: Int64 = 24 * hourMs
@@ -36,7 +37,7 @@ final class Fixture: Sendable {
 
   func path(_ name: String) -> String { directory.appendingPathComponent(name).path }
 
-  /// Another `database` and `contents` are those of a backup.
+  /// Opens a component. Other values of `database` and `contents` open a backup.
   func open(
     link: (any NotificationsLinking)? = nil, database: String = "sync.sqlite", contents: String = "contents",
     log: @escaping @Sendable (String) -> Void = { _ in }
@@ -65,7 +66,7 @@ final class Fixture: Sendable {
     await component.close()
   }
 
-  /// The files of contents that are on the disk.
+  /// Returns the paths of the content files on disk.
   func contentFiles() throws -> [String] {
     let root = "\(contentsFolder)/contents"
     return try FileManager.default.subpathsOfDirectory(atPath: root).filter { $0.count > 3 }.map { "\(root)/\($0)" }
@@ -100,7 +101,8 @@ func failure<T>(_ body: () async throws -> T) async -> RPCError? {
   }
 }
 
-/// Code and reason of the error that `body` throws, such as `NOT_FOUND ASSET_NOT_FOUND`; empty when it throws none.
+/// Returns code and reason of the error that `body` throws, such as `NOT_FOUND ASSET_NOT_FOUND`; empty if there is
+/// none.
 func refusal<T>(_ body: () async throws -> T) async -> String {
   await failure(body).map { "\($0.code.name) \($0.reason)" } ?? ""
 }
@@ -205,6 +207,6 @@ extension SyncComponent {
 }
 
 extension WatchZoneChangesResponse {
-  /// The revision that it tells, if it is one.
+  /// The revision in the response; nil for other events.
   var told: ZoneRevision? { if case .revision(let revision) = event { revision } else { nil } }
 }

@@ -2,11 +2,12 @@ import CampanileAPI
 import CampanileCodec
 import CampanileRPC
 import CampanileService
+import SyncContents
 import Testing
 
 @testable import Sync
 
-/// A JSON array of about so many bytes, the same for the same seed.
+/// Returns a JSON array of about `count` bytes, the same for the same seed.
 func document(bytes count: Int, seed: UInt64 = 1) -> [UInt8] {
   var state = seed
   var text = "["
@@ -36,7 +37,7 @@ extension SyncComponent {
       ).upload)
   }
 
-  /// Brings a part of a content in chunks of 100,000 bytes, as one stream does.
+  /// Sends a part of a content in chunks of 100,000 bytes on one stream.
   func send(
     _ id: String, _ content: some Collection<UInt8>, offset: Int64 = 0, packs: Bool = false
   ) async throws {
@@ -44,7 +45,7 @@ extension SyncComponent {
     start.uploadId = id
     start.offset = offset
     let run = try await UploadRun.begin(
-      start, user: "anna", repository: repository, contents: contents, board: uploads.board)
+      start, user: "anna", repository: repository, contents: contents, uploadTable: uploads.uploadTable)
     guard let run else { return }
     do {
       var rest = content[...]
@@ -79,7 +80,7 @@ extension SyncComponent {
     }
   }
 
-  /// What a download sends from an offset on, joined.
+  /// Returns the joined chunks of a download from an offset, and their number.
   func download(_ name: String, from offset: Int64 = 0, packs: Bool = false) async throws -> (
     content: [UInt8], chunks: Int
   ) {

@@ -1,16 +1,18 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileCrypto
 import CampanileRPC
 import CampanileService
 import FoundationEssentials
+import SyncContents
 import Testing
 
 @testable import Sync
 
 @Suite struct TransferTests {
   @Test(arguments: [false, true])
-  func carriesContentsOfAnySize(packs: Bool) async throws {
+  func transfersContentsOfAnySize(packs: Bool) async throws {
     let fixture = try Fixture(packs: packs)
     try await fixture.run { component in
       for size in [1, 100, 131_071, 131_072, 131_073, 262_144, 1_000_003] {
@@ -32,7 +34,7 @@ import Testing
     }
   }
 
-  @Test func goesOnAfterABreakAndAfterARestart() async throws {
+  @Test func resumesAfterBreakAndRestart() async throws {
     let fixture = try Fixture()
     let content = document(bytes: 700_000)
     var id = ""
@@ -47,7 +49,7 @@ import Testing
       #expect(wrong?.errorMetadata["receivedBytes"] == "300000")
       try await component.send(id, content[300_000..<500_000], offset: 300_000)
     }
-    // Another process: whole blocks of what came are sound.
+    // In a new process, only complete blocks of the received bytes are valid.
     try await fixture.run { component in
       let progress = try await component.progress(id)
       let received = Int(progress.receivedBytes)
@@ -59,19 +61,19 @@ import Testing
     }
   }
 
-  @Test func beginsAnewFromTheStart() async throws {
+  @Test func uploadCanBeRestartedFromOffsetZero() async throws {
     try await Fixture().run { component in
       let content = document(bytes: 300_000)
       let id = try await component.createUpload(content).id
       try await component.send(id, content[..<200_000])
       try await component.send(id, content)
       #expect(try await component.progress(id).complete == true)
-      // A repeat of what is complete changes nothing.
+      // Sending a complete upload again changes nothing.
       try await component.send(id, content)
     }
   }
 
-  @Test func dropsWhatIsWrong() async throws {
+  @Test func deletesInvalidUploads() async throws {
     let fixture = try Fixture()
     try await fixture.run { component in
       let content = document(bytes: 300_000)
@@ -109,7 +111,7 @@ import Testing
         let run = try #require(
           try await UploadRun.begin(
             start, user: "anna", repository: component.repository, contents: component.contents,
-            board: component.uploads.board))
+            uploadTable: component.uploads.uploadTable))
         var chunk = UploadContentRequest.UploadChunk()
         change(&chunk)
         let sent = chunk
@@ -129,7 +131,7 @@ import Testing
         } == "INVALID_ARGUMENT CHUNK_INVALID")
       #expect(
         try await take {
-          // A bomb: a megabyte of spaces in a kilobyte.
+          // A compression bomb: a megabyte of spaces in a kilobyte.
           $0.data =
             [UInt8](repeating: 0x20, count: 1 << 20).withUnsafeBytes { Deflate.pack($0, .gzip) } ?? []
           $0.encoding = .gzip
@@ -143,7 +145,7 @@ import Testing
     }
   }
 
-  @Test func limitsAndSweepsUploads() async throws {
+  @Test func limitsAndPurgesUploads() async throws {
     var limits = SyncLimits()
     limits.uploadsPerUserMax = 2
     limits.uploadsMax = 3
@@ -170,7 +172,7 @@ import Testing
       try await component.maintain(nowMs: fixture.now)
       #expect(try component.usage().openUploads == 0)
       #expect(try fixture.uploadFiles() == [])
-      // The complete one has left a content that nothing names.
+      // The complete upload has left an unreferenced content.
       fixture.wait(2 * Fixture.hourMs)
       try await component.maintain(nowMs: fixture.now)
       #expect(try fixture.contentFiles() == [])
@@ -179,7 +181,28 @@ import Testing
     }
   }
 
-  @Test func usesAnUploadOnceAndForWhatItWasBegun() async throws {
+  @Test func purgeCountsDeletedRows() async throws {
+    let fixture = try Fixture()
+    try await fixture.run { component in
+      let content = document(bytes: 300_000)
+      let idle = try await component.createUpload(content)
+      let busy = try await component.createUpload(content)
+      fixture.wait(Fixture.hourMs + 1)
+      try component.uploads.uploadTable.begin(busy.id, nowMs: fixture.now)
+      #expect(try await component.maintain(nowMs: fixture.now) == 1)
+      #expect(await refusal { try await component.progress(idle.id) } == "NOT_FOUND UPLOAD_NOT_FOUND")
+      component.uploads.uploadTable.end(busy.id)
+      #expect(try await component.maintain(nowMs: fixture.now) == 1)
+      for text in ["1", "2"] { try await component.put("a", text) }
+      try await component.put("b", "3")
+      _ = try await component.zones.deleteZone(.with { $0.force = true }, context: anna)
+      // Three versions, two current assets and the zone.
+      #expect(try await component.maintain(nowMs: fixture.now) == 6)
+      #expect(try await component.maintain(nowMs: fixture.now) == 0)
+    }
+  }
+
+  @Test func uploadIsUsedOnceForItsDeclaredType() async throws {
     try await Fixture().run { component in
       let content = document(bytes: 1_000)
       let upload = try await component.createUpload(content)
@@ -197,7 +220,7 @@ import Testing
     }
   }
 
-  @Test func neverServesWhatIsDamaged() async throws {
+  @Test func neverServesDamagedContent() async throws {
     let fixture = try Fixture()
     try await fixture.run { component in
       let content = document(bytes: 300_000)
@@ -206,7 +229,7 @@ import Testing
       try await component.putUpload("a", upload.id)
       let path = try #require(try fixture.contentFiles().first)
       let sound = try Data(contentsOf: URL(fileURLWithPath: path))
-      // Every byte of mark, headers and trailer, and some of the contents.
+      // Every byte of the mark, headers and trailer, and some bytes of the contents.
       let second = 8 + 40 + 131_072
       var places = Array(0..<48) + Array(second..<second + 40) + Array(sound.count - 40..<sound.count)
       places += [60, 100_000, second + 50, sound.count - 50]
@@ -227,14 +250,14 @@ import Testing
       }
       try FileManager.default.removeItem(atPath: path)
       #expect(await failure { try await component.download("a") }?.code == .dataLoss)
-      // The same content again makes it whole.
+      // Uploading the same content again repairs it.
       let again = try await component.createUpload(content)
       try await component.send(again.id, content)
       #expect(try await component.download("a").content == content)
     }
   }
 
-  @Test func keepsEqualContentsOnceAndDropsThemAtLast() async throws {
+  @Test func storesEqualContentsOnceAndPurgesUnreferenced() async throws {
     var limits = SyncLimits()
     limits.revisionsMax = 1
     let fixture = try Fixture(limits)

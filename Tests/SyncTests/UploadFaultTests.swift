@@ -1,7 +1,9 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import FoundationEssentials
+import SyncContents
 import Testing
 
 @testable import Sync
@@ -18,14 +20,14 @@ import Testing
     return try #require(
       try await UploadRun.begin(
         start, user: "anna", repository: component.repository, contents: component.contents,
-        board: component.uploads.board))
+        uploadTable: component.uploads.uploadTable))
   }
 
   private func chunk(_ bytes: some Collection<UInt8>) -> UploadContentRequest.UploadChunk {
     .with { $0.data = Array(bytes) }
   }
 
-  @Test func aStreamEndsWhenItsUploadIsCancelled() async throws {
+  @Test func streamFailsAfterItsUploadIsCancelled() async throws {
     let fixture = try Fixture()
     try await fixture.run { component in
       let content = document(bytes: 300_000)
@@ -35,12 +37,12 @@ import Testing
       _ = try await component.uploads.cancelUpload(.with { $0.uploadId = id }, context: anna)
       #expect(await refusal { try await run.take(chunk(content[100_000..<200_000])) } == "NOT_FOUND UPLOAD_NOT_FOUND")
       await run.end(after: RPCError.uploadNotFound(id))
-      #expect(!component.uploads.board.knows(id))
+      #expect(!component.uploads.uploadTable.knows(id))
       #expect(try fixture.uploadFiles() == [])
     }
   }
 
-  @Test func aStreamThatOutlivesItsUploadLeavesNothing() async throws {
+  @Test func streamThatOutlivesItsUploadLeavesNoFile() async throws {
     let fixture = try Fixture()
     try await fixture.run { component in
       let content = document(bytes: 300_000)
@@ -48,15 +50,15 @@ import Testing
       let run = try await begin(component, id)
       try await run.take(chunk(content[..<100_000]))
       fixture.wait(2 * Fixture.hourMs)
-      // The sweep leaves alone what a stream holds; the connection breaks after it.
+      // The purge skips uploads with an active stream; the connection breaks afterwards.
       try await component.maintain(nowMs: fixture.now)
       await run.end(after: CancellationError())
-      #expect(!component.uploads.board.knows(id))
+      #expect(!component.uploads.uploadTable.knows(id))
       #expect(try fixture.uploadFiles() == [])
     }
   }
 
-  @Test func anIdleStreamHoldsNoPlaceForGood() async throws {
+  @Test func idleStreamDoesNotKeepItsUpload() async throws {
     var limits = SyncLimits()
     limits.uploadsMax = 1
     let fixture = try Fixture(limits)
@@ -65,7 +67,7 @@ import Testing
       let content = document(bytes: 300_000)
       let id = try await component.createUpload(content).id
       let run = try await begin(component, id)
-      // Slow is not idle.
+      // A slow stream is not idle.
       for part in 0..<20 {
         try await run.take(chunk(content[part * 1_000..<(part + 1) * 1_000]))
         fixture.wait(Fixture.hourMs / 2)
@@ -84,7 +86,7 @@ import Testing
     }
   }
 
-  @Test func beginsAnewWhileOthersLook() async throws {
+  @Test func uploadCanBeRestartedDuringProgressRequests() async throws {
     let fixture = try Fixture()
     try await fixture.run { component in
       let content = document(bytes: 150_000)
@@ -106,7 +108,7 @@ import Testing
   }
 
   #if os(Linux)
-    @Test func goesOnAfterAFullDisk() async throws {
+    @Test func resumesAfterFullDisk() async throws {
       let fixture = try Fixture()
       try await fixture.run { component in
         let content = document(bytes: 600_000)
@@ -118,7 +120,7 @@ import Testing
         let full = await failure { try await run.take(chunk(content[200_000..<300_000])) }
         #expect(full?.reason == "DISK_FULL")
         await run.end(after: full)
-        // What the file has, no more: what was noted of the refused chunk is forgotten.
+        // Only the bytes in the file: those of the rejected chunk do not count.
         let received = try await component.progress(id).receivedBytes
         #expect(received == Int64(ContentBlock.sizeBytes))
         try await component.send(id, content[Int(received)...], offset: received)
@@ -127,7 +129,7 @@ import Testing
       }
     }
 
-    @Test func beginsAnewAfterAFailedSync() async throws {
+    @Test func startsOverAfterFailedSync() async throws {
       let fixture = try Fixture()
       try await fixture.run { component in
         let content = document(bytes: 200_000)
@@ -146,7 +148,7 @@ import Testing
       }
     }
 
-    /// From now on every write to the open file at `path` finds the disk full.
+    /// Makes every further write to the open file at `path` fail with a full disk.
     private static func fillDisk(under path: String) throws {
       let name = try #require(path.split(separator: "/").last)
       let full = Glibc.open("/dev/full", O_RDWR | O_CLOEXEC)

@@ -1,4 +1,4 @@
-"""A small client of the wire by an independent hand: blocking sockets, no dependency beyond Python."""
+"""A small, independent client of the wire protocol: blocking sockets, no dependencies except Python."""
 
 import json
 import socket
@@ -6,12 +6,12 @@ import struct
 
 
 class Peer:
-    """One connection. Frames are JSON texts; `receive` answers the decoded value, or None when the server closed."""
+    """One connection. Frames are JSON texts. `receive` returns the decoded value, or None if the server has closed the connection."""
 
     def __init__(self, port, host="127.0.0.1", timeout_s=20, tls=None, server_name=None, receive_buffer_bytes=None):
-        """`tls` is an `ssl.SSLContext`; without one the connection is plain.
+        """`tls` is an `ssl.SSLContext`; without it the connection is plaintext.
 
-        `receive_buffer_bytes` bounds what the kernel takes in for a peer that does not read, which otherwise grows.
+        `receive_buffer_bytes` limits the kernel's receive buffer, which otherwise grows while the peer does not read.
         """
         self.socket = socket.socket()
         self.socket.settimeout(timeout_s)
@@ -67,7 +67,7 @@ class Peer:
         return None if body is None else json.loads(body)
 
     def call(self, method, params=None, **members):
-        """A unary call: the answering frame, whatever else comes before it."""
+        """Makes a unary call. Returns its response frame, and discards all frames before it."""
         request = {"jsonrpc": "2.0", "id": self.next_id, "method": method, **members}
         self.next_id += 1
         if params is not None:
@@ -83,5 +83,5 @@ class Peer:
 
 
 def reason(answer):
-    """The stable reason of an error answer."""
+    """Returns the stable reason of an error response."""
     return answer["error"]["data"]["details"][0]["reason"]

@@ -1,4 +1,4 @@
-"""What the wire tests share."""
+"""Fixtures of the wire tests."""
 
 import pytest
 
@@ -33,7 +33,7 @@ def pki(tmp_path_factory):
 
 @pytest.fixture
 def start(tmp_path):
-    """Starts executables that must end well."""
+    """Starts executables, which must still run at the end and exit with 0."""
     started = []
 
     def make(name, *arguments, **settings):

@@ -1,4 +1,4 @@
-"""Who calls: tokens that PyJWT makes, against a running gateway, on its framed port and over HTTP; and what limits answer."""
+"""Authentication with tokens created by PyJWT, on the RPC port and the HTTP port of a running gateway; and responses to exceeded limits."""
 
 import base64
 import hashlib
@@ -26,7 +26,7 @@ ISSUER = "https://issuer.example"
 
 
 class Issuer:
-    """Signs tokens, and writes the set of its public keys to a file."""
+    """Signs tokens, and writes its public keys as a JWK set to a file."""
 
     def __init__(self, path):
         self.path = path
@@ -60,7 +60,7 @@ class Issuer:
 
 
 def forged(header, claims, secret):
-    """A token with HMAC, whose secret PyJWT would refuse to use."""
+    """Returns a token with an HMAC, for a secret that PyJWT would refuse."""
     part = lambda value: base64.urlsafe_b64encode(value).rstrip(b"=")
     text = part(json.dumps(header).encode()) + b"." + part(json.dumps(claims).encode())
     return (text + b"." + part(hmac.new(secret, text, hashlib.sha256).digest())).decode()
@@ -85,13 +85,13 @@ def gateway(tmp_path_factory, issuer):
 
 
 def framed(gateway, token):
-    """What a call with the token in its metadata is answered."""
+    """Returns the response to a call with the token in its metadata."""
     with Peer(gateway.port) as peer:
         return peer.call(ECHO, {"payload": "x"}, metadata={"authorization": f"Bearer {token}"})
 
 
 def request(gateway, path, token, body=None):
-    """Status, headers and body of a request with the token."""
+    """Returns the status, headers and body of the response to a request with the token."""
     request = urllib.request.Request(
         f"http://127.0.0.1:{gateway.ready['http']}{path}", data=None if body is None else json.dumps(body).encode(),
         headers={"Authorization": f"Bearer {token}", "Content-Type": "application/json"})
@@ -150,7 +150,7 @@ def test_other_tokens_are_refused_on_every_face(gateway, issuer):
         assert reason(answer) == expected, (name, answer)
         assert answer["error"]["data"]["status"] == "UNAUTHENTICATED", name
         assert answer["error"]["data"]["processed"] is False, name
-        # On what anyone may see, too.
+        # Public paths refuse invalid tokens as well.
         for path, body in [(f"/{ECHO}", {"payload": "x"}), ("/openapi.json", None), ("/nothing/here", None)]:
             assert request(gateway, path, token, body)[0] == 401, (name, path)
         with Peer(gateway.port) as peer:
@@ -198,7 +198,7 @@ def test_who_goes_on_beyond_its_rate_waits_and_others_do_not(tmp_path, with_each
 
     try:
         noisy, quiet = key("user/noisy"), key("user/quiet")
-        count = 8_000  # 500 refusals are free, and 5,000 come each second
+        count = 8_000  # 500 refusals are not delayed, then 5,000 per second
         with Peer(gateway.port) as loud, Peer(gateway.port) as soft:
             if not with_each_call:
                 loud.hello(noisy)
@@ -210,11 +210,11 @@ def test_who_goes_on_beyond_its_rate_waits_and_others_do_not(tmp_path, with_each
             sender.start()
             answers = [loud.receive()]
             assert "result" in soft.call(ECHO, {"payload": "quiet"})
-            metrics = urllib.request.urlopen(f"http://127.0.0.1:{gateway.ready['http']}/metrics", timeout=20).read().decode()
+            metrics = urllib.request.urlopen(f"http://127.0.0.1:{gateway.ready['admin']}/metrics", timeout=20).read().decode()
             [line] = [line for line in metrics.splitlines()
                       if line.startswith("campanile_server_handled_total{") and 'code="RESOURCE_EXHAUSTED",method="Echo"' in line]
-            assert float(line.split()[-1]) < count - 1000, "the quiet caller had to wait until the other one was done"
-            # Nothing of it is lost: each call is answered once, in its turn.
+            assert float(line.split()[-1]) < count - 1000, "the quiet caller had to wait for the noisy one"
+            # No call is lost: each has one response.
             answers += [loud.receive() for _ in range(count - 1)]
             sender.join()
             assert sorted(answer["id"] for answer in answers) == list(range(count))

@@ -1,4 +1,4 @@
-"""kill -9 in the middle of concurrent creates: what was acknowledged is there once after the restart."""
+"""Kills the service during concurrent creates: after the restart, each acknowledged notification exists exactly once."""
 
 import os
 import random
@@ -72,7 +72,7 @@ def test_acknowledged_creates_survive_kill_9(tmp_path):
         with connect(process) as peer:
             stored = all_titles(peer)
             counts = peer.call(SERVICE + "GetUnreadCounts", {}, metadata=AS_USER)["result"]["unreadCounts"]
-        assert len(stored) == len(set(stored)), "a notification is there twice"
+        assert len(stored) == len(set(stored)), "a notification exists twice"
         assert not acknowledged - set(stored), f"lost after an acknowledgement: {sorted(acknowledged - set(stored))[:5]}"
         assert set(stored) <= sent
         assert counts.get("total", 0) == len(stored)

@@ -1,5 +1,5 @@
-"""Random and mutated envelopes, once directly to a service and once through the gateway: whoever scans an envelope must understand the same
-method, id and params, or something could be smuggled past the gateway. `CAMPANILE_TEST_INPUTS` asks for more of them."""
+"""Sends random and mutated envelopes directly to a service and through the gateway. Both must understand the same method, id and params,
+or a request could be smuggled past the gateway. `CAMPANILE_TEST_INPUTS` sets the number of inputs."""
 
 import itertools
 import json
@@ -16,16 +16,17 @@ INTERNAL = "internal-token-of-the-differential-test"
 ECHO = "campanile.rpc.v1.EchoService/Echo"
 INPUTS = int(os.environ.get("CAMPANILE_TEST_INPUTS", "2000"))
 SEED = int(os.environ.get("CAMPANILE_SEED", time.time_ns() & 0xFFFFFFFF))
-# Before the id of what is mutated, so that the last call of each input is known apart from it.
+# The id of the last call of each input. Mutated ids are different.
 LAST = 999_999_999_999
 
 
 class Maker:
-    """Envelopes, most of them nearly right."""
+    """Creates envelopes, most of them almost valid."""
 
     def __init__(self, seed):
         self.random = random.Random(seed)
-        # No id twice: whether the first call has ended when the second comes is a matter of time.
+        # Ids are unique: the order of the end of a first call and the start of a second with the same id would be
+        # undefined.
         self.ids = itertools.count(1)
 
     def text(self):
@@ -35,7 +36,7 @@ class Maker:
         return "".join(self.random.choice(wrong if self.random.random() < 0.01 else parts) for _ in range(self.random.randrange(6)))
 
     def spelled(self, name):
-        """A member's name, now and then in disguise."""
+        """Returns a member's name, sometimes with an escaped character."""
         if self.random.random() < 0.9:
             return f'"{name}"'
         position = self.random.randrange(len(name))
@@ -118,13 +119,13 @@ class Maker:
 
 
 class Side:
-    """One of the two ways. Connections are changed before a hundred inputs, as a server bears only so many that are wrong."""
+    """One of the two paths. Reconnects before 100 inputs, because a server limits malformed requests per connection."""
 
     def __init__(self, port):
         self.port, self.link, self.used = port, None, 0
 
     def told(self, data, patience_s=0.0):
-        """What the input is answered: by id, what was understood of it. With patience also what comes late, on a new connection."""
+        """Returns the sorted responses to an input. With `patience_s`, uses a new connection and waits for late responses."""
         if self.link is None or self.used >= 90 or patience_s:
             if self.link:
                 self.link.close()
@@ -148,7 +149,7 @@ class Side:
 
 
 def understood(frame):
-    """What a frame says of what was read, without words."""
+    """Returns the parts of a frame that depend on the interpretation of the request, without messages."""
     if "result" in frame:
         return json.dumps(["result", frame["id"], frame["result"]])
     data = frame["error"].get("data") or {}
@@ -176,7 +177,7 @@ def test_the_gateway_and_services_understand_the_same(sides):
         data = maker.input()
         here, there = direct.told(data), through.told(data)
         if here != there:
-            # An answer that came late is counted with another input.
+            # A late response may have been counted for another input.
             here, there = direct.told(data, 0.5), through.told(data, 0.5)
         if here != there:
             differences.append((number, data, here, there))
@@ -189,7 +190,7 @@ def test_the_gateway_and_services_understand_the_same(sides):
 
 
 def test_a_lenient_gateway_would_be_seen(sides):
-    """The control: one that reads with Python's json, where the last of two members wins, and writes anew."""
+    """The control: a gateway that parses with Python's json, where the last of duplicate members wins, and serialises again."""
     direct, maker, seen = sides[0], Maker(SEED), 0
     for _ in range(INPUTS):
         data = maker.input()

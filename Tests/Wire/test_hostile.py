@@ -1,4 +1,4 @@
-"""Hostile and broken peers against a real server: it answers as documented, stays up, and keeps its memory."""
+"""Hostile and broken peers of a real server: it responds as documented, keeps running, and its memory stays bounded."""
 
 import json
 import os
@@ -43,7 +43,8 @@ def test_largest_frame_is_served_and_one_byte_more_is_not(echo):
     head = '{"jsonrpc":"2.0","id":1,"method":"' + ECHO + '","params":{"payload":"'
     tail = '"}}'
     with Peer(echo.port) as peer:
-        # The answer to a frame of the full size would be too long itself, so the payload is ignored by an unknown member.
+        # The response to a frame of the maximum size would itself be too large, so the payload is in an unknown member,
+        # which is ignored.
         peer.send('{"jsonrpc":"2.0","id":1,"method":"' + ECHO + '","ignored":"' + "x" * (limit - 83) + '"}')
         answer = peer.receive()
         assert answer["result"] == {}, answer
@@ -183,7 +184,7 @@ def test_executing_calls_are_limited(echo):
     (ECHO, {"payload": "x", "delayMs": 600_000}), (EXPAND, {"payload": "x", "count": 1_000_000, "intervalMs": 600_000}),
     (EXPAND, {"payload": "x", "count": 1_000_000}), (COLLECT, None), (CHAT, None)])
 def test_closing_the_sending_side_cancels_the_calls(echo, method, params):
-    """The wire knows no half of a connection, whatever TCP does: nothing goes on for a caller who may be gone."""
+    """The wire protocol does not support half-closed connections: calls are cancelled, because the caller may have disconnected."""
     peers = [Peer(echo.port) for _ in range(10)]
     for peer in peers:
         peer.send({"jsonrpc": "2.0", "id": 1, "method": method, **({"params": params} if params else {})})
@@ -209,7 +210,7 @@ def test_what_is_answered_before_the_sending_side_closes_still_arrives(echo):
 
 
 def test_failing_notifications_are_not_answered(echo):
-    """Neither alone nor in a batch, which still waits for its other calls."""
+    """Alone or in a batch; the batch still waits for its other calls."""
     fail = {"jsonrpc": "2.0", "method": "campanile.rpc.v1.EchoService/Fail", "params": {"code": 5}}
     unknown = {"jsonrpc": "2.0", "method": "no.such/Method"}
     undecodable = {"jsonrpc": "2.0", "method": ECHO, "params": {"nope": 1}}
@@ -233,9 +234,8 @@ def test_resets_in_the_middle(echo):
 
 
 def test_a_client_that_never_reads(echo):
-    """Sends until nothing is taken any more: the server stops reading, and its memory stays bounded."""
+    """Sends until the socket blocks: the server stops reading, and its memory stays bounded."""
     peer = Peer(echo.port, timeout_s=3)
-    frame = Peer.frame({"jsonrpc": "2.0", "id": 1, "method": ECHO, "params": {"payload": "x" * 50_000}})
     sent = 0
     before = echo.rss_bytes()
     try:
@@ -247,7 +247,6 @@ def test_a_client_that_never_reads(echo):
     assert sent < 20_000
     assert echo.rss_bytes() - before < 64 * 1024 * 1024
     peer.close()
-    del frame
 
 
 def test_a_stream_waits_for_credit(echo):
@@ -268,7 +267,7 @@ def test_a_stream_waits_for_credit(echo):
 def test_messages_beyond_the_credit(echo):
     with Peer(echo.port) as peer:
         peer.send({"jsonrpc": "2.0", "id": 1, "method": "campanile.rpc.v1.EchoService/Chat"})
-        # The replies take the server's own credit; without ours it stops reading its requests.
+        # The replies take the server's own credit; without more from this side it stops reading the requests.
         for _ in range(200):
             peer.send({"jsonrpc": "2.0", "method": "rpc.message", "params": {"id": 1, "message": {"payload": "x"}}})
         while "error" not in (answer := peer.receive()):

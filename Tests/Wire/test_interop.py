@@ -1,5 +1,5 @@
-"""The interoperability cases of Tests/Interop, by this independent client and by the suite's own, `campanile call`, against every
-executable and through the gateway."""
+"""Runs the interoperability cases of Tests/Interop with this independent client and with `campanile call`, against every executable and
+through the gateway."""
 
 import json
 import subprocess
@@ -19,7 +19,7 @@ STATUSES = ["OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED
 
 
 def full(value):
-    """A message with its fillings."""
+    """Returns a message with its `fill` members expanded."""
     if isinstance(value, dict):
         return value.get("with", "x") * value["fill"] if "fill" in value else {key: full(one) for key, one in value.items()}
     return value
@@ -35,7 +35,7 @@ def requests(case):
 
 @pytest.fixture(scope="module")
 def servers(tmp_path_factory):
-    """Every executable, on its own; the gateway before the one of Echo."""
+    """Starts every executable separately; the gateway's backend is the echo service."""
     folder, running = tmp_path_factory.mktemp("interop"), {}
     try:
         for name in NAMES[:4] + NAMES[5:]:
@@ -51,7 +51,7 @@ def servers(tmp_path_factory):
 
 
 class Exchange:
-    """One case on one connection: keeps to the credit it is granted and grants what it takes."""
+    """One case on one connection. Observes the credit granted by the server, and grants credit for each message received."""
 
     def __init__(self, peer, suite, case):
         self.peer, self.case, self.responses, self.credit, self.last = peer, case, [], 32, None
@@ -125,12 +125,12 @@ def play(port, suite, case):
         if "error" in exchange.last:
             status, message = exchange.last["error"]["data"]["status"], exchange.last["error"]["message"]
         judged(case, exchange.responses, status, message)
-        # The connection goes on, and the id is free again.
+        # The connection remains usable, and the id is free again.
         assert "result" in peer.call("rpc.ping")
 
 
 def call(port, suite, case, token_file):
-    """The same with the suite's own client."""
+    """Runs a case with `campanile call`."""
     lines = "\n".join(json.dumps(one) for one in requests(case))
     command = [str(BINARIES / "campanile"), "call", path(suite, case), "-", "--address", f"127.0.0.1:{port}",
                "--internal-token-file", str(token_file), "--as", "user/interop", "--output", "json"]
@@ -179,7 +179,7 @@ def test_any_by_swift(servers, server, case, tmp_path):
 
 
 def test_a_wrong_answer_is_seen():
-    """The judgement of a case can fail."""
+    """The control: the check of a case can fail."""
     for case, responses, status in [
         ({"responses": [{"a": 1}]}, [{"a": 2}], "OK"), ({"responses": []}, [{}], "OK"), ({"status": "UNKNOWN"}, [], "OK"),
         ({"responseCount": 2}, [{}, {"index": 2}], "OK")]:

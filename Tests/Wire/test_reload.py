@@ -1,4 +1,4 @@
-"""What changes under running processes: certificates, settings, the log level; and what no process listens for."""
+"""Changes to running processes: certificates, settings and the log level; and the addresses that processes refuse to listen on."""
 
 import http.client
 import json
@@ -19,7 +19,7 @@ from wire_process import BINARIES
 
 
 def eventually(condition, what, seconds=60):
-    """Waits until `condition` answers something true, and answers that."""
+    """Waits until `condition` returns a true value, and returns it."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         result = condition()
@@ -30,7 +30,7 @@ def eventually(condition, what, seconds=60):
 
 
 def replace(pair, target):
-    """Puts a certificate and its key in the place of others, as a tool that renews them does."""
+    """Replaces a certificate and its key, one after the other, like a renewal tool."""
     for source, place in zip(pair, target):
         fresh = f"{place}.new"
         shutil.copy(source, fresh)
@@ -39,7 +39,7 @@ def replace(pair, target):
 
 
 def names(port):
-    """The names of the certificate that a new connection is shown."""
+    """Returns the names of the certificate that a new connection receives."""
     unverified = ssl._create_unverified_context()
     with socket.create_connection(("127.0.0.1", port), timeout=30) as plain:
         with unverified.wrap_socket(plain) as encrypted:
@@ -56,7 +56,7 @@ def log(process):
 
 @pytest.fixture
 def pair(tmp_path, pki):
-    """A certificate and key that the test may replace."""
+    """Creates a certificate and key that the test may replace."""
     target = str(tmp_path / "certificate.pem"), str(tmp_path / "key.pem")
     replace(pki.server, target)
     return target
@@ -79,7 +79,7 @@ def test_new_certificates_are_shown_and_open_connections_go_on(gateway, pki, pai
         if how == "SIGHUP":
             gateway.process.send_signal(signal.SIGHUP)
         eventually(lambda: all("DNS:renewed.test" in names(port) for port in ports), "the new certificate is shown")
-        # Nobody who is connected is disturbed.
+        # Open connections are not disturbed.
         assert peer.call(ECHO, {"payload": "still"}, timeoutMs=15_000)["result"] == {"payload": "still"}
     with Peer(gateway.port, tls=context(pki.authority), server_name="renewed.test") as peer:
         assert "result" in peer.hello(TOKEN)
@@ -103,12 +103,12 @@ def test_a_broken_pair_changes_nothing_and_is_told(gateway, pki, pair, broken):
             pathlib.Path(pair[1]).chmod(0o644)
     gateway.process.send_signal(signal.SIGHUP)
     line = eventually(
-        lambda: next((line for line in log(gateway).splitlines() if "cannot be used: all stays as it was" in line), None),
+        lambda: next((line for line in log(gateway).splitlines() if "the new configuration cannot be used" in line), None),
         "the failure is logged")
     assert json.loads(line)["level"] == "error"
     assert str(pathlib.Path(pair[0]).parent) in json.loads(line)["metadata"]["error"]
     assert [names(gateway.port), names(gateway.ready["http"])] == [before, before]
-    # What is right again is taken up without a restart.
+    # A valid pair is loaded without a restart.
     replace(pki.authority.issue("mended", "DNS:mended.test,IP:127.0.0.1"), pair)
     eventually(lambda: "DNS:mended.test" in names(gateway.port), "the mended pair is shown")
 
@@ -163,11 +163,11 @@ def test_settings_are_taken_up_whole_or_not_at_all(start, tmp_path):
         return [one["address"] for one in backends[0]["addresses"] if not one["isLeaving"]]
 
     assert addresses() == [f"127.0.0.1:{backend.port}"]
-    # The second setting is wrong, so the first one does not count either.
+    # The second setting is invalid, so the first one is not applied either.
     for wrong in [{"principal-rate": "no rate"}, {"call-timeout-ms": 5}, {"unknown": 1}]:
-        mark = log(gateway).count("all stays as it was")
+        mark = log(gateway).count("the new configuration cannot be used")
         write(backends=[address(other)], **wrong)
-        eventually(lambda: log(gateway).count("all stays as it was") > mark, "the failure is logged")
+        eventually(lambda: log(gateway).count("the new configuration cannot be used") > mark, "the failure is logged")
         assert addresses() == [f"127.0.0.1:{backend.port}"]
         status, body = ask(admin, "POST", "/admin/reload", b"{}")
         assert status == 409 and "nothing was changed" in body
@@ -181,7 +181,7 @@ def test_settings_are_taken_up_whole_or_not_at_all(start, tmp_path):
 
 
 def ask(port, method, path, body=None, host="127.0.0.1", **headers):
-    """Asks the operator's surface. Answers the status and the body."""
+    """Sends a request to the operator's port. Returns the status and the body."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
     given = {"Host": f"{host}:{port}", **({"Content-Type": "application/json"} if body is not None else {}), **headers}
     connection.request(method, path, body, given)
@@ -191,7 +191,7 @@ def ask(port, method, path, body=None, host="127.0.0.1", **headers):
     return answer.status, text
 
 
-# MARK: what no process listens for
+# MARK: addresses that processes refuse to listen on
 
 @pytest.mark.parametrize("name", ["campanile-gateway", "campanile-echo", "campanile-notifications", "campanile-attendance"])
 def test_nothing_listens_beyond_loopback_in_plaintext_unless_it_is_meant(tmp_path, name):
@@ -199,7 +199,7 @@ def test_nothing_listens_beyond_loopback_in_plaintext_unless_it_is_meant(tmp_pat
         return subprocess.run(
             [str(BINARIES / name), "--host", "0.0.0.0", "--port", "0", "--http-port", "0", "--data-dir", str(tmp_path),
              *flags],
-            env={"CAMPANILE_INTERNAL_TOKEN": "t", **settings}, capture_output=True, text=True, timeout=60)
+            env={"CAMPANILE_INTERNAL_TOKEN": TOKEN, **settings}, capture_output=True, text=True, timeout=60)
 
     refused = run()
     assert refused.returncode == 78 and len(refused.stderr.splitlines()) == 1
@@ -256,12 +256,77 @@ def test_a_redirect_needs_tls(tmp_path):
     assert result.returncode == 78 and "needs TLS" in result.stderr
 
 
-# MARK: the operator's surface
+# MARK: the operator's port
 
 @pytest.fixture
 def plain(start, tmp_path):
     backend = start("campanile-echo", internal_token=TOKEN)
     return start_gateway(start, backend, "--log-format", "json", "--trusted-proxies", "127.0.0.1/32")
+
+
+def test_peers_that_trickle_keep_neither_the_operator_nor_scrapes_out(start):
+    backend = start("campanile-echo", internal_token=TOKEN)
+    gateway = start_gateway(start, backend)
+    for port, count in ((gateway.ready["admin"], 32), (backend.ready["http"], 256)):
+        tricklers = [socket.create_connection(("127.0.0.1", port)) for _ in range(count)]
+        for number, one in enumerate(tricklers):
+            one.sendall(b"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: " if number % 2 else b"G")
+        for path in ("/healthz", "/metrics", "/readyz"):
+            assert ask(port, "GET", path)[0] == 200
+        if port == gateway.ready["admin"]:
+            top = subprocess.run(
+                [str(BINARIES / "campanile"), "top", "--address", f"127.0.0.1:{port}", "--once"], capture_output=True, text=True,
+                timeout=60)
+            assert top.returncode == 0, top.stderr
+        for one in tricklers:
+            one.close()
+
+
+def test_metrics_are_the_operators(start, tmp_path):
+    backend = start("campanile-echo", internal_token=TOKEN)
+    port = free_port()
+    gateway = start_gateway(start, backend, "--metrics-address", f"127.0.0.1:{port}")
+    for where in (gateway.ready["admin"], port, backend.ready["http"]):
+        status, body = ask(where, "GET", "/metrics")
+        assert status == 200 and "campanile_server_handled_total" in body
+        assert ask(where, "GET", "/healthz") == (200, "ok\n")
+        assert json.loads(ask(where, "GET", "/readyz")[1])["status"] == "ready"
+    assert ask(gateway.ready["admin"], "POST", "/metrics", b"{}")[0] == 405
+    assert ask(gateway.ready["http"], "GET", "/metrics")[0] == 404
+    assert ask(gateway.ready["http"], "GET", "/healthz") == (200, "ok\n")
+    assert ask(gateway.ready["http"], "GET", "/readyz")[0] == 200
+    # The additional address does not serve the operator's paths.
+    assert ask(port, "GET", "/admin/summary")[0] == 404
+
+
+@pytest.mark.parametrize("flag, value, words", [
+    ("--metrics-address", "7500", "is not HOST:PORT"), ("--metrics-address", "h:0", "is not HOST:PORT"),
+    ("--allowed-hosts", "https://api.example", "without a scheme and a port"),
+    ("--allowed-hosts", "api.example:443", "without a scheme and a port"),
+])
+def test_wrong_addresses_and_hosts_end_the_start(tmp_path, flag, value, words):
+    result = subprocess.run(
+        [str(BINARIES / "campanile-gateway"), "--port", "0", "--http-port", "0", "--data-dir", str(tmp_path), flag, value],
+        capture_output=True, text=True, timeout=60)
+    assert result.returncode != 0 and words in result.stderr and flag.lstrip("-") in result.stderr, result.stderr
+
+
+def test_a_foreign_host_is_refused_on_loopback(start):
+    backend = start("campanile-echo", internal_token=TOKEN)
+    gateway = start_gateway(start, backend, "--allowed-hosts", "api.example,other.example")
+    port = gateway.ready["http"]
+    for path in ["/healthz", "/openapi.json", "/v1/buckets", "/nothing"]:
+        status, body = ask(port, "GET", path, host="evil.example")
+        assert status == 403 and "HOST_NOT_ALLOWED" in body, path
+        for host in ("127.0.0.1", "localhost", "api.example", "OTHER.example"):
+            assert ask(port, "GET", path, host=host)[0] != 403, (path, host)
+
+
+def test_any_host_may_be_named_beyond_loopback(start):
+    backend = start("campanile-echo", internal_token=TOKEN)
+    beyond = ["--host", "0.0.0.0", "--insecure-plaintext"]
+    gateway = start_gateway(start, backend, *beyond)
+    assert ask(gateway.ready["http"], "GET", "/healthz", host="any.example")[0] == 200
 
 
 def test_the_operators_surface_is_for_programs_of_this_machine(plain):
@@ -270,7 +335,7 @@ def test_the_operators_surface_is_for_programs_of_this_machine(plain):
         status, body = ask(port, "GET", path)
         assert status == 200 and json.loads(body), path
     assert ask(port, "GET", "/admin/nothing")[0] == 404
-    # A page whose name was made to resolve to this machine, and one that posts across sites.
+    # A page whose host name was rebound to this machine, and one that posts across sites.
     assert ask(port, "GET", "/admin/summary", host="evil.example")[0] == 403
     assert ask(port, "GET", "/admin/summary", Origin="https://evil.example")[0] == 403
     assert ask(port, "GET", "/admin/summary", **{"Sec-Fetch-Site": "cross-site"})[0] == 403
@@ -281,7 +346,7 @@ def test_the_operators_surface_is_for_programs_of_this_machine(plain):
     assert json.loads(ask(port, "GET", "/admin/log-level")[1]) == {"level": "info"}
     assert ask(port, "DELETE", "/admin/summary", b"{}")[0] == 405
     assert ask(port, "POST", "/admin/reload", b"x" * 100_000)[0] == 413
-    # It is not on the port that the world sees, and listens on loopback alone.
+    # The paths are not served on the public port, and the operator's port listens only on the loopback interface.
     assert get_status(plain.ready["http"], "/admin/summary") in (401, 404)
     listening = subprocess.run(["ss", "-Hltn", f"sport = :{port}"], capture_output=True, text=True)
     if listening.returncode == 0:
@@ -302,7 +367,8 @@ def test_the_log_level_changes_at_run_time(plain):
     assert json.loads(ask(port, "PUT", "/admin/log-level", b'{"level":"debug"}')[1]) == {"level": "debug"}
     with Peer(plain.port) as peer:
         assert "result" in peer.hello(TOKEN)
-        # A call that fails at a backend which refuses connections is told at debug; the change itself at notice.
+        # A call that fails because a backend refuses connections is logged at debug level, the change itself at notice
+        # level.
         peer.call(ECHO, {"payload": "x"}, timeoutMs=15_000)
     assert "the log level was changed" in log(plain)
     for wrong in [b'{"level":"loud"}', b"{}", b"debug", b"[]"]:
@@ -318,7 +384,7 @@ def test_callers_behind_a_proxy_are_told_apart(plain):
         get_status(plain.ready["http"], "/v1/buckets", **{"X-Forwarded-For": caller})
     connection = http.client.HTTPConnection("127.0.0.1", plain.ready["http"], timeout=30)
     for caller in ["203.0.113.8", "203.0.113.9"]:
-        # The proxy's connection carries the calls of many.
+        # The proxy's connection carries the calls of several callers.
         connection.request(
             "POST", "/" + ECHO, '{"payload":"x"}', {"Content-Type": "application/json", "X-Forwarded-For": caller})
         assert connection.getresponse().read()
@@ -381,7 +447,7 @@ def test_little_memory_refuses_calls_and_says_so(start, tmp_path):
 
     eventually(refused, "calls are refused")
     with Peer(gateway.port) as peer:
-        # The operator's own programs are let in.
+        # The operator's own programs are still served.
         assert "result" in peer.hello(TOKEN)
         assert peer.call(ECHO, {"payload": "x"}, timeoutMs=15_000)["result"] == {"payload": "x"}
     assert json.loads(ask(gateway.ready["admin"], "GET", "/admin/limits")[1])["memoryPressure"] == "full"

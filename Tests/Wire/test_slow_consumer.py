@@ -1,4 +1,4 @@
-"""Callers that ask and never read: what waits for them stays within its limit, and they are ended."""
+"""Callers that send requests but do not read: the data waiting for them stays within its limit, and they are disconnected."""
 
 import json
 import re
@@ -28,7 +28,7 @@ def server(tmp_path):
 
 @pytest.fixture
 def gateway(tmp_path):
-    """A gateway in front of an echo server, and a key for it."""
+    """Starts a gateway with an echo server as its backend, and creates a key."""
     backend = Process("campanile-echo", tmp_path, internal_token=TOKEN)
     process = Process(
         "campanile-gateway", tmp_path, "--data-dir", str(tmp_path), "--backends",
@@ -43,7 +43,7 @@ def gateway(tmp_path):
 
 
 def largest_rss(process, seconds):
-    """The most memory that the process had meanwhile."""
+    """Returns the maximum memory of the process during this time."""
     end = time.monotonic() + seconds
     largest = 0
     while time.monotonic() < end:
@@ -53,13 +53,13 @@ def largest_rss(process, seconds):
 
 
 def gauge(process, name):
-    with urllib.request.urlopen(f"http://127.0.0.1:{process.ready['http']}/metrics", timeout=20) as answer:
+    with urllib.request.urlopen(f"http://127.0.0.1:{process.ready.get('admin', process.ready['http'])}/metrics", timeout=20) as answer:
         line = next(line for line in answer.read().decode().splitlines() if line.startswith(name + " "))
     return float(line.split()[1])
 
 
 def settles(process, name, value, seconds):
-    """Waits until a gauge has a value: the server has its own time to read, and to tell."""
+    """Waits until a gauge has a value, because the server reads and updates metrics asynchronously."""
     end = time.monotonic() + seconds
     while gauge(process, name) != value and time.monotonic() < end:
         time.sleep(0.05)
@@ -72,7 +72,7 @@ def still_serves(process):
 
 
 def test_pipelined_calls_with_long_answers_wait_for_the_reader(server):
-    """Short requests, long answers that need no waiting: what was read must not all be answered at once."""
+    """Small requests with large, immediate responses: the server must not respond to everything it has read at once."""
     before = server.rss_bytes()
     count = 2000
     frames = b"".join(Peer.frame({"jsonrpc": "2.0", "id": i, "method": DESCRIPTORS}) for i in range(count))
@@ -81,7 +81,7 @@ def test_pipelined_calls_with_long_answers_wait_for_the_reader(server):
         peer.send_bytes(frames)
     assert largest_rss(server, 3) - before < 64 * MIB
     still_serves(server)
-    # One that reads in the end gets them all.
+    # A caller that reads later receives all responses.
     for expected in range(count):
         answer = peers[0].receive()
         assert answer["id"] == expected and answer["result"]["fileDescriptorSet"]
@@ -91,7 +91,7 @@ def test_pipelined_calls_with_long_answers_wait_for_the_reader(server):
 
 
 def test_results_for_a_caller_that_does_not_read_are_dropped(server):
-    """A hundred handlers end while their caller reads nothing."""
+    """A hundred handlers finish while their caller does not read."""
     payload = "x" * 400_000
     with Peer(server.port, timeout_s=60) as peer:
         for i in range(100):
@@ -102,18 +102,19 @@ def test_results_for_a_caller_that_does_not_read_are_dropped(server):
         dropped = [answer for answer in answers if "error" in answer]
         assert {reason(answer) for answer in dropped} == {"SLOW_CONSUMER"}
         assert all(answer["error"]["data"]["status"] == "RESOURCE_EXHAUSTED" for answer in dropped)
-        # 8 MiB, what the sockets hold, and the last result.
+        # 8 MiB, the sockets' buffers, and the last result.
         assert 8 * MIB // 400_000 <= 100 - len(dropped) < 60
         assert peer.call(ECHO, {"payload": "on we go"})["result"] == {"payload": "on we go"}
 
 
 def open_streams(peer, count, payload, interval_ms):
-    """Opens streams one after the other, so that all are open before the first message of any is left unread."""
+    """Opens streams one after the other, and reads all messages until every stream is open."""
     for i in range(count):
         peer.send({"jsonrpc": "2.0", "id": i, "method": EXPAND,
                    "params": {"payload": payload, "count": 1_000_000, "intervalMs": interval_ms}})
         peer.send({"jsonrpc": "2.0", "method": "rpc.credit", "params": {"id": i, "messages": 1 << 20}})
-        # Of the others' messages no more is looked at than needed: this caller must keep up with them until all are open.
+        # Parses only as much of the other streams' messages as needed, so that this caller keeps up until all streams
+        # are open.
         while int(re.match(rb'{"jsonrpc":"2.0","method":"rpc.(?:message|credit)","params":{"id":(\d+),', peer.receive_raw())[1]) != i:
             pass
 
@@ -140,7 +141,7 @@ def test_a_caller_that_never_reads_is_closed(server):
 
 @pytest.mark.parametrize("stream_count", [1, 60])
 def test_forwarded_streams_of_a_caller_that_does_not_read_end(gateway, stream_count):
-    """What the gateway has granted the backend still arrives; beyond 8 MiB for all streams of a connection they end."""
+    """Messages for which the gateway has granted credit still arrive; beyond 8 MiB for all streams of a connection, the streams end."""
     with Peer(gateway.port, timeout_s=60, receive_buffer_bytes=1 << 16) as peer:
         assert "result" in peer.hello(gateway.key)
         open_streams(peer, stream_count, "x" * MIB, 2000 if stream_count > 1 else 0)
@@ -154,13 +155,13 @@ def test_forwarded_streams_of_a_caller_that_does_not_read_end(gateway, stream_co
             else:
                 received += 1
         assert set(ended.values()) == {"SLOW_CONSUMER"}
-        # 8 MiB, what the sockets hold, and the last message.
+        # 8 MiB, the sockets' buffers, and the last message.
         assert 8 <= received < 20, received
         assert peer.call(ECHO, {"payload": "on we go"})["result"] == {"payload": "on we go"}
 
 
 def test_messages_that_no_handler_takes_are_limited(server):
-    """Chat waits for credit to answer with; what is sent to it meanwhile, within its own credit, must wait somewhere."""
+    """Chat waits for credit before it replies; messages sent to it in the meantime, within its own credit, must be buffered."""
     before = server.rss_bytes()
     count = 8
     with Peer(server.port, timeout_s=60) as peer:
@@ -182,11 +183,11 @@ def test_messages_that_no_handler_takes_are_limited(server):
         while (answer := peer.receive()).get("id") != "end":
             if "error" in answer:
                 ended.append(reason(answer))
-        # 64 MiB are two and a half of the streams.
+        # 64 MiB hold the backlog of two and a half streams.
         assert 4 <= len(ended) < count and set(ended) == {"STREAM_BACKLOG"}
         assert server.rss_bytes() - before < 160 * MIB
     with Peer(server.port, timeout_s=60) as peer:
-        # A single stream may have all of its credit wait.
+        # A single stream may buffer messages for all of its credit.
         peer.send({"jsonrpc": "2.0", "id": 1, "method": COLLECT})
         for _ in range(32):
             message_of_one = {"id": 1, "message": {"payload": "x" * MIB}}
@@ -198,7 +199,7 @@ def test_messages_that_no_handler_takes_are_limited(server):
 
 
 def test_a_batch_is_answered_in_one_frame_that_the_caller_takes(tmp_path):
-    """The results beyond what a frame holds become errors; the frame never grows beyond its limit."""
+    """Results that do not fit into the frame become errors; the frame never exceeds its limit."""
     process = Process("campanile-echo", tmp_path, "--max-frame-bytes", str(256 * 1024))
     with Peer(process.port) as peer:
         peer.send([{"jsonrpc": "2.0", "id": i, "method": DESCRIPTORS} for i in range(100)])

@@ -1,4 +1,4 @@
-"""TLS and mutual TLS of real processes: at the service's port, and from the gateway to a service."""
+"""TLS and mutual TLS of real processes: on a service's port, and between the gateway and a service."""
 
 import http.client
 import socket
@@ -17,8 +17,8 @@ EXPAND = "campanile.rpc.v1.EchoService/Expand"
 
 
 def refused(connect):
-    """Whether the server ends the connection before it has answered anything. With TLS 1.3 a client learns that its
-    certificate was refused only by its first read."""
+    """Returns whether the server closes the connection before its first response. With TLS 1.3, a client learns that its
+    certificate was refused only with its first read."""
     try:
         with connect() as peer:
             return peer.call(ECHO, {"payload": "x"}) is None
@@ -78,14 +78,14 @@ def test_a_certificate_names_its_principal(start, pki):
     gateway = start_gateway(start, backend, *tls_flags(pki, mutual=True))
     with Peer(gateway.port, tls=context(pki.authority, pki.ada)) as peer:
         assert peer.call(ECHO, {"payload": "ada"})["result"] == {"payload": "ada"}
-        # It is no administrator, and a wrong credential is one also beside it.
+        # The principal is not an administrator, and an invalid credential is an error despite the certificate.
         assert reason(peer.call("campanile.gateway.v1.AccessService/ListApiKeys", {})) == "SCOPE_MISSING"
         wrong = {"authorization": "Bearer nonsense"}
         assert reason(peer.call(ECHO, {"payload": "x"}, metadata=wrong)) == "CREDENTIAL_INVALID"
     for nameless in [pki.client, pki.two_names]:
         with Peer(gateway.port, tls=context(pki.authority, nameless)) as peer:
             assert reason(peer.call(ECHO, {"payload": "x"})) == "CREDENTIAL_MISSING"
-    # The internal token goes before the certificate.
+    # The internal token takes precedence over the certificate.
     with Peer(gateway.port, tls=context(pki.authority, pki.ada)) as peer:
         assert "result" in peer.hello(TOKEN)
         assert "result" in peer.call("campanile.gateway.v1.AccessService/ListApiKeys", {})
@@ -146,7 +146,7 @@ def test_the_gateways_http_is_encrypted_as_its_rpc_is(start, pki, mutual):
     for other in wrong:
         with pytest.raises((OSError, http.client.HTTPException)):
             get(port, "/healthz", other)
-    # A service's HTTP is for the operator's own machines.
+    # A service's HTTP port is only for the operator's own machines.
     assert get(backend.ready["http"], "/healthz") == (200, b"ok\n")
 
 
@@ -162,7 +162,7 @@ def test_peers_that_never_say_goodbye_do_not_hold_up_a_drain(start, pki, tmp_pat
             assert web.recv(12) == b"HTTP/1.1 200"
             began = time.monotonic()
             assert gateway.stop() == 0
-            # By itself TLS waits 5 s for each of both ports.
+            # Without this, TLS shutdown waits 5 s on each of the two ports.
             assert time.monotonic() - began < 8
 
 

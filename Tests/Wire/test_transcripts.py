@@ -13,7 +13,7 @@ TRANSCRIPTS = BLOCK.findall((ROOT / "docs" / "wire-protocol.md").read_text())
 
 
 def matches(expected, actual):
-    """Equality in which the string … stands for any value."""
+    """Returns whether both values are equal; the string … in `expected` matches any value."""
     if expected == "…":
         return True
     if isinstance(expected, dict):

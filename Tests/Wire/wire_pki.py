@@ -1,4 +1,4 @@
-"""Certificates of the tests' own, and a gateway before an echo service, for what is encrypted."""
+"""Certificates for the tests of TLS, and a gateway with an echo service as its backend."""
 
 import pathlib
 import ssl
@@ -6,11 +6,11 @@ import subprocess
 import tempfile
 
 ECHO = "campanile.rpc.v1.EchoService/Echo"
-TOKEN = "internal-token-of-the-tls-test"
+TOKEN = "internal-token-of-the-tls-tests-here"
 
 
 class Authority:
-    """A certificate authority of the test's own, made by `openssl`."""
+    """A certificate authority for a test, created with `openssl`."""
 
     def __init__(self, folder, name):
         self.folder = folder
@@ -20,7 +20,7 @@ class Authority:
         self._openssl(self.certificate, self.key, f"/CN={name}", "basicConstraints=critical,CA:TRUE")
 
     def issue(self, name, alternative_names):
-        """A certificate and its key, as paths."""
+        """Creates a certificate and its key. Returns their paths."""
         certificate, key = str(self.folder / f"{self.name}-{name}.pem"), str(self.folder / f"{self.name}-{name}.key")
         self._openssl(
             certificate, key, f"/CN={name}", f"subjectAltName={alternative_names}", "-CA", self.certificate, "-CAkey",
@@ -37,7 +37,7 @@ class Authority:
 
 
 def context(authority, client=None):
-    """A client's TLS context that believes `authority`."""
+    """Returns a client's TLS context that trusts `authority`."""
     made = ssl.create_default_context(cafile=authority.certificate)
     if client:
         made.load_cert_chain(*client)

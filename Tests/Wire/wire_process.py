@@ -1,4 +1,4 @@
-"""The suite's own executables as the wire tests start and end them."""
+"""Starts and stops the suite's executables for the wire tests."""
 
 import json
 import os
@@ -12,9 +12,9 @@ BINARIES = pathlib.Path(os.environ.get("CAMPANILE_BIN", ROOT / ".build" / "debug
 
 
 class Process:
-    """One executable, started on free ports. `ready` is what it wrote into its ready file.
+    """One executable, started on free ports. `ready` is the content of its ready file.
 
-    `settings` reach it by the environment, as secrets must.
+    `settings` are passed in the environment, because a command line is not secret.
     """
 
     def __init__(self, name, directory, *arguments, **settings):

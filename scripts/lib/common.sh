@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What the scripts share. To be sourced: `source "$(dirname "${BASH_SOURCE[0]}")/lib/common.sh"`.
+# Functions shared by the scripts. Usage: `source "$(dirname "${BASH_SOURCE[0]}")/lib/common.sh"`.
 
 # The root of the repository.
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)"
@@ -10,7 +10,7 @@ fail() {
   exit 1
 }
 
-# as_root COMMAND…: as it is for root, with sudo for others.
+# as_root COMMAND…: runs a command as root, with sudo if necessary.
 as_root() {
   if [ "$(id -u)" = 0 ]; then
     "$@"
@@ -21,7 +21,7 @@ as_root() {
   fi
 }
 
-# need_debian PACKAGE…: installs those that are missing.
+# need_debian PACKAGE…: installs missing packages.
 need_debian() {
   local missing=() package
   for package in "$@"; do
@@ -34,7 +34,7 @@ need_debian() {
   as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
-# need_python PACKAGE…: makes .venv and installs there what is missing; sets $python and puts its programs into PATH.
+# need_python PACKAGE…: creates .venv, installs missing packages there, sets $python and adds the programs to PATH.
 need_python() {
   need_debian python3 python3-venv
   local venv="$root/.venv" package missing=()
@@ -55,19 +55,21 @@ PYTHON
   "$python" -m pip install --quiet --disable-pip-version-check "${missing[@]}"
 }
 
-# release_build [OPTIONS…]: builds the suite in .build-release as it is deployed (docs/decisions/0010).
+# release_build [OPTIONS…]: builds the suite in .build-release with the flags of a deployment (docs/decisions/0010).
 release_flags=(-c release -Xswiftc -enforce-exclusivity=unchecked --static-swift-stdlib)
 release_build() { (cd "$root" && swift build "${release_flags[@]}" --scratch-path .build-release "$@"); }
 
-# release_suite: builds the suite as one program with a name for each of its parts, as images have it, in $suite. One product takes half
-# the time of all: modules that do not need one another are compiled at the same time, and there is one build to plan and to link.
+# release_suite: builds the suite as one program with a name for each part, as in the image, and sets $suite. A single
+# product takes half the time: independent modules are compiled concurrently, and there is one build to plan and to
+# link.
 release_suite() {
   release_build --product campanile-suite >&2
   local built name
   built="$(release_build --show-bin-path)"
   suite="$root/.build-release/suite"
   mkdir -p "$suite"
-  # Another name for the same file: the programs look for one another beside it, and the build's own folder has files of these names.
+  # A hard link, because the programs look for one another in the same folder, and the build folder already has files
+  # with these names.
   ln -f "$built/campanile-suite" "$suite/campanile-suite"
   rm -rf "$suite/campanile_CampanileCLI.resources"
   cp -r "$built/campanile_CampanileCLI.resources" "$suite/"
@@ -76,8 +78,10 @@ release_suite() {
   done < <(sed -n 's/.*executable: "\(campanile-[a-z-]*\)".*/\1/p' "$root/Sources/CampanileCLI/Suite/SuiteMember.swift"; echo campanile)
 }
 
-# need_swift: what the package builds with.
+# need_swift: installs the build dependencies and pins the packages.
 need_swift() {
   command -v swift >/dev/null || fail "needs Swift 6.2 or newer in PATH: https://www.swift.org/install"
   need_debian libsqlite3-dev libssl-dev zlib1g-dev
+  # Without this, SwiftPM would resolve newer versions of transitive dependencies.
+  [ "$root/Package.resolved" -nt "$root/scripts/dependencies.lock" ] || "$root/scripts/dependencies" --pin
 }

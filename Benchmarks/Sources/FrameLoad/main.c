@@ -1,9 +1,10 @@
-// A load generator for length-prefixed frames: C connections with F requests in flight each, for a number of seconds.
+// A load generator for length-prefixed frames: C connections with F requests in flight each, for a given time.
 //
 // usage: FrameLoad PORT CONNECTIONS IN_FLIGHT WARMUP_MS DURATION_MS REQUEST_FILE [HELLO_FILE]
-// The request is a JSON text in which the text @ID@ stands for the id; without it every frame is the same. A file of several
-// lines holds several requests, which are sent in turn; all of them have @ID@, or none. Each connection first sends the hello, if given, and waits for its answer. Prints one line of JSON: calls, seconds, p50 and p99 in
-// microseconds, and how many answers were errors (those that hold the text "error":).
+// A request is a JSON text in which @ID@ is replaced by the id; without @ID@ every frame is the same. Each line of the
+// file is a request, and they are sent in turn; all of them contain @ID@, or none. Each connection first sends the
+// hello, if there is one, and waits for the response. Prints one line of JSON: calls, seconds, p50 and p99 in
+// microseconds, and the number of error responses (those that contain the text "error":).
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -79,7 +80,7 @@ static void read_requests(char *text, size_t count) {
     line = next ? next + 1 : end;
   }
   if (request_count == 0) {
-    fprintf(stderr, "there is no request\n");
+    fprintf(stderr, "the request file is empty\n");
     exit(64);
   }
 }
@@ -180,7 +181,7 @@ int main(int argc, char **argv) {
   int port = atoi(argv[1]), count = atoi(argv[2]);
   in_flight = atoi(argv[3]);
   if (count < 1 || count > CONNECTIONS_MAX || in_flight < 1 || in_flight > IN_FLIGHT_MAX) {
-    fprintf(stderr, "1 to %d connections, 1 to %d in flight\n", CONNECTIONS_MAX, IN_FLIGHT_MAX);
+    fprintf(stderr, "CONNECTIONS must be 1 to %d, IN_FLIGHT 1 to %d\n", CONNECTIONS_MAX, IN_FLIGHT_MAX);
     return 64;
   }
   uint64_t warmup = strtoull(argv[4], NULL, 10) * 1000000u, duration = strtoull(argv[5], NULL, 10) * 1000000u;

@@ -1,4 +1,4 @@
-// The limit of a gateway: an epoll process in C that hands bytes on, one backend connection a client.
+// The upper limit for gateways: an epoll process in C that relays bytes, with one backend connection per client.
 // usage: FrameRelayC PORT; prints its port.
 #define _GNU_SOURCE
 #include <arpa/inet.h>

@@ -1,10 +1,11 @@
-// The least that a relay on SwiftNIO costs: the bytes of a connection go to a server and its bytes back, unread, on one event loop.
+// The minimal cost of a relay with SwiftNIO: relays the bytes of each connection without parsing them, on one event
+// loop.
 // usage: FrameRelayNIO PORT; prints its port.
 import Foundation
 import NIOCore
 import NIOPosix
 
-/// Writes what it reads to its partner. Both live on one event loop.
+/// Writes the bytes it reads to its partner. Both run on the same event loop.
 final class RelayHandler: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
   typealias OutboundOut = ByteBuffer
@@ -31,7 +32,7 @@ let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
 let channel = try await ServerBootstrap(group: group)
   .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
   .childChannelInitializer { near in
-    // A connection is read from once its way to the server stands.
+    // Reading from a connection starts once the connection to the server is established.
     ClientBootstrap(group: near.eventLoop)
       .channelOption(.tcpOption(.tcp_nodelay), value: 1)
       .connect(host: "127.0.0.1", port: port)

@@ -4,15 +4,15 @@ import GRPCNIOTransportHTTP2
 import GRPCProtobuf
 import SwiftProtobuf
 
-/// Calls one method with grpc-swift-2's own client, over one connection.
+/// Calls one method with the client of grpc-swift-2, over one connection.
 struct Load {
   enum Call {
-    /// Payload of so many characters.
+    /// A payload of this many characters.
     case echo(Int)
-    /// A stream of so many answers of 100 characters.
+    /// A stream of this many messages of 100 characters.
     case expand(Int32)
     case get(String)
-    /// Into the bucket.
+    /// Creates a notification in this bucket.
     case create(String)
   }
 
@@ -46,13 +46,13 @@ struct Load {
     taken.reserveCapacity(count)
     for _ in 0..<count {
       let start = DispatchTime.now().uptimeNanoseconds
-      guard try await once(client) else { throw RPCError(code: .internalError, message: "not the expected answer") }
+      guard try await once(client) else { throw RPCError(code: .internalError, message: "unexpected response") }
       taken.append(DispatchTime.now().uptimeNanoseconds - start)
     }
     return taken
   }
 
-  /// Whether the answer was the expected one.
+  /// Makes one call. Returns whether the response was the expected one.
   private func once<Transport: ClientTransport>(_ client: GRPCClient<Transport>) async throws -> Bool {
     switch call {
     case .echo(let size):
@@ -110,7 +110,7 @@ extension Load.Call {
     }
   }
 
-  /// The request as a gRPC message with its prefix of five bytes, for load generators that send bytes.
+  /// Returns the request as a gRPC message with its prefix of five bytes, for load generators that send raw bytes.
   func body() throws -> [UInt8] {
     let message: [UInt8]
     switch self {

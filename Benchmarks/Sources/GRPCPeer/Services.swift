@@ -16,7 +16,7 @@ enum Methods {
   }
 }
 
-/// The echo, unary and as a stream of answers.
+/// The echo service: a unary method and a server stream.
 struct EchoService: RegistrableRPCService {
   func registerMethods<Transport: ServerTransport>(with router: inout RPCRouter<Transport>) {
     router.registerHandler(
@@ -46,7 +46,7 @@ struct EchoService: RegistrableRPCService {
   }
 }
 
-/// The read and the durable write of a notification.
+/// Reads and durable writes of notifications.
 struct NotificationsService: RegistrableRPCService {
   let backend: NotificationsBackend
 
@@ -79,7 +79,7 @@ struct NotificationsService: RegistrableRPCService {
 }
 
 extension Notification {
-  /// What the benchmark sends.
+  /// Copies the members that the benchmark sends.
   init(_ message: Campanile_Notifications_V1_Notification) {
     self.init()
     bucketId = message.bucketID
@@ -90,7 +90,7 @@ extension Notification {
 }
 
 extension Campanile_Notifications_V1_Notification {
-  /// What a notification without attachments and actions has.
+  /// Copies the members of a notification without attachments and actions.
   init(_ message: Notification) {
     self.init()
     id = message.id

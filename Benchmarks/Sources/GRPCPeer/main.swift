@@ -1,10 +1,10 @@
 // The gRPC peer: grpc-swift-2 over HTTP/2 with protobuf, on one event loop.
 //
-// usage: GRPCPeer serve                                      prints its port and serves the echo until it is ended
-//        GRPCPeer serve FOLDER                               serves notifications, too; prints port, bucket and a notification
+// usage: GRPCPeer serve                                      prints its port and serves the echo until it is stopped
+//        GRPCPeer serve FOLDER                               also serves notifications; prints port, bucket and id
 //        GRPCPeer load PORT METHOD ARGUMENT IN_FLIGHT CALLS  prints {"callsPerSecond":…,"p50Us":…,"p99Us":…}
-//        GRPCPeer body METHOD ARGUMENT                       writes the request as gRPC frames it, for other load generators
-// METHOD and ARGUMENT: echo SIZE, expand ANSWERS, get NOTIFICATION, create BUCKET.
+//        GRPCPeer body METHOD ARGUMENT                       writes the request in gRPC framing, for other generators
+// METHOD and ARGUMENT: echo SIZE, expand MESSAGES, get NOTIFICATION, create BUCKET.
 import Foundation
 import GRPCCore
 import GRPCNIOTransportHTTP2

@@ -1,8 +1,8 @@
-// A load generator for HTTP/1.1: C kept connections, one request on each at a time, for a number of seconds.
+// A load generator for HTTP/1.1: C persistent connections with one request at a time each, for a given time.
 //
 // usage: HTTPLoad PORT CONNECTIONS WARMUP_MS DURATION_MS REQUEST_FILE
-// The request is sent as the file has it. Answers must have a Content-Length. Prints one line of JSON: calls, seconds, p50 and p99
-// in microseconds, and how many answers were errors (those with another status than 200).
+// The file is sent unchanged as the request. Responses must have a Content-Length. Prints one line of JSON: calls,
+// seconds, p50 and p99 in microseconds, and the number of error responses (those with a status other than 200).
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -46,11 +46,11 @@ static void die(const char *what) {
 
 static void ask(struct connection *c) {
   c->sent_at = now_ns();
-  // It is smaller than any socket's buffer, and nothing else waits there.
+  // The request fits into any socket buffer, and the buffer is empty.
   if (send(c->fd, request, request_count, MSG_NOSIGNAL) != (ssize_t)request_count) die("send");
 }
 
-// The size of the answer at the buffer's beginning, or 0 when it is not whole yet.
+// Returns the size of the response at the start of the buffer; 0 if it is not complete yet.
 static size_t answer_count(const struct connection *c) {
   const char *end = memmem(c->in, c->in_count, "\r\n\r\n", 4);
   if (!end) return 0;
@@ -62,7 +62,7 @@ static size_t answer_count(const struct connection *c) {
       return c->in_count >= count ? count : 0;
     }
   }
-  fprintf(stderr, "an answer has no Content-Length: %.*s\n", (int)head, c->in);
+  fprintf(stderr, "a response has no Content-Length: %.*s\n", (int)head, c->in);
   exit(1);
 }
 
@@ -100,7 +100,7 @@ int main(int argc, char **argv) {
   }
   int port = atoi(argv[1]), count = atoi(argv[2]);
   if (count < 1 || count > CONNECTIONS_MAX) {
-    fprintf(stderr, "1 to %d connections\n", CONNECTIONS_MAX);
+    fprintf(stderr, "CONNECTIONS must be 1 to %d\n", CONNECTIONS_MAX);
     return 64;
   }
   uint64_t warmup = strtoull(argv[3], NULL, 10) * 1000000u, duration = strtoull(argv[4], NULL, 10) * 1000000u;

@@ -1,7 +1,8 @@
 // The Hummingbird peer: Codable JSON over HTTP/1.1, on one event loop.
 //
-// usage: HummingbirdPeer             prints its port and serves `POST /echo` until it is ended
-//        HummingbirdPeer FOLDER      serves `GET /notifications/ID` and `POST /notifications`, too; prints port, bucket and a notification
+// usage: HummingbirdPeer             prints its port and serves `POST /echo` until it is stopped
+//        HummingbirdPeer FOLDER      also serves `GET /notifications/ID` and `POST /notifications`; prints its port, a
+//                                    bucket and a notification
 import CampanileAPI
 import CampanileCodec
 import Foundation

@@ -4,18 +4,20 @@ import CampanileStore
 import Foundation
 import Notifications
 
-/// The suite's own notifications with the store below them, as peers offer them over their own protocols: one user, one bucket.
+/// The suite's notifications and their store, for peers that serve them over their own protocols. Has one user and one
+/// bucket.
 ///
-/// So a comparison is one of protocols: what the service does with a request, and what is on the disk when it answers, is the same.
+/// Makes a comparison one of protocols: the service's work per request and the data on disk before the response are the
+/// same.
 public struct NotificationsBackend: Sendable {
   private let component: NotificationsComponent
   private let reading: CallContext
   private let writing: CallContext
   public let bucketID: String
-  /// A notification that is there to be read.
+  /// An existing notification to read.
   public let notificationID: String
 
-  /// Opens a new store in a folder, with every commit on the disk before its answer.
+  /// Opens a new store in a folder, with every commit on disk before the response.
   public init(directory: String) async throws {
     let component = try await NotificationsComponent(
       store: StoreConfiguration(path: "\(directory)/notifications.sqlite"),
@@ -52,7 +54,7 @@ public struct NotificationsBackend: Sendable {
     try await Self.create(draft, component, writing)
   }
 
-  /// Keeps the search index up to date until it fails, as the service does.
+  /// Updates the search index until it fails, as the service does.
   public func index() async throws {
     while true {
       try await component.indexForSearch()

@@ -1,9 +1,9 @@
 import CampanileCrypto
 
-// Signs for so many seconds on one thread and prints how many ES256 signatures a second that makes.
+// Signs on one thread for the given number of seconds, and prints the ES256 signatures per second.
 let seconds = CommandLine.arguments.dropFirst().first.flatMap(Double.init) ?? 2
 let key = try ES256PrivateKey.generate()
-// As long as the signing input of a provider token.
+// The length of a provider token's signing input.
 let message = [UInt8](repeating: 0x61, count: 110)
 for _ in 0..<1000 { _ = try key.sign(message) }
 let clock = ContinuousClock()

@@ -1,6 +1,6 @@
 import Foundation
 
-/// One line of the table: a figure beside its baseline of the same run.
+/// A row of the table: a value and its baseline from the same run.
 struct BenchRow: Encodable {
   enum Direction { case atLeast, atMost }
 
@@ -9,7 +9,7 @@ struct BenchRow: Encodable {
   var unit: String
   var baseline: Double?
   var ratio: Double?
-  /// Of the ratio where there is a baseline, of the value where there is none; nil for a row that only informs.
+  /// The target for the ratio if there is a baseline, otherwise for the value; nil for an informative row.
   var target: Double?
   var met: Bool?
 
@@ -29,7 +29,7 @@ struct BenchRow: Encodable {
 
   private enum Key: String, CodingKey { case name, value, unit, baseline, ratio, target, met }
 
-  /// Writes absent members as null, so that every row has the same shape.
+  /// Encodes absent members as null, so that every row has the same shape.
   func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: Key.self)
     try container.encode(name, forKey: .name)

@@ -2,7 +2,7 @@ import CampanileStore
 import Foundation
 import GRDB
 
-/// The row that every contestant inserts, and the ways to insert it.
+/// Inserts the same row with the store and with each of its competitors.
 struct InsertBench {
   static let schema = [
     Migration(
@@ -32,7 +32,7 @@ struct InsertBench {
     }
   }
 
-  /// Rows a second through the store's group-commit writer.
+  /// Returns the rows per second through the store's group-commit writer.
   func groupCommit(_ store: Store, _ order: Order, round: Int) async throws -> Double {
     try await rate { client, index in
       let id = Self.id(order, round, client, index)
@@ -44,7 +44,7 @@ struct InsertBench {
     }
   }
 
-  /// Rows a second with one commit each, by GRDB's own writer on the same kind of file.
+  /// Returns the rows per second with one commit per row, through GRDB's writer on a file with the same settings.
   func commitEach(_ queue: DatabaseQueue, _ order: Order, round: Int) async throws -> Double {
     try await rate { client, index in
       let id = Self.id(order, round, client, index)

@@ -1,7 +1,7 @@
 import CampanileStore
 import GRDB
 
-/// One row by its key, from a thousand that are read again and again: what a `Get` costs.
+/// Reads single rows by key, from a thousand rows in rotation: the cost of a `Get`.
 struct ReadBench {
   static let rows = 1_000
   static let sql = "SELECT id, owner, title, body, created_at_ms FROM notifications WHERE id = $1"
@@ -22,22 +22,22 @@ struct ReadBench {
     }
   }
 
-  /// Microseconds a read with `readSingle`.
+  /// Returns the microseconds per read with `readSingle`.
   func single(_ store: Store) throws -> Double {
     try cost { id in try store.readSingle { try Self.row(id, in: $0) } }
   }
 
-  /// Microseconds a read with `read`, the snapshot form.
+  /// Returns the microseconds per read with `read`, which opens a snapshot.
   func snapshot(_ store: Store) throws -> Double {
     try cost { id in try store.read { try Self.row(id, in: $0) } }
   }
 
-  /// Microseconds a read through GRDB's pool.
+  /// Returns the microseconds per read through GRDB's pool.
   func grdbPool(_ pool: DatabasePool) throws -> Double {
     try cost { id in try pool.read { try Self.row(id, in: $0) } }
   }
 
-  /// Microseconds a read of GRDB's row API on a connection that is already at hand: the floor with GRDB.
+  /// Returns the microseconds per read with GRDB's row API on an open connection: the lower limit with GRDB.
   func grdbOpen(_ queue: DatabaseQueue) throws -> Double {
     try queue.unsafeRead { database in try cost { id in try Self.row(id, in: database) } }
   }

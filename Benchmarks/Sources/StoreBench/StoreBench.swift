@@ -6,14 +6,14 @@ import GRDB
 @main
 struct StoreBench: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Durable inserts and hot reads of the store, beside one commit per request and PostgreSQL 15.")
+    abstract: "Measure durable inserts and hot reads, compared with one commit per request and PostgreSQL 15.")
 
-  @Option(help: "Write the rows as JSON to this file.") var json: String?
-  @Option(help: "Rounds; every figure is the median.") var rounds = 3
-  @Option(help: "Seconds of each insert round.") var seconds = 4
+  @Option(help: "File to write the rows to, as JSON.") var json: String?
+  @Option(help: "Rounds; every value is their median.") var rounds = 3
+  @Option(help: "Seconds per insert round.") var seconds = 4
   @Option(help: "Callers in flight.") var clients = 64
-  @Option(help: "Directory for the databases, on the disk to be measured.") var dataDir = NSTemporaryDirectory()
-  @Flag(help: "Leave PostgreSQL out.") var withoutPostgresql = false
+  @Option(help: "Directory for the databases, on the disk to measure.") var dataDir = NSTemporaryDirectory()
+  @Flag(help: "Skip PostgreSQL.") var withoutPostgresql = false
 
   private struct Figures {
     var group: [Double] = []

@@ -2,26 +2,27 @@ import ArgumentParser
 internal import CampanileJSON
 import Foundation
 
-/// One way to check a JSON file, on this thread: prints the gigabytes a second of each run, a line each.
+/// Measures one method of checking a JSON file on this thread. Prints the gigabytes per second of each run, one per
+/// line.
 ///
-/// The file is in memory before the clock starts. The ways of Campanile read it in chunks of 64 KiB, as it comes from a
-/// socket; JSONSerialization needs it whole.
+/// The file is in memory before the measurement starts. Campanile's methods read it in chunks of 64 KiB, as it would
+/// arrive from a socket. JSONSerialization needs the complete text.
 @main
 struct ValidateBench: ParsableCommand {
   enum Way: String, CaseIterable, ExpressibleByArgument {
     case validator, duplicates, container, jsonSerialization
   }
 
-  @Argument(help: "The way to check: \(Way.allCases.map(\.rawValue).joined(separator: ", ")).")
+  @Argument(help: "Method: \(Way.allCases.map(\.rawValue).joined(separator: ", ")).")
   var way: Way
 
-  @Argument(help: "The file.")
+  @Argument(help: "JSON file.")
   var file: String
 
-  @Option(help: "How often.")
+  @Option(help: "Number of runs.")
   var runs = 5
 
-  @Option(help: "The bytes of a chunk.")
+  @Option(help: "Bytes per chunk.")
   var chunkBytes = 65_536
 
   func run() throws {

@@ -18,7 +18,7 @@ extension ControlAPI {
       return state.faults.rules.count < state.limits.faultsMax ? state.faults.add(rule) : nil
     }
     guard let id else {
-      throw ControlError(409, "TOO_MANY", "there are \(simulator.limits.faultsMax) faults: remove some")
+      throw ControlError(409, "TOO_MANY", "the limit of \(simulator.limits.faultsMax) faults is reached; remove some")
     }
     return ControlReply.object { $0.member("id", id) }
   }
@@ -68,7 +68,9 @@ extension ControlAPI {
       state.devices[token.hexadecimal] = record
       return false
     }
-    guard !isFull else { throw ControlError(409, "TOO_MANY", "there are \(simulator.limits.screensMax) tokens") }
+    guard !isFull else {
+      throw ControlError(409, "TOO_MANY", "the limit of \(simulator.limits.screensMax) tokens is reached")
+    }
     return ControlReply.object { $0.members(token.hexadecimal, record) }
   }
 
@@ -92,7 +94,7 @@ extension ControlAPI {
     return ControlReply.object { _ in }
   }
 
-  /// Makes a token invalid, as when its app is removed.
+  /// Invalidates a token, as if its app had been removed.
   func reject(_ text: String, _ body: [UInt8]) throws(ControlError) -> [UInt8] {
     let token = try parse(text)
     let rejection = try ControlRequest.rejection(body, nowMs: simulator.nowMs())

@@ -3,26 +3,26 @@ import CampanileCrypto
 import CampanileRuntime
 import Synchronization
 
-/// The API that scripts a simulator and shows what devices would have displayed: JSON over HTTP.
+/// The HTTP API with JSON bodies that scripts a simulator and shows what devices would display.
 ///
 /// | request | effect |
 /// |---|---|
-/// | `GET /v1/statistics` | counts of answers, discarded pushes, connections and faults |
-/// | `GET, PATCH /v1/settings` | what can be changed while it runs |
+/// | `GET /v1/statistics` | counts of responses, discarded pushes, connections and faults |
+/// | `GET, PATCH /v1/settings` | settings that can be changed at run time |
 /// | `GET, POST, DELETE /v1/faults`, `DELETE /v1/faults/ID` | scripted faults |
 /// | `GET, POST /v1/keys`, `DELETE /v1/keys/ID` | public keys of provider tokens |
 /// | `POST /v1/tokens`, `GET, DELETE /v1/tokens/TOKEN`, `POST /v1/tokens/TOKEN/reject` | device tokens |
-/// | `GET /v1/screens?key=…` or `?after=…&limit=…` | what is displayed for a token, or for `channel/ID` |
-/// | `GET /v1/pushes?after=…&limit=…` | the newest pushes and how they were answered |
+/// | `GET /v1/screens?key=…` or `?after=…&limit=…` | the display of a token, or of `channel/ID` |
+/// | `GET /v1/pushes?after=…&limit=…` | the newest pushes and their outcomes |
 /// | `GET /v1/channels` | broadcast channels |
 /// | `POST /v1/connections/goaway`, `POST /v1/connections/close` | ends every connection |
-/// | `POST /v1/reset` | forgets all but the keys |
+/// | `POST /v1/reset` | clears everything except the keys and settings, and ends the TLS fault |
 ///
 /// Errors are `{"reason","message"}` with 400, 401, 404, 405 or 409.
 struct ControlAPI: Sendable {
   let simulator: Simulator
   let server: APNsServer
-  /// What `Authorization: Bearer …` must bear; nil lets everyone in who reaches the port.
+  /// The token required in `Authorization: Bearer …`; nil disables authentication.
   let token: String?
 
   static let prefix = "/v1"
@@ -48,7 +48,7 @@ struct ControlAPI: Sendable {
     guard let token else { return }
     guard let given = request.authorization, given.count > 7, given.prefix(7).lowercased() == "bearer ",
       ConstantTime.equal(Array(given.dropFirst(7).utf8), Array(token.utf8))
-    else { throw ControlError(401, "UNAUTHENTICATED", "Authorization: Bearer with the internal token is needed") }
+    else { throw ControlError(401, "UNAUTHENTICATED", "Authorization: Bearer with the internal token is required") }
   }
 
   private func handle(_ request: AdminRoutes.Request) throws(ControlError) -> [UInt8] {
@@ -73,7 +73,7 @@ struct ControlAPI: Sendable {
     case ("GET", "channels", nil, 1): return channels()
     case ("POST", "connections", let how?, 2): return try endConnections(how)
     case ("POST", "reset", nil, 1): return reset()
-    default: throw .notFound("there is no \(request.method) \(request.path)")
+    default: throw .notFound("no route for \(request.method) \(request.path)")
     }
   }
 
@@ -106,7 +106,7 @@ struct ControlAPI: Sendable {
     switch how {
     case "goaway": server.endConnections(gracefully: true)
     case "close": server.endConnections(gracefully: false)
-    default: throw .notFound("connections end by goaway or close")
+    default: throw .notFound("connections can be ended with goaway or close")
     }
     return ControlReply.object { $0.member("connections", count) }
   }

@@ -1,11 +1,11 @@
 import APNs
 import CampanileCodec
 
-/// Writing of control replies. Members without a value are left out.
+/// A writer of control replies. Members without a value are omitted.
 struct ControlReply: ~Copyable {
   var writer = JSONWriter()
 
-  /// The bytes of one object whose members `body` writes.
+  /// Returns the bytes of one object whose members `body` writes.
   static func object(_ body: (inout ControlReply) -> Void) -> [UInt8] {
     var reply = ControlReply()
     reply.nested(body)
@@ -43,7 +43,7 @@ struct ControlReply: ~Copyable {
     writer.bool(value)
   }
 
-  /// A member that is JSON already.
+  /// Writes a member whose value is already JSON.
   mutating func member(_ name: String, json: String?) {
     guard let json else { return }
     writer.key(name)

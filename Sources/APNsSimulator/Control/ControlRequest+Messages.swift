@@ -2,11 +2,13 @@ import APNs
 import CampanileCodec
 
 extension ControlRequest {
-  /// The latest time that can be given, in the year 2286.
+  /// The latest accepted time, in the year 2286.
   private static let timeMsMax: Int64 = 9_999_999_999_999
   private static let durationMsMax: Int64 = 86_400_000
 
-  /// `{"teamId","keyId","publicKeyPem","environment"?,"bundleIds"?}`; `topic`, as in `endpoints.json`, is one bundle id.
+  /// Parses `{"teamId","keyId","publicKeyPem","environment"?,"bundleIds"?}`.
+  ///
+  /// A member `topic`, as in `endpoints.json`, is accepted and ignored.
   static func signingKey(_ body: [UInt8]) throws(ControlError) -> SigningKey {
     let key = try read(body, into: SigningKey(teamID: "", keyID: "", publicKeyPEM: "")) { key, name, reader in
       switch name {
@@ -21,12 +23,12 @@ extension ControlRequest {
       return true
     }
     guard !key.teamID.isEmpty, !key.keyID.isEmpty, !key.publicKeyPEM.isEmpty else {
-      throw .invalid("teamId, keyId and publicKeyPem are needed")
+      throw .invalid("teamId, keyId and publicKeyPem are required")
     }
     return key
   }
 
-  /// `{"token","bundleId","kind"?,"environment"?}`
+  /// Parses `{"token","bundleId","kind"?,"environment"?}`.
   static func device(_ body: [UInt8], nowMs: Int64) throws(ControlError) -> (DeviceToken, DeviceRecord) {
     let initial = (token: "", record: DeviceRecord(bundleID: "", kind: .device, registeredAtMs: nowMs))
     let (text, record) = try read(body, into: initial) { value, name, reader in
@@ -40,11 +42,11 @@ extension ControlRequest {
       return true
     }
     guard let token = DeviceToken(text) else { throw .invalid("token must be hexadecimal digits") }
-    guard Topic.isBundleID(record.bundleID) else { throw .invalid("bundleId is none") }
+    guard Topic.isBundleID(record.bundleID) else { throw .invalid("bundleId must be a bundle id") }
     return (token, record)
   }
 
-  /// `{"reason"?,"timestampMs"?}`: by default Unregistered, now.
+  /// Parses `{"reason"?,"timestampMs"?}`; the defaults are Unregistered and now.
   static func rejection(_ body: [UInt8], nowMs: Int64) throws(ControlError) -> DeviceRecord.Rejection {
     try read(body, into: DeviceRecord.Rejection(reason: .unregistered, timestampMs: nowMs)) { value, name, reader in
       switch name {
@@ -58,7 +60,7 @@ extension ControlRequest {
 
   private static func reason(_ text: String, status: Int?) throws -> APNsReason {
     if let known = APNsReason.known(text) { return APNsReason(text: text, status: status ?? known.status) }
-    guard let status else { throw ControlError.invalid("the reason \(text) is not Apple's, so that status is needed") }
+    guard let status else { throw ControlError.invalid("the reason \(text) is not one of Apple's; add a status") }
     return APNsReason(text: text, status: status)
   }
 
@@ -75,9 +77,11 @@ extension ControlRequest {
     var durationMs: Int64?
   }
 
-  /// `{"action","match"?,"every"?,"probability"?,"count"?,"durationMs"?}` with, for `answer`, `"reason"`, `"status"?`,
-  /// `"timestampMs"?`, `"retryAfterSeconds"?`; for `delay` `"minMs"`, `"maxMs"`; for `reset`, `close` and `stall`
-  /// `"processed"?`.
+  /// Parses `{"action","match"?,"every"?,"probability"?,"count"?,"durationMs"?}` and the members of the action.
+  ///
+  /// - `answer`: `"reason"`, `"status"?`, `"timestampMs"?`, `"retryAfterSeconds"?`
+  /// - `delay`: `"minMs"`, `"maxMs"`
+  /// - `reset`, `close`, `stall`: `"processed"?`
   static func fault(_ body: [UInt8], nowMs: Int64) throws(ControlError) -> FaultRule {
     let fault = try read(body, into: Fault()) { fault, name, reader in
       switch name {
@@ -118,7 +122,7 @@ extension ControlRequest {
       return .answer(
         Refusal(known, "scripted", timestampMs: fault.timestampMs, retryAfterSeconds: fault.retryAfterSeconds))
     case "delay":
-      guard fault.minMs <= fault.maxMs else { throw .invalid("minMs must not be above maxMs") }
+      guard fault.minMs <= fault.maxMs else { throw .invalid("minMs must not be greater than maxMs") }
       return .delay(minMs: fault.minMs, maxMs: fault.maxMs)
     case "goaway": return .goAway
     case "reset": return .reset(isProcessed: fault.isProcessed)
@@ -141,7 +145,7 @@ extension ControlRequest {
     }
   }
 
-  /// What can be changed while it runs; what is left out stays.
+  /// Settings that can be changed at run time; absent members stay unchanged.
   struct Settings: Sendable, Hashable {
     var tokenRenewalScope: TokenRenewalScope?
     var tokenRenewalMs: Int64?
@@ -149,7 +153,7 @@ extension ControlRequest {
     var tlsFault: TLSFault?
   }
 
-  /// `{"tokenRenewalScope"?,"tokenRenewalMs"?,"registeredTokensOnly"?,"tlsFault"?}`
+  /// Parses `{"tokenRenewalScope"?,"tokenRenewalMs"?,"registeredTokensOnly"?,"tlsFault"?}`.
   static func settings(_ body: [UInt8]) throws(ControlError) -> Settings {
     try read(body, into: Settings()) { settings, name, reader in
       switch name {

@@ -1,7 +1,7 @@
 import APNs
 import CampanileCodec
 
-/// Why a control request is refused.
+/// The rejection of a control request.
 struct ControlError: Error, Sendable, Hashable {
   var status: Int
   var reason: String
@@ -17,9 +17,10 @@ struct ControlError: Error, Sendable, Hashable {
   static func notFound(_ message: String) -> ControlError { ControlError(404, "NOT_FOUND", message) }
 }
 
-/// Reading of control requests: strict, since a misspelt member of a script would make a test pass for the wrong reason.
+/// A strict parser of control requests, because a misspelt member of a script would make a test pass for the wrong
+/// reason.
 enum ControlRequest {
-  /// Reads the members of an object one after the other with `member`, which returns whether it knows the name.
+  /// Reads the members of an object with `member`, which returns whether it knows the name.
   static func read<T>(
     _ body: [UInt8], into initial: T, _ member: (inout T, String, inout JSONReader) throws -> Bool
   ) throws(ControlError) -> T {
@@ -47,12 +48,12 @@ enum ControlRequest {
     var more = try reader.beginObject()
     while more {
       let name = try reader.stringKey()
-      guard try member(name, &reader) else { throw ControlError.invalid("there is no member \(name)") }
+      guard try member(name, &reader) else { throw ControlError.invalid("unknown member \(name)") }
       more = try reader.nextMember()
     }
   }
 
-  /// Reads a word that is one of the cases of an enumeration.
+  /// Reads a word that is a case of an enumeration.
   static func word<E: RawRepresentable & CaseIterable>(
     _ type: E.Type, _ name: String, _ reader: inout JSONReader
   ) throws -> E where E.RawValue == String {
@@ -63,7 +64,7 @@ enum ControlRequest {
     return value
   }
 
-  /// Reads a whole number that may be written with a fraction of zeros, inside `range`.
+  /// Reads a whole number in `range`; a fraction of zeros is allowed.
   static func number(_ name: String, _ range: ClosedRange<Int64>, _ reader: inout JSONReader) throws -> Int64 {
     let value = try reader.int64()
     guard range.contains(value) else {

@@ -1,15 +1,18 @@
+import CampanileBase
 internal import CampanileRPC
 
-/// The scripted faults, in the order in which they were added.
+/// The scripted faults, in the order of their addition.
 struct FaultPlan: Sendable {
   private(set) var rules: [FaultRule] = []
   private var lastID = 0
   private var random: SplitMix64
 
-  /// - Parameter seed: the same seed and requests give the same faults.
+  /// Creates a plan without faults.
+  ///
+  /// - Parameter seed: The same seed and requests produce the same faults.
   init(seed: UInt64) { random = SplitMix64(seed: seed) }
 
-  /// Adds a fault and answers its id.
+  /// Adds a fault and returns its id.
   mutating func add(_ rule: FaultRule) -> Int {
     lastID += 1
     var rule = rule
@@ -18,24 +21,24 @@ struct FaultPlan: Sendable {
     return lastID
   }
 
-  /// Returns whether it was there.
+  /// Removes a fault. Returns whether it existed.
   mutating func remove(_ id: Int) -> Bool {
     let count = rules.count
     rules.removeAll { $0.id == id }
     return rules.count < count
   }
 
-  /// Removes those that will not happen any more.
+  /// Removes faults that can no longer occur.
   mutating func removeEnded(nowMs: Int64) { rules.removeAll { $0.isOver(nowMs: nowMs) } }
 
   mutating func removeAll() { rules.removeAll() }
 
-  /// What happens to a request: delays add up, and the first of the other faults counts.
-  mutating func next(_ facts: PushFacts) -> (delayMs: Int64, action: FaultAction?) {
+  /// Returns the faults for a request: the sum of the delays up to the first fault of another kind, and that fault.
+  mutating func next(_ context: PushContext) -> (delayMs: Int64, action: FaultAction?) {
     guard !rules.isEmpty else { return (0, nil) }
     var delayMs: Int64 = 0
     for index in rules.indices {
-      guard !rules[index].isOver(nowMs: facts.nowMs), rules[index].match.fits(facts) else { continue }
+      guard !rules[index].isOver(nowMs: context.nowMs), rules[index].match.fits(context) else { continue }
       rules[index].matched += 1
       guard rules[index].matched.isMultiple(of: rules[index].every) else { continue }
       if rules[index].probability < 1, Double.random(in: 0..<1, using: &random) >= rules[index].probability { continue }

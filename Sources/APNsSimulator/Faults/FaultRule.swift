@@ -1,22 +1,23 @@
 import APNs
 
-/// What goes wrong with a request.
+/// A fault that is applied to a request.
 enum FaultAction: Sendable, Hashable {
-  /// It is answered with this and has no other effect.
+  /// Responds with this refusal; the request has no other effect.
   case answer(Refusal)
-  /// The answer comes later by a random time between these.
+  /// Delays the response by a random time in this range.
   case delay(minMs: Int64, maxMs: Int64)
-  /// The push is processed; then the connection ends with GOAWAY (RFC 9113 section 6.8). Streams that were opened after
-  /// this one's are not processed, as its last stream id says.
+  /// Processes the push, then ends the connection with GOAWAY (RFC 9113 section 6.8). Its last stream id is that of
+  /// this request, so that later streams are not processed.
   case goAway
-  /// RST_STREAM in place of the answer (RFC 9113 section 6.4): REFUSED_STREAM when it was not processed, else INTERNAL_ERROR.
+  /// Sends RST_STREAM in place of a response (RFC 9113 section 6.4): INTERNAL_ERROR if the request was processed,
+  /// otherwise REFUSED_STREAM.
   case reset(isProcessed: Bool)
-  /// The connection is closed in place of the answer.
+  /// Closes the connection in place of a response.
   case close(isProcessed: Bool)
-  /// It is never answered.
+  /// Never responds.
   case stall(isProcessed: Bool)
 
-  /// In listings and logs.
+  /// The name in listings and logs.
   var name: String {
     switch self {
     case .answer: "answer"
@@ -29,41 +30,41 @@ enum FaultAction: Sendable, Hashable {
   }
 }
 
-/// Which requests a fault is for; nil matches each.
+/// A filter for the requests that a fault applies to; nil members match all.
 struct FaultMatch: Sendable, Hashable {
   var pathPrefix: String?
   var topic: String?
   var pushType: String?
   var keyID: String?
 
-  func fits(_ facts: PushFacts) -> Bool {
-    if let pathPrefix, !facts.path.hasPrefix(pathPrefix) { return false }
-    if let topic, facts.fields.topic != topic { return false }
-    if let pushType, facts.fields.pushType != pushType { return false }
+  func fits(_ context: PushContext) -> Bool {
+    if let pathPrefix, !context.path.hasPrefix(pathPrefix) { return false }
+    if let topic, context.fields.topic != topic { return false }
+    if let pushType, context.fields.pushType != pushType { return false }
     guard let keyID else { return true }
-    switch facts.provider {
+    switch context.provider {
     case .verified(let token, _), .unknownKey(let token), .wrongSignature(let token): return token.keyID == keyID
     case .missing, .malformed: return false
     }
   }
 }
 
-/// A scripted fault: what happens, to which requests, how often and for how long.
+/// A scripted fault: its action, its requests, its frequency and its duration.
 struct FaultRule: Sendable, Hashable {
   var id = 0
   var match = FaultMatch()
   var action: FaultAction
-  /// It happens to every so many of the matching requests; 1 is each.
+  /// Applies the fault to every n-th matching request; 1 for each.
   var every = 1
-  /// It happens with this probability, drawn after `every`.
+  /// Probability of the fault, drawn after `every`.
   var probability = 1.0
-  /// How often it may still happen; nil has no end.
+  /// Number of times it may still occur; nil for no limit.
   var remaining: Int?
-  /// When it ends, milliseconds since 1970; nil never.
+  /// End of the fault in milliseconds since 1970; nil for never.
   var untilMs: Int64?
-  /// Matching requests so far.
+  /// Number of matching requests so far.
   var matched = 0
-  /// How often it happened.
+  /// Number of times it was applied.
   var applied = 0
 
   init(_ action: FaultAction) { self.action = action }

@@ -4,14 +4,16 @@ import CampanileCodec
 /// A broadcast channel.
 struct ChannelRecord: Sendable, Hashable {
   var bundleID: String
-  /// Message storage policy 1: the newest message waits for devices that are offline.
+  /// Whether the newest message is stored for offline devices (message storage policy 1).
   var storesMessages: Bool
   var createdAtMs: Int64
 }
 
 /// Apple's rules for broadcast channels ("Sending channel management requests to APNs").
 enum ChannelRules {
-  /// The channel that `id` names. Throws the refusal when the header is missing or malformed, or there is no such channel.
+  /// Returns the channel with this id.
+  ///
+  /// - Throws: The refusal if the header is missing or malformed, or if there is no such channel.
   static func existing(_ id: String?, _ channel: ChannelRecord?) throws(Refusal) -> ChannelRecord {
     guard let id, !id.isEmpty else { throw Refusal(.missingChannelID, "apns-channel-id is missing") }
     guard isChannelID(id) else { throw Refusal(.badChannelID, "apns-channel-id is not base64") }
@@ -19,7 +21,8 @@ enum ChannelRules {
     return channel
   }
 
-  /// Whether the policy of a body to create a channel is to store messages. Throws the refusal of the body.
+  /// Parses the body of a creation request and returns whether its policy stores messages. Throws the refusal of an
+  /// invalid body.
   static func storesMessages(_ body: [UInt8]) throws(Refusal) -> Bool {
     guard !body.isEmpty else { throw Refusal(.payloadEmpty, "the body is empty") }
     var policy: Int32?

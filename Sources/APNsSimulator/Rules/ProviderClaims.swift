@@ -1,25 +1,28 @@
 import APNs
+import CampanileBase
 import CampanileCodec
 import CampanileCrypto
 
-/// What a provider token says: a JSON Web Token with the header `alg`, `kid` and the claims `iss`, `iat` (RFC 7519; "Establishing a
+/// The contents of a provider token.
+///
+/// It is a JSON Web Token with the header `alg`, `kid` and the claims `iss`, `iat` (RFC 7519; "Establishing a
 /// token-based connection to APNs").
 struct ProviderClaims: Sendable, Hashable {
   var keyID: String
   var teamID: String
   var issuedAtSeconds: Int64
 
-  /// The longest value of `authorization` that is looked at.
+  /// Maximum bytes of `authorization` that are parsed.
   static let fieldBytesMax = 2048
 
-  /// A token with what its signature is checked with.
+  /// A token with its signature and the signed bytes.
   struct Signed: Sendable, Hashable {
     var token: ProviderClaims
     var signingInput: [UInt8]
     var signature: ES256Signature
   }
 
-  /// Reads the value of `authorization`. Throws what is wrong with it, in words.
+  /// Parses the value of `authorization`. Throws a description of what is invalid.
   static func parse(_ field: String) throws(ProviderClaimsError) -> Signed {
     guard field.utf8.count <= fieldBytesMax else { throw ProviderClaimsError("longer than \(fieldBytesMax) bytes") }
     guard field.prefix(APNsHeader.bearer.count).lowercased() == APNsHeader.bearer else {
@@ -47,7 +50,7 @@ struct ProviderClaims: Sendable, Hashable {
       signingInput: Array("\(parts[0]).\(parts[1])".utf8), signature: signature)
   }
 
-  /// The members that are strings and whole numbers.
+  /// Returns the members that are strings or whole numbers.
   private static func members(
     _ json: [UInt8], _ part: String
   ) throws(ProviderClaimsError) -> (texts: [String: String], numbers: [String: Int64]) {
@@ -62,7 +65,7 @@ struct ProviderClaims: Sendable, Hashable {
           switch reader.peek() {
           case UInt8(ascii: "\""): texts[name] = try reader.string()
           case UInt8(ascii: "0")...UInt8(ascii: "9"):
-            // A number with a fraction is none that is wanted.
+            // Numbers with a fraction are ignored.
             let value = try reader.double()
             numbers[name] = Int64(exactly: value)
           default: try reader.skipValue()
@@ -78,7 +81,7 @@ struct ProviderClaims: Sendable, Hashable {
   }
 }
 
-/// What is wrong with a provider token.
+/// A description of an invalid provider token.
 struct ProviderClaimsError: Error, Sendable, Hashable {
   var detail: String
   init(_ detail: String) { self.detail = detail }

@@ -1,28 +1,28 @@
 import APNs
 
-/// Apple's rules for a request, as a function of facts ("Sending notification requests to APNs", "Handling notification
+/// Apple's rules for a request, as a pure function ("Sending notification requests to APNs", "Handling notification
 /// responses from APNs", "Sending broadcast push notification requests to APNs").
 ///
-/// Apple does not say in which order they are checked. Here: path, header fields, provider token, the token's address,
-/// payload, and the device last, so that a sender learns of its own mistakes first.
+/// Apple does not document the order of the checks. The order here is: path, header fields, provider token, topic or
+/// channel, payload, the key's apps, device. The device is last so that senders learn of their own mistakes first.
 enum PushRules {
-  /// What APNs answers to a push or broadcast.
-  static func judge(_ facts: PushFacts, limits: SimulatorLimits) -> Result<AcceptedPush, Refusal> {
-    Result { () throws(Refusal) in try check(facts, limits: limits) }
+  /// Returns APNs' verdict on a request.
+  static func judge(_ context: PushContext, limits: SimulatorLimits) -> Result<AcceptedPush, Refusal> {
+    Result { () throws(Refusal) in try check(context, limits: limits) }
   }
 
-  private static func check(_ facts: PushFacts, limits: SimulatorLimits) throws(Refusal) -> AcceptedPush {
-    let address = try address(method: facts.method, path: facts.path)
-    try checkCommonFields(facts.fields)
-    let key = try provider(facts, limits: limits)
+  private static func check(_ context: PushContext, limits: SimulatorLimits) throws(Refusal) -> AcceptedPush {
+    let address = try address(method: context.method, path: context.path)
+    try checkCommonFields(context.fields)
+    let key = try provider(context, limits: limits)
     var push: AcceptedPush
     switch address {
     case .device(let token):
-      push = try devicePush(facts.fields, token: token)
-      try checkPayload(facts.bodyBytes, max: APNsLimits.payloadBytesMax(push.topic.pushType))
+      push = try devicePush(context.fields, token: token)
+      try checkPayload(context.bodyBytes, max: APNsLimits.payloadBytesMax(push.topic.pushType))
     case .broadcast(let bundleID):
-      push = try broadcast(facts, bundleID: bundleID)
-      try checkPayload(facts.bodyBytes, max: APNsLimits.largePayloadBytesMax)
+      push = try broadcast(context, bundleID: bundleID)
+      try checkPayload(context.bodyBytes, max: APNsLimits.largePayloadBytesMax)
     case .channels, .allChannels:
       push = AcceptedPush(
         address: address, topic: Topic(bundleID: address.bundleID ?? "", pushType: .liveactivity), priority: 10)
@@ -31,7 +31,9 @@ enum PushRules {
     guard key.allows(bundleID: push.topic.bundleID) else {
       throw Refusal(.topicDisallowed, "team \(key.teamID) has no app \(push.topic.bundleID)")
     }
-    if case .device = address { try checkDevice(facts.device, topic: push.topic, limits: limits, nowMs: facts.nowMs) }
+    if case .device = address {
+      try checkDevice(context.device, topic: push.topic, limits: limits, nowMs: context.nowMs)
+    }
     return push
   }
 
@@ -78,10 +80,10 @@ enum PushRules {
   // MARK: - header fields
 
   private static func checkCommonFields(_ fields: PushFields) throws(Refusal) {
-    if let name = fields.duplicate { throw Refusal(.duplicateHeaders, "\(name) is there twice") }
-    if let id = fields.id, !isCanonicalUUID(id) { throw Refusal(.badMessageID, "apns-id is no canonical UUID") }
+    if let name = fields.duplicate { throw Refusal(.duplicateHeaders, "\(name) occurs twice") }
+    if let id = fields.id, !isCanonicalUUID(id) { throw Refusal(.badMessageID, "apns-id is not a canonical UUID") }
     if let expiration = fields.expiration, seconds(expiration) == nil {
-      throw Refusal(.badExpirationDate, "apns-expiration is no whole number of seconds")
+      throw Refusal(.badExpirationDate, "apns-expiration is not a whole number of seconds")
     }
     if let collapseID = fields.collapseID, !(1...APNsLimits.collapseIDBytesMax).contains(collapseID.utf8.count) {
       throw Refusal(.badCollapseID, "apns-collapse-id has \(collapseID.utf8.count) bytes")
@@ -95,10 +97,10 @@ enum PushRules {
     guard let text = fields.topic, !text.isEmpty else { throw Refusal(.missingTopic, "apns-topic is missing") }
     let pushType: PushType
     if let name = fields.pushType {
-      guard let known = PushType(rawValue: name) else { throw Refusal(.invalidPushType, "no push type \(name)") }
+      guard let known = PushType(rawValue: name) else { throw Refusal(.invalidPushType, "unknown push type \(name)") }
       pushType = known
     } else {
-      // Older senders do not tell; APNs then takes the push for what its topic can be.
+      // Older senders omit the type; the push then counts as an alert.
       pushType = .alert
     }
     guard let topic = Topic(text: text, pushType: pushType) else {
@@ -109,13 +111,13 @@ enum PushRules {
     return push
   }
 
-  private static func broadcast(_ facts: PushFacts, bundleID: String) throws(Refusal) -> AcceptedPush {
-    let fields = facts.fields
+  private static func broadcast(_ context: PushContext, bundleID: String) throws(Refusal) -> AcceptedPush {
+    let fields = context.fields
     guard let name = fields.pushType else { throw Refusal(.missingPushType, "apns-push-type is missing") }
     guard name == PushType.liveactivity.rawValue else {
       throw Refusal(.invalidPushType, "only a liveactivity push can be broadcast")
     }
-    let channel = try ChannelRules.existing(fields.channelID, facts.channel)
+    let channel = try ChannelRules.existing(fields.channelID, context.channel)
     guard let expiration = fields.expiration.flatMap(seconds) else {
       throw Refusal(.badExpirationDate, "apns-expiration is missing")
     }
@@ -165,13 +167,13 @@ enum PushRules {
       throw Refusal(.deviceTokenNotForTopic, "the token is a \(device.kind.rawValue) token")
     }
     if let rejection = device.rejection, rejection.timestampMs <= nowMs {
-      throw Refusal(rejection.reason, "the token is not valid any more", timestampMs: rejection.timestampMs)
+      throw Refusal(rejection.reason, "the token is no longer valid", timestampMs: rejection.timestampMs)
     }
   }
 
   // MARK: - forms
 
-  /// 8-4-4-4-12 hexadecimal digits (RFC 9562 section 4).
+  /// Returns whether `text` consists of 8-4-4-4-12 hexadecimal digits (RFC 9562 section 4).
   static func isCanonicalUUID(_ text: String) -> Bool {
     let bytes = Array(text.utf8)
     guard bytes.count == 36 else { return false }
@@ -189,7 +191,7 @@ enum PushRules {
     }
   }
 
-  /// A number of seconds without a sign.
+  /// Parses a number of seconds without a sign.
   private static func seconds(_ text: String) -> Int64? {
     guard text.utf8.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains) else { return nil }
     return Int64(text)

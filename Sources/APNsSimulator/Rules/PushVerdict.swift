@@ -1,12 +1,12 @@
 import APNs
 
-/// Why a request is refused, as the answer says it.
+/// The refusal of a request, with the contents of the response.
 struct Refusal: Error, Sendable, Hashable {
   var reason: APNsReason
-  /// Of a 410: when the token became invalid, in milliseconds since 1970.
+  /// For a 410: the time at which the token became invalid, in milliseconds since 1970.
   var timestampMs: Int64?
   var retryAfterSeconds: Int64?
-  /// What exactly was wrong, for the list of pushes: APNs keeps it to itself.
+  /// The exact cause, for the list of pushes; APNs does not reveal it.
   var detail: String
 
   init(_ reason: APNsReason, _ detail: String, timestampMs: Int64? = nil, retryAfterSeconds: Int64? = nil) {
@@ -17,7 +17,7 @@ struct Refusal: Error, Sendable, Hashable {
   }
 }
 
-/// What the path of a request names.
+/// The resource that the path of a request identifies.
 enum PushAddress: Sendable, Hashable {
   /// `POST /3/device/<token>`
   case device(DeviceToken)
@@ -38,12 +38,12 @@ enum PushAddress: Sendable, Hashable {
   }
 }
 
-/// A push that APNs takes.
+/// A push that APNs accepts.
 struct AcceptedPush: Sendable, Hashable {
   var address: PushAddress
   var topic: Topic
   var priority: Int
-  /// Epoch seconds; 0 is one attempt, nil the longest that APNs stores.
+  /// Seconds since 1970; 0 for a single attempt, nil for the maximum time that APNs stores a push.
   var expirationSeconds: Int64?
   var collapseID: String?
   var channelID: String?

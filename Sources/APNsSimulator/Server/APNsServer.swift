@@ -4,16 +4,16 @@ import NIOPosix
 import NIOSSL
 import Synchronization
 
-/// What a new connection meets instead of the usual TLS handshake.
+/// A fault in place of the usual TLS handshake.
 enum TLSFault: String, Sendable, Hashable, CaseIterable {
   case none
-  /// The connection is closed when the sender's hello has come.
+  /// The connection is closed on the sender's first bytes.
   case refuse
-  /// The certificate is one that nobody trusts.
+  /// The certificate is not trusted by any sender.
   case untrusted
 }
 
-/// Listens for senders: TLS with HTTP/2 inside, by ALPN or, for senders that negotiate nothing, by prior knowledge.
+/// The server for senders: HTTP/2 over TLS, by ALPN or, for senders that negotiate nothing, by prior knowledge.
 final class APNsServer: Sendable {
   private let simulator: Simulator
   private let tls: NIOSSLContext
@@ -36,7 +36,7 @@ final class APNsServer: Sendable {
     self.group = group
   }
 
-  /// Listens and answers the port. Throws the system's error.
+  /// Starts listening and returns the port. Throws the system's error.
   func start(host: String, port: Int) async throws -> Int {
     let listener = try await ServerBootstrap(group: group)
       .serverChannelOption(.backlog, value: 1024)
@@ -50,12 +50,12 @@ final class APNsServer: Sendable {
 
   var connectionCount: Int { state.withLock { $0.connections.count } }
 
-  /// What connections meet from now on; those that are open go on.
+  /// Sets the fault for new connections; open ones are not affected.
   func set(_ fault: TLSFault) { state.withLock { $0.fault = fault } }
 
   var fault: TLSFault { state.withLock { $0.fault } }
 
-  /// Ends every open connection: with GOAWAY, or at once.
+  /// Ends every open connection, with GOAWAY or immediately.
   func endConnections(gracefully: Bool) {
     for channel in state.withLock({ Array($0.connections.values) }) {
       if gracefully {
@@ -66,7 +66,7 @@ final class APNsServer: Sendable {
     }
   }
 
-  /// Stops listening and lets open streams finish. Returns when all connections are closed, or after `timeoutMs`.
+  /// Stops listening and waits until open streams have finished and all connections are closed, at most `timeoutMs`.
   func drain(timeoutMs: Int64) async {
     let listener = state.withLock { state in
       state.isDraining = true
@@ -85,6 +85,9 @@ final class APNsServer: Sendable {
 
   // MARK: - connections
 
+  /// The reason that NIO is given for closing a connection: the server is draining or at its limit.
+  private struct ConnectionRefused: Error {}
+
   private func initialize(_ channel: any Channel) -> EventLoopFuture<Void> {
     let limits = simulator.limits
     let (fault, number, isRefused) = state.withLock { state in
@@ -93,7 +96,7 @@ final class APNsServer: Sendable {
       if !isRefused { state.connections[ObjectIdentifier(channel)] = channel }
       return (state.fault, state.accepted, isRefused)
     }
-    guard !isRefused else { return channel.eventLoop.makeFailedFuture(ChannelError.connectTimeout(.zero)) }
+    guard !isRefused else { return channel.eventLoop.makeFailedFuture(ConnectionRefused()) }
     simulator.count(\.connectionsAccepted)
     channel.closeFuture.whenComplete { _ in
       _ = self.state.withLock { $0.connections.removeValue(forKey: ObjectIdentifier(channel)) }
@@ -104,7 +107,7 @@ final class APNsServer: Sendable {
       let raw = RawFrameWriter()
       try pipeline.addHandlers([
         NIOSSLServerHandler(context: fault == .untrusted ? untrustedTLS : tls), TLSFailureCounter(simulator: simulator),
-        raw, Self.http2(limits), APNsConnection(simulator: simulator, number: number, raw: raw),
+        raw, Self.http2(limits), SenderConnection(simulator: simulator, number: number, raw: raw),
       ])
     }
   }
@@ -116,7 +119,7 @@ final class APNsServer: Sendable {
       HTTP2Setting(parameter: .maxHeaderListSize, value: 16 * 1024),
     ]
     var stream = NIOHTTP2Handler.StreamConfiguration()
-    // A sender under test gives up many streams, and makes many mistakes.
+    // A sender under test may reset many streams and make many mistakes.
     stream.streamResetFrameRateLimit.maximumCount = 100_000
     stream.streamErrorRateLimit.maximumCount = 100_000
     connection.controlFrameRateLimit.maximumCount = 10_000
@@ -124,7 +127,7 @@ final class APNsServer: Sendable {
   }
 }
 
-/// Closes the connection at the sender's first bytes.
+/// Closes the connection on the sender's first bytes.
 private final class ClosingHandler: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
   private let simulator: Simulator
@@ -137,7 +140,7 @@ private final class ClosingHandler: ChannelInboundHandler {
   }
 }
 
-/// Counts handshakes that fail.
+/// Counts failed handshakes.
 private final class TLSFailureCounter: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
   private let simulator: Simulator

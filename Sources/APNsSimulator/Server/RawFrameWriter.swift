@@ -1,8 +1,10 @@
 import NIOCore
 import NIOHTTP2
 
-/// Writes frames past the HTTP/2 handler: told of a GOAWAY, that one closes the connection when the sender, which cannot know
-/// yet, opens another stream.
+/// Writes a GOAWAY frame past the HTTP/2 handler.
+///
+/// After sending GOAWAY itself, that handler closes the connection if the sender opens another stream, although the
+/// sender cannot have seen the frame yet.
 final class RawFrameWriter: ChannelOutboundHandler {
   typealias OutboundIn = ByteBuffer
   typealias OutboundOut = ByteBuffer
@@ -11,7 +13,7 @@ final class RawFrameWriter: ChannelOutboundHandler {
   func handlerAdded(context: ChannelHandlerContext) { self.context = context }
   func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
 
-  /// GOAWAY with NO_ERROR (RFC 9113 section 6.8).
+  /// Writes GOAWAY with NO_ERROR (RFC 9113 section 6.8).
   func goAway(lastStream: HTTP2StreamID) {
     guard let context else { return }
     var frame = context.channel.allocator.buffer(capacity: 17)
@@ -19,10 +21,10 @@ final class RawFrameWriter: ChannelOutboundHandler {
     frame.writeInteger(UInt32(0))
     frame.writeInteger(UInt32(truncatingIfNeeded: Int(lastStream)))
     frame.writeInteger(UInt32(0))
-    // The HTTP/2 handler passes a flush on only when it has written something itself.
+    // The HTTP/2 handler forwards a flush only if it has written something itself.
     context.writeAndFlush(wrapOutboundOut(frame), promise: nil)
   }
 }
 
-/// Asks a connection to end with GOAWAY.
+/// A request to end a connection with GOAWAY.
 struct GoAwayRequest: Sendable {}

@@ -14,28 +14,28 @@ import NIOSSL
   import Darwin
 #endif
 
-/// The certificate of a simulator, in its folder: made at the first start, and again before it ends.
+/// The certificate of a simulator, stored in its folder. Created at the first start and renewed at a start before it
+/// expires.
 struct ServerCertificate: Sendable {
-  /// What senders are to trust: the certificate of an authority whose key was never stored, so that it can vouch for
-  /// nothing else.
+  /// The CA certificate for senders to trust. Its private key is never stored, so it cannot sign any other certificate.
   static let trustFile = "trust.pem"
-  /// The server's certificate and the authority's.
+  /// The server's certificate and the CA's.
   static let chainFile = "certificate.pem"
   static let keyFile = "key.pem"
-  /// Names of a new certificate: this machine, Apple's hosts for senders that are led here by a hosts file or a proxy, and
-  /// the host of a container.
+  /// Names of a new certificate: this machine, a container, and Apple's hosts for senders redirected by a hosts file or
+  /// a proxy.
   static let names = [
     "DNS:localhost", "IP:127.0.0.1", "IP:::1", "DNS:campanile-apns-simulator", "DNS:api.push.apple.com",
     "DNS:api.sandbox.push.apple.com", "DNS:api.development.push.apple.com",
     "DNS:api-manage-broadcast.push.apple.com", "DNS:api-manage-broadcast.sandbox.push.apple.com",
   ]
   static let validDays = 365
-  /// One that ends sooner is made again.
+  /// Remaining days below which the certificate is renewed.
   static let renewalDays = 30
 
   let context: NIOSSLContext
 
-  /// Loads what is in `folder`, or makes it. Throws `CertificateError` that names the file.
+  /// Loads the certificate in `folder` or creates one. Throws a `CertificateError` that names the file.
   init(folder: String, additionalNames: [String]) throws {
     if !Self.isUsable(folder) { try Self.make(folder, Self.names + additionalNames) }
     let chain = try NIOSSLCertificate.fromPEMFile("\(folder)/\(Self.chainFile)")
@@ -43,7 +43,7 @@ struct ServerCertificate: Sendable {
     context = try Self.context(chain, key)
   }
 
-  /// A context whose certificate is trusted by nobody, since it is kept nowhere.
+  /// Returns a context whose certificate no sender trusts, because it is not stored anywhere.
   static func untrusted() throws -> NIOSSLContext {
     let made = try DevelopmentCertificate.make(commonName: "untrusted", names: names, validDays: validDays)
     return try context(
@@ -89,13 +89,13 @@ struct ServerCertificate: Sendable {
   }
 }
 
-/// A certificate's file could not be written.
+/// A certificate file could not be written.
 struct CertificateError: Error, Sendable, Hashable, CustomStringConvertible {
   var description: String
   fileprivate init(_ path: String) { description = "cannot write \(path): \(String(cString: strerror(errno)))" }
 }
 
-/// `write`, by a name that no member of a type hides.
+/// The system's `write`, under a name that no member hides.
 private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
   write(descriptor, bytes.baseAddress, bytes.count)
 }

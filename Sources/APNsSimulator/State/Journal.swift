@@ -9,21 +9,21 @@ import CampanileCodec
   import Darwin
 #endif
 
-/// A file with a line of JSON for each push that was taken, from which a restarted simulator knows what devices display.
+/// A log file with a JSON line for each accepted push, from which a restarted simulator restores what devices display.
 ///
-/// A line is written before its push is answered and is not synced: it survives the end of the process, not that of the
-/// machine. When the file cannot be written any more, or is full, the journal ends and `failure` tells why.
+/// A line is written, but not synced, before the push gets its response. It survives a crash of the process but not of
+/// the machine. If the file is full or cannot be written, journaling stops and `failure` contains the cause.
 struct Journal: Sendable {
   private let descriptor: Int32
   private var sizeBytes: Int64
   private let sizeBytesMax: Int64
   private(set) var failure: String?
 
-  /// The longest line that is read back.
+  /// Maximum length of a line when reading.
   private static let lineBytesMax = 64 * 1024
 
-  /// Opens or makes the file at `path`, which is never closed: a simulator has one for its whole life. Throws the
-  /// system's reason.
+  /// Opens or creates the file at `path`. It is never closed, because a simulator uses it for its whole life. Throws
+  /// the system's error.
   init(path: String, sizeBytesMax: Int64) throws(JournalError) {
     descriptor = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw JournalError("cannot open \(path): \(String(cString: strerror(errno)))") }
@@ -45,13 +45,13 @@ struct Journal: Sendable {
     member(&writer, "id", id)
     writer.name(",\"atMs\":")
     writer.number(nowMs)
-    // As a text, because a payload may be anything.
+    // As a string, because a payload may be any bytes.
     member(&writer, "payload", String(decoding: payload, as: UTF8.self))
     writer.endObject(object)
     write(&writer)
   }
 
-  /// A channel was created, or deleted where `channel` is nil.
+  /// Records that a channel was created, or deleted if `channel` is nil.
   mutating func append(channelID: String, _ channel: ChannelRecord?) {
     var writer = JSONWriter()
     let object = writer.beginObject()
@@ -67,7 +67,7 @@ struct Journal: Sendable {
     write(&writer)
   }
 
-  /// What was displayed for a token was forgotten, or for all where `key` is nil.
+  /// Records that the screen of a token was cleared, or all screens if `key` is nil.
   mutating func append(forgotten key: String?) {
     var writer = JSONWriter()
     let object = writer.beginObject()
@@ -85,10 +85,10 @@ struct Journal: Sendable {
     writer.append(UInt8(ascii: "\n"))
     guard failure == nil else { return }
     guard sizeBytes + Int64(writer.count) <= sizeBytesMax else {
-      failure = "the journal has \(sizeBytes) bytes, of at most \(sizeBytesMax)"
+      failure = "the journal is full: \(sizeBytes) of \(sizeBytesMax) bytes"
       return
     }
-    // One call for a line, so that a killed process leaves whole lines; a short write ends the journal.
+    // One system call per line, so that a killed process leaves complete lines. A short write ends the journal.
     let count = writer.withUnsafeBytes { systemWrite(descriptor, $0) }
     guard count == writer.count else {
       failure = "the journal cannot be written: \(String(cString: strerror(errno)))"
@@ -97,7 +97,7 @@ struct Journal: Sendable {
     sizeBytes += Int64(count)
   }
 
-  /// Gives each line's bytes to `body`, in order.
+  /// Passes each line's bytes to `body`, in order.
   func read(_ body: (UnsafeRawBufferPointer) -> Void) {
     var offset: off_t = 0
     var line: [UInt8] = []
@@ -123,7 +123,7 @@ struct JournalError: Error, Sendable, Hashable, CustomStringConvertible {
   init(_ description: String) { self.description = description }
 }
 
-/// `write`, by a name that no member of a type hides.
+/// The system's `write`, under a name that no member hides.
 private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
   write(descriptor, bytes.baseAddress, bytes.count)
 }

@@ -1,14 +1,14 @@
 import APNs
 import CampanileCodec
 
-/// What a device reads from a payload.
+/// The contents of a payload, as a device reads them.
 struct PushContent: Sendable, Hashable {
   var event: LiveActivityEvent?
-  /// `aps.event` as it stands, where it is none of the three.
+  /// `aps.event` if it is not one of the known events.
   var otherEvent: String?
   /// `aps.timestamp`, epoch seconds.
   var timestampSeconds: Int64?
-  /// Members of `aps` as they stand in the payload: JSON texts.
+  /// Unparsed members of `aps`: JSON texts.
   var contentState: String?
   var attributes: String?
   var attributesType: String?
@@ -20,7 +20,7 @@ struct PushContent: Sendable, Hashable {
   var isBackground = false
   var hasAPS = false
 
-  /// Reads a payload. Throws when it is no JSON object, or when a member of `aps` has another type than Apple gives it.
+  /// Parses a payload. Throws if it is not a JSON object, or if a member of `aps` has another type than documented.
   init(_ payload: [UInt8]) throws(ProtoJSONError) {
     let result = payload.withUnsafeBytes { bytes in
       Result { () throws(ProtoJSONError) in
@@ -66,7 +66,7 @@ struct PushContent: Sendable, Hashable {
   }
 }
 
-/// Why a device ignores a push that APNs has taken, which answers 200 all the same.
+/// The cause for which a device ignores a push, although APNs accepted it with 200.
 enum Discard: String, Error, Sendable, Hashable, CaseIterable {
   case notJSON = "NOT_JSON"
   case noAPS = "NO_APS"
@@ -76,17 +76,17 @@ enum Discard: String, Error, Sendable, Hashable, CaseIterable {
   case noAttributesType = "NO_ATTRIBUTES_TYPE"
   case noAttributes = "NO_ATTRIBUTES"
   case noAlert = "NO_ALERT"
-  /// An event that the token or channel is not for: a start to an activity, an update to a push-to-start token.
+  /// An event that does not fit the token or channel: a start for an activity, an update for a push-to-start token.
   case wrongEvent = "WRONG_EVENT"
-  /// A later `timestamp` came before.
+  /// A push with a later `timestamp` came before.
   case oldTimestamp = "OLD_TIMESTAMP"
   case afterEnd = "AFTER_END"
 }
 
-/// The rules by which a device reads a Live Activity push ("Starting and updating Live Activities with ActivityKit push
-/// notifications").
+/// The rules by which a device interprets a Live Activity push ("Starting and updating Live Activities with ActivityKit
+/// push notifications").
 enum EventRules {
-  /// Throws why the device would ignore the push.
+  /// Returns the event, or throws the cause for which the device would ignore the push.
   static func check(_ content: PushContent, kind: DeviceRecord.Kind) throws(Discard) -> LiveActivityEvent {
     guard content.hasAPS else { throw .noAPS }
     guard let event = content.event else { throw .badEvent }

@@ -1,8 +1,8 @@
 import DequeModule
 
-/// A request as it was answered.
+/// A request and its outcome.
 struct LoggedPush: Sendable, Hashable {
-  /// 1 for the first of this process.
+  /// 1 for the first request of this process.
   var sequence: Int64
   var receivedAtMs: Int64
   var connection: Int
@@ -14,17 +14,17 @@ struct LoggedPush: Sendable, Hashable {
   var collapseID: String?
   var id: String
   var bodyBytes: Int
-  /// 0 when the request was not answered.
+  /// 0 if there was no response.
   var status: Int
   var reason: String?
   var detail: String?
-  /// What happened to the connection or stream, beside an answer.
+  /// The fault that was applied to the request, its stream or its connection.
   var fault: String?
-  /// Why the device ignores it.
+  /// The cause for which the device ignores the push.
   var discard: Discard?
 }
 
-/// The newest pushes, a bounded number.
+/// A bounded log of the newest pushes.
 struct PushLog: Sendable {
   private var entries: Deque<LoggedPush> = []
   private let countMax: Int
@@ -43,7 +43,7 @@ struct PushLog: Sendable {
 
   mutating func removeAll() { entries.removeAll() }
 
-  /// At most `limit` entries after the sequence number, in order.
+  /// Returns at most `limit` entries after the sequence number, in order.
   func entries(after sequence: Int64, limit: Int) -> [LoggedPush] {
     guard let first = entries.first?.sequence, limit > 0 else { return [] }
     let skipped = Int(Swift.min(Swift.max(0, sequence + 1 - first), Int64(entries.count)))

@@ -1,18 +1,18 @@
 import APNs
 
-/// What the device behind a token, or the devices behind a channel, would display.
+/// The display of a token's device, or of a channel's devices.
 struct Screen: Sendable, Hashable {
   var bundleID: String
   var kind: DeviceRecord.Kind
-  /// Of the Live Activity: JSON text of the newest content-state.
+  /// JSON text of the Live Activity's newest content-state.
   var contentState: String?
   var event: LiveActivityEvent?
-  /// Of the newest state, epoch seconds.
+  /// Time stamp of the newest state in seconds since 1970.
   var timestampSeconds: Int64?
   var staleDateSeconds: Int64?
   var dismissalDateSeconds: Int64?
   var relevanceScore: Double?
-  /// Of the newest start.
+  /// JSON text of the newest start's attributes.
   var attributes: String?
   var attributesType: String?
   /// JSON text of the newest alert.
@@ -22,9 +22,9 @@ struct Screen: Sendable, Hashable {
   var ends = 0
   var alerts = 0
   var backgrounds = 0
-  /// Pushes with priority 10, which count toward the budget.
+  /// Pushes with priority 10, which count towards the budget.
   var highPriority = 0
-  /// States that came with the same timestamp as the one before and another content.
+  /// States with the same timestamp as the previous one but different content.
   var sameTimestamps = 0
   var discards: [Discard: Int] = [:]
   var updatedAtMs: Int64 = 0
@@ -37,10 +37,10 @@ struct Screen: Sendable, Hashable {
     self.kind = kind
   }
 
-  /// Displays a push, or takes note why it cannot be displayed. Returns that.
+  /// Displays a push. Returns the cause if the device ignores it.
   mutating func show(_ payload: [UInt8], push: AcceptedPush, id: String, nowMs: Int64) -> Discard? {
     updatedAtMs = nowMs
-    // A repeated push is the same push: APNs does not deliver it as another.
+    // APNs does not deliver a repeated push again.
     let isRepeat = id == lastID
     lastID = id
     if isRepeat { return nil }
@@ -102,7 +102,7 @@ struct Screen: Sendable, Hashable {
     if content.timestampSeconds == timestampSeconds, content.contentState != contentState { sameTimestamps += 1 }
     event = content.event
     timestampSeconds = content.timestampSeconds
-    // The last state stays when the end brings none.
+    // An end without a state keeps the last one.
     contentState = content.contentState ?? contentState
     staleDateSeconds = content.staleDateSeconds
     dismissalDateSeconds = content.dismissalDateSeconds

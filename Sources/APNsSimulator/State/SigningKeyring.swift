@@ -1,25 +1,25 @@
 import APNs
 import CampanileCrypto
 
-/// The public half of a signing key, with what it may be used for.
+/// A public key that verifies provider tokens, and its permitted use.
 struct SigningKey: Sendable, Hashable {
   var teamID: String
   var keyID: String
   /// PEM of a P-256 public key (RFC 5480).
   var publicKeyPEM: String
   var environment = APNsEnvironment.any
-  /// The apps of the team; empty allows each.
+  /// The permitted apps of the team; empty allows all.
   var bundleIDs: [String] = []
 
   func allows(bundleID: String) -> Bool { bundleIDs.isEmpty || bundleIDs.contains(bundleID) }
 }
 
-/// The keys that provider tokens may be signed with, and the tokens that were found to be.
+/// The keys that verify provider tokens, and a cache of verified tokens.
 struct SigningKeyring: Sendable {
   private var keys: [String: Entry] = [:]
-  /// What a field of `authorization` was found to be: checking a signature costs far more than a push.
-  private var judged: [String: ProviderFacts] = [:]
-  /// Judged fields that are kept; all are forgotten when there are more.
+  /// Cached results by value of `authorization`, because verifying a signature costs far more than a push.
+  private var judged: [String: ProviderStatus] = [:]
+  /// Maximum size of the cache, which is cleared when it is full.
   private static let judgedMax = 1024
 
   private struct Entry: Sendable {
@@ -28,34 +28,34 @@ struct SigningKeyring: Sendable {
     var lastIssue: ProviderIssue?
   }
 
-  /// By key id.
+  /// All keys, sorted by key id.
   var all: [SigningKey] { keys.values.map(\.key).sorted { $0.keyID < $1.keyID } }
   var count: Int { keys.count }
 
-  /// Adds or replaces a key. Throws `CryptoError` when its PEM is not that of a P-256 public key.
+  /// Adds or replaces a key. Throws `CryptoError` if its PEM is not a P-256 public key.
   mutating func add(_ key: SigningKey) throws(CryptoError) {
     let publicKey = try ES256PublicKey(pem: Array(key.publicKeyPEM.utf8), source: "key \(key.keyID)")
     keys[key.keyID] = Entry(key: key, publicKey: publicKey, lastIssue: keys[key.keyID]?.lastIssue)
     judged.removeAll()
   }
 
-  /// Forgets a key: its tokens are invalid from now on. Returns whether it was there.
+  /// Removes a key and invalidates its tokens. Returns whether it existed.
   mutating func remove(_ keyID: String) -> Bool {
     judged.removeAll()
     return keys.removeValue(forKey: keyID) != nil
   }
 
-  /// What a value of `authorization` is.
-  mutating func judge(_ authorization: String?) -> ProviderFacts {
+  /// Verifies a value of `authorization`.
+  mutating func judge(_ authorization: String?) -> ProviderStatus {
     guard let authorization else { return .missing }
     if let known = judged[authorization] { return known }
-    let facts = examine(authorization)
+    let status = examine(authorization)
     if judged.count >= Self.judgedMax { judged.removeAll() }
-    if authorization.utf8.count <= ProviderClaims.fieldBytesMax { judged[authorization] = facts }
-    return facts
+    if authorization.utf8.count <= ProviderClaims.fieldBytesMax { judged[authorization] = status }
+    return status
   }
 
-  private func examine(_ authorization: String) -> ProviderFacts {
+  private func examine(_ authorization: String) -> ProviderStatus {
     do throws(ProviderClaimsError) {
       let signed = try ProviderClaims.parse(authorization)
       guard let entry = keys[signed.token.keyID], entry.key.teamID == signed.token.teamID else {

@@ -1,11 +1,11 @@
-/// Counts since the start or the last reset.
+/// Counters since the start or the last reset.
 struct SimulatorStatistics: Sendable, Hashable {
-  /// Requests that came whole.
+  /// Complete requests.
   var requests = 0
-  /// Answers by status and reason, such as `200` and `403 InvalidProviderToken`.
+  /// Responses by status and reason, such as `200` and `403 InvalidProviderToken`.
   var answers: [String: Int] = [:]
   var discards: [Discard: Int] = [:]
-  /// Pushes of tokens beyond `screensMax`, which were judged and not kept.
+  /// Pushes to tokens beyond `screensMax`, which were validated but not stored.
   var untracked = 0
   var connectionsAccepted = 0
   var tlsFailures = 0

@@ -1,24 +1,25 @@
 import APNs
+import CampanileBase
 import CampanileCodec
 import CampanileCrypto
 
 extension Simulator.State {
   /// Creates, reads, deletes and lists broadcast channels.
   mutating func manageChannels(
-    _ address: PushAddress, _ request: PushRequest, _ facts: PushFacts, id: String
+    _ address: PushAddress, _ request: ReceivedPush, _ context: PushContext, id: String
   ) -> Answer {
     do throws(Refusal) {
       switch address {
       case .channels(let bundleID, .create):
-        return try createChannel(bundleID, request, facts, id: id)
+        return try createChannel(bundleID, request, context, id: id)
       case .channels(_, .read):
-        let channel = try ChannelRules.existing(facts.fields.channelID, facts.channel)
+        let channel = try ChannelRules.existing(context.fields.channelID, context.channel)
         let policy = channel.storesMessages ? 1 : 0
         return Answer(
           status: 200, id: id, body: "{\"message-storage-policy\":\(policy),\"push-type\":\"LiveActivity\"}")
       case .channels(_, .delete):
-        _ = try ChannelRules.existing(facts.fields.channelID, facts.channel)
-        let channelID = facts.fields.channelID ?? ""
+        _ = try ChannelRules.existing(context.fields.channelID, context.channel)
+        let channelID = context.fields.channelID ?? ""
         channels[channelID] = nil
         screens[Self.channelKey(channelID)] = nil
         journal?.append(channelID: channelID, nil)
@@ -34,7 +35,7 @@ extension Simulator.State {
   }
 
   private mutating func createChannel(
-    _ bundleID: String, _ request: PushRequest, _ facts: PushFacts, id: String
+    _ bundleID: String, _ request: ReceivedPush, _ context: PushContext, id: String
   ) throws(Refusal) -> Answer {
     let storesMessages = try ChannelRules.storesMessages(request.body)
     guard channels.values.count(where: { $0.bundleID == bundleID }) < APNsLimits.channelsPerAppMax else {
@@ -45,7 +46,7 @@ extension Simulator.State {
     }
     // 24 characters of base64 without padding.
     let channelID = Base64URL.encode(random).replacing("-", with: "+").replacing("_", with: "/")
-    let channel = ChannelRecord(bundleID: bundleID, storesMessages: storesMessages, createdAtMs: facts.nowMs)
+    let channel = ChannelRecord(bundleID: bundleID, storesMessages: storesMessages, createdAtMs: context.nowMs)
     channels[channelID] = channel
     journal?.append(channelID: channelID, channel)
     return Answer(status: 201, id: id, channelID: channelID)

@@ -2,24 +2,24 @@ import APNs
 
 extension Simulator.State {
   mutating func handle(
-    _ request: PushRequest, connection: inout ConnectionUse, nowMs: Int64, newID: String
+    _ request: ReceivedPush, connection: inout ConnectionUse, nowMs: Int64, newID: String
   ) -> Outcome {
     statistics.requests += 1
-    let facts = facts(of: request, connection: connection, nowMs: nowMs)
-    let (delayMs, fault) = faults.next(facts)
+    let context = context(of: request, connection: connection, nowMs: nowMs)
+    let (delayMs, fault) = faults.next(context)
     let id = request.fields.id.flatMap { PushRules.isCanonicalUUID($0) ? $0.lowercased() : nil } ?? newID
     var discard: Discard?
     let action: Outcome.Action
     switch fault {
     case .answer(let refusal):
-      // A sender that is told so signs another token at once, which is no too frequent renewal then.
+      // The sender will sign a new token immediately, which must not count as a too frequent renewal.
       if refusal.reason == .expiredProviderToken { forgetIssue(&connection) }
       action = .answer(Answer(status: refusal.reason.status, id: id, refusal: refusal))
     case .reset(false): action = .reset(isProcessed: false)
     case .close(false): action = .close
     case .stall(false): action = .nothing
     default:
-      let answer = process(facts, request, id: id, connection: &connection, discard: &discard)
+      let answer = process(context, request, id: id, connection: &connection, discard: &discard)
       switch fault {
       case .goAway: action = .answerAndGoAway(answer)
       case .reset: action = .reset(isProcessed: true)
@@ -28,7 +28,7 @@ extension Simulator.State {
       default: action = .answer(answer)
       }
     }
-    record(facts, id: id, connection: connection.number, action: action, fault: fault, discard: discard)
+    record(context, id: id, connection: connection.number, action: action, fault: fault, discard: discard)
     return Outcome(action: action, delayMs: delayMs)
   }
 
@@ -37,7 +37,7 @@ extension Simulator.State {
     connection.issue = nil
   }
 
-  private mutating func facts(of request: PushRequest, connection: ConnectionUse, nowMs: Int64) -> PushFacts {
+  private mutating func context(of request: ReceivedPush, connection: ConnectionUse, nowMs: Int64) -> PushContext {
     let provider = keyring.judge(request.fields.authorization)
     var device: DeviceRecord?
     var channel: ChannelRecord?
@@ -51,36 +51,37 @@ extension Simulator.State {
     if limits.tokenRenewalScope == .key, case .verified(_, let key) = provider {
       lastIssue = keyring.lastIssue(ofKey: key.keyID)
     }
-    return PushFacts(
+    return PushContext(
       method: request.method, path: request.path, fields: request.fields, bodyBytes: request.bodyBytes,
       provider: provider, connectionIssue: connection.issue, lastIssue: lastIssue, device: device, channel: channel,
       nowMs: nowMs)
   }
 
   private mutating func process(
-    _ facts: PushFacts, _ request: PushRequest, id: String, connection: inout ConnectionUse, discard: inout Discard?
+    _ context: PushContext, _ request: ReceivedPush, id: String, connection: inout ConnectionUse,
+    discard: inout Discard?
   ) -> Answer {
-    switch PushRules.judge(facts, limits: limits) {
+    switch PushRules.judge(context, limits: limits) {
     case .failure(let refusal):
       return Answer(status: refusal.reason.status, id: id, refusal: refusal)
     case .success(let push):
-      if case .verified(let token, _) = facts.provider {
+      if case .verified(let token, _) = context.provider {
         let issue = ProviderIssue(
-          keyID: token.keyID, teamID: token.teamID, issuedAtSeconds: token.issuedAtSeconds, seenAtMs: facts.nowMs)
+          keyID: token.keyID, teamID: token.teamID, issuedAtSeconds: token.issuedAtSeconds, seenAtMs: context.nowMs)
         if connection.issue?.issuedAtSeconds != token.issuedAtSeconds { connection.issue = issue }
         keyring.use(issue)
       }
       switch push.address {
       case .device, .broadcast:
-        discard = show(push, request.body, id: id, nowMs: facts.nowMs)
+        discard = show(push, request.body, id: id, nowMs: context.nowMs)
         return Answer(status: 200, id: id)
       case .channels, .allChannels:
-        return manageChannels(push.address, request, facts, id: id)
+        return manageChannels(push.address, request, context, id: id)
       }
     }
   }
 
-  /// Displays a push where it belongs. Returns why the device ignores it.
+  /// Displays a push on its device or channel. Returns the cause if the device ignores it.
   private mutating func show(_ push: AcceptedPush, _ payload: [UInt8], id: String, nowMs: Int64) -> Discard? {
     let key: String
     let kind: DeviceRecord.Kind
@@ -102,7 +103,7 @@ extension Simulator.State {
     return display(push, key: key, kind: kind, payload, id: id, nowMs: nowMs)
   }
 
-  /// Also what a journal is read back with.
+  /// Displays a push without writing the journal; also used to read a journal back.
   mutating func display(
     _ push: AcceptedPush, key: String, kind: DeviceRecord.Kind, _ payload: [UInt8], id: String, nowMs: Int64
   ) -> Discard? {
@@ -117,12 +118,12 @@ extension Simulator.State {
   static func channelKey(_ id: String) -> String { "channel/\(id)" }
 
   private mutating func record(
-    _ facts: PushFacts, id: String, connection: Int, action: Outcome.Action, fault: FaultAction?, discard: Discard?
+    _ context: PushContext, id: String, connection: Int, action: Outcome.Action, fault: FaultAction?, discard: Discard?
   ) {
     var push = LoggedPush(
-      sequence: 0, receivedAtMs: facts.nowMs, connection: connection, path: facts.path, topic: facts.fields.topic,
-      pushType: facts.fields.pushType, priority: facts.fields.priority, expiration: facts.fields.expiration,
-      collapseID: facts.fields.collapseID, id: id, bodyBytes: facts.bodyBytes, status: 0)
+      sequence: 0, receivedAtMs: context.nowMs, connection: connection, path: context.path, topic: context.fields.topic,
+      pushType: context.fields.pushType, priority: context.fields.priority, expiration: context.fields.expiration,
+      collapseID: context.fields.collapseID, id: id, bodyBytes: context.bodyBytes, status: 0)
     push.fault = fault?.name
     push.discard = discard
     if let discard { statistics.discards[discard, default: 0] += 1 }

@@ -2,7 +2,7 @@ import APNs
 import CampanileCodec
 
 extension Simulator.State {
-  /// Takes what the journal's lines say, and writes to it from now on. Returns how many lines were understood.
+  /// Applies the journal's lines and continues to write to it. Returns the number of valid lines.
   mutating func resume(_ journal: Journal) -> Int {
     var count = 0
     var state = self
@@ -42,7 +42,7 @@ extension Simulator.State {
       return
     }
     let push = AcceptedPush(
-      // Only the topic and the priority matter to a display.
+      // A display uses only the topic and the priority.
       address: .broadcast(bundleID: line.bundleID), topic: Topic(bundleID: line.bundleID, pushType: pushType),
       priority: Int(line.priority))
     if !line.key.hasPrefix("channel/"), devices[line.key] == nil {
@@ -51,7 +51,7 @@ extension Simulator.State {
     _ = display(push, key: line.key, kind: kind, Array(line.payload.utf8), id: line.id, nowMs: line.atMs)
   }
 
-  /// Forgets a token, or all tokens and channels.
+  /// Removes a token, or all tokens and channels if `token` is nil.
   mutating func forget(_ token: String?) {
     guard let token else { return (devices, screens, channels) = ([:], [:], [:]) }
     devices[token] = nil

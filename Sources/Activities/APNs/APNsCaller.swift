@@ -1,11 +1,13 @@
+import CampanileBase
 import CampanileRPC
 import CampanileService
 import NIOCore
 import Synchronization
 
-/// Calls APNs and waits for the answer: for the few requests that are no pushes, such as those about channels.
+/// Sends single requests to APNs and waits for the response, for requests that are not pushes, such as those about
+/// channels.
 final class APNsCaller: Sendable {
-  /// Calls that wait at the same time. One more has no answer.
+  /// Maximum number of concurrent calls; further calls throw.
   static let callsMax = 100
 
   private struct State {
@@ -16,31 +18,31 @@ final class APNsCaller: Sendable {
   private let sender: APNsSender
   private let state: WaitingCalls
 
-  /// Those who wait, apart from the sender, which tells them.
+  /// The waiting calls, in a separate object because the sender's callback needs them before the caller is initialised.
   private final class WaitingCalls: Sendable {
     let state = Mutex(State())
 
     func tell(_ results: [PushResult]) {
-      let told = state.withLock { state in
+      let completed = state.withLock { state in
         results.compactMap { result in state.waiting.removeValue(forKey: result.ticket).map { ($0, result.outcome) } }
       }
-      for (continuation, outcome) in told { continuation.resume(returning: outcome) }
+      for (continuation, outcome) in completed { continuation.resume(returning: outcome) }
     }
   }
 
-  /// Throws as `APNsSender` does.
+  /// Creates a caller with its own sender; throws the errors of `APNsSender.init`.
   init(
     _ configuration: APNsSender.Configuration, group: any EventLoopGroup, environment: SenderEnvironment
   ) throws {
     let waiting = WaitingCalls()
     state = waiting
     sender = try APNsSender(
-      configuration, group: group, environment: environment, bell: WatchBell(), onResults: { waiting.tell($0) })
+      configuration, group: group, environment: environment, signal: WatchSignal(), onResults: { waiting.tell($0) })
   }
 
-  /// The answer to a request, whatever its status. Bounded in time by the sender.
+  /// Returns the response to a request, whatever its status. The sender limits the waiting time.
   ///
-  /// Throws UNAVAILABLE, reason `APNS_UNREACHABLE`, when there is none.
+  /// - Throws: UNAVAILABLE, reason `APNS_UNREACHABLE`, if there is no response.
   func call(_ request: PushRequest, to route: PushRoute) async throws -> PushAnswer {
     let outcome = await withCheckedContinuation { (continuation: CheckedContinuation<PushOutcome, Never>) in
       let ticket: UInt64? = state.state.withLock { state in
@@ -50,7 +52,7 @@ final class APNsCaller: Sendable {
         state.waiting[ticket] = continuation
         return ticket
       }
-      guard let ticket else { return continuation.resume(returning: .unprocessed("too many calls wait")) }
+      guard let ticket else { return continuation.resume(returning: .unprocessed("too many calls are waiting")) }
       var request = request
       request.ticket = ticket
       sender.submit([request], to: route)
@@ -58,7 +60,7 @@ final class APNsCaller: Sendable {
     switch outcome {
     case .answered(let answer): return answer
     case .unprocessed(let why), .lost(let why):
-      throw RPCError(.unavailable, "APNs gave no answer: \(why)", reason: "APNS_UNREACHABLE", retryAfterMs: 1_000)
+      throw RPCError(.unavailable, "APNs did not respond: \(why)", reason: "APNS_UNREACHABLE", retryAfterMs: 1_000)
     }
   }
 

@@ -3,29 +3,29 @@ import NIOHPACK
 import NIOHTTP2
 import NIOTLS
 
-/// What a connection tells its pool, on their common event loop.
+/// Callbacks from a connection to its pool, on their common event loop.
 protocol APNsConnectionOwner: AnyObject {
-  /// The peer has said how many streams it allows, or has changed it, or streams have ended.
+  /// Called when streams have ended or the peer has set or changed its stream limit.
   func connection(_ connection: APNsConnection, ended: [PushStreams.Ended])
-  /// The connection is gone; `wasReady` tells whether it ever worked.
+  /// Called when the connection has closed; `wasReady` reports whether it ever received SETTINGS.
   func connectionClosed(_ connection: APNsConnection, wasReady: Bool, why: String)
 }
 
-/// One HTTP/2 connection to APNs: writes requests as frames and reads the answers.
+/// An HTTP/2 connection to APNs, which writes requests as frames and reads the responses.
 ///
-/// It stands directly behind `NIOHTTP2Handler`, without a channel for each stream: these cost more than all the rest of a
-/// push. Its state is touched on its event loop alone.
+/// It is placed directly behind `NIOHTTP2Handler`, without a channel per stream: those would cost more than the rest of
+/// a push. Its state is used on its event loop only.
 final class APNsConnection: ChannelInboundHandler {
   typealias InboundIn = HTTP2Frame
   typealias OutboundOut = HTTP2Frame
 
   struct Limits: Sendable, Hashable {
     var streams = PushStreams.Limits()
-    /// Silence after which a PING asks whether the peer is there.
+    /// Idle time after which a PING checks the peer.
     var pingAfterMs: Int64 = 60_000
-    /// How long its acknowledgement may take, and the first SETTINGS of a new connection.
+    /// Time limit for its acknowledgement, and for the first SETTINGS of a new connection.
     var pingTimeoutMs: Int64 = 10_000
-    /// Received bytes after which the peer is told that they are read.
+    /// Received bytes after which the connection's flow-control window is extended.
     var windowBytes = 16_384
 
     init() {}
@@ -59,12 +59,12 @@ final class APNsConnection: ChannelInboundHandler {
   var openCount: Int { streams.openCount }
   var freeCount: Int { isReady && !isClosed ? streams.freeCount : 0 }
   var streamsMax: Int { isReady && !isClosed ? streams.streamsMax : 0 }
-  /// Whether the peer has yet to say what it allows.
+  /// Whether the connection still waits for the peer's SETTINGS.
   var isStarting: Bool { !isReady && !isClosed }
-  /// Whether it may yet take requests.
+  /// Whether the connection accepts requests now or later.
   var isUsable: Bool { !isClosed && !streams.isDraining }
 
-  /// Sends as many requests as the connection takes and answers the others.
+  /// Sends as many requests as the connection accepts and returns the others.
   func send(_ requests: ArraySlice<PushRequest>) -> ArraySlice<PushRequest> {
     guard let context, isReady, !isClosed else { return requests }
     var rest = requests
@@ -77,7 +77,7 @@ final class APNsConnection: ChannelInboundHandler {
     return rest
   }
 
-  /// Ends requests without an answer, and connections without a sign of life. To be called several times a second.
+  /// Ends requests that timed out and connections that stopped responding. Call it several times a second.
   func tick() {
     guard let context, !isClosed else { return }
     let now = nowMs()
@@ -88,9 +88,9 @@ final class APNsConnection: ChannelInboundHandler {
       ended.append(end)
     }
     if !expired.isEmpty { context.flush() }
-    if streams.isUnresponsive { close("the peer answers no more") }
+    if streams.isUnresponsive { close("the peer stopped responding") }
     if let pingSentMs {
-      if now - pingSentMs >= limits.pingTimeoutMs { close("the peer does not acknowledge a PING") }
+      if now - pingSentMs >= limits.pingTimeoutMs { close("the peer did not acknowledge a PING") }
     } else if !isReady {
       if now - heardMs >= limits.pingTimeoutMs { close("the peer sent no SETTINGS") }
     } else if now - heardMs >= limits.pingAfterMs {
@@ -102,7 +102,7 @@ final class APNsConnection: ChannelInboundHandler {
     closeIfDone()
   }
 
-  /// Takes no further requests and closes once those that are open have ended.
+  /// Stops accepting requests and closes once the open ones have ended.
   func drain() {
     streams.drain()
     closeIfDone()
@@ -125,7 +125,7 @@ final class APNsConnection: ChannelInboundHandler {
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
-    // A stream's own fault ends that stream, which an event tells; all others are the connection's.
+    // A stream error ends only that stream, which a `StreamClosedEvent` reports; any other error ends the connection.
     if error is NIOHTTP2Errors.StreamError { return }
     whyClosed = String(describing: error).prefix(200).description
     context.close(promise: nil)
@@ -134,7 +134,7 @@ final class APNsConnection: ChannelInboundHandler {
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
     switch event {
     case let event as StreamClosedEvent:
-      let why = event.reason.map { "the stream was reset: \($0)" } ?? "the stream ended without an answer"
+      let why = event.reason.map { "the stream was reset: \($0)" } ?? "the stream ended without a response"
       let isRefused = event.reason == .refusedStream
       if let end = streams.closed(Int(event.streamID), isRefused: isRefused, why: why) { ended.append(end) }
     case TLSUserEvent.handshakeCompleted(let negotiated) where negotiated != "h2":
@@ -205,7 +205,7 @@ final class APNsConnection: ChannelInboundHandler {
   }
 
   private func read(_ settings: HTTP2Settings) {
-    // The last one counts (RFC 9113 section 6.5.3); what a later frame does not name stays as it is.
+    // The last value counts (RFC 9113 section 6.5.3); settings that a later frame omits stay unchanged.
     let value = settings.last { $0.parameter == .maxConcurrentStreams }?.value
     if value != nil || !isReady { streams.settings(streamsMax: value) }
     isReady = true

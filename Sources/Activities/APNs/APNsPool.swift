@@ -1,4 +1,5 @@
 import APNs
+import CampanileBase
 import CampanileService
 import DequeModule
 import NIOCore
@@ -7,20 +8,22 @@ import NIOPosix
 import NIOSSL
 import Synchronization
 
-/// The connections of one route: the same host, team and key.
+/// The connections of one route, which share host, team and key.
 ///
-/// `submit` and `capacity` may be called from anywhere; the rest runs on the pool's event loop.
+/// `submit` and `capacity` may be called from any thread; the rest runs on the pool's event loop.
 final class APNsPool: @unchecked Sendable {
-  // `@unchecked`: every variable below is touched on `loop` alone; `published` has its own lock.
+  // `@unchecked`: every variable below is used on `loop` only; `published` has its own lock.
 
   struct Limits: Sendable, Hashable {
     var connection = APNsConnection.Limits()
-    var breaker = CircuitBreaker.Limits()
-    /// With the streams of each connection so many that 20,000 pushes a second fit into round trips of 50 ms.
+    var breaker = BreakerPolicy(
+      failuresMax: 5, probesMax: 4, pause: Backoff(initialMs: 500, multiplier: 2, maxMs: 30_000))
+    /// Together with the streams per connection, enough for 20,000 pushes a second at round trips of 50 ms.
     var connectionsMax = 8
-    /// Requests that are taken before a connection has said how many it allows.
+    /// Requests accepted before a connection has received SETTINGS.
     var requestsBeforeConnection = 100
-    /// Requests that are taken beside those that fit on the connections, so that none idles while more are fetched.
+    /// Requests accepted in addition to those on the streams, as a factor, so that no connection idles while more are
+    /// fetched.
     var waitingFactor = 1
     var connectTimeoutMs: Int64 = 5_000
     var handOversMax = 3
@@ -43,7 +46,7 @@ final class APNsPool: @unchecked Sendable {
   private var breaker: CircuitBreaker
   private var ticker: RepeatedTask?
   private var isShutDown = false
-  /// Results of this turn. They are told after the capacity: who gets them looks at it.
+  /// Results of this turn, delivered after the capacity is published because the receiver reads it.
   private var finished: [PushResult] = []
 
   init(
@@ -56,13 +59,13 @@ final class APNsPool: @unchecked Sendable {
     self.loop = loop
     self.environment = environment
     self.results = results
-    breaker = CircuitBreaker(limits: limits.breaker)
+    breaker = CircuitBreaker(limits.breaker)
     published = Mutex(PushCapacity(free: limits.requestsBeforeConnection))
   }
 
   var capacity: PushCapacity { published.withLock { $0 } }
 
-  /// Takes requests; each comes back as one result.
+  /// Accepts requests; each produces one result.
   func submit(_ requests: [PushRequest]) {
     published.withLock { $0.free = max(0, $0.free - requests.count) }
     loop.execute { self.add(requests) }
@@ -94,7 +97,7 @@ final class APNsPool: @unchecked Sendable {
 
   private var openCount: Int { connections.reduce(0) { $0 + $1.openCount } }
 
-  /// Sends what can be sent, connects where more connections are wanted, and tells what is free.
+  /// Sends waiting requests, connects if more connections are needed, and publishes the free capacity.
   private func advance() {
     defer { tell() }
     guard !isShutDown else { return returnWaiting("the service is stopping") }
@@ -132,7 +135,7 @@ final class APNsPool: @unchecked Sendable {
       defer { published = capacity }
       return published.free == 0
     }
-    if hadNone, capacity.free > 0 { results.bell.ring() }
+    if hadNone, capacity.free > 0 { results.signal.notify() }
   }
 
   private func tell() {
@@ -155,9 +158,9 @@ final class APNsPool: @unchecked Sendable {
       .connectTimeout(.milliseconds(limits.connectTimeoutMs))
       .channelOption(.tcpOption(.tcp_nodelay), value: 1)
       .channelInitializer { channel in
-        // One for each address that is tried at the same time (RFC 8305).
+        // The initializer runs for each address that is tried concurrently (RFC 8305).
         channel.eventLoop.makeCompletedFuture {
-          // Server names are names: an address has none (RFC 6066 section 3).
+          // SNI allows host names only, not addresses (RFC 6066 section 3).
           let isAddress = (try? SocketAddress(ipAddress: name, port: 0)) != nil
           let sync = channel.pipeline.syncOperations
           try sync.addHandler(NIOSSLClientHandler(context: tls, serverHostname: isAddress ? nil : name))
@@ -178,7 +181,7 @@ final class APNsPool: @unchecked Sendable {
           if let found, channel.isActive {
             self.connections.append(found)
           } else {
-            self.connectFailed("the peer closed the connection at once")
+            self.connectFailed("the peer closed the connection immediately")
           }
         case .failure(let error):
           self.connectFailed(String(describing: error))
@@ -195,11 +198,11 @@ final class APNsPool: @unchecked Sendable {
       HTTP2Setting(parameter: .maxHeaderListSize, value: 16_384),
       HTTP2Setting(parameter: .initialWindowSize, value: 65_535),
     ]
-    // Of an answer only the status and two fields are read, which are checked where they are read.
+    // Only the status and two fields of a response are used, and they are validated where they are read.
     connection.headerBlockValidation = .disabled
     connection.contentLengthValidation = .disabled
     var stream = NIOHTTP2Handler.StreamConfiguration()
-    // A peer that refuses or resets many streams is the breaker's business, not an attack.
+    // The breaker handles a peer that refuses or resets many streams; it is not an attack.
     stream.streamResetFrameRateLimit.maximumCount = 1_000_000
     stream.streamErrorRateLimit.maximumCount = 10_000
     return NIOHTTP2Handler(mode: .client, connectionConfiguration: connection, streamConfiguration: stream)
@@ -240,7 +243,7 @@ extension APNsPool: APNsConnectionOwner {
   func connectionClosed(_ connection: APNsConnection, wasReady: Bool, why: String) {
     let wasKnown = connections.contains { $0 === connection }
     connections.removeAll { $0 === connection }
-    // Before it was ready nothing was sent: no outcome has told the breaker.
+    // Nothing was sent before it was ready, so no outcome has informed the breaker.
     if !wasReady, wasKnown { connectFailed(why) }
     advance()
   }

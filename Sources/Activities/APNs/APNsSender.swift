@@ -5,32 +5,33 @@ import NIOPosix
 import NIOSSL
 import Synchronization
 
-/// What the sender sees of the world.
+/// Clock, randomness and log of the sender.
 struct SenderEnvironment: Sendable {
-  /// A clock that never jumps, in milliseconds.
+  /// A monotonic clock in milliseconds.
   var nowMs: @Sendable () -> Int64
-  /// In 0..<1.
+  /// Returns random numbers in 0..<1.
   var random: @Sendable () -> Double
-  /// Something an operator should know.
+  /// Log sink for messages to the operator.
   var log: @Sendable (String) -> Void
 }
 
-/// Results on their way to the dispatcher, and the bell that tells of them. It is bounded by the requests under way.
+/// A buffer of results for the dispatcher, with a signal. Bounded by the number of requests in flight.
 final class ResultBox: Sendable {
   private let items = Mutex<[PushResult]>([])
-  let bell: WatchBell
+  let signal: WatchSignal
   private let onResults: (@Sendable ([PushResult]) -> Void)?
 
-  /// With `onResults` nothing is kept: it is told at once, on an event loop.
-  init(bell: WatchBell, onResults: (@Sendable ([PushResult]) -> Void)? = nil) {
-    self.bell = bell
+  /// Creates a buffer. If `onResults` is given, it receives results immediately, on an event loop, and nothing is
+  /// stored.
+  init(signal: WatchSignal, onResults: (@Sendable ([PushResult]) -> Void)? = nil) {
+    self.signal = signal
     self.onResults = onResults
   }
 
   func append(_ results: [PushResult]) {
     if let onResults { return onResults(results) }
     items.withLock { $0 += results }
-    bell.ring()
+    signal.notify()
   }
 
   func take() -> [PushResult] {
@@ -41,13 +42,13 @@ final class ResultBox: Sendable {
   }
 }
 
-/// Sends pushes over HTTP/2 and TLS, with a pool of connections for each route.
+/// A sender of pushes over HTTP/2 and TLS, with a connection pool for each route.
 final class APNsSender: PushSending {
   struct Configuration: Sendable {
-    /// PEM file with the certificates that are trusted; nil: those of the system.
+    /// PEM file of the trusted certificates; nil for the system's.
     var trustFile: String?
     var pool = APNsPool.Limits()
-    /// Routes, which are pairs of host and signing key. More share nothing: they are refused.
+    /// Maximum number of routes, which are pairs of host and signing key. Pushes to further routes are rejected.
     var routesMax = 256
 
     init() {}
@@ -60,16 +61,18 @@ final class APNsSender: PushSending {
   private let results: ResultBox
   private let pools = Mutex<[PushRoute: APNsPool]>([:])
 
-  /// Throws what NIOSSL throws for a file that holds no certificates. `bell` is rung when results have come or a route
-  /// takes pushes again.
+  /// Creates a sender.
+  ///
+  /// - Parameter signal: Signalled when results arrive or a route accepts pushes again.
+  /// - Throws: NIOSSL's errors if `trustFile` contains no certificates.
   init(
-    _ configuration: Configuration, group: any EventLoopGroup, environment: SenderEnvironment, bell: WatchBell,
+    _ configuration: Configuration, group: any EventLoopGroup, environment: SenderEnvironment, signal: WatchSignal,
     onResults: (@Sendable ([PushResult]) -> Void)? = nil
   ) throws {
     self.configuration = configuration
     self.group = group
     self.environment = environment
-    results = ResultBox(bell: bell, onResults: onResults)
+    results = ResultBox(signal: signal, onResults: onResults)
     var tls = TLSConfiguration.makeClientConfiguration()
     tls.minimumTLSVersion = .tlsv12
     tls.applicationProtocols = ["h2"]

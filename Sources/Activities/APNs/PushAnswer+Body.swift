@@ -1,7 +1,7 @@
 import CampanileCodec
 
 extension PushAnswer {
-  /// Bytes of an answer's body that are kept; APNs sends some dozens, or the list of an app's channels.
+  /// Maximum bytes of a response body that are stored; typically some dozens, more for the list of an app's channels.
   static let bodyBytesMax = 1 << 20
 
   private struct Members {
@@ -9,7 +9,7 @@ extension PushAnswer {
     var timestampMs: Int64?
   }
 
-  /// Reads `{"reason":…,"timestamp":…}`. A body that is something else leaves the reason empty.
+  /// Parses `{"reason":…,"timestamp":…}`. Any other body leaves the reason empty.
   mutating func readReason() {
     guard status != 200, !body.isEmpty else { return }
     let result = body.withUnsafeBytes { bytes in Result { () throws(ProtoJSONError) in try Self.members(bytes) } }

@@ -1,17 +1,19 @@
 import APNs
 import NIOHPACK
 
-/// The header fields of requests and answers.
+/// The header fields of requests and responses.
 enum PushHeaders {
   struct Head: Sendable, Hashable {
-    /// 0 when the field is missing or no number.
+    /// 0 if the field is missing or not a number.
     var status = 0
     var retryAfterMs: Int64?
     var channelID: String?
   }
 
-  /// Fields that many pushes share are indexed, so that each later push names them with a byte or two; those that differ
-  /// with every push would only drive the others out of the table (RFC 7541 section 6.2.2).
+  /// Returns the header fields of a request.
+  ///
+  /// Fields shared by many pushes are indexed, so that later pushes encode them in one or two bytes. Fields that differ
+  /// with every push are not, because they would evict the others from the table (RFC 7541 section 6.2.2).
   static func headers(of request: PushRequest, authority: String) -> HPACKHeaders {
     var headers = HPACKHeaders()
     headers.reserveCapacity(12)
@@ -38,7 +40,7 @@ enum PushHeaders {
     return headers
   }
 
-  /// What counts of an answer's fields.
+  /// Returns the relevant fields of a response.
   static func head(of headers: HPACKHeaders) -> Head {
     var head = Head()
     for (name, value, _) in headers {
@@ -46,7 +48,7 @@ enum PushHeaders {
       case ":status": head.status = Int(value) ?? 0
       case APNsHeader.channelID: head.channelID = String(value.prefix(APNsLimits.channelIDBytesMax))
       case APNsHeader.retryAfter:
-        // A date, the other form, is not worth a parser: the backoff serves.
+        // The date form is not parsed: the backoff suffices.
         if let seconds = Int64(value), (0...86_400).contains(seconds) { head.retryAfterMs = seconds * 1_000 }
       default: break
       }

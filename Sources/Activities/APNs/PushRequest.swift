@@ -1,8 +1,8 @@
 package import APNs
 
-/// One push on its way, as APNs gets it.
+/// A request to APNs.
 package struct PushRequest: Sendable, Hashable {
-  /// What the result is recognised by; unique among the pushes under way.
+  /// Identifies the result; unique among the requests in flight.
   package var ticket: UInt64
   package var method = "POST"
   /// `/3/device/<token>` or `/4/broadcasts/apps/<bundle id>`.
@@ -11,30 +11,30 @@ package struct PushRequest: Sendable, Hashable {
   package var authorization: String
   /// A canonical UUID; empty for requests about channels.
   package var id: String
-  /// Empty for broadcasts, which have none.
+  /// Empty for broadcasts, which have no topic.
   package var topic = ""
   package var pushType = ""
   /// 5 or 10; 0 for requests about channels.
   package var priority = 0
-  /// Seconds since 1970; nil: the header is left out.
+  /// Seconds since 1970; nil omits the header.
   package var expiration: Int64?
   package var collapseID: String?
   package var channelID: String?
   package var payload: [UInt8]
-  /// How often it was handed to another connection because the one before had not processed it.
+  /// Number of times it moved to another connection because the previous one had not processed it.
   package var handOvers = 0
 }
 
-/// What APNs said about a push.
+/// APNs' response to a request.
 package struct PushAnswer: Sendable, Hashable {
   /// The HTTP status.
   package var status: Int
-  /// The member `reason` of the body; empty for 200 and for a body that has none.
+  /// The member `reason` of the body; empty for 200 and for a body without it.
   package var reason = ""
-  /// The member `timestamp` of the body: since when the token is not valid.
+  /// The member `timestamp` of the body: the time from which the token is invalid.
   package var timestampMs: Int64?
   package var retryAfterMs: Int64?
-  /// `apns-channel-id` and the body, of requests about channels.
+  /// `apns-channel-id`, for requests about channels.
   package var channelID: String?
   package var body: [UInt8] = []
 
@@ -47,16 +47,16 @@ package struct PushAnswer: Sendable, Hashable {
   }
 }
 
-/// What became of sending a push.
+/// The outcome of one attempt to send a request.
 package enum PushOutcome: Sendable, Hashable {
   case answered(PushAnswer)
-  /// APNs has not processed it for certain: it may be sent again without counting. The text says why.
+  /// APNs certainly did not process it: a retry does not count as an attempt. The text is the cause.
   case unprocessed(String)
-  /// Nobody knows whether APNs has processed it: connection lost, or no answer in time.
+  /// Unknown whether APNs processed it: the connection was lost or the response timed out.
   case lost(String)
 }
 
-/// The outcome with the ticket of its request.
+/// An outcome and the ticket of its request.
 package struct PushResult: Sendable, Hashable {
   package var ticket: UInt64
   package var outcome: PushOutcome
@@ -67,18 +67,18 @@ package struct PushResult: Sendable, Hashable {
   }
 }
 
-/// Where pushes with one signing key go: APNs wants one team per connection, and another one for another key.
+/// The destination of pushes with one signing key. APNs requires a separate connection for each team and key.
 package struct PushRoute: Sendable, Hashable {
   package var host: APNsHost
   package var teamID: String
   package var keyID: String
 }
 
-/// How much a route takes now.
+/// The current capacity of a route.
 package struct PushCapacity: Sendable, Hashable {
-  /// Pushes that may be submitted.
+  /// Number of pushes that may be submitted.
   package var free: Int
-  /// When it is worth asking again, if it takes none because it is down.
+  /// Time of the next attempt, if the route is down.
   package var retryAtMs: Int64?
 
   package init(free: Int, retryAtMs: Int64? = nil) {
@@ -87,10 +87,10 @@ package struct PushCapacity: Sendable, Hashable {
   }
 }
 
-/// What sends pushes. Submitting never waits; results come in any order, each once.
+/// A sender of pushes. Submitting never waits; results arrive in any order, each once.
 package protocol PushSending: Sendable {
   func capacity(of route: PushRoute) -> PushCapacity
   func submit(_ requests: [PushRequest], to route: PushRoute)
-  /// What has come since the last call.
+  /// Returns the results received since the last call.
   func takeResults() -> [PushResult]
 }

@@ -1,21 +1,22 @@
-/// The requests on one connection: which stream carries which, how many may be open, and what an event of the connection means
-/// for them. Pure: it does no I/O, and time is handed in.
+/// The state of the requests on one connection. Pure: it does no I/O, and callers pass the time.
+///
+/// It assigns requests to streams, limits the open streams, and maps the connection's events to outcomes.
 struct PushStreams: Sendable {
   struct Limits: Sendable, Hashable {
-    /// Streams that are used of those that the peer allows. The cost of a push grows with their number: several connections
-    /// with some streams each take more than one with many.
+    /// Maximum number of streams to use. The cost of a push grows with it: several connections with some streams each
+    /// have a higher throughput than one with many.
     var streamsMax = 128
-    /// How long an answer may take.
+    /// Time limit for a response.
     var answerTimeoutMs: Int64 = 10_000
-    /// Requests after which a connection is replaced: stream ids are finite (RFC 9113 section 5.1.1).
+    /// Requests after which a connection is replaced, because stream ids are finite (RFC 9113 section 5.1.1).
     var requestsMax = 500_000_000
-    /// Answers in a row that did not come in time, after which the connection counts as dead.
+    /// Consecutive timeouts after which the connection counts as dead.
     var timeoutsMax = 8
 
     init() {}
   }
 
-  /// Why a stream ended, as the caller sees it.
+  /// A request whose stream ended, and its outcome.
   struct Ended: Sendable, Hashable {
     var request: PushRequest
     var outcome: PushOutcome
@@ -27,13 +28,13 @@ struct PushStreams: Sendable {
     var answer = PushAnswer(status: 0)
   }
 
-  /// What RFC 9113 section 6.5.2 asks to be assumed, and what APNs begins with, is little: until the peer has said what it
-  /// allows, nothing is sent.
+  /// Nothing is sent before the peer's SETTINGS: RFC 9113 section 6.5.2 sets no initial limit, but APNs starts with few
+  /// streams.
   private static let streamsBeforeSettings = 0
 
   private let limits: Limits
   private var streams: [Int: Stream] = [:]
-  /// The order of the deadlines is that of the stream ids, for all have the same time.
+  /// Deadlines ascend with stream ids, because all requests have the same time limit.
   private var oldestID = 1
   private var nextID = 1
   private var allowedStreams = Self.streamsBeforeSettings
@@ -45,19 +46,19 @@ struct PushStreams: Sendable {
   var openCount: Int { streams.count }
   /// Requests that may be opened now.
   var freeCount: Int { isDraining ? 0 : max(0, allowedStreams - streams.count) }
-  /// Streams that may be open at once.
+  /// Streams that may be open at the same time.
   var streamsMax: Int { isDraining ? 0 : allowedStreams }
-  /// Nothing more will be opened and nothing is open.
+  /// Whether nothing is open and nothing more will be opened.
   var isDone: Bool { isDraining && streams.isEmpty }
-  /// Whether the peer has stopped answering.
+  /// Whether the peer has stopped responding.
   var isUnresponsive: Bool { timeoutsInRow >= limits.timeoutsMax }
 
-  /// The peer allows so many streams; nil: it sets no limit.
+  /// Applies the peer's stream limit; nil if it sets none.
   mutating func settings(streamsMax: Int?) {
     allowedStreams = min(max(0, streamsMax ?? limits.streamsMax), limits.streamsMax)
   }
 
-  /// Gives a request the next stream id; nil when none may be opened.
+  /// Assigns the next stream id to a request. Returns nil if no stream may be opened.
   mutating func open(_ request: PushRequest, nowMs: Int64) -> Int? {
     guard freeCount > 0 else { return nil }
     let id = nextID
@@ -67,12 +68,12 @@ struct PushStreams: Sendable {
     return id
   }
 
-  /// The head of an answer. Informational ones (1xx) are passed over.
+  /// Handles the head of a response. Informational ones (1xx) are ignored.
   mutating func headers(
     _ id: Int, status: Int, retryAfterMs: Int64?, channelID: String?, isEnd: Bool
   ) -> Ended? {
     guard var stream = streams[id] else { return nil }
-    // A second head is that of trailers, which say nothing here.
+    // A second head contains trailers, which have no meaning here.
     if stream.answer.status == 0, !(100..<200).contains(status) {
       stream.answer.status = status
       stream.answer.retryAfterMs = retryAfterMs
@@ -85,7 +86,7 @@ struct PushStreams: Sendable {
     return finish(id, stream)
   }
 
-  /// A part of an answer's body. What is beyond the limit is dropped.
+  /// Handles a part of a response body. Bytes beyond the limit are dropped.
   mutating func data(_ id: Int, _ bytes: some Sequence<UInt8>, isEnd: Bool) -> Ended? {
     guard var stream = streams[id] else { return nil }
     streams[id] = nil
@@ -98,21 +99,21 @@ struct PushStreams: Sendable {
     return finish(id, stream)
   }
 
-  /// The stream was ended by an error of either side. Only REFUSED_STREAM says that nothing was processed
-  /// (RFC 9113 section 8.7).
+  /// Handles a stream that ended with an error of either side. Only REFUSED_STREAM guarantees that nothing was
+  /// processed (RFC 9113 section 8.7).
   mutating func closed(_ id: Int, isRefused: Bool, why: String) -> Ended? {
     guard let stream = streams.removeValue(forKey: id) else { return nil }
     return Ended(request: stream.request, outcome: isRefused ? .unprocessed(why) : .lost(why))
   }
 
-  /// The peer takes no more streams and has processed none above `lastID` (RFC 9113 section 6.8).
+  /// Handles GOAWAY: the peer accepts no more streams and has processed none above `lastID` (RFC 9113 section 6.8).
   mutating func goAway(lastID: Int, why: String) -> [Ended] {
     isDraining = true
     let ids = streams.keys.filter { $0 > lastID }.sorted()
     return ids.compactMap { closed($0, isRefused: true, why: why) }
   }
 
-  /// The connection is gone, and with it every answer.
+  /// Ends all requests as lost, because the connection closed.
   mutating func connectionLost(why: String) -> [Ended] {
     isDraining = true
     let ids = streams.keys.sorted()
@@ -122,10 +123,10 @@ struct PushStreams: Sendable {
     }
   }
 
-  /// Takes no further requests.
+  /// Stops accepting requests.
   mutating func drain() { isDraining = true }
 
-  /// The streams whose answer did not come in time; they are to be reset.
+  /// Returns the streams that timed out; the caller must reset them.
   mutating func expire(nowMs: Int64) -> [(id: Int, ended: Ended)] {
     var expired: [(id: Int, ended: Ended)] = []
     while oldestID < nextID {
@@ -133,7 +134,7 @@ struct PushStreams: Sendable {
         guard stream.deadlineMs <= nowMs else { break }
         streams[oldestID] = nil
         timeoutsInRow += 1
-        expired.append((oldestID, Ended(request: stream.request, outcome: .lost("no answer in time"))))
+        expired.append((oldestID, Ended(request: stream.request, outcome: .lost("no response in time"))))
       }
       oldestID += 2
     }
@@ -144,7 +145,7 @@ struct PushStreams: Sendable {
     streams[id] = nil
     var answer = stream.answer
     guard answer.status != 0 else {
-      return Ended(request: stream.request, outcome: .lost("an answer without a status"))
+      return Ended(request: stream.request, outcome: .lost("a response without a status"))
     }
     timeoutsInRow = 0
     answer.readReason()

@@ -2,9 +2,9 @@ import APNs
 import CampanileCodec
 import CampanileService
 
-/// What may be sent to a channel, and how channels are written. Pure.
+/// Validation of broadcasts, and the format of channel lists. Pure.
 enum BroadcastRules {
-  /// Whether `text` can be a channel id: base64, as APNs gives them.
+  /// Returns whether `text` can be a channel id: base64, as APNs issues them.
   static func isChannelID(_ text: String) -> Bool {
     (1...APNsLimits.channelIDBytesMax).contains(text.utf8.count)
       && text.utf8.allSatisfy { byte in
@@ -18,13 +18,13 @@ enum BroadcastRules {
       }
   }
 
-  /// A payload has an `aps` whose event is an update or the end, and 5,120 bytes at most.
+  /// Validates a payload: an `aps` whose event is update or end, and at most 5,120 bytes.
   static func check(_ payload: [UInt8], _ field: String, _ violations: inout Violations) {
     guard !payload.isEmpty else { return violations.add(field, "must be given", .required) }
     let excess = payload.count - APNsLimits.largePayloadBytesMax
     if excess > 0 {
       violations.add(
-        field, "has \(excess) bytes more than the \(APNsLimits.largePayloadBytesMax) that APNs takes", .payloadTooLong)
+        field, "has \(excess) bytes more than the limit of \(APNsLimits.largePayloadBytesMax)", .payloadTooLong)
     }
     let event = event(of: payload)
     guard event == LiveActivityEvent.update.rawValue || event == LiveActivityEvent.end.rawValue else {
@@ -32,7 +32,7 @@ enum BroadcastRules {
     }
   }
 
-  /// `aps.event`; nil where there is none.
+  /// Returns `aps.event`, or nil if there is none.
   private static func event(of payload: [UInt8]) -> String? {
     let result = payload.withUnsafeBytes { bytes in
       Result { () throws(ProtoJSONError) in
@@ -65,7 +65,7 @@ enum BroadcastRules {
     return found
   }
 
-  /// The ids in `{"channels":["…"]}`; nil for another text.
+  /// Returns the ids in `{"channels":["…"]}`, or nil for other text.
   static func channels(in body: [UInt8]) -> [String]? {
     let result = body.withUnsafeBytes { bytes in Result { () throws(ProtoJSONError) in try channels(bytes) } }
     return try? result.get()

@@ -1,6 +1,6 @@
 import CampanileStore
 
-/// Sends dead letters again, and forgets them.
+/// Statements that replay and delete dead letters.
 enum DeadLetters {
   enum Replay: Sendable, Hashable { case replayed, superseded, unknown }
 
@@ -16,10 +16,11 @@ enum DeadLetters {
   static let deleteSQL = "DELETE FROM dead_letters WHERE apns_id = $1"
   static let forgetSQL = "DELETE FROM push_ledger WHERE apns_id = $1"
 
-  /// Queues one again under its id, before what its lane holds: it is older. A state is dropped when a newer one waits; where a
-  /// newer one was accepted it is no dead letter any more.
+  /// Queues a dead letter again under its id, ahead of younger pushes of its lane.
+  ///
+  /// A state is dropped if a newer one waits. If a newer state was accepted, the older one is no longer a dead letter.
   static func replay(
-    _ apnsID: String, board: DeliveryBoard, nowMs: Int64, in transaction: WriteTransaction
+    _ apnsID: String, notifier: DeliveryNotifier, nowMs: Int64, in transaction: WriteTransaction
   ) throws -> Replay {
     let found = try transaction.queryOne(findSQL, [.text(apnsID)]) { row in
       (lane: try row.text(0), kind: PushKind(rawValue: try row.integer(1)), target: try row.text(2))
@@ -27,7 +28,7 @@ enum DeadLetters {
     guard let found else { return .unknown }
     if found.kind?.isState == true {
       let isSuperseded = try transaction.queryOne(
-        PushSettling.newerStateSQL, [.text(found.lane), .text(apnsID), .text(found.target)]
+        PushCompletion.newerStateSQL, [.text(found.lane), .text(apnsID), .text(found.target)]
       ) { _ in true }
       if isSuperseded == true {
         try transaction.execute(deleteSQL, [.text(apnsID)])
@@ -37,11 +38,11 @@ enum DeadLetters {
     let count = try transaction.queryOne(PushTable.laneSQL, [.text(found.lane)]) { try $0.integer(0) } ?? 0
     let state: PushState = count == 0 ? .ready : .behind
     try transaction.execute(insertSQL, [.text(apnsID), .integer(state.rawValue), .integer(nowMs)])
-    board.hint { $0.added(lane: found.lane, isBehind: state == .behind) }
+    notifier.hint { $0.added(lane: found.lane, isBehind: state == .behind) }
     try transaction.execute(deleteSQL, [.text(apnsID)])
-    // It is not over any more.
+    // The push is open again.
     try transaction.execute(forgetSQL, [.text(apnsID)])
-    board.queued(1)
+    notifier.queued(1)
     return .replayed
   }
 }

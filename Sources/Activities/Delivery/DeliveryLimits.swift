@@ -1,28 +1,28 @@
-/// What delivery may hold and how it repeats itself; the configuration sets it.
+/// Limits of delivery and its retries; set by the configuration.
 struct DeliveryLimits: Sendable, Hashable {
-  /// Pushes that wait. One more: RESOURCE_EXHAUSTED, reason `PUSHES_EXHAUSTED`.
+  /// Waiting pushes. Exceeding it throws RESOURCE_EXHAUSTED, reason `PUSHES_EXHAUSTED`.
   var queuedMax: Int64 = 1_000_000
-  /// Pushes of one lane that wait: alerts to a device that is not reached. One more: as above.
+  /// Waiting pushes of one lane, such as alerts to an unreachable device. Exceeding it throws the same error.
   var queuedPerLaneMax = 1_000
-  /// Pairs of app and environment. One more: RESOURCE_EXHAUSTED, reason `PUSH_ROUTES_EXHAUSTED`.
+  /// Pairs of app and environment. Exceeding it throws RESOURCE_EXHAUSTED, reason `PUSH_ROUTES_EXHAUSTED`.
   var routesMax = 1_000
-  /// Pushes under way at the same time, over all routes. A route gets at most half of what is free, so that routes that
-  /// answer slowly leave something for the others.
+  /// Concurrent pushes over all routes. A route gets at most half of the free capacity, so that slow routes leave room
+  /// for others.
   var inFlightMax = 16_000
   /// Pushes that are read from the queue in one transaction.
   var takenPerRoundMax = 1_000
-  /// Least time between two updates of one lane; what comes between is coalesced.
+  /// Minimum time between two updates of one lane; updates in between are coalesced.
   var updateSpacingMs: Int64 = 1_000
-  /// Answers that ask for a repetition after which a push is a dead letter.
+  /// Counted attempts after which a push becomes a dead letter.
   var attemptsMax = 12
-  /// Age at which a push without an expiration that was never answered is given up.
+  /// Age at which a push that APNs has not processed is given up instead of returned to the queue.
   var ageMaxMs: Int64 = 24 * 3_600_000
-  /// The longest wait between two looks into the queue.
+  /// Maximum interval between two polls of the queue.
   var pollMs: Int64 = 1_000
-  /// Longest time that a push that waits for its route is put aside.
+  /// Maximum delay of a push that waits for its route.
   var routeWaitMsMax: Int64 = 30_000
-  var ledgerRowsMax: Int64 = 1_000_000
-  var ledgerAgeMaxMs: Int64 = 7 * 24 * 3_600_000
+  var deliveryLogRowsMax: Int64 = 1_000_000
+  var deliveryLogAgeMaxMs: Int64 = 7 * 24 * 3_600_000
   var deadLettersMax: Int64 = 100_000
   var deadLetterAgeMaxMs: Int64 = 30 * 24 * 3_600_000
   var statisticsAgeMaxMs: Int64 = 90 * 24 * 3_600_000

@@ -1,17 +1,18 @@
 import CampanileStore
 
-/// The tables of signing and delivery, to stand in the list of the service's migrations.
+/// The tables of signing and delivery, for the service's list of migrations.
 enum DeliveryMigrations {
   static let all = [delivery]
 
-  /// - `push_routes`: pairs of app and environment, so that one that is held up does not stand before the others.
-  /// - `pushes`: what is to be sent. `state` is a `PushState`; of a lane one row at most is ready or taken.
-  /// - `push_budgets`: what is left of the pushes with priority 10, by lane.
-  /// - `push_ledger`: what became of each push. Its ids ascend with time.
-  /// - `dead_letters`: pushes that were given up, whole, so that they can be sent again.
+  /// - `push_routes`: pairs of app and environment, read separately so that a blocked route does not delay the others.
+  /// - `pushes`: the queue. `state` is a `PushState`; at most one row per lane is ready or taken.
+  /// - `push_budgets`: remaining pushes with priority 10, by lane.
+  /// - `push_ledger`: the delivery log, with the result of each push. Ids ascend with time.
+  /// - `dead_letters`: complete copies of pushes that were given up, for replay.
   /// - `push_statistics`: counts by app, hour and measure (`StatisticsMeasure`).
-  /// - `provider_tokens`: the last token of each signing key with its time, which APNs wants to be 20 minutes from the next.
-  /// - `push_channels`: the broadcast channels that this service made.
+  /// - `provider_tokens`: the last token of each signing key with its time, because APNs requires 20 minutes between
+  ///   tokens.
+  /// - `push_channels`: the broadcast channels that this service created.
   private static let delivery = Migration(
     "0100-delivery",
     """

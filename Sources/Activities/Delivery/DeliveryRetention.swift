@@ -1,11 +1,11 @@
 import CampanileStore
 
-/// What is kept of pushes, and for how long.
+/// Retention of the delivery log, dead letters, statistics and budgets.
 struct DeliveryRetention: Sendable {
   static let batchRows = 500
   static let batchesMax = 200
 
-  static let ledgerSQL = """
+  static let deliveryLogSQL = """
     DELETE FROM push_ledger WHERE apns_id IN (SELECT apns_id FROM push_ledger WHERE apns_id < $1 ORDER BY apns_id LIMIT $2)
     """
   static let deadSQL = """
@@ -20,26 +20,27 @@ struct DeliveryRetention: Sendable {
     DELETE FROM push_budgets WHERE lane IN (
       SELECT lane FROM push_budgets WHERE updated_at_ms < $1 ORDER BY updated_at_ms LIMIT $2)
     """
-  /// The id behind which a table has more than its share.
-  static let ledgerBorderSQL = "SELECT apns_id FROM push_ledger ORDER BY apns_id DESC LIMIT 1 OFFSET $1"
+  /// The first id beyond a table's maximum number of rows.
+  static let deliveryLogBorderSQL = "SELECT apns_id FROM push_ledger ORDER BY apns_id DESC LIMIT 1 OFFSET $1"
   static let deadBorderSQL = "SELECT apns_id FROM dead_letters ORDER BY apns_id DESC LIMIT 1 OFFSET $1"
 
   let store: Store
-  let board: DeliveryBoard
+  let notifier: DeliveryNotifier
   let limits: DeliveryLimits
 
   func run(nowMs: Int64, budget: PriorityBudget.Limits) async throws -> Int {
     let count = try store.readSingle { try $0.queryOne("SELECT count(*) FROM pushes") { try $0.integer(0) } }
-    board.recounted(count ?? 0)
+    notifier.recounted(count ?? 0)
     var total = 0
-    let ledgerID = try border(Self.ledgerBorderSQL, rows: limits.ledgerRowsMax, beforeMs: nowMs - limits.ledgerAgeMaxMs)
-    total += try await delete(Self.ledgerSQL, .text(ledgerID))
+    let deliveryLogID = try border(
+      Self.deliveryLogBorderSQL, rows: limits.deliveryLogRowsMax, beforeMs: nowMs - limits.deliveryLogAgeMaxMs)
+    total += try await delete(Self.deliveryLogSQL, .text(deliveryLogID))
     let deadID = try border(
       Self.deadBorderSQL, rows: limits.deadLettersMax, beforeMs: nowMs - limits.deadLetterAgeMaxMs)
     total += try await delete(Self.deadSQL, .text(deadID))
-    if board.mayHoldDeadLetters { try await lookForDeadLetters() }
+    if notifier.mayHoldDeadLetters { try await lookForDeadLetters() }
     total += try await delete(Self.statisticsSQL, .integer(nowMs - limits.statisticsAgeMaxMs))
-    // A bucket that nobody took from for so long is full, as if it were not there.
+    // A bucket unused for this long is full, which is equivalent to having no row.
     total += try await delete(Self.budgetsSQL, .integer(nowMs - PriorityBudget.fullAfterMs(budget)))
     return total
   }
@@ -47,11 +48,11 @@ struct DeliveryRetention: Sendable {
   private func lookForDeadLetters() async throws {
     try await store.write { transaction in
       let hasAny = try transaction.queryOne(DeadLetters.anySQL) { _ in true } ?? false
-      if !hasAny, !transaction.isUndoneAlone { board.hint { $0.foundNoDeadLetters() } }
+      if !hasAny, !transaction.usesSavepoint { notifier.hint { $0.foundNoDeadLetters() } }
     }
   }
 
-  /// The id below which rows go: by age, or by number where that is more.
+  /// Returns the id below which rows are deleted: by age or by number, whichever deletes more.
   private func border(_ sql: String, rows: Int64, beforeMs: Int64) throws -> String {
     let byAge = PushIDGenerator.lowerBound(timeMs: beforeMs)
     let byCount = try store.readSingle { try $0.queryOne(sql, [.integer(rows)]) { try $0.text(0) } }

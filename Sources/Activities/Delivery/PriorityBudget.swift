@@ -1,24 +1,24 @@
-/// How many pushes with priority 10 an activity has left. Pure.
+/// A token bucket for an activity's pushes with priority 10. Pure.
 ///
-/// iOS allows each activity some of them and delays what goes beyond, without saying how many; pushes with priority 5 are free.
-/// So updates take from a bucket that refills with time, and the last units of it are kept for the end.
+/// iOS delays such pushes beyond an undocumented budget per activity; pushes with priority 5 are not limited. Updates
+/// therefore take from a bucket that refills over time, and its last units are reserved for the end.
 struct PriorityBudget: Sendable, Hashable {
   struct Limits: Sendable, Hashable {
-    /// Pushes that may come in a row.
+    /// Maximum number of consecutive pushes.
     var burst: Int64 = 10
-    /// How long one takes to come back: ten an hour.
+    /// Time to refill one push: ten an hour.
     var refillMs: Int64 = 360_000
-    /// What updates leave for the start and the end.
+    /// Pushes that updates leave for the start and the end.
     var reserve: Int64 = 2
 
     init() {}
   }
 
-  /// What is left, in thousandths of a push.
+  /// Remaining budget in thousandths of a push.
   private(set) var levelThousandths: Int64
   private(set) var updatedAtMs: Int64
 
-  /// A full bucket.
+  /// Creates a full bucket.
   init(nowMs: Int64, limits: Limits) { self.init(levelThousandths: limits.burst * 1_000, updatedAtMs: nowMs) }
 
   init(levelThousandths: Int64, updatedAtMs: Int64) {
@@ -26,8 +26,10 @@ struct PriorityBudget: Sendable, Hashable {
     self.updatedAtMs = updatedAtMs
   }
 
-  /// The priority of a push whose sender chose none. Starts, ends and alerts are never held back; a background push may
-  /// have 5 only (Apple: "Pushing background updates to your App").
+  /// Returns the priority of a push whose sender chose none, and takes it from the bucket.
+  ///
+  /// Starts, ends and alerts always get 10. A background push may only have 5 (Apple: "Pushing background updates to
+  /// your App").
   mutating func priority(of kind: PushKind, nowMs: Int64, limits: Limits) -> PushPriority {
     refill(nowMs: nowMs, limits: limits)
     switch kind {
@@ -45,13 +47,13 @@ struct PriorityBudget: Sendable, Hashable {
 
   private mutating func refill(nowMs: Int64, limits: Limits) {
     let full = limits.burst * 1_000
-    // A clock that was set back gives nothing, and nothing for the same time twice.
+    // A clock that was set back refills nothing, and the same period never refills twice.
     guard nowMs > updatedAtMs else { return updatedAtMs = nowMs }
     let elapsedMs = min(nowMs - updatedAtMs, limits.burst * max(1, limits.refillMs))
     levelThousandths = min(full, levelThousandths + elapsedMs * 1_000 / max(1, limits.refillMs))
     updatedAtMs = nowMs
   }
 
-  /// When an unused bucket is full again, and need not be kept.
+  /// Returns the time after which an unused bucket is full and its row can be deleted.
   static func fullAfterMs(_ limits: Limits) -> Int64 { limits.burst * limits.refillMs }
 }

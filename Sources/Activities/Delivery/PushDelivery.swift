@@ -1,4 +1,5 @@
 import APNs
+import CampanileBase
 import CampanileCrypto
 import CampanileRPC
 import CampanileService
@@ -6,8 +7,9 @@ import CampanileStore
 import NIOCore
 import Synchronization
 
-/// Delivery as the component of the service holds it: made before the store is opened, because its board listens to commits,
-/// and started with it.
+/// Delivery before its store is open.
+///
+/// Created before the store, because its notifier observes commits; `start` creates the running part.
 final class PushDelivery: Sendable {
   struct Configuration: Sendable {
     var limits = DeliveryLimits()
@@ -16,11 +18,11 @@ final class PushDelivery: Sendable {
     var budget = PriorityBudget.Limits()
     var backoff = Backoff()
     var providerTokens = ProviderTokenState.Limits()
-    /// Where the operator's keys are; nil: none but those that were added by call.
+    /// Directory of the operator's keys; nil if there are only keys added by RPC.
     var keysDirectory: String?
-    /// Where keys that are added by call are kept.
+    /// Directory for keys that are added by RPC.
     var addedKeysDirectory: String
-    /// The team of keys without a description.
+    /// Team id for keys without a description file.
     var teamID: String?
 
     init(addedKeysDirectory: String) { self.addedKeysDirectory = addedKeysDirectory }
@@ -29,13 +31,13 @@ final class PushDelivery: Sendable {
   struct Environment: Sendable {
     /// The wall clock in milliseconds since 1970.
     var nowMs: @Sendable () -> Int64
-    /// A clock that never jumps.
+    /// A monotonic clock in milliseconds.
     var steadyMs: @Sendable () -> Int64
     var random: @Sendable () -> UInt64
     var log: @Sendable (String) -> Void
     var tracer: Tracer?
 
-    /// In 0..<1.
+    /// Returns random numbers in 0..<1.
     var fraction: @Sendable () -> Double {
       let random = random
       return { Double(random() >> 11) / Double(1 << 53) }
@@ -44,29 +46,32 @@ final class PushDelivery: Sendable {
 
   let configuration: Configuration
   let environment: Environment
-  /// Listens to the commits of the store: `begin`, `complete` and `committed` are its hooks.
-  let board = DeliveryBoard()
+  /// Observes the commits of the store: `begin`, `complete` and `committed` are its hooks.
+  let notifier = DeliveryNotifier()
   let queue: PushQueue
   let keys = SigningKeys()
-  private let toldProblems = Mutex<Set<String>>([])
+  private let loggedProblems = Mutex<Set<String>>([])
 
   init(_ configuration: Configuration, environment: Environment) {
     self.configuration = configuration
     self.environment = environment
     queue = PushQueue(
-      limits: configuration.limits, board: board,
+      limits: configuration.limits, notifier: notifier,
       ids: PushIDGenerator(nowMs: environment.nowMs, random: environment.random), nowMs: environment.nowMs)
   }
 
-  /// Whether a push of this app can be signed and has a host: what a request is checked for before anything is queued.
+  /// Returns whether a push of this app can be signed and has a host. Requests are validated with it before anything is
+  /// queued.
   func hasRoute(app: String, environment: String) -> Bool {
     configuration.endpoints.push[environment] != nil && keys.id(app: app, environment: environment) != nil
   }
 
-  /// Reads what the store knows, loads the keys, and makes what sends. `sender` replaces the real one in tests.
+  /// Reads the stored state, loads the keys, and creates the sender and dispatcher. Tests replace the sender with
+  /// `sender`.
   ///
-  /// Throws what the store throws, and what a file of trusted certificates that holds none throws. Keys that cannot be used are
-  /// logged, and the others are used.
+  /// Unusable keys are logged; the others are used.
+  ///
+  /// - Throws: The store's errors; NIOSSL's errors if the file of trusted certificates is unusable.
   func start(
     store: Store, registry: any PushTokenRegistry, listener: (any PushListener)? = nil, group: any EventLoopGroup,
     sender: (any PushSending)? = nil
@@ -93,7 +98,7 @@ final class PushDelivery: Sendable {
       caller: caller)
   }
 
-  /// Reads the directories of keys again. What was added is used from now on; a key whose file is gone stays in use until it
+  /// Reads the key directories again. New keys are used immediately. A key whose file was deleted stays in use until it
   /// is revoked or the process ends.
   func loadKeys() {
     var directories = [SigningKeyFiles(directory: configuration.addedKeysDirectory, teamID: configuration.teamID)]
@@ -103,14 +108,14 @@ final class PushDelivery: Sendable {
     for (index, files) in directories.enumerated() {
       let contents = files.read()
       for entry in contents.entries { _ = keys.add(entry) }
-      // The directory of added keys is there from the first one on.
+      // The directory of added keys does not exist until the first key is added.
       if index > 0 || !contents.entries.isEmpty { tell(contents.problems) }
     }
   }
 
   /// Logs each problem once, however often the directories are read.
   private func tell(_ problems: [String]) {
-    for problem in problems where toldProblems.withLock({ $0.count < 10_000 && $0.insert(problem).inserted }) {
+    for problem in problems where loggedProblems.withLock({ $0.count < 10_000 && $0.insert(problem).inserted }) {
       environment.log(problem)
     }
   }
@@ -120,23 +125,23 @@ final class PushDelivery: Sendable {
   }
 
   private func apnsSender(_ group: any EventLoopGroup) throws -> APNsSender {
-    try APNsSender(configuration.sender, group: group, environment: senderEnvironment, bell: board.bell)
+    try APNsSender(configuration.sender, group: group, environment: senderEnvironment, signal: notifier.signal)
   }
 
-  /// What must be known before the first push: routes, the count, and the greatest id, which new ones must exceed.
+  /// Loads what the first push requires: routes, the count, and the greatest id, which new ids must exceed.
   private func learn(_ store: Store) throws {
     try store.read { transaction in
-      board.learn(try PushTable.routes(transaction))
+      notifier.learn(try PushTable.routes(transaction))
       let (count, last) =
         try transaction.queryOne("SELECT count(*), max(apns_id) FROM pushes") {
           (try $0.integer(0), try $0.textIfPresent(1))
         } ?? (0, nil)
-      board.recounted(count)
+      notifier.recounted(count)
       let lanes = try transaction.query(
         PushTable.lanesSQL, [.int(QueueHints.lanesMax + 1)], rowsMax: QueueHints.lanesMax + 1
       ) { (lane: try $0.text(0), isCrowded: try $0.bool(1)) }
       let hasDeadLetters = try transaction.queryOne(DeadLetters.anySQL) { _ in true } ?? false
-      board.hint { $0.learn(lanes: lanes, hasDeadLetters: hasDeadLetters) }
+      notifier.hint { $0.learn(lanes: lanes, hasDeadLetters: hasDeadLetters) }
       let lastEnded = try transaction.queryOne("SELECT max(apns_id) FROM push_ledger") { try $0.textIfPresent(0) }
       if let greatest = [last, lastEnded ?? nil].compactMap({ $0 }).max() { _ = queue.ids.next(after: greatest) }
     }

@@ -1,33 +1,37 @@
 import APNs
+import CampanileBase
 import CampanileRPC
 import CampanileService
 import CampanileStore
 import Synchronization
 
-/// Finds the way of a push: the host of its environment and the signing key of its app.
+/// Resolves a push's route: the host of its environment and the signing key of its app.
 protocol PushRouting: Sendable {
-  /// Nil when the environment has no host or the app no key in it.
+  /// Returns the route, or nil if the environment has no host or the app no key in it.
   func route(of key: PushRouteKey) -> PushRoute?
-  /// The value of `authorization`, renewed where the rules ask for it.
+  /// Returns the value of `authorization`, renewed if necessary.
   func authorization(for route: PushRoute) async throws -> String
-  /// APNs called this value expired: renews it where the rules allow. Answers when it is worth trying again.
+  /// Renews a value that APNs rejected as expired, if the rules allow it.
+  ///
+  /// - Returns: The wall-clock time of the next attempt.
   func renewAuthorization(_ rejected: String, for route: PushRoute) async -> Int64
 }
 
-/// Sends what is queued: reads due pushes, hands them to the sender, and writes what became of them.
+/// Sends queued pushes: reads due pushes, submits them to the sender, and stores their results.
 ///
-/// A round is one transaction: it settles the results that have come and takes pushes for the capacity that is free. What was
-/// taken and is not settled when the process ends is taken again by the next: sent at least once, with the same `apns-id`.
+/// A round is one transaction that settles the received results and takes pushes for the free capacity. A push that was
+/// taken but not settled when the process ends is taken again by the next process. Every push is therefore sent at
+/// least once, with the same `apns-id`.
 final class PushDispatcher: Sendable {
   struct Environment: Sendable {
-    /// The wall clock.
+    /// The wall clock in milliseconds since 1970.
     var nowMs: @Sendable () -> Int64
-    /// A clock that never jumps.
+    /// A monotonic clock in milliseconds.
     var steadyMs: @Sendable () -> Int64
-    /// In 0..<1.
+    /// Returns random numbers in 0..<1.
     var random: @Sendable () -> Double
     var log: @Sendable (String) -> Void
-    /// Continues the traces of pushes; `nil` ends them.
+    /// Continues the traces of pushes; nil drops them.
     var tracer: Tracer?
   }
 
@@ -35,7 +39,7 @@ final class PushDispatcher: Sendable {
     var inFlight: [UInt64: Flight] = [:]
     var unsettled: [PushResult] = []
     var nextTicket: UInt64 = 1
-    /// A transaction failed whose outcome is not known: rows may be marked as taken that nobody sends.
+    /// Whether rows may be marked as taken although no push is in flight, because a transaction's outcome is unknown.
     var mustRecover = true
     /// The wall clock at the last round.
     var lastMs: Int64 = 0
@@ -43,7 +47,7 @@ final class PushDispatcher: Sendable {
   }
 
   private struct Flight {
-    var push: TakenPush
+    var push: ClaimedPush
     var route: PushRoute
     var authorization: String
     var span: Span?
@@ -51,7 +55,7 @@ final class PushDispatcher: Sendable {
 
   let limits: DeliveryLimits
   private let store: Store
-  private let board: DeliveryBoard
+  private let notifier: DeliveryNotifier
   private let registry: any PushTokenRegistry
   private let listener: (any PushListener)?
   private let routing: any PushRouting
@@ -60,7 +64,7 @@ final class PushDispatcher: Sendable {
   private let backoff: Backoff
   private let environment: Environment
   private let state = Mutex(State())
-  /// What has become of requests, for metrics.
+  /// Counts the outcomes of requests, for metrics.
   let outcomes = PushOutcomes()
 
   init(
@@ -71,7 +75,7 @@ final class PushDispatcher: Sendable {
   ) {
     limits = queue.limits
     self.store = store
-    board = queue.board
+    notifier = queue.notifier
     self.registry = registry
     self.listener = listener
     self.routing = routing
@@ -81,10 +85,10 @@ final class PushDispatcher: Sendable {
     self.environment = environment
   }
 
-  /// Pushes under way.
+  /// The number of pushes in flight.
   var inFlightCount: Int { state.withLock { $0.inFlight.count } }
 
-  /// Runs until the task is cancelled. A round that the store refuses is repeated.
+  /// Runs until the task is cancelled. A round that fails in the store is retried.
   func run() async {
     while !Task.isCancelled {
       do {
@@ -93,13 +97,13 @@ final class PushDispatcher: Sendable {
       } catch is CancellationError {
         return
       } catch {
-        environment.log("a round of delivery failed: \(error)")
+        environment.log("delivery round failed: \(error)")
         do { try await Task.sleep(for: .milliseconds(limits.pollMs)) } catch { return }
       }
     }
   }
 
-  /// Takes nothing more and waits until what is under way has ended, or until `timeoutMs` have passed.
+  /// Stops taking pushes and waits until those in flight have ended, at most `timeoutMs`.
   func drain(timeoutMs: Int64) async {
     state.withLock { $0.isDraining = true }
     let endMs = environment.steadyMs() + max(0, timeoutMs)
@@ -112,33 +116,36 @@ final class PushDispatcher: Sendable {
     }
   }
 
-  /// One round. Answers how many results were settled and pushes taken.
+  /// Runs one round.
+  ///
+  /// - Returns: The number of results settled plus the number of pushes taken.
   func round() async throws -> Int {
-    if board.takeMustReadRoutes() { board.learn(try store.readSingle(PushTable.routes)) }
+    if notifier.takeMustReadRoutes() { notifier.learn(try store.readSingle(PushTable.routes)) }
     let results = collect()
     let nowMs = environment.nowMs()
     let (shares, room) = shares()
     let settlements = await settlements(results, nowMs: nowMs)
     let recovering = state.withLock { state in
-      // A clock that was set back would let everything wait that was queued under the other time.
+      // After the clock was set back, pushes queued under the old time would wait too long.
       if nowMs < state.lastMs - Self.clockStepMs { state.mustRecover = true }
       state.lastMs = nowMs
       return state.mustRecover
     }
     if settlements.isEmpty, shares.isEmpty, !recovering { return 0 }
     let kept = recovering ? state.withLock { Set($0.inFlight.values.map(\.push.apnsID)) } : []
-    let taken: [TakenPush]
+    let taken: [ClaimedPush]
     do {
       taken = try await store.write { [self] transaction in
         try registry.settle(transaction)
-        if recovering { try Self.recover(keeping: kept, board: board, nowMs: nowMs, in: transaction) }
-        let settling = PushSettling(
-          transaction: transaction, registry: registry, listener: listener, board: board, limits: limits, nowMs: nowMs)
+        if recovering { try Self.recover(keeping: kept, notifier: notifier, nowMs: nowMs, in: transaction) }
+        let completion = PushCompletion(
+          transaction: transaction, registry: registry, listener: listener, notifier: notifier, limits: limits,
+          nowMs: nowMs)
         for settlement in settlements {
-          try settling.settle(settlement.push, settlement.decision, retryAtMs: settlement.retryAtMs)
+          try completion.settle(settlement.push, settlement.decision, retryAtMs: settlement.retryAtMs)
         }
-        return try PushTaking(
-          transaction: transaction, registry: registry, settling: settling, budget: budget, nowMs: nowMs
+        return try PushSelection(
+          transaction: transaction, registry: registry, completion: completion, budget: budget, nowMs: nowMs
         ).take(shares, room: room)
       }
     } catch {
@@ -153,13 +160,13 @@ final class PushDispatcher: Sendable {
     return settlements.count + taken.count
   }
 
-  /// How far a clock may go back before it counts as set back.
+  /// Maximum backward step that does not count as a clock change.
   private static let clockStepMs: Int64 = 1_000
 
   // MARK: Results
 
   private struct Settlement: Sendable {
-    var push: TakenPush
+    var push: ClaimedPush
     var decision: RetryRules.Decision
     var retryAtMs: Int64
   }
@@ -187,7 +194,7 @@ final class PushDispatcher: Sendable {
       switch decision {
       case .renewToken: retryAtMs = await routing.renewAuthorization(flight.authorization, for: flight.route)
       case .putBack:
-        let pause = backoff.delayMs(attempts: 1, random: environment.random())
+        let pause = backoff.delayMs(failures: 1, random: environment.random())
         retryAtMs = nowMs + min(limits.routeWaitMsMax, pause)
       default: break
       }
@@ -217,11 +224,13 @@ final class PushDispatcher: Sendable {
     }
   }
 
-  /// Rows that are marked as taken and that nobody sends: those of a process that ended, or of a commit whose answer was lost.
+  /// Releases rows that are marked as taken although no push is in flight.
+  ///
+  /// They belong to a process that ended, or to a commit whose result was lost.
   private static func recover(
-    keeping kept: Set<String>, board: DeliveryBoard, nowMs: Int64, in transaction: WriteTransaction
+    keeping kept: Set<String>, notifier: DeliveryNotifier, nowMs: Int64, in transaction: WriteTransaction
   ) throws {
-    // Queued at a time to come: the clock was set back since, and their times go back with it.
+    // A queue time in the future means that the clock was set back: shift these times back too.
     try transaction.execute(
       "UPDATE pushes SET due_ms = due_ms - (queued_at_ms - $1), queued_at_ms = $1 WHERE queued_at_ms > $1",
       [.integer(nowMs)])
@@ -232,44 +241,44 @@ final class PushDispatcher: Sendable {
       return true
     }
     for (lane, id) in lost {
-      // It may have been sent, so that nothing newer may have its timestamp.
+      // The push may have been sent, so no newer push may reuse its timestamp.
       try transaction.execute(
         "UPDATE pushes SET state = 0, attempts = CASE attempts WHEN 0 THEN 1 ELSE attempts END WHERE lane = $1 AND apns_id = $2",
         [.text(lane), .text(id)])
     }
-    if !lost.isEmpty { board.mustLook() }
+    if !lost.isEmpty { notifier.mustLook() }
   }
 
   // MARK: Taking
 
-  /// What each app may take now, and all of them together. Apps of one route share what it has free.
-  private func shares() -> (shares: [PushTaking.Share], room: Int) {
+  /// Returns how many pushes each app may take now, and the total. Apps of one route share its free capacity.
+  private func shares() -> (shares: [PushSelection.Share], room: Int) {
     let (isDraining, inFlight) = state.withLock { ($0.isDraining, $0.inFlight.count) }
     let room = limits.inFlightMax - inFlight
     if isDraining || room <= 0 { return ([], 0) }
     var byRoute: [PushRoute: [(key: PushRouteKey, id: Int64)]] = [:]
-    for (key, id) in board.allRoutes {
+    for (key, id) in notifier.allRoutes {
       if let route = routing.route(of: key) { byRoute[route, default: []].append((key, id)) }
     }
-    var shares: [PushTaking.Share] = []
-    // In a new order each time, so that none is always the last when there is little room.
+    var shares: [PushSelection.Share] = []
+    // Shuffled, so that no route is always last when there is little room.
     for (route, keys) in byRoute.shuffled() {
       let free = min(sender.capacity(of: route).free, limits.takenPerRoundMax)
       guard free > 0 else { continue }
-      // Each app gets its part, and the first of a rotating order what is left over.
+      // Each app gets an equal share; the first ones in random order get the remainder.
       let each = max(1, free / keys.count)
       var left = free
       for (key, id) in keys.shuffled() where left > 0 {
-        shares.append(PushTaking.Share(key: key, routeID: id, limit: min(each, left)))
+        shares.append(PushSelection.Share(key: key, routeID: id, limit: min(each, left)))
         left -= each
       }
     }
     return (shares, room)
   }
 
-  private func send(_ taken: [TakenPush]) async {
-    var batches: [PushRoute: [TakenPush]] = [:]
-    var strays: [TakenPush] = []
+  private func send(_ taken: [ClaimedPush]) async {
+    var batches: [PushRoute: [ClaimedPush]] = [:]
+    var strays: [ClaimedPush] = []
     for push in taken {
       if let route = routing.route(of: push.route) {
         batches[route, default: []].append(push)
@@ -287,12 +296,12 @@ final class PushDispatcher: Sendable {
       }
       submit(pushes, route, authorization, failure: failure)
     }
-    // A key that was revoked in between.
+    // Their key was revoked after the shares were computed.
     let nowhere = PushRoute(host: APNsHost(name: "", port: 0), teamID: "", keyID: "")
-    if !strays.isEmpty { submit(strays, nowhere, "", failure: "the app has no signing key any more") }
+    if !strays.isEmpty { submit(strays, nowhere, "", failure: "the app no longer has a signing key") }
   }
 
-  private func submit(_ pushes: [TakenPush], _ route: PushRoute, _ authorization: String, failure: String?) {
+  private func submit(_ pushes: [ClaimedPush], _ route: PushRoute, _ authorization: String, failure: String?) {
     let nowMs = environment.nowMs()
     let requests = state.withLock { state in
       pushes.map { push in
@@ -308,11 +317,11 @@ final class PushDispatcher: Sendable {
       }
     }
     if let failure {
-      environment.log("\(requests.count) pushes are put back: \(failure)")
+      environment.log("\(requests.count) pushes returned to the queue: \(failure)")
       state.withLock { state in
         state.unsettled += requests.map { PushResult(ticket: $0.ticket, outcome: .unprocessed(failure)) }
       }
-      board.bell.ring()
+      notifier.signal.notify()
     } else {
       sender.submit(requests, to: route)
     }
@@ -320,16 +329,16 @@ final class PushDispatcher: Sendable {
 
   // MARK: Waiting
 
-  /// Until the next push is due on a route that takes some, `pollMs` at most.
+  /// Returns the time until the next push is due, at most `pollMs`.
   private func pauseMs() throws -> Int64 {
     let nowMs = environment.nowMs()
     let nextMs = try store.readSingle { transaction in
-      try board.allRoutes.values.compactMap { id in
+      try notifier.allRoutes.values.compactMap { id in
         try transaction.queryOne(Self.nextSQL, [.integer(id)]) { try $0.integer(0) }
       }.min()
     }
     guard let nextMs else { return limits.pollMs }
-    // What is due already waits for its route, whose pool rings the bell.
+    // A push that is already due waits for its route, whose pool signals free capacity.
     return nextMs > nowMs ? min(nextMs - nowMs, limits.pollMs) : limits.pollMs
   }
 
@@ -338,10 +347,10 @@ final class PushDispatcher: Sendable {
     """
 
   private func rest(_ pauseMs: Int64) async throws {
-    let bell = board.bell
+    let signal = notifier.signal
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await Task.sleep(for: .milliseconds(max(1, pauseMs))) }
-      group.addTask { try await bell.wait() }
+      group.addTask { try await signal.wait() }
       defer { group.cancelAll() }
       try await group.next()
     }

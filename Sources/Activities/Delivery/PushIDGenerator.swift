@@ -1,14 +1,15 @@
 import Synchronization
 
-/// Makes `apns-id`s: canonical UUIDs of version 7 (RFC 9562 section 5.7), each greater than those before it, so that the ids
-/// of a lane are in the order of its pushes and the ledger in that of time.
+/// Generates `apns-id`s: canonical UUIDs of version 7 (RFC 9562 section 5.7).
+///
+/// Each id is greater than the previous ones. Ids therefore sort a lane by queue order and the delivery log by time.
 final class PushIDGenerator: Sendable {
   private struct Last {
     var timeMs: UInt64 = 0
     var tail: UInt64 = 0
   }
 
-  /// Of the 74 bits beside the time, the version and the variant 62 are used; twelve stay zero.
+  /// Of the 74 bits not used for time, version and variant, 62 are used; twelve stay zero.
   private static let tailMax: UInt64 = (1 << 62) - 1
   private static let timeMsMax: UInt64 = (1 << 48) - 1
 
@@ -21,13 +22,14 @@ final class PushIDGenerator: Sendable {
     self.random = random
   }
 
-  /// A new id. It is greater than `previous`, too, which may come from a run of the process under a faster clock.
+  /// Returns a new id. It is also greater than `previous`, which an earlier process may have generated with a faster
+  /// clock.
   func next(after previous: String? = nil) -> String {
     let chance = random()
     let clockMs = UInt64(max(0, min(nowMs(), Int64(Self.timeMsMax))))
     let floorMs = previous.flatMap(Self.timeMs) ?? 0
     let value = last.withLock { last in
-      // Of an id of the same millisecond from elsewhere the tail is not known: the next millisecond is greater for sure.
+      // The tail of another process's id is unknown, so only the next millisecond is certain to be greater.
       let nowMs = max(clockMs, floorMs >= clockMs && previous != nil && floorMs >= last.timeMs ? floorMs + 1 : 0)
       if nowMs > last.timeMs {
         last = Last(timeMs: nowMs, tail: chance & (Self.tailMax >> 1))
@@ -41,18 +43,18 @@ final class PushIDGenerator: Sendable {
     return Self.text(timeMs: value.timeMs, tail: value.tail)
   }
 
-  /// The first id that a time can have: for deleting and listing by age.
+  /// Returns the smallest id of a time, for deleting and listing by age.
   static func lowerBound(timeMs: Int64) -> String {
     text(timeMs: UInt64(max(0, min(timeMs, Int64(timeMsMax)))), tail: 0)
   }
 
-  /// The time inside of an id; nil for other texts.
+  /// Returns the time contained in an id, or nil for other text.
   static func timeMs(_ id: String) -> UInt64? {
     guard id.utf8.count == 36 else { return nil }
     return UInt64(id.prefix(8) + id.dropFirst(9).prefix(4), radix: 16)
   }
 
-  /// `tail` has 62 bits: twelve of them stand before the variant, so that ids sort as their tails do.
+  /// Formats an id. Twelve of the 62 bits of `tail` precede the variant, so that ids sort like their tails.
   private static func text(timeMs: UInt64, tail: UInt64) -> String {
     let high = timeMs << 16 | 0x7000 | (tail >> 50) & 0xFFF
     let low = 0x8000_0000_0000_0000 | (tail & 0x3_FFFF_FFFF_FFFF) << 12

@@ -1,8 +1,11 @@
 import CampanileStore
 
-/// Is told of the end of each push, in the transaction that notes it.
+/// Observes the end of each push, in the transaction that records it.
 protocol PushListener: Sendable {
-  /// `reason` is APNs' word or this service's own; empty for an accepted push. What this throws fails the transaction.
+  /// Handles the end of a push. An error fails the transaction.
+  ///
+  /// - Parameter reason: A reason of APNs or of this service; empty for an accepted push.
   func ended(
-    _ push: TakenPush, _ outcome: LedgerOutcome, reason: String, atMs: Int64, in transaction: WriteTransaction) throws
+    _ push: ClaimedPush, _ outcome: DeliveryLogOutcome, reason: String, atMs: Int64, in transaction: WriteTransaction)
+    throws
 }

@@ -1,33 +1,33 @@
 import APNs
 
-/// What a transaction asks to have pushed. It is queued in that transaction, so that both are kept or neither.
+/// A push requested by a transaction. It is queued in that transaction, so that both commit or neither does.
 struct PushOrder: Sendable, Hashable {
-  /// Pushes of one lane are sent in the order in which they were queued, one at a time.
+  /// Pushes of one lane are sent one at a time, in queue order.
   var lane: PushLane
   var kind: PushKind
   var userID: String
-  /// The activity that the push is about; its ledger can be asked by it.
+  /// The activity of the push; the delivery log can be queried by it.
   var activityID: String?
   var target: PushTarget
-  /// The app's bundle id. The topic follows from it and the push type.
+  /// The app's bundle id, which together with the push type determines the topic.
   var app: String
-  /// As configured: development, sandbox or production.
+  /// A configured environment: development, sandbox or production.
   var environment: String
   var pushType: PushType
   var priority: PushPriority = .automatic
-  /// The whole JSON: at most `APNsLimits.payloadBytesMax(pushType)`, of a broadcast `largePayloadBytesMax`.
+  /// The complete JSON: at most `APNsLimits.payloadBytesMax(pushType)`, for a broadcast `largePayloadBytesMax`.
   var payload: [UInt8]
-  /// When the push is of no use any more. Nil: APNs tries once, this service until it gives up.
+  /// Expiration time. Nil: APNs tries once, and this service retries until it gives up.
   var expirationMs: Int64?
   /// 1 to 64 bytes.
   var collapseID: String?
-  /// A W3C trace context, carried into the ledger.
+  /// A W3C trace context, copied to the delivery log.
   var traceParent: String?
-  /// Not before this time; a time in the past means now.
+  /// Earliest time to send; a time in the past means now.
   var dueMs: Int64
 }
 
-/// What has at most one push under way. An activity on several devices may have one lane; its states replace each other by
+/// An ordered queue with at most one push in flight. If several targets share a lane, states replace each other by
 /// target.
 enum PushLane: Sendable, Hashable {
   case activity(String)
@@ -44,7 +44,7 @@ enum PushLane: Sendable, Hashable {
   }
 }
 
-/// What a push does. The numbers are in the database: never reuse one.
+/// The purpose of a push. Raw values are stored in the database; never reuse one.
 enum PushKind: Int64, Sendable, Hashable, CaseIterable {
   /// Starts an activity. Never replaced.
   case start = 1
@@ -57,24 +57,25 @@ enum PushKind: Int64, Sendable, Hashable, CaseIterable {
   /// A state sent to a channel: replaces the lane's unsent broadcast.
   case broadcast = 6
 
-  /// Whether a newer one makes it superfluous while it is unsent.
+  /// Whether a newer push of this kind replaces it while it is unsent.
   var isState: Bool { self == .update || self == .broadcast }
 
-  /// Whether a lane never holds more than a few of it: states replace each other, and an activity starts and ends once.
+  /// Whether a lane holds only a few pushes of this kind: states replace each other, and an activity starts and ends
+  /// once.
   var isBoundedByLane: Bool { isState || self == .end }
 }
 
-/// Where a push goes.
+/// The destination of a push.
 enum PushTarget: Sendable, Hashable {
-  /// A row of the token registry, looked up when the push is sent.
+  /// A row of the token registry, resolved when the push is sent.
   case token(String)
   /// A broadcast channel, by APNs' id.
   case channel(String)
 }
 
-/// How urgently a push is delivered (`apns-priority`).
+/// The priority of a push (`apns-priority`).
 enum PushPriority: Int64, Sendable, Hashable {
-  /// 10 while the activity's budget has something left, otherwise 5.
+  /// 10 while the activity's budget lasts, otherwise 5.
   case automatic = 0
   case low = 5
   case high = 10

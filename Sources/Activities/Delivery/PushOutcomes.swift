@@ -1,7 +1,7 @@
 import APNs
 import Synchronization
 
-/// Counts the requests to APNs by what came back. Safe from any thread.
+/// Counts requests to APNs by outcome. Safe from any thread.
 final class PushOutcomes: Sendable {
   private struct Key: Hashable {
     var status: String
@@ -19,7 +19,8 @@ final class PushOutcomes: Sendable {
     counts.withLock { counts in counts.map { ($0.key.status, $0.key.reason, $0.value) } }
   }
 
-  /// Reasons that Apple's list does not have, and statuses that are none, count as `_OTHER`: they come from outside.
+  /// Returns the metric labels of an outcome. Unknown reasons and statuses count as `_OTHER`, because they come from
+  /// outside and must not add labels.
   private static func key(_ outcome: PushOutcome) -> Key {
     switch outcome {
     case .answered(let answer):

@@ -2,25 +2,25 @@ import CampanileAPI
 import CampanileCodec
 import CampanileStore
 
-/// Reads what is known of pushes, for the operator.
+/// Queries for the state of pushes, for the operator.
 enum PushReading {
-  private static let ledgerColumns = """
+  private static let deliveryLogColumns = """
     l.apns_id, l.outcome, l.kind, r.app, r.environment, l.user_id, l.activity_id, l.push_type, l.priority, l.attempts,
     l.status, l.reason, l.queued_at_ms, l.settled_at_ms, l.latency_ms, l.trace_parent
     """
-  static let ledgerOneSQL = """
-    SELECT \(ledgerColumns) FROM push_ledger l JOIN push_routes r ON r.id = l.route_id WHERE l.apns_id = $1
+  static let deliveryLogOneSQL = """
+    SELECT \(deliveryLogColumns) FROM push_ledger l JOIN push_routes r ON r.id = l.route_id WHERE l.apns_id = $1
     """
-  static let ledgerSQL = """
-    SELECT \(ledgerColumns) FROM push_ledger l JOIN push_routes r ON r.id = l.route_id WHERE l.apns_id < $1
+  static let deliveryLogSQL = """
+    SELECT \(deliveryLogColumns) FROM push_ledger l JOIN push_routes r ON r.id = l.route_id WHERE l.apns_id < $1
     ORDER BY l.apns_id DESC LIMIT $2
     """
-  static let ledgerOfUserSQL = """
-    SELECT \(ledgerColumns) FROM push_ledger l JOIN push_routes r ON r.id = l.route_id
+  static let deliveryLogOfUserSQL = """
+    SELECT \(deliveryLogColumns) FROM push_ledger l JOIN push_routes r ON r.id = l.route_id
     WHERE l.user_id = $3 AND l.apns_id < $1 ORDER BY l.apns_id DESC LIMIT $2
     """
-  static let ledgerOfActivitySQL = """
-    SELECT \(ledgerColumns) FROM push_ledger l JOIN push_routes r ON r.id = l.route_id
+  static let deliveryLogOfActivitySQL = """
+    SELECT \(deliveryLogColumns) FROM push_ledger l JOIN push_routes r ON r.id = l.route_id
     WHERE l.activity_id = $3 AND l.apns_id < $1 ORDER BY l.apns_id DESC LIMIT $2
     """
   static let deadSQL = """
@@ -34,7 +34,7 @@ enum PushReading {
     FROM pushes p JOIN push_routes r ON r.id = p.route_id WHERE p.apns_id = $1
     """
 
-  /// After every id that there is.
+  /// A text that sorts after every id.
   static let beyondAllIDs = "~"
 
   static func push(_ row: borrowing SQLRow) throws -> Push {
@@ -59,7 +59,7 @@ enum PushReading {
     return push
   }
 
-  /// The trace id of a W3C `traceparent`: `00-<32 digits>-<16 digits>-<flags>`.
+  /// Returns the trace id of a W3C `traceparent`: `00-<32 digits>-<16 digits>-<flags>`.
   static func traceID(_ traceParent: String?) -> String {
     guard let parts = traceParent?.split(separator: "-"), parts.count >= 2, parts[1].utf8.count == 32 else { return "" }
     return String(parts[1])

@@ -1,14 +1,15 @@
 import APNs
+import CampanileBase
 import CampanileRPC
 import CampanileStore
 
-/// Where a push of the queue stands. The numbers are in the database.
+/// The state of a queued push. Raw values are stored in the database.
 enum PushState: Int64, Sendable {
   /// The first of its lane, to be sent when it is due.
   case ready = 0
-  /// Under way. A process that starts finds none: it sends them again.
+  /// In flight. A new process finds such rows of an earlier process and sends the pushes again.
   case taken = 1
-  /// Behind another of its lane.
+  /// Behind another push of its lane.
   case behind = 2
 }
 
@@ -33,7 +34,7 @@ enum PushTable {
     UPDATE pushes SET state = 0, due_ms = CASE WHEN due_ms > $2 THEN due_ms ELSE $2 END
     WHERE lane = $1 AND state = 2 AND apns_id = (SELECT min(apns_id) FROM pushes WHERE lane = $1)
     """
-  /// All lanes, and whether a push waits there behind another. It walks through the queue: for the start alone.
+  /// All lanes, and whether a push waits there behind another. Scans the queue, so it only runs at startup.
   static let lanesSQL = "SELECT lane, max(CASE WHEN state = 2 THEN 1 ELSE 0 END) FROM pushes GROUP BY lane LIMIT $1"
 
   static func enqueue(
@@ -46,20 +47,20 @@ enum PushTable {
     var dueMs = order.dueMs
     if order.kind.isState {
       dueMs = max(
-        dueMs, queue.board.notBeforeMs(lane: lane, nowMs: nowMs, spacingMs: queue.limits.updateSpacingMs))
+        dueMs, queue.notifier.notBeforeMs(lane: lane, nowMs: nowMs, spacingMs: queue.limits.updateSpacingMs))
     }
-    var (count, lastID) = try ofLane(lane, queue.board, transaction)
-    // Mostly the lane is empty: there is nothing to replace.
+    var (count, lastID) = try ofLane(lane, queue.notifier, transaction)
+    // Usually the lane is empty and there is nothing to replace.
     if count > 0, order.kind.isState {
       let id = queue.ids.next(after: lastID)
       if try replace(order, lane: lane, id: id, routeID: routeID, dueMs: dueMs, nowMs: nowMs, in: transaction) {
-        try queue.board.count(.coalesced, app: order.app, atMs: nowMs, in: transaction)
-        if dueMs <= nowMs { queue.board.mustLook() }
+        try queue.notifier.count(.coalesced, app: order.app, atMs: nowMs, in: transaction)
+        if dueMs <= nowMs { queue.notifier.mustLook() }
         return id
       }
     } else if count > 0, order.kind == .end {
       try dropStates(order, lane: lane, queue: queue, nowMs: nowMs, in: transaction)
-      (count, lastID) = try ofLane(lane, queue.board, transaction)
+      (count, lastID) = try ofLane(lane, queue.notifier, transaction)
     }
     if !isAdmitted { try queue.checkRoom(order.kind, waitingInLane: count) }
     let id = queue.ids.next(after: lastID)
@@ -73,8 +74,8 @@ enum PushTable {
         .integer(order.expirationMs), .text(order.collapseID), .text(order.traceParent), .integer(dueMs),
         .integer(nowMs),
       ])
-    queue.board.hint { $0.added(lane: lane, isBehind: state == .behind) }
-    queue.board.queued(1)
+    queue.notifier.hint { $0.added(lane: lane, isBehind: state == .behind) }
+    queue.notifier.queued(1)
     return id
   }
 
@@ -92,50 +93,51 @@ enum PushTable {
       ]) > 0
   }
 
-  /// An end makes the updates before it superfluous.
+  /// Deletes the unsent updates of a lane, which an end makes obsolete.
   private static func dropStates(
     _ order: PushOrder, lane: String, queue: PushQueue, nowMs: Int64, in transaction: WriteTransaction
   ) throws {
     let dropped = try transaction.execute(
       deleteStatesSQL, [.text(lane), .integer(PushKind.update.rawValue), .text(order.target.id)])
     guard dropped > 0 else { return }
-    queue.board.queued(-Int64(dropped))
-    try queue.board.count(.coalesced, app: order.app, atMs: nowMs, by: Int64(dropped), in: transaction)
-    try promote(lane: lane, notBeforeMs: nowMs, queue.board, in: transaction)
+    queue.notifier.queued(-Int64(dropped))
+    try queue.notifier.count(.coalesced, app: order.app, atMs: nowMs, by: Int64(dropped), in: transaction)
+    try promote(lane: lane, notBeforeMs: nowMs, queue.notifier, in: transaction)
   }
 
-  /// After a push of a lane has gone: makes the first that is left the next to be sent, when nothing of the lane is under
-  /// way. Most lanes hold nothing more.
+  /// Promotes the first remaining push of a lane after another one has left, unless a push of the lane is in flight.
+  ///
+  /// Most lanes hold no further push.
   static func promote(
-    lane: String, notBeforeMs: Int64, _ board: DeliveryBoard, in transaction: WriteTransaction
+    lane: String, notBeforeMs: Int64, _ notifier: DeliveryNotifier, in transaction: WriteTransaction
   ) throws {
-    if board.mayHoldMore(lane: lane) {
+    if notifier.mayHoldMore(lane: lane) {
       try transaction.execute(promoteSQL, [.text(lane), .integer(notBeforeMs)])
-      guard try count(lane: lane, board, transaction) == 0 else { return }
+      guard try count(lane: lane, notifier, transaction) == 0 else { return }
     }
-    if !transaction.isUndoneAlone { board.hint { $0.foundEmpty(lane: lane) } }
+    if !transaction.usesSavepoint { notifier.hint { $0.foundEmpty(lane: lane) } }
   }
 
-  /// Pushes of a lane that wait or are under way.
-  static func count(lane: String, _ board: DeliveryBoard, _ transaction: ReadTransaction) throws -> Int64 {
-    try ofLane(lane, board, transaction).count
+  /// Returns the number of pushes of a lane that wait or are in flight.
+  static func count(lane: String, _ notifier: DeliveryNotifier, _ transaction: ReadTransaction) throws -> Int64 {
+    try ofLane(lane, notifier, transaction).count
   }
 
   private static func ofLane(
-    _ lane: String, _ board: DeliveryBoard, _ transaction: ReadTransaction
+    _ lane: String, _ notifier: DeliveryNotifier, _ transaction: ReadTransaction
   ) throws -> (count: Int64, lastID: String?) {
-    guard board.mayHold(lane: lane) else { return (0, nil) }
+    guard notifier.mayHold(lane: lane) else { return (0, nil) }
     return try transaction.queryOne(laneSQL, [.text(lane)]) { (try $0.integer(0), try $0.textIfPresent(1)) }
       ?? (0, nil)
   }
 
-  /// Whether a state waits that a newer one would replace.
+  /// Returns whether a state is waiting that a newer one would replace.
   static func hasWaitingState(_ kind: PushKind, lane: String, _ transaction: ReadTransaction) throws -> Bool {
     guard kind.isState || kind == .end else { return false }
     return try transaction.queryOne(waitingSQL, [.text(lane)]) { try $0.integer(0) } ?? 0 > 0
   }
 
-  /// All routes, for the dispatcher.
+  /// Returns all routes, for the dispatcher.
   static func routes(_ transaction: ReadTransaction) throws -> [PushRouteKey: Int64] {
     let routes = try transaction.query("SELECT id, app, environment FROM push_routes") { row in
       (PushRouteKey(app: try row.text(1), environment: try row.text(2)), try row.integer(0))
@@ -144,12 +146,12 @@ enum PushTable {
   }
 
   static func routeID(_ key: PushRouteKey, queue: PushQueue, in transaction: WriteTransaction) throws -> Int64 {
-    if let known = queue.board.knownRoute(key) { return known }
+    if let known = queue.notifier.knownRoute(key) { return known }
     let found = try transaction.queryOne(
       "SELECT id FROM push_routes WHERE app = $1 AND environment = $2", [.text(key.app), .text(key.environment)]
     ) { try $0.integer(0) }
     if let found {
-      queue.board.seen(key, id: found)
+      queue.notifier.seen(key, id: found)
       return found
     }
     let last = try transaction.queryOne("SELECT max(id) FROM push_routes") { try $0.integerIfPresent(0) } ?? nil
@@ -162,7 +164,7 @@ enum PushTable {
     try transaction.execute(
       "INSERT INTO push_routes (id, app, environment) VALUES ($1, $2, $3)",
       [.integer(id), .text(key.app), .text(key.environment)])
-    queue.board.addedRoute()
+    queue.notifier.addedRoute()
     return id
   }
 }

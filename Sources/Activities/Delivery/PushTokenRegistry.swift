@@ -1,24 +1,28 @@
 import APNs
 import CampanileStore
 
-/// A token as delivery needs it.
+/// A device token for delivery.
 struct DeliveryToken: Sendable, Hashable {
   var token: DeviceToken
-  /// When the device last said that it is its token. A rejection before it is about an older registration.
+  /// Time of the device's last registration. An earlier rejection refers to an older registration.
   var registeredAtMs: Int64
 }
 
-/// The tokens, which the registry keeps and delivery reads and retires.
+/// The store of push tokens, in which delivery reads and retires tokens.
 protocol PushTokenRegistry: Sendable {
-  /// Called first in every write of delivery: puts into the queue what the writes before it in the same commit have kept back.
+  /// Queues the pushes that earlier writes of the same commit deferred. Called first in every write of delivery.
   func settle(_ transaction: WriteTransaction) throws
 
-  /// The token with this id; nil when there is none, or when it was retired.
+  /// Returns the token with this id, or nil if it does not exist or was retired.
   func token(_ id: String, in transaction: ReadTransaction) throws -> DeliveryToken?
 
-  /// Takes a token out of use that APNs does not know any more. `token` is the one that was rejected, `rejectedAtMs` APNs'
-  /// time stamp: since when. False, and nothing happens, when the id has another token by now, when it was registered after
-  /// that time, or retired before.
+  /// Retires a token that APNs no longer accepts.
+  ///
+  /// - Parameters:
+  ///   - token: The rejected token.
+  ///   - rejectedAtMs: APNs' timestamp, from which the token is invalid.
+  /// - Returns: False, without a change, if the id has another token now, was registered after `rejectedAtMs`, or was
+  ///   already retired.
   func retire(
     _ id: String, token: DeviceToken?, reason: APNsReason, rejectedAtMs: Int64?, in transaction: WriteTransaction
   ) throws -> Bool

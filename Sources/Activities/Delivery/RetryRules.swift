@@ -1,34 +1,37 @@
 import APNs
+import CampanileBase
 import CampanileStore
 
-/// What is done after an attempt to send a push: Apple's rules as a function. Pure.
+/// Apple's rules for the next step after an attempt to send a push. Pure.
 enum RetryRules {
   enum Decision: Sendable, Hashable {
-    /// APNs has taken it.
+    /// APNs accepted the push.
     case accepted
-    /// APNs does not know the token any more: the push is over, and the token is retired.
+    /// APNs no longer accepts the token: ends the push and retires the token.
     case retireToken(APNsReason, rejectedAtMs: Int64?)
-    /// Repeating it would change nothing: a dead letter.
+    /// A retry cannot succeed: makes the push a dead letter.
     case giveUp(APNsReason)
-    /// Again after a pause; it counts as an attempt.
+    /// Retries after a pause; the attempt counts.
     case retry(afterMs: Int64, reason: String)
-    /// Again with another provider token, once.
+    /// Retries once with a new provider token.
     case renewToken
-    /// Again as soon as the route takes it; it does not count.
+    /// Retries as soon as the route has capacity; the attempt does not count.
     case putBack(reason: String)
   }
 
+  /// Returns the decision after one attempt.
+  ///
   /// - Parameters:
-  ///   - attempts: attempts that counted, without this one.
-  ///   - isRenewed: whether it was tried with a renewed provider token before.
-  ///   - random: in 0..<1.
+  ///   - attempts: Attempts that counted, without this one.
+  ///   - isRenewed: Whether the push was already retried with a new provider token.
+  ///   - random: A number in 0..<1.
   static func decide(
     _ outcome: PushOutcome, attempts: Int, isRenewed: Bool, attemptsMax: Int, backoff: Backoff, random: Double
   ) -> Decision {
     switch outcome {
     case .unprocessed(let why): return .putBack(reason: why)
     case .lost(let why):
-      let delayMs = backoff.delayMs(attempts: attempts + 1, random: random)
+      let delayMs = backoff.delayMs(failures: attempts + 1, random: random)
       return retry(attempts, attemptsMax, afterMs: delayMs, APNsReason(text: "ConnectionLost", status: 0), why)
     case .answered(let answer):
       if answer.status == 200 { return .accepted }
@@ -36,19 +39,19 @@ enum RetryRules {
         text: answer.reason.isEmpty ? "Status\(answer.status)" : answer.reason, status: answer.status)
       if reason.retiresToken { return .retireToken(reason, rejectedAtMs: answer.timestampMs) }
       if reason == .expiredProviderToken { return isRenewed ? .giveUp(reason) : .renewToken }
-      // TooManyProviderTokenUpdates is one of the other 4xx.
+      // TooManyProviderTokenUpdates counts as one of the other 4xx.
       guard answer.status >= 500 || reason == .tooManyRequests else { return .giveUp(reason) }
-      let delayMs = backoff.delayMs(attempts: attempts + 1, random: random)
+      let delayMs = backoff.delayMs(failures: attempts + 1, random: random)
       return retry(
         attempts, attemptsMax, afterMs: max(delayMs, min(answer.retryAfterMs ?? 0, retryAfterMsMax)), reason,
         reason.text)
     }
   }
 
-  /// The longest pause that a peer may ask for.
+  /// Maximum pause that a `retry-after` header can request.
   static let retryAfterMsMax: Int64 = 3_600_000
 
-  /// Whether the answer is about the signing key, and so about every push of its route.
+  /// Returns whether the response concerns the signing key, and therefore every push of its route.
   static func blamesKey(_ answer: PushAnswer) -> Bool {
     guard answer.status == 403 else { return false }
     return [

@@ -1,6 +1,6 @@
 import CampanileStore
 
-/// Delivery with its store open.
+/// Delivery with an open store.
 final class RunningDelivery: Sendable {
   let delivery: PushDelivery
   let store: Store
@@ -8,7 +8,7 @@ final class RunningDelivery: Sendable {
   let tokens: ProviderTokens
   let routing: SigningRouting
   let sender: APNsSender
-  /// For calls about channels.
+  /// Sends requests about channels.
   let caller: APNsCaller
 
   init(
@@ -24,21 +24,22 @@ final class RunningDelivery: Sendable {
     self.caller = caller
   }
 
-  /// Sends until the task is cancelled.
+  /// Sends pushes until the task is cancelled.
   func run() async { await dispatcher.run() }
 
-  /// After `run` has ended: waits for the answers that are still to come, and closes the connections.
+  /// Waits for outstanding responses, then closes the connections. Call it after `run` has ended.
   func finish(timeoutMs: Int64) async {
     await dispatcher.drain(timeoutMs: timeoutMs)
     sender.shutDown()
     caller.shutDown()
   }
 
-  /// Takes up new keys, and drops what is past its time, in small batches. Answers how many rows went; to be called about
-  /// once a minute.
+  /// Loads new keys and deletes expired rows in small batches. Call it about once a minute.
+  ///
+  /// - Returns: The number of deleted rows.
   func maintain(nowMs: Int64) async throws -> Int {
     delivery.loadKeys()
-    return try await DeliveryRetention(store: store, board: delivery.board, limits: delivery.configuration.limits)
+    return try await DeliveryRetention(store: store, notifier: delivery.notifier, limits: delivery.configuration.limits)
       .run(nowMs: nowMs, budget: delivery.configuration.budget)
   }
 }

@@ -1,34 +1,34 @@
 import CampanileStore
 
-/// What is counted by app and hour. Its text is in the database.
+/// An event counted by app and hour. Its text is stored in the database.
 struct StatisticsMeasure: Sendable, Hashable {
   let text: String
 
-  /// Taken by APNs, which is not delivered.
+  /// Accepted by APNs, which does not imply delivery.
   static let accepted = Self(text: "accepted")
-  /// An unsent state that a newer one replaced.
+  /// An unsent state that was replaced by a newer one.
   static let coalesced = Self(text: "coalesced")
   static let expired = Self(text: "expired")
   static let retried = Self(text: "retried")
   static let deadLetters = Self(text: "dead")
   static let retiredTokens = Self(text: "retired")
-  /// Pushes whose token was gone when they were to be sent.
+  /// A push whose token had been deleted or retired when it was due.
   static let withoutToken = Self(text: "tokenless")
 
   static let rejectedPrefix = "rejected:"
   static let latencyPrefix = "latency:"
 
-  /// Refused by APNs, by reason. A reason comes from outside: what is no short word counts as `Other`.
+  /// Rejected by APNs, by reason. Text that is not a short word counts as `Other`, because it comes from outside.
   static func rejected(_ reason: String) -> Self {
     let isWord = (1...40).contains(reason.utf8.count) && reason.utf8.allSatisfy { (65...90).contains($0 & 0xDF) }
     return Self(text: rejectedPrefix + (isWord ? reason : "Other"))
   }
 
-  /// Accepted after a time between queueing and the answer, by bucket of `LatencyHistogram`.
+  /// Accepted, by latency from queueing to the response, as a bucket of `PushLatencyHistogram`.
   static func latency(bucket: Int) -> Self { Self(text: "\(latencyPrefix)\(bucket)") }
 }
 
-/// Counts on their way to the table.
+/// Counts that are not yet written to the table.
 struct StatisticsDelta: Sendable, Hashable {
   static let hourMs: Int64 = 3_600_000
 
@@ -58,9 +58,10 @@ struct StatisticsDelta: Sendable, Hashable {
   }
 }
 
-/// Latencies in buckets whose width is a quarter of a power of two, so that a percentile is at most an eighth off. Pure.
-enum LatencyHistogram {
-  /// The bucket of a duration in milliseconds: 0 to 3 stand for themselves.
+/// A latency histogram. A bucket's width is a quarter of a power of two, so that a percentile is at most an eighth off.
+/// Pure.
+enum PushLatencyHistogram {
+  /// Returns the bucket of a duration in milliseconds: 0 to 3 have a bucket each.
   static func bucket(_ latencyMs: Int64) -> Int {
     let value = UInt64(max(0, latencyMs))
     guard value >= 4 else { return Int(value) }
@@ -68,7 +69,7 @@ enum LatencyHistogram {
     return 4 * (exponent - 1) + Int(value >> UInt64(exponent - 2) & 3)
   }
 
-  /// The middle of a bucket in milliseconds.
+  /// Returns the middle of a bucket in milliseconds.
   static func valueMs(bucket: Int) -> Int64 {
     guard bucket >= 4 else { return Int64(max(0, bucket)) }
     let exponent = min(bucket / 4 + 1, 60)
@@ -76,7 +77,7 @@ enum LatencyHistogram {
     return Int64(4 + bucket % 4) * width + width / 2
   }
 
-  /// The latency below which `fraction` of the samples are; 0 without samples.
+  /// Returns the latency below which `fraction` of the samples lie, or 0 without samples.
   static func percentileMs(_ fraction: Double, of counts: [Int: Int64]) -> Int64 {
     let total = counts.values.reduce(0, +)
     guard total > 0 else { return 0 }

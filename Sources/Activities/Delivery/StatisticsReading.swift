@@ -2,7 +2,7 @@ import CampanileAPI
 import CampanileCodec
 import CampanileStore
 
-/// Puts the counts of hours together.
+/// Assembles hourly statistics from the counts.
 enum StatisticsReading {
   static let hoursMax = 31 * 24
   static let sql = """
@@ -10,7 +10,7 @@ enum StatisticsReading {
     ORDER BY hour_ms, measure
     """
 
-  /// The hours of an app from `startMs` on and before `endMs` in which anything was counted, oldest first.
+  /// Returns the hours of an app in `startMs..<endMs` with any counts, oldest first.
   static func hours(
     app: String, startMs: Int64, endMs: Int64, in transaction: ReadTransaction
   ) throws -> [PushStatistics] {
@@ -20,9 +20,9 @@ enum StatisticsReading {
     func finish() {
       guard !hours.isEmpty else { return }
       let last = hours.count - 1
-      hours[last].latencyP50Ms = LatencyHistogram.percentileMs(0.5, of: latencies)
-      hours[last].latencyP90Ms = LatencyHistogram.percentileMs(0.9, of: latencies)
-      hours[last].latencyP99Ms = LatencyHistogram.percentileMs(0.99, of: latencies)
+      hours[last].latencyP50Ms = PushLatencyHistogram.percentileMs(0.5, of: latencies)
+      hours[last].latencyP90Ms = PushLatencyHistogram.percentileMs(0.9, of: latencies)
+      hours[last].latencyP99Ms = PushLatencyHistogram.percentileMs(0.99, of: latencies)
       latencies = [:]
     }
     try transaction.forEach(sql, [.text(app), .integer(startMs), .integer(endMs)]) { row in

@@ -1,16 +1,16 @@
 import CampanileAPI
 import CampanileCodec
 
-/// An activity to be started, checked.
+/// A validated activity to start.
 struct ActivityDraft: Sendable, Hashable {
-  /// Empty lets the repository choose.
+  /// Empty: the repository generates an id.
   var id = ""
   var app: String
   var environment: String
   var origin: ActivityOrigin
   var contentState: ProtoStruct
   var start = StartContent()
-  /// Nil starts at once.
+  /// Nil starts immediately.
   var startAtMs: Int64?
   var endAtMs: Int64?
   var staleMs: Int64?
@@ -18,22 +18,22 @@ struct ActivityDraft: Sendable, Hashable {
   var renews = false
   var channelID = ""
   var driver: ActivityDriver?
-  /// A W3C trace context for the ledger.
+  /// A W3C trace context for the delivery log.
   var traceParent: String?
 }
 
-/// What becomes of a live activity.
+/// A change of a live activity.
 struct ActivityChange: Sendable, Hashable {
   /// Nil keeps the state.
   var contentState: ProtoStruct?
   var alert: Alert?
   var staleMs: Int64?
-  /// Nil keeps it.
+  /// Nil keeps the score.
   var relevanceScore: Double?
   var priority = PushPriority.automatic
   var driver: ActivityDriver?
   var end: End?
-  /// Must be the current one when set.
+  /// Must match the current etag unless empty.
   var etag = ""
   var traceParent: String?
 

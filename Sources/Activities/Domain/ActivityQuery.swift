@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
@@ -22,19 +23,19 @@ struct ActivityQuery: Sendable, Hashable {
       scope: ["activities", request.app, request.includeEnded ? "all" : "live"], parts: 2, limits: limits)
   }
 
-  /// Activities from before this one; the first page begins with the newest.
+  /// The position after which the page continues. The first page begins with the newest activity.
   var before: (createdMs: Int64, id: String) {
     guard page.position.count == 2, let ms = Int64(page.position[0]) else { return (.max, "") }
     return (ms, page.position[1])
   }
 
-  /// Cuts what was read to the page, which also ends where its states become large.
+  /// Cuts the rows to one page, which also ends once its states exceed `pageBytesMax`.
   func cut(_ found: [StoredActivity]) -> (page: [StoredActivity], nextPageToken: String) {
     var bytes = 0
     var count = 0
     for activity in found.prefix(page.pageSize) {
       bytes += activity.contentState.json.utf8.count + 512
-      // One at least, so that the list goes on.
+      // At least one, so that the list advances.
       if count > 0, bytes > pageBytesMax { break }
       count += 1
     }

@@ -4,20 +4,20 @@ import CampanileCodec
 import CampanileRPC
 import CampanileService
 
-/// What the operator configured that requests are checked against.
+/// The operator's configuration that requests are validated against.
 struct ActivitiesPolicy: Sendable {
   var environments: Set<String>
-  /// By app; others are `foundation`.
+  /// Date formats by app; other apps use `foundation`.
   var contentDates: [String: ContentDates]
-  /// Whether there is a signing key for an app in an environment.
+  /// Returns whether there is a signing key for an app in an environment.
   var canSign: @Sendable (_ app: String, _ environment: String) -> Bool
-  /// Whether what became of an alert is kept until it is told.
+  /// Whether delivery results of alerts are stored until they are reported.
   var reportsDeliveries = false
 
   func dates(of app: String) -> ContentDates { contentDates[app] ?? .foundation }
 }
 
-/// Rules for the fields of requests. Arguments beside the request are paths and what is configured.
+/// Validation of request fields. The other arguments are field paths and configuration.
 enum ActivityRules {
   static let attributesTypeMax = 256
   static let alertTextMax = 1_000
@@ -28,7 +28,7 @@ enum ActivityRules {
     if app.isEmpty {
       violations.add(field, "must be the app's bundle id", .required)
     } else if !Topic.isBundleID(app) {
-      violations.add(field, "is no bundle id", .appInvalid)
+      violations.add(field, "must be a bundle id", .appInvalid)
     }
   }
 
@@ -43,7 +43,7 @@ enum ActivityRules {
     }
   }
 
-  /// An id that callers choose; may be empty.
+  /// Validates an id chosen by the caller; may be empty unless `isRequired`.
   static func identifier(_ id: String, _ field: String, isRequired: Bool = false, _ violations: inout Violations) {
     if id.isEmpty {
       if isRequired { violations.add(field, "must not be empty", .required) }
@@ -60,7 +60,7 @@ enum ActivityRules {
     }
   }
 
-  /// The alert of an activity needs a title and a body; a notification is shown with either.
+  /// Validates an alert. An activity's alert needs a title and a body; a notification's needs either.
   static func alert(
     _ alert: Alert?, _ field: String, isOfActivity: Bool = true, _ violations: inout Violations
   ) {
@@ -96,7 +96,7 @@ enum ActivityRules {
     if case .unrecognized = urgency { violations.add(field, "must be LOW or HIGH", .enumUnknown) }
   }
 
-  /// `aps.event` of a change: APNs has start, update and end, and a start is another call.
+  /// Validates `aps.event` of a change. APNs has start, update and end, and a start is another call.
   static func event(_ event: String, _ field: String, _ violations: inout Violations) {
     guard !event.isEmpty, event != LiveActivityEvent.update.rawValue, event != LiveActivityEvent.end.rawValue else {
       return
@@ -105,13 +105,13 @@ enum ActivityRules {
       field, "must be update or end: APNs has no other events, pausing is an update with another state", .eventInvalid)
   }
 
-  /// When an ended activity goes from the Lock Screen: at most 4 h after its end.
+  /// Validates the time at which an ended activity leaves the Lock Screen: at most 4 h after its end.
   static func dismissalMs(
     _ time: ProtoTimestamp?, endMs: Int64, _ field: String, _ violations: inout Violations
   ) -> Dismissal {
     guard let ms = TimeRules.milliseconds(time, field, &violations) else { return .automatic }
     let latest = endMs + Int64(APNsLimits.dismissalSecondsMax) * 1_000
-    // Up to a second is the caller's clock.
+    // Tolerate one second of clock difference with the caller.
     if ms > latest + 1_000 { violations.add(field, "must be at most 4 h after the end", .outOfRange) }
     return .at(min(ms, latest))
   }

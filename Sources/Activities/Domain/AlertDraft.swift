@@ -1,19 +1,20 @@
 import APNs
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
 
-/// A push of one notification to a user's devices, checked.
+/// A validated push of one notification to a user's devices.
 struct AlertDraft: Sendable, Hashable {
   static let interruptionLevels: Set<String> = ["passive", "active", "time-sensitive", "critical"]
   static let textMax = 128
-  /// A day: what APNs keeps for a device that is off when the caller says nothing.
+  /// Default lifetime: one day. APNs stores the push that long for a device that is off.
   static let expirationMsDefault: Int64 = 24 * 3_600_000
 
   var user: String
   var id: String
-  /// What the reports are about; empty for none.
+  /// Id for delivery reports; empty if none are wanted.
   var notificationID: String
   /// Nil for all apps.
   var app: String?
@@ -24,7 +25,7 @@ struct AlertDraft: Sendable, Hashable {
   var priority: PushPriority
   var traceParent: String?
 
-  /// Throws INVALID_ARGUMENT naming every field at fault, or reason `PAYLOAD_TOO_LARGE`.
+  /// Validates a request. Throws INVALID_ARGUMENT naming every invalid field, or reason `PAYLOAD_TOO_LARGE`.
   init(_ request: SendAlertRequest, traceParent: String?, nowMs: Int64) throws(RPCError) {
     var violations = Violations()
     Self.check(request, &violations)
@@ -43,7 +44,7 @@ struct AlertDraft: Sendable, Hashable {
     }
     collapseID = request.collapseId.isEmpty ? nil : request.collapseId
     self.expireMs = expireMs ?? nowMs + Self.expirationMsDefault
-    // A background push with another priority is refused by APNs.
+    // APNs rejects a background push with another priority.
     priority = isBackground || request.lowPriority ? .low : .high
     self.traceParent = traceParent
   }
@@ -69,7 +70,7 @@ struct AlertDraft: Sendable, Hashable {
     }
   }
 
-  /// `aps`, and beside it `notificationId` and `data` as it stands.
+  /// Encodes `aps`, and next to it `notificationId` and the unchanged `data`.
   private static func payload(_ request: SendAlertRequest) -> [UInt8] {
     var writer = JSONWriter(capacity: 1_024)
     let whole = writer.beginObject()

@@ -1,6 +1,7 @@
-/// How an app's content-state writes dates. The states that this service makes itself follow it; what callers give is kept.
+/// The date format of an app's content-state. Applies to states that this service creates; callers' states stay
+/// unchanged.
 public enum ContentDates: String, Sendable, Hashable, CaseIterable {
-  /// Seconds since 2001, which is what a `Date` is to Swift's `JSONDecoder` unless it is told otherwise.
+  /// Seconds since 2001, the default of `Date` in Swift's `JSONDecoder`.
   case foundation
   /// Seconds since 1970.
   case unix
@@ -10,7 +11,7 @@ public enum ContentDates: String, Sendable, Hashable, CaseIterable {
   /// Seconds from 1970 to 2001.
   static let foundationEpochMs: Int64 = 978_307_200_000
 
-  /// Reads `APP=FORMAT` entries. Answers the first entry that is none.
+  /// Parses `APP=FORMAT` entries. Returns the first invalid entry, if there is one.
   public static func parse(_ entries: [String]) -> (formats: [String: ContentDates], invalid: String?) {
     var formats: [String: ContentDates] = [:]
     for entry in entries {

@@ -2,14 +2,14 @@ import CampanileAPI
 import CampanileCodec
 import CampanileService
 
-/// Checks of what starts a driver.
+/// Validation of requests that start a driver.
 enum DriverRules {
   static let methodNameMax = 100
   static let durationMsMax: Int64 = 8 * 3_600_000
   static let roomIDCharacters = 48
   static let waitingMinutes: ClosedRange<Int32> = 0...480
 
-  /// A timer that starts, or has started before the server is told.
+  /// Validates a timer that starts now, or that started before the server was notified.
   static func timer(_ request: StartTimerRequest, nowMs: Int64, _ violations: inout Violations) -> TimerState {
     violations.text(request.methodName, "methodName", max: methodNameMax)
     if !TimerMachine.sessionTypes.contains(request.sessionType) || request.sessionType == TimerMachine.completedType {
@@ -24,7 +24,7 @@ enum DriverRules {
       violations.add("completesByItself", "needs a durationMs", .required)
     }
     let startedMs = TimeRules.milliseconds(request.startedAt, "startedAt", &violations) ?? nowMs
-    // Up to a minute ahead is the device's clock.
+    // Tolerate one minute of clock difference with the device.
     if startedMs > nowMs + 60_000 || startedMs < nowMs - durationMsMax {
       violations.add("startedAt", "must be at most 8 h ago and not in the future", .outOfRange)
     }

@@ -1,8 +1,9 @@
+import CampanileBase
 import CampanileRPC
 import CampanileService
 
 extension RPCError {
-  /// NOT_FOUND for an activity that does not exist or belongs to another user: the two look the same.
+  /// NOT_FOUND for an activity that does not exist or belongs to another user; the two cases are indistinguishable.
   static func activityNotFound(_ id: String, field: String = "activityId") -> RPCError {
     missing("activity", id, field: field, .activityNotFound)
   }
@@ -21,7 +22,7 @@ extension RPCError {
     precondition(field, "the activity has ended: start another one", .activityEnded)
   }
 
-  /// INVALID_ARGUMENT: a payload has more than `limit` bytes; says by how much.
+  /// INVALID_ARGUMENT for a payload of more than `limit` bytes; the message states the excess.
   static func payloadTooLarge(_ field: String, sizeBytes: Int, limit: Int) -> RPCError {
     let excess = sizeBytes - limit
     let description = "makes a payload of \(sizeBytes) bytes, \(excess) more than \(limit)"

@@ -1,6 +1,6 @@
 import CampanileService
 
-/// What the ids of each kind of object begin with.
+/// Prefixes of the ids of each kind of object.
 extension SortableID {
   static let activityPrefix: StaticString = "a_"
   static let tokenPrefix: StaticString = "p_"

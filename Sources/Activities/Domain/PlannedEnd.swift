@@ -1,4 +1,4 @@
-/// How an activity is to end, checked.
+/// A validated end of an activity.
 struct PlannedEnd: Sendable, Hashable {
   var change: ActivityChange
   /// Nil ends it now.

@@ -4,7 +4,7 @@ import CampanileCodec
 
 /// The JSON of a Live Activity push ("Starting and updating Live Activities with ActivityKit push notifications").
 ///
-/// Objects are put in as they stand: the app decodes the content-state byte for byte as its caller wrote it.
+/// Objects are inserted unchanged: the app decodes the content-state byte for byte as its caller wrote it.
 struct PushPayload {
   var event: LiveActivityEvent
   /// `aps.timestamp`, seconds since 1970.
@@ -13,18 +13,18 @@ struct PushPayload {
   var contentState: String
   var staleMs: Int64?
   var relevanceScore: Double?
-  /// Seconds since 1970; with an end only.
+  /// Seconds since 1970; for an end only.
   var dismissalSeconds: Int64?
   var alert: Alert?
-  /// With a start only.
+  /// For a start only.
   var start: Start?
 
-  /// What a start needs beside the state.
+  /// Content that a start needs in addition to the state.
   struct Start: Sendable, Hashable {
     var attributesType: String
     /// The JSON of an object.
     var attributes: String
-    /// The app is to listen to this channel; empty asks for a token.
+    /// Channel for the app to subscribe to; empty requests a push token instead.
     var channelID: String
   }
 
@@ -76,14 +76,14 @@ struct PushPayload {
 }
 
 extension Alert {
-  /// Whether it has the texts that an activity's alert needs.
+  /// Whether the alert has the texts that an activity's alert needs.
   var isComplete: Bool { !(title.isEmpty && titleLocKey.isEmpty) && !(body.isEmpty && locKey.isEmpty) }
 
   /// Whether a device has something to show.
   var isVisible: Bool { !(title.isEmpty && titleLocKey.isEmpty && body.isEmpty && locKey.isEmpty) }
 
-  /// An activity's alert holds its sound and nests localized texts; an ordinary one has `title-loc-key`, and its sound is
-  /// beside it in `aps`.
+  /// Writes the alert object. An activity's alert contains its sound and nests localized texts. An ordinary alert has
+  /// `title-loc-key` instead, and its sound is a member of `aps`.
   func write(forActivity: Bool, subtitle: String? = nil, to writer: inout JSONWriter) {
     let object = writer.beginObject()
     if forActivity {

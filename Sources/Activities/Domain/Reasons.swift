@@ -1,6 +1,6 @@
 import CampanileService
 
-/// The reasons of this service's errors beside those that all services share.
+/// Error reasons of this service, in addition to those shared by all services.
 extension Reason {
   // About fields.
   static let payloadTooLarge = Reason(rawValue: "PAYLOAD_TOO_LARGE")

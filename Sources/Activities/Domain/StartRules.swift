@@ -1,11 +1,12 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
 
-/// Checks of starts: those of callers, and those of timers, rooms and unread summaries.
+/// Validation of starts: by callers, timers, rooms and unread summaries.
 enum StartRules {
-  /// The fields that every start has.
+  /// The fields common to all starts.
   struct Common: Sendable {
     var id: String
     var app: String
@@ -19,8 +20,9 @@ enum StartRules {
     var renews = false
   }
 
-  /// What a request asks for. Throws INVALID_ARGUMENT naming every field at fault, and FAILED_PRECONDITION, reason
-  /// `SIGNING_KEY_MISSING`.
+  /// Validates a request.
+  ///
+  /// - Throws: INVALID_ARGUMENT naming every invalid field; FAILED_PRECONDITION, reason `SIGNING_KEY_MISSING`.
   static func draft(
     _ request: StartActivityRequest, context: CallContext, policy: ActivitiesPolicy, nowMs: Int64
   ) throws(RPCError) -> ActivityDraft {
@@ -57,7 +59,7 @@ enum StartRules {
     return draft
   }
 
-  /// Fields of all starts. A remote one needs what its push must carry.
+  /// Validates the fields of all starts. A remote start also needs the content of its push.
   static func check(_ common: Common, _ policy: ActivitiesPolicy, _ violations: inout Violations) {
     RequestChecks.requestID(common.requestID, "requestId", &violations)
     ActivityRules.identifier(common.id, "activityId", &violations)
@@ -69,12 +71,12 @@ enum StartRules {
     ActivityRules.alert(common.alert, "alert", &violations)
     guard common.origin == .remote || common.renews else { return }
     let why = common.origin == .remote ? "a remote start" : "a renewal"
-    if common.attributesType.isEmpty { violations.add("attributesType", "is needed for \(why)", .required) }
-    if common.attributes == nil { violations.add("attributes", "is needed for \(why)", .required) }
-    if common.alert == nil { violations.add("alert", "is needed for \(why)", .required) }
+    if common.attributesType.isEmpty { violations.add("attributesType", "is required for \(why)", .required) }
+    if common.attributes == nil { violations.add("attributes", "is required for \(why)", .required) }
+    if common.alert == nil { violations.add("alert", "is required for \(why)", .required) }
   }
 
-  /// The draft of checked fields. Throws FAILED_PRECONDITION, reason `SIGNING_KEY_MISSING`.
+  /// Creates a draft from validated fields. Throws FAILED_PRECONDITION, reason `SIGNING_KEY_MISSING`.
   static func draft(
     _ common: Common, content: ProtoStruct, context: CallContext, policy: ActivitiesPolicy
   ) throws(RPCError) -> ActivityDraft {

@@ -2,7 +2,9 @@ import CampanileAPI
 import CampanileCodec
 import CampanileService
 
-/// An activity as the database keeps it: what an update reads and writes. What only a start needs is apart (`StartContent`).
+/// An activity as stored in the database: the columns that an update reads and writes.
+///
+/// `StartContent` holds the content that only a start needs.
 struct StoredActivity: Sendable, Hashable {
   var user: String
   var id: String
@@ -10,12 +12,12 @@ struct StoredActivity: Sendable, Hashable {
   var environment: String
   var status: ActivityStatus
   var origin: ActivityOrigin
-  /// As it was given.
+  /// The state as the caller sent it.
   var contentState: ProtoStruct
   var createdMs: Int64
   var updatedMs: Int64
   var startMs: Int64
-  /// When it ends by itself.
+  /// Time at which it ends automatically.
   var expireMs: Int64
   var scheduledEndMs: Int64?
   var endedMs: Int64?
@@ -25,24 +27,24 @@ struct StoredActivity: Sendable, Hashable {
   /// Seconds since 1970 of the newest push.
   var apsTimestamp: Int64
   var renews: Bool
-  /// How often it was renewed. Tokens belong to one of these generations.
+  /// Number of renewals. Each token belongs to one generation.
   var generation: Int64 = 0
   var channelID: String
   /// Ids of the update tokens in use.
   var tokenIDs: [String] = []
-  /// Changes since the first state. More than one: there is a state that a new token must be told.
+  /// Version of the activity, 1 for its first state. If it is greater, a new token must receive the current state.
   var version: Int64 = 1
   var driver: ActivityDriver?
 
   var isLive: Bool { status != .ended }
 
-  /// Whether the app that started it shows its state already, which it does not where the state was made here.
+  /// Whether the app that started the activity already shows its state. False for a state that this service created.
   var isAsStartedByApp: Bool {
     if case .unread(let state) = driver, origin == .local, state.sequence > 0 { return false }
     return version <= 1
   }
 
-  /// As callers see it, without its attributes.
+  /// The activity as an API message, without its attributes.
   var message: Activity {
     var activity = Activity()
     activity.id = id
@@ -76,10 +78,10 @@ struct StoredActivity: Sendable, Hashable {
   }
 }
 
-/// What a push that starts an activity carries, and where it goes.
+/// The content and destination of a push that starts an activity.
 struct StartContent: Sendable, Hashable {
   var attributesType = ""
-  /// The JSON of an object; nil when there is none.
+  /// The JSON of an object; nil if there is none.
   var attributes: String?
   var alert: Alert?
   /// Empty for all installations.

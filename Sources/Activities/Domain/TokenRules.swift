@@ -1,10 +1,11 @@
 import APNs
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
 
-/// What a token is for. The numbers are in the database, and those of `PushTokenKind`.
+/// The purpose of a token. Raw values are stored in the database and equal those of `PushTokenKind`.
 enum TokenKind: Int64, Sendable, CaseIterable {
   case device = 1
   case update = 2
@@ -12,31 +13,31 @@ enum TokenKind: Int64, Sendable, CaseIterable {
   case channel = 4
 }
 
-/// Where a token is in its life. The numbers are in the database.
+/// The life-cycle state of a token. Raw values are stored in the database.
 enum TokenState: Int64, Sendable {
   case live = 1
-  /// Its activity has ended: what is queued for it is still sent, nothing new is.
+  /// Its activity has ended. Queued pushes are still sent; no new ones are queued.
   case ended = 2
   case retired = 3
 }
 
-/// A token to be registered, checked.
+/// A validated token to register.
 struct TokenDraft: Sendable, Hashable {
   var kind: TokenKind
-  /// A device's bytes, or the text of a channel's id.
+  /// The bytes of a device token, or the text of a channel id.
   var token: [UInt8]
   var app: String
   var environment: String
   var installationID: String
-  /// The activity of an update token, the attributes' type of a push-to-start token.
+  /// The activity of an update token, or the attributes type of a push-to-start token.
   var subject: String
-  /// The device's time of the registration; nil for now.
+  /// Time of the registration by the device's clock; nil for now.
   var timeMs: Int64?
   var traceParent: String?
 }
 
 extension TokenDraft {
-  /// Throws INVALID_ARGUMENT naming every field at fault.
+  /// Validates a request. Throws INVALID_ARGUMENT naming every invalid field.
   init(_ request: RegisterPushTokenRequest, policy: ActivitiesPolicy) throws(RPCError) {
     var violations = Violations()
     let kind = TokenKind(rawValue: Int64(request.kind.rawValue))
@@ -75,7 +76,7 @@ extension TokenDraft {
     }
     if kind == .channel {
       let isValid = text.utf8.count <= ActivityRules.channelIDMax && text.utf8.allSatisfy(isBase64)
-      if !isValid { violations.add("token", "is no channel id: up to 128 characters of base64", .tokenInvalid) }
+      if !isValid { violations.add("token", "must be a channel id: up to 128 characters of base64", .tokenInvalid) }
       return Array(text.utf8)
     }
     guard let token = DeviceToken(text) else {

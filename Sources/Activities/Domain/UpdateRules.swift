@@ -1,11 +1,12 @@
 import APNs
 import CampanileAPI
+import CampanileBase
 import CampanileRPC
 import CampanileService
 
-/// Checks of updates and ends.
+/// Validation of updates and ends.
 enum UpdateRules {
-  /// What an update asks for. Throws INVALID_ARGUMENT naming every field at fault.
+  /// Validates an update. Throws INVALID_ARGUMENT naming every invalid field.
   static func change(
     _ request: UpdateActivityRequest, nowMs: Int64, traceParent: String?
   ) throws(RPCError) -> ActivityChange {
@@ -33,14 +34,15 @@ enum UpdateRules {
     return change
   }
 
-  /// Throws FAILED_PRECONDITION, reason `ACTIVITY_DRIVEN`, for a state of a caller's where a driver makes it.
+  /// Throws FAILED_PRECONDITION, reason `ACTIVITY_DRIVEN`, if a caller sets the state of an activity that a driver
+  /// controls.
   static func checkDriver(_ activity: StoredActivity, _ change: ActivityChange) throws(RPCError) {
     guard activity.driver != nil, change.contentState != nil, change.end == nil else { return }
     throw .precondition(
-      "contentState", "this activity's state is made by its timer, room or unread summary", .activityDriven)
+      "contentState", "this activity's state is controlled by its timer, room or unread summary", .activityDriven)
   }
 
-  /// What an end asks for.
+  /// Validates an end. Throws INVALID_ARGUMENT naming every invalid field.
   static func end(_ request: EndActivityRequest, nowMs: Int64, traceParent: String?) throws(RPCError) -> PlannedEnd {
     var violations = Violations()
     if request.activityId.isEmpty { violations.add("activityId", "must not be empty", .required) }

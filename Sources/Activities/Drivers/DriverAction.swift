@@ -1,6 +1,6 @@
 import CampanileAPI
 
-/// What follows from an event of a driver, which is a pure state machine: it does no I/O and knows no clock.
+/// The result of a driver's event. A driver is a pure state machine: it does no I/O and has no clock.
 enum DriverAction: Sendable, Hashable {
   /// Nothing has changed.
   case keep
@@ -8,15 +8,15 @@ enum DriverAction: Sendable, Hashable {
   case end(EndReason, Dismissal)
 }
 
-/// How long an ended activity stays on the Lock Screen.
+/// The time that an ended activity stays on the Lock Screen.
 enum Dismissal: Sendable, Hashable {
-  /// As the system sees fit: up to 4 h.
+  /// Chosen by the system: up to 4 h.
   case automatic
   case immediate
   /// Milliseconds since 1970, at most 4 h after the end.
   case at(Int64)
 
-  /// `dismissal-date` for an end now; a date in the past takes the activity away at once.
+  /// Returns `dismissal-date` for an end at `endMs`. A date in the past removes the activity immediately.
   func seconds(endMs: Int64) -> Int64? {
     switch self {
     case .automatic: nil
@@ -26,13 +26,13 @@ enum Dismissal: Sendable, Hashable {
   }
 }
 
-/// What drives an activity's state instead of its caller.
+/// The source of an activity's state, if it is not its caller.
 enum ActivityDriver: Sendable, Hashable {
   case timer(TimerState)
   case room(RoomState)
   case unread(UnreadState)
 
-  /// The numbers are in the database: never reuse one.
+  /// The kind of driver. Raw values are stored in the database; never reuse one.
   enum Kind: Int64, Sendable {
     case timer = 1
     case room = 2
@@ -47,7 +47,7 @@ enum ActivityDriver: Sendable, Hashable {
     }
   }
 
-  /// What it is found by among the activities of a user and an app.
+  /// The key of the driver among the activities of a user and an app.
   var subject: String {
     if case .room(let state) = self { return state.roomId }
     return ""

@@ -1,11 +1,11 @@
 import CampanileAPI
 import CampanileCodec
 
-/// A chat room as its activity shows it: yellow while it waits for a peer, green while one is connected.
+/// A chat room's state: yellow while it waits for a peer, green while one is connected.
 struct RoomMachine: Sendable, Hashable {
   enum Event: Sendable, Hashable {
     case peerConnected, peerDisconnected, leave
-    /// It has waited as long as it may, as far as the one who asks knows.
+    /// The maximum waiting time is over according to the caller; the machine checks it.
     case waitingOver
   }
 
@@ -31,7 +31,7 @@ struct RoomMachine: Sendable, Hashable {
 
   init(_ state: RoomState) { self.state = state }
 
-  /// A room that was joined just now.
+  /// Creates the state of a room that was just joined.
   init(roomID: String, waitingMinutesMax: Int32, atMs: Int64) {
     state = RoomState()
     state.roomId = roomID
@@ -41,7 +41,7 @@ struct RoomMachine: Sendable, Hashable {
 
   var phase: Phase { Phase(rawValue: state.phase) ?? .waiting }
 
-  /// When it has waited long enough; nil while it is connected, or when it may wait for ever.
+  /// The end of the waiting time; nil while a peer is connected or if the waiting time is unlimited.
   var waitingEndMs: Int64? {
     guard phase == .waiting, state.waitingMinutesMax > 0 else { return nil }
     return (state.lastUpdated?.millisecondsSince1970 ?? 0) + Int64(state.waitingMinutesMax) * 60_000
@@ -69,9 +69,9 @@ struct RoomMachine: Sendable, Hashable {
     state.lastUpdated = ProtoTimestamp(millisecondsSince1970: atMs)
   }
 
-  /// The content-state that the app's widget decodes.
+  /// Encodes the content-state that the app's widget decodes.
   func content(_ dates: ContentDates) -> String {
-    var writer = ContentWriter(dates: dates)
+    var writer = ContentStateWriter(dates: dates)
     let object = writer.beginObject()
     writer.text(",\"phase\":", phase.rawValue)
     writer.text(",\"roomId\":", state.roomId)

@@ -1,23 +1,24 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
 
-/// A timer: running, paused, over. Its start never moves; pauses are added up once each, when they end.
+/// A timer's state: running, paused or over. Its start never moves; each pause is added to the total when it ends.
 struct TimerMachine: Sendable, Hashable {
   enum Event: Sendable, Hashable {
     case pause, resume, stop, complete
-    /// Its time is over, as far as the one who asks knows.
+    /// The time is over according to the caller; the machine checks it.
     case timeOver
   }
 
-  /// How long a completed timer stays on the Lock Screen.
+  /// Time that a completed timer stays on the Lock Screen.
   static let completedShownMs: Int64 = 5 * 60_000
   static let completedType = "completed"
   static let sessionTypes: Set<String> = [
     "single", "multi", "quick", "freestyle", "rest", "countdown", "countup", "interval", completedType,
   ]
-  /// Those that may run without an end.
+  /// Session types that may run without an end.
   static let openTypes: Set<String> = ["freestyle", "countup"]
 
   private(set) var state: TimerState
@@ -27,27 +28,28 @@ struct TimerMachine: Sendable, Hashable {
   var isPaused: Bool { state.pausedAt != nil }
   private var startedMs: Int64 { state.startedAt?.millisecondsSince1970 ?? 0 }
 
-  /// How long it has run at a time, without pauses.
+  /// Returns the time run until `atMs`, without pauses.
   func elapsedMs(atMs: Int64) -> Int64 {
     let endMs = state.pausedAt?.millisecondsSince1970 ?? atMs
     return max(0, endMs - startedMs - state.totalPausedMs)
   }
 
-  /// When its time is over; nil while it is paused and for one without an end.
+  /// The end of the timer; nil while it is paused or if it has no end.
   var endMs: Int64? {
     isPaused || state.durationMs == 0 ? nil : startedMs + state.durationMs + state.totalPausedMs
   }
 
-  /// Throws FAILED_PRECONDITION, reason `TIMER_PAUSED` or `TIMER_RUNNING`, for what it is already.
+  /// Handles an event. Throws FAILED_PRECONDITION, reason `TIMER_PAUSED` or `TIMER_RUNNING`, if the timer is already in
+  /// the requested state.
   mutating func handle(_ event: Event, atMs: Int64) throws(RPCError) -> DriverAction {
     switch event {
     case .pause:
-      guard !isPaused else { throw .precondition("activityId", "the timer is paused", .timerPaused) }
-      // A clock that went back must not make a pause begin before the start.
+      guard !isPaused else { throw .precondition("activityId", "the timer is already paused", .timerPaused) }
+      // If the clock was set back, a pause must not begin before the start.
       state.pausedAt = ProtoTimestamp(millisecondsSince1970: max(atMs, startedMs))
       return .update
     case .resume:
-      guard isPaused else { throw .precondition("activityId", "the timer runs", .timerRunning) }
+      guard isPaused else { throw .precondition("activityId", "the timer is already running", .timerRunning) }
       closePause(atMs: atMs)
       return .update
     case .stop:
@@ -70,9 +72,9 @@ struct TimerMachine: Sendable, Hashable {
     state.pausedAt = nil
   }
 
-  /// The content-state that the app's widget decodes.
+  /// Encodes the content-state that the app's widget decodes.
   func content(_ dates: ContentDates) -> String {
-    var writer = ContentWriter(dates: dates)
+    var writer = ContentStateWriter(dates: dates)
     let object = writer.beginObject()
     writer.date(",\"startedAt\":", ms: startedMs)
     if let paused = state.pausedAt { writer.date(",\"pausedAt\":", ms: paused.millisecondsSince1970) }

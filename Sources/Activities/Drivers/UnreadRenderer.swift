@@ -1,20 +1,21 @@
 import CampanileAPI
 import CampanileCodec
 
-/// Makes the content-state of a user's unread notifications: the newest few, their number, and when that was.
+/// Renders the content-state of a user's unread notifications: the newest items, the unread count, and the time of the
+/// summary.
 struct UnreadRenderer: Sendable {
   static let itemsMaxDefault: Int32 = 3
   static let itemsMaxRange: ClosedRange<Int32> = 1...5
-  /// Bytes of the state at most: what is left of a payload beside a state, with its alert and attributes, is generous.
+  /// Maximum bytes of the state, which leaves ample room in a payload for an alert and attributes.
   static let sizeBytesMax = 3_584
 
   let itemsMax: Int32
   let dates: ContentDates
 
-  /// The state; the oldest items are left out until it fits, and then the text of what is left is cut.
+  /// Renders the state. If it is too large, drops the oldest items, then shortens the remaining text.
   func content(_ summary: UnreadSummary) -> String {
     var items = Array(summary.notifications.prefix(Int(max(0, itemsMax))))
-    // Bounded by the items there are, five at most.
+    // Bounded by the number of items, at most five.
     while true {
       let text = write(items, summary)
       if text.utf8.count <= Self.sizeBytesMax { return text }
@@ -30,13 +31,13 @@ struct UnreadRenderer: Sendable {
     }
   }
 
-  /// At most so many code points.
+  /// Returns the first `count` code points.
   private static func cut(_ text: String, to count: Int) -> String {
     String(String.UnicodeScalarView(text.unicodeScalars.prefix(count)))
   }
 
   private func write(_ items: [UnreadItem], _ summary: UnreadSummary) -> String {
-    var writer = ContentWriter(dates: dates)
+    var writer = ContentStateWriter(dates: dates)
     let object = writer.beginObject()
     writer.name(",\"notifications\":")
     let array = writer.beginArray()

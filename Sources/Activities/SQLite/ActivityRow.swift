@@ -14,13 +14,13 @@ enum ActivityRow {
     INSERT INTO activities (\(columns), driver_subject) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,
       $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25)
     """
-  /// What an update changes: no column of an index, so that only the row is written.
+  /// Columns that an update changes. None of them is indexed, so that only the row is written.
   static let updateSQL = """
     UPDATE activities SET updated_at_ms = $3, stale_ms = $4, relevance_score = $5, aps_timestamp = $6, version = $7,
       driver_json = $8, content_state = $9
     WHERE user_id = $1 AND id = $2
     """
-  /// The rest of what changes in an activity's life.
+  /// The other columns that change during an activity's life.
   static let lifeSQL = """
     UPDATE activities SET status = $3, start_ms = $4, expire_ms = $5, scheduled_end_ms = $6, ended_at_ms = $7,
       end_reason = $8, generation = $9, token_ids = $10, version = $11, aps_timestamp = $12
@@ -99,7 +99,7 @@ enum ActivityRow {
 
   private static func driver(kind: Int64, json: String?) throws -> ActivityDriver? {
     guard let json else { return nil }
-    // It may have been written by an older program.
+    // Another version of the program may have written it.
     let lenient = JSONDecodingOptions(ignoreUnknownFields: true)
     do throws(ProtoJSONError) {
       switch ActivityDriver.Kind(rawValue: kind) {

@@ -2,17 +2,18 @@ import CampanileService
 import CampanileStore
 import Synchronization
 
-/// The states that the updates of one commit leave behind: many updates of an activity write, push and log once.
+/// Coalesced updates of the current commit: several updates of an activity result in one write, one push and one log
+/// entry.
 ///
-/// Touched by the writer's thread alone; the lock says so to the compiler. Whatever else reads or changes activities or
-/// their pushes in a write settles first (`StateWriter.settle`), so that what is pending is always the newest.
+/// Used on the writer's thread only; the lock satisfies the compiler. Any other write that reads or changes activities
+/// or their pushes settles first (`CoalescingStateWriter.settle`), so that pending entries are always the newest state.
 final class PendingUpdates: Sendable {
-  /// As the updates so far leave an activity. Its pushes have been admitted.
+  /// An activity after the updates so far. Its pushes have been admitted.
   struct Entry: Sendable {
     var activity: StoredActivity
-    /// The newest, from which the push has its priority and trace.
+    /// The newest change, which determines the push's priority and trace.
     var change: ActivityChange
-    /// Of that change.
+    /// The payload of that change.
     var payload: [UInt8]
   }
 
@@ -26,7 +27,7 @@ final class PendingUpdates: Sendable {
 
   private struct State {
     var entries: [Key: Entry] = [:]
-    /// In the order in which they were first updated, which is that of the change log.
+    /// Keys in the order of their first update, which is also the order of the change log.
     var order: [Key] = []
     var pushCount = 0
 
@@ -39,15 +40,15 @@ final class PendingUpdates: Sendable {
 
   private let state = Mutex(State())
 
-  /// A transaction begins: nothing of an earlier one counts.
+  /// Discards entries of an earlier transaction when a new one begins.
   func begin() { state.withLock { $0.clear() } }
 
-  /// Pushes that settling adds to the queue at most.
+  /// The maximum number of pushes that settling adds to the queue.
   var pushCount: Int { state.withLock { $0.pushCount } }
 
   func entry(_ id: String, user: String) -> Entry? { state.withLock { $0.entries[Key(user: user, id: id)] } }
 
-  /// Answers what stood there before.
+  /// Stores an entry and returns the one it replaces.
   @discardableResult
   func put(_ entry: Entry) -> Entry? {
     let key = Key(entry.activity)
@@ -61,7 +62,7 @@ final class PendingUpdates: Sendable {
     }
   }
 
-  /// Takes back a `put` that answered `old`. The last is taken back first.
+  /// Reverts a `put` that returned `old`. Revert in reverse order.
   func takeBack(_ entry: Entry, to old: Entry?) {
     let key = Key(entry.activity)
     state.withLock { state in
@@ -73,7 +74,7 @@ final class PendingUpdates: Sendable {
     }
   }
 
-  /// All of them, which are pending no longer.
+  /// Removes and returns all entries.
   func take() -> [Entry] {
     state.withLock { state in
       guard !state.order.isEmpty else { return [] }

@@ -1,5 +1,6 @@
 import APNs
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
@@ -27,7 +28,7 @@ extension SQLiteActivitiesRepository {
       do {
         for entry in entries {
           do {
-            // A refused entry has changed nothing: checks come first.
+            // All checks precede the first write, so that a rejected entry changes nothing.
             let change = try entry.change.get()
             let activity = try current(entry.id, user: user, transaction)
             guard activity.isLive else { throw RPCError.activityEnded() }
@@ -38,8 +39,8 @@ extension SQLiteActivitiesRepository {
           }
         }
       } catch {
-        // The store failed, and with it this call: other writes of the commit may go on without it.
-        for undo in done.reversed() { states.pending.takeBack(undo.entry, to: undo.old) }
+        // The store failed and so does this call, but other writes of the commit may still succeed.
+        for undo in done.reversed() { stateWriter.pending.takeBack(undo.entry, to: undo.old) }
         throw error
       }
       return results
@@ -52,35 +53,36 @@ extension SQLiteActivitiesRepository {
     var old: PendingUpdates.Entry?
   }
 
-  /// As it is in this commit.
+  /// Returns the activity, including pending updates of this commit.
   private func current(_ id: String, user: String, _ transaction: ReadTransaction) throws -> StoredActivity {
-    try states.pending.entry(id, user: user)?.activity ?? find(id, user: user, transaction)
+    try stateWriter.pending.entry(id, user: user)?.activity ?? find(id, user: user, transaction)
   }
 
-  /// A new state, which is written with the last one of this commit. What is more than a state is written at once.
+  /// Applies a change. A plain state change is coalesced until the commit; any other change is written immediately.
   private func update(
     _ old: StoredActivity, _ change: ActivityChange, _ transaction: WriteTransaction,
     noting: (Undo) -> Void = { _ in }
   ) throws -> StoredActivity {
-    guard change.end == nil, change.alert == nil, change.driver == nil, !transaction.isUndoneAlone else {
-      try states.settle(transaction)
+    guard change.end == nil, change.alert == nil, change.driver == nil, !transaction.usesSavepoint else {
+      try stateWriter.settle(transaction)
       return try apply(change, to: find(old.id, user: old.user, transaction), transaction)
     }
     let nowMs = clockMs()
     var activity = try changed(old, change, nowMs: nowMs)
-    let isPending = states.pending.entry(old.id, user: old.user) != nil
+    let isPending = stateWriter.pending.entry(old.id, user: old.user) != nil
     activity.apsTimestamp =
-      isPending ? max(old.apsTimestamp, nowMs / 1_000) : try states.timestamp(of: old, nowMs: nowMs, transaction)
+      isPending ? max(old.apsTimestamp, nowMs / 1_000) : try stateWriter.timestamp(of: old, nowMs: nowMs, transaction)
     let payload = try payload(change, of: activity, nowMs: nowMs)
-    if !isPending { try states.admit(.update, of: activity, transaction) }
-    // Last: what has failed leaves nothing behind.
+    if !isPending { try stateWriter.admit(.update, of: activity, transaction) }
+    // Last, so that a failed update leaves no entry behind.
     let entry = PendingUpdates.Entry(activity: activity, change: change, payload: payload)
-    noting(Undo(entry: entry, old: states.pending.put(entry)))
+    noting(Undo(entry: entry, old: stateWriter.pending.put(entry)))
     return activity
   }
 
-  /// What a change makes of an activity. Throws ABORTED, reason `ETAG_MISMATCH`, and FAILED_PRECONDITION, reason
-  /// `ACTIVITY_ENDED`.
+  /// Returns the activity after a change.
+  ///
+  /// - Throws: ABORTED, reason `ETAG_MISMATCH`; FAILED_PRECONDITION, reason `ACTIVITY_ENDED`.
   private func changed(
     _ old: StoredActivity, _ change: ActivityChange, nowMs: Int64
   ) throws(RPCError) -> StoredActivity {
@@ -93,13 +95,13 @@ extension SQLiteActivitiesRepository {
     activity.updatedMs = max(nowMs, old.updatedMs)
     if let state = change.contentState { activity.contentState = state }
     if let score = change.relevanceScore { activity.relevanceScore = score }
-    // It belongs to the state that it came with.
+    // The stale time belongs to the state it arrived with.
     activity.staleMs = change.staleMs
     if let driver = change.driver { activity.driver = driver }
     return activity
   }
 
-  /// Keeps a change with its push and its log entry. All checks come before the first change.
+  /// Stores a change with its push and its log entry. All checks precede the first write.
   func apply(
     _ change: ActivityChange, to old: StoredActivity, _ transaction: WriteTransaction
   ) throws -> StoredActivity {
@@ -108,20 +110,20 @@ extension SQLiteActivitiesRepository {
     activity.apsTimestamp = PushClock.next(after: old.apsTimestamp, nowMs: nowMs)
     let payload = try payload(change, of: activity, nowMs: nowMs)
     let kind: PushKind = change.end != nil ? .end : change.alert == nil ? .update : .alert
-    try states.admit(kind, of: activity, transaction)
+    try stateWriter.admit(kind, of: activity, transaction)
     try ActivityRow.writeState(activity, transaction)
     if let end = change.end { return try finish(activity, end, payload, change, transaction) }
     if activity.driver != old.driver { try setDriverTimers(activity, transaction) }
     if activity.status == .active {
       try push(payload, kind, of: activity, change, transaction)
     }
-    try transaction.log(.updated, activity, atMs: nowMs, board)
+    try transaction.log(.updated, activity, atMs: nowMs, notifier)
     return activity
   }
 
-  /// Throws INVALID_ARGUMENT, reason `PAYLOAD_TOO_LARGE`.
+  /// Encodes the payload of a change. Throws INVALID_ARGUMENT, reason `PAYLOAD_TOO_LARGE`.
   func payload(_ change: ActivityChange, of activity: StoredActivity, nowMs: Int64) throws(RPCError) -> [UInt8] {
-    let payload = StateWriter.payload(change, of: activity, endMs: nowMs)
+    let payload = CoalescingStateWriter.payload(change, of: activity, endMs: nowMs)
     let limit = activity.channelID.isEmpty ? APNsLimits.payloadBytesMax : APNsLimits.largePayloadBytesMax
     guard payload.count <= limit else {
       throw .payloadTooLarge("contentState", sizeBytes: payload.count, limit: limit)
@@ -133,6 +135,6 @@ extension SQLiteActivitiesRepository {
     _ payload: [UInt8], _ kind: PushKind, of activity: StoredActivity, _ change: ActivityChange,
     _ transaction: WriteTransaction
   ) throws {
-    try states.push(payload, kind, of: activity, change, transaction)
+    try stateWriter.push(payload, kind, of: activity, change, transaction)
   }
 }

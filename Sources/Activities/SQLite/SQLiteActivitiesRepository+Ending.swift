@@ -1,5 +1,6 @@
 import APNs
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
@@ -45,7 +46,7 @@ extension SQLiteActivitiesRepository {
       Self.insertEndSQL, [.text(old.user), .text(old.id), .text(kept.jsonString())])
     try ActivityRow.writeLife(activity, transaction)
     try setTimer(.end, activity, dueMs: atMs, transaction)
-    try transaction.log(.updated, activity, atMs: clockMs(), board)
+    try transaction.log(.updated, activity, atMs: clockMs(), notifier)
     return activity
   }
 
@@ -58,7 +59,7 @@ extension SQLiteActivitiesRepository {
     return try apply(change, to: activity, transaction)
   }
 
-  /// The last steps of an end, whose state is written: pushes, tokens, timers, counters.
+  /// Completes an end after its state was written: pushes, tokens, timers, counters.
   func finish(
     _ current: StoredActivity, _ end: ActivityChange.End, _ payload: [UInt8], _ change: ActivityChange,
     _ transaction: WriteTransaction
@@ -78,7 +79,7 @@ extension SQLiteActivitiesRepository {
     try transaction.clearTimers(of: activity.id, user: activity.user)
     try transaction.execute(Self.deleteEndSQL, [.text(activity.user), .text(activity.id)])
     try count(activities: -1, user: activity.user, transaction)
-    try transaction.log(.ended, activity, atMs: nowMs, board)
+    try transaction.log(.ended, activity, atMs: nowMs, notifier)
     return activity
   }
 
@@ -90,7 +91,7 @@ extension SQLiteActivitiesRepository {
   func endAll(user: String) async throws -> Int {
     let batch = max(1, min(100, limits.batchEntriesMax))
     var ended = 0
-    // Bounded by the live ones there may be.
+    // Bounded by the maximum number of live activities.
     for _ in 0...(limits.activitiesPerUserMax / batch) {
       let count = try await write { transaction in
         let live = try transaction.query(Self.liveSQL, [.text(user), .int(batch)], ActivityRow.activity)

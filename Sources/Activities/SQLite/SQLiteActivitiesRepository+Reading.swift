@@ -39,7 +39,7 @@ extension SQLiteActivitiesRepository {
     } else {
       sql = query.includesEnded ? Self.listSQL : Self.listLiveSQL
     }
-    // More than a page's bytes are not held: what is beyond them is for the next page.
+    // Stop after a page's bytes; the next page continues with the rest.
     var bytes = 0
     return try readSingle { transaction in
       var found: [StoredActivity] = []

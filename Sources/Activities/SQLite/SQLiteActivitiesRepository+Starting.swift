@@ -1,5 +1,6 @@
 import APNs
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
@@ -7,23 +8,25 @@ import CampanileStore
 
 extension SQLiteActivitiesRepository {
   static let lifetimeMs = Int64(APNsLimits.activitySecondsMax) * 1_000
-  /// After it APNs need not deliver a start any more.
+  /// Time after which APNs need not deliver a start.
   static let startExpirationMs: Int64 = 3_600_000
 
-  func start(_ draft: ActivityDraft, user: String, repeatable: RepeatableRequest?) async throws -> Activity {
+  func start(_ draft: ActivityDraft, user: String, idempotency: IdempotentRequest?) async throws -> Activity {
     try await write { transaction in
-      if let reply = try replayed(StartActivityResponse.self, repeatable, transaction), let activity = reply.activity {
+      if let reply = try storedReply(StartActivityResponse.self, idempotency, transaction),
+        let activity = reply.activity
+      {
         return activity
       }
       var response = StartActivityResponse()
       let activity = try start(draft, user: user, transaction).message
       response.activity = activity
-      try keep(response, repeatable, transaction)
+      try storeReply(response, idempotency, transaction)
       return activity
     }
   }
 
-  /// All checks come before the first change.
+  /// Starts an activity. All checks precede the first write.
   func start(_ draft: ActivityDraft, user: String, _ transaction: WriteTransaction) throws -> StoredActivity {
     let next = ids.next(prefix: SortableID.activityPrefix)
     let nowMs = next.timeMs
@@ -31,16 +34,16 @@ extension SQLiteActivitiesRepository {
     let known = try transaction.queryOne(ActivityRow.oneSQL, [.text(user), .text(activity.id)], ActivityRow.activity)
     guard known == nil else {
       throw RPCError(
-        .alreadyExists, "activityId: the activity exists already", reason: Reason.activityExists.rawValue,
+        .alreadyExists, "activityId: the activity already exists", reason: Reason.activityExists.rawValue,
         fieldViolations: [
-          .init(field: "activityId", description: "exists already", reason: Reason.activityExists.rawValue)
+          .init(field: "activityId", description: "already exists", reason: Reason.activityExists.rawValue)
         ])
     }
     try renderUnread(&activity, transaction)
     let replaced = try sameSubject(draft, user: user, transaction)
     guard try counts(user: user, transaction).activities - Int64(replaced.count) < limits.activitiesPerUserMax else {
       throw RPCError.exhausted(
-        "a user may have \(limits.activitiesPerUserMax) live activities", .activitiesExhausted,
+        "a user can have at most \(limits.activitiesPerUserMax) live activities", .activitiesExhausted,
         limit: limits.activitiesPerUserMax)
     }
     let payload =
@@ -59,7 +62,7 @@ extension SQLiteActivitiesRepository {
     if let endAtMs = draft.endAtMs { try setTimer(.end, activity, dueMs: endAtMs, transaction) }
     try setDriverTimers(activity, transaction)
     if isPushed { try push(payload, startOf: activity, to: tokens, draft.traceParent, transaction) }
-    try transaction.log(.started, activity, atMs: nowMs, board)
+    try transaction.log(.started, activity, atMs: nowMs, notifier)
     return activity
   }
 
@@ -77,7 +80,7 @@ extension SQLiteActivitiesRepository {
     return activity
   }
 
-  /// The live ones that a new room takes the place of.
+  /// Returns the live activities that a new room replaces.
   private func sameSubject(
     _ draft: ActivityDraft, user: String, _ transaction: ReadTransaction
   ) throws -> [StoredActivity] {
@@ -85,8 +88,9 @@ extension SQLiteActivitiesRepository {
     return try driven(.room, app: draft.app, subject: state.roomId, user: user, transaction)
   }
 
-  /// What starts an activity on a device. Also checked for one that an app started, where it can be renewed: attributes and
-  /// state share the 4 KB.
+  /// Encodes the payload that starts an activity on a device.
+  ///
+  /// Also checked for an activity that an app started and that can be renewed: attributes and state share the 4 KB.
   func startPayload(_ activity: StoredActivity, _ start: StartContent) throws -> [UInt8] {
     let payload = PushPayload(
       event: .start, timestamp: activity.apsTimestamp, contentState: activity.contentState.json,
@@ -100,7 +104,8 @@ extension SQLiteActivitiesRepository {
     return payload
   }
 
-  /// Where a start is pushed. Throws FAILED_PRECONDITION, reason `PUSH_TO_START_TOKEN_MISSING`, when there is no device.
+  /// Returns the tokens to push a start to. Throws FAILED_PRECONDITION, reason `PUSH_TO_START_TOKEN_MISSING`, if there
+  /// are none.
   func startTokens(
     _ activity: StoredActivity, _ start: StartContent, _ transaction: ReadTransaction
   ) throws -> [TokenRow] {
@@ -114,7 +119,7 @@ extension SQLiteActivitiesRepository {
         start.installationID.isEmpty ? "app" : "installationId",
         "no push-to-start token is known: the app registers one when it runs", .pushToStartTokenMissing)
     }
-    // An installation may have a token for all types and one for this.
+    // Prefer an installation's token for this attributes type over its token for all types.
     var chosen: [String: TokenRow] = [:]
     for token in tokens {
       if let other = chosen[token.installationID], !other.subject.isEmpty { continue }

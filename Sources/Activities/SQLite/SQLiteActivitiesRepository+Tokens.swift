@@ -1,12 +1,13 @@
 import APNs
 import CampanileAPI
+import CampanileBase
 import CampanileRPC
 import CampanileService
 import CampanileStore
 
 extension SQLiteActivitiesRepository: PushTokensRepository {
-  /// How far ahead of the server's clock a device's may be. What is further ahead counts as this, so that one wrong clock
-  /// cannot keep out every later token.
+  /// Maximum lead of a device's clock over the server's. Later times are capped to it, so that one wrong clock cannot
+  /// block all later tokens.
   static let clockSkewMs: Int64 = 60_000
   private static let touchMs: Int64 = 24 * 3_600_000
 
@@ -27,7 +28,7 @@ extension SQLiteActivitiesRepository: PushTokensRepository {
       let row = try place(draft, over: known, activity, user: user, timeMs: timeMs, nowMs: nowMs, transaction)
       if activity != nil {
         let isNew = known?.token != draft.token || known?.state != .live
-        // Read again: a token that moved has left it.
+        // Read again: the activity may have lost a token that moved.
         try attach(row, isNew: isNew, to: find(draft.subject, user: user, transaction), draft, transaction)
       }
       return (try transaction.queryOne(TokenRow.oneSQL, [.text(row.id)], TokenRow.row)?.message ?? row.message, false)
@@ -39,16 +40,19 @@ extension SQLiteActivitiesRepository: PushTokensRepository {
   ) throws -> StoredActivity {
     let activity = try find(draft.subject, user: user, transaction)
     var violations = Violations()
-    if activity.app != draft.app { violations.add("app", "is not the activity's", .appMismatch) }
+    if activity.app != draft.app { violations.add("app", "must be the activity's app", .appMismatch) }
     if activity.environment != draft.environment {
-      violations.add("environment", "is not the activity's, \(activity.environment)", .environmentMismatch)
+      violations.add("environment", "must be the activity's environment, \(activity.environment)", .environmentMismatch)
     }
     try violations.check()
     return activity
   }
 
-  /// The user's own places that have this token. Throws ALREADY_EXISTS, reason `TOKEN_TAKEN`, when another user has it;
-  /// a channel is everybody's.
+  /// Returns the user's other rows that contain this token.
+  ///
+  /// Channels have no owner and are skipped.
+  ///
+  /// - Throws: ALREADY_EXISTS, reason `TOKEN_TAKEN`, if another user has the token.
   private func checkOwner(
     _ draft: TokenDraft, user: String, except id: String?, _ transaction: ReadTransaction
   ) throws -> [TokenRow] {
@@ -58,7 +62,7 @@ extension SQLiteActivitiesRepository: PushTokensRepository {
     ).filter { $0.kind != .channel }
     guard owners.allSatisfy({ $0.user == user }) else {
       throw RPCError(
-        .alreadyExists, "token: belongs to another user: it must be deleted there first",
+        .alreadyExists, "token: belongs to another user, who must delete it first",
         reason: Reason.tokenTaken.rawValue,
         fieldViolations: [
           .init(field: "token", description: "belongs to another user", reason: Reason.tokenTaken.rawValue)
@@ -73,12 +77,12 @@ extension SQLiteActivitiesRepository: PushTokensRepository {
     guard known?.state != .live else { return }
     if let activity, activity.tokenIDs.count - freed >= limits.devicesPerActivityMax {
       throw RPCError.exhausted(
-        "an activity may be on \(limits.devicesPerActivityMax) devices", .tokensExhausted,
+        "an activity can be shown on at most \(limits.devicesPerActivityMax) devices", .tokensExhausted,
         limit: limits.devicesPerActivityMax)
     }
     guard try counts(user: user, transaction).tokens - Int64(freed) < limits.tokensPerUserMax else {
       throw RPCError.exhausted(
-        "a user may have \(limits.tokensPerUserMax) tokens", .tokensExhausted, limit: limits.tokensPerUserMax)
+        "a user can have at most \(limits.tokensPerUserMax) tokens", .tokensExhausted, limit: limits.tokensPerUserMax)
     }
   }
 
@@ -94,7 +98,7 @@ extension SQLiteActivitiesRepository: PushTokensRepository {
         generation: activity?.generation ?? 0, token: draft.token, timeMs: timeMs, registeredMs: nowMs, usedMs: nowMs,
         state: .live)
     (row.environment, row.token, row.timeMs) = (draft.environment, draft.token, timeMs)
-    // Never back: a rejection is compared with it.
+    // Never goes back, because rejection times are compared with it.
     row.registeredMs = max(nowMs, row.registeredMs)
     (row.usedMs, row.state, row.retiredMs, row.retireReason) = (nowMs, .live, nil, nil)
     if known == nil { try row.insert(transaction) } else { try row.update(transaction) }
@@ -102,7 +106,7 @@ extension SQLiteActivitiesRepository: PushTokensRepository {
     return row
   }
 
-  /// Lets an activity know of its token, and pushes to it what the device cannot know yet.
+  /// Adds a token to its activity and pushes any state that the device cannot know yet.
   private func attach(
     _ row: TokenRow, isNew: Bool, to old: StoredActivity, _ draft: TokenDraft, _ transaction: WriteTransaction
   ) throws {
@@ -110,7 +114,7 @@ extension SQLiteActivitiesRepository: PushTokensRepository {
     var activity = old
     var change = ActivityChange(staleMs: activity.staleMs, traceParent: draft.traceParent)
     if !activity.isLive {
-      // It ended before its token came: the end is what it must be told.
+      // The activity ended before its token arrived: push the end.
       change.end = .init(reason: activity.endReason, dismissal: .immediate)
     } else if !isNew || activity.status == .scheduled {
       guard !activity.tokenIDs.contains(row.id) else { return }
@@ -130,7 +134,7 @@ extension SQLiteActivitiesRepository: PushTokensRepository {
     }
     try ActivityRow.writeLife(activity, transaction)
     guard activity.isLive else { return try release([row.id], user: row.user, nowMs: nowMs, transaction) }
-    try transaction.log(.updated, activity, atMs: nowMs, board)
+    try transaction.log(.updated, activity, atMs: nowMs, notifier)
   }
 
   func token(_ id: String, user: String) throws -> PushTokenInfo {
@@ -177,13 +181,13 @@ extension SQLiteActivitiesRepository: PushTokensRepository {
     return try transaction.query(TokenRow.liveOfAppSQL, arguments + [.text(app)], TokenRow.row)
   }
 
-  /// Notes that a token is in use, once a day.
+  /// Records the use of a token, at most once a day.
   func touch(_ token: TokenRow, nowMs: Int64, _ transaction: WriteTransaction) throws {
     guard nowMs - token.usedMs >= Self.touchMs else { return }
     try transaction.execute(TokenRow.useSQL, [.text(token.id), .integer(nowMs)])
   }
 
-  /// Takes the update tokens of an ended activity out of use; what is queued for them is still sent.
+  /// Releases the update tokens of an ended activity. Pushes already queued for them are still sent.
   func releaseTokens(of activity: StoredActivity, nowMs: Int64, _ transaction: WriteTransaction) throws {
     try release(activity.tokenIDs, user: activity.user, nowMs: nowMs, transaction)
   }
@@ -201,7 +205,7 @@ extension SQLiteActivitiesRepository: PushTokensRepository {
     if released > 0 { try count(tokens: -released, user: user, transaction) }
   }
 
-  /// Deletes a token.
+  /// Deletes a token and removes it from its activity.
   private func remove(_ row: TokenRow, _ transaction: WriteTransaction) throws {
     try transaction.execute(TokenRow.deleteSQL, [.text(row.id)])
     guard row.state == .live else { return }
@@ -209,7 +213,7 @@ extension SQLiteActivitiesRepository: PushTokensRepository {
     try detach(row, transaction)
   }
 
-  /// Lets an activity forget its token.
+  /// Removes a token from its activity.
   private func detach(_ row: TokenRow, _ transaction: WriteTransaction) throws {
     guard row.kind == .update else { return }
     let found = try transaction.queryOne(
@@ -219,13 +223,13 @@ extension SQLiteActivitiesRepository: PushTokensRepository {
     try transaction.execute(
       ActivityRow.tokensSQL,
       [.text(activity.user), .text(activity.id), .text(activity.tokenIDs.joined(separator: ","))])
-    try transaction.log(.updated, activity, atMs: clockMs(), board)
+    try transaction.log(.updated, activity, atMs: clockMs(), notifier)
   }
 }
 
-/// Delivery's view of the tokens.
+/// The interface that delivery uses.
 extension SQLiteActivitiesRepository: PushTokenRegistry {
-  func settle(_ transaction: WriteTransaction) throws { try states.settle(transaction) }
+  func settle(_ transaction: WriteTransaction) throws { try stateWriter.settle(transaction) }
 
   func token(_ id: String, in transaction: ReadTransaction) throws -> DeliveryToken? {
     try transaction.queryOne(TokenRow.deliverySQL, [.text(id)]) { row in

@@ -1,5 +1,6 @@
 import APNs
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
@@ -48,8 +49,9 @@ extension SQLiteActivitiesRepository {
     }
   }
 
-  /// Gives an activity that shows the unread summary the newest there is, in the transaction of its start: none that comes
-  /// later is missed.
+  /// Renders the newest unread summary into a starting activity.
+  ///
+  /// Runs in the transaction of the start, so that no later summary is missed.
   func renderUnread(_ activity: inout StoredActivity, _ transaction: ReadTransaction) throws {
     guard case .unread(var state) = activity.driver else { return }
     var summary = UnreadSummary()

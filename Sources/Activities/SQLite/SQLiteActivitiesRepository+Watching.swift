@@ -11,13 +11,13 @@ extension SQLiteActivitiesRepository {
     }
   }
 
-  func changes(after token: ResumeToken, user: String, rowsMax: Int) throws -> [Change] {
+  func changes(after token: ResumeToken, user: String, rowsMax: Int) throws -> [LoggedChange] {
     try read { transaction in
-      try ChangeLogTable.checkKept(token, user: user, transaction)
+      try ChangeLogTable.checkRetained(token, user: user, transaction)
       let changes = try transaction.query(
-        ChangeLog.ofUserSQL, [.text(user), .integer(token.sequence), .int(rowsMax)], rowsMax: max(0, rowsMax),
-        ChangeLog.change)
-      // Of changes that come close together each would show the same.
+        ActivityChangeLog.ofUserSQL, [.text(user), .integer(token.sequence), .int(rowsMax)], rowsMax: max(0, rowsMax),
+        ActivityChangeLog.change)
+      // All updates of an activity within a page would show the same state: only the last contains it.
       var seen: Set<String> = []
       return try changes.reversed().map { change in
         var change = change

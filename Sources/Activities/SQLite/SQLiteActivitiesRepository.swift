@@ -1,45 +1,48 @@
 import APNs
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
 import CampanileStore
 
-/// The repository over the embedded store.
+/// The repository on top of the embedded store.
 struct SQLiteActivitiesRepository: ActivitiesRepository, StoreBacked {
   let store: Store
   let limits: ActivitiesLimits
   let policy: ActivitiesPolicy
   let ids: SortableIDGenerator
   let clockMs: @Sendable () -> Int64
-  let board: WakeBoard
+  let notifier: AlarmSchedule
   let queue: PushQueue
-  /// What the updates of a commit share; its `settle` runs before every commit.
-  let states: StateWriter
-  /// Names this database's change log in resume tokens.
+  /// Coalesces the updates of a commit; its `settle` runs before every commit.
+  let stateWriter: CoalescingStateWriter
+  /// Identifies this database's change log in resume tokens.
   let epoch: UInt64
 
-  /// `random` names a new database's log and fills ids.
+  /// Creates the repository.
+  ///
+  /// - Parameter random: Source of the epoch of a new database's log, and of ids.
   init(
-    store: Store, limits: ActivitiesLimits, policy: ActivitiesPolicy, states: StateWriter,
+    store: Store, limits: ActivitiesLimits, policy: ActivitiesPolicy, stateWriter: CoalescingStateWriter,
     random: @escaping @Sendable () -> UInt64
   ) async throws {
     self.store = store
     self.limits = limits
     self.policy = policy
-    self.states = states
-    board = states.board
-    queue = states.queue
-    clockMs = states.clockMs
+    self.stateWriter = stateWriter
+    notifier = stateWriter.notifier
+    queue = stateWriter.queue
+    clockMs = stateWriter.clockMs
     ids = SortableIDGenerator(clockMs: clockMs, random: random)
     let candidate = random()
     epoch = try await store.write { try $0.logEpoch(in: "activities_meta", candidate: candidate) }
   }
 
-  /// A write that looks at activities, and so lets the updates before it in the same commit be written first.
+  /// Runs a write that reads or changes activities, after settling the pending updates of the same commit.
   func write<T: Sendable>(_ body: @escaping @Sendable (WriteTransaction) throws -> T) async throws -> T {
     try await storeWrite { transaction in
-      try states.settle(transaction)
+      try stateWriter.settle(transaction)
       return try body(transaction)
     }
   }
@@ -51,14 +54,14 @@ struct SQLiteActivitiesRepository: ActivitiesRepository, StoreBacked {
   }
 
   func setTimer(
-    _ kind: TimerKind, _ activity: StoredActivity, dueMs: Int64?, _ transaction: WriteTransaction
+    _ kind: ActivityTimerKind, _ activity: StoredActivity, dueMs: Int64?, _ transaction: WriteTransaction
   ) throws {
     guard let dueMs else { return try transaction.clearTimer(kind, activity.id, user: activity.user) }
     try transaction.setTimer(kind, activity.id, user: activity.user, dueMs: dueMs)
-    board.scheduled(dueMs)
+    notifier.scheduled(dueMs)
   }
 
-  /// The timers that a driver's state asks for.
+  /// Sets the timers that a driver's state requires.
   func setDriverTimers(_ activity: StoredActivity, _ transaction: WriteTransaction) throws {
     switch activity.driver {
     case .timer(let state):
@@ -84,9 +87,9 @@ struct SQLiteActivitiesRepository: ActivitiesRepository, StoreBacked {
     try transaction.queryOne(Self.userSQL, [.text(user)]) { (try $0.integer(0), try $0.integer(1)) } ?? (0, 0)
   }
 
-  /// Adds to a user's counters. Where they would fall below zero the transaction fails.
+  /// Adds to a user's counters. The transaction fails if a counter would fall below zero.
   func count(activities: Int64 = 0, tokens: Int64 = 0, user: String, _ transaction: WriteTransaction) throws {
-    // Not one statement: the row to be inserted would be checked before it meets the one that is there.
+    // Not an upsert: its CHECK constraint would test the row to insert before the conflict is resolved.
     let arguments: [SQLValue] = [.text(user), .integer(activities), .integer(tokens)]
     if try transaction.execute(Self.countSQL, arguments) == 0 { try transaction.execute(Self.addUserSQL, arguments) }
   }

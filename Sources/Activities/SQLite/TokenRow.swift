@@ -1,5 +1,6 @@
 import APNs
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileService
 import CampanileStore
@@ -27,7 +28,7 @@ struct TokenRow: Sendable, Hashable {
     registered_at_ms, used_at_ms, state, retired_at_ms, retire_reason
     """
   static let oneSQL = "SELECT \(columns) FROM push_tokens WHERE token_id = $1"
-  /// What delivery needs; a channel's id is no device's token.
+  /// Columns for delivery. Kinds below 4 are device tokens; a channel's id is not one.
   static let deliverySQL = "SELECT state, token, registered_at_ms FROM push_tokens WHERE token_id = $1 AND kind < 4"
   static let placeSQL = """
     SELECT \(columns) FROM push_tokens
@@ -57,7 +58,7 @@ struct TokenRow: Sendable, Hashable {
 
   static func row(_ row: borrowing SQLRow) throws -> TokenRow {
     guard let kind = TokenKind(rawValue: try row.integer(2)), let state = TokenState(rawValue: try row.integer(12))
-    else { throw StoreError(.corrupt, "a token is of an unknown kind") }
+    else { throw StoreError(.corrupt, "a token has an unknown kind or state") }
     return TokenRow(
       id: try row.text(0), user: try row.text(1), kind: kind, app: try row.text(3), environment: try row.text(4),
       installationID: try row.text(5), subject: try row.text(6), generation: try row.integer(7),
@@ -85,10 +86,10 @@ struct TokenRow: Sendable, Hashable {
       ])
   }
 
-  /// The token of a device; nil for a channel.
+  /// The device token; nil for a channel.
   var deviceToken: DeviceToken? { kind == .channel ? nil : DeviceToken(Hexadecimal.text(token)) }
 
-  /// As callers see it: redacted.
+  /// The token as an API message, redacted.
   var message: PushTokenInfo {
     var message = PushTokenInfo()
     message.id = id

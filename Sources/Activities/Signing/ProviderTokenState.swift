@@ -1,12 +1,13 @@
-/// When the provider token of a key is renewed. Pure: both clocks are handed in.
+/// The renewal schedule of one key's provider token. Pure: callers pass both clocks.
 ///
-/// APNs wants a new one no sooner than 20 and no later than 60 minutes after the last ("Establishing a token-based connection to
-/// APNs"). The age is measured with a clock that never jumps; only across a restart it is that of the wall clock.
+/// APNs requires a new token no sooner than 20 and no later than 60 minutes after the last one ("Establishing a
+/// token-based connection to APNs"). The age is measured with a monotonic clock, and with the wall clock only for a
+/// token of an earlier process.
 struct ProviderTokenState: Sendable, Hashable {
   struct Limits: Sendable, Hashable {
     /// Between 20 and 50 minutes.
     var renewAfterMs: Int64 = 40 * 60_000
-    /// Least time between two tokens.
+    /// Minimum time between two tokens.
     var spacingMs: Int64 = 20 * 60_000
 
     init() {}
@@ -14,22 +15,22 @@ struct ProviderTokenState: Sendable, Hashable {
 
   struct Issued: Sendable, Hashable {
     var token: String
-    /// The wall clock's, which is in the token.
+    /// Wall-clock time, as contained in the token.
     var issuedAtMs: Int64
-    /// The steady clock's; nil for a token of an earlier process.
+    /// Monotonic time; nil for a token of an earlier process.
     var steadyMs: Int64?
   }
 
   enum Rejection: Sendable, Hashable {
-    /// Another one is there already.
+    /// A newer token already exists.
     case useCurrent
     case issue
-    /// A new one is allowed only after this pause.
+    /// A new token is allowed only after this pause.
     case wait(ms: Int64)
   }
 
   private(set) var issued: Issued?
-  /// APNs has called it expired, too early for a new one: the next is issued as soon as it may be.
+  /// Whether APNs rejected the token as expired; a new one is then issued as soon as the spacing allows.
   private var isRejected = false
   private let limits: Limits
 
@@ -38,13 +39,13 @@ struct ProviderTokenState: Sendable, Hashable {
     self.limits = limits
   }
 
-  /// The token to use; nil when one must be issued first.
+  /// Returns the token to use, or nil if a new one must be issued first.
   func current(wallMs: Int64, steadyMs: Int64) -> String? {
     guard let issued, let ageMs = ageMs(wallMs: wallMs, steadyMs: steadyMs), ageMs < lifetimeMs else { return nil }
     return issued.token
   }
 
-  /// In how many milliseconds the token will be renewed; 0 when it must be now.
+  /// Returns the time until renewal in milliseconds; 0 if it is due.
   func renewsInMs(wallMs: Int64, steadyMs: Int64) -> Int64 {
     guard let ageMs = ageMs(wallMs: wallMs, steadyMs: steadyMs) else { return 0 }
     return max(0, lifetimeMs - ageMs)
@@ -57,7 +58,7 @@ struct ProviderTokenState: Sendable, Hashable {
 
   private var lifetimeMs: Int64 { isRejected ? limits.spacingMs : limits.renewAfterMs }
 
-  /// APNs says that a token has expired.
+  /// Handles APNs' report that a token has expired.
   mutating func rejected(_ token: String, wallMs: Int64, steadyMs: Int64) -> Rejection {
     guard let issued else { return .issue }
     if issued.token != token { return .useCurrent }
@@ -66,8 +67,10 @@ struct ProviderTokenState: Sendable, Hashable {
     return .wait(ms: limits.spacingMs - ageMs)
   }
 
-  /// Nil when the age cannot be known: the wall clock was set back since another process issued the token, which APNs
-  /// would take for one of the future.
+  /// Returns the age in milliseconds, or nil if it is unknown.
+  ///
+  /// It is unknown if the wall clock was set back after an earlier process issued the token. APNs would reject such a
+  /// token because it appears to come from the future.
   private func ageMs(wallMs: Int64, steadyMs: Int64) -> Int64? {
     guard let issued else { return nil }
     if let since = issued.steadyMs { return max(0, steadyMs - since) }

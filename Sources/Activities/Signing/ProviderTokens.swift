@@ -1,10 +1,12 @@
+import CampanileBase
 import CampanileCrypto
 import CampanileRPC
 import CampanileStore
 import Synchronization
 
-/// The provider tokens: one for each key, shared by all senders, issued under one lock and stored before it is used, so that a
-/// restart goes on with it.
+/// The provider tokens, one for each key, shared by all senders.
+///
+/// Tokens are issued one at a time and stored before use, so that a restarted process continues with them.
 final class ProviderTokens: Sendable {
   private let store: Store
   private let keys: SigningKeys
@@ -14,7 +16,7 @@ final class ProviderTokens: Sendable {
   private let states: Mutex<[SigningKeyID: ProviderTokenState]>
   private let issuer: Issuer
 
-  /// Lets one issue at a time.
+  /// A lock that admits one issuing task at a time.
   private actor Issuer {
     private var isBusy = false
     private var waiting: [CheckedContinuation<Void, Never>] = []
@@ -32,7 +34,7 @@ final class ProviderTokens: Sendable {
     }
   }
 
-  /// Reads the stored tokens. `steadyMs` is a clock that never jumps.
+  /// Reads the stored tokens. `steadyMs` is a monotonic clock.
   init(
     store: Store, keys: SigningKeys, limits: ProviderTokenState.Limits = .init(),
     wallMs: @escaping @Sendable () -> Int64, steadyMs: @escaping @Sendable () -> Int64
@@ -54,25 +56,25 @@ final class ProviderTokens: Sendable {
     states = Mutex(Dictionary(stored) { $1 })
   }
 
-  /// The token of a key, renewed when it is old.
+  /// Returns the token of a key, renewing it if it is old. A token is never used before its time is stored.
   ///
-  /// Throws NOT_FOUND, reason `SIGNING_KEY_NOT_FOUND`, for a key that is not in use, and what the store throws: a token
-  /// whose time is not stored is not used.
+  /// - Throws: NOT_FOUND, reason `SIGNING_KEY_NOT_FOUND`, for a key that is not in use; the store's errors.
   func token(of id: SigningKeyID) async throws -> ProviderTokenState.Issued {
     if let issued = fresh(id) { return issued }
     return try await issue(id) { state in state?.current(wallMs: self.wallMs(), steadyMs: self.steadyMs()) == nil }
   }
 
-  /// When the token of a key was issued; nil while it has none.
+  /// Returns the time at which a key's token was issued; nil if there is no token.
   func issuedAtMs(_ id: SigningKeyID) -> Int64? { states.withLock { $0[id]?.issued?.issuedAtMs } }
 
-  /// In how many milliseconds the token will be renewed.
+  /// Returns the time until renewal in milliseconds.
   func renewsInMs(_ id: SigningKeyID) -> Int64 {
     states.withLock { $0[id]?.renewsInMs(wallMs: wallMs(), steadyMs: steadyMs()) ?? 0 }
   }
 
-  /// APNs says that a token has expired: issues a new one where the last is 20 minutes old. Answers when to try again, in the
-  /// wall clock's time.
+  /// Handles APNs' report that a token has expired: issues a new one if the last is at least 20 minutes old.
+  ///
+  /// - Returns: The wall-clock time of the next attempt.
   func rejected(_ token: String, of id: SigningKeyID) async throws -> Int64 {
     let verdict = verdict(token, id)
     switch verdict {
@@ -101,7 +103,8 @@ final class ProviderTokens: Sendable {
     }
   }
 
-  /// Signs, stores, and only then hands out. `isNeeded` is asked again under the lock: another may have done it meanwhile.
+  /// Signs a token, stores it, and only then returns it. Checks `isNeeded` again under the lock, because another task
+  /// may have issued a token in the meantime.
   private func issue(
     _ id: SigningKeyID, isNeeded: @Sendable (ProviderTokenState?) -> Bool
   ) async throws -> ProviderTokenState.Issued {

@@ -4,23 +4,24 @@ import CampanileCodec
 import CampanileCrypto
 import Foundation
 
-/// A directory with signing keys: `AuthKey_<key id>.p8` as Apple hands them out, and beside each `AuthKey_<key id>.json` with a
-/// `SigningKey` that says its team and what it is for.
+/// A directory of signing keys, stored as Apple distributes them: `AuthKey_<key id>.p8`.
+///
+/// An optional file `AuthKey_<key id>.json` next to a key contains a `SigningKey` with its team, apps and environments.
 struct SigningKeyFiles: Sendable {
   static let filesMax = SigningKeys.countMax
   static let prefix = "AuthKey_"
 
   let directory: String
-  /// The team of keys without a description.
+  /// Team id for keys without a description file.
   let teamID: String?
 
-  /// What was found, and what cannot be used, each in one line that names the file.
+  /// The usable keys, and the problems found: one line each, naming the file.
   struct Contents: Sendable {
     var entries: [SigningKeys.Entry] = []
     var problems: [String] = []
   }
 
-  /// Reads all keys. One that cannot be used is a problem and does not keep the others from being used.
+  /// Reads all keys. An unusable key is reported as a problem and does not affect the others.
   func read() -> Contents {
     var contents = Contents()
     let names: [String]
@@ -40,7 +41,7 @@ struct SigningKeyFiles: Sendable {
     return contents
   }
 
-  /// Keeps a key: both files with mode 0600, each written whole or not at all.
+  /// Writes both files of a key with mode 0600, each atomically.
   func write(_ description: SigningKey, pem: [UInt8]) throws {
     try FileManager.default.createDirectory(
       atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -49,7 +50,7 @@ struct SigningKeyFiles: Sendable {
     try Self.writeWhole(pem, "\(base).p8")
   }
 
-  /// Removes a key's files, where they are.
+  /// Removes a key's files if they exist.
   func remove(_ keyID: String) {
     guard ProviderTokenRules.isIdentifier(keyID) else { return }
     for suffix in ["p8", "json"] {
@@ -94,10 +95,10 @@ struct SigningKeyFiles: Sendable {
     if description.teamId.isEmpty { description.teamId = teamID ?? "" }
     description.tokenTime = nil
     guard ProviderTokenRules.isIdentifier(description.keyId) else {
-      throw Problem(text: "\(path): needs a key id: name the file AuthKey_<key id>.p8, or say keyId in \(jsonPath)")
+      throw Problem(text: "\(path): needs a key id: name the file AuthKey_<key id>.p8, or set keyId in \(jsonPath)")
     }
     guard ProviderTokenRules.isIdentifier(description.teamId) else {
-      throw Problem(text: "\(path): needs a team id: say teamId in \(jsonPath), or set the team of all keys")
+      throw Problem(text: "\(path): needs a team id: set teamId in \(jsonPath), or set the default team")
     }
     return description
   }
@@ -113,7 +114,7 @@ struct SigningKeyFiles: Sendable {
     try handle.synchronize()
     try handle.close()
     guard rename(temporary, path) == 0 else {
-      throw CryptoError(.keyUnreadable, "\(path): cannot be put in place")
+      throw CryptoError(.keyUnreadable, "\(path): cannot be renamed into place")
     }
   }
 }

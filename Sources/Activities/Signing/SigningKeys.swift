@@ -3,7 +3,7 @@ import CampanileAPI
 import CampanileCrypto
 import Synchronization
 
-/// The ids of a signing key.
+/// The team and key id of a signing key.
 struct SigningKeyID: Sendable, Hashable, Comparable {
   var teamID: String
   var keyID: String
@@ -11,9 +11,9 @@ struct SigningKeyID: Sendable, Hashable, Comparable {
   static func < (a: Self, b: Self) -> Bool { (a.teamID, a.keyID) < (b.teamID, b.keyID) }
 }
 
-/// The signing keys in use. Keys come and go while pushes are sent.
+/// The signing keys in use. Keys can be added and revoked while pushes are sent.
 final class SigningKeys: Sendable {
-  /// Keys at most; an operator has a few.
+  /// Maximum number of keys; an operator typically has a few.
   static let countMax = 1_000
 
   struct Entry: Sendable {
@@ -26,25 +26,28 @@ final class SigningKeys: Sendable {
   private struct State {
     var entries: [SigningKeyID: Entry] = [:]
     var revoked: Set<SigningKeyID> = []
-    /// What `id(app:environment:)` found, forgotten with every change.
+    /// Cached results of `id(app:environment:)`; cleared with every change.
     var found: [PushRouteKey: SigningKeyID] = [:]
+
+    func hasRoom(for id: SigningKeyID) -> Bool { entries[id] != nil || entries.count < SigningKeys.countMax }
   }
 
   private let state = Mutex(State())
 
-  /// Adds or replaces a key; false when it was revoked or there are too many.
+  /// Adds or replaces a key. Returns false if it was revoked or there are too many keys.
   func add(_ entry: Entry) -> Bool {
     state.withLock { state in
-      guard !state.revoked.contains(entry.id),
-        state.entries[entry.id] != nil || state.entries.count < Self.countMax
-      else { return false }
+      guard !state.revoked.contains(entry.id), state.hasRoom(for: entry.id) else { return false }
       state.entries[entry.id] = entry
       state.found = [:]
       return true
     }
   }
 
-  /// Ends the use of a key for good. Answers whether it was in use.
+  /// Returns whether the limit on keys leaves room for this one. A key in use can always be replaced.
+  func hasRoom(for id: SigningKeyID) -> Bool { state.withLock { $0.hasRoom(for: id) } }
+
+  /// Revokes a key permanently. Returns whether it was in use.
   @discardableResult
   func revoke(_ id: SigningKeyID) -> Bool {
     state.withLock { state in
@@ -58,16 +61,18 @@ final class SigningKeys: Sendable {
 
   func entry(_ id: SigningKeyID) -> Entry? { state.withLock { $0.entries[id] } }
 
-  /// All keys, by team and key id.
+  /// All keys, sorted by team and key id.
   var all: [Entry] { state.withLock { Array($0.entries.values) }.sorted { $0.id < $1.id } }
 
-  /// The keys with this key id, of whatever team.
+  /// Returns the keys with this key id, of any team.
   func ids(keyID: String) -> [SigningKeyID] {
     state.withLock { state in state.entries.keys.filter { $0.keyID == keyID } }.sorted()
   }
 
-  /// The key that signs for an app in an environment: one that names the app goes before one that names its prefix, that
-  /// before one for all; one that names the environment before one for all; then the first by id. Nil without any.
+  /// Returns the key that signs for an app in an environment, or nil if there is none.
+  ///
+  /// An exact app match ranks before a prefix match, which ranks before a key for all apps. Within these, a key that
+  /// names the environment ranks before one for all environments. Ties are resolved by id.
   func id(app: String, environment: String) -> SigningKeyID? {
     let key = PushRouteKey(app: app, environment: environment)
     return state.withLock { state in
@@ -82,7 +87,7 @@ final class SigningKeys: Sendable {
     }
   }
 
-  /// How closely a key's description fits; nil when it does not.
+  /// Returns how closely a key's description matches, or nil if it does not match.
   static func rank(_ key: SigningKey, app: String, environment: String) -> Int? {
     let ofEnvironment: Int
     if key.environments.isEmpty {
@@ -92,7 +97,7 @@ final class SigningKeys: Sendable {
       ofEnvironment = 1
     }
     if key.apps.isEmpty { return ofEnvironment }
-    // A longer prefix is closer; a bundle id has 155 characters at most.
+    // A longer prefix is a closer match; a bundle id has at most 155 characters.
     let closest = key.apps.compactMap { pattern -> Int? in
       if pattern == app { return 1_000 }
       guard pattern.hasSuffix(".*"), app.hasPrefix(pattern.dropLast()) else { return nil }

@@ -1,8 +1,9 @@
 import APNs
+import CampanileBase
 import CampanileRPC
 import Synchronization
 
-/// Finds hosts and keys: the host of an environment by configuration, the key by app and environment.
+/// Resolves a push's host from its environment, and its signing key from its app and environment.
 struct SigningRouting: PushRouting {
   static let bearer = "bearer "
 
@@ -26,7 +27,7 @@ struct SigningRouting: PushRouting {
     do {
       return try await tokens.rejected(String(rejected.dropFirst(Self.bearer.count)), of: Self.id(route))
     } catch {
-      // The store refuses, or the key is gone: the push waits like others of its route.
+      // The store failed or the key was revoked: the push waits like others of its route.
       return wallMs() + 60_000
     }
   }
@@ -36,36 +37,31 @@ struct SigningRouting: PushRouting {
   }
 }
 
-/// The hosts of the environments.
+/// The APNs hosts of each environment.
 struct APNsEndpoints: Sendable, Hashable {
-  /// Where pushes go, by environment.
+  /// Hosts for pushes, by environment.
   var push: [String: APNsHost] = [
     "development": .sandbox, "sandbox": .production, "production": .production,
   ]
-  /// Where broadcast channels are managed, by environment.
+  /// Hosts for broadcast channel management, by environment.
   var channels: [String: APNsHost] = [
     "development": .sandboxChannels, "sandbox": .productionChannels, "production": .productionChannels,
   ]
 
   static let countMax = 32
 
-  /// Changes the host of an environment, or adds one: `ENVIRONMENT=HOST:PORT`. Another server does for channels what it does
-  /// for pushes. Throws INVALID_ARGUMENT for a text of another form.
+  /// Sets the host of an environment from `ENVIRONMENT=HOST:PORT`, adding the environment if it is new.
+  ///
+  /// A custom host serves both pushes and channel management.
+  ///
+  /// - Throws: INVALID_ARGUMENT if the text has another form.
   mutating func set(_ text: String) throws(RPCError) {
     let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-    guard parts.count == 2, Self.isEnvironment(parts[0]), let colon = parts[1].lastIndex(of: ":"),
-      let port = Int(parts[1][parts[1].index(after: colon)...]), (1...65_535).contains(port),
-      push[String(parts[0])] != nil || push.count < Self.countMax
-    else {
-      throw .invalidField("apnsEndpoint", "must be ENVIRONMENT=HOST:PORT, not \(text.prefix(200))")
-    }
-    var name = parts[1][..<colon]
-    // An IPv6 address stands in brackets (RFC 3986 section 3.2.2).
-    if name.hasPrefix("["), name.hasSuffix("]") { name = name.dropFirst().dropLast() }
-    guard !name.isEmpty, name.utf8.count <= 253,
-      name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "/") })
+    guard parts.count == 2, Self.isEnvironment(parts[0]), let address = HostPort(parts[1]),
+      push[String(parts[0])] != nil || push.count < Self.countMax, address.host.utf8.count <= 253,
+      address.host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "/") })
     else { throw .invalidField("apnsEndpoint", "must be ENVIRONMENT=HOST:PORT, not \(text.prefix(200))") }
-    let host = APNsHost(name: String(name), port: port)
+    let host = APNsHost(name: address.host, port: address.port)
     push[String(parts[0])] = host
     channels[String(parts[0])] = host
   }

@@ -1,14 +1,17 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
 import CampanileStore
 
-/// What happens at a time. Each timer's row goes in the transaction of its effect, so that it happens once, whenever the process
-/// ends.
+/// Execution of due timers.
+///
+/// A timer's row is deleted in the transaction of its effect, so that the effect happens exactly once even if the
+/// process stops.
 extension SQLiteActivitiesRepository {
-  /// Does what a timer says, unless it was changed since it was read.
-  func run(_ timer: DueTimer, _ transaction: WriteTransaction) throws {
+  /// Executes a timer unless it was changed since it was read.
+  func run(_ timer: ActivityTimer, _ transaction: WriteTransaction) throws {
     guard try transaction.takeTimer(timer) else { return }
     let found = try transaction.queryOne(
       ActivityRow.oneSQL, [.text(timer.user), .text(timer.subject)], ActivityRow.activity)
@@ -30,8 +33,8 @@ extension SQLiteActivitiesRepository {
     }
   }
 
-  /// Puts a timer off that could not be run, so that it does not stand before the others.
-  func putOff(_ timer: DueTimer, toMs: Int64) async throws {
+  /// Postpones a timer that failed, so that it does not block the others.
+  func putOff(_ timer: ActivityTimer, toMs: Int64) async throws {
     _ = try await write { transaction in
       try transaction.setTimer(timer.kind, timer.subject, user: timer.user, dueMs: toMs)
     }
@@ -67,7 +70,7 @@ extension SQLiteActivitiesRepository {
     try ActivityRow.writeLife(activity, transaction)
     try setTimer(.expire, activity, dueMs: activity.expireMs, transaction)
     try push(payload, startOf: activity, to: tokens, nil, transaction)
-    try transaction.log(.started, activity, atMs: nowMs, board)
+    try transaction.log(.started, activity, atMs: nowMs, notifier)
   }
 
   private func endScheduled(_ activity: StoredActivity, _ transaction: WriteTransaction) throws {
@@ -89,7 +92,7 @@ extension SQLiteActivitiesRepository {
     _ = try apply(change, to: activity, transaction)
   }
 
-  /// After 8 h: ends an activity, or starts it anew on the devices.
+  /// Ends an activity after 8 h, or starts it again on its devices if it renews.
   private func expire(_ old: StoredActivity, _ transaction: WriteTransaction) throws {
     let nowMs = clockMs()
     let start = old.renews ? try StartRow.find(id: old.id, user: old.user, transaction) : StartContent()
@@ -108,7 +111,7 @@ extension SQLiteActivitiesRepository {
     let change = ActivityChange(
       staleMs: old.staleMs, priority: .high, end: .init(reason: .expired, dismissal: .immediate))
     if old.status == .active, old.channelID.isEmpty {
-      try states.admit(.end, of: old, transaction)
+      try stateWriter.admit(.end, of: old, transaction)
       try push(self.payload(change, of: goodbye, nowMs: nowMs), .end, of: goodbye, change, transaction)
     }
     try releaseTokens(of: old, nowMs: nowMs, transaction)
@@ -121,12 +124,12 @@ extension SQLiteActivitiesRepository {
     try ActivityRow.writeLife(activity, transaction)
     try setTimer(.expire, activity, dueMs: activity.expireMs, transaction)
     try push(payload, startOf: activity, to: tokens, nil, transaction)
-    try transaction.log(.updated, activity, atMs: nowMs, board)
+    try transaction.log(.updated, activity, atMs: nowMs, notifier)
   }
 }
 
 extension ActivityChange {
-  /// What a driver's action comes to; nil when nothing changes.
+  /// Converts a driver's action to a change; nil if nothing changes.
   init?(_ action: DriverAction, driver: ActivityDriver, content: String) {
     self.init(contentState: ProtoStruct(verified: content), driver: driver)
     switch action {

@@ -3,23 +3,23 @@ import CampanileCodec
 import CampanileRPC
 import CampanileService
 
-/// One open watch: reads its user's changes from the log and sends them in the order of the commits.
+/// An open watch, which reads its user's changes from the log and sends them in commit order.
 ///
-/// It holds one page of changes at most. While its caller takes nothing it reads nothing, and neither writers nor other
-/// watches wait for it; should the log be cut behind it meanwhile, it ends with `TOKEN_TOO_OLD`.
+/// A watch holds at most one page of changes. While its caller does not read, it reads nothing either, and blocks
+/// neither writers nor other watches. If the log is compacted past its position, it ends with `TOKEN_TOO_OLD`.
 struct ActivityWatch: Sendable {
   let repository: any ActivitiesRepository
   let hub: WatchHub
   let pageRows: Int
 
-  /// Runs until the task is cancelled, the service stops, `send` throws, or the one watched activity ends.
+  /// Runs until the task is cancelled, the service stops, `send` throws, or the watched activity ends.
   func run(
     _ request: WatchActivitiesRequest, user: String, send: (WatchActivitiesResponse) async throws -> Void
   ) async throws {
     let activityID = request.activityId.isEmpty ? nil : request.activityId
-    // Before the first look into the log, so that no commit falls between.
-    let bell = try hub.add(user: user)
-    defer { hub.remove(bell, user: user) }
+    // Subscribe before the first read of the log, so that no commit is missed.
+    let signal = try hub.add(user: user)
+    defer { hub.remove(signal, user: user) }
     var position = try repository.watchStart(resumeToken: request.resumeToken, activityID: activityID, user: user)
     var started = WatchActivitiesResponse()
     started.resumeToken = position.text(user: user)
@@ -37,16 +37,16 @@ struct ActivityWatch: Sendable {
         try await send(response)
         if activityID != nil, change.kind == .ended { return }
       }
-      if changes.isEmpty { try await bell.wait() }
+      if changes.isEmpty { try await signal.wait() }
     }
   }
 }
 
-extension Change {
-  /// Nil for an activity that is gone, or that a later change of the same page shows.
+extension LoggedChange {
+  /// The event for the caller; nil if the activity was deleted or a later change of the same page shows it.
   var event: WatchActivitiesResponse.Event? {
     guard let activity else { return nil }
-    // One that has ended since says so with the change that ended it, which follows.
+    // The end of an activity is reported by the change that ended it, which follows.
     switch kind {
     case .started: return .activityStarted(activity.message)
     case .updated: return activity.isLive ? .activityUpdated(activity.message) : nil

@@ -1,10 +1,11 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileCrypto
 import CampanileService
 import CampanileStore
 
-/// One row of `audit`.
+/// A row of `audit`.
 struct AuditRow: Sendable, Hashable {
   static let columns = """
     sequence, at_ms, actor, address, action, subject, undo_of, salt, old_json, new_json, value_digest, hash
@@ -22,7 +23,7 @@ struct AuditRow: Sendable, Hashable {
   static let redactSQL = """
     UPDATE audit SET salt = NULL, old_json = NULL, new_json = NULL WHERE subject = $1 AND salt IS NOT NULL
     """
-  /// The hash before the first entry.
+  /// The previous hash of the first entry.
   static let origin = [UInt8](repeating: 0, count: SHA256Digest.sizeBytes)
   static let saltSizeBytes = 16
 
@@ -33,14 +34,15 @@ struct AuditRow: Sendable, Hashable {
   var action: String
   var subject: String
   var undoOf: Int64
-  /// Nil when the values were erased.
+  /// Nil if the values were erased.
   var salt: [UInt8]?
   var oldJSON: [UInt8]?
   var newJSON: [UInt8]?
   var valueDigest: [UInt8] = []
   var hash: [UInt8] = []
 
-  /// SHA-256 over the salt and both values, each with its length; one that is absent counts as a length of 2^32 - 1.
+  /// Returns the SHA-256 over the salt and both values. Each value is prefixed with its length; an absent one has the
+  /// length 2^32 - 1.
   func digestOfValues() throws(CryptoError) -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(Self.saltSizeBytes + valueSizeBytes + 8)
@@ -50,7 +52,7 @@ struct AuditRow: Sendable, Hashable {
     return try SHA256.digest(bytes).bytes
   }
 
-  /// SHA-256 over the hash before and everything of the entry but its values, for which their digest stands.
+  /// Returns the SHA-256 over the previous hash and all fields of the entry. The values are covered by their digest.
   func digest(after previous: [UInt8]) throws(CryptoError) -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(
@@ -71,7 +73,8 @@ struct AuditRow: Sendable, Hashable {
   }
 
   init(
-    timeMs: Int64, caller: Caller, action: String, subject: String, old: AuditState?, new: AuditState?, undoOf: Int64
+    timeMs: Int64, caller: AttendanceCaller, action: String, subject: String, old: AuditState?, new: AuditState?,
+    undoOf: Int64
   ) {
     sequence = 0
     self.timeMs = timeMs
@@ -109,11 +112,11 @@ struct AuditRow: Sendable, Hashable {
 
   var valueSizeBytes: Int { (oldJSON?.count ?? 0) + (newJSON?.count ?? 0) }
 
-  /// Values of a deleted meeting or a large batch can be longer than a frame may be.
+  /// Whether the values are omitted for callers: those of a deleted meeting or a large batch can exceed a frame.
   var hasLongValues: Bool { valueSizeBytes > Self.shownBytesMax }
   static let shownBytesMax = 1 << 20
 
-  /// The entry as callers see it: without values that are long. Throws `corrupt` for values that cannot be read.
+  /// Returns the entry for callers, without long values. Throws `corrupt` if a value cannot be decoded.
   func shownEntry() throws -> AuditEntry {
     guard hasLongValues else { return try entry() }
     var short = self
@@ -123,7 +126,7 @@ struct AuditRow: Sendable, Hashable {
     return entry
   }
 
-  /// The entry with its values. Throws `corrupt` for values that cannot be read.
+  /// Returns the entry with its values. Throws `corrupt` if a value cannot be decoded.
   func entry() throws -> AuditEntry {
     var entry = AuditEntry()
     entry.sequence = sequence
@@ -145,8 +148,8 @@ struct AuditRow: Sendable, Hashable {
   }
 }
 
-extension Ledger {
-  /// Adds an entry to the audit log and answers it.
+extension WriteContext {
+  /// Appends an entry to the audit log and returns its row.
   @discardableResult
   func audit(
     _ action: String, _ subject: String, old: AuditState?, new: AuditState?, undoOf: Int64 = 0
@@ -163,7 +166,7 @@ extension Ledger {
       row.valueDigest = try row.digestOfValues()
       row.hash = try row.digest(after: last?.hash ?? AuditRow.origin)
     } catch {
-      throw StoreError(.unavailable, "the audit log cannot be continued: \(error.message)")
+      throw StoreError(.unavailable, "cannot append to the audit log: \(error.message)")
     }
     try transaction.execute(AuditRow.insertSQL, row.values)
     heads.added(CommitHeads.AuditHead(sequence: row.sequence, hash: row.hash), transaction)
@@ -179,7 +182,7 @@ extension AuditState {
       $0.attendances = attendances
     }
   }
-  /// Nil for none.
+  /// Nil if there are no records.
   static func of(_ attendances: [Attendance]) -> AuditState? {
     attendances.isEmpty ? nil : .with { $0.attendances = attendances }
   }

@@ -1,26 +1,27 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileCrypto
 import CampanileService
 
-/// Walks the audit log from its beginning and recomputes the chain. A state machine: it is fed rows in order.
+/// Recomputes the hash chain of the audit log from its beginning. A state machine: feed it rows in order.
 struct AuditVerifier: Sendable {
   private(set) var verified: Int64 = 0
   private(set) var redacted: Int64 = 0
   private(set) var lastSequence: Int64 = 0
   private(set) var lastHash = AuditRow.origin
-  /// The first entry that is not sound, and why.
+  /// The first invalid entry and the reason.
   private(set) var fault: (sequence: Int64, reason: String)?
   private let knownSequence: Int64
   private let knownHash: String
 
-  /// `knownHash` is that of the entry `knownSequence`, kept elsewhere since an earlier verification; 0 for none.
+  /// `knownHash` is the hash of entry `knownSequence`, saved from an earlier verification; pass 0 if there is none.
   init(knownSequence: Int64, knownHash: String) {
     self.knownSequence = knownSequence
     self.knownHash = knownHash.lowercased()
   }
 
-  /// False once the log is found broken.
+  /// Verifies the next row. Returns false once the log is broken.
   mutating func take(_ row: AuditRow) throws(CryptoError) -> Bool {
     guard fault == nil else { return false }
     if row.sequence != lastSequence + 1 {
@@ -30,7 +31,7 @@ struct AuditVerifier: Sendable {
     } else if row.salt != nil, row.valueDigest != (try row.digestOfValues()) {
       fault = (row.sequence, "VALUE_MISMATCH")
     } else if row.salt == nil, row.oldJSON != nil || row.newJSON != nil {
-      // Values without their salt cannot be checked: nobody but a forger leaves them so.
+      // Without their salt, values cannot be verified. Erasure removes both, so only tampering leaves values alone.
       fault = (row.sequence, "VALUE_MISMATCH")
     } else if row.sequence == knownSequence, Hexadecimal.text(row.hash) != knownHash {
       fault = (row.sequence, "KNOWN_HASH_MISMATCH")
@@ -43,7 +44,7 @@ struct AuditVerifier: Sendable {
     return true
   }
 
-  /// After the last row: an entry that was known must have been there.
+  /// Call after the last row: the log is broken if it ends before the known entry.
   mutating func finish() {
     if fault == nil, knownSequence > lastSequence { fault = (lastSequence + 1, "SEQUENCE_GAP") }
   }

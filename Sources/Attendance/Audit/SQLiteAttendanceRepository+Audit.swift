@@ -1,10 +1,11 @@
 import CampanileAPI
+import CampanileBase
 import CampanileRPC
 import CampanileService
 import CampanileStore
 
 extension SQLiteAttendanceRepository {
-  /// Rows of the audit log that are held at once.
+  /// The maximum number of audit rows held in memory at once.
   static let auditRowsMax = 1_000
   static let auditBytesMax = 4 << 20
 
@@ -34,25 +35,27 @@ extension SQLiteAttendanceRepository {
     }
   }
 
-  func undo(_ sequence: Int64, by caller: Caller) async throws -> AuditEntry {
-    try await change(by: caller) { ledger in
-      let row = try ledger.transaction.queryOne(AuditRow.oneSQL, [.integer(sequence)], { try AuditRow($0) })
+  func undo(_ sequence: Int64, by caller: AttendanceCaller) async throws -> AuditEntry {
+    try await change(by: caller) { context in
+      let row = try context.transaction.queryOne(AuditRow.oneSQL, [.integer(sequence)], { try AuditRow($0) })
       guard let row else {
         throw RPCError.missing("audit entry", String(sequence), field: "sequence", .auditEntryNotFound)
       }
-      return try Undo(ledger: ledger, row: row, entry: row.entry()).run().shownEntry()
+      return try Undo(context: context, row: row, entry: row.entry()).run().shownEntry()
     }
   }
 }
 
-/// Puts back what one entry of the audit log changed.
+/// Reverts the change of one audit entry.
 struct Undo {
-  let ledger: Ledger
+  let context: WriteContext
   let row: AuditRow
   let entry: AuditEntry
 
-  /// Throws ABORTED, reason `CHANGED_SINCE`, when what the entry left is no longer there, and FAILED_PRECONDITION, reason
-  /// `NOT_UNDOABLE`.
+  /// Applies the reversal and returns its audit entry.
+  ///
+  /// - Throws: ABORTED, reason `CHANGED_SINCE`, if the objects have changed since the entry; FAILED_PRECONDITION,
+  ///   reason `NOT_UNDOABLE`.
   func run() throws -> AuditRow {
     let (old, new) = (entry.oldState, entry.newState)
     if let before = old?.member, let after = new?.member { return try restore(before, from: after) }
@@ -66,59 +69,59 @@ struct Undo {
 
   private var changedSince: RPCError {
     RPCError(
-      .aborted, "\(entry.subject) was changed since: undo the later change first",
+      .aborted, "\(entry.subject) has changed since this entry; undo the later change first",
       reason: Reason.changedSince.rawValue,
       fieldViolations: [
-        .init(field: "sequence", description: "was changed since", reason: Reason.changedSince.rawValue)
+        .init(field: "sequence", description: "has changed since this entry", reason: Reason.changedSince.rawValue)
       ])
   }
 
   private func log(old: AuditState?, new: AuditState?) throws -> AuditRow {
-    try ledger.audit("undo", entry.subject, old: old, new: new, undoOf: entry.sequence)
+    try context.audit("undo", entry.subject, old: old, new: new, undoOf: entry.sequence)
   }
 
   private func restore(_ before: Member, from after: Member) throws -> AuditRow {
-    let current = try ledger.member(after.number, field: "sequence")
-    // A PIN has a secret of its own and no place in an entry's values.
+    let current = try context.member(after.number, field: "sequence")
+    // Changes of a PIN cannot be undone, because an entry's values do not contain it.
     guard current.etag == after.etag, current.eraseTime == nil, before.hasPin == after.hasPin else {
       throw changedSince
     }
-    let restored = try ledger.rewrite(before, from: current)
-    if !restored.active { try ledger.endSessions(of: restored.number) }
+    let restored = try context.rewrite(before, from: current)
+    if !restored.active { try context.endSessions(of: restored.number) }
     return try log(old: .of(current), new: .of(restored))
   }
 
   private func restore(
     _ before: Meeting?, _ attendances: [Attendance], from after: Meeting?
   ) throws -> AuditRow {
-    let calendar = try ledger.transaction.lodgeSettings().calendar()
+    let calendar = try context.transaction.lodgeSettings().calendar()
     guard let after else {
       guard let before else { throw RPCError.refused("sequence", "the entry has no values", .notUndoable) }
       return try revive(before, attendances, calendar)
     }
-    let found = try ledger.transaction.queryOne(MeetingRow.oneSQL, [.integer(after.number)], MeetingRow.meeting)
+    let found = try context.transaction.queryOne(MeetingRow.oneSQL, [.integer(after.number)], MeetingRow.meeting)
     guard let current = found, current.etag == after.etag else { throw changedSince }
     if let before {
-      let restored = try ledger.rewrite(before, from: current, calendar)
+      let restored = try context.rewrite(before, from: current, calendar)
       return try log(old: .of(current), new: .of(restored))
     }
-    // A meeting that was brought back goes with what came back with it.
-    let removed = try ledger.delete(current)
+    // Undoing the restoration of a meeting deletes the meeting with the records restored with it.
+    let removed = try context.delete(current)
     guard removed == entry.newState?.attendances.sorted(by: Self.isBefore) ?? [] else {
-      throw RPCError.refused("sequence", "the meeting has other attendance by now", .meetingHasAttendance)
+      throw RPCError.refused("sequence", "the meeting has other attendance records now", .meetingHasAttendance)
     }
     return try log(old: .of(current, removed), new: nil)
   }
 
-  /// Brings a deleted meeting back, under its number and with what was recorded.
+  /// Restores a deleted meeting with its number and its attendance records.
   private func revive(
     _ before: Meeting, _ attendances: [Attendance], _ calendar: LodgeCalendar
   ) throws -> AuditRow {
-    let found = try ledger.transaction.queryOne(MeetingRow.oneSQL, [.integer(before.number)], MeetingRow.meeting)
+    let found = try context.transaction.queryOne(MeetingRow.oneSQL, [.integer(before.number)], MeetingRow.meeting)
     guard found == nil else { throw changedSince }
     var draft = before
     draft.etag = Etag.text(version: (Etag.version(before.etag) ?? 0) + 1)
-    let meeting = try ledger.insert(draft, calendar)
+    let meeting = try context.insert(draft, calendar)
     try put(attendances)
     return try log(old: nil, new: .of(meeting, attendances))
   }
@@ -128,27 +131,27 @@ struct Undo {
     var (current, restored): ([Attendance], [Attendance]) = ([], [])
     for entry in after {
       guard let (meeting, member) = Self.numbers(entry),
-        let found = try ledger.attendance(meeting: meeting, member: member), found.etag == entry.etag
+        let found = try context.attendance(meeting: meeting, member: member), found.etag == entry.etag
       else { throw changedSince }
       current.append(found)
-      let state = try ledger.state(ofMeeting: meeting, field: "sequence")
+      let state = try context.state(ofMeeting: meeting, field: "sequence")
       let initiationDay = try self.initiationDay(member)
       guard var attendance = old[entry.memberId] else {
-        try ledger.remove(member: member, state, initiationDay: initiationDay)
+        try context.remove(member: member, state, initiationDay: initiationDay)
         continue
       }
       attendance.etag = Etag.text(version: (Etag.version(found.etag) ?? 0) + 1)
-      attendance.updateTime = ledger.nowTime
-      try ledger.put(
-        attendance, member: member, state, initiationDay: initiationDay, sequence: ledger.sequences(1))
+      attendance.updateTime = context.nowTime
+      try context.put(
+        attendance, member: member, state, initiationDay: initiationDay, sequence: context.sequences(1))
       restored.append(attendance)
     }
-    // What the entry removed, beside what it changed.
+    // Records that the entry removed.
     let left = Set(after.map(\.memberId))
     let removed = before.filter { !left.contains($0.memberId) }
     for attendance in removed {
       guard let (meeting, member) = Self.numbers(attendance),
-        try ledger.attendance(meeting: meeting, member: member) == nil
+        try context.attendance(meeting: meeting, member: member) == nil
       else { throw changedSince }
     }
     try put(removed)
@@ -159,23 +162,24 @@ struct Undo {
   private func put(_ attendances: [Attendance]) throws {
     for attendance in attendances {
       guard let (meeting, member) = Self.numbers(attendance) else { throw changedSince }
-      try ledger.put(
-        attendance, member: member, ledger.state(ofMeeting: meeting, field: "sequence"),
-        initiationDay: initiationDay(member), sequence: ledger.sequences(1))
+      try context.put(
+        attendance, member: member, context.state(ofMeeting: meeting, field: "sequence"),
+        initiationDay: initiationDay(member), sequence: context.sequences(1))
     }
   }
 
   private func initiationDay(_ member: Int64) throws -> Int64? {
-    Days.parse(try ledger.member(member, field: "sequence").initiationDate)
+    Days.parse(try context.member(member, field: "sequence").initiationDate)
   }
 
-  /// In the order in which a meeting's records are read.
+  /// Compares by member number, the order in which a meeting's records are read.
   private static func isBefore(_ one: Attendance, _ other: Attendance) -> Bool {
-    Numbers.member(one.memberId) ?? 0 < Numbers.member(other.memberId) ?? 0
+    AttendanceIDs.member(one.memberId) ?? 0 < AttendanceIDs.member(other.memberId) ?? 0
   }
 
   private static func numbers(_ attendance: Attendance) -> (meeting: Int64, member: Int64)? {
-    guard let meeting = Numbers.meeting(attendance.meetingId), let member = Numbers.member(attendance.memberId)
+    guard let meeting = AttendanceIDs.meeting(attendance.meetingId),
+      let member = AttendanceIDs.member(attendance.memberId)
     else { return nil }
     return (meeting, member)
   }

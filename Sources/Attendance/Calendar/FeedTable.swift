@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
@@ -26,24 +27,24 @@ enum FeedTable {
 
 extension SQLiteAttendanceRepository {
   static let feedPrefix: StaticString = "f_"
-  /// Meetings of one calendar.
+  /// The maximum number of meetings in one calendar.
   static let calendarMeetingsMax = 2_000
 
-  func createFeed(name: String, secretHash: [UInt8], by caller: Caller) async throws -> CalendarFeed {
-    try await change(by: caller) { ledger in
-      let own = try ledger.transaction.query(
+  func createFeed(name: String, secretHash: [UInt8], by caller: AttendanceCaller) async throws -> CalendarFeed {
+    try await change(by: caller) { context in
+      let own = try context.transaction.query(
         FeedTable.ofOwnerSQL, [.text(caller.name), .int(limits.feedsPerOwnerMax)], FeedTable.feed)
       guard own.count < limits.feedsPerOwnerMax else {
         throw RPCError.exhausted(
-          "a caller may have \(limits.feedsPerOwnerMax) feeds", .feedsExhausted, limit: limits.feedsPerOwnerMax)
+          "a caller may have at most \(limits.feedsPerOwnerMax) feeds", .feedsExhausted, limit: limits.feedsPerOwnerMax)
       }
       var feed = CalendarFeed()
       feed.id = ids.next(prefix: Self.feedPrefix).id
       feed.name = name
-      feed.createTime = ledger.nowTime
-      try ledger.transaction.execute(
+      feed.createTime = context.nowTime
+      try context.transaction.execute(
         FeedTable.insertSQL,
-        [.text(feed.id), .text(caller.name), .text(name), .blob(secretHash), .integer(ledger.nowMs)])
+        [.text(feed.id), .text(caller.name), .text(name), .blob(secretHash), .integer(context.nowMs)])
       return feed
     }
   }
@@ -55,14 +56,14 @@ extension SQLiteAttendanceRepository {
     }
   }
 
-  func deleteFeed(_ id: String, by caller: Caller) async throws {
-    try await change(by: caller) { ledger in
-      let owner = try ledger.transaction.queryOne(FeedTable.ownerSQL, [.text(id)]) { try $0.text(0) }
-      // A foreign feed looks like none.
+  func deleteFeed(_ id: String, by caller: AttendanceCaller) async throws {
+    try await change(by: caller) { context in
+      let owner = try context.transaction.queryOne(FeedTable.ownerSQL, [.text(id)]) { try $0.text(0) }
+      // Report another caller's feed as missing.
       guard let owner, owner == caller.name || caller.role.includes(.admin) else {
         throw RPCError.missing("calendar feed", id, field: "feedId", .feedNotFound)
       }
-      try ledger.transaction.execute(FeedTable.deleteSQL, [.text(id)])
+      try context.transaction.execute(FeedTable.deleteSQL, [.text(id)])
     }
   }
 
@@ -70,7 +71,7 @@ extension SQLiteAttendanceRepository {
     try read { transaction in
       let owner = try transaction.queryOne(FeedTable.bySecretSQL, [.blob(secretHash)]) { try $0.text(0) }
       guard let owner else { throw RPCError.missing("calendar", "", field: "secret", .feedNotFound) }
-      if let number = Numbers.member(owner) {
+      if let number = AttendanceIDs.member(owner) {
         let member = try transaction.queryOne(MemberRow.oneSQL, [.integer(number)], MemberRow.member)
         guard member?.active == true else { throw RPCError.missing("calendar", "", field: "secret", .feedNotFound) }
       }

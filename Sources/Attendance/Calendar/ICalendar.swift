@@ -1,17 +1,18 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileService
 
-/// Writes meetings as iCalendar (RFC 5545).
+/// Encodes meetings as iCalendar (RFC 5545).
 enum ICalendar {
   static let contentType = "text/calendar; charset=utf-8"
-  /// Octets of a line without its end (section 3.1).
+  /// The maximum octets of a line, excluding the line break (section 3.1).
   static let lineBytesMax = 75
 
-  /// Events of one calendar: what more would take is left out, the oldest first.
+  /// The maximum bytes of events in one calendar. The oldest events are omitted.
   static let eventBytesMax = 2 << 20
 
-  /// `meetings` are in the order of their start times; `nowMs` is the DTSTAMP of every event.
+  /// Returns a calendar of `meetings`, which must be ordered by start time. `nowMs` becomes the DTSTAMP of every event.
   static func text(_ meetings: [Meeting], nowMs: Int64) -> String {
     var events = PageRows<String>(countMax: meetings.count, sizeBytesMax: eventBytesMax)
     for meeting in meetings.reversed() {
@@ -54,7 +55,7 @@ enum ICalendar {
     }
   }
 
-  /// DATE-TIME in UTC, form 2 (section 3.3.5).
+  /// Formats a DATE-TIME in UTC, form 2 (section 3.3.5).
   static func utc(_ timeMs: Int64) -> String {
     let second = timeMs.floorDivided(by: 1_000)
     let day = second.floorDivided(by: 86_400)
@@ -63,10 +64,10 @@ enum ICalendar {
     return "\(date)T\(Days.two(rest / 3_600))\(Days.two(rest / 60 % 60))\(Days.two(rest % 60))Z"
   }
 
-  /// TEXT (section 3.3.11): control characters have no place in it but the line feed.
+  /// Escapes TEXT (section 3.3.11). Removes control characters except line feed and tab.
   static func escaped(_ text: String) -> String {
     var out = ""
-    // By scalars: a carriage return and a line feed are one character.
+    // Iterate over scalars, because CR LF is a single `Character`.
     var lastWasReturn = false
     for scalar in text.unicodeScalars {
       defer { lastWasReturn = scalar == "\r" }
@@ -83,8 +84,8 @@ enum ICalendar {
     return out
   }
 
-  /// Breaks a line into pieces of at most 75 octets, each but the first after a space, and none inside of a character
-  /// (section 3.1).
+  /// Folds a line into pieces of at most 75 octets without splitting a character (section 3.1). Continuation lines
+  /// begin with a space.
   static func fold(_ line: String) -> String {
     guard line.utf8.count > lineBytesMax else { return line }
     var out = ""

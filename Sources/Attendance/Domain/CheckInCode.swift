@@ -1,10 +1,11 @@
+import CampanileBase
 import CampanileCrypto
 import CampanileRPC
 
-/// A code that a secretary's device shows and members' devices present: the meeting, the step of 30 s and a truncated
-/// HMAC-SHA256 over both, `ci1.3.57213880.` and 22 characters of base64url.
+/// A code that a secretary's device shows and members' devices present. It consists of the meeting, a step of 30 s and
+/// a truncated HMAC-SHA256 over both: `ci1.3.57213880.` and 22 characters of base64url.
 ///
-/// It is accepted in its own step and the next one, so that one that is shown at the end of a step can still be sent.
+/// A code is valid in its own step and the next one. A code shown at the end of a step can therefore still be sent.
 struct CheckInCode: Sendable, Hashable {
   static let stepMs: Int64 = 30_000
   /// 128 bits.
@@ -12,11 +13,11 @@ struct CheckInCode: Sendable, Hashable {
   static let keySizeBytes = 32
   private static let prefix = "ci1"
 
-  /// Why a code is refused.
+  /// The reason for rejecting a code.
   enum Fault: Error, Hashable {
-    /// No code, or not signed with this key.
+    /// Malformed, or not signed with this key.
     case invalid
-    /// Older than the step before, or from a step to come.
+    /// Older than the previous step, or from a future step.
     case expired
   }
 
@@ -29,14 +30,14 @@ struct CheckInCode: Sendable, Hashable {
   }
 
   var refreshMs: Int64 { (step + 1) * Self.stepMs }
-  /// From then on it is refused.
+  /// The time from which the code is rejected.
   var expireMs: Int64 { (step + 2) * Self.stepMs }
 
   func text(key: [UInt8]) throws(CryptoError) -> String {
     "\(Self.prefix).\(meeting).\(step).\(Base64URL.encode(try Self.mac(meeting, step, key: key)))"
   }
 
-  /// Reads a presented code. The signature is judged before the time, in constant time.
+  /// Parses a presented code. Verifies the signature in constant time before the validity.
   static func parse(_ text: String, key: [UInt8], nowMs: Int64) throws(CryptoError) -> Result<CheckInCode, Fault> {
     let parts = text.split(separator: ".", omittingEmptySubsequences: false)
     guard text.utf8.count <= 80, parts.count == 4, parts[0] == prefix, let meeting = Int64(parts[1]), meeting > 0,

@@ -1,10 +1,11 @@
+import CampanileBase
 import CampanileCodec
 import CampanileService
 import Foundation
 
-/// Days as `YYYY-MM-DD` and as numbers since 1970-01-01.
+/// Conversions of days between `YYYY-MM-DD` and the number of days since 1970-01-01.
 enum Days {
-  /// The day of a text; nil unless it is a day of the years 1000 to 9999 in exactly this form.
+  /// Returns the day in a text; nil unless it has exactly this form and a year from 1000 to 9999.
   static func parse(_ text: String) -> Int64? {
     let bytes = Array(text.utf8)
     guard bytes.count == 10, bytes[4] == UInt8(ascii: "-"), bytes[7] == UInt8(ascii: "-"),
@@ -34,11 +35,11 @@ enum Days {
   }
 }
 
-/// Tells the days of instants in the lodge's time zone.
+/// Determines the day of an instant in the lodge's time zone.
 struct LodgeCalendar: Sendable {
   let timeZone: TimeZone
 
-  /// Nil for a name that the machine's time-zone database does not have.
+  /// Nil if the machine's time-zone database has no such name.
   init?(_ name: String) {
     guard !name.isEmpty, name.utf8.count <= 64, let zone = TimeZone(identifier: name) else { return nil }
     timeZone = zone

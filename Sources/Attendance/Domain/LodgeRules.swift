@@ -1,7 +1,7 @@
 import CampanileAPI
 import CampanileService
 
-/// What the lodge's settings may be, and what they are at first.
+/// Initial values and validation of the lodge's settings.
 enum LodgeRules {
   static func initial(timeZone: String) -> LodgeSettings {
     var settings = LodgeSettings()

@@ -1,19 +1,19 @@
 import CampanileAPI
 
-/// What one completed meeting is for one member. The numbers are in the database: never reuse one.
+/// A member's status at one completed meeting. The raw values are stored: never reuse one.
 enum Mark: UInt8, Sendable, CaseIterable {
-  /// Before the day of initiation.
+  /// The meeting was before the member's initiation.
   case ineligible = 0
-  /// Nothing is known.
+  /// Nothing is recorded.
   case unconfirmed = 1
   case present = 2
   case absent = 3
   case excused = 4
 
   /// - Parameters:
-  ///   - status: what is recorded; nil when nothing is.
-  ///   - day: of the meeting.
-  ///   - initiationDay: nil when it is not known: then every meeting counts.
+  ///   - status: The recorded status; nil if there is none.
+  ///   - day: The day of the meeting.
+  ///   - initiationDay: The day of initiation; nil if unknown, so that every meeting counts.
   init(_ status: AttendanceStatus?, day: Int64, initiationDay: Int64?) {
     if let initiationDay, day < initiationDay {
       self = .ineligible
@@ -28,8 +28,10 @@ enum Mark: UInt8, Sendable, CaseIterable {
   }
 }
 
-/// A member's completed meetings of one year in the order of their start times: a byte each. It is all that statistics
-/// need, is kept up in every transaction that changes attendance, meetings or initiations, and is read instead of them.
+/// A member's marks for the completed meetings of one year, ordered by start time, one byte each.
+///
+/// Every transaction that changes attendance, meetings or initiations updates them. Statistics read them instead of the
+/// records.
 struct Marks: Sendable, Hashable {
   private(set) var bytes: [UInt8]
 
@@ -39,7 +41,7 @@ struct Marks: Sendable, Hashable {
 
   var count: Int { bytes.count }
 
-  /// False when there is no such meeting: then the row is damaged.
+  /// Returns false if there is no meeting at `ordinal`: the row is then corrupt.
   mutating func set(_ mark: Mark, at ordinal: Int) -> Bool {
     guard bytes.indices.contains(ordinal) else { return false }
     bytes[ordinal] = mark.rawValue

@@ -1,13 +1,13 @@
 import CampanileAPI
 import CampanileService
 
-/// What a meeting may be.
+/// Validation rules for a meeting.
 enum MeetingRules {
   static let discussionMax = 512
   static let locationMax = 256
   static let introducedByMax = 128
   static let notesMax = 4_096
-  /// The years 1700 to 2999 in UTC, in milliseconds.
+  /// The years 1700 to 2999 in UTC, in milliseconds since 1970.
   static let startMsRange: Range<Int64> = -8_520_336_000_000..<32_503_680_000_000
 
   static func check(_ meeting: Meeting, _ path: String, _ violations: inout Violations) {

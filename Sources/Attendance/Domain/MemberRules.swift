@@ -3,22 +3,24 @@ import CampanileRPC
 import CampanileService
 import Foundation
 
-/// What a member may be.
+/// Validation rules for a member.
 enum MemberRules {
   static let nameMax = 128
   static let partMax = 64
   static let emailMax = 254
-  static let pinRange = 4...64
+  /// The allowed length of a new PIN in characters. Shorter PINs that were set earlier stay valid.
+  static let pinRange = 6...64
 
-  /// By which two names are the same: without surrounding spaces, in lower case, composed.
+  /// Returns the key that compares names: in lower case and composed form, with spaces trimmed and collapsed.
   static func key(of name: String) -> String {
     name.split(separator: " ", omittingEmptySubsequences: true).joined(separator: " ").lowercased()
       .precomposedStringWithCanonicalMapping
   }
 
-  /// Checks every field that a caller may set.
+  /// Checks every field of a new member that a caller may set.
   static func check(_ member: Member, _ path: String, _ violations: inout Violations) {
     for field in MemberField.allCases { check(field, of: member, path, &violations) }
+    checkEmailMarks(member.email, "\(path).email", &violations)
     checkOrder(member, path, &violations)
   }
 
@@ -37,7 +39,7 @@ enum MemberRules {
         violations.add("\(path).degree", "must be APPRENTICE, FELLOW or MASTER", .enumUnknown)
       }
     case .office:
-      if case .unrecognized = member.office { violations.add("\(path).office", "is no office", .enumUnknown) }
+      if case .unrecognized = member.office { violations.add("\(path).office", "must be a known office", .enumUnknown) }
     case .initiationDate: checkDate(member.initiationDate, "\(path).initiationDate", &violations)
     case .passingDate: checkDate(member.passingDate, "\(path).passingDate", &violations)
     case .raisingDate: checkDate(member.raisingDate, "\(path).raisingDate", &violations)
@@ -52,8 +54,8 @@ enum MemberRules {
     }
   }
 
-  /// Initiation, passing and raising follow one another; those that are not known are left out. The dates may come from two
-  /// updates, so that the whole member is judged.
+  /// Checks that initiation, passing and raising are in order; unknown dates are skipped. Takes the whole member,
+  /// because the dates may come from two updates.
   static func checkOrder(_ member: Member, _ path: String, _ violations: inout Violations) {
     let steps = [
       (member.initiationDate, "initiationDate", "the initiation"), (member.passingDate, "passingDate", "the passing"),
@@ -83,16 +85,24 @@ enum MemberRules {
     }
   }
 
-  /// Something, an @ and something, without spaces and control characters (much less than RFC 5322 has).
+  /// Requires one @ with text on both sides, without spaces and control characters (far less than RFC 5322).
   private static func checkEmail(_ text: String, _ field: String, _ violations: inout Violations) {
     if text.isEmpty { return }
     guard text.utf8.count <= emailMax else {
       return violations.add(field, "must have at most \(emailMax) bytes", .tooLong)
     }
     let parts = text.split(separator: "@", omittingEmptySubsequences: false)
-    let isPlain = text.unicodeScalars.allSatisfy { $0.value > 0x20 && $0.value != 0x7F }
+    let isPlain = text.unicodeScalars.allSatisfy { $0 != " " && $0.properties.generalCategory != .control }
     guard parts.count == 2, parts.allSatisfy({ !$0.isEmpty }), isPlain else {
       return violations.add(field, "must be an e-mail address", .emailInvalid)
+    }
+  }
+
+  /// Rejects characters that start another cell or a formula in a spreadsheet. Checked only when an address changes,
+  /// because stored addresses may contain them.
+  static func checkEmailMarks(_ text: String, _ field: String, _ violations: inout Violations) {
+    if text.unicodeScalars.contains(where: { ";\"'=|".unicodeScalars.contains($0) }) {
+      violations.add(field, "must not contain ; \" ' = or |", .emailInvalid)
     }
   }
 }

@@ -1,16 +1,17 @@
 import CampanileAPI
+import CampanileBase
 import CampanileRPC
 import CampanileService
 
-/// The reasons of this service beside those that all have.
+/// The error reasons of this service, in addition to the common ones.
 extension Reason {
-  // About fields.
+  // Fields
   static let dateInvalid = Reason(rawValue: "DATE_INVALID")
   static let datesOutOfOrder = Reason(rawValue: "DATES_OUT_OF_ORDER")
   static let emailInvalid = Reason(rawValue: "EMAIL_INVALID")
   static let memberRepeated = Reason(rawValue: "MEMBER_REPEATED")
   static let codeInvalid = Reason(rawValue: "CODE_INVALID")
-  // About objects and state.
+  // Objects and state
   static let memberNotFound = Reason(rawValue: "MEMBER_NOT_FOUND")
   static let meetingNotFound = Reason(rawValue: "MEETING_NOT_FOUND")
   static let feedNotFound = Reason(rawValue: "FEED_NOT_FOUND")
@@ -32,7 +33,7 @@ extension Reason {
   static let checkInClosed = Reason(rawValue: "CHECK_IN_CLOSED")
   static let changedSince = Reason(rawValue: "CHANGED_SINCE")
   static let notUndoable = Reason(rawValue: "NOT_UNDOABLE")
-  // About callers.
+  // Callers
   static let roleMissing = Reason(rawValue: "ROLE_MISSING")
   static let memberUnknown = Reason(rawValue: "MEMBER_UNKNOWN")
   static let statisticsPrivate = Reason(rawValue: "STATISTICS_PRIVATE")
@@ -41,10 +42,11 @@ extension Reason {
   static let credentialsInvalid = Reason(rawValue: "CREDENTIALS_INVALID")
   static let loginThrottled = Reason(rawValue: "LOGIN_THROTTLED")
   static let loginBusy = Reason(rawValue: "LOGIN_BUSY")
+  static let loginLocked = Reason(rawValue: "LOGIN_LOCKED")
 }
 
 extension RPCError {
-  /// FAILED_PRECONDITION about one field.
+  /// Returns FAILED_PRECONDITION for one field.
   static func refused(_ field: String, _ description: String, _ reason: Reason) -> RPCError {
     RPCError(
       .failedPrecondition, "\(field): \(description)", reason: reason.rawValue,
@@ -59,10 +61,10 @@ extension RPCError {
     missing("meeting", id, field: field, .meetingNotFound)
   }
 
-  /// ALREADY_EXISTS: a value that only one member may have.
+  /// Returns ALREADY_EXISTS for a value that must be unique among members.
   static func taken(_ field: String, _ reason: Reason) -> RPCError {
     RPCError(
-      .alreadyExists, "\(field): another member has it", reason: reason.rawValue,
-      fieldViolations: [.init(field: field, description: "another member has it", reason: reason.rawValue)])
+      .alreadyExists, "\(field): is already used by another member", reason: reason.rawValue,
+      fieldViolations: [.init(field: field, description: "is already used by another member", reason: reason.rawValue)])
   }
 }

@@ -1,12 +1,12 @@
 import CampanileAPI
 
-/// How excused absences count.
+/// The effect of excused absences on statistics.
 struct CountingRules: Sendable, Hashable {
   var excusedPausesStreak = true
   var excusedLeavesDenominator = true
 }
 
-/// Counts marks, the oldest first. What is counted is said in statistics_service.proto.
+/// Counts marks, oldest first. statistics_service.proto defines the counts.
 struct Tally: Sendable, Hashable {
   let rules: CountingRules
   private(set) var present = 0
@@ -19,10 +19,10 @@ struct Tally: Sendable, Hashable {
   init(_ rules: CountingRules) { self.rules = rules }
 
   var eligible: Int { present + absent + excused + unconfirmed }
-  /// The denominator.
+  /// The denominator of the rate.
   var counted: Int { rules.excusedLeavesDenominator ? eligible - excused : eligible }
 
-  /// A byte that is no mark counts as nothing.
+  /// Adds a mark. Ignores a byte that is not a mark.
   mutating func add(_ byte: UInt8) {
     switch byte {
     case Mark.present.rawValue:
@@ -46,14 +46,14 @@ struct Tally: Sendable, Hashable {
     for byte in bytes { add(byte) }
   }
 
-  /// 0 when nothing counts.
+  /// The share of counted meetings with the member present; 0 if nothing counts.
   var rate: Double { counted > 0 ? Double(present) / Double(counted) : 0 }
 
-  /// Percent, rounded half up; 0 when nothing counts.
+  /// The rate in percent, rounded half up; 0 if nothing counts.
   var percentage: Int { Self.percentage(present, of: counted) }
 
   static func percentage(_ part: Int, of whole: Int) -> Int {
-    // Half up in whole numbers: floor(100 p / w + 1/2).
+    // Round half up in integers: floor(100 p / w + 1/2).
     whole > 0 ? (200 * part + whole) / (2 * whole) : 0
   }
 
@@ -73,23 +73,23 @@ struct Tally: Sendable, Hashable {
   }
 }
 
-/// How many of the meetings to come are needed for a percentage.
+/// The number of upcoming meetings a member must attend to reach a percentage.
 struct Forecast: Sendable, Hashable {
-  /// Fewest to come to; all of them when the target cannot be reached.
+  /// The fewest meetings to attend; all upcoming ones if the target cannot be reached.
   let needed: Int
   let isReachable: Bool
-  /// When the member comes to all.
+  /// The percentage if the member attends all upcoming meetings.
   let bestPercentage: Int
 
   /// - Parameters:
-  ///   - upcoming: meetings to come, each of which will count.
-  ///   - target: percent, 1 to 100.
+  ///   - upcoming: The number of upcoming meetings; each of them will count.
+  ///   - target: The target percentage, 1 to 100.
   init(present: Int, counted: Int, upcoming: Int, target: Int) {
     let whole = counted + upcoming
     // The smallest k with 100 (present + k) >= target * whole.
     let lacking = target * whole - 100 * present
     let least = lacking <= 0 ? 0 : (lacking + 99) / 100
-    // With nothing that counts there is no rate.
+    // Without any counted meeting there is no rate.
     isReachable = whole > 0 && least <= upcoming
     needed = min(least, upcoming)
     bestPercentage = Tally.percentage(present + upcoming, of: whole)

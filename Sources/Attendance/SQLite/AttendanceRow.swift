@@ -3,7 +3,7 @@ import CampanileCodec
 import CampanileService
 import CampanileStore
 
-/// Maps rows of `attendance`.
+/// Statements of `attendance` and the mapping of its rows.
 enum AttendanceRow {
   static let columns = "meeting_no, member_no, status, source, recorded_by, updated_at_ms, version"
   static let oneSQL = "SELECT \(columns) FROM attendance WHERE meeting_no = $1 AND member_no = $2"
@@ -28,7 +28,7 @@ enum AttendanceRow {
   private static let ofMeeting = """
     a.meeting_no, a.member_no, a.status, a.source, a.recorded_by, a.updated_at_ms, a.version
     """
-  /// Of one member: there are as many look-ups as meetings, which spares every record an index of its own.
+  /// The changed records of one member. One look-up per meeting spares an index over all records.
   static let changedOfMemberSQL = """
     SELECT a.sequence, \(ofMeeting) FROM meetings AS m JOIN attendance AS a
       ON a.meeting_no = m.number AND a.member_no = $2
@@ -49,8 +49,8 @@ enum AttendanceRow {
 
   static func attendance(_ row: borrowing SQLRow, from first: Int) throws -> Attendance {
     var attendance = Attendance()
-    attendance.meetingId = Numbers.meetingID(try row.integer(first))
-    attendance.memberId = Numbers.memberID(try row.integer(first + 1))
+    attendance.meetingId = AttendanceIDs.meetingID(try row.integer(first))
+    attendance.memberId = AttendanceIDs.memberID(try row.integer(first + 1))
     attendance.status = AttendanceStatus(rawValue: Int32(truncatingIfNeeded: try row.integer(first + 2)))
     attendance.source = AttendanceSource(rawValue: Int32(truncatingIfNeeded: try row.integer(first + 3)))
     attendance.recordedBy = try row.text(first + 4)

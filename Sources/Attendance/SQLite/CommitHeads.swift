@@ -1,10 +1,10 @@
 import CampanileStore
 import Synchronization
 
-/// How far the sequence and the audit log have come in the running transaction, so that the writes of one commit ask the
-/// tables once and tell the counter once.
+/// The last sequence and audit entry of the running transaction. The writes of one commit read the tables once and
+/// store the counter once.
 ///
-/// Touched by the writer's thread alone; the lock says so to the compiler.
+/// Used by the writer's thread only; the mutex satisfies the compiler.
 final class CommitHeads: Sendable {
   /// The last entry of the audit log.
   struct AuditHead: Sendable {
@@ -13,7 +13,7 @@ final class CommitHeads: Sendable {
   }
 
   private struct State {
-    /// The last that was handed out; nil until the first is asked for.
+    /// The last sequence handed out; nil until the first one is requested.
     var sequence: Int64?
     var audit: AuditHead?
   }
@@ -23,10 +23,10 @@ final class CommitHeads: Sendable {
 
   private let state = Mutex(State())
 
-  /// A transaction begins: nothing of an earlier one counts.
+  /// Discards the state of the previous transaction. Call when a transaction begins.
   func begin() { state.withLock { $0 = State() } }
 
-  /// The first of `count` sequences. Those of a write that fails are never used.
+  /// Reserves sequences and returns the first of them. Those of a failed write are never used.
   func sequences(_ count: Int, _ transaction: WriteTransaction) throws -> Int64 {
     let last: Int64
     if let known = state.withLock({ $0.sequence }) {
@@ -41,13 +41,13 @@ final class CommitHeads: Sendable {
     return last + 1
   }
 
-  /// Before the commit: keeps the last sequence that was handed out.
+  /// Stores the last sequence handed out. Call before the commit.
   func complete(_ transaction: WriteTransaction) throws {
     guard let last = state.withLock({ $0.sequence }) else { return }
     try transaction.execute(Self.writeSQL, [.integer(last)])
   }
 
-  /// The last entry of the audit log; nil when there is none.
+  /// Returns the last entry of the audit log; nil if it is empty.
   func auditHead(_ transaction: WriteTransaction) throws -> AuditHead? {
     if let known = state.withLock({ $0.audit }) { return known }
     return try transaction.queryOne(AuditRow.lastSQL) {
@@ -55,9 +55,9 @@ final class CommitHeads: Sendable {
     }
   }
 
-  /// An entry was added. One that may be undone alone is looked for in the table.
+  /// Records a new last entry. A write that may be rolled back alone is not recorded; the table is read instead.
   func added(_ head: AuditHead, _ transaction: WriteTransaction) {
-    guard !transaction.isUndoneAlone else { return }
+    guard !transaction.usesSavepoint else { return }
     state.withLock { $0.audit = head }
   }
 }

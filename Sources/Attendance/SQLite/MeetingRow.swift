@@ -3,7 +3,7 @@ import CampanileCodec
 import CampanileService
 import CampanileStore
 
-/// Maps rows of `meetings`.
+/// Statements of `meetings` and the mapping of its rows.
 enum MeetingRow {
   static let columns = """
     number, start_ms, year, time_zone, discussion, type, status, location, has_dinner, introduced_by, notes,
@@ -30,7 +30,7 @@ enum MeetingRow {
     """
   static let stateSQL = "SELECT number, start_ms, day, year, ordinal, status FROM meetings WHERE number = $1"
 
-  /// The list, the newest first: those before a start time and number.
+  /// Returns the statement that lists meetings before a start time and number, newest first.
   static func listSQL(ofYear: Bool, ofStatus: Bool) -> String {
     let conditions =
       (ofYear ? "year = $4 AND " : "") + (ofStatus ? "status = $\(ofYear ? 5 : 4) AND " : "")
@@ -40,11 +40,11 @@ enum MeetingRow {
 
   static func meeting(_ row: borrowing SQLRow) throws -> Meeting { try meeting(row, from: 0) }
 
-  /// `first` is the column of the number.
+  /// Decodes a meeting. `first` is the column of the number.
   static func meeting(_ row: borrowing SQLRow, from first: Int) throws -> Meeting {
     var meeting = Meeting()
     meeting.number = try row.integer(first)
-    meeting.id = Numbers.meetingID(meeting.number)
+    meeting.id = AttendanceIDs.meetingID(meeting.number)
     meeting.startTime = ProtoTimestamp(millisecondsSince1970: try row.integer(first + 1))
     meeting.year = Int32(clamping: try row.integer(first + 2))
     meeting.timeZone = try row.text(first + 3)
@@ -62,7 +62,7 @@ enum MeetingRow {
     return meeting
   }
 
-  /// The arguments of `insertSQL` and `updateSQL`. Its year must be that of `day`.
+  /// Returns the arguments of `insertSQL` and `updateSQL`. The meeting's year must be the year of `day`.
   static func values(_ meeting: Meeting, day: Int64, sequence: Int64) -> [SQLValue] {
     [
       .integer(meeting.number), .integer(meeting.startMs), .integer(Int64(meeting.year)), .text(meeting.timeZone),
@@ -78,24 +78,24 @@ enum MeetingRow {
 extension Meeting {
   var startMs: Int64 { startTime?.millisecondsSince1970 ?? 0 }
 
-  /// About what it takes in a page.
+  /// The approximate size in a page.
   var sizeBytes: Int {
     500 + discussion.utf8.count + location.utf8.count + introducedBy.utf8.count + notes.utf8.count
       + coverImageUrl.utf8.count
   }
 }
 
-/// What recording and counting need to know of a meeting.
+/// The facts about a meeting that recording and counting need.
 struct MeetingState: Sendable, Hashable {
   var number: Int64
   var startMs: Int64
   var day: Int64
   var year: Int64
-  /// The place among the completed meetings of its year; nil unless it is completed.
+  /// The position among the completed meetings of its year; nil unless the meeting is completed.
   var ordinal: Int?
   var status: MeetingStatus
 
-  /// `first` is the column of the number.
+  /// Decodes the state. `first` is the column of the number.
   init(_ row: borrowing SQLRow, from first: Int = 0) throws {
     number = try row.integer(first)
     startMs = try row.integer(first + 1)

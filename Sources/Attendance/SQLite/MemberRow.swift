@@ -3,7 +3,7 @@ import CampanileCodec
 import CampanileService
 import CampanileStore
 
-/// Maps rows of `members`.
+/// Statements of `members` and the mapping of its rows.
 enum MemberRow {
   static let columns = """
     number, name, first_name, last_name, email, degree, office, initiation_day, passing_day, raising_day, is_active,
@@ -32,11 +32,11 @@ enum MemberRow {
 
   static func member(_ row: borrowing SQLRow) throws -> Member { try member(row, from: 0) }
 
-  /// `first` is the column of the number.
+  /// Decodes a member. `first` is the column of the number.
   static func member(_ row: borrowing SQLRow, from first: Int) throws -> Member {
     var member = Member()
     member.number = try row.integer(first)
-    member.id = Numbers.memberID(member.number)
+    member.id = AttendanceIDs.memberID(member.number)
     member.name = try row.text(first + 1)
     member.firstName = try row.text(first + 2)
     member.lastName = try row.text(first + 3)
@@ -57,7 +57,7 @@ enum MemberRow {
     return member
   }
 
-  /// The arguments of `insertSQL` and `updateSQL`.
+  /// Returns the arguments of `insertSQL` and `updateSQL`.
   static func values(_ member: Member, sequence: Int64) -> [SQLValue] {
     [
       .integer(member.number), .text(member.name), .text(member.firstName), .text(member.lastName),
@@ -73,7 +73,7 @@ enum MemberRow {
 }
 
 extension Member {
-  /// About what it takes in a page.
+  /// The approximate size in a page.
   var sizeBytes: Int {
     500 + name.utf8.count + firstName.utf8.count + lastName.utf8.count + email.utf8.count + userId.utf8.count
   }

@@ -1,21 +1,24 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
 import CampanileStore
 
 extension SQLiteAttendanceRepository {
-  func createMeeting(_ draft: Meeting, by caller: Caller, repeatable: RepeatableRequest?) async throws -> Meeting {
-    try await change(by: caller, repeatable) { ledger in
-      let meeting = try ledger.create(draft, ledger.transaction.lodgeSettings().calendar())
-      try ledger.audit("meeting.create", meeting.id, old: nil, new: .of(meeting))
+  func createMeeting(_ draft: Meeting, by caller: AttendanceCaller, idempotency: IdempotentRequest?) async throws
+    -> Meeting
+  {
+    try await change(by: caller, idempotency) { context in
+      let meeting = try context.create(draft, context.transaction.lodgeSettings().calendar())
+      try context.audit("meeting.create", meeting.id, old: nil, new: .of(meeting))
       return meeting
     }
   }
 
   func meeting(_ number: Int64) throws -> Meeting {
     let meeting = try readSingle { try $0.queryOne(MeetingRow.oneSQL, [.integer(number)], MeetingRow.meeting) }
-    guard let meeting else { throw RPCError.meetingNotFound(Numbers.meetingID(number), field: "meetingId") }
+    guard let meeting else { throw RPCError.meetingNotFound(AttendanceIDs.meetingID(number), field: "meetingId") }
     return meeting
   }
 
@@ -34,7 +37,7 @@ extension SQLiteAttendanceRepository {
     }
   }
 
-  /// The start time and number that a page of meetings ends with; beyond all for the first page.
+  /// Returns the start time and number that a page continues after; the maximum values for the first page.
   static func place(_ query: PositionQuery) -> (startMs: Int64, number: Int64) {
     guard query.position.count == 2, let startMs = Int64(query.position[0]), let number = Int64(query.position[1])
     else { return (.max, .max) }
@@ -47,45 +50,45 @@ extension SQLiteAttendanceRepository {
     }
   }
 
-  func updateMeeting(_ change: Meeting, fields: [MeetingField], by caller: Caller) async throws -> Meeting {
-    try await self.change(by: caller) { ledger in
-      let found = try ledger.meeting(change.number, field: "meeting.id")
+  func updateMeeting(_ change: Meeting, fields: [MeetingField], by caller: AttendanceCaller) async throws -> Meeting {
+    try await self.change(by: caller) { context in
+      let found = try context.meeting(change.number, field: "meeting.id")
       guard change.etag.isEmpty || change.etag == found.etag else {
         throw RPCError.etagMismatch(field: "meeting.etag", current: found.etag)
       }
       var meeting = found
       for field in fields { field.copy(from: change, to: &meeting) }
       guard meeting != found else { return found }
-      meeting = try ledger.rewrite(meeting, from: found, ledger.transaction.lodgeSettings().calendar())
-      try ledger.audit("meeting.update", meeting.id, old: .of(found), new: .of(meeting))
+      meeting = try context.rewrite(meeting, from: found, context.transaction.lodgeSettings().calendar())
+      try context.audit("meeting.update", meeting.id, old: .of(found), new: .of(meeting))
       return meeting
     }
   }
 
-  func cancelMeeting(_ number: Int64, by caller: Caller) async throws -> Meeting {
-    try await change(by: caller) { ledger in
-      let found = try ledger.meeting(number, field: "meetingId")
+  func cancelMeeting(_ number: Int64, by caller: AttendanceCaller) async throws -> Meeting {
+    try await change(by: caller) { context in
+      let found = try context.meeting(number, field: "meetingId")
       guard found.status != .cancelled else { return found }
       var meeting = found
       meeting.status = .cancelled
-      meeting = try ledger.rewrite(meeting, from: found, ledger.transaction.lodgeSettings().calendar())
-      try ledger.audit("meeting.cancel", meeting.id, old: .of(found), new: .of(meeting))
+      meeting = try context.rewrite(meeting, from: found, context.transaction.lodgeSettings().calendar())
+      try context.audit("meeting.cancel", meeting.id, old: .of(found), new: .of(meeting))
       return meeting
     }
   }
 
-  func deleteMeeting(_ number: Int64, isForced: Bool, etag: String, by caller: Caller) async throws -> Int {
-    try await change(by: caller) { ledger in
-      let found = try ledger.meeting(number, field: "meetingId")
+  func deleteMeeting(_ number: Int64, isForced: Bool, etag: String, by caller: AttendanceCaller) async throws -> Int {
+    try await change(by: caller) { context in
+      let found = try context.meeting(number, field: "meetingId")
       guard etag.isEmpty || etag == found.etag else {
         throw RPCError.etagMismatch(field: "etag", current: found.etag)
       }
-      let has = try ledger.transaction.queryOne(AttendanceRow.hasSQL, [.integer(number)]) { try $0.integer(0) }
+      let has = try context.transaction.queryOne(AttendanceRow.hasSQL, [.integer(number)]) { try $0.integer(0) }
       guard isForced || has == nil else {
-        throw RPCError.refused("meetingId", "has attendance: delete it with force", .meetingHasAttendance)
+        throw RPCError.refused("meetingId", "has attendance; set force to delete it too", .meetingHasAttendance)
       }
-      let attendances = try ledger.delete(found)
-      try ledger.audit("meeting.delete", found.id, old: .of(found, attendances), new: nil)
+      let attendances = try context.delete(found)
+      try context.audit("meeting.delete", found.id, old: .of(found, attendances), new: nil)
       return attendances.count
     }
   }

@@ -1,21 +1,24 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
 import CampanileStore
 
 extension SQLiteAttendanceRepository {
-  func createMember(_ draft: Member, by caller: Caller, repeatable: RepeatableRequest?) async throws -> Member {
-    try await change(by: caller, repeatable) { ledger in
-      let member = try ledger.create(draft)
-      try ledger.audit("member.create", member.id, old: nil, new: .of(member))
+  func createMember(_ draft: Member, by caller: AttendanceCaller, idempotency: IdempotentRequest?) async throws
+    -> Member
+  {
+    try await change(by: caller, idempotency) { context in
+      let member = try context.create(draft)
+      try context.audit("member.create", member.id, old: nil, new: .of(member))
       return member
     }
   }
 
   func member(_ number: Int64) throws -> Member {
     let member = try readSingle { try $0.queryOne(MemberRow.oneSQL, [.integer(number)], MemberRow.member) }
-    guard let member else { throw RPCError.memberNotFound(Numbers.memberID(number), field: "memberId") }
+    guard let member else { throw RPCError.memberNotFound(AttendanceIDs.memberID(number), field: "memberId") }
     return member
   }
 
@@ -33,9 +36,9 @@ extension SQLiteAttendanceRepository {
     }
   }
 
-  func updateMember(_ change: Member, fields: [MemberField], by caller: Caller) async throws -> Member {
-    try await self.change(by: caller) { ledger in
-      let found = try ledger.member(change.number, field: "member.id")
+  func updateMember(_ change: Member, fields: [MemberField], by caller: AttendanceCaller) async throws -> Member {
+    try await self.change(by: caller) { context in
+      let found = try context.member(change.number, field: "member.id")
       guard change.etag.isEmpty || change.etag == found.etag else {
         throw RPCError.etagMismatch(field: "member.etag", current: found.etag)
       }
@@ -44,55 +47,75 @@ extension SQLiteAttendanceRepository {
       for field in fields { field.copy(from: change, to: &member) }
       guard member != found else { return found }
       var violations = Violations()
+      if member.email != found.email { MemberRules.checkEmailMarks(member.email, "member.email", &violations) }
       MemberRules.checkOrder(member, "member", &violations)
       try violations.check()
-      member = try ledger.rewrite(member, from: found)
-      try ledger.audit("member.update", member.id, old: .of(found), new: .of(member))
+      member = try context.rewrite(member, from: found)
+      try context.audit("member.update", member.id, old: .of(found), new: .of(member))
       return member
     }
   }
 
-  func setActive(_ number: Int64, _ isActive: Bool, by caller: Caller) async throws -> Member {
-    try await change(by: caller) { ledger in
-      let found = try ledger.member(number, field: "memberId")
+  func setActive(_ number: Int64, _ isActive: Bool, by caller: AttendanceCaller) async throws -> Member {
+    try await change(by: caller) { context in
+      let found = try context.member(number, field: "memberId")
       guard found.active != isActive else { return found }
       guard found.eraseTime == nil else { throw RPCError.refused("memberId", "was erased", .memberErased) }
       var member = found
       member.active = isActive
-      member = try ledger.rewrite(member, from: found)
-      if !isActive { try ledger.endSessions(of: number) }
-      try ledger.audit(
+      member = try context.rewrite(member, from: found)
+      if !isActive { try context.endSessions(of: number) }
+      try context.audit(
         isActive ? "member.reactivate" : "member.deactivate", member.id, old: .of(found), new: .of(member))
       return member
     }
   }
 
-  func setPin(_ number: Int64, hash: String?, keptSession: [UInt8]?, by caller: Caller) async throws {
-    try await change(by: caller) { ledger in
-      let found = try ledger.member(number, field: "memberId")
-      guard found.eraseTime == nil else { throw RPCError.refused("memberId", "was erased", .memberErased) }
-      if let hash {
-        try ledger.transaction.execute(
-          SessionTable.setPinSQL, [.integer(number), .text(hash), .integer(ledger.nowMs)])
-      } else {
-        try ledger.transaction.execute(SessionTable.dropPinSQL, [.integer(number)])
-      }
-      try ledger.endSessions(of: number, except: keptSession)
-      if found.hasPin != (hash != nil) {
-        var member = found
-        member.hasPin = hash != nil
-        _ = try ledger.rewrite(member, from: found)
-      }
-      // The log says that it was set; what it was stays out of it.
-      try ledger.audit("member.pin", found.id, old: nil, new: nil)
+  func setPin(_ number: Int64, hash: String?, by caller: AttendanceCaller) async throws {
+    try await change(by: caller) { context in
+      try replacePin(of: number, hash: hash, retainedSession: nil, retainedDevice: nil, context)
+      try context.unlock(number)
     }
   }
 
+  func changePin(
+    from oldHash: String?, to hash: String, _ number: Int64, _ attempt: PinAttempt, by caller: AttendanceCaller
+  ) async throws {
+    try await change(by: caller) { context in
+      guard try context.pinHash(of: number) == oldHash else { throw SessionsService.credentialsInvalid }
+      try replacePin(
+        of: number, hash: hash, retainedSession: caller.sessionHash, retainedDevice: attempt.device, context)
+      if let device = attempt.device { try context.renew(device) }
+      try context.loginSucceeded(attempt.subject, isCounted: attempt.device == nil)
+    }
+  }
+
+  private func replacePin(
+    of number: Int64, hash: String?, retainedSession: [UInt8]?, retainedDevice: [UInt8]?, _ context: WriteContext
+  ) throws {
+    let found = try context.member(number, field: "memberId")
+    guard found.eraseTime == nil else { throw RPCError.refused("memberId", "was erased", .memberErased) }
+    if let hash {
+      try context.transaction.execute(
+        SessionTable.setPinSQL, [.integer(number), .text(hash), .integer(context.nowMs)])
+    } else {
+      try context.transaction.execute(SessionTable.dropPinSQL, [.integer(number)])
+    }
+    try context.endSessions(of: number, except: retainedSession, retainedDevice: retainedDevice)
+    if found.hasPin != (hash != nil) {
+      var member = found
+      member.hasPin = hash != nil
+      _ = try context.rewrite(member, from: found)
+    }
+    // The audit log records that the PIN was set, never its value.
+    try context.audit("member.pin", found.id, old: nil, new: nil)
+  }
+
   func eraseMember(
-    _ number: Int64, confirmedName: String, by caller: Caller
+    _ number: Int64, confirmedName: String, by caller: AttendanceCaller
   ) async throws -> (member: Member, redacted: Int) {
-    try await change(by: caller) { ledger in
-      let found = try ledger.member(number, field: "memberId")
+    try await change(by: caller) { context in
+      let found = try context.member(number, field: "memberId")
       if found.eraseTime != nil { return (found, 0) }
       guard found.name == confirmedName else {
         throw RPCError.refused("confirmName", "is not the member's name", .nameNotConfirmed)
@@ -101,18 +124,19 @@ extension SQLiteAttendanceRepository {
       member.number = number
       member.id = found.id
       member.name = "Erased \(found.id)"
-      // Whether a meeting counts follows from this day: without it, totals would change.
+      // The initiation decides which meetings count: without it, totals would change.
       member.initiationDate = found.initiationDate
       member.degree = found.degree
       member.role = .member
       member.createTime = found.createTime
-      member.eraseTime = ledger.nowTime
-      member = try ledger.rewrite(member, from: found)
-      try ledger.transaction.execute(SessionTable.dropPinSQL, [.integer(number)])
-      try ledger.transaction.execute(FeedTable.deleteOfOwnerSQL, [.text(found.id)])
-      try ledger.endSessions(of: number)
-      let redacted = try ledger.transaction.execute(AuditRow.redactSQL, [.text(found.id)])
-      try ledger.audit("member.erase", found.id, old: nil, new: nil)
+      member.eraseTime = context.nowTime
+      member = try context.rewrite(member, from: found)
+      try context.transaction.execute(SessionTable.dropPinSQL, [.integer(number)])
+      try context.transaction.execute(FeedTable.deleteOfOwnerSQL, [.text(found.id)])
+      try context.endSessions(of: number)
+      try context.unlock(number)
+      let redacted = try context.transaction.execute(AuditRow.redactSQL, [.text(found.id)])
+      try context.audit("member.erase", found.id, old: nil, new: nil)
       return (member, redacted)
     }
   }

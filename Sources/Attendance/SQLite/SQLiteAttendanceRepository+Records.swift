@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileCrypto
 import CampanileRPC
@@ -7,33 +8,33 @@ import CampanileStore
 
 extension SQLiteAttendanceRepository {
   func record(
-    _ entry: AttendanceEntry, meeting: Int64, etag: String, by caller: Caller, repeatable: RepeatableRequest?
+    _ entry: AttendanceEntry, meeting: Int64, etag: String, by caller: AttendanceCaller, idempotency: IdempotentRequest?
   ) async throws -> Attendance {
-    try await change(by: caller, repeatable) { ledger in
+    try await change(by: caller, idempotency) { context in
       try Self.audited(
-        ledger.record(entry.status, of: entry.member, atMeeting: meeting, .recorded, etag: etag),
-        "attendance.record", ledger)
+        context.record(entry.status, of: entry.member, atMeeting: meeting, .recorded, etag: etag),
+        "attendance.record", context)
     }
   }
 
   func record(
-    _ entries: [AttendanceEntry], meeting: Int64, by caller: Caller, repeatable: RepeatableRequest?
+    _ entries: [AttendanceEntry], meeting: Int64, by caller: AttendanceCaller, idempotency: IdempotentRequest?
   ) async throws -> [Attendance] {
-    let response: BatchRecordAttendanceResponse = try await change(by: caller, repeatable) { ledger in
-      let state = try ledger.state(ofMeeting: meeting, field: "meetingId")
-      let first = try ledger.sequences(entries.count)
+    let response: BatchRecordAttendanceResponse = try await change(by: caller, idempotency) { context in
+      let state = try context.state(ofMeeting: meeting, field: "meetingId")
+      let first = try context.sequences(entries.count)
       var changes: [AttendanceChange] = []
       changes.reserveCapacity(entries.count)
       for (index, entry) in entries.enumerated() {
         changes.append(
-          try ledger.record(
+          try context.record(
             entry.status, of: entry.member, at: state, .recorded, sequence: first + Int64(index),
             path: "entries[\(index)]."))
       }
       let changed = changes.filter(\.isChanged)
       if !changed.isEmpty {
-        try ledger.audit(
-          "attendance.batch", Numbers.meetingID(meeting), old: .of(changed.compactMap(\.old)),
+        try context.audit(
+          "attendance.batch", AttendanceIDs.meetingID(meeting), old: .of(changed.compactMap(\.old)),
           new: .of(changed.map(\.new)))
       }
       return .with { $0.attendances = changes.map(\.new) }
@@ -41,17 +42,21 @@ extension SQLiteAttendanceRepository {
     return response.attendances
   }
 
-  /// One record with its audit entry.
+  /// Records one status and its audit entry.
   private static func recordOne(
-    _ entry: AttendanceEntry, at state: MeetingState, _ source: AttendanceSource, _ action: String, _ ledger: Ledger
+    _ entry: AttendanceEntry, at state: MeetingState, _ source: AttendanceSource, _ action: String,
+    _ context: WriteContext
   ) throws -> Attendance {
     try audited(
-      ledger.record(entry.status, of: entry.member, at: state, source, sequence: ledger.sequences(1)), action, ledger)
+      context.record(entry.status, of: entry.member, at: state, source, sequence: context.sequences(1)), action, context
+    )
   }
 
-  private static func audited(_ change: AttendanceChange, _ action: String, _ ledger: Ledger) throws -> Attendance {
+  private static func audited(_ change: AttendanceChange, _ action: String, _ context: WriteContext) throws
+    -> Attendance
+  {
     if change.isChanged {
-      try ledger.audit(
+      try context.audit(
         action, "\(change.new.meetingId)/\(change.new.memberId)", old: .of(change.old.map { [$0] } ?? []),
         new: .of([change.new]))
     }
@@ -59,17 +64,18 @@ extension SQLiteAttendanceRepository {
   }
 
   func confirm(
-    _ status: AttendanceStatus, meeting: Int64, by member: Int64, _ caller: Caller, repeatable: RepeatableRequest?
+    _ status: AttendanceStatus, meeting: Int64, by member: Int64, _ caller: AttendanceCaller,
+    idempotency: IdempotentRequest?
   ) async throws -> Attendance {
-    try await change(by: caller, repeatable) { ledger in
-      let state = try ledger.state(ofMeeting: meeting, field: "meetingId")
-      let hours = try ledger.transaction.lodgeSettings().lateConfirmationHours
-      guard ledger.nowMs <= state.startMs + Int64(hours) * 3_600_000 else {
+    try await change(by: caller, idempotency) { context in
+      let state = try context.state(ofMeeting: meeting, field: "meetingId")
+      let hours = try context.transaction.lodgeSettings().lateConfirmationHours
+      guard context.nowMs <= state.startMs + Int64(hours) * 3_600_000 else {
         throw RPCError.refused(
-          "meetingId", "members confirm until \(hours) hours after the start", .confirmationLate)
+          "meetingId", "members can confirm until \(hours) hours after the start", .confirmationLate)
       }
       return try Self.recordOne(
-        AttendanceEntry(member: member, status: status), at: state, .selfValue, "attendance.confirm", ledger)
+        AttendanceEntry(member: member, status: status), at: state, .selfValue, "attendance.confirm", context)
     }
   }
 
@@ -77,7 +83,7 @@ extension SQLiteAttendanceRepository {
     let state = try readSingle { transaction in
       try transaction.queryOne(MeetingRow.stateSQL, [.integer(meeting)], { try MeetingState($0) })
     }
-    guard let state else { throw RPCError.meetingNotFound(Numbers.meetingID(meeting), field: "meetingId") }
+    guard let state else { throw RPCError.meetingNotFound(AttendanceIDs.meetingID(meeting), field: "meetingId") }
     guard state.status != .cancelled else {
       throw RPCError.refused("meetingId", "the meeting is cancelled", .meetingCancelled)
     }
@@ -85,7 +91,7 @@ extension SQLiteAttendanceRepository {
     do throws(CryptoError) {
       return (code, try code.text(key: codeKey))
     } catch {
-      throw RPCError(.internalError, "no code can be made")
+      throw RPCError(.internalError, "cannot create a check-in code")
     }
   }
 
@@ -94,25 +100,25 @@ extension SQLiteAttendanceRepository {
     """
 
   func checkIn(
-    _ text: String, by member: Int64, _ caller: Caller, repeatable: RepeatableRequest?
+    _ text: String, by member: Int64, _ caller: AttendanceCaller, idempotency: IdempotentRequest?
   ) async throws -> CheckInResponse {
-    try await change(by: caller, repeatable) { ledger in
-      let code = try checkedCode(text, nowMs: ledger.nowMs)
-      let meeting = try ledger.meeting(code.meeting, field: "code")
-      let state = try ledger.state(ofMeeting: code.meeting, field: "code")
-      let settings = try ledger.transaction.lodgeSettings()
+    try await change(by: caller, idempotency) { context in
+      let code = try checkedCode(text, nowMs: context.nowMs)
+      let meeting = try context.meeting(code.meeting, field: "code")
+      let state = try context.state(ofMeeting: code.meeting, field: "code")
+      let settings = try context.transaction.lodgeSettings()
       let opens = state.startMs - Int64(settings.checkInOpensMinutesBefore) * 60_000
       let closes = state.startMs + Int64(settings.checkInClosesMinutesAfter) * 60_000
-      guard (opens...closes).contains(ledger.nowMs) else {
+      guard (opens...closes).contains(context.nowMs) else {
         throw RPCError.refused("code", "the meeting's check-in is not open", .checkInClosed)
       }
       let used: [SQLValue] = [.integer(code.meeting), .integer(member), .integer(code.step)]
-      guard try ledger.transaction.execute(Self.useCodeSQL, used) > 0 else {
-        throw RPCError.refused("code", "the member has used it", .codeUsed)
+      guard try context.transaction.execute(Self.useCodeSQL, used) > 0 else {
+        throw RPCError.refused("code", "was already used by this member", .codeUsed)
       }
       return try .with { response in
         response.attendance = try Self.recordOne(
-          AttendanceEntry(member: member, status: .present), at: state, .checkIn, "attendance.checkIn", ledger)
+          AttendanceEntry(member: member, status: .present), at: state, .checkIn, "attendance.checkIn", context)
         response.meetingDiscussion = meeting.discussion
       }
     }
@@ -128,8 +134,8 @@ extension SQLiteAttendanceRepository {
     switch result {
     case .success(let code): return code
     case .failure(.invalid):
-      throw .invalidField("code", "is no check-in code", reason: Reason.codeInvalid.rawValue)
-    case .failure(.expired): throw .refused("code", "is not of now", .codeExpired)
+      throw .invalidField("code", "is not a valid check-in code", reason: Reason.codeInvalid.rawValue)
+    case .failure(.expired): throw .refused("code", "is not currently valid", .codeExpired)
     }
   }
 

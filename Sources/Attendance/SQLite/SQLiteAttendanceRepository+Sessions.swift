@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
@@ -12,13 +13,13 @@ extension SQLiteAttendanceRepository {
     WHERE m.name_key = $1
     """
 
-  func caller(sessionHash: [UInt8], address: String) throws -> Caller {
+  func caller(sessionHash: [UInt8], address: String) throws -> AttendanceCaller {
     let nowMs = clockMs()
     let found = try readSingle { transaction in
       try transaction.queryOne(SessionTable.callerSQL, [.blob(sessionHash)]) { row in
         let number = try row.integer(0)
-        let caller = Caller(
-          name: Numbers.memberID(number),
+        let caller = AttendanceCaller(
+          name: AttendanceIDs.memberID(number),
           role: MemberRole(rawValue: Int32(truncatingIfNeeded: try row.integer(2))), memberNumber: number,
           address: address, sessionHash: sessionHash)
         return (caller: caller, expiresAtMs: try row.integer(1), isActive: try row.bool(3))
@@ -35,12 +36,12 @@ extension SQLiteAttendanceRepository {
     RPCError(.unauthenticated, "the session does not exist", reason: Reason.sessionInvalid.rawValue)
   }
 
-  func caller(user: String, address: String) throws -> Caller? {
+  func caller(user: String, address: String) throws -> AttendanceCaller? {
     try readSingle { transaction in
       try transaction.queryOne(Self.userSQL, [.text(user)]) { row in
         let number = try row.integer(0)
-        return Caller(
-          name: Numbers.memberID(number),
+        return AttendanceCaller(
+          name: AttendanceIDs.memberID(number),
           role: MemberRole(rawValue: Int32(truncatingIfNeeded: try row.integer(1))), memberNumber: number,
           address: address)
       }
@@ -60,28 +61,36 @@ extension SQLiteAttendanceRepository {
   }
 
   func openSession(
-    of member: Int64, tokenHash: [UInt8], lifetime: SessionLifetime, address: String
+    _ grant: LoginGrant, lifetime: SessionLifetime
   ) async throws -> (member: Member, session: MemberSession) {
-    let caller = Caller(name: Numbers.memberID(member), role: .member, memberNumber: member, address: address)
-    return try await change(by: caller) { ledger in
-      let found = try ledger.member(member, field: "name")
-      // It may have been deactivated while its PIN was judged.
-      guard found.active else { throw SessionsService.credentialsInvalid }
+    let (member, address) = (grant.member, grant.address)
+    let caller = AttendanceCaller(
+      name: AttendanceIDs.memberID(member), role: .member, memberNumber: member, address: address)
+    return try await change(by: caller) { context in
+      let found = try context.member(member, field: "name")
+      // Both may have changed while the PIN was checked.
+      guard found.active, try context.pinHash(of: member) == grant.pinHash else {
+        throw SessionsService.credentialsInvalid
+      }
+      if let device = grant.device {
+        try grant.isKnownDevice ? context.renew(device) : context.add(device, of: member)
+        try context.loginSucceeded(grant.subject, isCounted: !grant.isKnownDevice)
+      }
       let id = ids.next(prefix: Self.sessionPrefix).id
-      let endMs = ledger.nowMs + lifetime.absoluteMs
-      let expireMs = min(ledger.nowMs + lifetime.idleMs, endMs)
-      try ledger.transaction.execute(
+      let endMs = context.nowMs + lifetime.absoluteMs
+      let expireMs = min(context.nowMs + lifetime.idleMs, endMs)
+      try context.transaction.execute(
         SessionTable.insertSQL,
         [
-          .blob(tokenHash), .text(id), .integer(member), .integer(ledger.nowMs), .integer(expireMs),
+          .blob(grant.sessionHash), .text(id), .integer(member), .integer(context.nowMs), .integer(expireMs),
           .integer(endMs), .text(address),
         ])
-      try ledger.transaction.execute(
+      try context.transaction.execute(
         SessionTable.surplusSQL, [.integer(member), .int(limits.sessionsPerMemberMax)])
       var session = MemberSession()
       session.id = id
       session.memberId = found.id
-      session.createTime = ledger.nowTime
+      session.createTime = context.nowTime
       session.expireTime = ProtoTimestamp(millisecondsSince1970: expireMs)
       session.endTime = ProtoTimestamp(millisecondsSince1970: endMs)
       session.address = address
@@ -89,7 +98,7 @@ extension SQLiteAttendanceRepository {
     }
   }
 
-  /// Renewals closer together than this are one: a device that asks all the time writes seldom.
+  /// The minimum time between two renewals that are written, so that a polling device causes few writes.
   static let renewalMs: Int64 = 60_000
 
   func renewSession(_ tokenHash: [UInt8], lifetime: SessionLifetime) async throws -> MemberSession {
@@ -120,11 +129,11 @@ extension SQLiteAttendanceRepository {
     }
   }
 
-  func revokeSessions(of member: Int64, by caller: Caller) async throws -> Int {
-    try await change(by: caller) { ledger in
-      let found = try ledger.member(member, field: "memberId")
-      let count = try ledger.endSessions(of: member)
-      if count > 0 { try ledger.audit("sessions.revoke", found.id, old: nil, new: nil) }
+  func revokeSessions(of member: Int64, by caller: AttendanceCaller) async throws -> Int {
+    try await change(by: caller) { context in
+      let found = try context.member(member, field: "memberId")
+      let count = try context.endSessions(of: member)
+      if count > 0 { try context.audit("sessions.revoke", found.id, old: nil, new: nil) }
       return count
     }
   }

@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
@@ -8,7 +9,7 @@ extension SQLiteAttendanceRepository {
   static let putSettingsSQL = "UPDATE attendance_meta SET value = $1 WHERE name = 'settings'"
   static let startsSQL = "SELECT number, start_ms, day FROM meetings"
   static let moveDaySQL = """
-    UPDATE meetings SET day = $2, year = $3, sequence = $4, version = version + 1 WHERE number = $1
+    UPDATE meetings SET day = $2, year = $3, sequence = $4, updated_at_ms = $5, version = version + 1 WHERE number = $1
     """
   static let clearOrdinalsSQL = "UPDATE meetings SET ordinal = NULL WHERE ordinal IS NOT NULL"
   static let completedSQL = "SELECT number, year FROM meetings WHERE status = 2 ORDER BY year, start_ms, number"
@@ -17,10 +18,10 @@ extension SQLiteAttendanceRepository {
   func lodgeSettings() throws -> LodgeSettings { try readSingle { try $0.lodgeSettings() } }
 
   func updateSettings(
-    _ change: LodgeSettings, fields: [LodgeField], by caller: Caller
+    _ change: LodgeSettings, fields: [LodgeField], by caller: AttendanceCaller
   ) async throws -> LodgeSettings {
-    try await self.change(by: caller) { ledger in
-      let found = try ledger.transaction.lodgeSettings()
+    try await self.change(by: caller) { context in
+      let found = try context.transaction.lodgeSettings()
       guard change.etag.isEmpty || change.etag == found.etag else {
         throw RPCError.etagMismatch(field: "settings.etag", current: found.etag)
       }
@@ -28,16 +29,17 @@ extension SQLiteAttendanceRepository {
       for field in fields { field.copy(from: change, to: &settings) }
       guard settings != found else { return found }
       settings.etag = Etag.text(version: (Etag.version(found.etag) ?? 0) + 1)
-      try ledger.transaction.execute(Self.putSettingsSQL, [.text(settings.jsonString())])
-      if settings.timeZone != found.timeZone { try Self.moveDays(settings.calendar(), ledger) }
-      try ledger.audit("settings.update", "settings", old: .of(found), new: .of(settings))
+      try context.transaction.execute(Self.putSettingsSQL, [.text(settings.jsonString())])
+      if settings.timeZone != found.timeZone { try Self.moveDays(settings.calendar(), context) }
+      try context.audit("settings.update", "settings", old: .of(found), new: .of(settings))
       return settings
     }
   }
 
-  /// Finds every meeting's day and year in another time zone, and counts everything anew where one has changed.
-  private static func moveDays(_ calendar: LodgeCalendar, _ ledger: Ledger) throws {
-    let transaction = ledger.transaction
+  /// Recomputes every meeting's day and year for another time zone, and recounts the statistics of years with a moved
+  /// meeting.
+  private static func moveDays(_ calendar: LodgeCalendar, _ context: WriteContext) throws {
+    let transaction = context.transaction
     let meetings = try transaction.query(startsSQL, rowsMax: AttendanceLimits.objectsCeiling) { row in
       (number: try row.integer(0), startMs: try row.integer(1), day: try row.integer(2))
     }
@@ -46,13 +48,13 @@ extension SQLiteAttendanceRepository {
       return day == meeting.day ? nil : (number: meeting.number, from: meeting.day, to: day)
     }
     guard !moved.isEmpty else { return }
-    let firstSequence = try ledger.sequences(moved.count)
+    let firstSequence = try context.sequences(moved.count)
     for (index, meeting) in moved.enumerated() {
       try transaction.execute(
         moveDaySQL,
         [
           .integer(meeting.number), .integer(meeting.to), .int(Days.year(meeting.to)),
-          .integer(firstSequence + Int64(index)),
+          .integer(firstSequence + Int64(index)), .integer(context.nowMs),
         ])
     }
     try transaction.execute(clearOrdinalsSQL)
@@ -68,8 +70,8 @@ extension SQLiteAttendanceRepository {
       (number: try row.integer(0), initiationDay: try row.integerIfPresent(1))
     }
     for year in Set(moved.flatMap { [Days.year($0.from), Days.year($0.to)] }).sorted() {
-      try ledger.recount(year: Int64(year), of: members)
+      try context.recount(year: Int64(year), of: members)
     }
-    ledger.board.changedForAll()
+    context.notifier.changedForAll()
   }
 }

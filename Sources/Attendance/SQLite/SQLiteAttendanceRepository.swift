@@ -1,34 +1,36 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
 import CampanileStore
 
 /// The repository over the embedded store. Reads run on the caller's thread, so that a handler never leaves its event
-/// loop for one; writes join the store's group commit.
+/// loop. Writes join the store's group commit.
 struct SQLiteAttendanceRepository: AttendanceRepository, StoreBacked {
   let store: Store
   let limits: AttendanceLimits
   let ids: SortableIDGenerator
   let clockMs: @Sendable () -> Int64
   let random: @Sendable () -> UInt64
-  let board: CommitBoard
-  /// What the writes of a commit share; its `complete` runs before every commit.
+  let notifier: RosterNotifier
+  /// The state that the writes of a commit share; its `complete` runs before every commit.
   let heads: CommitHeads
-  /// Names this database in the tokens of those who catch up.
+  /// The id of this database in the tokens of clients that catch up.
   let epoch: UInt64
-  /// Signs check-in codes.
+  /// The key that signs check-in codes.
   let codeKey: [UInt8]
 
-  /// `initialSettings` are taken by a new database; `codeKey` is the key of one.
+  /// Prepares the store. A new database stores `initialSettings` and `codeKey`; an existing one keeps its own.
   init(
-    store: Store, limits: AttendanceLimits, board: CommitBoard, heads: CommitHeads, initialSettings: LodgeSettings,
+    store: Store, limits: AttendanceLimits, notifier: RosterNotifier, heads: CommitHeads,
+    initialSettings: LodgeSettings,
     codeKey: [UInt8],
     clockMs: @escaping @Sendable () -> Int64, random: @escaping @Sendable () -> UInt64
   ) async throws {
     self.store = store
     self.limits = limits
-    self.board = board
+    self.notifier = notifier
     self.heads = heads
     self.clockMs = clockMs
     self.random = random
@@ -49,44 +51,34 @@ struct SQLiteAttendanceRepository: AttendanceRepository, StoreBacked {
       return (try transaction.logEpoch(in: "attendance_meta", candidate: candidate), kept ?? "")
     }
     self.epoch = epoch
-    guard let bytes = Self.bytes(ofHexadecimal: kept), bytes.count == CheckInCode.keySizeBytes else {
-      throw StoreError(.corrupt, "the key of the check-in codes cannot be read")
+    guard let bytes = Hexadecimal.bytes(kept), bytes.count == CheckInCode.keySizeBytes else {
+      throw StoreError(.corrupt, "the key of the check-in codes is malformed")
     }
     self.codeKey = bytes
   }
 
-  /// A change by a caller.
+  /// Runs a caller's change in a transaction.
   func change<T: Sendable>(
-    by caller: Caller, _ body: @escaping @Sendable (Ledger) throws -> T
+    by caller: AttendanceCaller, _ body: @escaping @Sendable (WriteContext) throws -> T
   ) async throws -> T {
     try await storeWrite { transaction in
       try body(
-        Ledger(
-          transaction: transaction, caller: caller, nowMs: clockMs(), limits: limits, board: board, heads: heads,
+        WriteContext(
+          transaction: transaction, caller: caller, nowMs: clockMs(), limits: limits, notifier: notifier, heads: heads,
           random: random))
     }
   }
 
-  /// A change that is done once for a request id; a repeat answers what the first one made.
+  /// Runs a change once for each request id. A repeated request returns the stored response.
   func change<M: ProtoMessage>(
-    by caller: Caller, _ repeatable: RepeatableRequest?, _ body: @escaping @Sendable (Ledger) throws -> M
+    by caller: AttendanceCaller, _ idempotency: IdempotentRequest?,
+    _ body: @escaping @Sendable (WriteContext) throws -> M
   ) async throws -> M {
-    try await change(by: caller) { ledger in
-      if let reply = try replayed(M.self, repeatable, ledger.transaction) { return reply }
-      let reply = try body(ledger)
-      try keep(reply, repeatable, ledger.transaction)
+    try await change(by: caller) { context in
+      if let reply = try storedReply(M.self, idempotency, context.transaction) { return reply }
+      let reply = try body(context)
+      try storeReply(reply, idempotency, context.transaction)
       return reply
     }
-  }
-
-  private static func bytes(ofHexadecimal text: String) -> [UInt8]? {
-    let digits = Array(text.utf8)
-    guard digits.count % 2 == 0 else { return nil }
-    var bytes: [UInt8] = []
-    for index in stride(from: 0, to: digits.count, by: 2) {
-      guard let byte = UInt8(String(decoding: digits[index..<index + 2], as: UTF8.self), radix: 16) else { return nil }
-      bytes.append(byte)
-    }
-    return bytes
   }
 }

@@ -1,18 +1,19 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCrypto
 import CampanileRPC
 import CampanileService
 
-/// Finds out who makes a call: the session that it carries, else the principal that the gateway tells.
+/// Identifies a call's caller: by the session in the call, otherwise by the principal from the gateway.
 struct AccessControl: Sendable {
   static let sessionKey = "attendance-session"
-  /// Set by a gateway on trusted links: the address of its own caller.
+  /// Set by a gateway on trusted links: the address of the gateway's own caller.
   static let addressKey = "campanile-remote-address"
 
   let repository: any AttendanceRepository
 
-  /// Throws UNAUTHENTICATED and PERMISSION_DENIED as sessions_service.proto says.
-  func caller(_ context: CallContext) throws -> Caller {
+  /// Returns the caller. Throws UNAUTHENTICATED and PERMISSION_DENIED as documented in sessions_service.proto.
+  func caller(_ context: CallContext) throws -> AttendanceCaller {
     let address = Self.address(context)
     let tokens = context.metadata.values(Self.sessionKey)
     if let token = tokens.first {
@@ -30,29 +31,30 @@ struct AccessControl: Sendable {
       if isAdmin { caller.role = .admin }
       return caller
     }
-    guard isAdmin else { throw Caller.memberUnknown(principal.name) }
-    return Caller(name: principal.name, role: .admin, address: address)
+    guard isAdmin else { throw AttendanceCaller.memberUnknown(principal.name) }
+    return AttendanceCaller(name: principal.name, role: .admin, address: address)
   }
 
-  /// As `caller`, at least of a role.
-  func caller(_ context: CallContext, _ role: MemberRole) throws -> Caller {
+  /// Returns the caller if it has at least a role.
+  func caller(_ context: CallContext, _ role: MemberRole) throws -> AttendanceCaller {
     let caller = try caller(context)
     try caller.require(role)
     return caller
   }
 
-  /// The address that a call came from; that of the gateway's caller where the gateway tells it.
+  /// Returns the address of a call: that of the gateway's caller if the gateway forwards it, otherwise that of the
+  /// peer.
   static func address(_ context: CallContext) -> String {
-    if let told = context.metadata[addressKey] { return String(told.unicodeScalars.prefix(64)) }
+    if let forwarded = context.metadata[addressKey] { return String(forwarded.unicodeScalars.prefix(64)) }
     return host(context.remoteAddress)
   }
 
-  /// Whether the address is that of the device rather than of a gateway that many devices share.
+  /// Whether the address belongs to the device rather than to a gateway that many devices share.
   static func isOwnAddress(_ context: CallContext) -> Bool {
     context.metadata[addressKey] != nil || context.principal == nil
   }
 
-  /// Of `[IPv4]name/127.0.0.1:5000` the address without its port.
+  /// Returns the address without its port, of a text such as `[IPv4]name/127.0.0.1:5000`.
   static func host(_ address: String) -> String {
     let bytes = address.utf8
     let start = bytes.lastIndex(of: UInt8(ascii: "/")).map { bytes.index(after: $0) } ?? bytes.startIndex
@@ -61,26 +63,26 @@ struct AccessControl: Sendable {
   }
 }
 
-/// The token of a session: `cas_` and 256 random bits in base64url. What is stored is its SHA-256: with so many random bits
-/// there is nothing that a slow hash would protect.
+/// The token of a session: `cas_` and 256 random bits in base64url. The store has its SHA-256; with so many random
+/// bits, a slow hash would add no protection.
 enum SessionToken {
   static let prefix = "cas_"
   static let sizeBytes = 47
 
-  static func random() throws -> (text: String, hash: [UInt8]) { try Secret.random(prefix) }
+  static func random() throws -> (text: String, hash: [UInt8]) { try HashedSecret.random(prefix) }
 
-  /// Nil for a text that does not have the form of one.
-  static func hash(_ text: String) throws -> [UInt8]? { try Secret.hash(text, prefix, sizeBytes) }
+  /// Returns the hash of a token; nil if the text is malformed.
+  static func hash(_ text: String) throws -> [UInt8]? { try HashedSecret.hash(text, prefix, sizeBytes) }
 }
 
-/// Secrets that are told once and stored hashed.
-enum Secret {
+/// Secrets that are returned once and stored as hashes.
+enum HashedSecret {
   static func random(_ prefix: String) throws -> (text: String, hash: [UInt8]) {
     do throws(CryptoError) {
       let text = prefix + Base64URL.encode(try SecureRandom.bytes(32))
       return (text, try SHA256.digest(Array(text.utf8)).bytes)
     } catch {
-      throw RPCError(.internalError, "no secret can be made")
+      throw RPCError(.internalError, "cannot create a secret")
     }
   }
 
@@ -91,7 +93,7 @@ enum Secret {
     do throws(CryptoError) {
       return try SHA256.digest(Array(text.utf8)).bytes
     } catch {
-      throw RPCError(.internalError, "the secret cannot be hashed")
+      throw RPCError(.internalError, "cannot hash the secret")
     }
   }
 }

@@ -3,7 +3,7 @@ import CampanileService
 import CampanileStore
 
 extension SQLiteAttendanceRepository {
-  /// How long an expired session is still told from one that never was.
+  /// The time for which an expired session can still be distinguished from an unknown one.
   static let expiredSessionMs: Int64 = 7 * 24 * 3_600 * 1_000
   static let dropCodesSQL = """
     DELETE FROM check_ins WHERE (meeting_no, member_no, step) IN (
@@ -12,15 +12,25 @@ extension SQLiteAttendanceRepository {
   private static let batchRows = 500
   private static let batchesMax = 100
 
-  /// Drops sessions a week after they have expired, and codes that are no longer accepted. Answers how many those were.
+  /// Deletes sessions a week after their expiry, expired device tokens, login records of unknown names beyond their
+  /// maximum, and codes that are no longer accepted.
+  ///
+  /// - Returns: The number of deleted rows.
   func dropExpired(nowMs: Int64) async throws -> Int {
     let codesBefore = nowMs / CheckInCode.stepMs - 10
+    let unknown = try readSingle { try $0.queryOne(LoginTable.unknownCountSQL) { try $0.integer(0) } ?? 0 }
+    var surplus = max(0, unknown - LoginTable.unknownMax)
     var total = 0
     for _ in 0..<Self.batchesMax {
+      let batch = min(surplus, Int64(Self.batchRows))
+      surplus -= batch
       let count = try await storeWrite { transaction in
         try transaction.execute(
           SessionTable.purgeSQL, [.integer(nowMs - Self.expiredSessionMs), .int(Self.batchRows)])
           + transaction.execute(Self.dropCodesSQL, [.integer(codesBefore), .int(Self.batchRows)])
+          + transaction.execute(
+            DeviceTable.purgeSQL, [.integer(nowMs - LoginDeviceToken.lifetimeMs), .int(Self.batchRows)])
+          + transaction.execute(LoginTable.purgeUnknownSQL, [.integer(batch)])
       }
       total += count
       if count == 0 { break }

@@ -2,7 +2,7 @@ import CampanileAPI
 import CampanileCodec
 import CampanileStore
 
-/// The table `sessions`.
+/// Statements of `sessions` and `pins`, and the mapping of their rows.
 enum SessionTable {
   static let insertSQL = """
     INSERT INTO sessions (token_hash, id, member_no, created_at_ms, expires_at_ms, ends_at_ms, address)
@@ -18,9 +18,9 @@ enum SessionTable {
   static let ofMemberSQL = "SELECT \(columns) FROM sessions WHERE member_no = $1 ORDER BY id DESC LIMIT $2"
   static let renewSQL = "UPDATE sessions SET expires_at_ms = $2 WHERE token_hash = $1"
   static let logoutSQL = "DELETE FROM sessions WHERE token_hash = $1"
-  /// All of a member's but one.
+  /// Deletes all sessions of a member except one.
   static let revokeSQL = "DELETE FROM sessions WHERE member_no = $1 AND token_hash <> $2"
-  /// Those beyond the newest.
+  /// Deletes a member's sessions except the newest.
   static let surplusSQL = """
     DELETE FROM sessions WHERE member_no = $1
       AND id NOT IN (SELECT id FROM sessions WHERE member_no = $1 ORDER BY id DESC LIMIT $2)
@@ -39,7 +39,7 @@ enum SessionTable {
   static func session(_ row: borrowing SQLRow) throws -> MemberSession {
     var session = MemberSession()
     session.id = try row.text(0)
-    session.memberId = Numbers.memberID(try row.integer(1))
+    session.memberId = AttendanceIDs.memberID(try row.integer(1))
     session.createTime = ProtoTimestamp(millisecondsSince1970: try row.integer(2))
     session.expireTime = ProtoTimestamp(millisecondsSince1970: try row.integer(3))
     session.endTime = ProtoTimestamp(millisecondsSince1970: try row.integer(4))

@@ -1,9 +1,10 @@
 import CampanileAPI
+import CampanileBase
 import CampanileRPC
 import CampanileService
 import CampanileStore
 
-/// The table `member_years`.
+/// Statements of `member_years` and of the ordinals of meetings.
 enum MarkTable {
   static let oneSQL = "SELECT marks FROM member_years WHERE member_no = $1 AND year = $2"
   static let setSQL = "UPDATE member_years SET marks = $3 WHERE member_no = $1 AND year = $2"
@@ -13,13 +14,13 @@ enum MarkTable {
     """
   static let dropSQL = "DELETE FROM member_years WHERE member_no = $1"
   static let ofMemberSQL = "SELECT year, marks FROM member_years WHERE member_no = $1 ORDER BY year"
-  /// What every member has in a year, and what is recorded of them at one meeting.
+  /// Selects every member's marks of a year and status at one meeting.
   static let ofYearSQL = """
     SELECT m.number, m.initiation_day, y.marks, a.status FROM members AS m
     LEFT JOIN member_years AS y ON y.member_no = m.number AND y.year = $1
     LEFT JOIN attendance AS a ON a.meeting_no = $2 AND a.member_no = m.number
     """
-  /// The completed meetings, the oldest first, and what is recorded of one member at each.
+  /// Selects the completed meetings, oldest first, with one member's status at each.
   static let recountSQL = """
     SELECT g.year, g.day, a.status FROM meetings AS g
     LEFT JOIN attendance AS a ON a.meeting_no = g.number AND a.member_no = $1
@@ -39,14 +40,14 @@ enum MarkTable {
   static let closeGapSQL = "UPDATE meetings SET ordinal = ordinal - 1 WHERE year = $1 AND ordinal > $2"
   static let setOrdinalSQL = "UPDATE meetings SET ordinal = $2 WHERE number = $1"
 
-  static var damaged: StoreError { StoreError(.corrupt, "the statistics of a member do not fit the meetings") }
+  static var damaged: StoreError { StoreError(.corrupt, "a member's statistics do not match the meetings") }
 
   static func status(_ row: borrowing SQLRow, _ column: Int) throws -> AttendanceStatus? {
     try row.integerIfPresent(column).map { AttendanceStatus(rawValue: Int32(truncatingIfNeeded: $0)) }
   }
 }
 
-/// What one member has in a year.
+/// A member's marks of a year and status at one meeting.
 private struct YearRow {
   var member: Int64
   var initiationDay: Int64?
@@ -61,14 +62,14 @@ private struct YearRow {
   }
 }
 
-/// Keeps the statistics up, in the transaction of the change that they follow from.
-extension Ledger {
-  /// A meeting counts from now on: it takes its place among the completed ones of its year, for every member.
+/// Updates the statistics in the transaction of the change that affects them.
+extension WriteContext {
+  /// Adds a meeting to the statistics of every member, at its position among the completed meetings of its year.
   func beginCounting(_ meeting: Int64, startMs: Int64, day: Int64, year: Int64) throws {
     let count = try number(MarkTable.countSQL, [.integer(year)])
     guard count < limits.completedPerYearMax else {
       throw RPCError.exhausted(
-        "a year may have \(limits.completedPerYearMax) completed meetings", .meetingsExhausted,
+        "a year may have at most \(limits.completedPerYearMax) completed meetings", .meetingsExhausted,
         limit: limits.completedPerYearMax)
     }
     let ordinal = try number(MarkTable.ordinalSQL, [.integer(year), .integer(startMs), .integer(meeting)])
@@ -85,7 +86,7 @@ extension Ledger {
     }
   }
 
-  /// A meeting counts no longer.
+  /// Removes a meeting from the statistics.
   func endCounting(_ state: MeetingState) throws {
     guard let ordinal = state.ordinal else { return }
     try transaction.execute(MarkTable.setOrdinalSQL, [.integer(state.number), .null])
@@ -97,7 +98,8 @@ extension Ledger {
     }
   }
 
-  /// What is recorded of a member at a completed meeting has changed.
+  /// Updates the statistics after a change of a member's status at a meeting. Does nothing unless the meeting is
+  /// completed.
   func mark(
     _ member: Int64, initiationDay: Int64?, _ status: AttendanceStatus?, at state: MeetingState, known: Marks? = nil
   ) throws {
@@ -111,7 +113,7 @@ extension Ledger {
     try transaction.execute(MarkTable.setSQL, key + [.blob(marks.bytes)])
   }
 
-  /// Counts all of a member's years anew: for a new member, and for another day of initiation.
+  /// Recounts all years of a member: for a new member, or after a change of the initiation.
   func recount(_ member: Int64, initiationDay: Int64?) throws {
     var years: [(year: Int64, marks: [Mark])] = []
     try transaction.forEach(MarkTable.recountSQL, [.integer(member)]) { row in
@@ -130,8 +132,8 @@ extension Ledger {
     }
   }
 
-  /// Counts one year of every member anew. It reads meeting by meeting, as records lie: for many members that is ten times
-  /// faster than member by member. Holds a byte for each member and completed meeting of the year.
+  /// Recounts one year of every member. Reads meeting by meeting, the order of the stored records: with many members,
+  /// this is ten times faster than member by member. Holds one byte for each member and completed meeting of the year.
   func recount(year: Int64, of members: [(number: Int64, initiationDay: Int64?)]) throws {
     let meetings = try transaction.query(MarkTable.completedSQL, [.integer(year)]) { row in
       (number: try row.integer(0), day: try row.integer(1))

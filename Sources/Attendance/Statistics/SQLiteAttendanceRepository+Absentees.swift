@@ -3,13 +3,13 @@ import CampanileCodec
 import CampanileService
 import CampanileStore
 
-/// Finds in a member's marks when the member came last, and what was missed since a day.
+/// Computes a member's last presence and missed meetings since a day from the marks.
 struct Absence: Sendable, Hashable {
   /// Eligible meetings since the day.
   private(set) var missed = 0
-  /// Whether the member was present since.
+  /// Whether the member has been present since the day.
   private(set) var hasCome = false
-  /// The last presence: a year and the place in it.
+  /// The last presence: a year and the position in it.
   private(set) var lastPresent: (year: Int64, ordinal: Int)? {
     get { lastYear.map { ($0, lastOrdinal) } }
     set {
@@ -21,9 +21,9 @@ struct Absence: Sendable, Hashable {
   private var lastOrdinal = 0
 
   /// - Parameters:
-  ///   - years: the marks of each year, the oldest first.
-  ///   - firstYear: the year of the day.
-  ///   - before: how many completed meetings of that year were before the day.
+  ///   - years: The marks of each year, oldest first.
+  ///   - firstYear: The year of the day.
+  ///   - before: The number of completed meetings of that year before the day.
   init(_ years: [(year: Int64, marks: [UInt8])], firstYear: Int64, before: Int) {
     for (year, marks) in years {
       for (ordinal, mark) in marks.enumerated() {
@@ -47,7 +47,7 @@ extension SQLiteAttendanceRepository {
 
   static let sinceYearSQL = "SELECT year, marks FROM member_years WHERE member_no = $1 AND year >= $2 ORDER BY year"
 
-  /// Whether a member was present since a day: in `firstYear` after `before` completed meetings, or later.
+  /// Whether a member has been present since a day: in `firstYear` after `before` completed meetings, or later.
   private static func hasCome(
     _ member: Int64, _ firstYear: Int64, before: Int, _ transaction: ReadTransaction
   ) throws -> Bool {
@@ -69,7 +69,7 @@ extension SQLiteAttendanceRepository {
       var absentees: [Absentee] = []
       try transaction.forEach(Self.namesSQL, [.text(query.position.first ?? "")]) { row in
         let number = try row.integer(0)
-        // Most have come: that is found in the last years alone.
+        // Most members have been present; for them the latest years are enough.
         guard try !Self.hasCome(number, firstYear, before: before ?? 0, transaction) else { return true }
         let years = try transaction.query(MarkTable.ofMemberSQL, [.integer(number)]) { row in
           (year: try row.integer(0), marks: try row.bytes(1))
@@ -77,7 +77,7 @@ extension SQLiteAttendanceRepository {
         let absence = Absence(years, firstYear: firstYear, before: before ?? 0)
         guard !absence.hasCome, absence.missed > 0 else { return true }
         var absentee = Absentee()
-        absentee.memberId = Numbers.memberID(number)
+        absentee.memberId = AttendanceIDs.memberID(number)
         absentee.name = try row.text(1)
         absentee.missedCount = Int32(clamping: absence.missed)
         if let (year, ordinal) = absence.lastPresent {
@@ -85,7 +85,7 @@ extension SQLiteAttendanceRepository {
             (number: try row.integer(0), startMs: try row.integer(1))
           }
           guard let meeting else { throw MarkTable.damaged }
-          absentee.lastMeetingId = Numbers.meetingID(meeting.number)
+          absentee.lastMeetingId = AttendanceIDs.meetingID(meeting.number)
           absentee.lastPresentTime = ProtoTimestamp(millisecondsSince1970: meeting.startMs)
         }
         absentees.append(absentee)

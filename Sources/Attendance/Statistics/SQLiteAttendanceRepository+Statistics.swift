@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
@@ -20,12 +21,12 @@ extension SQLiteAttendanceRepository {
     }
   }
 
-  /// Nil for a member without one. Throws NOT_FOUND.
+  /// Returns the day of initiation; nil if unknown. Throws NOT_FOUND if there is no such member.
   private static func initiation(of member: Int64, _ transaction: ReadTransaction) throws -> Int64? {
     let found = try transaction.queryOne(initiationSQL, [.integer(member)]) { row in
       (day: try row.integerIfPresent(0), true)
     }
-    guard let found else { throw RPCError.memberNotFound(Numbers.memberID(member), field: "memberId") }
+    guard let found else { throw RPCError.memberNotFound(AttendanceIDs.memberID(member), field: "memberId") }
     return found.day
   }
 
@@ -78,7 +79,7 @@ extension SQLiteAttendanceRepository {
       try transaction.forEach(sql, arguments) { row in
         var summary = MemberSummary()
         summary.memberNumber = try row.integer(0)
-        summary.memberId = Numbers.memberID(summary.memberNumber)
+        summary.memberId = AttendanceIDs.memberID(summary.memberNumber)
         summary.name = try row.text(1)
         summary.degree = Degree(rawValue: Int32(truncatingIfNeeded: try row.integer(2)))
         var tally = Tally(rules)

@@ -1,16 +1,17 @@
 import CampanileAPI
+import CampanileBase
 import CampanileRPC
 import CampanileService
 
-/// Writes a table as a file, in pieces, each of which is read when the one before was taken.
+/// Writes a table as a CSV file, in chunks. Reads the next rows only after the previous chunk was sent.
 struct CsvExport: Sendable {
-  /// A piece is sent when it has so many bytes.
+  /// The size from which a chunk is sent.
   static let chunkBytes = 60_000
   private static let pageRows: Int32 = 500
 
   let repository: any AttendanceRepository
   let limits: AttendanceLimits
-  let caller: Caller
+  let caller: AttendanceCaller
 
   func run(_ table: CsvTable, year: Int64?, send: (String) async throws -> Void) async throws {
     switch table {
@@ -58,8 +59,8 @@ struct CsvExport: Sendable {
     try await flush(&out, atLeast: 1, send)
   }
 
-  /// The newest meeting first, its members by their numbers. What is the same for all rows of a member or meeting is
-  /// written once and copied.
+  /// Writes the newest meeting first, and its records by member number. Cells that repeat for a member or meeting are
+  /// encoded once and copied.
   private func attendance(_ year: Int64?, _ send: (String) async throws -> Void) async throws {
     var out: [UInt8] = []
     CsvText.append(ImportReader.columns(of: .attendance).all, to: &out)
@@ -92,7 +93,7 @@ struct CsvExport: Sendable {
 
   private static let statusRows = 1_000
 
-  /// Id and name of every member, as cells.
+  /// Returns the encoded id and name cells of every member.
   private func memberCells() async throws -> [Int64: [UInt8]] {
     var cells: [Int64: [UInt8]] = [:]
     try await memberPages { page in

@@ -1,19 +1,20 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileCrypto
 import CampanileRPC
 import CampanileService
 import Dispatch
 
-/// Takes a whole file in, or says what is wrong with it.
+/// Imports a whole file, or reports its errors.
 struct CsvImport: Sendable {
-  /// Parsing is long work: one file at a time, on a thread of its own.
+  /// Parsing takes long: one file at a time, on a dedicated thread.
   private static let queue = DispatchQueue(label: "attendance.import")
 
   let repository: any AttendanceRepository
   let limits: AttendanceLimits
 
-  func run(_ file: ImportFile, by caller: Caller) async throws -> ImportCsvResponse {
+  func run(_ file: ImportFile, by caller: AttendanceCaller) async throws -> ImportCsvResponse {
     guard let header = file.header else {
       throw RPCError.invalidField("header", "must come first", reason: Reason.required.rawValue)
     }
@@ -27,7 +28,7 @@ struct CsvImport: Sendable {
       return Self.refused(rows.errors, count: rows.errorCount, rowCount: rows.rows.count)
     }
     return try await repository.importRows(
-      rows, isDryRun: header.dryRun, by: caller, repeatable: try Self.repeatable(header, bytes, caller))
+      rows, isDryRun: header.dryRun, by: caller, idempotency: try Self.idempotency(header, bytes, caller))
   }
 
   private static func read(_ bytes: [UInt8], _ table: CsvTable, rowsMax: Int) -> ImportRows {
@@ -48,19 +49,20 @@ struct CsvImport: Sendable {
     }
   }
 
-  /// The file stands in the request by its digest.
-  private static func repeatable(
-    _ header: ImportCsvRequest.ImportHeader, _ bytes: [UInt8], _ caller: Caller
-  ) throws -> RepeatableRequest? {
-    // A dry run changes nothing, so that there is nothing to repeat.
+  /// Returns the idempotent form of the request, with the file's digest in place of the file.
+  private static func idempotency(
+    _ header: ImportCsvRequest.ImportHeader, _ bytes: [UInt8], _ caller: AttendanceCaller
+  ) throws -> IdempotentRequest? {
+    // A dry run changes nothing, so it needs no stored response.
     if header.requestId.isEmpty || header.dryRun { return nil }
-    var unnamed = ImportCsvRequest()
+    var requestWithoutID = ImportCsvRequest()
     do throws(CryptoError) {
-      unnamed.content = .chunk([UInt8(truncatingIfNeeded: header.table.rawValue)] + (try SHA256.digest(bytes).bytes))
+      requestWithoutID.content = .chunk(
+        [UInt8(truncatingIfNeeded: header.table.rawValue)] + (try SHA256.digest(bytes).bytes))
     } catch {
-      throw RPCError(.internalError, "the file cannot be hashed")
+      throw RPCError(.internalError, "cannot hash the file")
     }
-    return try RepeatableRequest(
-      header.requestId, unnamed, method: LodgeServiceMethods.importCsv, user: caller.name)
+    return try IdempotentRequest(
+      header.requestId, requestWithoutID, method: LodgeServiceMethods.importCsv, user: caller.name)
   }
 }

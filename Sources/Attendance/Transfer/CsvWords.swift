@@ -1,7 +1,7 @@
 import CampanileAPI
 import CampanileCodec
 
-/// The words by which enums appear in files: the proto names without their beginnings, in lower case.
+/// The words for enums in files: the proto names in lower case without their prefixes.
 enum CsvWords {
   static let degrees: [(String, Degree)] = [("apprentice", .apprentice), ("fellow", .fellow), ("master", .master)]
   static let offices: [(String, Office)] = [
@@ -21,18 +21,18 @@ enum CsvWords {
   ]
   static let booleans: [(String, Bool)] = [("true", true), ("false", false)]
 
-  /// Empty for a value without a word.
+  /// Returns the word for a value; empty if there is none.
   static func word<V: Equatable>(_ value: V, _ words: [(String, V)]) -> String {
     words.first { $0.1 == value }?.0 ?? ""
   }
 
-  /// Nil for a word that is none, in any case.
+  /// Returns the value for a word, ignoring case; nil if there is none.
   static func value<V>(_ word: String, _ words: [(String, V)]) -> V? {
     let lower = word.lowercased()
     return words.first { $0.0 == lower }?.1
   }
 
-  /// RFC 3339 as ProtoJSON writes it, without its quotes.
+  /// Returns RFC 3339 as ProtoJSON writes it, without the quotes.
   static func text(_ time: ProtoTimestamp?) -> String {
     time.map { String($0.jsonString().dropFirst().dropLast()) } ?? ""
   }

@@ -1,14 +1,15 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
 
-/// An imported file as its pieces arrive. What is too large is found before it is kept.
+/// An imported file that arrives in chunks. Rejects what exceeds a limit before storing it.
 struct ImportFile: Sendable {
   private let limits: AttendanceLimits
   private(set) var header: ImportCsvRequest.ImportHeader?
   private(set) var bytes: [UInt8] = []
-  /// Why the file cannot be taken, whatever follows.
+  /// The reason for rejecting the file; later chunks are ignored.
   private(set) var fault: CsvError?
   private var lineBytes = 0
   private var line: Int32 = 1
@@ -17,12 +18,12 @@ struct ImportFile: Sendable {
 
   init(limits: AttendanceLimits) { self.limits = limits }
 
-  /// Throws INVALID_ARGUMENT when the header is missing, comes twice, or is wrong.
+  /// Adds the next request. Throws INVALID_ARGUMENT if the header is missing, repeated or invalid.
   mutating func take(_ request: ImportCsvRequest) throws(RPCError) {
     switch request.content {
     case .header(let header):
       guard self.header == nil else {
-        throw .invalidField("header", "comes twice", reason: Reason.fieldNotAllowed.rawValue)
+        throw .invalidField("header", "must not be repeated", reason: Reason.fieldNotAllowed.rawValue)
       }
       var violations = Violations()
       RequestChecks.requestID(header.requestId, "header.requestId", &violations)
@@ -52,14 +53,14 @@ struct ImportFile: Sendable {
         lineBytes += 1
         if lineBytes > limits.importLineBytesMax {
           fault = .of(
-            row: line, reason: "LINE_TOO_LONG", "a line may have \(limits.importLineBytesMax) bytes")
+            row: line, reason: "LINE_TOO_LONG", "a line may have at most \(limits.importLineBytesMax) bytes")
           bytes = []
           return
         }
       }
     }
     guard bytes.count + chunk.count <= limits.importBytesMax else {
-      fault = .of(reason: "FILE_TOO_LARGE", "a file may have \(limits.importBytesMax) bytes")
+      fault = .of(reason: "FILE_TOO_LARGE", "a file may have at most \(limits.importBytesMax) bytes")
       bytes = []
       return
     }

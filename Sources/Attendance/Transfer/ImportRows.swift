@@ -1,25 +1,27 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
 
-/// A file's rows as what they say, in the order of the file.
+/// The decoded rows of a file, in the order of the file.
 struct ImportRows: Sendable, Hashable {
   enum Content: Sendable, Hashable {
-    /// `id` 0: the member with the name, or a new one. Only `fields` are taken; `isActive` nil leaves it.
+    /// `id` 0: the member with the name, or a new one. Only `fields` are copied. `isActive` nil leaves the state
+    /// unchanged.
     case member(Member, fields: [MemberField], isActive: Bool?)
     /// `id` 0: the meeting with the start time and discussion, or a new one.
     case meeting(Meeting, fields: [MeetingField])
     case attendance(MemberName, MeetingName, AttendanceStatus)
   }
 
-  /// How a row names a member: by number, or by the key of the name.
+  /// A row's reference to a member: by number, or by the key of the name.
   enum MemberName: Sendable, Hashable {
     case number(Int64)
     case key(String)
   }
 
-  /// How a row names a meeting.
+  /// A row's reference to a meeting.
   enum MeetingName: Sendable, Hashable {
     case number(Int64)
     case startMs(Int64)
@@ -42,7 +44,7 @@ struct ImportRows: Sendable, Hashable {
   }
 }
 
-/// Reads rows by the names of their columns.
+/// Decodes rows by the names of their columns.
 struct ImportReader {
   private let table: CsvTable
   private let columns: [String]
@@ -75,21 +77,21 @@ struct ImportReader {
     for (index, name) in columns.enumerated() {
       let shown = String(name.unicodeScalars.prefix(64))
       if !known.all.contains(name) {
-        result.add(.of(row: 1, column: shown, reason: "COLUMN_UNKNOWN", "there is no such column"))
+        result.add(.of(row: 1, column: shown, reason: "COLUMN_UNKNOWN", "unknown column"))
       } else if columns.firstIndex(of: name) != index {
-        result.add(.of(row: 1, column: shown, reason: "COLUMN_REPEATED", "the column comes twice"))
+        result.add(.of(row: 1, column: shown, reason: "COLUMN_REPEATED", "duplicate column"))
       }
     }
     for name in known.required where !columns.contains(name) {
-      result.add(.of(row: 1, column: name, reason: "COLUMN_MISSING", "the column must be there"))
+      result.add(.of(row: 1, column: name, reason: "COLUMN_MISSING", "the column is required"))
     }
     if table == .attendance {
       for (one, other) in [("member_id", "member_name"), ("meeting_id", "meeting_start_time")]
       where !columns.contains(one) && !columns.contains(other) {
-        result.add(.of(row: 1, column: one, reason: "COLUMN_MISSING", "this column or \(other) must be there"))
+        result.add(.of(row: 1, column: one, reason: "COLUMN_MISSING", "this column or \(other) is required"))
       }
     }
-    // Rows under wrong columns would only repeat it.
+    // Rows under invalid columns would only repeat the error.
     guard result.errors.isEmpty else { return }
     for row in text.rows { read(row) }
   }
@@ -98,7 +100,7 @@ struct ImportReader {
     guard row.cells.count == columns.count else {
       return result.add(
         .of(
-          row: row.number, reason: "CELL_COUNT", "the row has \(row.cells.count) cells and not \(columns.count)"))
+          row: row.number, reason: "CELL_COUNT", "the row has \(row.cells.count) cells; expected \(columns.count)"))
     }
     var cells = Cells(row: row.number, values: [:])
     for (name, cell) in zip(columns, row.cells) { cells.values[name] = cell }
@@ -113,7 +115,7 @@ struct ImportReader {
   }
 }
 
-/// The cells of one row by their columns, and what is wrong with them.
+/// The cells of one row by column, and their errors.
 private struct Cells {
   let row: Int32
   var values: [String: String]
@@ -128,7 +130,7 @@ private struct Cells {
     errors.append(.of(row: row, column: column, reason: reason, message))
   }
 
-  /// Nil without a word; a word that is none is an error.
+  /// Returns the value of a word; nil if the cell is empty. Records an error for an unknown word.
   private mutating func word<V>(_ column: String, _ words: [(String, V)]) -> V? {
     guard let cell = values[column], !cell.isEmpty else { return nil }
     if let value = CsvWords.value(cell, words) { return value }
@@ -143,7 +145,7 @@ private struct Cells {
     return nil
   }
 
-  /// Takes the violations over as errors of the columns that they are about.
+  /// Records violations as errors of the columns they concern.
   private mutating func take(_ violations: Violations) {
     for item in violations.items {
       let name = String(item.field.split(separator: ".").last ?? "")
@@ -154,8 +156,8 @@ private struct Cells {
   mutating func member() -> ImportRows.Content? {
     var member = Member()
     if let id = values["id"], !id.isEmpty {
-      guard let number = Numbers.member(id) else {
-        fail("id", Reason.memberNotFound.rawValue, "is no member")
+      guard let number = AttendanceIDs.member(id) else {
+        fail("id", Reason.memberNotFound.rawValue, "no such member")
         return nil
       }
       member.number = number
@@ -182,8 +184,8 @@ private struct Cells {
   mutating func meeting() -> ImportRows.Content? {
     var meeting = Meeting()
     if let id = values["id"], !id.isEmpty {
-      guard let number = Numbers.meeting(id) else {
-        fail("id", Reason.meetingNotFound.rawValue, "is no meeting")
+      guard let number = AttendanceIDs.meeting(id) else {
+        fail("id", Reason.meetingNotFound.rawValue, "no such meeting")
         return nil
       }
       meeting.number = number
@@ -219,8 +221,8 @@ private struct Cells {
 
   private mutating func memberName() -> ImportRows.MemberName? {
     if let id = values["member_id"], !id.isEmpty {
-      if let number = Numbers.member(id) { return .number(number) }
-      fail("member_id", Reason.memberNotFound.rawValue, "is no member")
+      if let number = AttendanceIDs.member(id) { return .number(number) }
+      fail("member_id", Reason.memberNotFound.rawValue, "no such member")
       return nil
     }
     if let name = values["member_name"], !name.isEmpty { return .key(MemberRules.key(of: name)) }
@@ -230,8 +232,8 @@ private struct Cells {
 
   private mutating func meetingName() -> ImportRows.MeetingName? {
     if let id = values["meeting_id"], !id.isEmpty {
-      if let number = Numbers.meeting(id) { return .number(number) }
-      fail("meeting_id", Reason.meetingNotFound.rawValue, "is no meeting")
+      if let number = AttendanceIDs.meeting(id) { return .number(number) }
+      fail("meeting_id", Reason.meetingNotFound.rawValue, "no such meeting")
       return nil
     }
     if let start = time("meeting_start_time") { return .startMs(start.millisecondsSince1970) }
@@ -242,9 +244,9 @@ private struct Cells {
   }
 }
 
-/// The columns that fields of requests are in files.
+/// The columns in files that correspond to fields of requests.
 enum CsvColumns {
-  /// `passingDate` is `passing_date`.
+  /// Returns the column of a field: `passing_date` for `passingDate`.
   static func column(of field: String) -> String {
     var name = ""
     for character in field {

@@ -3,9 +3,10 @@ import CampanileCodec
 import CampanileRPC
 import CampanileService
 
-/// Everything that is kept of one member, a page at a time.
+/// Streams everything stored about one member, a page at a time.
 ///
-/// Of the audit log it is what is about the member or the member's attendance. What the member did to others is about them.
+/// From the audit log it includes entries about the member or the member's attendance. Entries about the member's
+/// actions on others belong to those others.
 struct MemberExport: Sendable {
   let repository: any AttendanceRepository
   let limits: AttendanceLimits
@@ -15,10 +16,11 @@ struct MemberExport: Sendable {
     let found = try repository.member(member)
     try await send(.member(found))
     for session in try repository.sessions(of: member) { try await send(.session(session)) }
+    for device in try repository.devices(of: member) { try await send(.device(device)) }
     for feed in try repository.feeds(of: found.id) { try await send(.feed(feed)) }
     try await pages(parts: 2, "attendance") { query in
       query.page(try repository.attendance(ofMember: member, year: nil, query)) { found in
-        [String(found.startMs), String(Numbers.meeting(found.attendance.meetingId) ?? 0)]
+        [String(found.startMs), String(AttendanceIDs.meeting(found.attendance.meetingId) ?? 0)]
       }
     } each: {
       try await send(.attendance($0.attendance))
@@ -44,7 +46,7 @@ struct MemberExport: Sendable {
     var token = ""
     repeat {
       let query = try PositionQuery(
-        user: Numbers.memberID(member), pageSize: 200, pageToken: token, scope: ["export", name], parts: parts,
+        user: AttendanceIDs.memberID(member), pageSize: 200, pageToken: token, scope: ["export", name], parts: parts,
         limits: limits)
       let (page, next) = try read(query)
       for one in page { try await each(one) }

@@ -1,29 +1,32 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
 
-/// One open watch: reads what is new for its caller and sends it in the order of the commits. It holds one page at most;
-/// while its caller takes nothing it reads nothing, and nobody waits for it.
+/// An open watch: reads the changes visible to its caller and sends them in commit order.
+///
+/// It holds at most one page. While its caller receives nothing, it reads nothing, and no commit waits for it.
 struct RosterWatch: Sendable {
   static let pageRows = 64
 
   let repository: any AttendanceRepository
   let hub: WatchHub
-  let board: CommitBoard
+  let notifier: RosterNotifier
 
-  /// Runs until the task is cancelled, the service stops, `send` throws, or the caller may no longer see what it was told:
-  /// `authenticate` judges that before every page.
+  /// Runs until the task is cancelled, the service stops, `send` throws, or `authenticate` throws. It calls
+  /// `authenticate` before every page, because the caller's permissions may have changed. If the caller becomes staff,
+  /// or no longer is, the watch ends with OUT_OF_RANGE.
   func run(
-    since: String, authenticate: () throws -> Caller, send: (WatchChangesResponse) async throws -> Void
+    since: String, authenticate: () throws -> AttendanceCaller, send: (WatchChangesResponse) async throws -> Void
   ) async throws {
     let caller = try authenticate()
-    // Before the first look, so that no commit falls between.
-    let bell = try hub.add(user: caller.name)
-    board.add(bell, isStaff: caller.isStaff)
+    // Register before the first read, so that no commit is missed.
+    let signal = try hub.add(user: caller.name)
+    notifier.add(signal, isStaff: caller.isStaff)
     defer {
-      board.remove(bell)
-      hub.remove(bell, user: caller.name)
+      notifier.remove(signal)
+      hub.remove(signal, user: caller.name)
     }
     var position = try repository.position(since, by: caller)
     var hasReached = false
@@ -31,7 +34,7 @@ struct RosterWatch: Sendable {
       let current = try authenticate()
       guard current.isStaff == caller.isStaff else {
         throw RPCError(
-          .outOfRange, "the caller's role has changed: begin anew", reason: Reason.tokenTooOld.rawValue)
+          .outOfRange, "the caller's role has changed; start over", reason: Reason.tokenTooOld.rawValue)
       }
       let changes = try repository.changes(after: position, by: current, rowsMax: Self.pageRows)
       for change in changes {
@@ -41,13 +44,13 @@ struct RosterWatch: Sendable {
       if changes.isEmpty {
         if !hasReached { try await send(response(.reached(.init()), position, current)) }
         hasReached = true
-        try await bell.wait()
+        try await signal.wait()
       }
     }
   }
 
   private func response(
-    _ event: WatchChangesResponse.Event, _ position: ChangePosition, _ caller: Caller
+    _ event: WatchChangesResponse.Event, _ position: ChangePosition, _ caller: AttendanceCaller
   ) -> WatchChangesResponse {
     .with {
       $0.since = position.text(for: caller)

@@ -1,10 +1,11 @@
 import CampanileAPI
+import CampanileBase
 import CampanileRPC
 import CampanileService
 import CampanileStore
 
 extension SQLiteAttendanceRepository {
-  func position(_ since: String, by caller: Caller) throws -> ChangePosition {
+  func position(_ since: String, by caller: AttendanceCaller) throws -> ChangePosition {
     let start = ChangePosition(epoch: epoch, sequence: 0, isStaff: caller.isStaff)
     guard !since.isEmpty else { return start }
     let position = try ChangePosition(since, of: caller)
@@ -14,12 +15,13 @@ extension SQLiteAttendanceRepository {
         try transaction.queryOne(Tombstones.floorSQL) { try $0.integer(0) } ?? 0
       )
     }
-    // Another epoch is another database in this one's place; a sequence ahead is one put back from a backup.
+    // A different epoch means another database. A sequence beyond the last one means that the database was restored
+    // from a backup.
     guard position.epoch == epoch, position.sequence <= last, position.isStaff == caller.isStaff,
       position.sequence == 0 || position.sequence >= floor
     else {
       throw RPCError(
-        .outOfRange, "what changed after this token cannot be told: begin anew without one",
+        .outOfRange, "the changes after this token are no longer known; start over without one",
         reason: Reason.tokenTooOld.rawValue,
         fieldViolations: [
           .init(field: "since", description: "is too old", reason: Reason.tokenTooOld.rawValue)
@@ -29,7 +31,7 @@ extension SQLiteAttendanceRepository {
   }
 
   func changes(
-    after position: ChangePosition, by caller: Caller, rowsMax: Int
+    after position: ChangePosition, by caller: AttendanceCaller, rowsMax: Int
   ) throws -> [SequencedChange] {
     let rowsMax = max(0, rowsMax)
     let arguments: [SQLValue] = [.integer(position.sequence), .int(rowsMax)]
@@ -58,31 +60,33 @@ extension SQLiteAttendanceRepository {
     }
   }
 
-  /// At most `rowsMax` that the caller may see: records of others are passed over.
+  /// Returns at most `rowsMax` deletions that the caller may see. Skips records of other members.
   private static func deletions(
-    after sequence: Int64, by caller: Caller, _ rowsMax: Int, _ transaction: ReadTransaction
+    after sequence: Int64, by caller: AttendanceCaller, _ rowsMax: Int, _ transaction: ReadTransaction
   ) throws -> [SequencedChange] {
     var found: [SequencedChange] = []
-    // Bounded by the tombstones there are.
+    // Bounded by the number of tombstones.
     try transaction.forEach(Tombstones.afterSQL, [.integer(sequence), .integer(.max)]) { row in
       guard found.count < rowsMax else { return false }
-      let meetingID = Numbers.meetingID(try row.integer(1))
+      let meetingID = AttendanceIDs.meetingID(try row.integer(1))
       guard let member = try row.integerIfPresent(2) else {
         found.append(SequencedChange(sequence: try row.integer(0), change: .deletedMeetingId(meetingID)))
         return true
       }
       guard caller.isStaff || caller.memberNumber == member else { return true }
-      var gone = Attendance()
-      gone.meetingId = meetingID
-      gone.memberId = Numbers.memberID(member)
-      found.append(SequencedChange(sequence: try row.integer(0), change: .deletedAttendance(gone)))
+      var deleted = Attendance()
+      deleted.meetingId = meetingID
+      deleted.memberId = AttendanceIDs.memberID(member)
+      found.append(SequencedChange(sequence: try row.integer(0), change: .deletedAttendance(deleted)))
       return true
     }
     return found
   }
 
-  /// Forgets deletions before a time, at most `rowsMax`, and notes how far, for those who come back later. Answers how
-  /// many those were.
+  /// Deletes tombstones from before a time, at most `rowsMax`, and stores the last deleted sequence as the floor for
+  /// older tokens.
+  ///
+  /// - Returns: The number of deleted tombstones.
   func dropTombstones(beforeMs: Int64, rowsMax: Int) async throws -> Int {
     try await storeWrite { transaction in
       var through: Int64?

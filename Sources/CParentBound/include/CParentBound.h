@@ -3,11 +3,11 @@
 
 #include <sys/types.h>
 
-/// Becomes the program `argv[0]`, bound to the life of `parent`: the kernel kills it when `parent` ends, however that ends.
-/// Returns only on failure: -1 with errno set (ESRCH when `parent` is gone already).
+/// Replaces the process with the program `argv[0]`, tied to the lifetime of `parent`: the kernel kills it when `parent`
+/// ends, for whatever reason. Returns only on failure: -1 with errno set (ESRCH if `parent` has already exited).
 int campanile_exec_bound(pid_t parent, char *const argv[]);
 
-/// Whether something keeps the clock in step: 1 or 0, or -1 where the kernel does not say.
+/// Returns 1 if the system clock is synchronized, 0 if it is not, and -1 if the kernel does not report it.
 int campanile_clock_is_in_step(void);
 
 #endif

@@ -1,8 +1,8 @@
 #ifndef CSQLITESETTINGS_H
 #define CSQLITESETTINGS_H
 
-/// Has SQLite no longer count the memory that it uses, which costs a lock for every allocation of every connection. To be
-/// called before the process first uses SQLite; later it changes nothing and answers SQLITE_MISUSE. Otherwise SQLITE_OK.
+/// Disables SQLite's memory statistics, which cost a lock for every allocation of every connection. Call it before the
+/// process first uses SQLite; later it has no effect and returns SQLITE_MISUSE. Otherwise returns SQLITE_OK.
 int campanile_sqlite_leave_memory_uncounted(void);
 
 #endif

@@ -8,8 +8,8 @@ public enum ActivitiesServiceMethods {
   /// The full proto name of the service.
   public static let serviceName = "campanile.activities.v1.ActivitiesService"
 
-  /// StartActivity takes over an activity that the app has started, or starts one by a push, now or later. At most 1000 live
-  /// ones a user, then RESOURCE_EXHAUSTED.
+  /// StartActivity registers an activity that the app has started, or starts one by a push, now or later. A user can
+  /// have at most 1000 live activities; more return RESOURCE_EXHAUSTED.
   public static let startActivity = MethodDescriptor(
     path: "campanile.activities.v1.ActivitiesService/StartActivity",
     kind: .unary, idempotency: .unknown,
@@ -18,7 +18,7 @@ public enum ActivitiesServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/activities", body: "*"),
     ], scope: "activities:write")
-  /// UpdateActivity gives an activity a new state. Of states that come faster than they can be pushed the latest wins.
+  /// UpdateActivity sets the state of an activity. If states arrive faster than they can be pushed, the latest wins.
   public static let updateActivity = MethodDescriptor(
     path: "campanile.activities.v1.ActivitiesService/UpdateActivity",
     kind: .unary, idempotency: .idempotent,
@@ -27,7 +27,7 @@ public enum ActivitiesServiceMethods {
     httpRules: [
       HTTPRule(verb: "PATCH", template: "/v1/activities/{activity_id}", body: "*"),
     ], scope: "activities:write")
-  /// BatchUpdateActivities does the same for many in one commit; each entry succeeds or fails for itself.
+  /// BatchUpdateActivities updates several activities in one commit; each entry succeeds or fails on its own.
   public static let batchUpdateActivities = MethodDescriptor(
     path: "campanile.activities.v1.ActivitiesService/BatchUpdateActivities",
     kind: .unary, idempotency: .idempotent,
@@ -36,7 +36,8 @@ public enum ActivitiesServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/activities:batchUpdate", body: "*"),
     ], scope: "activities:write", isBulk: true)
-  /// EndActivity ends an activity with a final state, now or later. One that has ended is answered as it is.
+  /// EndActivity ends an activity with a final state, now or later. An activity that has already ended is returned
+  /// unchanged.
   public static let endActivity = MethodDescriptor(
     path: "campanile.activities.v1.ActivitiesService/EndActivity",
     kind: .unary, idempotency: .idempotent,
@@ -62,8 +63,8 @@ public enum ActivitiesServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/activities", body: ""),
     ], scope: "activities:read")
-  /// WatchActivities sends every change of the user's activities, in the order of the commits. It resumes after
-  /// `resume_token` and answers OUT_OF_RANGE with the reason TOKEN_TOO_OLD once that change is compacted.
+  /// WatchActivities sends every change of the user's activities, in commit order. It resumes after `resume_token`, and
+  /// returns OUT_OF_RANGE with the reason TOKEN_TOO_OLD once that change is compacted.
   public static let watchActivities = MethodDescriptor(
     path: "campanile.activities.v1.ActivitiesService/WatchActivities",
     kind: .serverStreaming, idempotency: .noSideEffects,
@@ -77,23 +78,25 @@ public enum ActivitiesServiceMethods {
   public static let all: [MethodDescriptor] = [startActivity, updateActivity, batchUpdateActivities, endActivity, getActivity, listActivities, watchActivities]
 }
 
-/// ActivitiesService starts, updates and ends Live Activities. Everything belongs to the calling user; what belongs to
-/// another user answers NOT_FOUND, like what does not exist. An answer means that the change is kept and will be pushed.
+/// ActivitiesService starts, updates and ends Live Activities. Every object belongs to the calling user. An object of
+/// another user returns NOT_FOUND, like one that does not exist. A response means that the change is stored and will be
+/// pushed.
 public protocol ActivitiesServiceProtocol: RPCService {
-  /// StartActivity takes over an activity that the app has started, or starts one by a push, now or later. At most 1000 live
-  /// ones a user, then RESOURCE_EXHAUSTED.
+  /// StartActivity registers an activity that the app has started, or starts one by a push, now or later. A user can
+  /// have at most 1000 live activities; more return RESOURCE_EXHAUSTED.
   func startActivity(_ request: StartActivityRequest, context: CallContext) async throws -> StartActivityResponse
-  /// UpdateActivity gives an activity a new state. Of states that come faster than they can be pushed the latest wins.
+  /// UpdateActivity sets the state of an activity. If states arrive faster than they can be pushed, the latest wins.
   func updateActivity(_ request: UpdateActivityRequest, context: CallContext) async throws -> UpdateActivityResponse
-  /// BatchUpdateActivities does the same for many in one commit; each entry succeeds or fails for itself.
+  /// BatchUpdateActivities updates several activities in one commit; each entry succeeds or fails on its own.
   func batchUpdateActivities(_ request: BatchUpdateActivitiesRequest, context: CallContext) async throws -> BatchUpdateActivitiesResponse
-  /// EndActivity ends an activity with a final state, now or later. One that has ended is answered as it is.
+  /// EndActivity ends an activity with a final state, now or later. An activity that has already ended is returned
+  /// unchanged.
   func endActivity(_ request: EndActivityRequest, context: CallContext) async throws -> EndActivityResponse
   func getActivity(_ request: GetActivityRequest, context: CallContext) async throws -> GetActivityResponse
   /// ListActivities pages through the activities, newest first.
   func listActivities(_ request: ListActivitiesRequest, context: CallContext) async throws -> ListActivitiesResponse
-  /// WatchActivities sends every change of the user's activities, in the order of the commits. It resumes after
-  /// `resume_token` and answers OUT_OF_RANGE with the reason TOKEN_TOO_OLD once that change is compacted.
+  /// WatchActivities sends every change of the user's activities, in commit order. It resumes after `resume_token`, and
+  /// returns OUT_OF_RANGE with the reason TOKEN_TOO_OLD once that change is compacted.
   func watchActivities(_ request: WatchActivitiesRequest, context: CallContext, responses: ResponseSink<WatchActivitiesResponse>) async throws
 }
 
@@ -131,23 +134,24 @@ public struct ActivitiesServiceClient: Sendable {
   /// A client that makes its calls through `caller`.
   public init(_ caller: any RPCCaller) { self.caller = caller }
 
-  /// StartActivity takes over an activity that the app has started, or starts one by a push, now or later. At most 1000 live
-  /// ones a user, then RESOURCE_EXHAUSTED.
+  /// StartActivity registers an activity that the app has started, or starts one by a push, now or later. A user can
+  /// have at most 1000 live activities; more return RESOURCE_EXHAUSTED.
   public func startActivity(_ request: StartActivityRequest, options: CallOptions = .init()) async throws -> StartActivityResponse {
     try await caller.unary(ActivitiesServiceMethods.startActivity, request, options: options)
   }
 
-  /// UpdateActivity gives an activity a new state. Of states that come faster than they can be pushed the latest wins.
+  /// UpdateActivity sets the state of an activity. If states arrive faster than they can be pushed, the latest wins.
   public func updateActivity(_ request: UpdateActivityRequest, options: CallOptions = .init()) async throws -> UpdateActivityResponse {
     try await caller.unary(ActivitiesServiceMethods.updateActivity, request, options: options)
   }
 
-  /// BatchUpdateActivities does the same for many in one commit; each entry succeeds or fails for itself.
+  /// BatchUpdateActivities updates several activities in one commit; each entry succeeds or fails on its own.
   public func batchUpdateActivities(_ request: BatchUpdateActivitiesRequest, options: CallOptions = .init()) async throws -> BatchUpdateActivitiesResponse {
     try await caller.unary(ActivitiesServiceMethods.batchUpdateActivities, request, options: options)
   }
 
-  /// EndActivity ends an activity with a final state, now or later. One that has ended is answered as it is.
+  /// EndActivity ends an activity with a final state, now or later. An activity that has already ended is returned
+  /// unchanged.
   public func endActivity(_ request: EndActivityRequest, options: CallOptions = .init()) async throws -> EndActivityResponse {
     try await caller.unary(ActivitiesServiceMethods.endActivity, request, options: options)
   }
@@ -161,8 +165,8 @@ public struct ActivitiesServiceClient: Sendable {
     try await caller.unary(ActivitiesServiceMethods.listActivities, request, options: options)
   }
 
-  /// WatchActivities sends every change of the user's activities, in the order of the commits. It resumes after
-  /// `resume_token` and answers OUT_OF_RANGE with the reason TOKEN_TOO_OLD once that change is compacted.
+  /// WatchActivities sends every change of the user's activities, in commit order. It resumes after `resume_token`, and
+  /// returns OUT_OF_RANGE with the reason TOKEN_TOO_OLD once that change is compacted.
   public func watchActivities(_ request: WatchActivitiesRequest, options: CallOptions = .init()) -> ResponseStream<WatchActivitiesResponse> {
     caller.serverStreaming(ActivitiesServiceMethods.watchActivities, request, options: options)
   }

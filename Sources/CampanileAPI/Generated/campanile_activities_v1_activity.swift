@@ -3,12 +3,12 @@
 
 public import CampanileCodec
 
-/// ActivityStatus says where an activity is in its life.
+/// ActivityStatus is the life-cycle state of an activity.
 public enum ActivityStatus: ProtoEnum {
   case unspecified
   /// It starts at `start_time`.
   case scheduled
-  /// Its start was pushed; no device has told its update token yet.
+  /// Its start was pushed; no device has registered an update token yet.
   case starting
   case active
   case ended
@@ -68,10 +68,10 @@ public enum ActivityStatus: ProtoEnum {
   }
 }
 
-/// ActivityOrigin says who started an activity.
+/// ActivityOrigin is the side that started an activity.
 public enum ActivityOrigin: ProtoEnum {
   case unspecified
-  /// The app on the device, which shows it already.
+  /// The app on the device, which already shows it.
   case local
   /// This service, by a push to the push-to-start tokens of the user (iOS 17.2).
   case remote
@@ -121,21 +121,21 @@ public enum ActivityOrigin: ProtoEnum {
   }
 }
 
-/// EndReason says why an activity ended.
+/// EndReason is the cause of an activity's end.
 public enum EndReason: ProtoEnum {
   case unspecified
   case requested
-  /// After 8 h.
+  /// The 8 h were over.
   case expired
-  /// Before it had started.
+  /// Ended before its start.
   case cancelled
-  /// When a scheduled start was due, no push-to-start token was there.
+  /// There was no push-to-start token when a scheduled start was due.
   case startFailed
-  /// Another one of the same room, or the user's same test, was started.
+  /// Another activity of the same room or the user's test was started.
   case replaced
-  /// Its timer came to its end.
+  /// Its timer completed.
   case completed
-  /// A room in which nobody came.
+  /// No peer came to its room in time.
   case waitedTooLong
   /// A number that the contract does not name; made by `init(rawValue:)` only.
   case unrecognized(Int32)
@@ -210,45 +210,45 @@ public enum EndReason: ProtoEnum {
 public struct Activity: ProtoMessage {
   public static var protoFullName: String { "campanile.activities.v1.Activity" }
 
-  /// 1 to 128 characters of `[A-Za-z0-9._:-]`: the caller's, such as the one ActivityKit gave, or the server's.
+  /// 1 to 128 characters of `[A-Za-z0-9._:-]`: chosen by the caller, such as ActivityKit's id, or by the server.
   public var id: String = ""
   /// The app's bundle id.
   public var app: String = ""
-  /// `development`, `sandbox`, `production`, or what else the operator configured.
+  /// `development`, `sandbox`, `production`, or another environment that the operator configured.
   public var environment: String = ""
   public var status: ActivityStatus = ActivityStatus()
   public var origin: ActivityOrigin = ActivityOrigin()
-  /// The newest state, byte for byte as it was given.
+  /// The newest state, byte for byte as the caller sent it.
   public var contentState: ProtoStruct?
-  /// The type and the attributes that a remote start carries; answered by GetActivity alone.
+  /// The attributes and their type for a remote start; returned by GetActivity only.
   public var attributesType: String = ""
   public var attributes: ProtoStruct?
   public var createTime: ProtoTimestamp?
   public var updateTime: ProtoTimestamp?
-  /// When it starts, or did.
+  /// The time at which it starts or started.
   public var startTime: ProtoTimestamp?
-  /// When it ends by itself: 8 h after its start at the latest.
+  /// The time at which it ends automatically: at the latest 8 h after its start.
   public var expireTime: ProtoTimestamp?
-  /// When it is to end with the final state that is kept for it; absent when no end is scheduled.
+  /// The time at which it ends with its stored final state; absent if no end is scheduled.
   public var scheduledEndTime: ProtoTimestamp?
-  /// When it ended; absent while it lives.
+  /// The time at which it ended; absent while it is live.
   public var endTime: ProtoTimestamp?
   public var endReason: EndReason = EndReason()
-  /// When the system is to mark the state as stale.
+  /// The time at which the system marks the state as stale.
   public var staleTime: ProtoTimestamp?
-  /// Of several activities of an app the highest gets the Dynamic Island.
+  /// Of several activities of an app, the one with the highest score gets the Dynamic Island.
   public var relevanceScore: Double?
-  /// `aps.timestamp` of the newest push; each is greater than the one before, whatever the clock does.
+  /// `aps.timestamp` of the newest push. Each is greater than the previous one, whatever the clock does.
   public var apsTimestamp: Int64 = 0
-  /// Devices whose update token is known. While there is none, the newest state waits for it.
+  /// Number of devices with a known update token. While there is none, the newest state waits for one.
   public var updateTokenCount: Int32 = 0
-  /// Started anew by a push at the end of its 8 h.
+  /// Whether a push starts it again at the end of its 8 h.
   public var renews: Bool = false
   public var renewalCount: Int32 = 0
-  /// The broadcast channel that its updates go to, instead of to tokens.
+  /// The broadcast channel for its updates, instead of tokens.
   public var channelId: String = ""
   public var etag: String = ""
-  /// What drives the state, when it is not the caller.
+  /// The source of the state, if it is not the caller.
   public var driver: Driver?
 
   public init() {}
@@ -544,7 +544,7 @@ public struct Activity: ProtoMessage {
     writer.endObject(object)
   }
 
-  /// What drives the state, when it is not the caller.
+  /// The source of the state, if it is not the caller.
   public enum Driver: Sendable, Hashable {
     case timer(TimerState)
     case room(RoomState)
@@ -552,13 +552,13 @@ public struct Activity: ProtoMessage {
   }
 }
 
-/// Alert is what a device says aloud. Of each text and its localization key one may be given.
+/// Alert is shown by a device with a sound. Each text is given either directly or by a localization key.
 public struct Alert: ProtoMessage {
   public static var protoFullName: String { "campanile.activities.v1.Alert" }
 
   public var title: String = ""
   public var body: String = ""
-  /// A key of the app's localizable strings, with `title_args`.
+  /// A key of the app's localizable strings, with `title_loc_args`.
   public var titleLocKey: String = ""
   public var titleLocArgs: [String] = []
   public var locKey: String = ""
@@ -686,21 +686,21 @@ public struct Alert: ProtoMessage {
   }
 }
 
-/// TimerState is the state of a timer, from which its content-state follows.
+/// TimerState is the state of a timer, which determines its content-state.
 public struct TimerState: ProtoMessage {
   public static var protoFullName: String { "campanile.activities.v1.TimerState" }
 
   public var startedAt: ProtoTimestamp?
   /// Absent while it runs.
   public var pausedAt: ProtoTimestamp?
-  /// All pauses that have ended, each counted once.
+  /// The sum of all pauses that have ended.
   public var totalPausedMs: Int64 = 0
-  /// How long it is to run, without pauses.
+  /// The duration without pauses; 0 if it has no end.
   public var durationMs: Int64 = 0
   public var methodName: String = ""
   /// `single`, `multi`, `quick`, `freestyle`, `rest`, `countdown`, `countup`, `interval`, or at the end `completed`.
   public var sessionType: String = ""
-  /// Whether it completes by itself when its time is over.
+  /// Whether it completes automatically when its time is over.
   public var completesByItself: Bool = false
 
   public init() {}
@@ -808,16 +808,16 @@ public struct TimerState: ProtoMessage {
   }
 }
 
-/// RoomState is the state of a chat room, as its activity shows it.
+/// RoomState is the state of a chat room that an activity shows.
 public struct RoomState: ProtoMessage {
   public static var protoFullName: String { "campanile.activities.v1.RoomState" }
 
   public var roomId: String = ""
   /// `waiting` or `connected`.
   public var phase: String = ""
-  /// When the phase began.
+  /// The beginning of the phase.
   public var lastUpdated: ProtoTimestamp?
-  /// After so many minutes of waiting the activity ends; 0 is never.
+  /// Minutes of waiting after which the activity ends; 0 for no limit.
   public var waitingMinutesMax: Int32 = 0
 
   public init() {}
@@ -892,11 +892,11 @@ public struct RoomState: ProtoMessage {
   }
 }
 
-/// UnreadState says how an activity shows the user's unread notifications.
+/// UnreadState configures how an activity shows the user's unread notifications.
 public struct UnreadState: ProtoMessage {
   public static var protoFullName: String { "campanile.activities.v1.UnreadState" }
 
-  /// The newest so many, 1 to 5.
+  /// Number of newest notifications to show, 1 to 5.
   public var itemsMax: Int32 = 0
   /// The sequence of the summary that is shown.
   public var sequence: Int64 = 0

@@ -3,13 +3,13 @@
 
 public import CampanileCodec
 
-/// PushUrgency is how a push counts against the budget that the system grants an activity.
+/// PushUrgency selects the priority of a push, which counts against the system's budget for an activity.
 public enum PushUrgency: ProtoEnum {
-  /// High while the activity's budget lasts.
+  /// High while the activity's budget lasts, then low.
   case unspecified
-  /// Priority 5: delivered when it suits the device, and free.
+  /// Priority 5: delivered at a time that suits the device; does not use the budget.
   case low
-  /// Priority 10: delivered at once.
+  /// Priority 10: delivered immediately.
   case high
   /// A number that the contract does not name; made by `init(rawValue:)` only.
   case unrecognized(Int32)
@@ -60,32 +60,32 @@ public enum PushUrgency: ProtoEnum {
 public struct StartActivityRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.activities.v1.StartActivityRequest" }
 
-  /// Empty lets the server choose. One that is there already: ALREADY_EXISTS, reason ACTIVITY_EXISTS.
+  /// Empty: the server chooses an id. An id that exists returns ALREADY_EXISTS, reason ACTIVITY_EXISTS.
   public var activityId: String = ""
   public var app: String = ""
   public var environment: String = ""
-  /// LOCAL: the app shows it already, nothing is pushed. REMOTE: a push starts it.
+  /// LOCAL: the app already shows it and nothing is pushed. REMOTE: a push starts it.
   public var origin: ActivityOrigin = ActivityOrigin()
-  /// With `attributes` and `attributes_type` in one payload of at most 4096 bytes.
+  /// Shares a payload of at most 4096 bytes with `attributes` and `attributes_type`.
   public var contentState: ProtoStruct?
-  /// Needed for a remote start, and for a renewal.
+  /// Required for a remote start and for a renewal.
   public var attributesType: String = ""
   public var attributes: ProtoStruct?
-  /// Needed for a remote start: its `title` or `title_loc_key`, and its `body` or `loc_key`.
+  /// Required for a remote start and for a renewal, with `title` or `title_loc_key`, and `body` or `loc_key`.
   public var alert: Alert?
-  /// Only on this installation of the app; empty means all of the user's that have a push-to-start token.
+  /// Starts it only on this installation of the app. Empty: on all of the user's with a push-to-start token.
   public var installationId: String = ""
-  /// In the future: a remote start is put off until then.
+  /// A time in the future, at which a remote start is pushed.
   public var startTime: ProtoTimestamp?
-  /// In the future: it ends then by itself, with its newest state.
+  /// A time in the future, at which it ends automatically with its newest state.
   public var endTime: ProtoTimestamp?
   public var staleTime: ProtoTimestamp?
   public var relevanceScore: Double?
-  /// Starts anew by a push at the end of its 8 h; needs what a remote start needs.
+  /// A push starts it again at the end of its 8 h; requires the fields of a remote start.
   public var renews: Bool = false
-  /// Updates go to this broadcast channel. For operators.
+  /// The broadcast channel for its updates. For operators only.
   public var channelId: String = ""
-  /// At most 64 characters; a repeat within 24 h answers the first reply.
+  /// At most 64 characters. A repeated request within 24 h returns the stored response.
   public var requestId: String = ""
 
   public init() {}
@@ -325,16 +325,16 @@ public struct UpdateActivityRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.activities.v1.UpdateActivityRequest" }
 
   public var activityId: String = ""
-  /// The whole payload may have 4096 bytes. Absent keeps the state.
+  /// At most 4096 bytes for the complete payload. Absent keeps the state.
   public var contentState: ProtoStruct?
-  /// `update` (also when empty) or `end`. APNs has no others: pausing is an update.
+  /// `update` (also if empty) or `end`. APNs has no other events: a pause is an update.
   public var event: String = ""
-  /// Shown and sounded with the update.
+  /// Shown with a sound together with the update.
   public var alert: Alert?
   public var staleTime: ProtoTimestamp?
   public var relevanceScore: Double?
   public var urgency: PushUrgency = PushUrgency()
-  /// Must equal the stored one when set, else ABORTED with the reason ETAG_MISMATCH.
+  /// If set, must equal the stored etag; otherwise ABORTED with the reason ETAG_MISMATCH.
   public var etag: String = ""
 
   public init() {}
@@ -542,7 +542,7 @@ public struct BatchUpdateActivitiesRequest: ProtoMessage {
   }
 }
 
-/// BatchUpdateResult is what became of one entry.
+/// BatchUpdateResult is the result of one entry.
 public struct BatchUpdateResult: ProtoMessage {
   public static var protoFullName: String { "campanile.activities.v1.BatchUpdateResult" }
 
@@ -602,7 +602,7 @@ public struct BatchUpdateResult: ProtoMessage {
   }
 }
 
-/// ActivityReceipt is what a change came to.
+/// ActivityReceipt is the result of a successful change.
 public struct ActivityReceipt: ProtoMessage {
   public static var protoFullName: String { "campanile.activities.v1.ActivityReceipt" }
 
@@ -670,7 +670,7 @@ public struct ActivityReceipt: ProtoMessage {
   }
 }
 
-/// ActivityError is why an entry was refused.
+/// ActivityError is the cause of an entry's failure.
 public struct ActivityError: ProtoMessage {
   public static var protoFullName: String { "campanile.activities.v1.ActivityError" }
 
@@ -678,7 +678,7 @@ public struct ActivityError: ProtoMessage {
   public var code: Int32 = 0
   public var message: String = ""
   public var reason: String = ""
-  /// The field at fault, beginning with `requests[i].`.
+  /// The invalid field, beginning with `requests[i].`.
   public var field: String = ""
 
   public init() {}
@@ -804,12 +804,13 @@ public struct EndActivityRequest: ProtoMessage {
   public var activityId: String = ""
   /// The final state; absent keeps the newest.
   public var contentState: ProtoStruct?
-  /// Until when it stays on the Lock Screen: at most 4 h after its end; in the past it goes at once. Absent: up to 4 h.
+  /// The time until which it stays on the Lock Screen, at most 4 h after its end. A past time removes it immediately;
+  /// absent: up to 4 h.
   public var dismissalTime: ProtoTimestamp?
-  /// In the future: it ends then.
+  /// A time in the future, at which it ends.
   public var endTime: ProtoTimestamp?
   public var alert: Alert?
-  /// Must equal the stored one when set, else ABORTED with the reason ETAG_MISMATCH.
+  /// If set, must equal the stored etag; otherwise ABORTED with the reason ETAG_MISMATCH.
   public var etag: String = ""
 
   public init() {}
@@ -1036,9 +1037,9 @@ public struct ListActivitiesRequest: ProtoMessage {
   /// 1 to 1000; 0 means 50.
   public var pageSize: Int32 = 0
   public var pageToken: String = ""
-  /// Only those of this app.
+  /// Returns only activities of this app.
   public var app: String = ""
-  /// Those that have ended, too.
+  /// Also returns activities that have ended.
   public var includeEnded: Bool = false
 
   public init() {}
@@ -1115,7 +1116,7 @@ public struct ListActivitiesRequest: ProtoMessage {
 public struct ListActivitiesResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.activities.v1.ListActivitiesResponse" }
 
-  /// Newest first, without their attributes. A page ends early when it is large.
+  /// Newest first, without their attributes. A page ends early if its states are large.
   public var activities: [Activity] = []
   public var nextPageToken: String = ""
 
@@ -1179,9 +1180,9 @@ public struct ListActivitiesResponse: ProtoMessage {
 public struct WatchActivitiesRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.activities.v1.WatchActivitiesRequest" }
 
-  /// The token of the last event that was handled; empty starts with the next change.
+  /// The token of the last processed event; empty starts with the next change.
   public var resumeToken: String = ""
-  /// Only this activity; empty for all of the user.
+  /// Watches only this activity; empty for all of the user's.
   public var activityId: String = ""
 
   public init() {}
@@ -1236,10 +1237,10 @@ public struct WatchActivitiesRequest: ProtoMessage {
 public struct WatchActivitiesResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.activities.v1.WatchActivitiesResponse" }
 
-  /// Present it to resume after this event.
+  /// The token to resume after this event.
   public var resumeToken: String = ""
   public var eventTime: ProtoTimestamp?
-  /// The activity as it is when the event is sent: of changes that come close together only the last is seen.
+  /// The activity at the time of sending: of several quick changes only the last is visible.
   public var event: Event?
 
   public init() {}
@@ -1338,7 +1339,7 @@ public struct WatchActivitiesResponse: ProtoMessage {
     writer.endObject(object)
   }
 
-  /// The activity as it is when the event is sent: of changes that come close together only the last is seen.
+  /// The activity at the time of sending: of several quick changes only the last is visible.
   public enum Event: Sendable, Hashable {
     case started(WatchActivitiesResponse.WatchStarted)
     case activityStarted(Activity)

@@ -4,7 +4,7 @@
 public import CampanileCodec
 public import CampanileRPC
 
-/// MessageStoragePolicy says what of a channel APNs keeps for devices that are offline.
+/// MessageStoragePolicy selects the messages of a channel that APNs stores for offline devices.
 public enum MessageStoragePolicy: ProtoEnum {
   case unspecified
   case noneValue
@@ -357,11 +357,11 @@ public struct SendBroadcastRequest: ProtoMessage {
   public var app: String = ""
   public var environment: String = ""
   public var channelId: String = ""
-  /// The whole payload with its `aps`: at most 5120 bytes. An `event` of `start` cannot be broadcast.
+  /// The complete payload with its `aps`: at most 5120 bytes. An `event` of `start` cannot be broadcast.
   public var payload: ProtoStruct?
   /// Absent: an hour from now.
   public var expireTime: ProtoTimestamp?
-  /// 5 or 10; 0 lets the channel's budget decide.
+  /// 5 or 10; 0 selects by the channel's budget.
   public var priority: Int32 = 0
 
   public init() {}
@@ -500,7 +500,7 @@ public enum BroadcastChannelsServiceMethods {
   /// The full proto name of the service.
   public static let serviceName = "campanile.activities.v1.BroadcastChannelsService"
 
-  /// CreateBroadcastChannel makes a channel at APNs, which has 10000 of an app in an environment at most.
+  /// CreateBroadcastChannel creates a channel at APNs, which allows at most 10000 for an app in an environment.
   public static let createBroadcastChannel = MethodDescriptor(
     path: "campanile.activities.v1.BroadcastChannelsService/CreateBroadcastChannel",
     kind: .unary, idempotency: .unknown,
@@ -509,7 +509,7 @@ public enum BroadcastChannelsServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/broadcastChannels", body: "*"),
     ], scope: "activities:operate")
-  /// ListBroadcastChannels answers all channels that APNs knows of an app.
+  /// ListBroadcastChannels returns all channels of an app at APNs.
   public static let listBroadcastChannels = MethodDescriptor(
     path: "campanile.activities.v1.BroadcastChannelsService/ListBroadcastChannels",
     kind: .unary, idempotency: .noSideEffects,
@@ -526,7 +526,7 @@ public enum BroadcastChannelsServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/broadcastChannels:delete", body: "*"),
     ], scope: "activities:operate")
-  /// SendBroadcast queues a push to a channel. An unsent update of the channel is replaced by a newer one.
+  /// SendBroadcast queues a push to a channel. A newer update replaces an unsent one.
   public static let sendBroadcast = MethodDescriptor(
     path: "campanile.activities.v1.BroadcastChannelsService/SendBroadcast",
     kind: .unary, idempotency: .unknown,
@@ -540,15 +540,15 @@ public enum BroadcastChannelsServiceMethods {
   public static let all: [MethodDescriptor] = [createBroadcastChannel, listBroadcastChannels, deleteBroadcastChannel, sendBroadcast]
 }
 
-/// BroadcastChannelsService manages the channels over which one push updates the activities of everybody who listens (iOS 18).
-/// Needs the scope `admin`.
+/// BroadcastChannelsService manages channels over which one push updates the activities of all subscribers (iOS 18).
+/// Requires the scope `admin`, or `activities:operate` for a service.
 public protocol BroadcastChannelsServiceProtocol: RPCService {
-  /// CreateBroadcastChannel makes a channel at APNs, which has 10000 of an app in an environment at most.
+  /// CreateBroadcastChannel creates a channel at APNs, which allows at most 10000 for an app in an environment.
   func createBroadcastChannel(_ request: CreateBroadcastChannelRequest, context: CallContext) async throws -> CreateBroadcastChannelResponse
-  /// ListBroadcastChannels answers all channels that APNs knows of an app.
+  /// ListBroadcastChannels returns all channels of an app at APNs.
   func listBroadcastChannels(_ request: ListBroadcastChannelsRequest, context: CallContext) async throws -> ListBroadcastChannelsResponse
   func deleteBroadcastChannel(_ request: DeleteBroadcastChannelRequest, context: CallContext) async throws -> DeleteBroadcastChannelResponse
-  /// SendBroadcast queues a push to a channel. An unsent update of the channel is replaced by a newer one.
+  /// SendBroadcast queues a push to a channel. A newer update replaces an unsent one.
   func sendBroadcast(_ request: SendBroadcastRequest, context: CallContext) async throws -> SendBroadcastResponse
 }
 
@@ -577,12 +577,12 @@ public struct BroadcastChannelsServiceClient: Sendable {
   /// A client that makes its calls through `caller`.
   public init(_ caller: any RPCCaller) { self.caller = caller }
 
-  /// CreateBroadcastChannel makes a channel at APNs, which has 10000 of an app in an environment at most.
+  /// CreateBroadcastChannel creates a channel at APNs, which allows at most 10000 for an app in an environment.
   public func createBroadcastChannel(_ request: CreateBroadcastChannelRequest, options: CallOptions = .init()) async throws -> CreateBroadcastChannelResponse {
     try await caller.unary(BroadcastChannelsServiceMethods.createBroadcastChannel, request, options: options)
   }
 
-  /// ListBroadcastChannels answers all channels that APNs knows of an app.
+  /// ListBroadcastChannels returns all channels of an app at APNs.
   public func listBroadcastChannels(_ request: ListBroadcastChannelsRequest, options: CallOptions = .init()) async throws -> ListBroadcastChannelsResponse {
     try await caller.unary(BroadcastChannelsServiceMethods.listBroadcastChannels, request, options: options)
   }
@@ -591,7 +591,7 @@ public struct BroadcastChannelsServiceClient: Sendable {
     try await caller.unary(BroadcastChannelsServiceMethods.deleteBroadcastChannel, request, options: options)
   }
 
-  /// SendBroadcast queues a push to a channel. An unsent update of the channel is replaced by a newer one.
+  /// SendBroadcast queues a push to a channel. A newer update replaces an unsent one.
   public func sendBroadcast(_ request: SendBroadcastRequest, options: CallOptions = .init()) async throws -> SendBroadcastResponse {
     try await caller.unary(BroadcastChannelsServiceMethods.sendBroadcast, request, options: options)
   }

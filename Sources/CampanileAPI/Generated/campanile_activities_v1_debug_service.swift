@@ -61,7 +61,7 @@ public struct GetActivityStatusRequest: ProtoMessage {
 public struct GetActivityStatusResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.activities.v1.GetActivityStatusResponse" }
 
-  /// Whether a push can start an activity: there is a push-to-start token.
+  /// Whether a push can start an activity, because there is a push-to-start token.
   public var canStartRemotely: Bool = false
   public var liveCount: Int32 = 0
   public var deviceTokenCount: Int32 = 0
@@ -643,7 +643,7 @@ public enum ActivityDebugServiceMethods {
   /// The full proto name of the service.
   public static let serviceName = "campanile.activities.v1.ActivityDebugService"
 
-  /// GetActivityStatus tells what there is of a user: whether activities can be started, and how many live.
+  /// GetActivityStatus returns whether a user's activities can be started remotely, and counts live ones and tokens.
   public static let getActivityStatus = MethodDescriptor(
     path: "campanile.activities.v1.ActivityDebugService/GetActivityStatus",
     kind: .unary, idempotency: .noSideEffects,
@@ -652,7 +652,7 @@ public enum ActivityDebugServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/debug/users/{user_id}/activityStatus", body: ""),
     ], scope: "admin")
-  /// TestStart starts a waiting room for tests, whose id is `000…`; one that lives ends.
+  /// TestStart starts a waiting room for tests with the id `000…`. A live test activity ends first.
   public static let testStart = MethodDescriptor(
     path: "campanile.activities.v1.ActivityDebugService/TestStart",
     kind: .unary, idempotency: .unknown,
@@ -685,7 +685,7 @@ public enum ActivityDebugServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/debug/users/{user_id}/testActivity:end", body: "*"),
     ], scope: "admin")
-  /// EndAllActivities ends every live activity of a user at once.
+  /// EndAllActivities ends every live activity of a user immediately.
   public static let endAllActivities = MethodDescriptor(
     path: "campanile.activities.v1.ActivityDebugService/EndAllActivities",
     kind: .unary, idempotency: .idempotent,
@@ -699,16 +699,16 @@ public enum ActivityDebugServiceMethods {
   public static let all: [MethodDescriptor] = [getActivityStatus, testStart, testToConnected, testToWaiting, testEnd, endAllActivities]
 }
 
-/// ActivityDebugService plays through an activity of any user, as the debug controls of an app do. Needs the scope `admin`.
+/// ActivityDebugService simulates an activity of any user, for the debug controls of an app. Requires the scope `admin`.
 public protocol ActivityDebugServiceProtocol: RPCService {
-  /// GetActivityStatus tells what there is of a user: whether activities can be started, and how many live.
+  /// GetActivityStatus returns whether a user's activities can be started remotely, and counts live ones and tokens.
   func getActivityStatus(_ request: GetActivityStatusRequest, context: CallContext) async throws -> GetActivityStatusResponse
-  /// TestStart starts a waiting room for tests, whose id is `000…`; one that lives ends.
+  /// TestStart starts a waiting room for tests with the id `000…`. A live test activity ends first.
   func testStart(_ request: TestStartRequest, context: CallContext) async throws -> TestStartResponse
   func testToConnected(_ request: TestToConnectedRequest, context: CallContext) async throws -> TestToConnectedResponse
   func testToWaiting(_ request: TestToWaitingRequest, context: CallContext) async throws -> TestToWaitingResponse
   func testEnd(_ request: TestEndRequest, context: CallContext) async throws -> TestEndResponse
-  /// EndAllActivities ends every live activity of a user at once.
+  /// EndAllActivities ends every live activity of a user immediately.
   func endAllActivities(_ request: EndAllActivitiesRequest, context: CallContext) async throws -> EndAllActivitiesResponse
 }
 
@@ -743,12 +743,12 @@ public struct ActivityDebugServiceClient: Sendable {
   /// A client that makes its calls through `caller`.
   public init(_ caller: any RPCCaller) { self.caller = caller }
 
-  /// GetActivityStatus tells what there is of a user: whether activities can be started, and how many live.
+  /// GetActivityStatus returns whether a user's activities can be started remotely, and counts live ones and tokens.
   public func getActivityStatus(_ request: GetActivityStatusRequest, options: CallOptions = .init()) async throws -> GetActivityStatusResponse {
     try await caller.unary(ActivityDebugServiceMethods.getActivityStatus, request, options: options)
   }
 
-  /// TestStart starts a waiting room for tests, whose id is `000…`; one that lives ends.
+  /// TestStart starts a waiting room for tests with the id `000…`. A live test activity ends first.
   public func testStart(_ request: TestStartRequest, options: CallOptions = .init()) async throws -> TestStartResponse {
     try await caller.unary(ActivityDebugServiceMethods.testStart, request, options: options)
   }
@@ -765,7 +765,7 @@ public struct ActivityDebugServiceClient: Sendable {
     try await caller.unary(ActivityDebugServiceMethods.testEnd, request, options: options)
   }
 
-  /// EndAllActivities ends every live activity of a user at once.
+  /// EndAllActivities ends every live activity of a user immediately.
   public func endAllActivities(_ request: EndAllActivitiesRequest, options: CallOptions = .init()) async throws -> EndAllActivitiesResponse {
     try await caller.unary(ActivityDebugServiceMethods.endAllActivities, request, options: options)
   }

@@ -4,7 +4,7 @@
 public import CampanileCodec
 public import CampanileRPC
 
-/// PushAction is what a push does.
+/// PushAction is the purpose of a push.
 public enum PushAction: ProtoEnum {
   case unspecified
   case start
@@ -78,21 +78,21 @@ public enum PushAction: ProtoEnum {
   }
 }
 
-/// PushStatus says where a push is.
+/// PushStatus is the progress or result of a push.
 public enum PushStatus: ProtoEnum {
   case unspecified
-  /// APNs has taken it, which does not mean that a device shows it.
+  /// APNs accepted it, which does not imply that a device shows it.
   case accepted
-  /// Its token is not valid any more.
+  /// Its token is no longer valid.
   case rejected
-  /// Given up; it can be sent again.
+  /// Given up; it can be replayed.
   case deadLetter
   case expired
-  /// Its token was gone before it was sent.
+  /// Its token was deleted or retired before it was sent.
   case withoutToken
-  /// A newer state took its place after an attempt that failed.
+  /// A newer state replaced it after a failed attempt.
   case superseded
-  /// It waits to be sent, or to be sent again.
+  /// It waits for its first or next attempt.
   case waiting
   case sending
   /// A number that the contract does not name; made by `init(rawValue:)` only.
@@ -167,11 +167,11 @@ public enum PushStatus: ProtoEnum {
   }
 }
 
-/// Push is what is known of a push.
+/// Push is a push and its progress.
 public struct Push: ProtoMessage {
   public static var protoFullName: String { "campanile.activities.v1.Push" }
 
-  /// The canonical UUID under which it is sent, however often.
+  /// The canonical UUID, the same for all attempts.
   public var apnsId: String = ""
   public var status: PushStatus = PushStatus()
   public var action: PushAction = PushAction()
@@ -180,22 +180,22 @@ public struct Push: ProtoMessage {
   public var userId: String = ""
   public var activityId: String = ""
   public var pushType: String = ""
-  /// 5 or 10; 0 while it is not decided.
+  /// 5 or 10; 0 while it is undecided.
   public var priority: Int32 = 0
-  /// Attempts that APNs answered, or should have.
+  /// Attempts that APNs responded to or may have processed.
   public var attemptCount: Int32 = 0
-  /// The last answer's HTTP status; 0 without an answer.
+  /// HTTP status of the last response; 0 without a response.
   public var httpStatus: Int32 = 0
-  /// The last answer's reason, or why there was none.
+  /// The last response's reason, or the cause for which there was none.
   public var reason: String = ""
   public var queueTime: ProtoTimestamp?
-  /// When it was over.
+  /// The time at which it ended.
   public var settleTime: ProtoTimestamp?
-  /// From the last attempt to its answer.
+  /// From the last attempt to its response.
   public var latencyMs: Int64 = 0
-  /// The trace of the call that asked for it, 32 hexadecimal digits.
+  /// Trace id of the call that requested the push, 32 hexadecimal digits.
   public var traceId: String = ""
-  /// When a waiting one is tried again.
+  /// The time of the next attempt of a waiting push.
   public var dueTime: ProtoTimestamp?
 
   public init() {}
@@ -484,9 +484,9 @@ public struct GetPushResponse: ProtoMessage {
 public struct ListPushesRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.activities.v1.ListPushesRequest" }
 
-  /// Only those of a user; empty means all.
+  /// Returns only pushes of this user; empty for all.
   public var userId: String = ""
-  /// Only those of an activity; not together with a user.
+  /// Returns only pushes of this activity; must not be combined with `user_id`.
   public var activityId: String = ""
   /// 1 to 1000; 0 means 50.
   public var pageSize: Int32 = 0
@@ -802,11 +802,11 @@ public struct ReplayDeadLettersRequest: ProtoMessage {
 public struct ReplayDeadLettersResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.activities.v1.ReplayDeadLettersResponse" }
 
-  /// How many wait to be sent again.
+  /// Number of pushes that were queued again.
   public var replayedCount: Int32 = 0
-  /// How many were dropped because a newer state is on its way or was sent.
+  /// Number of pushes that were dropped because a newer state is queued or was sent.
   public var supersededCount: Int32 = 0
-  /// Those that are no dead letters.
+  /// Ids that are not dead letters.
   public var unknownApnsIds: [String] = []
 
   public init() {}
@@ -978,9 +978,9 @@ public struct ListPushStatisticsRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.activities.v1.ListPushStatisticsRequest" }
 
   public var app: String = ""
-  /// Whole hours from this one on; absent means a day ago.
+  /// Beginning, extended to the whole hour; absent: a day before the end.
   public var startTime: ProtoTimestamp?
-  /// Before this time; absent means now. At most 31 days after the start.
+  /// Exclusive end, at most 31 days after the start; absent: now.
   public var endTime: ProtoTimestamp?
 
   public init() {}
@@ -1046,7 +1046,7 @@ public struct ListPushStatisticsRequest: ProtoMessage {
 public struct ListPushStatisticsResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.activities.v1.ListPushStatisticsResponse" }
 
-  /// Hours in which anything was counted.
+  /// Hours with any counts.
   public var hours: [PushStatistics] = []
 
   public init() {}
@@ -1100,19 +1100,19 @@ public struct PushStatistics: ProtoMessage {
 
   public var app: String = ""
   public var hour: ProtoTimestamp?
-  /// Taken by APNs, which does not mean delivered.
+  /// Accepted by APNs, which does not imply delivery.
   public var acceptedCount: Int64 = 0
-  /// Refused by APNs, by reason.
+  /// Rejected by APNs, by reason.
   public var rejectedCounts: [String: Int64] = [:]
-  /// Tokens that were taken out of use.
+  /// Tokens that were retired.
   public var retiredTokenCount: Int64 = 0
-  /// States that were never sent because a newer one took their place.
+  /// States that were never sent because a newer one replaced them.
   public var coalescedCount: Int64 = 0
   public var retriedCount: Int64 = 0
   public var deadLetterCount: Int64 = 0
   public var expiredCount: Int64 = 0
   public var withoutTokenCount: Int64 = 0
-  /// From the call that asked for the push to APNs' answer; at most an eighth off.
+  /// From the call that requested the push to APNs' response, accurate to an eighth.
   public var latencyP50Ms: Int64 = 0
   public var latencyP90Ms: Int64 = 0
   public var latencyP99Ms: Int64 = 0
@@ -1296,7 +1296,7 @@ public enum PushDeliveryServiceMethods {
   /// The full proto name of the service.
   public static let serviceName = "campanile.activities.v1.PushDeliveryService"
 
-  /// GetPush tells what is known of a push, be it waiting or over.
+  /// GetPush returns a push, whether it is waiting or has ended.
   public static let getPush = MethodDescriptor(
     path: "campanile.activities.v1.PushDeliveryService/GetPush",
     kind: .unary, idempotency: .noSideEffects,
@@ -1305,7 +1305,7 @@ public enum PushDeliveryServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/pushes/{apns_id}", body: ""),
     ], scope: "activities:operate")
-  /// ListPushes pages through the pushes that are over, newest first.
+  /// ListPushes pages through the pushes that have ended, newest first.
   public static let listPushes = MethodDescriptor(
     path: "campanile.activities.v1.PushDeliveryService/ListPushes",
     kind: .unary, idempotency: .noSideEffects,
@@ -1323,7 +1323,8 @@ public enum PushDeliveryServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/deadLetters", body: ""),
     ], scope: "activities:operate")
-  /// ReplayDeadLetters sends dead letters again, under the same ids. A state that a newer one has replaced since is dropped.
+  /// ReplayDeadLetters sends dead letters again, under the same ids. A state that was replaced by a newer one is
+  /// dropped.
   public static let replayDeadLetters = MethodDescriptor(
     path: "campanile.activities.v1.PushDeliveryService/ReplayDeadLetters",
     kind: .unary, idempotency: .idempotent,
@@ -1332,7 +1333,7 @@ public enum PushDeliveryServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/deadLetters:replay", body: "*"),
     ], scope: "activities:operate", isBulk: true)
-  /// DeleteDeadLetters forgets dead letters.
+  /// DeleteDeadLetters deletes dead letters.
   public static let deleteDeadLetters = MethodDescriptor(
     path: "campanile.activities.v1.PushDeliveryService/DeleteDeadLetters",
     kind: .unary, idempotency: .idempotent,
@@ -1341,7 +1342,7 @@ public enum PushDeliveryServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/deadLetters:delete", body: "*"),
     ], scope: "activities:operate", isBulk: true)
-  /// ListPushStatistics answers counts by app and hour, oldest first.
+  /// ListPushStatistics returns an app's counts by hour, oldest first.
   public static let listPushStatistics = MethodDescriptor(
     path: "campanile.activities.v1.PushDeliveryService/ListPushStatistics",
     kind: .unary, idempotency: .noSideEffects,
@@ -1355,19 +1356,21 @@ public enum PushDeliveryServiceMethods {
   public static let all: [MethodDescriptor] = [getPush, listPushes, listDeadLetters, replayDeadLetters, deleteDeadLetters, listPushStatistics]
 }
 
-/// PushDeliveryService shows what became of pushes. Needs the scope `admin`.
+/// PushDeliveryService shows the delivery results of pushes. Requires the scope `admin`, or `activities:operate` for a
+/// service.
 public protocol PushDeliveryServiceProtocol: RPCService {
-  /// GetPush tells what is known of a push, be it waiting or over.
+  /// GetPush returns a push, whether it is waiting or has ended.
   func getPush(_ request: GetPushRequest, context: CallContext) async throws -> GetPushResponse
-  /// ListPushes pages through the pushes that are over, newest first.
+  /// ListPushes pages through the pushes that have ended, newest first.
   func listPushes(_ request: ListPushesRequest, context: CallContext) async throws -> ListPushesResponse
   /// ListDeadLetters pages through the pushes that were given up, oldest first.
   func listDeadLetters(_ request: ListDeadLettersRequest, context: CallContext) async throws -> ListDeadLettersResponse
-  /// ReplayDeadLetters sends dead letters again, under the same ids. A state that a newer one has replaced since is dropped.
+  /// ReplayDeadLetters sends dead letters again, under the same ids. A state that was replaced by a newer one is
+  /// dropped.
   func replayDeadLetters(_ request: ReplayDeadLettersRequest, context: CallContext) async throws -> ReplayDeadLettersResponse
-  /// DeleteDeadLetters forgets dead letters.
+  /// DeleteDeadLetters deletes dead letters.
   func deleteDeadLetters(_ request: DeleteDeadLettersRequest, context: CallContext) async throws -> DeleteDeadLettersResponse
-  /// ListPushStatistics answers counts by app and hour, oldest first.
+  /// ListPushStatistics returns an app's counts by hour, oldest first.
   func listPushStatistics(_ request: ListPushStatisticsRequest, context: CallContext) async throws -> ListPushStatisticsResponse
 }
 
@@ -1402,12 +1405,12 @@ public struct PushDeliveryServiceClient: Sendable {
   /// A client that makes its calls through `caller`.
   public init(_ caller: any RPCCaller) { self.caller = caller }
 
-  /// GetPush tells what is known of a push, be it waiting or over.
+  /// GetPush returns a push, whether it is waiting or has ended.
   public func getPush(_ request: GetPushRequest, options: CallOptions = .init()) async throws -> GetPushResponse {
     try await caller.unary(PushDeliveryServiceMethods.getPush, request, options: options)
   }
 
-  /// ListPushes pages through the pushes that are over, newest first.
+  /// ListPushes pages through the pushes that have ended, newest first.
   public func listPushes(_ request: ListPushesRequest, options: CallOptions = .init()) async throws -> ListPushesResponse {
     try await caller.unary(PushDeliveryServiceMethods.listPushes, request, options: options)
   }
@@ -1417,17 +1420,18 @@ public struct PushDeliveryServiceClient: Sendable {
     try await caller.unary(PushDeliveryServiceMethods.listDeadLetters, request, options: options)
   }
 
-  /// ReplayDeadLetters sends dead letters again, under the same ids. A state that a newer one has replaced since is dropped.
+  /// ReplayDeadLetters sends dead letters again, under the same ids. A state that was replaced by a newer one is
+  /// dropped.
   public func replayDeadLetters(_ request: ReplayDeadLettersRequest, options: CallOptions = .init()) async throws -> ReplayDeadLettersResponse {
     try await caller.unary(PushDeliveryServiceMethods.replayDeadLetters, request, options: options)
   }
 
-  /// DeleteDeadLetters forgets dead letters.
+  /// DeleteDeadLetters deletes dead letters.
   public func deleteDeadLetters(_ request: DeleteDeadLettersRequest, options: CallOptions = .init()) async throws -> DeleteDeadLettersResponse {
     try await caller.unary(PushDeliveryServiceMethods.deleteDeadLetters, request, options: options)
   }
 
-  /// ListPushStatistics answers counts by app and hour, oldest first.
+  /// ListPushStatistics returns an app's counts by hour, oldest first.
   public func listPushStatistics(_ request: ListPushStatisticsRequest, options: CallOptions = .init()) async throws -> ListPushStatisticsResponse {
     try await caller.unary(PushDeliveryServiceMethods.listPushStatistics, request, options: options)
   }

@@ -4,16 +4,16 @@
 public import CampanileCodec
 public import CampanileRPC
 
-/// PushTokenKind is what a token is for.
+/// PushTokenKind is the purpose of a token.
 public enum PushTokenKind: ProtoEnum {
   case unspecified
   /// Alerts and background pushes of an app.
   case device
   /// Updates of one activity on one device.
   case activityUpdate
-  /// Starting activities of an app by a push (iOS 17.2).
+  /// Remote starts of an app's activities (iOS 17.2).
   case pushToStart
-  /// A broadcast channel that the app listens to (iOS 18).
+  /// A broadcast channel that the app subscribes to (iOS 18).
   case channel
   /// A number that the contract does not name; made by `init(rawValue:)` only.
   case unrecognized(Int32)
@@ -71,7 +71,7 @@ public enum PushTokenKind: ProtoEnum {
   }
 }
 
-/// PushTokenInfo is a token as it may be shown. One of a kind is kept for each installation, app and activity.
+/// PushTokenInfo is a redacted token. One token of each kind is stored for each installation, app and activity.
 public struct PushTokenInfo: ProtoMessage {
   public static var protoFullName: String { "campanile.activities.v1.PushTokenInfo" }
 
@@ -79,18 +79,18 @@ public struct PushTokenInfo: ProtoMessage {
   public var kind: PushTokenKind = PushTokenKind()
   public var app: String = ""
   public var environment: String = ""
-  /// Names a device's copy of the app.
+  /// Identifies the app's installation on a device.
   public var installationId: String = ""
   public var activityId: String = ""
-  /// Of the activities that a push-to-start token starts; empty for any.
+  /// The attributes type that a push-to-start token can start; empty for any.
   public var attributesType: String = ""
   /// Its first and last four digits.
   public var redactedToken: String = ""
   public var sizeBytes: Int32 = 0
-  /// The device's time of the registration, as it counts: at most a minute ahead of the server's.
+  /// Time of the registration by the device's clock, capped at one minute ahead of the server's.
   public var tokenTime: ProtoTimestamp?
   public var registerTime: ProtoTimestamp?
-  /// When it was registered or pushed to last, to the day. After 90 days it is dropped.
+  /// Time of the last registration or push, accurate to a day. The token is deleted 90 days later.
   public var useTime: ProtoTimestamp?
   /// Absent while it is in use.
   public var retireTime: ProtoTimestamp?
@@ -275,17 +275,18 @@ public struct RegisterPushTokenRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.activities.v1.RegisterPushTokenRequest" }
 
   public var kind: PushTokenKind = PushTokenKind()
-  /// Hexadecimal digits, an even number up to 400; of a channel its id in base64.
+  /// An even number of hexadecimal digits, at most 400; for a channel, its id in base64.
   public var token: String = ""
   public var app: String = ""
   public var environment: String = ""
-  /// 1 to 128 characters of `[A-Za-z0-9._:-]`; empty where the user has the app once.
+  /// 1 to 128 characters of `[A-Za-z0-9._:-]`; empty if the user has the app on one device only.
   public var installationId: String = ""
-  /// Needed for, and only for, an update token. The activity must be the user's and live; one that has ended gets its end.
+  /// Required for an update token, not allowed otherwise. The activity must be the user's; if it has ended, its end is
+  /// pushed.
   public var activityId: String = ""
-  /// Only for a push-to-start token.
+  /// For push-to-start tokens only.
   public var attributesType: String = ""
-  /// When the device got the token; absent means now.
+  /// Time at which the device received the token; absent: now.
   public var tokenTime: ProtoTimestamp?
 
   public init() {}
@@ -402,7 +403,7 @@ public struct RegisterPushTokenResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.activities.v1.RegisterPushTokenResponse" }
 
   public var token: PushTokenInfo?
-  /// Whether a newer one is known already, which is the one answered.
+  /// Whether a newer token was already known, which is then returned.
   public var superseded: Bool = false
 
   public init() {}
@@ -541,7 +542,7 @@ public struct ListPushTokensRequest: ProtoMessage {
   /// 1 to 1000; 0 means 50.
   public var pageSize: Int32 = 0
   public var pageToken: String = ""
-  /// Retired ones, too.
+  /// Also returns retired tokens.
   public var includeRetired: Bool = false
 
   public init() {}
@@ -736,8 +737,8 @@ public enum PushTokensServiceMethods {
   /// The full proto name of the service.
   public static let serviceName = "campanile.activities.v1.PushTokensService"
 
-  /// RegisterPushToken tells a token. A token that is older than the one known for its place changes nothing; one that belongs
-  /// to another user is refused: ALREADY_EXISTS, reason TOKEN_TAKEN. The newest state of its activity is pushed to it.
+  /// RegisterPushToken registers a token and pushes its activity's newest state to it. A token older than the known one
+  /// for its place changes nothing. A token of another user returns ALREADY_EXISTS, reason TOKEN_TAKEN.
   public static let registerPushToken = MethodDescriptor(
     path: "campanile.activities.v1.PushTokensService/RegisterPushToken",
     kind: .unary, idempotency: .idempotent,
@@ -754,7 +755,7 @@ public enum PushTokensServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/pushTokens/{token_id}", body: ""),
     ], scope: "activities:read")
-  /// ListPushTokens pages through the tokens in the order of their ids.
+  /// ListPushTokens pages through the tokens, sorted by id.
   public static let listPushTokens = MethodDescriptor(
     path: "campanile.activities.v1.PushTokensService/ListPushTokens",
     kind: .unary, idempotency: .noSideEffects,
@@ -763,7 +764,7 @@ public enum PushTokensServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/pushTokens", body: ""),
     ], scope: "activities:read")
-  /// DeletePushToken forgets a token, as at the logout. One that is not there is no error.
+  /// DeletePushToken deletes a token, for example at logout. Deleting an unknown token is not an error.
   public static let deletePushToken = MethodDescriptor(
     path: "campanile.activities.v1.PushTokensService/DeletePushToken",
     kind: .unary, idempotency: .idempotent,
@@ -777,16 +778,16 @@ public enum PushTokensServiceMethods {
   public static let all: [MethodDescriptor] = [registerPushToken, getPushToken, listPushTokens, deletePushToken]
 }
 
-/// PushTokensService keeps the tokens under which APNs reaches a user's devices and activities. Everything belongs to the
-/// calling user; what belongs to another user answers NOT_FOUND, like what does not exist.
+/// PushTokensService stores the APNs tokens of a user's devices and activities. Every object belongs to the calling
+/// user. An object of another user returns NOT_FOUND, like one that does not exist.
 public protocol PushTokensServiceProtocol: RPCService {
-  /// RegisterPushToken tells a token. A token that is older than the one known for its place changes nothing; one that belongs
-  /// to another user is refused: ALREADY_EXISTS, reason TOKEN_TAKEN. The newest state of its activity is pushed to it.
+  /// RegisterPushToken registers a token and pushes its activity's newest state to it. A token older than the known one
+  /// for its place changes nothing. A token of another user returns ALREADY_EXISTS, reason TOKEN_TAKEN.
   func registerPushToken(_ request: RegisterPushTokenRequest, context: CallContext) async throws -> RegisterPushTokenResponse
   func getPushToken(_ request: GetPushTokenRequest, context: CallContext) async throws -> GetPushTokenResponse
-  /// ListPushTokens pages through the tokens in the order of their ids.
+  /// ListPushTokens pages through the tokens, sorted by id.
   func listPushTokens(_ request: ListPushTokensRequest, context: CallContext) async throws -> ListPushTokensResponse
-  /// DeletePushToken forgets a token, as at the logout. One that is not there is no error.
+  /// DeletePushToken deletes a token, for example at logout. Deleting an unknown token is not an error.
   func deletePushToken(_ request: DeletePushTokenRequest, context: CallContext) async throws -> DeletePushTokenResponse
 }
 
@@ -815,8 +816,8 @@ public struct PushTokensServiceClient: Sendable {
   /// A client that makes its calls through `caller`.
   public init(_ caller: any RPCCaller) { self.caller = caller }
 
-  /// RegisterPushToken tells a token. A token that is older than the one known for its place changes nothing; one that belongs
-  /// to another user is refused: ALREADY_EXISTS, reason TOKEN_TAKEN. The newest state of its activity is pushed to it.
+  /// RegisterPushToken registers a token and pushes its activity's newest state to it. A token older than the known one
+  /// for its place changes nothing. A token of another user returns ALREADY_EXISTS, reason TOKEN_TAKEN.
   public func registerPushToken(_ request: RegisterPushTokenRequest, options: CallOptions = .init()) async throws -> RegisterPushTokenResponse {
     try await caller.unary(PushTokensServiceMethods.registerPushToken, request, options: options)
   }
@@ -825,12 +826,12 @@ public struct PushTokensServiceClient: Sendable {
     try await caller.unary(PushTokensServiceMethods.getPushToken, request, options: options)
   }
 
-  /// ListPushTokens pages through the tokens in the order of their ids.
+  /// ListPushTokens pages through the tokens, sorted by id.
   public func listPushTokens(_ request: ListPushTokensRequest, options: CallOptions = .init()) async throws -> ListPushTokensResponse {
     try await caller.unary(PushTokensServiceMethods.listPushTokens, request, options: options)
   }
 
-  /// DeletePushToken forgets a token, as at the logout. One that is not there is no error.
+  /// DeletePushToken deletes a token, for example at logout. Deleting an unknown token is not an error.
   public func deletePushToken(_ request: DeletePushTokenRequest, options: CallOptions = .init()) async throws -> DeletePushTokenResponse {
     try await caller.unary(PushTokensServiceMethods.deletePushToken, request, options: options)
   }

@@ -11,12 +11,12 @@ public struct JoinRoomRequest: ProtoMessage {
   public var environment: String = ""
   /// 48 lower-case hexadecimal digits.
   public var roomId: String = ""
-  /// Empty lets the server choose.
+  /// Empty: the server chooses an id.
   public var activityId: String = ""
   public var origin: ActivityOrigin = ActivityOrigin()
-  /// After so many minutes of waiting the activity ends; 0 is never, 480 the most.
+  /// Minutes of waiting after which the activity ends, at most 480; 0 for no limit.
   public var waitingMinutesMax: Int32 = 0
-  /// As in StartActivityRequest; absent attributes are `{"roomId":…}`.
+  /// As in StartActivityRequest; absent attributes default to `{"roomId":…}`.
   public var attributesType: String = ""
   public var attributes: ProtoStruct?
   public var alert: Alert?
@@ -211,7 +211,7 @@ public struct ReportPeerRequest: ProtoMessage {
 
   public var app: String = ""
   public var roomId: String = ""
-  /// Whether the peer is there now.
+  /// Whether the peer is connected now.
   public var connected: Bool = false
 
   public init() {}
@@ -275,7 +275,7 @@ public struct ReportPeerRequest: ProtoMessage {
 public struct ReportPeerResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.activities.v1.ReportPeerResponse" }
 
-  /// Absent when the room has no activity.
+  /// Absent if the room has no activity.
   public var activity: Activity?
 
   public init() {}
@@ -371,7 +371,7 @@ public struct LeaveRoomRequest: ProtoMessage {
 public struct LeaveRoomResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.activities.v1.LeaveRoomResponse" }
 
-  /// Absent when the room has no activity.
+  /// Absent if the room has no activity.
   public var activity: Activity?
 
   public init() {}
@@ -499,7 +499,7 @@ public enum RoomsServiceMethods {
   /// The full proto name of the service.
   public static let serviceName = "campanile.activities.v1.RoomsService"
 
-  /// JoinRoom starts an activity that waits for a peer. One of the same room that lives still ends.
+  /// JoinRoom starts an activity that waits for a peer. A live activity of the same room ends first.
   public static let joinRoom = MethodDescriptor(
     path: "campanile.activities.v1.RoomsService/JoinRoom",
     kind: .unary, idempotency: .unknown,
@@ -508,7 +508,7 @@ public enum RoomsServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/rooms", body: "*"),
     ], scope: "activities:write")
-  /// ReportPeer tells that the peer came or went. Without an activity for the room nothing happens and none is answered.
+  /// ReportPeer reports that the peer came or left. Without an activity for the room it has no effect and returns none.
   public static let reportPeer = MethodDescriptor(
     path: "campanile.activities.v1.RoomsService/ReportPeer",
     kind: .unary, idempotency: .idempotent,
@@ -517,7 +517,7 @@ public enum RoomsServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/rooms/{room_id}:reportPeer", body: "*"),
     ], scope: "activities:write")
-  /// LeaveRoom ends the room's activity at once. Without one nothing happens.
+  /// LeaveRoom ends the room's activity immediately. Without an activity it has no effect.
   public static let leaveRoom = MethodDescriptor(
     path: "campanile.activities.v1.RoomsService/LeaveRoom",
     kind: .unary, idempotency: .idempotent,
@@ -526,7 +526,7 @@ public enum RoomsServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/rooms/{room_id}:leave", body: "*"),
     ], scope: "activities:write")
-  /// DisconnectRooms ends the activities of all rooms of an app at once.
+  /// DisconnectRooms ends the activities of all rooms of an app immediately.
   public static let disconnectRooms = MethodDescriptor(
     path: "campanile.activities.v1.RoomsService/DisconnectRooms",
     kind: .unary, idempotency: .idempotent,
@@ -540,18 +540,18 @@ public enum RoomsServiceMethods {
   public static let all: [MethodDescriptor] = [joinRoom, reportPeer, leaveRoom, disconnectRooms]
 }
 
-/// RoomsService drives activities that show a chat room: waiting (#F7C948) or connected (#34C759). Everything belongs to the
-/// calling user, who has one activity a room and app.
+/// RoomsService controls activities that show a chat room: waiting (#F7C948) or connected (#34C759). Every object
+/// belongs to the calling user, who has one activity per room and app.
 ///
 /// The content-state has `phase`, `roomId`, `title`, `colorHex` and `lastUpdated`.
 public protocol RoomsServiceProtocol: RPCService {
-  /// JoinRoom starts an activity that waits for a peer. One of the same room that lives still ends.
+  /// JoinRoom starts an activity that waits for a peer. A live activity of the same room ends first.
   func joinRoom(_ request: JoinRoomRequest, context: CallContext) async throws -> JoinRoomResponse
-  /// ReportPeer tells that the peer came or went. Without an activity for the room nothing happens and none is answered.
+  /// ReportPeer reports that the peer came or left. Without an activity for the room it has no effect and returns none.
   func reportPeer(_ request: ReportPeerRequest, context: CallContext) async throws -> ReportPeerResponse
-  /// LeaveRoom ends the room's activity at once. Without one nothing happens.
+  /// LeaveRoom ends the room's activity immediately. Without an activity it has no effect.
   func leaveRoom(_ request: LeaveRoomRequest, context: CallContext) async throws -> LeaveRoomResponse
-  /// DisconnectRooms ends the activities of all rooms of an app at once.
+  /// DisconnectRooms ends the activities of all rooms of an app immediately.
   func disconnectRooms(_ request: DisconnectRoomsRequest, context: CallContext) async throws -> DisconnectRoomsResponse
 }
 
@@ -580,22 +580,22 @@ public struct RoomsServiceClient: Sendable {
   /// A client that makes its calls through `caller`.
   public init(_ caller: any RPCCaller) { self.caller = caller }
 
-  /// JoinRoom starts an activity that waits for a peer. One of the same room that lives still ends.
+  /// JoinRoom starts an activity that waits for a peer. A live activity of the same room ends first.
   public func joinRoom(_ request: JoinRoomRequest, options: CallOptions = .init()) async throws -> JoinRoomResponse {
     try await caller.unary(RoomsServiceMethods.joinRoom, request, options: options)
   }
 
-  /// ReportPeer tells that the peer came or went. Without an activity for the room nothing happens and none is answered.
+  /// ReportPeer reports that the peer came or left. Without an activity for the room it has no effect and returns none.
   public func reportPeer(_ request: ReportPeerRequest, options: CallOptions = .init()) async throws -> ReportPeerResponse {
     try await caller.unary(RoomsServiceMethods.reportPeer, request, options: options)
   }
 
-  /// LeaveRoom ends the room's activity at once. Without one nothing happens.
+  /// LeaveRoom ends the room's activity immediately. Without an activity it has no effect.
   public func leaveRoom(_ request: LeaveRoomRequest, options: CallOptions = .init()) async throws -> LeaveRoomResponse {
     try await caller.unary(RoomsServiceMethods.leaveRoom, request, options: options)
   }
 
-  /// DisconnectRooms ends the activities of all rooms of an app at once.
+  /// DisconnectRooms ends the activities of all rooms of an app immediately.
   public func disconnectRooms(_ request: DisconnectRoomsRequest, options: CallOptions = .init()) async throws -> DisconnectRoomsResponse {
     try await caller.unary(RoomsServiceMethods.disconnectRooms, request, options: options)
   }

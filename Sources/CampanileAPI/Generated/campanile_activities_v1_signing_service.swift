@@ -4,18 +4,20 @@
 public import CampanileCodec
 public import CampanileRPC
 
-/// SigningKey says what a key signs for. In a directory of keys the file `AuthKey_<key id>.json` beside the key holds one.
+/// SigningKey describes the use of a key. In a directory of keys, `AuthKey_<key id>.json` next to the key file contains
+/// one.
 public struct SigningKey: ProtoMessage {
   public static var protoFullName: String { "campanile.activities.v1.SigningKey" }
 
-  /// Ten upper-case letters and digits, as the next.
+  /// Ten upper-case letters and digits, like the key id.
   public var teamId: String = ""
   public var keyId: String = ""
-  /// The environments that it is for; none means all.
+  /// The environments that it signs for; empty for all.
   public var environments: [String] = []
-  /// The bundle ids that it is for; `com.example.*` means all below; none means all. An exact one goes before others.
+  /// The bundle ids that it signs for; `com.example.*` matches all below; empty for all. An exact match takes
+  /// precedence.
   public var apps: [String] = []
-  /// Output only: when its provider token was issued; absent while it has none.
+  /// Output only: the time at which its provider token was issued; absent if there is none.
   public var tokenTime: ProtoTimestamp?
 
   public init() {}
@@ -121,7 +123,7 @@ public struct SignProviderTokenRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.activities.v1.SignProviderTokenRequest" }
 
   public var keyId: String = ""
-  /// May be empty while only one team has a key with this id.
+  /// May be empty if only one team has a key with this id.
   public var teamId: String = ""
 
   public init() {}
@@ -179,7 +181,7 @@ public struct SignProviderTokenResponse: ProtoMessage {
   /// The value of `authorization` after `bearer `.
   public var token: String = ""
   public var issueTime: ProtoTimestamp?
-  /// When to ask again.
+  /// The time at which to request the next token.
   public var renewTime: ProtoTimestamp?
 
   public init() {}
@@ -244,7 +246,7 @@ public struct CreateSigningKeyRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.activities.v1.CreateSigningKeyRequest" }
 
   public var key: SigningKey?
-  /// PKCS#8 in PEM, as Apple's .p8 files: `-----BEGIN PRIVATE KEY-----`.
+  /// PKCS#8 in PEM, like Apple's .p8 files: `-----BEGIN PRIVATE KEY-----`.
   public var privateKeyPem: String = ""
 
   public init() {}
@@ -486,8 +488,8 @@ public enum SigningServiceMethods {
   /// The full proto name of the service.
   public static let serviceName = "campanile.activities.v1.SigningService"
 
-  /// SignProviderToken answers the provider token that this service sends with, for another sender of the operator: APNs wants
-  /// all senders of a key to share one. It is renewed here alone.
+  /// SignProviderToken returns this service's current provider token for another sender of the operator, because APNs
+  /// requires all senders of a key to share one. Only this service renews it.
   public static let signProviderToken = MethodDescriptor(
     path: "campanile.activities.v1.SigningService/SignProviderToken",
     kind: .unary, idempotency: .idempotent,
@@ -495,8 +497,8 @@ public enum SigningServiceMethods {
     responseType: "campanile.activities.v1.SignProviderTokenResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/signingKeys/{key_id}:signProviderToken", body: "*"),
-    ], scope: "admin")
-  /// CreateSigningKey adds a key while the service runs. One with the same ids is replaced.
+    ], scope: "admin", hasSecretResponse: true)
+  /// CreateSigningKey adds a key while the service runs. It replaces a key with the same ids.
   public static let createSigningKey = MethodDescriptor(
     path: "campanile.activities.v1.SigningService/CreateSigningKey",
     kind: .unary, idempotency: .idempotent,
@@ -505,7 +507,7 @@ public enum SigningServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/signingKeys", body: "*"),
     ], scope: "admin")
-  /// ListSigningKeys tells the keys in use, by team and key id.
+  /// ListSigningKeys returns the keys in use, sorted by team and key id.
   public static let listSigningKeys = MethodDescriptor(
     path: "campanile.activities.v1.SigningService/ListSigningKeys",
     kind: .unary, idempotency: .noSideEffects,
@@ -514,7 +516,7 @@ public enum SigningServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/signingKeys", body: ""),
     ], scope: "admin")
-  /// RevokeSigningKey ends the use of a key at once and for good, also where its file is still there. Pushes that need it wait
+  /// RevokeSigningKey revokes a key immediately and permanently, even if its file still exists. Pushes that need it wait
   /// for another key.
   public static let revokeSigningKey = MethodDescriptor(
     path: "campanile.activities.v1.SigningService/RevokeSigningKey",
@@ -529,16 +531,17 @@ public enum SigningServiceMethods {
   public static let all: [MethodDescriptor] = [signProviderToken, createSigningKey, listSigningKeys, revokeSigningKey]
 }
 
-/// SigningService manages the keys that sign the operator's pushes. Needs the scope `admin`. A key is never shown again.
+/// SigningService manages the keys that sign the operator's pushes. Requires the scope `admin`. Private keys are never
+/// returned.
 public protocol SigningServiceProtocol: RPCService {
-  /// SignProviderToken answers the provider token that this service sends with, for another sender of the operator: APNs wants
-  /// all senders of a key to share one. It is renewed here alone.
+  /// SignProviderToken returns this service's current provider token for another sender of the operator, because APNs
+  /// requires all senders of a key to share one. Only this service renews it.
   func signProviderToken(_ request: SignProviderTokenRequest, context: CallContext) async throws -> SignProviderTokenResponse
-  /// CreateSigningKey adds a key while the service runs. One with the same ids is replaced.
+  /// CreateSigningKey adds a key while the service runs. It replaces a key with the same ids.
   func createSigningKey(_ request: CreateSigningKeyRequest, context: CallContext) async throws -> CreateSigningKeyResponse
-  /// ListSigningKeys tells the keys in use, by team and key id.
+  /// ListSigningKeys returns the keys in use, sorted by team and key id.
   func listSigningKeys(_ request: ListSigningKeysRequest, context: CallContext) async throws -> ListSigningKeysResponse
-  /// RevokeSigningKey ends the use of a key at once and for good, also where its file is still there. Pushes that need it wait
+  /// RevokeSigningKey revokes a key immediately and permanently, even if its file still exists. Pushes that need it wait
   /// for another key.
   func revokeSigningKey(_ request: RevokeSigningKeyRequest, context: CallContext) async throws -> RevokeSigningKeyResponse
 }
@@ -568,23 +571,23 @@ public struct SigningServiceClient: Sendable {
   /// A client that makes its calls through `caller`.
   public init(_ caller: any RPCCaller) { self.caller = caller }
 
-  /// SignProviderToken answers the provider token that this service sends with, for another sender of the operator: APNs wants
-  /// all senders of a key to share one. It is renewed here alone.
+  /// SignProviderToken returns this service's current provider token for another sender of the operator, because APNs
+  /// requires all senders of a key to share one. Only this service renews it.
   public func signProviderToken(_ request: SignProviderTokenRequest, options: CallOptions = .init()) async throws -> SignProviderTokenResponse {
     try await caller.unary(SigningServiceMethods.signProviderToken, request, options: options)
   }
 
-  /// CreateSigningKey adds a key while the service runs. One with the same ids is replaced.
+  /// CreateSigningKey adds a key while the service runs. It replaces a key with the same ids.
   public func createSigningKey(_ request: CreateSigningKeyRequest, options: CallOptions = .init()) async throws -> CreateSigningKeyResponse {
     try await caller.unary(SigningServiceMethods.createSigningKey, request, options: options)
   }
 
-  /// ListSigningKeys tells the keys in use, by team and key id.
+  /// ListSigningKeys returns the keys in use, sorted by team and key id.
   public func listSigningKeys(_ request: ListSigningKeysRequest, options: CallOptions = .init()) async throws -> ListSigningKeysResponse {
     try await caller.unary(SigningServiceMethods.listSigningKeys, request, options: options)
   }
 
-  /// RevokeSigningKey ends the use of a key at once and for good, also where its file is still there. Pushes that need it wait
+  /// RevokeSigningKey revokes a key immediately and permanently, even if its file still exists. Pushes that need it wait
   /// for another key.
   public func revokeSigningKey(_ request: RevokeSigningKeyRequest, options: CallOptions = .init()) async throws -> RevokeSigningKeyResponse {
     try await caller.unary(SigningServiceMethods.revokeSigningKey, request, options: options)

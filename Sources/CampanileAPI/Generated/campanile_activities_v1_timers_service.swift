@@ -15,7 +15,7 @@ public struct StartTimerRequest: ProtoMessage {
   public var sessionType: String = ""
   /// 1 s to 8 h; 0 only for `freestyle` and `countup`.
   public var durationMs: Int64 = 0
-  /// Up to 8 h ago; absent means now.
+  /// At most 8 h ago; absent: now.
   public var startedAt: ProtoTimestamp?
   public var completesByItself: Bool = false
   /// As in StartActivityRequest.
@@ -603,7 +603,8 @@ public enum TimersServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/timers/{activity_id}:resume", body: "*"),
     ], scope: "activities:write")
-  /// StopTimer ends the activity before its time; it goes from the Lock Screen at once.
+  /// StopTimer ends the activity early and removes it from the Lock Screen immediately.
+  /// Returns a stopped timer unchanged.
   public static let stopTimer = MethodDescriptor(
     path: "campanile.activities.v1.TimersService/StopTimer",
     kind: .unary, idempotency: .idempotent,
@@ -613,6 +614,7 @@ public enum TimersServiceMethods {
       HTTPRule(verb: "POST", template: "/v1/timers/{activity_id}:stop", body: "*"),
     ], scope: "activities:write")
   /// CompleteTimer ends the activity with the session type `completed`; it stays on the Lock Screen for five minutes.
+  /// Returns a completed timer unchanged.
   public static let completeTimer = MethodDescriptor(
     path: "campanile.activities.v1.TimersService/CompleteTimer",
     kind: .unary, idempotency: .idempotent,
@@ -626,19 +628,21 @@ public enum TimersServiceMethods {
   public static let all: [MethodDescriptor] = [startTimer, pauseTimer, resumeTimer, stopTimer, completeTimer]
 }
 
-/// TimersService drives activities that show a timer. Everything belongs to the calling user. What a timer cannot do in its
-/// state answers FAILED_PRECONDITION: TIMER_PAUSED, TIMER_RUNNING, ACTIVITY_ENDED; an activity without a timer
-/// ACTIVITY_NO_TIMER.
+/// TimersService controls activities that show a timer. Every object belongs to the calling user. An event that does not
+/// fit the state returns FAILED_PRECONDITION: TIMER_PAUSED, TIMER_RUNNING, ACTIVITY_ENDED, or ACTIVITY_NO_TIMER for an
+/// activity without a timer.
 ///
 /// The content-state has `startedAt`, `pausedAt` while it is paused, `duration`, `methodName`, `sessionType` and
-/// `totalPausedDuration`; spans are seconds, dates are what the app's setting says.
+/// `totalPausedDuration`. Durations are in seconds; dates have the format configured for the app.
 public protocol TimersServiceProtocol: RPCService {
   func startTimer(_ request: StartTimerRequest, context: CallContext) async throws -> StartTimerResponse
   func pauseTimer(_ request: PauseTimerRequest, context: CallContext) async throws -> PauseTimerResponse
   func resumeTimer(_ request: ResumeTimerRequest, context: CallContext) async throws -> ResumeTimerResponse
-  /// StopTimer ends the activity before its time; it goes from the Lock Screen at once.
+  /// StopTimer ends the activity early and removes it from the Lock Screen immediately.
+  /// Returns a stopped timer unchanged.
   func stopTimer(_ request: StopTimerRequest, context: CallContext) async throws -> StopTimerResponse
   /// CompleteTimer ends the activity with the session type `completed`; it stays on the Lock Screen for five minutes.
+  /// Returns a completed timer unchanged.
   func completeTimer(_ request: CompleteTimerRequest, context: CallContext) async throws -> CompleteTimerResponse
 }
 
@@ -682,12 +686,14 @@ public struct TimersServiceClient: Sendable {
     try await caller.unary(TimersServiceMethods.resumeTimer, request, options: options)
   }
 
-  /// StopTimer ends the activity before its time; it goes from the Lock Screen at once.
+  /// StopTimer ends the activity early and removes it from the Lock Screen immediately.
+  /// Returns a stopped timer unchanged.
   public func stopTimer(_ request: StopTimerRequest, options: CallOptions = .init()) async throws -> StopTimerResponse {
     try await caller.unary(TimersServiceMethods.stopTimer, request, options: options)
   }
 
   /// CompleteTimer ends the activity with the session type `completed`; it stays on the Lock Screen for five minutes.
+  /// Returns a completed timer unchanged.
   public func completeTimer(_ request: CompleteTimerRequest, options: CallOptions = .init()) async throws -> CompleteTimerResponse {
     try await caller.unary(TimersServiceMethods.completeTimer, request, options: options)
   }

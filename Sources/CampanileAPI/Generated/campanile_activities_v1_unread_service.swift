@@ -11,7 +11,7 @@ public struct StartUnreadActivityRequest: ProtoMessage {
   public var app: String = ""
   public var environment: String = ""
   public var origin: ActivityOrigin = ActivityOrigin()
-  /// The newest so many, 1 to 5; 0 means 3.
+  /// Number of newest notifications to show, 1 to 5; 0 means 3.
   public var itemsMax: Int32 = 0
   /// As in StartActivityRequest.
   public var attributesType: String = ""
@@ -207,7 +207,8 @@ public struct PutUnreadSummaryRequest: ProtoMessage {
   public var userId: String = ""
   /// Newest first.
   public var summary: UnreadSummary?
-  /// Ascends with every summary of the user, such as the sequence of their last change. A lower or equal one is ignored.
+  /// Ascends with every summary of the user, such as the sequence of their last change. A lower or equal value is
+  /// ignored.
   public var sequence: Int64 = 0
 
   public init() {}
@@ -270,12 +271,12 @@ public struct PutUnreadSummaryRequest: ProtoMessage {
 public struct PutUnreadSummaryResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.activities.v1.PutUnreadSummaryResponse" }
 
-  /// Whether it was new.
+  /// Whether the summary was new.
   public var accepted: Bool = false
-  /// Activities that show it.
+  /// Number of activities that show it.
   public var activityCount: Int32 = 0
-  /// That of the summary which is kept now. When it is higher than the caller's last change, the caller's store was restored
-  /// from a backup: a summary with a number above it is taken.
+  /// The sequence of the summary that is stored now. If it exceeds the caller's last change, the caller's store was
+  /// restored from a backup; a summary with a greater sequence is accepted.
   public var knownSequence: Int64 = 0
 
   public init() {}
@@ -340,11 +341,11 @@ public struct SendAlertRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.activities.v1.SendAlertRequest" }
 
   public var userId: String = ""
-  /// Names this push once and for all, such as `<notification id>:<number of the hand-over>`; at most 128 characters.
+  /// Unique id of this push, such as `<notification id>:<number of the hand-over>`; at most 128 characters.
   public var alertId: String = ""
-  /// For the ledger and the app: `notificationId` in the payload.
+  /// For the delivery reports and the app: `notificationId` in the payload.
   public var notificationId: String = ""
-  /// Only to devices of this app; empty means all.
+  /// Sends only to devices of this app; empty for all.
   public var app: String = ""
   /// Absent makes it a background push (`content-available`), which the user does not see.
   public var alert: Alert?
@@ -352,16 +353,16 @@ public struct SendAlertRequest: ProtoMessage {
   public var badge: Int32?
   public var category: String = ""
   public var threadId: String = ""
-  /// `passive`, `active`, `time-sensitive` or `critical`; empty leaves it to the system.
+  /// `passive`, `active`, `time-sensitive` or `critical`; empty for the system's default.
   public var interruptionLevel: String = ""
   public var mutableContent: Bool = false
-  /// The member `data` beside `aps`, such as the bucket and the attachments.
+  /// The member `data` next to `aps`, such as the bucket and the attachments.
   public var data: ProtoStruct?
-  /// A newer one with the same id takes its place on the device; at most 64 bytes.
+  /// A newer push with the same id replaces it on the device; at most 64 bytes.
   public var collapseId: String = ""
-  /// After it the push is of no use.
+  /// Expiration time of the push; absent: one day from now.
   public var expireTime: ProtoTimestamp?
-  /// Delivered when it suits the device.
+  /// Delivered at a time that suits the device.
   public var lowPriority: Bool = false
 
   public init() {}
@@ -551,7 +552,7 @@ public struct SendAlertRequest: ProtoMessage {
 public struct SendAlertResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.activities.v1.SendAlertResponse" }
 
-  /// One for each device; none when the user has no device with a token.
+  /// One id for each device; empty if the user has no device with a token.
   public var apnsIds: [String] = []
   /// Whether this alert was sent before.
   public var repeatedAlert: Bool = false
@@ -620,7 +621,7 @@ public enum UnreadServiceMethods {
   /// The full proto name of the service.
   public static let serviceName = "campanile.activities.v1.UnreadService"
 
-  /// StartUnreadActivity starts an activity that shows the newest unread notifications from now on. For the calling user.
+  /// StartUnreadActivity starts an activity that shows the calling user's newest unread notifications from now on.
   public static let startUnreadActivity = MethodDescriptor(
     path: "campanile.activities.v1.UnreadService/StartUnreadActivity",
     kind: .unary, idempotency: .unknown,
@@ -629,7 +630,7 @@ public enum UnreadServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/unreadActivities", body: "*"),
     ], scope: "activities:write")
-  /// PutUnreadSummary tells what a user has not read; the user's unread activities show it. For services of the suite and
+  /// PutUnreadSummary sets the unread summary that the user's unread activities show. For services of the suite and
   /// operators. A summary that is not newer than the known one changes nothing.
   public static let putUnreadSummary = MethodDescriptor(
     path: "campanile.activities.v1.UnreadService/PutUnreadSummary",
@@ -639,8 +640,8 @@ public enum UnreadServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/users/{user_id}/unreadSummary", body: "*"),
     ], scope: "activities:operate")
-  /// SendAlert pushes one notification to the user's devices. For services of the suite and operators. A repeat with the same
-  /// `alert_id` within 7 days pushes nothing and answers with `repeated`.
+  /// SendAlert pushes one notification to the user's devices. For services of the suite and operators. A repeated call
+  /// with the same `alert_id` within 7 days pushes nothing and sets `repeated_alert`.
   public static let sendAlert = MethodDescriptor(
     path: "campanile.activities.v1.UnreadService/SendAlert",
     kind: .unary, idempotency: .idempotent,
@@ -656,16 +657,17 @@ public enum UnreadServiceMethods {
 
 /// UnreadService shows a user's unread notifications as a Live Activity, and pushes single ones to their devices.
 ///
-/// The content-state has `notifications` (each with `id`, `title`, `subtitle`, `bucketId`, `bucketName`, `bucketIconUrl` and
-/// `createdAt`), `unreadCount` and `lastUpdate`. The oldest are left out where the payload would be too large.
+/// The content-state has `notifications` (each with `id`, `title`, `subtitle`, `bucketId`, `bucketName`, `bucketIconUrl`
+/// and `createdAt`), `unreadCount` and `lastUpdate`. The oldest notifications are omitted if the payload would be too
+/// large.
 public protocol UnreadServiceProtocol: RPCService {
-  /// StartUnreadActivity starts an activity that shows the newest unread notifications from now on. For the calling user.
+  /// StartUnreadActivity starts an activity that shows the calling user's newest unread notifications from now on.
   func startUnreadActivity(_ request: StartUnreadActivityRequest, context: CallContext) async throws -> StartUnreadActivityResponse
-  /// PutUnreadSummary tells what a user has not read; the user's unread activities show it. For services of the suite and
+  /// PutUnreadSummary sets the unread summary that the user's unread activities show. For services of the suite and
   /// operators. A summary that is not newer than the known one changes nothing.
   func putUnreadSummary(_ request: PutUnreadSummaryRequest, context: CallContext) async throws -> PutUnreadSummaryResponse
-  /// SendAlert pushes one notification to the user's devices. For services of the suite and operators. A repeat with the same
-  /// `alert_id` within 7 days pushes nothing and answers with `repeated`.
+  /// SendAlert pushes one notification to the user's devices. For services of the suite and operators. A repeated call
+  /// with the same `alert_id` within 7 days pushes nothing and sets `repeated_alert`.
   func sendAlert(_ request: SendAlertRequest, context: CallContext) async throws -> SendAlertResponse
 }
 
@@ -691,19 +693,19 @@ public struct UnreadServiceClient: Sendable {
   /// A client that makes its calls through `caller`.
   public init(_ caller: any RPCCaller) { self.caller = caller }
 
-  /// StartUnreadActivity starts an activity that shows the newest unread notifications from now on. For the calling user.
+  /// StartUnreadActivity starts an activity that shows the calling user's newest unread notifications from now on.
   public func startUnreadActivity(_ request: StartUnreadActivityRequest, options: CallOptions = .init()) async throws -> StartUnreadActivityResponse {
     try await caller.unary(UnreadServiceMethods.startUnreadActivity, request, options: options)
   }
 
-  /// PutUnreadSummary tells what a user has not read; the user's unread activities show it. For services of the suite and
+  /// PutUnreadSummary sets the unread summary that the user's unread activities show. For services of the suite and
   /// operators. A summary that is not newer than the known one changes nothing.
   public func putUnreadSummary(_ request: PutUnreadSummaryRequest, options: CallOptions = .init()) async throws -> PutUnreadSummaryResponse {
     try await caller.unary(UnreadServiceMethods.putUnreadSummary, request, options: options)
   }
 
-  /// SendAlert pushes one notification to the user's devices. For services of the suite and operators. A repeat with the same
-  /// `alert_id` within 7 days pushes nothing and answers with `repeated`.
+  /// SendAlert pushes one notification to the user's devices. For services of the suite and operators. A repeated call
+  /// with the same `alert_id` within 7 days pushes nothing and sets `repeated_alert`.
   public func sendAlert(_ request: SendAlertRequest, options: CallOptions = .init()) async throws -> SendAlertResponse {
     try await caller.unary(UnreadServiceMethods.sendAlert, request, options: options)
   }

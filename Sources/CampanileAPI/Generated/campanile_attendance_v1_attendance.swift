@@ -7,9 +7,9 @@ public enum AttendanceStatus: ProtoEnum {
   case unspecified
   case present
   case absent
-  /// Absent with an excuse. By default it pauses the streak and leaves the denominator (see LodgeSettings).
+  /// Absent with an excuse. By default it pauses the streak and is excluded from the denominator (see LodgeSettings).
   case excused
-  /// Nothing is known, as without any record: it counts like an absence once the meeting is completed.
+  /// Unknown, as without a record. Counts as an absence once the meeting is completed.
   case notConfirmed
   /// A number that the contract does not name; made by `init(rawValue:)` only.
   case unrecognized(Int32)
@@ -130,7 +130,7 @@ public enum AttendanceSource: ProtoEnum {
   }
 }
 
-/// Attendance is what is known of one member at one meeting: there is at most one.
+/// Attendance is the status of one member at one meeting. There is at most one for each pair.
 public struct Attendance: ProtoMessage {
   public static var protoFullName: String { "campanile.attendance.v1.Attendance" }
 
@@ -138,7 +138,7 @@ public struct Attendance: ProtoMessage {
   public var meetingId: String = ""
   public var status: AttendanceStatus = AttendanceStatus()
   public var source: AttendanceSource = AttendanceSource()
-  /// Who recorded it last: a member's id, or the name of a principal such as `service/import`.
+  /// The caller who recorded it last: a member's id, or the name of a principal such as `service/import`.
   public var recordedBy: String = ""
   public var updateTime: ProtoTimestamp?
   public var etag: String = ""
@@ -248,9 +248,9 @@ public struct RecordAttendanceRequest: ProtoMessage {
   public var memberId: String = ""
   public var meetingId: String = ""
   public var status: AttendanceStatus = AttendanceStatus()
-  /// At most 64 characters; a repeat within 24 h answers the first reply.
+  /// At most 64 characters. A repeat within 24 h returns the first response.
   public var requestId: String = ""
-  /// When set, the record's etag must equal it, else ABORTED with the reason ETAG_MISMATCH.
+  /// If set, it must equal the record's etag; otherwise ABORTED with the reason ETAG_MISMATCH.
   public var etag: String = ""
 
   public init() {}
@@ -377,7 +377,7 @@ public struct BatchRecordAttendanceRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.attendance.v1.BatchRecordAttendanceRequest" }
 
   public var meetingId: String = ""
-  /// 1 to 1000, each member once.
+  /// 1 to 1000 entries, each member once.
   public var entries: [BatchRecordAttendanceRequest.AttendanceEntry] = []
   public var requestId: String = ""
 
@@ -558,7 +558,7 @@ public struct ConfirmAttendanceRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.attendance.v1.ConfirmAttendanceRequest" }
 
   public var meetingId: String = ""
-  /// PRESENT, ABSENT, EXCUSED, or NOT_CONFIRMED to take a confirmation back.
+  /// PRESENT, ABSENT, EXCUSED, or NOT_CONFIRMED to withdraw a confirmation.
   public var status: AttendanceStatus = AttendanceStatus()
   public var requestId: String = ""
 
@@ -707,9 +707,9 @@ public struct GetCheckInCodeRequest: ProtoMessage {
 public struct GetCheckInCodeResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.attendance.v1.GetCheckInCodeResponse" }
 
-  /// What the secretary's device shows, for example as a QR code: `ci1.3.57213880.` and 22 characters.
+  /// The code for the secretary's device to show, for example as a QR code: `ci1.3.57213880.` and 22 characters.
   public var code: String = ""
-  /// Ask for the next one then; the code is accepted for 30 s longer.
+  /// The time to request the next code. This code stays valid for 30 s longer.
   public var refreshTime: ProtoTimestamp?
   public var expireTime: ProtoTimestamp?
 
@@ -950,7 +950,7 @@ public struct ListMeetingAttendanceRequest: ProtoMessage {
 public struct ListMeetingAttendanceResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.attendance.v1.ListMeetingAttendanceResponse" }
 
-  /// Those that are recorded, by the number of the member.
+  /// The recorded ones, ordered by member number.
   public var attendances: [Attendance] = []
   public var nextPageToken: String = ""
   public var counts: AttendanceCounts?
@@ -1022,7 +1022,7 @@ public struct ListMeetingAttendanceResponse: ProtoMessage {
   }
 }
 
-/// AttendanceCounts says how many records of a meeting have each status.
+/// AttendanceCounts is the number of a meeting's records by status.
 public struct AttendanceCounts: ProtoMessage {
   public static var protoFullName: String { "campanile.attendance.v1.AttendanceCounts" }
 
@@ -1102,7 +1102,7 @@ public struct ListMemberAttendanceRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.attendance.v1.ListMemberAttendanceRequest" }
 
   public var memberId: String = ""
-  /// Only meetings of this year; 0 means all.
+  /// Only meetings of this year; 0 means all years.
   public var year: Int32 = 0
   public var pageSize: Int32 = 0
   public var pageToken: String = ""
@@ -1179,7 +1179,7 @@ public struct ListMemberAttendanceRequest: ProtoMessage {
 public struct ListMemberAttendanceResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.attendance.v1.ListMemberAttendanceResponse" }
 
-  /// Those that are recorded, the newest meeting first.
+  /// The recorded ones, newest meeting first.
   public var attendances: [Attendance] = []
   public var nextPageToken: String = ""
 

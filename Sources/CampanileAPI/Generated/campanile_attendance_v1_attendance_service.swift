@@ -17,7 +17,7 @@ public enum AttendanceServiceMethods {
     httpRules: [
       HTTPRule(verb: "PUT", template: "/v1/meetings/{meeting_id}/attendance/{member_id}", body: "*"),
     ], scope: "attendance:write")
-  /// BatchRecordAttendance sets the status of up to 1000 members at a meeting, of all or of none. For secretaries.
+  /// BatchRecordAttendance sets the status of up to 1000 members at a meeting, all or none. For secretaries.
   public static let batchRecordAttendance = MethodDescriptor(
     path: "campanile.attendance.v1.AttendanceService/BatchRecordAttendance",
     kind: .unary, idempotency: .idempotent,
@@ -26,8 +26,8 @@ public enum AttendanceServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/meetings/{meeting_id}/attendance:batchRecord", body: "*"),
     ], scope: "attendance:write")
-  /// ConfirmAttendance sets the calling member's own status, up to the hours after the start that LodgeSettings allows;
-  /// then FAILED_PRECONDITION with the reason CONFIRMATION_LATE.
+  /// ConfirmAttendance sets the calling member's own status. After the hours set in LodgeSettings: FAILED_PRECONDITION
+  /// with the reason CONFIRMATION_LATE.
   public static let confirmAttendance = MethodDescriptor(
     path: "campanile.attendance.v1.AttendanceService/ConfirmAttendance",
     kind: .unary, idempotency: .idempotent,
@@ -36,7 +36,7 @@ public enum AttendanceServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/meetings/{meeting_id}:confirm", body: "*"),
     ], scope: "attendance:write")
-  /// GetCheckInCode makes the signed code of now, which changes every 30 s. For secretaries.
+  /// GetCheckInCode returns the current signed code, which changes every 30 s. For secretaries.
   public static let getCheckInCode = MethodDescriptor(
     path: "campanile.attendance.v1.AttendanceService/GetCheckInCode",
     kind: .unary, idempotency: .noSideEffects,
@@ -44,9 +44,10 @@ public enum AttendanceServiceMethods {
     responseType: "campanile.attendance.v1.GetCheckInCodeResponse",
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/meetings/{meeting_id}/checkInCode", body: ""),
-    ], scope: "attendance:read")
-  /// CheckIn records the calling member as present. A code works once for each member, while it is fresh and the meeting's
-  /// check-in is open: else FAILED_PRECONDITION with the reason CODE_USED, CODE_EXPIRED or CHECK_IN_CLOSED.
+    ], scope: "attendance:read", hasSecretResponse: true)
+  /// CheckIn records the calling member as present. A code works once for each member, while it is valid and the
+  /// meeting's check-in is open. Otherwise: FAILED_PRECONDITION with the reason CODE_USED, CODE_EXPIRED or
+  /// CHECK_IN_CLOSED.
   public static let checkIn = MethodDescriptor(
     path: "campanile.attendance.v1.AttendanceService/CheckIn",
     kind: .unary, idempotency: .unknown,
@@ -64,7 +65,8 @@ public enum AttendanceServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/meetings/{meeting_id}/attendance", body: ""),
     ], scope: "attendance:read")
-  /// ListMemberAttendance pages through the records of a member. Others' only as LodgeSettings says.
+  /// ListMemberAttendance pages through the records of a member. Access to other members' records depends on
+  /// LodgeSettings.
   public static let listMemberAttendance = MethodDescriptor(
     path: "campanile.attendance.v1.AttendanceService/ListMemberAttendance",
     kind: .unary, idempotency: .noSideEffects,
@@ -73,8 +75,8 @@ public enum AttendanceServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/members/{member_id}/attendance", body: ""),
     ], scope: "attendance:read")
-  /// ListChanges tells what is new since a token: every object as it is now, once. Without a token it tells everything.
-  /// A member is told of the own attendance alone.
+  /// ListChanges returns the objects changed since a token, each once and in its current state. Without a token it
+  /// returns all objects. Members receive only their own attendance.
   public static let listChanges = MethodDescriptor(
     path: "campanile.attendance.v1.AttendanceService/ListChanges",
     kind: .unary, idempotency: .noSideEffects,
@@ -83,7 +85,7 @@ public enum AttendanceServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/attendance/changes", body: ""),
     ], scope: "attendance:read")
-  /// WatchChanges goes on where ListChanges ends: first what is new since the token, then every change as it is committed.
+  /// WatchChanges streams the changes since the token, then every further change as it is committed.
   public static let watchChanges = MethodDescriptor(
     path: "campanile.attendance.v1.AttendanceService/WatchChanges",
     kind: .serverStreaming, idempotency: .noSideEffects,
@@ -95,29 +97,31 @@ public enum AttendanceServiceMethods {
   public static let all: [MethodDescriptor] = [recordAttendance, batchRecordAttendance, confirmAttendance, getCheckInCode, checkIn, listMeetingAttendance, listMemberAttendance, listChanges, watchChanges]
 }
 
-/// AttendanceService keeps who was present. Nobody records for a cancelled meeting (FAILED_PRECONDITION, reason
-/// MEETING_CANCELLED) or for a member before the day of initiation (FAILED_PRECONDITION, reason BEFORE_INITIATION).
+/// AttendanceService records attendance. It rejects records for a cancelled meeting (FAILED_PRECONDITION, reason
+/// MEETING_CANCELLED) and for a member before the day of initiation (FAILED_PRECONDITION, reason BEFORE_INITIATION).
 public protocol AttendanceServiceProtocol: RPCService {
   /// RecordAttendance sets a member's status at a meeting. For secretaries.
   func recordAttendance(_ request: RecordAttendanceRequest, context: CallContext) async throws -> RecordAttendanceResponse
-  /// BatchRecordAttendance sets the status of up to 1000 members at a meeting, of all or of none. For secretaries.
+  /// BatchRecordAttendance sets the status of up to 1000 members at a meeting, all or none. For secretaries.
   func batchRecordAttendance(_ request: BatchRecordAttendanceRequest, context: CallContext) async throws -> BatchRecordAttendanceResponse
-  /// ConfirmAttendance sets the calling member's own status, up to the hours after the start that LodgeSettings allows;
-  /// then FAILED_PRECONDITION with the reason CONFIRMATION_LATE.
+  /// ConfirmAttendance sets the calling member's own status. After the hours set in LodgeSettings: FAILED_PRECONDITION
+  /// with the reason CONFIRMATION_LATE.
   func confirmAttendance(_ request: ConfirmAttendanceRequest, context: CallContext) async throws -> ConfirmAttendanceResponse
-  /// GetCheckInCode makes the signed code of now, which changes every 30 s. For secretaries.
+  /// GetCheckInCode returns the current signed code, which changes every 30 s. For secretaries.
   func getCheckInCode(_ request: GetCheckInCodeRequest, context: CallContext) async throws -> GetCheckInCodeResponse
-  /// CheckIn records the calling member as present. A code works once for each member, while it is fresh and the meeting's
-  /// check-in is open: else FAILED_PRECONDITION with the reason CODE_USED, CODE_EXPIRED or CHECK_IN_CLOSED.
+  /// CheckIn records the calling member as present. A code works once for each member, while it is valid and the
+  /// meeting's check-in is open. Otherwise: FAILED_PRECONDITION with the reason CODE_USED, CODE_EXPIRED or
+  /// CHECK_IN_CLOSED.
   func checkIn(_ request: CheckInRequest, context: CallContext) async throws -> CheckInResponse
   /// ListMeetingAttendance pages through the records of a meeting.
   func listMeetingAttendance(_ request: ListMeetingAttendanceRequest, context: CallContext) async throws -> ListMeetingAttendanceResponse
-  /// ListMemberAttendance pages through the records of a member. Others' only as LodgeSettings says.
+  /// ListMemberAttendance pages through the records of a member. Access to other members' records depends on
+  /// LodgeSettings.
   func listMemberAttendance(_ request: ListMemberAttendanceRequest, context: CallContext) async throws -> ListMemberAttendanceResponse
-  /// ListChanges tells what is new since a token: every object as it is now, once. Without a token it tells everything.
-  /// A member is told of the own attendance alone.
+  /// ListChanges returns the objects changed since a token, each once and in its current state. Without a token it
+  /// returns all objects. Members receive only their own attendance.
   func listChanges(_ request: ListChangesRequest, context: CallContext) async throws -> ListChangesResponse
-  /// WatchChanges goes on where ListChanges ends: first what is new since the token, then every change as it is committed.
+  /// WatchChanges streams the changes since the token, then every further change as it is committed.
   func watchChanges(_ request: WatchChangesRequest, context: CallContext, responses: ResponseSink<WatchChangesResponse>) async throws
 }
 
@@ -166,24 +170,25 @@ public struct AttendanceServiceClient: Sendable {
     try await caller.unary(AttendanceServiceMethods.recordAttendance, request, options: options)
   }
 
-  /// BatchRecordAttendance sets the status of up to 1000 members at a meeting, of all or of none. For secretaries.
+  /// BatchRecordAttendance sets the status of up to 1000 members at a meeting, all or none. For secretaries.
   public func batchRecordAttendance(_ request: BatchRecordAttendanceRequest, options: CallOptions = .init()) async throws -> BatchRecordAttendanceResponse {
     try await caller.unary(AttendanceServiceMethods.batchRecordAttendance, request, options: options)
   }
 
-  /// ConfirmAttendance sets the calling member's own status, up to the hours after the start that LodgeSettings allows;
-  /// then FAILED_PRECONDITION with the reason CONFIRMATION_LATE.
+  /// ConfirmAttendance sets the calling member's own status. After the hours set in LodgeSettings: FAILED_PRECONDITION
+  /// with the reason CONFIRMATION_LATE.
   public func confirmAttendance(_ request: ConfirmAttendanceRequest, options: CallOptions = .init()) async throws -> ConfirmAttendanceResponse {
     try await caller.unary(AttendanceServiceMethods.confirmAttendance, request, options: options)
   }
 
-  /// GetCheckInCode makes the signed code of now, which changes every 30 s. For secretaries.
+  /// GetCheckInCode returns the current signed code, which changes every 30 s. For secretaries.
   public func getCheckInCode(_ request: GetCheckInCodeRequest, options: CallOptions = .init()) async throws -> GetCheckInCodeResponse {
     try await caller.unary(AttendanceServiceMethods.getCheckInCode, request, options: options)
   }
 
-  /// CheckIn records the calling member as present. A code works once for each member, while it is fresh and the meeting's
-  /// check-in is open: else FAILED_PRECONDITION with the reason CODE_USED, CODE_EXPIRED or CHECK_IN_CLOSED.
+  /// CheckIn records the calling member as present. A code works once for each member, while it is valid and the
+  /// meeting's check-in is open. Otherwise: FAILED_PRECONDITION with the reason CODE_USED, CODE_EXPIRED or
+  /// CHECK_IN_CLOSED.
   public func checkIn(_ request: CheckInRequest, options: CallOptions = .init()) async throws -> CheckInResponse {
     try await caller.unary(AttendanceServiceMethods.checkIn, request, options: options)
   }
@@ -193,18 +198,19 @@ public struct AttendanceServiceClient: Sendable {
     try await caller.unary(AttendanceServiceMethods.listMeetingAttendance, request, options: options)
   }
 
-  /// ListMemberAttendance pages through the records of a member. Others' only as LodgeSettings says.
+  /// ListMemberAttendance pages through the records of a member. Access to other members' records depends on
+  /// LodgeSettings.
   public func listMemberAttendance(_ request: ListMemberAttendanceRequest, options: CallOptions = .init()) async throws -> ListMemberAttendanceResponse {
     try await caller.unary(AttendanceServiceMethods.listMemberAttendance, request, options: options)
   }
 
-  /// ListChanges tells what is new since a token: every object as it is now, once. Without a token it tells everything.
-  /// A member is told of the own attendance alone.
+  /// ListChanges returns the objects changed since a token, each once and in its current state. Without a token it
+  /// returns all objects. Members receive only their own attendance.
   public func listChanges(_ request: ListChangesRequest, options: CallOptions = .init()) async throws -> ListChangesResponse {
     try await caller.unary(AttendanceServiceMethods.listChanges, request, options: options)
   }
 
-  /// WatchChanges goes on where ListChanges ends: first what is new since the token, then every change as it is committed.
+  /// WatchChanges streams the changes since the token, then every further change as it is committed.
   public func watchChanges(_ request: WatchChangesRequest, options: CallOptions = .init()) -> ResponseStream<WatchChangesResponse> {
     caller.serverStreaming(AttendanceServiceMethods.watchChanges, request, options: options)
   }

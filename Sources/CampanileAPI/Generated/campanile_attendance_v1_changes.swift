@@ -3,7 +3,7 @@
 
 public import CampanileCodec
 
-/// RosterChange is one object as it is now, or the news that it is gone.
+/// RosterChange is the current state of one object, or its deletion.
 public struct RosterChange: ProtoMessage {
   public static var protoFullName: String { "campanile.attendance.v1.RosterChange" }
 
@@ -95,7 +95,7 @@ public struct RosterChange: ProtoMessage {
     case meeting(Meeting)
     case attendance(Attendance)
     case deletedMeetingId(String)
-    /// Only its ids and etag are set.
+    /// Only its ids are set.
     case deletedAttendance(Attendance)
   }
 }
@@ -103,10 +103,10 @@ public struct RosterChange: ProtoMessage {
 public struct ListChangesRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.attendance.v1.ListChangesRequest" }
 
-  /// The token of the last answer that was taken in; empty for everything. One from before another role or database, or older
-  /// than what is kept of deletions: OUT_OF_RANGE with the reason TOKEN_TOO_OLD; begin anew.
+  /// The token of the last processed response; empty for all objects. OUT_OF_RANGE with the reason TOKEN_TOO_OLD if it
+  /// is from another role or database, or older than the retained deletions. Then start over without a token.
   public var since: String = ""
-  /// 1 to 1000; 0 means 50. A page of more than 2 MiB is cut short.
+  /// 1 to 1000; 0 means 50. A page ends early at 2 MiB.
   public var pageSize: Int32 = 0
 
   public init() {}
@@ -160,11 +160,11 @@ public struct ListChangesRequest: ProtoMessage {
 public struct ListChangesResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.attendance.v1.ListChangesResponse" }
 
-  /// In the order of their last change.
+  /// Ordered by last change.
   public var changes: [RosterChange] = []
   /// The `since` of the next call.
   public var nextSince: String = ""
-  /// Whether more is there already.
+  /// Whether more changes are available now.
   public var hasMore: Bool = false
 
   public init() {}
@@ -238,7 +238,7 @@ public struct ListChangesResponse: ProtoMessage {
 public struct WatchChangesRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.attendance.v1.WatchChangesRequest" }
 
-  /// As in ListChanges; empty begins with everything.
+  /// As in ListChanges; empty starts with all objects.
   public var since: String = ""
 
   public init() {}
@@ -346,7 +346,7 @@ public struct WatchChangesResponse: ProtoMessage {
     case change(RosterChange)
   }
 
-  /// WatchReached says that everything committed before was told.
+  /// WatchReached marks that everything committed before it has been sent.
   public struct WatchReached: ProtoMessage {
     public static var protoFullName: String { "campanile.attendance.v1.WatchChangesResponse.WatchReached" }
 

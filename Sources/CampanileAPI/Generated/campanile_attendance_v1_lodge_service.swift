@@ -14,7 +14,7 @@ public enum CsvTable: ProtoEnum {
   /// member_id, member_name, meeting_id, meeting_start_time, status
   case attendance
   /// The yearly summary: member_id, name, degree, eligible, counted, present, absent, excused, unconfirmed, percentage,
-  /// current_streak, best_streak. It is not imported.
+  /// current_streak, best_streak. For export only.
   case summary
   /// A number that the contract does not name; made by `init(rawValue:)` only.
   case unrecognized(Int32)
@@ -75,19 +75,19 @@ public enum CsvTable: ProtoEnum {
 public struct LodgeSettings: ProtoMessage {
   public static var protoFullName: String { "campanile.attendance.v1.LodgeSettings" }
 
-  /// An IANA name. Days and years are counted in it. Europe/Rome unless the operator says otherwise.
+  /// An IANA name; determines days and years. Europe/Rome unless configured otherwise.
   public var timeZone: String = ""
-  /// Whether an excused absence neither lengthens nor ends a streak. On by default; off: it ends it.
+  /// Whether an excused absence leaves a streak unchanged. On by default. Off: it ends the streak.
   public var excusedPausesStreak: Bool = false
-  /// Whether excused absences leave the denominator. On by default; off: they count like absences.
+  /// Whether excused absences are excluded from the denominator. On by default. Off: they count as absences.
   public var excusedLeavesDenominator: Bool = false
   /// Whether members see only their own statistics and attendance. Off by default.
   public var statisticsPrivate: Bool = false
-  /// How many hours after a meeting's start members still confirm: 0 to 8760. 168 by default.
+  /// Hours after a meeting's start in which members can confirm: 0 to 8760. 168 by default.
   public var lateConfirmationHours: Int32 = 0
-  /// How many minutes before the start check-in opens: 0 to 1440. 120 by default.
+  /// Minutes before the start at which check-in opens: 0 to 1440. 120 by default.
   public var checkInOpensMinutesBefore: Int32 = 0
-  /// How many minutes after the start check-in closes: 1 to 1440. 240 by default.
+  /// Minutes after the start at which check-in closes: 1 to 1440. 240 by default.
   public var checkInClosesMinutesAfter: Int32 = 0
   public var etag: String = ""
 
@@ -273,7 +273,7 @@ public struct UpdateLodgeSettingsRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.attendance.v1.UpdateLodgeSettingsRequest" }
 
   public var settings: LodgeSettings?
-  /// Any field but `etag`, or `*`; absent means the fields that are set.
+  /// Any field except `etag`, or `*`; absent means the fields that are set.
   public var updateMask: ProtoFieldMask?
 
   public init() {}
@@ -420,16 +420,16 @@ public struct ImportCsvRequest: ProtoMessage {
 
   public enum Content: Sendable, Hashable {
     case header(ImportCsvRequest.ImportHeader)
-    /// UTF-8, at most 8 MiB in all and 64 KiB a line.
+    /// UTF-8, at most 8 MiB in total and 64 KiB a line.
     case chunk([UInt8])
   }
 
-  /// ImportHeader says what the file is.
+  /// ImportHeader describes the file.
   public struct ImportHeader: ProtoMessage {
     public static var protoFullName: String { "campanile.attendance.v1.ImportCsvRequest.ImportHeader" }
 
     public var table: CsvTable = CsvTable()
-    /// Checks everything and changes nothing.
+    /// Validates the file without changing anything.
     public var dryRun: Bool = false
     public var requestId: String = ""
 
@@ -500,9 +500,9 @@ public struct ImportCsvResponse: ProtoMessage {
   public var rowCount: Int32 = 0
   public var createdCount: Int32 = 0
   public var updatedCount: Int32 = 0
-  /// Rows that are there already as they are.
+  /// Rows that match the stored state.
   public var unchangedCount: Int32 = 0
-  /// Whether the rows were taken in: never when there are errors, nor in a dry run.
+  /// Whether the rows were stored: false if there are errors, and in a dry run.
   public var committed: Bool = false
   /// At most 100.
   public var errors: [CsvError] = []
@@ -620,13 +620,13 @@ public struct ImportCsvResponse: ProtoMessage {
   }
 }
 
-/// CsvError says what is wrong with one cell, row or file.
+/// CsvError describes an error in one cell, row or file.
 public struct CsvError: ProtoMessage {
   public static var protoFullName: String { "campanile.attendance.v1.CsvError" }
 
-  /// Counted from 1, the header's; 0 when the file as a whole is at fault.
+  /// Counted from 1, the header; 0 for an error of the whole file.
   public var row: Int32 = 0
-  /// The name of the column; empty when the row as a whole is at fault.
+  /// The name of the column; empty for an error of the whole row.
   public var column: String = ""
   /// Stable, UPPER_SNAKE.
   public var reason: String = ""
@@ -701,7 +701,7 @@ public struct ExportCsvRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.attendance.v1.ExportCsvRequest" }
 
   public var table: CsvTable = CsvTable()
-  /// Of this year only, for meetings, attendance and summary; 0 means all.
+  /// Only this year, for meetings, attendance and summary; 0 means all years.
   public var year: Int32 = 0
 
   public init() {}
@@ -753,7 +753,7 @@ public struct ExportCsvRequest: ProtoMessage {
 public struct ExportCsvResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.attendance.v1.ExportCsvResponse" }
 
-  /// Put one after the other they are the file.
+  /// A part of the file; all parts in order form the file.
   public var chunk: String = ""
 
   public init() {}
@@ -792,30 +792,31 @@ public struct ExportCsvResponse: ProtoMessage {
   }
 }
 
-/// AuditEntry is one line of the audit log.
+/// AuditEntry is one entry of the audit log.
 public struct AuditEntry: ProtoMessage {
   public static var protoFullName: String { "campanile.attendance.v1.AuditEntry" }
 
   /// Ascending without gaps.
   public var sequence: Int64 = 0
   public var time: ProtoTimestamp?
-  /// Who: a member's id, or the name of a principal such as `user/anna`.
+  /// The caller: a member's id, or the name of a principal such as `user/anna`. Empty for `member.lock` (see Login),
+  /// which has no caller.
   public var actor: String = ""
-  /// From where: the peer's address.
+  /// The peer's address.
   public var address: String = ""
-  /// What was done, for example `member.update`.
+  /// The action, for example `member.update`.
   public var action: String = ""
-  /// To what: a member's or meeting's id, `t_3/m_17` for attendance, or `settings`.
+  /// The object: a member's or meeting's id, `t_3/m_17` for attendance, or `settings`.
   public var subject: String = ""
-  /// Before and after; absent where there was or is nothing, and when they were erased.
+  /// The states before and after; absent if there is none, or if they were erased.
   public var oldState: AuditState?
   public var newState: AuditState?
   public var redacted: Bool = false
-  /// The entry that this one undoes; 0 for others.
+  /// The entry that this one reverts; 0 if it reverts none.
   public var undoOf: Int64 = 0
-  /// SHA-256 over the entry and the hash of the one before, in hexadecimal.
+  /// SHA-256 over the entry and the previous hash, in hexadecimal.
   public var hashField: String = ""
-  /// Whether before and after are kept but left out here, because they take more than 1 MiB.
+  /// Whether the states are stored but omitted here, because they take more than 1 MiB.
   public var valuesOmitted: Bool = false
 
   public init() {}
@@ -964,7 +965,7 @@ public struct AuditEntry: ProtoMessage {
   }
 }
 
-/// AuditState is what an entry's subject was or became.
+/// AuditState is the state of an entry's subject before or after the change.
 public struct AuditState: ProtoMessage {
   public static var protoFullName: String { "campanile.attendance.v1.AuditState" }
 
@@ -1051,10 +1052,10 @@ public struct AuditState: ProtoMessage {
 public struct ListAuditEntriesRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.attendance.v1.ListAuditEntriesRequest" }
 
-  /// 1 to 1000; 0 means 50. A page of more than 2 MiB is cut short.
+  /// 1 to 1000; 0 means 50. A page ends early at 2 MiB.
   public var pageSize: Int32 = 0
   public var pageToken: String = ""
-  /// Only entries of this subject; empty for all.
+  /// Only entries of this subject; empty means all.
   public var subject: String = ""
 
   public init() {}
@@ -1182,7 +1183,7 @@ public struct ListAuditEntriesResponse: ProtoMessage {
 public struct VerifyAuditLogRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.attendance.v1.VerifyAuditLogRequest" }
 
-  /// An entry and its hash, kept from an earlier verification elsewhere: finds a log that was cut or written anew.
+  /// An entry and its hash, stored elsewhere since an earlier verification. They reveal a truncated or rewritten log.
   public var knownSequence: Int64 = 0
   public var knownHash: String = ""
 
@@ -1239,17 +1240,17 @@ public struct VerifyAuditLogRequest: ProtoMessage {
 public struct VerifyAuditLogResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.attendance.v1.VerifyAuditLogResponse" }
 
-  /// Entries found sound so far.
+  /// Valid entries so far.
   public var verifiedCount: Int64 = 0
-  /// Entries whose values were erased; the chain holds over them.
+  /// Entries whose values were erased; the chain covers them nevertheless.
   public var redactedCount: Int64 = 0
-  /// The last sound entry; keep them elsewhere.
+  /// The last valid entry; store both values elsewhere.
   public var lastSequence: Int64 = 0
   public var lastHash: String = ""
-  /// In the last message: whether all is sound.
+  /// Whether this is the last message, and whether the whole log is valid.
   public var finished: Bool = false
   public var intact: Bool = false
-  /// The first entry that is not sound, and why: SEQUENCE_GAP, HASH_MISMATCH, VALUE_MISMATCH or KNOWN_HASH_MISMATCH.
+  /// The first invalid entry and the reason: SEQUENCE_GAP, HASH_MISMATCH, VALUE_MISMATCH or KNOWN_HASH_MISMATCH.
   public var brokenSequence: Int64 = 0
   public var brokenReason: String = ""
 
@@ -1408,7 +1409,7 @@ public struct UndoChangeRequest: ProtoMessage {
 public struct UndoChangeResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.attendance.v1.UndoChangeResponse" }
 
-  /// The entry of the undoing.
+  /// The entry that records the reversal.
   public var entry: AuditEntry?
 
   public init() {}
@@ -1460,7 +1461,8 @@ public enum LodgeServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/lodgeSettings", body: ""),
     ], scope: "attendance:read")
-  /// UpdateLodgeSettings changes the fields named by the mask (AIP-134). Another time zone counts everything anew. For admins.
+  /// UpdateLodgeSettings changes the fields named by the mask (AIP-134). A new time zone recounts the statistics
+  /// of years in which a meeting moves to another day. For admins.
   public static let updateLodgeSettings = MethodDescriptor(
     path: "campanile.attendance.v1.LodgeService/UpdateLodgeSettings",
     kind: .unary, idempotency: .idempotent,
@@ -1469,16 +1471,16 @@ public enum LodgeServiceMethods {
     httpRules: [
       HTTPRule(verb: "PATCH", template: "/v1/lodgeSettings", body: "*"),
     ], scope: "attendance:write")
-  /// ImportCsv takes a file in, all of it or nothing. The first message is the header, the others are the file's bytes. What is
-  /// wrong is answered row by row; then nothing is changed. For admins.
+  /// ImportCsv imports a whole file or nothing. The first message is the header; the others are the file's bytes. Errors
+  /// are reported row by row, and then nothing is changed. For admins.
   public static let importCsv = MethodDescriptor(
     path: "campanile.attendance.v1.LodgeService/ImportCsv",
     kind: .clientStreaming, idempotency: .idempotent,
     requestType: "campanile.attendance.v1.ImportCsvRequest",
     responseType: "campanile.attendance.v1.ImportCsvResponse",
     httpRules: [], scope: "attendance:write")
-  /// ExportCsv sends a file in UTF-8 as RFC 4180 has it. Cells that begin with = + - @, a tab or a carriage return get a ' in
-  /// front, so that no spreadsheet takes them for a formula; an import takes it away again. For secretaries.
+  /// ExportCsv sends a file in UTF-8 as defined by RFC 4180. Cells that begin with = + - @, a tab or a carriage return
+  /// get a leading ', so that no spreadsheet treats them as formulas. An import removes it. For secretaries.
   public static let exportCsv = MethodDescriptor(
     path: "campanile.attendance.v1.LodgeService/ExportCsv",
     kind: .serverStreaming, idempotency: .noSideEffects,
@@ -1487,7 +1489,7 @@ public enum LodgeServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/csv", body: ""),
     ], scope: "attendance:read")
-  /// ListAuditEntries pages through the audit log, the newest first. For admins.
+  /// ListAuditEntries pages through the audit log, newest first. For admins.
   public static let listAuditEntries = MethodDescriptor(
     path: "campanile.attendance.v1.LodgeService/ListAuditEntries",
     kind: .unary, idempotency: .noSideEffects,
@@ -1496,16 +1498,16 @@ public enum LodgeServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/auditEntries", body: ""),
     ], scope: "attendance:read")
-  /// VerifyAuditLog recomputes the chain of hashes and tells how far it is sound, at least every 10000 entries. For admins.
+  /// VerifyAuditLog recomputes the hash chain and reports its progress, at least every 10000 entries. For admins.
   public static let verifyAuditLog = MethodDescriptor(
     path: "campanile.attendance.v1.LodgeService/VerifyAuditLog",
     kind: .serverStreaming, idempotency: .noSideEffects,
     requestType: "campanile.attendance.v1.VerifyAuditLogRequest",
     responseType: "campanile.attendance.v1.VerifyAuditLogResponse",
     httpRules: [], scope: "attendance:read")
-  /// UndoChange puts back what one entry changed, as a new change. ABORTED with the reason CHANGED_SINCE when the object was
-  /// changed again; FAILED_PRECONDITION with the reason NOT_UNDOABLE for what cannot be undone: PINs, erasures, new members
-  /// and the lodge's settings. For admins.
+  /// UndoChange reverts one entry, as a new change. ABORTED with the reason CHANGED_SINCE if the object has changed
+  /// again. FAILED_PRECONDITION with the reason NOT_UNDOABLE for PINs, erasures, new members and the lodge's settings.
+  /// For admins.
   public static let undoChange = MethodDescriptor(
     path: "campanile.attendance.v1.LodgeService/UndoChange",
     kind: .unary, idempotency: .unknown,
@@ -1519,24 +1521,25 @@ public enum LodgeServiceMethods {
   public static let all: [MethodDescriptor] = [getLodgeSettings, updateLodgeSettings, importCsv, exportCsv, listAuditEntries, verifyAuditLog, undoChange]
 }
 
-/// LodgeService keeps the rules of the lodge, the audit log, and takes files in and out.
+/// LodgeService manages the lodge's settings and the audit log, and imports and exports files.
 public protocol LodgeServiceProtocol: RPCService {
   func getLodgeSettings(_ request: GetLodgeSettingsRequest, context: CallContext) async throws -> GetLodgeSettingsResponse
-  /// UpdateLodgeSettings changes the fields named by the mask (AIP-134). Another time zone counts everything anew. For admins.
+  /// UpdateLodgeSettings changes the fields named by the mask (AIP-134). A new time zone recounts the statistics
+  /// of years in which a meeting moves to another day. For admins.
   func updateLodgeSettings(_ request: UpdateLodgeSettingsRequest, context: CallContext) async throws -> UpdateLodgeSettingsResponse
-  /// ImportCsv takes a file in, all of it or nothing. The first message is the header, the others are the file's bytes. What is
-  /// wrong is answered row by row; then nothing is changed. For admins.
+  /// ImportCsv imports a whole file or nothing. The first message is the header; the others are the file's bytes. Errors
+  /// are reported row by row, and then nothing is changed. For admins.
   func importCsv(_ requests: RequestStream<ImportCsvRequest>, context: CallContext) async throws -> ImportCsvResponse
-  /// ExportCsv sends a file in UTF-8 as RFC 4180 has it. Cells that begin with = + - @, a tab or a carriage return get a ' in
-  /// front, so that no spreadsheet takes them for a formula; an import takes it away again. For secretaries.
+  /// ExportCsv sends a file in UTF-8 as defined by RFC 4180. Cells that begin with = + - @, a tab or a carriage return
+  /// get a leading ', so that no spreadsheet treats them as formulas. An import removes it. For secretaries.
   func exportCsv(_ request: ExportCsvRequest, context: CallContext, responses: ResponseSink<ExportCsvResponse>) async throws
-  /// ListAuditEntries pages through the audit log, the newest first. For admins.
+  /// ListAuditEntries pages through the audit log, newest first. For admins.
   func listAuditEntries(_ request: ListAuditEntriesRequest, context: CallContext) async throws -> ListAuditEntriesResponse
-  /// VerifyAuditLog recomputes the chain of hashes and tells how far it is sound, at least every 10000 entries. For admins.
+  /// VerifyAuditLog recomputes the hash chain and reports its progress, at least every 10000 entries. For admins.
   func verifyAuditLog(_ request: VerifyAuditLogRequest, context: CallContext, responses: ResponseSink<VerifyAuditLogResponse>) async throws
-  /// UndoChange puts back what one entry changed, as a new change. ABORTED with the reason CHANGED_SINCE when the object was
-  /// changed again; FAILED_PRECONDITION with the reason NOT_UNDOABLE for what cannot be undone: PINs, erasures, new members
-  /// and the lodge's settings. For admins.
+  /// UndoChange reverts one entry, as a new change. ABORTED with the reason CHANGED_SINCE if the object has changed
+  /// again. FAILED_PRECONDITION with the reason NOT_UNDOABLE for PINs, erasures, new members and the lodge's settings.
+  /// For admins.
   func undoChange(_ request: UndoChangeRequest, context: CallContext) async throws -> UndoChangeResponse
 }
 
@@ -1578,13 +1581,14 @@ public struct LodgeServiceClient: Sendable {
     try await caller.unary(LodgeServiceMethods.getLodgeSettings, request, options: options)
   }
 
-  /// UpdateLodgeSettings changes the fields named by the mask (AIP-134). Another time zone counts everything anew. For admins.
+  /// UpdateLodgeSettings changes the fields named by the mask (AIP-134). A new time zone recounts the statistics
+  /// of years in which a meeting moves to another day. For admins.
   public func updateLodgeSettings(_ request: UpdateLodgeSettingsRequest, options: CallOptions = .init()) async throws -> UpdateLodgeSettingsResponse {
     try await caller.unary(LodgeServiceMethods.updateLodgeSettings, request, options: options)
   }
 
-  /// ImportCsv takes a file in, all of it or nothing. The first message is the header, the others are the file's bytes. What is
-  /// wrong is answered row by row; then nothing is changed. For admins.
+  /// ImportCsv imports a whole file or nothing. The first message is the header; the others are the file's bytes. Errors
+  /// are reported row by row, and then nothing is changed. For admins.
   public func importCsv(
     options: CallOptions = .init(),
     requests: @escaping @Sendable (RequestSink<ImportCsvRequest>) async throws -> Void
@@ -1592,25 +1596,25 @@ public struct LodgeServiceClient: Sendable {
     try await caller.clientStreaming(LodgeServiceMethods.importCsv, options: options, requests: requests)
   }
 
-  /// ExportCsv sends a file in UTF-8 as RFC 4180 has it. Cells that begin with = + - @, a tab or a carriage return get a ' in
-  /// front, so that no spreadsheet takes them for a formula; an import takes it away again. For secretaries.
+  /// ExportCsv sends a file in UTF-8 as defined by RFC 4180. Cells that begin with = + - @, a tab or a carriage return
+  /// get a leading ', so that no spreadsheet treats them as formulas. An import removes it. For secretaries.
   public func exportCsv(_ request: ExportCsvRequest, options: CallOptions = .init()) -> ResponseStream<ExportCsvResponse> {
     caller.serverStreaming(LodgeServiceMethods.exportCsv, request, options: options)
   }
 
-  /// ListAuditEntries pages through the audit log, the newest first. For admins.
+  /// ListAuditEntries pages through the audit log, newest first. For admins.
   public func listAuditEntries(_ request: ListAuditEntriesRequest, options: CallOptions = .init()) async throws -> ListAuditEntriesResponse {
     try await caller.unary(LodgeServiceMethods.listAuditEntries, request, options: options)
   }
 
-  /// VerifyAuditLog recomputes the chain of hashes and tells how far it is sound, at least every 10000 entries. For admins.
+  /// VerifyAuditLog recomputes the hash chain and reports its progress, at least every 10000 entries. For admins.
   public func verifyAuditLog(_ request: VerifyAuditLogRequest, options: CallOptions = .init()) -> ResponseStream<VerifyAuditLogResponse> {
     caller.serverStreaming(LodgeServiceMethods.verifyAuditLog, request, options: options)
   }
 
-  /// UndoChange puts back what one entry changed, as a new change. ABORTED with the reason CHANGED_SINCE when the object was
-  /// changed again; FAILED_PRECONDITION with the reason NOT_UNDOABLE for what cannot be undone: PINs, erasures, new members
-  /// and the lodge's settings. For admins.
+  /// UndoChange reverts one entry, as a new change. ABORTED with the reason CHANGED_SINCE if the object has changed
+  /// again. FAILED_PRECONDITION with the reason NOT_UNDOABLE for PINs, erasures, new members and the lodge's settings.
+  /// For admins.
   public func undoChange(_ request: UndoChangeRequest, options: CallOptions = .init()) async throws -> UndoChangeResponse {
     try await caller.unary(LodgeServiceMethods.undoChange, request, options: options)
   }

@@ -61,9 +61,9 @@ public enum MeetingType: ProtoEnum {
 public enum MeetingStatus: ProtoEnum {
   case unspecified
   case scheduled
-  /// It took place: it counts in the statistics.
+  /// The meeting took place and counts in the statistics.
   case completed
-  /// It counts nowhere, and nobody records for it.
+  /// The meeting does not count, and no attendance can be recorded for it.
   case cancelled
   /// A number that the contract does not name; made by `init(rawValue:)` only.
   case unrecognized(Int32)
@@ -114,28 +114,28 @@ public enum MeetingStatus: ProtoEnum {
   }
 }
 
-/// Meeting is one evening of the lodge.
+/// Meeting is a meeting of the lodge.
 public struct Meeting: ProtoMessage {
   public static var protoFullName: String { "campanile.attendance.v1.Meeting" }
 
   /// Set by the server: `t_` and the number, for example `t_3`.
   public var id: String = ""
-  /// A running number that is never used again. Set by the server.
+  /// A running number that is never reused. Set by the server.
   public var number: Int64 = 0
-  /// In the years 1700 to 2999. Its day and year are those in the lodge's time zone.
+  /// In the years 1700 to 2999. Its day and year are determined in the lodge's time zone.
   public var startTime: ProtoTimestamp?
-  /// The time zone to show it in, an IANA name; empty means the lodge's.
+  /// The time zone for display, an IANA name; empty means the lodge's.
   public var timeZone: String = ""
-  /// What it is about: 1 to 512 characters.
+  /// The topic: 1 to 512 characters.
   public var discussion: String = ""
-  /// Absent means ordinary when a meeting is created.
+  /// Absent in a new meeting means ordinary.
   public var type: MeetingType = MeetingType()
-  /// Absent means scheduled when a meeting is created. A meeting that has not begun cannot be completed.
+  /// Absent in a new meeting means scheduled. A meeting that has not begun cannot be completed.
   public var status: MeetingStatus = MeetingStatus()
   /// At most 256 characters.
   public var location: String = ""
   public var hasDinner: Bool = false
-  /// Who introduces it: at most 128 characters.
+  /// The name of the person who introduces the topic: at most 128 characters.
   public var introducedBy: String = ""
   /// At most 4096 characters.
   public var notes: String = ""
@@ -144,7 +144,7 @@ public struct Meeting: ProtoMessage {
   public var createTime: ProtoTimestamp?
   public var updateTime: ProtoTimestamp?
   public var etag: String = ""
-  /// The year it counts for, in the lodge's time zone. Set by the server.
+  /// The year in which it counts, in the lodge's time zone. Set by the server.
   public var year: Int32 = 0
 
   public init() {}

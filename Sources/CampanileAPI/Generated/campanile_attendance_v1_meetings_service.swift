@@ -8,7 +8,7 @@ public struct CreateMeetingRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.attendance.v1.CreateMeetingRequest" }
 
   public var meeting: Meeting?
-  /// At most 64 characters; a repeat within 24 h answers the first reply.
+  /// At most 64 characters. A repeat within 24 h returns the first response.
   public var requestId: String = ""
 
   public init() {}
@@ -187,10 +187,10 @@ public struct GetMeetingResponse: ProtoMessage {
 public struct ListMeetingsRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.attendance.v1.ListMeetingsRequest" }
 
-  /// 1 to 1000; 0 means 50. A page of more than 2 MiB is cut short.
+  /// 1 to 1000; 0 means 50. A page ends early at 2 MiB.
   public var pageSize: Int32 = 0
   public var pageToken: String = ""
-  /// In the lodge's time zone; 0 means all.
+  /// In the lodge's time zone; 0 means all years.
   public var year: Int32 = 0
   /// Unspecified means all.
   public var status: MeetingStatus = MeetingStatus()
@@ -604,9 +604,9 @@ public struct DeleteMeetingRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.attendance.v1.DeleteMeetingRequest" }
 
   public var meetingId: String = ""
-  /// Deletes the attendance with it.
+  /// Also deletes the attendance records.
   public var force: Bool = false
-  /// When set, the meeting's etag must equal it, else ABORTED with the reason ETAG_MISMATCH.
+  /// If set, it must equal the meeting's etag; otherwise ABORTED with the reason ETAG_MISMATCH.
   public var etag: String = ""
 
   public init() {}
@@ -710,7 +710,7 @@ public struct DeleteMeetingResponse: ProtoMessage {
   }
 }
 
-/// CalendarFeed is a secret by which a calendar reads the meetings, without the secret.
+/// CalendarFeed describes a calendar's read access to the meetings, without its secret.
 public struct CalendarFeed: ProtoMessage {
   public static var protoFullName: String { "campanile.attendance.v1.CalendarFeed" }
 
@@ -823,9 +823,9 @@ public struct CreateCalendarFeedResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.attendance.v1.CreateCalendarFeedResponse" }
 
   public var feed: CalendarFeed?
-  /// `cal_` and 43 characters, told here and never again.
+  /// `cal_` and 43 characters, returned only here.
   public var secret: String = ""
-  /// The path of the feed's address at the gateway.
+  /// The path of the feed's URL at the gateway.
   public var path: String = ""
 
   public init() {}
@@ -1117,7 +1117,7 @@ public enum MeetingsServiceMethods {
   /// The full proto name of the service.
   public static let serviceName = "campanile.attendance.v1.MeetingsService"
 
-  /// CreateMeeting adds a meeting. At most 20000, then RESOURCE_EXHAUSTED.
+  /// CreateMeeting creates a meeting. At most 20000; one more: RESOURCE_EXHAUSTED.
   public static let createMeeting = MethodDescriptor(
     path: "campanile.attendance.v1.MeetingsService/CreateMeeting",
     kind: .unary, idempotency: .unknown,
@@ -1134,7 +1134,7 @@ public enum MeetingsServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/meetings/{meeting_id}", body: ""),
     ], scope: "attendance:read")
-  /// ListMeetings pages through the meetings, the newest first.
+  /// ListMeetings pages through the meetings, newest first.
   public static let listMeetings = MethodDescriptor(
     path: "campanile.attendance.v1.MeetingsService/ListMeetings",
     kind: .unary, idempotency: .noSideEffects,
@@ -1143,7 +1143,7 @@ public enum MeetingsServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/meetings", body: ""),
     ], scope: "attendance:read")
-  /// ListUpcomingMeetings tells the next meetings that are scheduled, the next one first.
+  /// ListUpcomingMeetings returns the next scheduled meetings, the earliest first.
   public static let listUpcomingMeetings = MethodDescriptor(
     path: "campanile.attendance.v1.MeetingsService/ListUpcomingMeetings",
     kind: .unary, idempotency: .noSideEffects,
@@ -1152,7 +1152,7 @@ public enum MeetingsServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/meetings:upcoming", body: ""),
     ], scope: "attendance:read")
-  /// UpdateMeeting changes the fields named by the mask (AIP-134). To complete one that has not begun:
+  /// UpdateMeeting changes the fields named by the mask (AIP-134). Completing a meeting that has not begun:
   /// FAILED_PRECONDITION with the reason MEETING_NOT_BEGUN.
   public static let updateMeeting = MethodDescriptor(
     path: "campanile.attendance.v1.MeetingsService/UpdateMeeting",
@@ -1162,7 +1162,7 @@ public enum MeetingsServiceMethods {
     httpRules: [
       HTTPRule(verb: "PATCH", template: "/v1/meetings/{meeting.id}", body: "*"),
     ], scope: "attendance:write")
-  /// CancelMeeting sets the status to cancelled. What was recorded stays, and counts nowhere.
+  /// CancelMeeting sets the status to cancelled. Its attendance records remain but do not count.
   public static let cancelMeeting = MethodDescriptor(
     path: "campanile.attendance.v1.MeetingsService/CancelMeeting",
     kind: .unary, idempotency: .idempotent,
@@ -1171,8 +1171,8 @@ public enum MeetingsServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/meetings/{meeting_id}:cancel", body: "*"),
     ], scope: "attendance:write")
-  /// DeleteMeeting deletes a meeting. One with attendance only with `force`, else FAILED_PRECONDITION with the reason
-  /// MEETING_HAS_ATTENDANCE.
+  /// DeleteMeeting deletes a meeting. A meeting with attendance needs `force`; otherwise FAILED_PRECONDITION with the
+  /// reason MEETING_HAS_ATTENDANCE.
   public static let deleteMeeting = MethodDescriptor(
     path: "campanile.attendance.v1.MeetingsService/DeleteMeeting",
     kind: .unary, idempotency: .idempotent,
@@ -1181,7 +1181,7 @@ public enum MeetingsServiceMethods {
     httpRules: [
       HTTPRule(verb: "DELETE", template: "/v1/meetings/{meeting_id}", body: ""),
     ], scope: "attendance:write")
-  /// CreateCalendarFeed makes a secret by which a calendar reads the meetings. At most 10 a member.
+  /// CreateCalendarFeed creates a secret with which a calendar app reads the meetings. At most 10 for each caller.
   public static let createCalendarFeed = MethodDescriptor(
     path: "campanile.attendance.v1.MeetingsService/CreateCalendarFeed",
     kind: .unary, idempotency: .unknown,
@@ -1189,8 +1189,8 @@ public enum MeetingsServiceMethods {
     responseType: "campanile.attendance.v1.CreateCalendarFeedResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/calendarFeeds", body: "*"),
-    ], scope: "attendance:write")
-  /// ListCalendarFeeds tells the caller's own.
+    ], scope: "attendance:write", hasSecretResponse: true)
+  /// ListCalendarFeeds returns the caller's feeds.
   public static let listCalendarFeeds = MethodDescriptor(
     path: "campanile.attendance.v1.MeetingsService/ListCalendarFeeds",
     kind: .unary, idempotency: .noSideEffects,
@@ -1199,7 +1199,7 @@ public enum MeetingsServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/calendarFeeds", body: ""),
     ], scope: "attendance:read")
-  /// DeleteCalendarFeed ends a secret. For the member who made it and admins.
+  /// DeleteCalendarFeed revokes a feed's secret. For the feed's owner and admins.
   public static let deleteCalendarFeed = MethodDescriptor(
     path: "campanile.attendance.v1.MeetingsService/DeleteCalendarFeed",
     kind: .unary, idempotency: .idempotent,
@@ -1208,8 +1208,8 @@ public enum MeetingsServiceMethods {
     httpRules: [
       HTTPRule(verb: "DELETE", template: "/v1/calendarFeeds/{feed_id}", body: ""),
     ], scope: "attendance:write")
-  /// GetCalendar answers the meetings as iCalendar (RFC 5545), those of the last year and all to come. The secret is the
-  /// credential: NOT_FOUND for one that is none (any more).
+  /// GetCalendar returns the meetings of the last year and all upcoming ones as iCalendar (RFC 5545). The secret is the
+  /// credential: NOT_FOUND if no feed has it.
   public static let getCalendar = MethodDescriptor(
     path: "campanile.attendance.v1.MeetingsService/GetCalendar",
     kind: .unary, idempotency: .noSideEffects,
@@ -1223,31 +1223,31 @@ public enum MeetingsServiceMethods {
   public static let all: [MethodDescriptor] = [createMeeting, getMeeting, listMeetings, listUpcomingMeetings, updateMeeting, cancelMeeting, deleteMeeting, createCalendarFeed, listCalendarFeeds, deleteCalendarFeed, getCalendar]
 }
 
-/// MeetingsService keeps the meetings. Members read, secretaries change.
+/// MeetingsService manages meetings. Members can read them; secretaries can change them.
 public protocol MeetingsServiceProtocol: RPCService {
-  /// CreateMeeting adds a meeting. At most 20000, then RESOURCE_EXHAUSTED.
+  /// CreateMeeting creates a meeting. At most 20000; one more: RESOURCE_EXHAUSTED.
   func createMeeting(_ request: CreateMeetingRequest, context: CallContext) async throws -> CreateMeetingResponse
   func getMeeting(_ request: GetMeetingRequest, context: CallContext) async throws -> GetMeetingResponse
-  /// ListMeetings pages through the meetings, the newest first.
+  /// ListMeetings pages through the meetings, newest first.
   func listMeetings(_ request: ListMeetingsRequest, context: CallContext) async throws -> ListMeetingsResponse
-  /// ListUpcomingMeetings tells the next meetings that are scheduled, the next one first.
+  /// ListUpcomingMeetings returns the next scheduled meetings, the earliest first.
   func listUpcomingMeetings(_ request: ListUpcomingMeetingsRequest, context: CallContext) async throws -> ListUpcomingMeetingsResponse
-  /// UpdateMeeting changes the fields named by the mask (AIP-134). To complete one that has not begun:
+  /// UpdateMeeting changes the fields named by the mask (AIP-134). Completing a meeting that has not begun:
   /// FAILED_PRECONDITION with the reason MEETING_NOT_BEGUN.
   func updateMeeting(_ request: UpdateMeetingRequest, context: CallContext) async throws -> UpdateMeetingResponse
-  /// CancelMeeting sets the status to cancelled. What was recorded stays, and counts nowhere.
+  /// CancelMeeting sets the status to cancelled. Its attendance records remain but do not count.
   func cancelMeeting(_ request: CancelMeetingRequest, context: CallContext) async throws -> CancelMeetingResponse
-  /// DeleteMeeting deletes a meeting. One with attendance only with `force`, else FAILED_PRECONDITION with the reason
-  /// MEETING_HAS_ATTENDANCE.
+  /// DeleteMeeting deletes a meeting. A meeting with attendance needs `force`; otherwise FAILED_PRECONDITION with the
+  /// reason MEETING_HAS_ATTENDANCE.
   func deleteMeeting(_ request: DeleteMeetingRequest, context: CallContext) async throws -> DeleteMeetingResponse
-  /// CreateCalendarFeed makes a secret by which a calendar reads the meetings. At most 10 a member.
+  /// CreateCalendarFeed creates a secret with which a calendar app reads the meetings. At most 10 for each caller.
   func createCalendarFeed(_ request: CreateCalendarFeedRequest, context: CallContext) async throws -> CreateCalendarFeedResponse
-  /// ListCalendarFeeds tells the caller's own.
+  /// ListCalendarFeeds returns the caller's feeds.
   func listCalendarFeeds(_ request: ListCalendarFeedsRequest, context: CallContext) async throws -> ListCalendarFeedsResponse
-  /// DeleteCalendarFeed ends a secret. For the member who made it and admins.
+  /// DeleteCalendarFeed revokes a feed's secret. For the feed's owner and admins.
   func deleteCalendarFeed(_ request: DeleteCalendarFeedRequest, context: CallContext) async throws -> DeleteCalendarFeedResponse
-  /// GetCalendar answers the meetings as iCalendar (RFC 5545), those of the last year and all to come. The secret is the
-  /// credential: NOT_FOUND for one that is none (any more).
+  /// GetCalendar returns the meetings of the last year and all upcoming ones as iCalendar (RFC 5545). The secret is the
+  /// credential: NOT_FOUND if no feed has it.
   func getCalendar(_ request: GetCalendarRequest, context: CallContext) async throws -> GetCalendarResponse
 }
 
@@ -1297,7 +1297,7 @@ public struct MeetingsServiceClient: Sendable {
   /// A client that makes its calls through `caller`.
   public init(_ caller: any RPCCaller) { self.caller = caller }
 
-  /// CreateMeeting adds a meeting. At most 20000, then RESOURCE_EXHAUSTED.
+  /// CreateMeeting creates a meeting. At most 20000; one more: RESOURCE_EXHAUSTED.
   public func createMeeting(_ request: CreateMeetingRequest, options: CallOptions = .init()) async throws -> CreateMeetingResponse {
     try await caller.unary(MeetingsServiceMethods.createMeeting, request, options: options)
   }
@@ -1306,50 +1306,50 @@ public struct MeetingsServiceClient: Sendable {
     try await caller.unary(MeetingsServiceMethods.getMeeting, request, options: options)
   }
 
-  /// ListMeetings pages through the meetings, the newest first.
+  /// ListMeetings pages through the meetings, newest first.
   public func listMeetings(_ request: ListMeetingsRequest, options: CallOptions = .init()) async throws -> ListMeetingsResponse {
     try await caller.unary(MeetingsServiceMethods.listMeetings, request, options: options)
   }
 
-  /// ListUpcomingMeetings tells the next meetings that are scheduled, the next one first.
+  /// ListUpcomingMeetings returns the next scheduled meetings, the earliest first.
   public func listUpcomingMeetings(_ request: ListUpcomingMeetingsRequest, options: CallOptions = .init()) async throws -> ListUpcomingMeetingsResponse {
     try await caller.unary(MeetingsServiceMethods.listUpcomingMeetings, request, options: options)
   }
 
-  /// UpdateMeeting changes the fields named by the mask (AIP-134). To complete one that has not begun:
+  /// UpdateMeeting changes the fields named by the mask (AIP-134). Completing a meeting that has not begun:
   /// FAILED_PRECONDITION with the reason MEETING_NOT_BEGUN.
   public func updateMeeting(_ request: UpdateMeetingRequest, options: CallOptions = .init()) async throws -> UpdateMeetingResponse {
     try await caller.unary(MeetingsServiceMethods.updateMeeting, request, options: options)
   }
 
-  /// CancelMeeting sets the status to cancelled. What was recorded stays, and counts nowhere.
+  /// CancelMeeting sets the status to cancelled. Its attendance records remain but do not count.
   public func cancelMeeting(_ request: CancelMeetingRequest, options: CallOptions = .init()) async throws -> CancelMeetingResponse {
     try await caller.unary(MeetingsServiceMethods.cancelMeeting, request, options: options)
   }
 
-  /// DeleteMeeting deletes a meeting. One with attendance only with `force`, else FAILED_PRECONDITION with the reason
-  /// MEETING_HAS_ATTENDANCE.
+  /// DeleteMeeting deletes a meeting. A meeting with attendance needs `force`; otherwise FAILED_PRECONDITION with the
+  /// reason MEETING_HAS_ATTENDANCE.
   public func deleteMeeting(_ request: DeleteMeetingRequest, options: CallOptions = .init()) async throws -> DeleteMeetingResponse {
     try await caller.unary(MeetingsServiceMethods.deleteMeeting, request, options: options)
   }
 
-  /// CreateCalendarFeed makes a secret by which a calendar reads the meetings. At most 10 a member.
+  /// CreateCalendarFeed creates a secret with which a calendar app reads the meetings. At most 10 for each caller.
   public func createCalendarFeed(_ request: CreateCalendarFeedRequest, options: CallOptions = .init()) async throws -> CreateCalendarFeedResponse {
     try await caller.unary(MeetingsServiceMethods.createCalendarFeed, request, options: options)
   }
 
-  /// ListCalendarFeeds tells the caller's own.
+  /// ListCalendarFeeds returns the caller's feeds.
   public func listCalendarFeeds(_ request: ListCalendarFeedsRequest, options: CallOptions = .init()) async throws -> ListCalendarFeedsResponse {
     try await caller.unary(MeetingsServiceMethods.listCalendarFeeds, request, options: options)
   }
 
-  /// DeleteCalendarFeed ends a secret. For the member who made it and admins.
+  /// DeleteCalendarFeed revokes a feed's secret. For the feed's owner and admins.
   public func deleteCalendarFeed(_ request: DeleteCalendarFeedRequest, options: CallOptions = .init()) async throws -> DeleteCalendarFeedResponse {
     try await caller.unary(MeetingsServiceMethods.deleteCalendarFeed, request, options: options)
   }
 
-  /// GetCalendar answers the meetings as iCalendar (RFC 5545), those of the last year and all to come. The secret is the
-  /// credential: NOT_FOUND for one that is none (any more).
+  /// GetCalendar returns the meetings of the last year and all upcoming ones as iCalendar (RFC 5545). The secret is the
+  /// credential: NOT_FOUND if no feed has it.
   public func getCalendar(_ request: GetCalendarRequest, options: CallOptions = .init()) async throws -> GetCalendarResponse {
     try await caller.unary(MeetingsServiceMethods.getCalendar, request, options: options)
   }

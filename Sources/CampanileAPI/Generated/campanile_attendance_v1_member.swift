@@ -59,7 +59,7 @@ public enum Degree: ProtoEnum {
   }
 }
 
-/// Office that a member holds; unspecified is none.
+/// Office that a member holds; unspecified means no office.
 public enum Office: ProtoEnum {
   case unspecified
   /// Venerabile maestro.
@@ -161,14 +161,14 @@ public enum Office: ProtoEnum {
   }
 }
 
-/// MemberRole says what a member may do. Each includes those before it; an office gives none.
+/// MemberRole determines a member's permissions. Each role includes the ones before it. An office grants no role.
 public enum MemberRole: ProtoEnum {
   case unspecified
-  /// Reads, confirms the own attendance, and has the own data.
+  /// Reads, confirms own attendance, and accesses own data.
   case member
-  /// Records attendance and keeps the meetings.
+  /// Records attendance and manages meetings.
   case secretary
-  /// Everything.
+  /// Has all permissions.
   case admin
   /// A number that the contract does not name; made by `init(rawValue:)` only.
   case unrecognized(Int32)
@@ -221,28 +221,28 @@ public enum MemberRole: ProtoEnum {
   }
 }
 
-/// Member is a person of the lodge. What a member may see of others: names, degree, office, dates and whether they are active.
-/// E-mail, user id and role are told to the member, to secretaries and to admins.
+/// Member is a member of the lodge. Other members see the names, degree, office, dates and active state. E-mail, user
+/// id, role and `has_pin` are visible to the member, to secretaries and to admins.
 public struct Member: ProtoMessage {
   public static var protoFullName: String { "campanile.attendance.v1.Member" }
 
   /// Set by the server: `m_` and the number, for example `m_17`.
   public var id: String = ""
-  /// A running number that is never used again, for clients that want integers. Set by the server.
+  /// A running number that is never reused, for clients that prefer integers. Set by the server.
   public var number: Int64 = 0
-  /// 1 to 128 characters, by which the member logs in: no two members have the same, whatever its case.
+  /// The login name: 1 to 128 characters, unique regardless of case.
   public var name: String = ""
   /// At most 64 characters.
   public var firstName: String = ""
   /// At most 64 characters.
   public var lastName: String = ""
-  /// At most 254 characters with an @; empty when there is none.
+  /// At most 254 bytes with one `@`, without spaces, control characters and `; " ' = |`; empty if there is none.
   public var email: String = ""
-  /// Absent means apprentice when a member is created.
+  /// Absent in a new member means apprentice.
   public var degree: Degree = Degree()
   public var office: Office = Office()
-  /// `YYYY-MM-DD`, a day in the lodge's time zone; empty when it is not known. Meetings before it do not count; without it
-  /// all do.
+  /// `YYYY-MM-DD`, a day in the lodge's time zone; empty if unknown. Meetings before it do not count. If it is unknown,
+  /// all meetings count.
   public var initiationDate: String = ""
   /// Not before the initiation.
   public var passingDate: String = ""
@@ -251,14 +251,14 @@ public struct Member: ProtoMessage {
   /// Set by DeactivateMember and ReactivateMember.
   public var active: Bool = false
   public var role: MemberRole = MemberRole()
-  /// The user of the gateway who is this member: 1 to 128 characters of `[A-Za-z0-9._:@-]`, empty when there is none.
+  /// The gateway's user for this member: 1 to 128 characters of `[A-Za-z0-9._:@-]`; empty if there is none.
   public var userId: String = ""
-  /// Whether the member has a PIN; told with the role.
+  /// Whether the member has a PIN.
   public var hasPin: Bool = false
   public var createTime: ProtoTimestamp?
   public var updateTime: ProtoTimestamp?
   public var etag: String = ""
-  /// When everything personal was erased; absent otherwise.
+  /// The time at which the personal data was erased; absent otherwise.
   public var eraseTime: ProtoTimestamp?
 
   public init() {}

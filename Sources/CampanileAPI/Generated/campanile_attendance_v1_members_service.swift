@@ -8,7 +8,7 @@ public struct CreateMemberRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.attendance.v1.CreateMemberRequest" }
 
   public var member: Member?
-  /// At most 64 characters; a repeat within 24 h answers the first reply.
+  /// At most 64 characters. A repeat within 24 h returns the first response.
   public var requestId: String = ""
 
   public init() {}
@@ -190,7 +190,7 @@ public struct ListMembersRequest: ProtoMessage {
   /// 1 to 1000; 0 means 50.
   public var pageSize: Int32 = 0
   public var pageToken: String = ""
-  /// Lists those who are no longer active, too.
+  /// Whether to list inactive members too.
   public var includeInactive: Bool = false
 
   public init() {}
@@ -586,7 +586,7 @@ public struct SetMemberPinRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.attendance.v1.SetMemberPinRequest" }
 
   public var memberId: String = ""
-  /// 4 to 64 characters; empty takes the PIN away.
+  /// 6 to 64 characters; empty removes the PIN.
   public var pin: String = ""
 
   public init() {}
@@ -737,6 +737,11 @@ public struct ExportMemberDataResponse: ProtoMessage {
         if try reader.null() { break }
         if self.entry != nil { throw reader.oneofConflict() }
         self.entry = .feed(try CalendarFeed(from: &reader))
+      case 5:
+        try reader.accept(5, &seen0)
+        if try reader.null() { break }
+        if self.entry != nil { throw reader.oneofConflict() }
+        self.entry = .device(try LoginDevice(from: &reader))
       default: try reader.unknownField()
       }
       more = try reader.nextMember()
@@ -749,6 +754,7 @@ public struct ExportMemberDataResponse: ProtoMessage {
       if name.matches("feed") { return 4 }
     case 6:
       if name.matches("member") { return 0 }
+      if name.matches("device") { return 5 }
     case 7:
       if name.matches("session") { return 2 }
     case 10:
@@ -780,6 +786,9 @@ public struct ExportMemberDataResponse: ProtoMessage {
     case .feed(let value):
       writer.name(",\"feed\":")
       value.encode(to: &writer)
+    case .device(let value):
+      writer.name(",\"device\":")
+      value.encode(to: &writer)
     case nil: break
     }
     writer.endObject(object)
@@ -789,9 +798,10 @@ public struct ExportMemberDataResponse: ProtoMessage {
     case member(Member)
     case attendance(Attendance)
     case session(MemberSession)
-    /// A line of the audit log that is about the member or one of the attendances told, as JSON.
+    /// An audit entry about the member or one of the exported attendances, as JSON.
     case auditEntryJson(String)
     case feed(CalendarFeed)
+    case device(LoginDevice)
   }
 }
 
@@ -799,7 +809,7 @@ public struct EraseMemberRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.attendance.v1.EraseMemberRequest" }
 
   public var memberId: String = ""
-  /// Must be the member's name: nothing brings the data back.
+  /// Must equal the member's name, because the data cannot be restored.
   public var confirmName: String = ""
 
   public init() {}
@@ -856,7 +866,7 @@ public struct EraseMemberResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.attendance.v1.EraseMemberResponse" }
 
   public var member: Member?
-  /// Entries of the audit log whose values were erased.
+  /// The number of audit entries whose values were erased.
   public var redactedAuditEntries: Int32 = 0
 
   public init() {}
@@ -912,8 +922,8 @@ public enum MembersServiceMethods {
   /// The full proto name of the service.
   public static let serviceName = "campanile.attendance.v1.MembersService"
 
-  /// CreateMember adds a member. ALREADY_EXISTS with the reason NAME_TAKEN or USER_TAKEN; at most 20000, then
-  /// RESOURCE_EXHAUSTED.
+  /// CreateMember creates a member. ALREADY_EXISTS with the reason NAME_TAKEN or USER_TAKEN if the name or user is in
+  /// use. At most 20000; one more: RESOURCE_EXHAUSTED.
   public static let createMember = MethodDescriptor(
     path: "campanile.attendance.v1.MembersService/CreateMember",
     kind: .unary, idempotency: .unknown,
@@ -930,7 +940,7 @@ public enum MembersServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/members/{member_id}", body: ""),
     ], scope: "attendance:read")
-  /// ListMembers pages through the members in the order of their names.
+  /// ListMembers pages through the members, ordered by name.
   public static let listMembers = MethodDescriptor(
     path: "campanile.attendance.v1.MembersService/ListMembers",
     kind: .unary, idempotency: .noSideEffects,
@@ -948,7 +958,8 @@ public enum MembersServiceMethods {
     httpRules: [
       HTTPRule(verb: "PATCH", template: "/v1/members/{member.id}", body: "*"),
     ], scope: "attendance:write")
-  /// DeactivateMember ends a membership: the member can no longer log in and leaves the summaries; the past stays.
+  /// DeactivateMember ends a membership. The member can no longer log in and is excluded from summaries. Past attendance
+  /// remains.
   public static let deactivateMember = MethodDescriptor(
     path: "campanile.attendance.v1.MembersService/DeactivateMember",
     kind: .unary, idempotency: .idempotent,
@@ -957,7 +968,7 @@ public enum MembersServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/members/{member_id}:deactivate", body: "*"),
     ], scope: "attendance:write")
-  /// ReactivateMember takes DeactivateMember back.
+  /// ReactivateMember reverses DeactivateMember.
   public static let reactivateMember = MethodDescriptor(
     path: "campanile.attendance.v1.MembersService/ReactivateMember",
     kind: .unary, idempotency: .idempotent,
@@ -966,8 +977,8 @@ public enum MembersServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/members/{member_id}:reactivate", body: "*"),
     ], scope: "attendance:write")
-  /// SetMemberPin gives a member a PIN, or takes it away, and ends the member's sessions. For admins; members change their own
-  /// with ChangePin.
+  /// SetMemberPin sets or removes a member's PIN, ends the member's sessions, revokes the device tokens and lifts
+  /// LOGIN_LOCKED. For admins; members change their own with ChangePin.
   public static let setMemberPin = MethodDescriptor(
     path: "campanile.attendance.v1.MembersService/SetMemberPin",
     kind: .unary, idempotency: .idempotent,
@@ -976,7 +987,7 @@ public enum MembersServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/members/{member_id}:setPin", body: "*"),
     ], scope: "attendance:write")
-  /// ExportMemberData tells everything that is kept of a member. For the member and admins.
+  /// ExportMemberData streams everything stored about a member. For the member and admins.
   public static let exportMemberData = MethodDescriptor(
     path: "campanile.attendance.v1.MembersService/ExportMemberData",
     kind: .serverStreaming, idempotency: .noSideEffects,
@@ -985,8 +996,9 @@ public enum MembersServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/members/{member_id}:export", body: ""),
     ], scope: "attendance:read")
-  /// EraseMember forgets who a member was: name, e-mail, user, dates but that of the initiation, PIN, sessions and every old
-  /// value in the audit log. The attendance stays without a name, so that totals stay, too. It cannot be undone. For admins.
+  /// EraseMember erases a member's personal data: name, e-mail, user, all dates except the initiation, PIN, sessions,
+  /// and all values of the member's audit entries. Attendance remains without a name, so that totals stay the same. It
+  /// cannot be undone. For admins.
   public static let eraseMember = MethodDescriptor(
     path: "campanile.attendance.v1.MembersService/EraseMember",
     kind: .unary, idempotency: .idempotent,
@@ -1000,27 +1012,29 @@ public enum MembersServiceMethods {
   public static let all: [MethodDescriptor] = [createMember, getMember, listMembers, updateMember, deactivateMember, reactivateMember, setMemberPin, exportMemberData, eraseMember]
 }
 
-/// MembersService keeps the members. Members read, admins change.
+/// MembersService manages members. Members can read them; admins can change them.
 public protocol MembersServiceProtocol: RPCService {
-  /// CreateMember adds a member. ALREADY_EXISTS with the reason NAME_TAKEN or USER_TAKEN; at most 20000, then
-  /// RESOURCE_EXHAUSTED.
+  /// CreateMember creates a member. ALREADY_EXISTS with the reason NAME_TAKEN or USER_TAKEN if the name or user is in
+  /// use. At most 20000; one more: RESOURCE_EXHAUSTED.
   func createMember(_ request: CreateMemberRequest, context: CallContext) async throws -> CreateMemberResponse
   func getMember(_ request: GetMemberRequest, context: CallContext) async throws -> GetMemberResponse
-  /// ListMembers pages through the members in the order of their names.
+  /// ListMembers pages through the members, ordered by name.
   func listMembers(_ request: ListMembersRequest, context: CallContext) async throws -> ListMembersResponse
   /// UpdateMember changes the fields named by the mask (AIP-134). Members may change their own `email`.
   func updateMember(_ request: UpdateMemberRequest, context: CallContext) async throws -> UpdateMemberResponse
-  /// DeactivateMember ends a membership: the member can no longer log in and leaves the summaries; the past stays.
+  /// DeactivateMember ends a membership. The member can no longer log in and is excluded from summaries. Past attendance
+  /// remains.
   func deactivateMember(_ request: DeactivateMemberRequest, context: CallContext) async throws -> DeactivateMemberResponse
-  /// ReactivateMember takes DeactivateMember back.
+  /// ReactivateMember reverses DeactivateMember.
   func reactivateMember(_ request: ReactivateMemberRequest, context: CallContext) async throws -> ReactivateMemberResponse
-  /// SetMemberPin gives a member a PIN, or takes it away, and ends the member's sessions. For admins; members change their own
-  /// with ChangePin.
+  /// SetMemberPin sets or removes a member's PIN, ends the member's sessions, revokes the device tokens and lifts
+  /// LOGIN_LOCKED. For admins; members change their own with ChangePin.
   func setMemberPin(_ request: SetMemberPinRequest, context: CallContext) async throws -> SetMemberPinResponse
-  /// ExportMemberData tells everything that is kept of a member. For the member and admins.
+  /// ExportMemberData streams everything stored about a member. For the member and admins.
   func exportMemberData(_ request: ExportMemberDataRequest, context: CallContext, responses: ResponseSink<ExportMemberDataResponse>) async throws
-  /// EraseMember forgets who a member was: name, e-mail, user, dates but that of the initiation, PIN, sessions and every old
-  /// value in the audit log. The attendance stays without a name, so that totals stay, too. It cannot be undone. For admins.
+  /// EraseMember erases a member's personal data: name, e-mail, user, all dates except the initiation, PIN, sessions,
+  /// and all values of the member's audit entries. Attendance remains without a name, so that totals stay the same. It
+  /// cannot be undone. For admins.
   func eraseMember(_ request: EraseMemberRequest, context: CallContext) async throws -> EraseMemberResponse
 }
 
@@ -1064,8 +1078,8 @@ public struct MembersServiceClient: Sendable {
   /// A client that makes its calls through `caller`.
   public init(_ caller: any RPCCaller) { self.caller = caller }
 
-  /// CreateMember adds a member. ALREADY_EXISTS with the reason NAME_TAKEN or USER_TAKEN; at most 20000, then
-  /// RESOURCE_EXHAUSTED.
+  /// CreateMember creates a member. ALREADY_EXISTS with the reason NAME_TAKEN or USER_TAKEN if the name or user is in
+  /// use. At most 20000; one more: RESOURCE_EXHAUSTED.
   public func createMember(_ request: CreateMemberRequest, options: CallOptions = .init()) async throws -> CreateMemberResponse {
     try await caller.unary(MembersServiceMethods.createMember, request, options: options)
   }
@@ -1074,7 +1088,7 @@ public struct MembersServiceClient: Sendable {
     try await caller.unary(MembersServiceMethods.getMember, request, options: options)
   }
 
-  /// ListMembers pages through the members in the order of their names.
+  /// ListMembers pages through the members, ordered by name.
   public func listMembers(_ request: ListMembersRequest, options: CallOptions = .init()) async throws -> ListMembersResponse {
     try await caller.unary(MembersServiceMethods.listMembers, request, options: options)
   }
@@ -1084,29 +1098,31 @@ public struct MembersServiceClient: Sendable {
     try await caller.unary(MembersServiceMethods.updateMember, request, options: options)
   }
 
-  /// DeactivateMember ends a membership: the member can no longer log in and leaves the summaries; the past stays.
+  /// DeactivateMember ends a membership. The member can no longer log in and is excluded from summaries. Past attendance
+  /// remains.
   public func deactivateMember(_ request: DeactivateMemberRequest, options: CallOptions = .init()) async throws -> DeactivateMemberResponse {
     try await caller.unary(MembersServiceMethods.deactivateMember, request, options: options)
   }
 
-  /// ReactivateMember takes DeactivateMember back.
+  /// ReactivateMember reverses DeactivateMember.
   public func reactivateMember(_ request: ReactivateMemberRequest, options: CallOptions = .init()) async throws -> ReactivateMemberResponse {
     try await caller.unary(MembersServiceMethods.reactivateMember, request, options: options)
   }
 
-  /// SetMemberPin gives a member a PIN, or takes it away, and ends the member's sessions. For admins; members change their own
-  /// with ChangePin.
+  /// SetMemberPin sets or removes a member's PIN, ends the member's sessions, revokes the device tokens and lifts
+  /// LOGIN_LOCKED. For admins; members change their own with ChangePin.
   public func setMemberPin(_ request: SetMemberPinRequest, options: CallOptions = .init()) async throws -> SetMemberPinResponse {
     try await caller.unary(MembersServiceMethods.setMemberPin, request, options: options)
   }
 
-  /// ExportMemberData tells everything that is kept of a member. For the member and admins.
+  /// ExportMemberData streams everything stored about a member. For the member and admins.
   public func exportMemberData(_ request: ExportMemberDataRequest, options: CallOptions = .init()) -> ResponseStream<ExportMemberDataResponse> {
     caller.serverStreaming(MembersServiceMethods.exportMemberData, request, options: options)
   }
 
-  /// EraseMember forgets who a member was: name, e-mail, user, dates but that of the initiation, PIN, sessions and every old
-  /// value in the audit log. The attendance stays without a name, so that totals stay, too. It cannot be undone. For admins.
+  /// EraseMember erases a member's personal data: name, e-mail, user, all dates except the initiation, PIN, sessions,
+  /// and all values of the member's audit entries. Attendance remains without a name, so that totals stay the same. It
+  /// cannot be undone. For admins.
   public func eraseMember(_ request: EraseMemberRequest, options: CallOptions = .init()) async throws -> EraseMemberResponse {
     try await caller.unary(MembersServiceMethods.eraseMember, request, options: options)
   }

@@ -11,11 +11,11 @@ public struct MemberSession: ProtoMessage {
   public var id: String = ""
   public var memberId: String = ""
   public var createTime: ProtoTimestamp?
-  /// When it ends unless it is renewed.
+  /// The time at which the session ends unless it is renewed.
   public var expireTime: ProtoTimestamp?
-  /// When it ends in any case.
+  /// The time at which the session ends in any case.
   public var endTime: ProtoTimestamp?
-  /// Where it was opened.
+  /// The address from which the session was opened.
   public var address: String = ""
 
   public init() {}
@@ -103,6 +103,76 @@ public struct MemberSession: ProtoMessage {
     if !self.address.isEmpty {
       writer.name(",\"address\":")
       writer.string(self.address)
+    }
+    writer.endObject(object)
+  }
+}
+
+/// LoginDevice is a device on which a member has logged in, without its token.
+public struct LoginDevice: ProtoMessage {
+  public static var protoFullName: String { "campanile.attendance.v1.LoginDevice" }
+
+  public var memberId: String = ""
+  public var createTime: ProtoTimestamp?
+  public var lastLoginTime: ProtoTimestamp?
+
+  public init() {}
+
+  public init(from reader: inout JSONReader) throws(ProtoJSONError) {
+    var seen0: UInt64 = 0
+    var more = try reader.beginObject()
+    while more {
+      switch Self.fieldIndex(try reader.key()) {
+      case 0:
+        try reader.accept(0, &seen0)
+        if try reader.null() { break }
+        self.memberId = try reader.string()
+      case 1:
+        try reader.accept(1, &seen0)
+        if try reader.null() { break }
+        self.createTime = try ProtoTimestamp(from: &reader)
+      case 2:
+        try reader.accept(2, &seen0)
+        if try reader.null() { break }
+        self.lastLoginTime = try ProtoTimestamp(from: &reader)
+      default: try reader.unknownField()
+      }
+      more = try reader.nextMember()
+    }
+  }
+
+  private static func fieldIndex(_ name: JSONName) -> Int {
+    switch name.count {
+    case 8:
+      if name.matches("memberId") { return 0 }
+    case 9:
+      if name.matches("member_id") { return 0 }
+    case 10:
+      if name.matches("createTime") { return 1 }
+    case 11:
+      if name.matches("create_time") { return 1 }
+    case 13:
+      if name.matches("lastLoginTime") { return 2 }
+    case 15:
+      if name.matches("last_login_time") { return 2 }
+    default: break
+    }
+    return -1
+  }
+
+  public func encode(to writer: inout JSONWriter) {
+    let object = writer.beginObject()
+    if !self.memberId.isEmpty {
+      writer.name(",\"memberId\":")
+      writer.string(self.memberId)
+    }
+    if let value = self.createTime {
+      writer.name(",\"createTime\":")
+      value.encode(to: &writer)
+    }
+    if let value = self.lastLoginTime {
+      writer.name(",\"lastLoginTime\":")
+      value.encode(to: &writer)
     }
     writer.endObject(object)
   }

@@ -8,8 +8,11 @@ public struct LoginRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.attendance.v1.LoginRequest" }
 
   public var name: String = ""
-  /// Empty only where the operator allows logins by name alone, for members who have no PIN.
+  /// Empty only if the operator allows logins by name alone, for members without a PIN.
   public var pin: String = ""
+  /// The token from this member's last login on this device; empty if there is none. A token that is not valid for the
+  /// member is ignored. At most 64 characters.
+  public var deviceToken: String = ""
 
   public init() {}
 
@@ -26,6 +29,10 @@ public struct LoginRequest: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.pin = try reader.string()
+      case 2:
+        try reader.accept(2, &seen0)
+        if try reader.null() { break }
+        self.deviceToken = try reader.string()
       default: try reader.unknownField()
       }
       more = try reader.nextMember()
@@ -38,6 +45,10 @@ public struct LoginRequest: ProtoMessage {
       if name.matches("pin") { return 1 }
     case 4:
       if name.matches("name") { return 0 }
+    case 11:
+      if name.matches("deviceToken") { return 2 }
+    case 12:
+      if name.matches("device_token") { return 2 }
     default: break
     }
     return -1
@@ -53,6 +64,10 @@ public struct LoginRequest: ProtoMessage {
       writer.name(",\"pin\":")
       writer.string(self.pin)
     }
+    if !self.deviceToken.isEmpty {
+      writer.name(",\"deviceToken\":")
+      writer.string(self.deviceToken)
+    }
     writer.endObject(object)
   }
 }
@@ -60,10 +75,15 @@ public struct LoginRequest: ProtoMessage {
 public struct LoginResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.attendance.v1.LoginResponse" }
 
-  /// `cas_` and 43 characters: 256 random bits. It is told here and never again.
+  /// `cas_` and 43 characters: 256 random bits, returned only here.
   public var sessionToken: String = ""
   public var member: Member?
   public var session: MemberSession?
+  /// `cad_` and 43 characters: 256 random bits that identify this device. The client stores it like a password and sends
+  /// it with the next login of this member. Failures elsewhere then neither delay nor lock that login. A valid token
+  /// from the request is returned again. A token ends 180 days after its last login, after ten consecutive failures, or
+  /// when the PIN changes. It also ends when 20 other devices have logged in later.
+  public var deviceToken: String = ""
 
   public init() {}
 
@@ -84,6 +104,10 @@ public struct LoginResponse: ProtoMessage {
         try reader.accept(2, &seen0)
         if try reader.null() { break }
         self.session = try MemberSession(from: &reader)
+      case 3:
+        try reader.accept(3, &seen0)
+        if try reader.null() { break }
+        self.deviceToken = try reader.string()
       default: try reader.unknownField()
       }
       more = try reader.nextMember()
@@ -96,8 +120,11 @@ public struct LoginResponse: ProtoMessage {
       if name.matches("member") { return 1 }
     case 7:
       if name.matches("session") { return 2 }
+    case 11:
+      if name.matches("deviceToken") { return 3 }
     case 12:
       if name.matches("sessionToken") { return 0 }
+      if name.matches("device_token") { return 3 }
     case 13:
       if name.matches("session_token") { return 0 }
     default: break
@@ -118,6 +145,10 @@ public struct LoginResponse: ProtoMessage {
     if let value = self.session {
       writer.name(",\"session\":")
       value.encode(to: &writer)
+    }
+    if !self.deviceToken.isEmpty {
+      writer.name(",\"deviceToken\":")
+      writer.string(self.deviceToken)
     }
     writer.endObject(object)
   }
@@ -147,7 +178,7 @@ public struct GetCurrentMemberResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.attendance.v1.GetCurrentMemberResponse" }
 
   public var member: Member?
-  /// Absent when the call came without a session.
+  /// Absent if the call has no session.
   public var session: MemberSession?
 
   public init() {}
@@ -283,7 +314,7 @@ public struct ListSessionsRequest: ProtoMessage {
 public struct ListSessionsResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.attendance.v1.ListSessionsResponse" }
 
-  /// At most 20, the newest first.
+  /// At most 20, newest first.
   public var sessions: [MemberSession] = []
 
   public init() {}
@@ -422,8 +453,10 @@ public struct ChangePinRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.attendance.v1.ChangePinRequest" }
 
   public var oldPin: String = ""
-  /// 4 to 64 characters.
+  /// 6 to 64 characters.
   public var newPin: String = ""
+  /// As in LoginRequest.
+  public var deviceToken: String = ""
 
   public init() {}
 
@@ -440,6 +473,10 @@ public struct ChangePinRequest: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.newPin = try reader.string()
+      case 2:
+        try reader.accept(2, &seen0)
+        if try reader.null() { break }
+        self.deviceToken = try reader.string()
       default: try reader.unknownField()
       }
       more = try reader.nextMember()
@@ -454,6 +491,10 @@ public struct ChangePinRequest: ProtoMessage {
     case 7:
       if name.matches("old_pin") { return 0 }
       if name.matches("new_pin") { return 1 }
+    case 11:
+      if name.matches("deviceToken") { return 2 }
+    case 12:
+      if name.matches("device_token") { return 2 }
     default: break
     }
     return -1
@@ -468,6 +509,10 @@ public struct ChangePinRequest: ProtoMessage {
     if !self.newPin.isEmpty {
       writer.name(",\"newPin\":")
       writer.string(self.newPin)
+    }
+    if !self.deviceToken.isEmpty {
+      writer.name(",\"deviceToken\":")
+      writer.string(self.deviceToken)
     }
     writer.endObject(object)
   }
@@ -498,10 +543,20 @@ public enum SessionsServiceMethods {
   /// The full proto name of the service.
   public static let serviceName = "campanile.attendance.v1.SessionsService"
 
-  /// Login opens a session of 8 hours. An unknown name, a wrong PIN and a member who may not log in all answer the same:
-  /// UNAUTHENTICATED with the reason CREDENTIALS_INVALID. Too many attempts for a name or from an address:
-  /// RESOURCE_EXHAUSTED with the reason LOGIN_THROTTLED and the time to wait. Too many logins at once: LOGIN_BUSY, which counts for
-  /// nobody.
+  /// Login opens a session of 8 hours. An unknown name, a wrong PIN and a member who may not log in get the same error:
+  /// UNAUTHENTICATED with the reason CREDENTIALS_INVALID.
+  ///
+  /// Failures delay the next attempt from the same address; IPv6 addresses count by /64. The delay begins after five
+  /// failures for a name, after one while the name has 20 recent failures, and after 30 failures for all names. The
+  /// error is RESOURCE_EXHAUSTED with the reason LOGIN_THROTTLED and the time to wait: 30 seconds, doubled with each
+  /// failure, up to an hour. Failures at other addresses cause no wait.
+  ///
+  /// A name is locked after 100 consecutive failures, or 300 within 90 days, from all addresses together. The error is
+  /// FAILED_PRECONDITION with the reason LOGIN_LOCKED until an administrator sets a new PIN (SetMemberPin). Logins with
+  /// a valid `device_token` still work.
+  ///
+  /// Too many concurrent logins, from one address or in total: RESOURCE_EXHAUSTED with the reason LOGIN_BUSY. They do
+  /// not count as failures.
   public static let login = MethodDescriptor(
     path: "campanile.attendance.v1.SessionsService/Login",
     kind: .unary, idempotency: .unknown,
@@ -509,8 +564,8 @@ public enum SessionsServiceMethods {
     responseType: "campanile.attendance.v1.LoginResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/sessions", body: "*"),
-    ], scope: "public")
-  /// GetCurrentMember tells who is logged in and renews the session for 8 hours from now, up to its end.
+    ], scope: "public", hasSecretResponse: true)
+  /// GetCurrentMember returns the calling member and renews the session for 8 hours from now, up to its end.
   public static let getCurrentMember = MethodDescriptor(
     path: "campanile.attendance.v1.SessionsService/GetCurrentMember",
     kind: .unary, idempotency: .idempotent,
@@ -528,7 +583,7 @@ public enum SessionsServiceMethods {
     httpRules: [
       HTTPRule(verb: "DELETE", template: "/v1/sessions/current", body: ""),
     ], scope: "attendance:write")
-  /// ListSessions tells a member's sessions. For the member and admins.
+  /// ListSessions returns a member's sessions. For the member and admins.
   public static let listSessions = MethodDescriptor(
     path: "campanile.attendance.v1.SessionsService/ListSessions",
     kind: .unary, idempotency: .noSideEffects,
@@ -537,7 +592,7 @@ public enum SessionsServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/members/{member_id}/sessions", body: ""),
     ], scope: "attendance:read")
-  /// RevokeSessions ends all sessions of a member. For the member and admins.
+  /// RevokeSessions ends all sessions of a member and revokes the device tokens. For the member and admins.
   public static let revokeSessions = MethodDescriptor(
     path: "campanile.attendance.v1.SessionsService/RevokeSessions",
     kind: .unary, idempotency: .idempotent,
@@ -546,7 +601,8 @@ public enum SessionsServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/members/{member_id}:revokeSessions", body: "*"),
     ], scope: "attendance:write")
-  /// ChangePin replaces the calling member's PIN and ends the other sessions. A wrong old PIN counts as a failed login.
+  /// ChangePin replaces the calling member's PIN, ends the other sessions and revokes all device tokens except the one
+  /// in the request. A wrong old PIN counts as a failed login, with the errors of Login. It does not lift LOGIN_LOCKED.
   public static let changePin = MethodDescriptor(
     path: "campanile.attendance.v1.SessionsService/ChangePin",
     kind: .unary, idempotency: .unknown,
@@ -560,28 +616,39 @@ public enum SessionsServiceMethods {
   public static let all: [MethodDescriptor] = [login, getCurrentMember, logout, listSessions, revokeSessions, changePin]
 }
 
-/// SessionsService lets members log in with name and PIN. The token that Login answers is sent as the metadata
-/// `attendance-session` with every call, and says which member makes it. Without one the gateway's principal decides: its
-/// scope `admin` makes an admin, and a user is the member who has that `user_id`.
+/// SessionsService lets members log in with name and PIN. Clients send the token from Login with every call, as the
+/// metadata `attendance-session`; it identifies the member. Without a token, the gateway's principal decides: the scope
+/// `admin` grants the role of an admin, and a user is the member with that `user_id`.
 ///
-/// A call without either: UNAUTHENTICATED with the reason PRINCIPAL_MISSING. A token that is none (any more): UNAUTHENTICATED
-/// with the reason SESSION_INVALID; one that was not renewed: SESSION_EXPIRED. A user who is no member, or too low a role:
-/// PERMISSION_DENIED with the reason MEMBER_UNKNOWN or ROLE_MISSING.
+/// A call with neither: UNAUTHENTICATED with the reason PRINCIPAL_MISSING. An unknown or revoked token: UNAUTHENTICATED
+/// with the reason SESSION_INVALID. An expired one: SESSION_EXPIRED. A user who is not a member, or whose role is too
+/// low: PERMISSION_DENIED with the reason MEMBER_UNKNOWN or ROLE_MISSING.
 public protocol SessionsServiceProtocol: RPCService {
-  /// Login opens a session of 8 hours. An unknown name, a wrong PIN and a member who may not log in all answer the same:
-  /// UNAUTHENTICATED with the reason CREDENTIALS_INVALID. Too many attempts for a name or from an address:
-  /// RESOURCE_EXHAUSTED with the reason LOGIN_THROTTLED and the time to wait. Too many logins at once: LOGIN_BUSY, which counts for
-  /// nobody.
+  /// Login opens a session of 8 hours. An unknown name, a wrong PIN and a member who may not log in get the same error:
+  /// UNAUTHENTICATED with the reason CREDENTIALS_INVALID.
+  ///
+  /// Failures delay the next attempt from the same address; IPv6 addresses count by /64. The delay begins after five
+  /// failures for a name, after one while the name has 20 recent failures, and after 30 failures for all names. The
+  /// error is RESOURCE_EXHAUSTED with the reason LOGIN_THROTTLED and the time to wait: 30 seconds, doubled with each
+  /// failure, up to an hour. Failures at other addresses cause no wait.
+  ///
+  /// A name is locked after 100 consecutive failures, or 300 within 90 days, from all addresses together. The error is
+  /// FAILED_PRECONDITION with the reason LOGIN_LOCKED until an administrator sets a new PIN (SetMemberPin). Logins with
+  /// a valid `device_token` still work.
+  ///
+  /// Too many concurrent logins, from one address or in total: RESOURCE_EXHAUSTED with the reason LOGIN_BUSY. They do
+  /// not count as failures.
   func login(_ request: LoginRequest, context: CallContext) async throws -> LoginResponse
-  /// GetCurrentMember tells who is logged in and renews the session for 8 hours from now, up to its end.
+  /// GetCurrentMember returns the calling member and renews the session for 8 hours from now, up to its end.
   func getCurrentMember(_ request: GetCurrentMemberRequest, context: CallContext) async throws -> GetCurrentMemberResponse
   /// Logout ends the session of the call.
   func logout(_ request: LogoutRequest, context: CallContext) async throws -> LogoutResponse
-  /// ListSessions tells a member's sessions. For the member and admins.
+  /// ListSessions returns a member's sessions. For the member and admins.
   func listSessions(_ request: ListSessionsRequest, context: CallContext) async throws -> ListSessionsResponse
-  /// RevokeSessions ends all sessions of a member. For the member and admins.
+  /// RevokeSessions ends all sessions of a member and revokes the device tokens. For the member and admins.
   func revokeSessions(_ request: RevokeSessionsRequest, context: CallContext) async throws -> RevokeSessionsResponse
-  /// ChangePin replaces the calling member's PIN and ends the other sessions. A wrong old PIN counts as a failed login.
+  /// ChangePin replaces the calling member's PIN, ends the other sessions and revokes all device tokens except the one
+  /// in the request. A wrong old PIN counts as a failed login, with the errors of Login. It does not lift LOGIN_LOCKED.
   func changePin(_ request: ChangePinRequest, context: CallContext) async throws -> ChangePinResponse
 }
 
@@ -616,15 +683,25 @@ public struct SessionsServiceClient: Sendable {
   /// A client that makes its calls through `caller`.
   public init(_ caller: any RPCCaller) { self.caller = caller }
 
-  /// Login opens a session of 8 hours. An unknown name, a wrong PIN and a member who may not log in all answer the same:
-  /// UNAUTHENTICATED with the reason CREDENTIALS_INVALID. Too many attempts for a name or from an address:
-  /// RESOURCE_EXHAUSTED with the reason LOGIN_THROTTLED and the time to wait. Too many logins at once: LOGIN_BUSY, which counts for
-  /// nobody.
+  /// Login opens a session of 8 hours. An unknown name, a wrong PIN and a member who may not log in get the same error:
+  /// UNAUTHENTICATED with the reason CREDENTIALS_INVALID.
+  ///
+  /// Failures delay the next attempt from the same address; IPv6 addresses count by /64. The delay begins after five
+  /// failures for a name, after one while the name has 20 recent failures, and after 30 failures for all names. The
+  /// error is RESOURCE_EXHAUSTED with the reason LOGIN_THROTTLED and the time to wait: 30 seconds, doubled with each
+  /// failure, up to an hour. Failures at other addresses cause no wait.
+  ///
+  /// A name is locked after 100 consecutive failures, or 300 within 90 days, from all addresses together. The error is
+  /// FAILED_PRECONDITION with the reason LOGIN_LOCKED until an administrator sets a new PIN (SetMemberPin). Logins with
+  /// a valid `device_token` still work.
+  ///
+  /// Too many concurrent logins, from one address or in total: RESOURCE_EXHAUSTED with the reason LOGIN_BUSY. They do
+  /// not count as failures.
   public func login(_ request: LoginRequest, options: CallOptions = .init()) async throws -> LoginResponse {
     try await caller.unary(SessionsServiceMethods.login, request, options: options)
   }
 
-  /// GetCurrentMember tells who is logged in and renews the session for 8 hours from now, up to its end.
+  /// GetCurrentMember returns the calling member and renews the session for 8 hours from now, up to its end.
   public func getCurrentMember(_ request: GetCurrentMemberRequest, options: CallOptions = .init()) async throws -> GetCurrentMemberResponse {
     try await caller.unary(SessionsServiceMethods.getCurrentMember, request, options: options)
   }
@@ -634,17 +711,18 @@ public struct SessionsServiceClient: Sendable {
     try await caller.unary(SessionsServiceMethods.logout, request, options: options)
   }
 
-  /// ListSessions tells a member's sessions. For the member and admins.
+  /// ListSessions returns a member's sessions. For the member and admins.
   public func listSessions(_ request: ListSessionsRequest, options: CallOptions = .init()) async throws -> ListSessionsResponse {
     try await caller.unary(SessionsServiceMethods.listSessions, request, options: options)
   }
 
-  /// RevokeSessions ends all sessions of a member. For the member and admins.
+  /// RevokeSessions ends all sessions of a member and revokes the device tokens. For the member and admins.
   public func revokeSessions(_ request: RevokeSessionsRequest, options: CallOptions = .init()) async throws -> RevokeSessionsResponse {
     try await caller.unary(SessionsServiceMethods.revokeSessions, request, options: options)
   }
 
-  /// ChangePin replaces the calling member's PIN and ends the other sessions. A wrong old PIN counts as a failed login.
+  /// ChangePin replaces the calling member's PIN, ends the other sessions and revokes all device tokens except the one
+  /// in the request. A wrong old PIN counts as a failed login, with the errors of Login. It does not lift LOGIN_LOCKED.
   public func changePin(_ request: ChangePinRequest, options: CallOptions = .init()) async throws -> ChangePinResponse {
     try await caller.unary(SessionsServiceMethods.changePin, request, options: options)
   }

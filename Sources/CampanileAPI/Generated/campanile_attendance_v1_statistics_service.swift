@@ -4,7 +4,7 @@
 public import CampanileCodec
 public import CampanileRPC
 
-/// AttendanceStatistics are the figures of one member.
+/// AttendanceStatistics holds the statistics of one member.
 public struct AttendanceStatistics: ProtoMessage {
   public static var protoFullName: String { "campanile.attendance.v1.AttendanceStatistics" }
 
@@ -344,7 +344,7 @@ public struct ListMemberSummariesRequest: ProtoMessage {
   }
 }
 
-/// MemberSummary is one line of the summary of all.
+/// MemberSummary is one line of the summary.
 public struct MemberSummary: ProtoMessage {
   public static var protoFullName: String { "campanile.attendance.v1.MemberSummary" }
 
@@ -565,13 +565,13 @@ public struct ListAbsenteesRequest: ProtoMessage {
   }
 }
 
-/// Absentee is a member who has not come since a day.
+/// Absentee is a member who has not been present since a day.
 public struct Absentee: ProtoMessage {
   public static var protoFullName: String { "campanile.attendance.v1.Absentee" }
 
   public var memberId: String = ""
   public var name: String = ""
-  /// The last meeting at which the member was present; empty when there is none.
+  /// The last meeting at which the member was present; empty if there is none.
   public var lastMeetingId: String = ""
   public var lastPresentTime: ProtoTimestamp?
   /// Eligible meetings since the day, all of them missed or excused.
@@ -663,7 +663,7 @@ public struct Absentee: ProtoMessage {
 public struct ListAbsenteesResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.attendance.v1.ListAbsenteesResponse" }
 
-  /// In the order of their names.
+  /// Ordered by name.
   public var absentees: [Absentee] = []
   public var nextPageToken: String = ""
 
@@ -730,7 +730,7 @@ public struct GetForecastRequest: ProtoMessage {
   public var memberId: String = ""
   /// 1 to 100.
   public var targetPercentage: Int32 = 0
-  /// Of this year only; 0 means all years.
+  /// Only this year; 0 means all years.
   public var year: Int32 = 0
 
   public init() {}
@@ -796,15 +796,15 @@ public struct GetForecastRequest: ProtoMessage {
 public struct GetForecastResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.attendance.v1.GetForecastResponse" }
 
-  /// The figures of now.
+  /// The current statistics.
   public var statistics: AttendanceStatistics?
-  /// Scheduled meetings to come that are eligible for the member.
+  /// Upcoming scheduled meetings that are eligible for the member.
   public var upcomingCount: Int32 = 0
   /// Whether the exact rate can reach the target.
   public var reachable: Bool = false
-  /// The fewest of them to come to; 0 when none is needed, and `upcoming_count` when it cannot be reached.
+  /// The fewest upcoming meetings to attend: 0 if none is needed, `upcoming_count` if the target cannot be reached.
   public var neededCount: Int32 = 0
-  /// The percentage when the member comes to all of them, rounded half up.
+  /// The percentage if the member attends all upcoming meetings, rounded half up.
   public var bestPercentage: Int32 = 0
 
   public init() {}
@@ -893,8 +893,8 @@ public enum StatisticsServiceMethods {
   /// The full proto name of the service.
   public static let serviceName = "campanile.attendance.v1.StatisticsService"
 
-  /// GetMemberStatistics counts for one member. Others' are for secretaries unless LodgeSettings opens them to all members:
-  /// else PERMISSION_DENIED with the reason STATISTICS_PRIVATE.
+  /// GetMemberStatistics returns one member's statistics. If LodgeSettings makes statistics private, only secretaries
+  /// can read those of other members; others get PERMISSION_DENIED with the reason STATISTICS_PRIVATE.
   public static let getMemberStatistics = MethodDescriptor(
     path: "campanile.attendance.v1.StatisticsService/GetMemberStatistics",
     kind: .unary, idempotency: .noSideEffects,
@@ -903,7 +903,7 @@ public enum StatisticsServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/members/{member_id}/statistics", body: ""),
     ], scope: "attendance:read")
-  /// ListMemberSummaries counts for all active members, in the order of their names.
+  /// ListMemberSummaries returns the statistics of all active members, ordered by name.
   public static let listMemberSummaries = MethodDescriptor(
     path: "campanile.attendance.v1.StatisticsService/ListMemberSummaries",
     kind: .unary, idempotency: .noSideEffects,
@@ -912,8 +912,8 @@ public enum StatisticsServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/memberSummaries", body: ""),
     ], scope: "attendance:read")
-  /// ListAbsentees tells which active members were not present at any completed meeting since a day, though at least one was
-  /// eligible for them. For secretaries.
+  /// ListAbsentees returns the active members who were not present at any completed meeting since a day, if at least one
+  /// was eligible for them. For secretaries.
   public static let listAbsentees = MethodDescriptor(
     path: "campanile.attendance.v1.StatisticsService/ListAbsentees",
     kind: .unary, idempotency: .noSideEffects,
@@ -922,8 +922,8 @@ public enum StatisticsServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/absentees", body: ""),
     ], scope: "attendance:read")
-  /// GetForecast says how many of the meetings to come a member needs to reach a percentage. It supposes that all that are
-  /// scheduled take place and that the member is present or absent at each, never excused.
+  /// GetForecast returns how many upcoming meetings a member must attend to reach a percentage. It assumes that all
+  /// scheduled meetings take place and that the member is present or absent at each, never excused.
   public static let getForecast = MethodDescriptor(
     path: "campanile.attendance.v1.StatisticsService/GetForecast",
     kind: .unary, idempotency: .noSideEffects,
@@ -937,30 +937,32 @@ public enum StatisticsServiceMethods {
   public static let all: [MethodDescriptor] = [getMemberStatistics, listMemberSummaries, listAbsentees, getForecast]
 }
 
-/// StatisticsService counts. What counts, exactly:
+/// StatisticsService computes statistics by these rules:
 ///
-/// - A meeting is eligible for a member when it is completed and its day, in the lodge's time zone, is on or after the day of the
-///   member's initiation (any day without one). Cancelled and scheduled meetings are never eligible.
-/// - An eligible meeting is present, absent or excused as recorded; without a record, or with NOT_CONFIRMED, it is
-///   unconfirmed, which counts like absent.
-/// - counted = eligible - excused where the setting `excused_leaves_denominator` is on (the default), else eligible.
-/// - rate = present / counted, and percentage = the same in percent, rounded half up; both are 0 when counted is 0.
-/// - A streak is a run of eligible meetings, in the order of their start times (then numbers), at each of which the member was
-///   present. With `excused_pauses_streak` (the default) an excused meeting neither lengthens nor ends it; everything else
-///   ends it. The current streak is the one that ends with the latest eligible meeting; the best is the longest.
-/// - By year, only the meetings of that year count, for streaks, too; the year is that of the day in the lodge's time zone.
-/// - As of a day, only meetings on or before it count, with what is recorded of them now.
+/// - A completed meeting is eligible for a member if its day, in the lodge's time zone, is on or after the member's
+///   initiation. Without an initiation, every completed meeting is eligible. Cancelled and scheduled meetings
+///   never are.
+/// - An eligible meeting is present, absent or excused as recorded. Without a record, or with NOT_CONFIRMED, it is
+///   unconfirmed, which counts as absent.
+/// - counted = eligible - excused if the setting `excused_leaves_denominator` is on (the default), otherwise eligible.
+/// - rate = present / counted, and percentage = rate in percent, rounded half up; both are 0 if counted is 0.
+/// - A streak is a run of eligible meetings with the member present, ordered by start time, then number. With
+///   `excused_pauses_streak` (the default) an excused meeting leaves it unchanged; any other meeting ends it. The
+///   current streak ends with the latest eligible meeting; the best streak is the longest.
+/// - By year, only the meetings of that year count, also for streaks. The year is that of the day in the lodge's time
+///   zone.
+/// - As of a day, only meetings on or before that day count, with their current records.
 public protocol StatisticsServiceProtocol: RPCService {
-  /// GetMemberStatistics counts for one member. Others' are for secretaries unless LodgeSettings opens them to all members:
-  /// else PERMISSION_DENIED with the reason STATISTICS_PRIVATE.
+  /// GetMemberStatistics returns one member's statistics. If LodgeSettings makes statistics private, only secretaries
+  /// can read those of other members; others get PERMISSION_DENIED with the reason STATISTICS_PRIVATE.
   func getMemberStatistics(_ request: GetMemberStatisticsRequest, context: CallContext) async throws -> GetMemberStatisticsResponse
-  /// ListMemberSummaries counts for all active members, in the order of their names.
+  /// ListMemberSummaries returns the statistics of all active members, ordered by name.
   func listMemberSummaries(_ request: ListMemberSummariesRequest, context: CallContext) async throws -> ListMemberSummariesResponse
-  /// ListAbsentees tells which active members were not present at any completed meeting since a day, though at least one was
-  /// eligible for them. For secretaries.
+  /// ListAbsentees returns the active members who were not present at any completed meeting since a day, if at least one
+  /// was eligible for them. For secretaries.
   func listAbsentees(_ request: ListAbsenteesRequest, context: CallContext) async throws -> ListAbsenteesResponse
-  /// GetForecast says how many of the meetings to come a member needs to reach a percentage. It supposes that all that are
-  /// scheduled take place and that the member is present or absent at each, never excused.
+  /// GetForecast returns how many upcoming meetings a member must attend to reach a percentage. It assumes that all
+  /// scheduled meetings take place and that the member is present or absent at each, never excused.
   func getForecast(_ request: GetForecastRequest, context: CallContext) async throws -> GetForecastResponse
 }
 
@@ -989,25 +991,25 @@ public struct StatisticsServiceClient: Sendable {
   /// A client that makes its calls through `caller`.
   public init(_ caller: any RPCCaller) { self.caller = caller }
 
-  /// GetMemberStatistics counts for one member. Others' are for secretaries unless LodgeSettings opens them to all members:
-  /// else PERMISSION_DENIED with the reason STATISTICS_PRIVATE.
+  /// GetMemberStatistics returns one member's statistics. If LodgeSettings makes statistics private, only secretaries
+  /// can read those of other members; others get PERMISSION_DENIED with the reason STATISTICS_PRIVATE.
   public func getMemberStatistics(_ request: GetMemberStatisticsRequest, options: CallOptions = .init()) async throws -> GetMemberStatisticsResponse {
     try await caller.unary(StatisticsServiceMethods.getMemberStatistics, request, options: options)
   }
 
-  /// ListMemberSummaries counts for all active members, in the order of their names.
+  /// ListMemberSummaries returns the statistics of all active members, ordered by name.
   public func listMemberSummaries(_ request: ListMemberSummariesRequest, options: CallOptions = .init()) async throws -> ListMemberSummariesResponse {
     try await caller.unary(StatisticsServiceMethods.listMemberSummaries, request, options: options)
   }
 
-  /// ListAbsentees tells which active members were not present at any completed meeting since a day, though at least one was
-  /// eligible for them. For secretaries.
+  /// ListAbsentees returns the active members who were not present at any completed meeting since a day, if at least one
+  /// was eligible for them. For secretaries.
   public func listAbsentees(_ request: ListAbsenteesRequest, options: CallOptions = .init()) async throws -> ListAbsenteesResponse {
     try await caller.unary(StatisticsServiceMethods.listAbsentees, request, options: options)
   }
 
-  /// GetForecast says how many of the meetings to come a member needs to reach a percentage. It supposes that all that are
-  /// scheduled take place and that the member is present or absent at each, never excused.
+  /// GetForecast returns how many upcoming meetings a member must attend to reach a percentage. It assumes that all
+  /// scheduled meetings take place and that the member is present or absent at each, never excused.
   public func getForecast(_ request: GetForecastRequest, options: CallOptions = .init()) async throws -> GetForecastResponse {
     try await caller.unary(StatisticsServiceMethods.getForecast, request, options: options)
   }

@@ -7,20 +7,20 @@ public import CampanileRPC
 public struct ApiKey: ProtoMessage {
   public static var protoFullName: String { "campanile.gateway.v1.ApiKey" }
 
-  /// The public part, for example `k_7Zq0…`; safe to log.
+  /// The public identifier, for example `k_7Zq0…`; safe to log.
   public var id: String = ""
-  /// Who the caller is: `user/<id>` or `service/<id>`.
+  /// The caller: `user/<id>` or `service/<id>`.
   public var principal: String = ""
-  /// What it may do: `admin`, `<service>`, or `<service>:<read|write|publish|operate>`; empty means every service, without
-  /// `admin`.
+  /// The key's scopes: `admin`, `<service>`, or `<service>:<read|write|publish|operate>`. Empty grants reading and
+  /// writing in every service, without `operate` and `admin`.
   public var scopes: [String] = []
   public var description: String = ""
   public var createTime: ProtoTimestamp?
-  /// Absent when the key does not expire.
+  /// Absent if the key does not expire.
   public var expireTime: ProtoTimestamp?
   /// Absent until the key is revoked.
   public var revokeTime: ProtoTimestamp?
-  /// Absent until the key is used; accurate to a minute.
+  /// Absent until the key is used. Accurate to a minute.
   public var lastUseTime: ProtoTimestamp?
 
   public init() {}
@@ -228,7 +228,7 @@ public struct CreateApiKeyResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.gateway.v1.CreateApiKeyResponse" }
 
   public var apiKey: ApiKey?
-  /// `cmp_` and 43 characters of base64url: 256 random bits.
+  /// `cmp_` followed by 43 base64url characters: 256 random bits.
   public var secret: String = ""
 
   public init() {}
@@ -281,7 +281,7 @@ public struct CreateApiKeyResponse: ProtoMessage {
 public struct ListApiKeysRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.gateway.v1.ListApiKeysRequest" }
 
-  /// 1 to 1000; 0 means 50.
+  /// From 1 to 1000; 0 means 50.
   public var pageSize: Int32 = 0
   public var pageToken: String = ""
   public var includeRevoked: Bool = false
@@ -502,9 +502,11 @@ public struct RotateApiKeyRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.gateway.v1.RotateApiKeyRequest" }
 
   public var keyId: String = ""
-  /// How long the old key still works, up to 30 days; absent means 24 hours. It never works longer than it would have.
+  /// Time for which the old key keeps working, up to 30 days; absent means 24 hours. It never extends the old key's own
+  /// lifetime.
   public var overlap: ProtoDuration?
-  /// When the new key ends. Absent: it lives as long as the old one was made for, and for ever where that had no end.
+  /// The new key's expiry. If absent, the new key lives as long as the old one was created for, or forever if that had
+  /// no expiry.
   public var expireTime: ProtoTimestamp?
 
   public init() {}
@@ -571,9 +573,9 @@ public struct RotateApiKeyResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.gateway.v1.RotateApiKeyResponse" }
 
   public var apiKey: ApiKey?
-  /// As in CreateApiKeyResponse.
+  /// The new key's secret, as in CreateApiKeyResponse.
   public var secret: String = ""
-  /// The old key, with its new end.
+  /// The old key, with its new expiry.
   public var replacedApiKey: ApiKey?
 
   public init() {}
@@ -640,7 +642,7 @@ public enum AccessServiceMethods {
   /// The full proto name of the service.
   public static let serviceName = "campanile.gateway.v1.AccessService"
 
-  /// CreateApiKey makes a key and answers its secret, which is never shown again.
+  /// CreateApiKey creates a key and returns its secret, which is never returned again.
   public static let createApiKey = MethodDescriptor(
     path: "campanile.gateway.v1.AccessService/CreateApiKey",
     kind: .unary, idempotency: .unknown,
@@ -648,8 +650,8 @@ public enum AccessServiceMethods {
     responseType: "campanile.gateway.v1.CreateApiKeyResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/apiKeys", body: "*"),
-    ], scope: "admin")
-  /// ListApiKeys pages through the keys, newest first, without their secrets.
+    ], scope: "admin", hasSecretResponse: true)
+  /// ListApiKeys returns a page of the keys, newest first, without their secrets.
   public static let listApiKeys = MethodDescriptor(
     path: "campanile.gateway.v1.AccessService/ListApiKeys",
     kind: .unary, idempotency: .noSideEffects,
@@ -658,7 +660,7 @@ public enum AccessServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/apiKeys", body: ""),
     ], scope: "admin")
-  /// RevokeApiKey ends a key at once; revoking it again changes nothing.
+  /// RevokeApiKey ends a key at once. Revoking it again has no effect.
   public static let revokeApiKey = MethodDescriptor(
     path: "campanile.gateway.v1.AccessService/RevokeApiKey",
     kind: .unary, idempotency: .idempotent,
@@ -667,8 +669,9 @@ public enum AccessServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/apiKeys/{key_id}:revoke", body: "*"),
     ], scope: "admin")
-  /// RotateApiKey makes a key that may do what another one may, and lets that one end a little later, so that callers can be
-  /// given the new secret without a failed call. A key that has ended: FAILED_PRECONDITION with the reason KEY_ENDED.
+  /// RotateApiKey creates a key with the same permissions as another one, which keeps working for a while. Callers can
+  /// thus switch to the new secret without a failed call. A key that has ended fails with FAILED_PRECONDITION
+  /// `KEY_ENDED`.
   public static let rotateApiKey = MethodDescriptor(
     path: "campanile.gateway.v1.AccessService/RotateApiKey",
     kind: .unary, idempotency: .unknown,
@@ -676,22 +679,23 @@ public enum AccessServiceMethods {
     responseType: "campanile.gateway.v1.RotateApiKeyResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/apiKeys/{key_id}:rotate", body: "*"),
-    ], scope: "admin")
+    ], scope: "admin", hasSecretResponse: true)
 
   /// All methods in the order of the proto.
   public static let all: [MethodDescriptor] = [createApiKey, listApiKeys, revokeApiKey, rotateApiKey]
 }
 
-/// AccessService manages the API keys that outside callers present to the gateway. Every method needs the scope `admin`.
+/// AccessService manages the API keys of external callers. Every method requires the scope `admin`.
 public protocol AccessServiceProtocol: RPCService {
-  /// CreateApiKey makes a key and answers its secret, which is never shown again.
+  /// CreateApiKey creates a key and returns its secret, which is never returned again.
   func createApiKey(_ request: CreateApiKeyRequest, context: CallContext) async throws -> CreateApiKeyResponse
-  /// ListApiKeys pages through the keys, newest first, without their secrets.
+  /// ListApiKeys returns a page of the keys, newest first, without their secrets.
   func listApiKeys(_ request: ListApiKeysRequest, context: CallContext) async throws -> ListApiKeysResponse
-  /// RevokeApiKey ends a key at once; revoking it again changes nothing.
+  /// RevokeApiKey ends a key at once. Revoking it again has no effect.
   func revokeApiKey(_ request: RevokeApiKeyRequest, context: CallContext) async throws -> RevokeApiKeyResponse
-  /// RotateApiKey makes a key that may do what another one may, and lets that one end a little later, so that callers can be
-  /// given the new secret without a failed call. A key that has ended: FAILED_PRECONDITION with the reason KEY_ENDED.
+  /// RotateApiKey creates a key with the same permissions as another one, which keeps working for a while. Callers can
+  /// thus switch to the new secret without a failed call. A key that has ended fails with FAILED_PRECONDITION
+  /// `KEY_ENDED`.
   func rotateApiKey(_ request: RotateApiKeyRequest, context: CallContext) async throws -> RotateApiKeyResponse
 }
 
@@ -720,23 +724,24 @@ public struct AccessServiceClient: Sendable {
   /// A client that makes its calls through `caller`.
   public init(_ caller: any RPCCaller) { self.caller = caller }
 
-  /// CreateApiKey makes a key and answers its secret, which is never shown again.
+  /// CreateApiKey creates a key and returns its secret, which is never returned again.
   public func createApiKey(_ request: CreateApiKeyRequest, options: CallOptions = .init()) async throws -> CreateApiKeyResponse {
     try await caller.unary(AccessServiceMethods.createApiKey, request, options: options)
   }
 
-  /// ListApiKeys pages through the keys, newest first, without their secrets.
+  /// ListApiKeys returns a page of the keys, newest first, without their secrets.
   public func listApiKeys(_ request: ListApiKeysRequest, options: CallOptions = .init()) async throws -> ListApiKeysResponse {
     try await caller.unary(AccessServiceMethods.listApiKeys, request, options: options)
   }
 
-  /// RevokeApiKey ends a key at once; revoking it again changes nothing.
+  /// RevokeApiKey ends a key at once. Revoking it again has no effect.
   public func revokeApiKey(_ request: RevokeApiKeyRequest, options: CallOptions = .init()) async throws -> RevokeApiKeyResponse {
     try await caller.unary(AccessServiceMethods.revokeApiKey, request, options: options)
   }
 
-  /// RotateApiKey makes a key that may do what another one may, and lets that one end a little later, so that callers can be
-  /// given the new secret without a failed call. A key that has ended: FAILED_PRECONDITION with the reason KEY_ENDED.
+  /// RotateApiKey creates a key with the same permissions as another one, which keeps working for a while. Callers can
+  /// thus switch to the new secret without a failed call. A key that has ended fails with FAILED_PRECONDITION
+  /// `KEY_ENDED`.
   public func rotateApiKey(_ request: RotateApiKeyRequest, options: CallOptions = .init()) async throws -> RotateApiKeyResponse {
     try await caller.unary(AccessServiceMethods.rotateApiKey, request, options: options)
   }

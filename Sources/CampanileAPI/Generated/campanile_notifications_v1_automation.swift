@@ -3,8 +3,8 @@
 
 public import CampanileCodec
 
-/// Template is a text with variables to publish from: `{{name}}` stands for a variable, `{{name|text}}` for one that may
-/// be missing and then reads `text`.
+/// Template is a text with variables to publish from. `{{name}}` is replaced by a value, `{{name|text}}` by a value or,
+/// if there is none, by `text`.
 public struct Template: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.Template" }
 
@@ -16,12 +16,12 @@ public struct Template: ProtoMessage {
   public var title: String = ""
   /// At most 1024 characters, at most 256 once rendered.
   public var subtitle: String?
-  /// At most 16 KiB, also once rendered.
+  /// At most 16 KiB, before and after rendering.
   public var body: String?
   public var createTime: ProtoTimestamp?
   public var updateTime: ProtoTimestamp?
   public var etag: String = ""
-  /// The variables that must be given, in the order of their first use. Set by the server.
+  /// The required variables, in the order of their first use. Set by the server.
   public var requiredVariables: [String] = []
 
   public init() {}
@@ -151,7 +151,7 @@ public struct Template: ProtoMessage {
   }
 }
 
-/// Heartbeat is a dead-man switch: when no beat comes for its period and grace, it publishes a notification, once.
+/// Heartbeat is a dead-man switch: it publishes a notification once if no beat arrives within its period and grace.
 public struct Heartbeat: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.Heartbeat" }
 
@@ -159,20 +159,20 @@ public struct Heartbeat: ProtoMessage {
   public var id: String = ""
   /// 1 to 128 characters.
   public var name: String = ""
-  /// Where its notification is published. A notification that is published with its id is a beat.
+  /// The bucket of its notification. A publication with the heartbeat's id counts as a beat.
   public var bucketId: String = ""
   /// 1 to 525600.
   public var periodMinutes: Int32 = 0
   /// 0 to 525600.
   public var graceMinutes: Int32 = 0
-  /// What to publish; its bucket is the heartbeat's. Without a title it says which beat is missing.
+  /// The notification to publish, in the heartbeat's bucket. Without a title, the title names the missing beat.
   public var notification: Notification?
   public var createTime: ProtoTimestamp?
   /// Absent until the first beat.
   public var lastBeatTime: ProtoTimestamp?
-  /// When it publishes unless a beat comes before; absent once it has.
+  /// The time at which it publishes unless a beat arrives; absent once it has published.
   public var dueTime: ProtoTimestamp?
-  /// True from its notification to the next beat.
+  /// True from its notification until the next beat.
   public var isMissing: Bool = false
 
   public init() {}
@@ -308,7 +308,7 @@ public struct Heartbeat: ProtoMessage {
   }
 }
 
-/// Webhook is an HTTP request that an action can make.
+/// Webhook is an HTTP request that an action can send.
 public struct Webhook: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.Webhook" }
 
@@ -318,11 +318,11 @@ public struct Webhook: ProtoMessage {
   public var name: String = ""
   /// `GET`, `HEAD`, `POST`, `PUT`, `PATCH` or `DELETE`; empty means POST.
   public var method: String = ""
-  /// An absolute http or https URL of at most 2048 characters, without `user:password@`: credentials belong into a header.
+  /// An absolute http or https URL of at most 2048 characters, without `user:password@`: use a header for credentials.
   public var url: String = ""
-  /// At most 32. Values are kept and sent, and answered as `***`.
+  /// At most 32. Values are stored and sent; responses contain `***` in their place.
   public var headers: [String: String] = [:]
-  /// At most 16 KiB, sent as it is; empty sends the notification as JSON for methods that carry a body.
+  /// At most 16 KiB, sent unchanged. If empty, methods that carry a body send the notification as JSON.
   public var body: String = ""
   public var createTime: ProtoTimestamp?
   public var updateTime: ProtoTimestamp?
@@ -446,7 +446,7 @@ public struct Webhook: ProtoMessage {
   }
 }
 
-/// ActionRun is what came of invoking an action.
+/// ActionRun is one invocation of an action and its result.
 public struct ActionRun: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.ActionRun" }
 
@@ -456,18 +456,20 @@ public struct ActionRun: ProtoMessage {
   public var actionId: String = ""
   public var action: Action?
   public var state: ActionRun.State = ActionRun.State()
+  /// Requests that were sent. A request rejected with SENDER_BUSY does not count.
   public var attemptCount: Int32 = 0
-  /// Of the last HTTP response; 0 when there was none.
+  /// The status of the last HTTP response; 0 if there was none.
   public var httpStatus: Int32 = 0
-  /// Why the last attempt failed, in a stable word.
+  /// A stable code for the cause of the last failure. ADDRESS_REFUSED means that the host has no address that may be
+  /// called, whether or not it has other addresses.
   public var reason: String = ""
   public var message: String = ""
   public var createTime: ProtoTimestamp?
   public var finishTime: ProtoTimestamp?
   public var nextAttemptTime: ProtoTimestamp?
-  /// For NAVIGATE and BACKGROUND_CALL: the URL. The device opens the former.
+  /// For NAVIGATE: the URL for the device to open.
   public var url: String = ""
-  /// For OPEN_NOTIFICATION: what the device is to open.
+  /// For OPEN_NOTIFICATION: the notification for the device to open.
   public var openNotificationId: String = ""
 
   public init() {}
@@ -648,10 +650,10 @@ public struct ActionRun: ProtoMessage {
   public enum State: ProtoEnum {
     case unspecified
     case succeeded
-    /// An attempt failed, another follows at `next_attempt_time`.
+    /// An attempt failed; the next one follows at `next_attempt_time`.
     case retrying
     case failed
-    /// An attempt is under way.
+    /// An attempt is in progress.
     case running
     /// A number that the contract does not name; made by `init(rawValue:)` only.
     case unrecognized(Int32)

@@ -8,7 +8,7 @@ public struct CreateTemplateRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.CreateTemplateRequest" }
 
   public var template: Template?
-  /// At most 64 characters; a repeat within 24 h answers the first reply.
+  /// At most 64 characters; a repetition within 24 h returns the first response.
   public var requestId: String = ""
 
   public init() {}
@@ -466,7 +466,7 @@ public struct CreateHeartbeatRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.CreateHeartbeatRequest" }
 
   public var heartbeat: Heartbeat?
-  /// At most 64 characters; a repeat within 24 h answers the first reply.
+  /// At most 64 characters; a repetition within 24 h returns the first response.
   public var requestId: String = ""
 
   public init() {}
@@ -827,7 +827,7 @@ public struct CreateWebhookRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.CreateWebhookRequest" }
 
   public var webhook: Webhook?
-  /// At most 64 characters; a repeat within 24 h answers the first reply.
+  /// At most 64 characters; a repetition within 24 h returns the first response.
   public var requestId: String = ""
 
   public init() {}
@@ -1210,7 +1210,7 @@ public enum AutomationServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/templates", body: "*"),
     ], scope: "notifications:write")
-  /// ListTemplates pages through the templates in the order of their ids.
+  /// ListTemplates pages through the templates, ordered by id.
   public static let listTemplates = MethodDescriptor(
     path: "campanile.notifications.v1.AutomationService/ListTemplates",
     kind: .unary, idempotency: .noSideEffects,
@@ -1244,7 +1244,7 @@ public enum AutomationServiceMethods {
     httpRules: [
       HTTPRule(verb: "DELETE", template: "/v1/templates/{template_id}", body: ""),
     ], scope: "notifications:write")
-  /// CreateHeartbeat begins to expect beats at once.
+  /// CreateHeartbeat creates a heartbeat, which expects beats at once.
   public static let createHeartbeat = MethodDescriptor(
     path: "campanile.notifications.v1.AutomationService/CreateHeartbeat",
     kind: .unary, idempotency: .unknown,
@@ -1253,7 +1253,7 @@ public enum AutomationServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/heartbeats", body: "*"),
     ], scope: "notifications:write")
-  /// ListHeartbeats pages through the heartbeats in the order of their ids.
+  /// ListHeartbeats pages through the heartbeats, ordered by id.
   public static let listHeartbeats = MethodDescriptor(
     path: "campanile.notifications.v1.AutomationService/ListHeartbeats",
     kind: .unary, idempotency: .noSideEffects,
@@ -1262,7 +1262,7 @@ public enum AutomationServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/heartbeats", body: ""),
     ], scope: "notifications:read")
-  /// Beat says that the expected did come.
+  /// Beat reports that the expected event has happened.
   public static let beat = MethodDescriptor(
     path: "campanile.notifications.v1.AutomationService/Beat",
     kind: .unary, idempotency: .idempotent,
@@ -1287,7 +1287,7 @@ public enum AutomationServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/webhooks", body: "*"),
     ], scope: "notifications:write")
-  /// ListWebhooks pages through the webhooks in the order of their ids.
+  /// ListWebhooks pages through the webhooks, ordered by id.
   public static let listWebhooks = MethodDescriptor(
     path: "campanile.notifications.v1.AutomationService/ListWebhooks",
     kind: .unary, idempotency: .noSideEffects,
@@ -1318,24 +1318,24 @@ public enum AutomationServiceMethods {
   public static let all: [MethodDescriptor] = [createTemplate, listTemplates, getTemplate, updateTemplate, deleteTemplate, createHeartbeat, listHeartbeats, beat, deleteHeartbeat, createWebhook, listWebhooks, updateWebhook, deleteWebhook]
 }
 
-/// AutomationService keeps a user's templates, heartbeats and webhooks. At most 200 of each a user, then RESOURCE_EXHAUSTED.
+/// AutomationService stores a user's templates, heartbeats and webhooks: at most 200 of each, then RESOURCE_EXHAUSTED.
 public protocol AutomationServiceProtocol: RPCService {
   func createTemplate(_ request: CreateTemplateRequest, context: CallContext) async throws -> CreateTemplateResponse
-  /// ListTemplates pages through the templates in the order of their ids.
+  /// ListTemplates pages through the templates, ordered by id.
   func listTemplates(_ request: ListTemplatesRequest, context: CallContext) async throws -> ListTemplatesResponse
   func getTemplate(_ request: GetTemplateRequest, context: CallContext) async throws -> GetTemplateResponse
   /// UpdateTemplate changes the fields named by the mask (AIP-134).
   func updateTemplate(_ request: UpdateTemplateRequest, context: CallContext) async throws -> UpdateTemplateResponse
   func deleteTemplate(_ request: DeleteTemplateRequest, context: CallContext) async throws -> DeleteTemplateResponse
-  /// CreateHeartbeat begins to expect beats at once.
+  /// CreateHeartbeat creates a heartbeat, which expects beats at once.
   func createHeartbeat(_ request: CreateHeartbeatRequest, context: CallContext) async throws -> CreateHeartbeatResponse
-  /// ListHeartbeats pages through the heartbeats in the order of their ids.
+  /// ListHeartbeats pages through the heartbeats, ordered by id.
   func listHeartbeats(_ request: ListHeartbeatsRequest, context: CallContext) async throws -> ListHeartbeatsResponse
-  /// Beat says that the expected did come.
+  /// Beat reports that the expected event has happened.
   func beat(_ request: BeatRequest, context: CallContext) async throws -> BeatResponse
   func deleteHeartbeat(_ request: DeleteHeartbeatRequest, context: CallContext) async throws -> DeleteHeartbeatResponse
   func createWebhook(_ request: CreateWebhookRequest, context: CallContext) async throws -> CreateWebhookResponse
-  /// ListWebhooks pages through the webhooks in the order of their ids.
+  /// ListWebhooks pages through the webhooks, ordered by id.
   func listWebhooks(_ request: ListWebhooksRequest, context: CallContext) async throws -> ListWebhooksResponse
   /// UpdateWebhook changes the fields named by the mask (AIP-134).
   func updateWebhook(_ request: UpdateWebhookRequest, context: CallContext) async throws -> UpdateWebhookResponse
@@ -1398,7 +1398,7 @@ public struct AutomationServiceClient: Sendable {
     try await caller.unary(AutomationServiceMethods.createTemplate, request, options: options)
   }
 
-  /// ListTemplates pages through the templates in the order of their ids.
+  /// ListTemplates pages through the templates, ordered by id.
   public func listTemplates(_ request: ListTemplatesRequest, options: CallOptions = .init()) async throws -> ListTemplatesResponse {
     try await caller.unary(AutomationServiceMethods.listTemplates, request, options: options)
   }
@@ -1416,17 +1416,17 @@ public struct AutomationServiceClient: Sendable {
     try await caller.unary(AutomationServiceMethods.deleteTemplate, request, options: options)
   }
 
-  /// CreateHeartbeat begins to expect beats at once.
+  /// CreateHeartbeat creates a heartbeat, which expects beats at once.
   public func createHeartbeat(_ request: CreateHeartbeatRequest, options: CallOptions = .init()) async throws -> CreateHeartbeatResponse {
     try await caller.unary(AutomationServiceMethods.createHeartbeat, request, options: options)
   }
 
-  /// ListHeartbeats pages through the heartbeats in the order of their ids.
+  /// ListHeartbeats pages through the heartbeats, ordered by id.
   public func listHeartbeats(_ request: ListHeartbeatsRequest, options: CallOptions = .init()) async throws -> ListHeartbeatsResponse {
     try await caller.unary(AutomationServiceMethods.listHeartbeats, request, options: options)
   }
 
-  /// Beat says that the expected did come.
+  /// Beat reports that the expected event has happened.
   public func beat(_ request: BeatRequest, options: CallOptions = .init()) async throws -> BeatResponse {
     try await caller.unary(AutomationServiceMethods.beat, request, options: options)
   }
@@ -1439,7 +1439,7 @@ public struct AutomationServiceClient: Sendable {
     try await caller.unary(AutomationServiceMethods.createWebhook, request, options: options)
   }
 
-  /// ListWebhooks pages through the webhooks in the order of their ids.
+  /// ListWebhooks pages through the webhooks, ordered by id.
   public func listWebhooks(_ request: ListWebhooksRequest, options: CallOptions = .init()) async throws -> ListWebhooksResponse {
     try await caller.unary(AutomationServiceMethods.listWebhooks, request, options: options)
   }

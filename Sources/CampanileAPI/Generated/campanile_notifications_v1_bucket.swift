@@ -3,16 +3,16 @@
 
 public import CampanileCodec
 
-/// BucketRole says what a user may do with a bucket. Each includes those before it.
+/// BucketRole defines the permissions of a user in a bucket. Each role includes those before it.
 public enum BucketRole: ProtoEnum {
   case unspecified
-  /// Receives notifications and keeps the state of the own copies.
+  /// Receives notifications and changes the state of the user's own copies.
   case reader
   /// Publishes, and changes the content of notifications.
   case publisher
   /// Changes the bucket, its shares and its publish keys.
   case admin
-  /// Deletes and restores it.
+  /// Deletes and restores the bucket.
   case owner
   /// A number that the contract does not name; made by `init(rawValue:)` only.
   case unrecognized(Int32)
@@ -69,8 +69,9 @@ public enum BucketRole: ProtoEnum {
   }
 }
 
-/// Bucket groups notifications. A bucket that is shared appears with the same id among the buckets of every member; name,
-/// description, colour, icon and orphan flag are the same for all, everything else is each member's own.
+/// Bucket groups notifications. A shared bucket appears with the same id among the buckets of every member. Name,
+/// description, colour, icon and orphan flag are the same for all members; every member has their own values of the
+/// other fields.
 public struct Bucket: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.Bucket" }
 
@@ -84,34 +85,34 @@ public struct Bucket: ProtoMessage {
   public var color: String?
   /// An absolute http or https URL of at most 2048 characters.
   public var iconUrl: String?
-  /// True when the bucket stands for notifications whose own bucket is gone.
+  /// True if the bucket collects notifications whose original bucket no longer exists.
   public var isOrphan: Bool = false
   public var createTime: ProtoTimestamp?
   public var updateTime: ProtoTimestamp?
   public var etag: String = ""
-  /// How many unread notifications it holds.
+  /// The number of unread notifications.
   public var unreadCount: Int32 = 0
-  /// How many notifications it holds.
+  /// The number of notifications.
   public var notificationCount: Int32 = 0
-  /// Muted: new notifications are kept and counted, and no device is told; critical ones pass.
+  /// Muted: new notifications are stored and counted, but devices are not notified. Critical ones pass.
   public var isMuted: Bool = false
-  /// Snoozed until then: devices are told at its end; critical notifications pass. Set by SnoozeBucket.
+  /// Snoozed until then: devices are notified at its end. Critical notifications pass. Set by SnoozeBucket.
   public var snoozeEndTime: ProtoTimestamp?
-  /// The bucket's own quiet hours; absent means the user's. One without windows has none at all.
+  /// The bucket's own quiet hours; absent means the user's. Quiet hours without windows mean none at all.
   public var quietHours: QuietHours?
-  /// Absent keeps everything.
+  /// Absent means that all notifications are retained.
   public var retention: RetentionPolicy?
-  /// What the caller may do with it. Set by the server, as all below.
+  /// The caller's role. Set by the server, like all fields below.
   public var role: BucketRole = BucketRole()
-  /// Whose bucket it is.
+  /// The owner of the bucket.
   public var ownerId: String = ""
-  /// When the caller's share ends.
+  /// The end of the caller's share.
   public var shareExpireTime: ProtoTimestamp?
-  /// How many others it is shared with; told to its owner and admins.
+  /// The number of other members; only set for the owner and admins.
   public var shareCount: Int32 = 0
-  /// When it was deleted; present in the list of deleted ones only.
+  /// The time of deletion; only present in the list of deleted buckets.
   public var deleteTime: ProtoTimestamp?
-  /// When a deleted one can no longer be restored.
+  /// The time after which a deleted bucket can no longer be restored.
   public var purgeTime: ProtoTimestamp?
 
   public init() {}
@@ -356,15 +357,15 @@ public struct Bucket: ProtoMessage {
   }
 }
 
-/// RetentionPolicy says when notifications of a bucket are deleted by themselves. What is 0 does not apply.
+/// RetentionPolicy defines when notifications of a bucket are deleted automatically. A value of 0 does not apply.
 public struct RetentionPolicy: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.RetentionPolicy" }
 
-  /// 0 to 3650 days after they were created.
+  /// 0 to 3650 days after creation.
   public var maxAgeDays: Int32 = 0
-  /// 0 to 1000000; the oldest beyond it go.
+  /// 0 to 1000000; the oldest notifications beyond this number are deleted.
   public var maxCount: Int32 = 0
-  /// 0 to 87600 hours after they were read.
+  /// 0 to 87600 hours after reading.
   public var afterReadHours: Int32 = 0
 
   public init() {}

@@ -8,7 +8,7 @@ public struct CreateBucketRequest: ProtoMessage {
 
   /// `id`, times, etag and counts are set by the server and ignored here.
   public var bucket: Bucket?
-  /// At most 64 characters; a repeat within 24 h answers the first reply.
+  /// At most 64 characters; a repetition within 24 h returns the first response.
   public var requestId: String = ""
 
   public init() {}
@@ -190,7 +190,7 @@ public struct ListBucketsRequest: ProtoMessage {
   /// 1 to 1000; 0 means 50.
   public var pageSize: Int32 = 0
   public var pageToken: String = ""
-  /// Lists the deleted ones that can be restored, instead of the others.
+  /// Lists the deleted buckets that can be restored, instead of the others.
   public var onlyDeleted: Bool = false
 
   public init() {}
@@ -321,8 +321,8 @@ public struct UpdateBucketRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.UpdateBucketRequest" }
 
   public var bucket: Bucket?
-  /// `name`, `description`, `color`, `icon_url`, `is_orphan` (for admins), `is_muted`, `quiet_hours`, `retention` (for the
-  /// caller alone), or `*`; absent means the fields that are set.
+  /// `name`, `description`, `color`, `icon_url`, `is_orphan` (for admins), `is_muted`, `quiet_hours`, `retention` (for
+  /// the caller only), or `*`; absent means the fields that are set.
   public var updateMask: ProtoFieldMask?
 
   public init() {}
@@ -418,7 +418,7 @@ public struct DeleteBucketRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.DeleteBucketRequest" }
 
   public var bucketId: String = ""
-  /// When set, the bucket's etag must equal it, else ABORTED with the reason ETAG_MISMATCH.
+  /// If set, it must equal the bucket's etag; otherwise ABORTED, reason ETAG_MISMATCH.
   public var etag: String = ""
 
   public init() {}
@@ -472,7 +472,7 @@ public struct DeleteBucketRequest: ProtoMessage {
 public struct DeleteBucketResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.DeleteBucketResponse" }
 
-  /// How many notifications of the caller went with the bucket.
+  /// The number of the caller's notifications deleted with the bucket.
   public var deletedNotificationCount: Int32 = 0
 
   public init() {}

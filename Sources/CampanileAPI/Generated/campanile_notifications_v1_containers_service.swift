@@ -50,9 +50,9 @@ public struct WatchChangedUsersRequest: ProtoMessage {
 public struct WatchChangedUsersResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.WatchChangedUsersResponse" }
 
-  /// At most 1000. May be empty: nobody was changed up to the token.
+  /// At most 1000. May be empty if no user has changed up to the token.
   public var userIds: [String] = []
-  /// Present it to resume after these. Empty while every user is being named: begin anew then.
+  /// Send it to resume after these users. Empty while all users are being sent: start again in that case.
   public var resumeToken: String = ""
 
   public init() {}
@@ -118,7 +118,7 @@ public struct ReadContainersRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.ReadContainersRequest" }
 
   public var userId: String = ""
-  /// 0 to 1000; orphan buckets and what is in them are left out.
+  /// 0 to 1000; orphan buckets and their notifications are omitted.
   public var notificationsMax: Int32 = 0
 
   public init() {}
@@ -229,7 +229,7 @@ public struct ReadContainersResponse: ProtoMessage {
     case notifications(ReadContainersResponse.ContainerNotifications)
   }
 
-  /// ContainerBuckets and ContainerNotifications are pieces of at most 100 records.
+  /// ContainerBuckets and ContainerNotifications contain at most 100 records.
   public struct ContainerBuckets: ProtoMessage {
     public static var protoFullName: String { "campanile.notifications.v1.ReadContainersResponse.ContainerBuckets" }
 
@@ -336,15 +336,15 @@ public enum ContainersServiceMethods {
   /// The full proto name of the service.
   public static let serviceName = "campanile.notifications.v1.ContainersService"
 
-  /// WatchChangedUsers names the users of whom something was changed, in the order of the commits, each once a message. A
-  /// watch without a token, or with one whose changes are no longer kept, first names every user there is.
+  /// WatchChangedUsers sends the ids of users whose data has changed, in commit order, each once per message. Without a
+  /// token, or if its changes are no longer retained, the watch first sends the ids of all users.
   public static let watchChangedUsers = MethodDescriptor(
     path: "campanile.notifications.v1.ContainersService/WatchChangedUsers",
     kind: .serverStreaming, idempotency: .noSideEffects,
     requestType: "campanile.notifications.v1.WatchChangedUsersRequest",
     responseType: "campanile.notifications.v1.WatchChangedUsersResponse",
     httpRules: [], scope: "notifications:operate")
-  /// ReadContainers sends a user's buckets, then the newest notifications, newest first, all as they are at one moment.
+  /// ReadContainers sends a user's buckets, then the newest notifications, newest first, all from one snapshot.
   public static let readContainers = MethodDescriptor(
     path: "campanile.notifications.v1.ContainersService/ReadContainers",
     kind: .serverStreaming, idempotency: .noSideEffects,
@@ -356,13 +356,13 @@ public enum ContainersServiceMethods {
   public static let all: [MethodDescriptor] = [watchChangedUsers, readContainers]
 }
 
-/// ContainersService lets the service that keeps files for devices follow what changes and read it. It is for that service
-/// and the operator: callers need the scope `admin`, or come over a link with the internal token.
+/// ContainersService is the change feed and the read access of the service that stores files for devices. Callers are
+/// services with the scope `notifications:operate`, or have the scope `admin`.
 public protocol ContainersServiceProtocol: RPCService {
-  /// WatchChangedUsers names the users of whom something was changed, in the order of the commits, each once a message. A
-  /// watch without a token, or with one whose changes are no longer kept, first names every user there is.
+  /// WatchChangedUsers sends the ids of users whose data has changed, in commit order, each once per message. Without a
+  /// token, or if its changes are no longer retained, the watch first sends the ids of all users.
   func watchChangedUsers(_ request: WatchChangedUsersRequest, context: CallContext, responses: ResponseSink<WatchChangedUsersResponse>) async throws
-  /// ReadContainers sends a user's buckets, then the newest notifications, newest first, all as they are at one moment.
+  /// ReadContainers sends a user's buckets, then the newest notifications, newest first, all from one snapshot.
   func readContainers(_ request: ReadContainersRequest, context: CallContext, responses: ResponseSink<ReadContainersResponse>) async throws
 }
 
@@ -385,13 +385,13 @@ public struct ContainersServiceClient: Sendable {
   /// A client that makes its calls through `caller`.
   public init(_ caller: any RPCCaller) { self.caller = caller }
 
-  /// WatchChangedUsers names the users of whom something was changed, in the order of the commits, each once a message. A
-  /// watch without a token, or with one whose changes are no longer kept, first names every user there is.
+  /// WatchChangedUsers sends the ids of users whose data has changed, in commit order, each once per message. Without a
+  /// token, or if its changes are no longer retained, the watch first sends the ids of all users.
   public func watchChangedUsers(_ request: WatchChangedUsersRequest, options: CallOptions = .init()) -> ResponseStream<WatchChangedUsersResponse> {
     caller.serverStreaming(ContainersServiceMethods.watchChangedUsers, request, options: options)
   }
 
-  /// ReadContainers sends a user's buckets, then the newest notifications, newest first, all as they are at one moment.
+  /// ReadContainers sends a user's buckets, then the newest notifications, newest first, all from one snapshot.
   public func readContainers(_ request: ReadContainersRequest, options: CallOptions = .init()) -> ResponseStream<ReadContainersResponse> {
     caller.serverStreaming(ContainersServiceMethods.readContainers, request, options: options)
   }

@@ -3,7 +3,7 @@
 
 public import CampanileCodec
 
-/// DeliveryOutcome says what became of one delivery.
+/// DeliveryOutcome is the result of one step of a delivery.
 public enum DeliveryOutcome: ProtoEnum {
   case unspecified
   /// Handed over for delivery to the user's devices.
@@ -15,7 +15,7 @@ public enum DeliveryOutcome: ProtoEnum {
   case muted
   /// Published with the priority NO_PUSH.
   case noPush
-  /// It expired before it could be handed over, or was deleted as it expired.
+  /// Expired before it could be handed over, or was deleted on expiry.
   case expired
   /// The user has no device with a token.
   case noToken
@@ -26,7 +26,7 @@ public enum DeliveryOutcome: ProtoEnum {
   case cancelled
   case snoozed
   case postponed
-  /// Handed over again, because nobody had read it.
+  /// Handed over again, because it was still unread.
   case repeated
   /// A number that the contract does not name; made by `init(rawValue:)` only.
   case unrecognized(Int32)
@@ -131,19 +131,19 @@ public enum DeliveryOutcome: ProtoEnum {
   }
 }
 
-/// DeliveryRecord is one line of the ledger: what became of a notification on its way to a device, and why.
+/// DeliveryRecord is an entry of the delivery log: the result of one step of a notification's delivery, and its cause.
 public struct DeliveryRecord: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.DeliveryRecord" }
 
   public var time: ProtoTimestamp?
-  /// Empty when it holds for all devices of the user.
+  /// Empty if the record applies to all devices of the user.
   public var deviceId: String = ""
   public var outcome: DeliveryOutcome = DeliveryOutcome()
-  /// The reason in a stable word, such as the one that APNs gave; empty when the outcome says it all.
+  /// A stable code for the cause, such as the reason given by APNs; empty if the outcome suffices.
   public var reason: String = ""
-  /// When a held one is released.
+  /// The time at which a held notification is released.
   public var releaseTime: ProtoTimestamp?
-  /// The id under which it was pushed.
+  /// The id of the push.
   public var pushId: String = ""
 
   public init() {}
@@ -236,8 +236,8 @@ public struct DeliveryRecord: ProtoMessage {
   }
 }
 
-/// UnreadSummary is what a Live Activity of the user shows: the newest unread notifications. As JSON it has at most 3584
-/// bytes, which leaves room for the envelope in a push of 4096.
+/// UnreadSummary is the content of a user's Live Activity: the newest unread notifications. As JSON it has at most 3584
+/// bytes, which leaves space for the envelope in a push of 4096.
 public struct UnreadSummary: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.UnreadSummary" }
 
@@ -245,7 +245,7 @@ public struct UnreadSummary: ProtoMessage {
   public var notifications: [UnreadItem] = []
   public var unreadCount: Int32 = 0
   public var lastUpdate: ProtoTimestamp?
-  /// What was left out to keep the size; absent when nothing was.
+  /// The texts and notifications omitted to limit the size; absent if there are none.
   public var truncation: SummaryTruncation?
 
   public init() {}
@@ -325,7 +325,7 @@ public struct UnreadSummary: ProtoMessage {
   }
 }
 
-/// UnreadItem is one line of the summary.
+/// UnreadItem is one notification of the summary.
 public struct UnreadItem: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.UnreadItem" }
 
@@ -449,15 +449,15 @@ public struct UnreadItem: ProtoMessage {
   }
 }
 
-/// SummaryTruncation says what a summary lacks.
+/// SummaryTruncation counts what a summary omits.
 public struct SummaryTruncation: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.SummaryTruncation" }
 
-  /// Bodies that end early.
+  /// The number of shortened bodies.
   public var shortenedBodyCount: Int32 = 0
-  /// Subtitles that end early.
+  /// The number of shortened subtitles.
   public var shortenedSubtitleCount: Int32 = 0
-  /// Notifications that were dropped, oldest first.
+  /// The number of omitted notifications, which are the oldest.
   public var droppedCount: Int32 = 0
 
   public init() {}
@@ -522,21 +522,21 @@ public struct SummaryTruncation: ProtoMessage {
   }
 }
 
-/// LongLook is what a watch shows of one notification: title and subtitle, image, body, base actions, other actions.
+/// LongLook is a watch's view of one notification: title and subtitle, image, body, base actions, other actions.
 public struct LongLook: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.LongLook" }
 
   public var notificationId: String = ""
   public var title: String = ""
   public var subtitle: String?
-  /// The medium to show at full width.
+  /// The image to show at full width.
   public var imageUrl: String?
-  /// The kept medium to show instead, for GetAttachmentContent.
+  /// The stored image to show instead, for GetAttachmentContent.
   public var imageContentId: String?
   public var body: String?
-  /// Mark as read, delete, open, in this order; mark as read is left out when it is read.
+  /// Mark as read, delete, open, in this order; mark as read is omitted for a read notification.
   public var baseActions: [LongLookAction] = []
-  /// The notification's remaining actions in their order.
+  /// The notification's remaining actions, in their order.
   public var actions: [LongLookAction] = []
   public var bucketId: String = ""
   public var bucketName: String = ""
@@ -731,7 +731,7 @@ public struct LongLook: ProtoMessage {
 public struct LongLookAction: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.LongLookAction" }
 
-  /// What InvokeAction takes.
+  /// The action id for InvokeAction.
   public var actionId: String = ""
   public var label: String = ""
   public var icon: String = ""

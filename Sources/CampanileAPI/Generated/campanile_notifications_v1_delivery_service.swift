@@ -4,7 +4,7 @@
 public import CampanileCodec
 public import CampanileRPC
 
-/// NotificationDelivery is a record with the notification that it is about.
+/// NotificationDelivery is a delivery record and the notification that it refers to.
 public struct NotificationDelivery: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.NotificationDelivery" }
 
@@ -126,7 +126,7 @@ public struct RecordDeliveriesRequest: ProtoMessage {
 public struct RecordDeliveriesResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.RecordDeliveriesResponse" }
 
-  /// How many were new.
+  /// The number of new records.
   public var recordedCount: Int32 = 0
 
   public init() {}
@@ -172,7 +172,7 @@ public enum DeliveryServiceMethods {
   /// The full proto name of the service.
   public static let serviceName = "campanile.notifications.v1.DeliveryService"
 
-  /// RecordDeliveries adds to the ledger of notifications. A record that is there already is not added again.
+  /// RecordDeliveries appends to the delivery log of notifications. Existing records are not added again.
   public static let recordDeliveries = MethodDescriptor(
     path: "campanile.notifications.v1.DeliveryService/RecordDeliveries",
     kind: .unary, idempotency: .idempotent,
@@ -186,10 +186,10 @@ public enum DeliveryServiceMethods {
   public static let all: [MethodDescriptor] = [recordDeliveries]
 }
 
-/// DeliveryService takes from the services that push what became of it. It is for them and the operator: callers need the
-/// scope `admin`, or come over a link with the internal token.
+/// DeliveryService records the results reported by push services. Callers are services with the scope
+/// `notifications:operate`, or have the scope `admin`.
 public protocol DeliveryServiceProtocol: RPCService {
-  /// RecordDeliveries adds to the ledger of notifications. A record that is there already is not added again.
+  /// RecordDeliveries appends to the delivery log of notifications. Existing records are not added again.
   func recordDeliveries(_ request: RecordDeliveriesRequest, context: CallContext) async throws -> RecordDeliveriesResponse
 }
 
@@ -209,7 +209,7 @@ public struct DeliveryServiceClient: Sendable {
   /// A client that makes its calls through `caller`.
   public init(_ caller: any RPCCaller) { self.caller = caller }
 
-  /// RecordDeliveries adds to the ledger of notifications. A record that is there already is not added again.
+  /// RecordDeliveries appends to the delivery log of notifications. Existing records are not added again.
   public func recordDeliveries(_ request: RecordDeliveriesRequest, options: CallOptions = .init()) async throws -> RecordDeliveriesResponse {
     try await caller.unary(DeliveryServiceMethods.recordDeliveries, request, options: options)
   }

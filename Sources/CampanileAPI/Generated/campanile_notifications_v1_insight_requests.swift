@@ -6,17 +6,18 @@ public import CampanileCodec
 public struct SearchNotificationsRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.SearchNotificationsRequest" }
 
-  /// Words that must all occur, in any order; the last matches by its beginning, as does a word that ends in `*`;
-  /// `"in quotes"` is a phrase; `-word` must not occur. Case and accents do not matter. 1 to 256 characters, at most 16 terms.
+  /// Words that must all occur, in any order. The last word matches as a prefix, and so does a word that ends in `*`.
+  /// `"in quotes"` is a phrase; `-word` must not occur. Case and accents are ignored. 1 to 256 characters, at most 16
+  /// terms.
   public var query: String = ""
   /// 1 to 200; 0 means 50.
   public var pageSize: Int32 = 0
   public var pageToken: String = ""
   /// Only this bucket.
   public var bucketId: String = ""
-  /// Only those created at or after this time.
+  /// Only notifications created at or after this time.
   public var startTime: ProtoTimestamp?
-  /// Only those created before this time.
+  /// Only notifications created before this time.
   public var endTime: ProtoTimestamp?
 
   public init() {}
@@ -371,9 +372,10 @@ public struct InvokeActionRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.InvokeActionRequest" }
 
   public var notificationId: String = ""
-  /// `tap` for the tap action, `mark_as_read`, `delete`, `open`, or the place of the action among the notification's: `0`…`15`.
+  /// `tap` for the tap action, `mark_as_read`, `delete`, `open`, or the index of one of the notification's actions:
+  /// `0`…`15`.
   public var actionId: String = ""
-  /// At most 64 characters; a repeat within 24 h answers the first run and does nothing.
+  /// At most 64 characters; a repetition within 24 h returns the first run and has no effect.
   public var requestId: String = ""
 
   public init() {}
@@ -484,7 +486,7 @@ public struct ListActionRunsRequest: ProtoMessage {
   /// 1 to 1000; 0 means 50.
   public var pageSize: Int32 = 0
   public var pageToken: String = ""
-  /// Only those of this notification.
+  /// Only runs of this notification.
   public var notificationId: String = ""
 
   public init() {}
@@ -657,7 +659,7 @@ public struct ExplainDeliveryRequest: ProtoMessage {
 public struct ExplainDeliveryResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.ExplainDeliveryResponse" }
 
-  /// At most 1000, the newest.
+  /// The newest records, at most 1000.
   public var records: [DeliveryRecord] = []
 
   public init() {}
@@ -830,7 +832,7 @@ public struct GetUserSettingsResponse: ProtoMessage {
 public struct UpdateUserSettingsRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.UpdateUserSettingsRequest" }
 
-  /// With an etag set, the stored one must equal it, else ABORTED with the reason ETAG_MISMATCH.
+  /// If it has an etag, that must equal the stored one; otherwise ABORTED, reason ETAG_MISMATCH.
   public var settings: UserSettings?
   /// `time_zone`, `quiet_hours`, `summary_size`, or `*`; absent means the fields that are set.
   public var updateMask: ProtoFieldMask?

@@ -3,20 +3,20 @@
 
 public import CampanileCodec
 
-/// DeliveryState says where a notification stands on its way to the user's devices.
+/// DeliveryState is the progress of a notification's delivery to the user's devices.
 public enum DeliveryState: ProtoEnum {
   case unspecified
-  /// Waits for its `deliver_time`, unseen by lists, counts and watches.
+  /// Waits for its `deliver_time`; not part of lists, counts and watches.
   case scheduled
-  /// Seen, but devices are told at `release_time` only: quiet hours or a snoozed bucket.
+  /// Visible, but devices are only notified at `release_time`: quiet hours or a snoozed bucket.
   case held
-  /// Handed to the devices at `send_time`.
+  /// Handed over to the devices at `send_time`.
   case sent
-  /// Never handed to devices: its bucket is muted or its priority is NO_PUSH.
+  /// Never handed over to devices: its bucket is muted or its priority is NO_PUSH.
   case suppressed
   /// Snoozed: it stays in the lists and is handed over again at `release_time`.
   case snoozed
-  /// Postponed: it counts as read until `release_time`, when it comes back unread.
+  /// Postponed: it counts as read until `release_time`, when it becomes unread again.
   case postponed
   /// A number that the contract does not name; made by `init(rawValue:)` only.
   case unrecognized(Int32)
@@ -82,7 +82,7 @@ public enum DeliveryState: ProtoEnum {
   }
 }
 
-/// ActionType says what an action does.
+/// ActionType is the effect of an action.
 public enum ActionType: ProtoEnum {
   case unspecified
   /// Opens the URL in `value`.
@@ -172,7 +172,7 @@ public enum ActionType: ProtoEnum {
   }
 }
 
-/// Notification is one message to a user, kept until it is deleted.
+/// Notification is one message to a user, stored until it is deleted.
 public struct Notification: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.Notification" }
 
@@ -195,24 +195,25 @@ public struct Notification: ProtoMessage {
   public var updateTime: ProtoTimestamp?
   /// Absent while the notification is unread.
   public var readTime: ProtoTimestamp?
-  /// When it was handed to the user's devices.
+  /// The time at which it was handed over to the user's devices.
   public var sendTime: ProtoTimestamp?
   /// Changes with every change of the notification (AIP-154).
   public var etag: String = ""
-  /// When it is deleted by itself; must be after it is delivered.
+  /// The time of automatic deletion; must be after the delivery.
   public var expireTime: ProtoTimestamp?
-  /// At most 64 characters. A publication with the key of an undeleted one in the same bucket replaces that in place.
+  /// At most 64 characters. A publication replaces the undeleted notification with the same key in the same bucket in
+  /// place.
   public var collapseKey: String = ""
-  /// Keeps the notification back until then, at most a year ahead; absent delivers it at once.
+  /// Delays the delivery until this time, at most a year ahead; absent means immediately.
   public var deliverTime: ProtoTimestamp?
   public var `repeat`: Repeat?
-  /// Set by the server from here on.
+  /// Set by the server, like all fields below.
   public var deliveryState: DeliveryState = DeliveryState()
-  /// When a held, snoozed or postponed notification is handed to the devices (again).
+  /// The time at which a held, snoozed or postponed notification is handed over (again).
   public var releaseTime: ProtoTimestamp?
-  /// How often it was handed to the devices.
+  /// The number of hand-overs.
   public var sendCount: Int32 = 0
-  /// When it was deleted; present in the list of deleted ones only.
+  /// The time of deletion; only present in the list of deleted notifications.
   public var deleteTime: ProtoTimestamp?
 
   public init() {}
@@ -481,7 +482,7 @@ public struct Notification: ProtoMessage {
     writer.endObject(object)
   }
 
-  /// Priority says how a device presents a notification.
+  /// Priority defines how a device presents a notification.
   public enum Priority: ProtoEnum {
     case unspecified
     case silent
@@ -544,7 +545,7 @@ public struct Notification: ProtoMessage {
   }
 }
 
-/// Repeat hands a notification to the devices again until it is read or deleted.
+/// Repeat hands a notification over to the devices again until it is read or deleted.
 public struct Repeat: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.Repeat" }
 
@@ -552,7 +553,7 @@ public struct Repeat: ProtoMessage {
   public var everyMinutes: Int32 = 0
   /// 1 to 100; 0 means 5.
   public var maxCount: Int32 = 0
-  /// How often it was repeated; set by the server.
+  /// The number of repetitions; set by the server.
   public var count: Int32 = 0
 
   public init() {}
@@ -620,18 +621,18 @@ public struct Attachment: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.Attachment" }
 
   public var mediaType: Attachment.MediaType = Attachment.MediaType()
-  /// An absolute http or https URL of at most 2048 characters; empty when `data` is given or `content_id` is set.
+  /// An absolute http or https URL of at most 2048 characters; empty if `data` or `content_id` is set.
   public var url: String = ""
   /// At most 256 characters.
   public var name: String = ""
-  /// The medium itself, when it is published inline; at most 256 KiB for all attachments of a notification. Kept by the
-  /// server and never answered: GetAttachmentContent has it.
+  /// The inline medium; at most 256 KiB for all attachments of a notification. It is stored by the server and never part
+  /// of a response; GetAttachmentContent returns it.
   public var data: [UInt8] = []
-  /// The media type of `data` (RFC 6838), such as `image/png`; needed with it.
+  /// The media type of `data` (RFC 6838), such as `image/png`; required with `data`.
   public var contentType: String = ""
-  /// Names the kept medium: the SHA-256 of `data` in hexadecimal. Set by the server.
+  /// The id of the stored medium: the SHA-256 of `data` in hexadecimal. Set by the server.
   public var contentId: String = ""
-  /// Bytes of the kept medium. Set by the server.
+  /// The size of the stored medium in bytes. Set by the server.
   public var sizeBytes: Int32 = 0
 
   public init() {}
@@ -804,12 +805,12 @@ public struct Attachment: ProtoMessage {
   }
 }
 
-/// Action is something that a user can do from a notification.
+/// Action is an operation that a user can perform from a notification.
 public struct Action: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.Action" }
 
   public var type: ActionType = ActionType()
-  /// What the type needs: a URL, `METHOD::URL`, minutes, or an id; at most 2048 characters.
+  /// Depends on the type: a URL, `METHOD::URL`, minutes, or an id; at most 2048 characters.
   public var value: String = ""
   public var destructive: Bool = false
   /// At most 128 characters.

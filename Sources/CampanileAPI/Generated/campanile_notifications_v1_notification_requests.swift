@@ -8,13 +8,14 @@ public struct CreateNotificationRequest: ProtoMessage {
 
   /// `id`, times and etag are set by the server and ignored here.
   public var notification: Notification?
-  /// At most 64 characters; a repeat within 24 h answers the first reply.
+  /// At most 64 characters; a repetition within 24 h returns the first response.
   public var requestId: String = ""
-  /// Takes title, subtitle and body from a template where the notification has none.
+  /// The template for title, subtitle and body, where the notification has none.
   public var templateId: String = ""
-  /// Of the template: at most 64, names of 1 to 64 letters, digits and underscores, values of at most 4096 characters.
+  /// The template's variables: at most 64, with names of 1 to 64 letters, digits and underscores, and values of at most
+  /// 4096 characters.
   public var variables: [String: String] = [:]
-  /// Counts as a beat of this heartbeat.
+  /// The heartbeat for which the publication counts as a beat.
   public var heartbeatId: String = ""
 
   public init() {}
@@ -249,7 +250,7 @@ public struct BatchCreateNotificationsResponse: ProtoMessage {
   }
 }
 
-/// BatchCreateResult is what came of one entry of a batch.
+/// BatchCreateResult is the result of one entry of a batch.
 public struct BatchCreateResult: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.BatchCreateResult" }
 
@@ -309,7 +310,7 @@ public struct BatchCreateResult: ProtoMessage {
   }
 }
 
-/// BatchError says why one entry of a batch was refused.
+/// BatchError is the cause for rejecting one entry of a batch.
 public struct BatchError: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.BatchError" }
 
@@ -318,7 +319,7 @@ public struct BatchError: ProtoMessage {
   public var message: String = ""
   /// Stable, UPPER_SNAKE.
   public var reason: String = ""
-  /// The path of the field at fault, empty when there is none.
+  /// The path of the invalid field; empty if there is none.
   public var field: String = ""
 
   public init() {}
@@ -479,11 +480,11 @@ public struct ListNotificationsRequest: ProtoMessage {
   public var pageToken: String = ""
   /// Only this bucket.
   public var bucketId: String = ""
-  /// Only unread ones.
+  /// Only unread notifications.
   public var unreadOnly: Bool = false
-  /// Only those created at or after this time.
+  /// Only notifications created at or after this time.
   public var startTime: ProtoTimestamp?
-  /// Only those created before this time.
+  /// Only notifications created before this time.
   public var endTime: ProtoTimestamp?
 
   public init() {}
@@ -642,10 +643,10 @@ public struct ListNotificationsResponse: ProtoMessage {
 public struct UpdateNotificationRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.UpdateNotificationRequest" }
 
-  /// With an etag set, the stored one must equal it, else ABORTED with the reason ETAG_MISMATCH.
+  /// If it has an etag, that must equal the stored one; otherwise ABORTED, reason ETAG_MISMATCH.
   public var notification: Notification?
-  /// `title`, `subtitle`, `body`, `priority`, `attachments`, `actions`, `tap_action`, `bucket_id`, or `*`; absent means the
-  /// fields that are set.
+  /// `title`, `subtitle`, `body`, `priority`, `attachments`, `actions`, `tap_action`, `bucket_id`, `expire_time`,
+  /// `repeat`, or `*`; absent means the fields that are set.
   public var updateMask: ProtoFieldMask?
 
   public init() {}
@@ -740,7 +741,7 @@ public struct UpdateNotificationResponse: ProtoMessage {
 public struct MarkNotificationsReadRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.MarkNotificationsReadRequest" }
 
-  /// 1 to 1000. If one is unknown nothing changes and the answer is NOT_FOUND.
+  /// 1 to 1000. If one does not exist, the call changes nothing and fails with NOT_FOUND.
   public var notificationIds: [String] = []
 
   public init() {}
@@ -793,7 +794,7 @@ public struct MarkNotificationsReadRequest: ProtoMessage {
 public struct MarkNotificationsReadResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.MarkNotificationsReadResponse" }
 
-  /// How many were unread before.
+  /// The number of notifications that were unread before.
   public var changedCount: Int32 = 0
   public var unreadCounts: UnreadCounts?
 
@@ -848,7 +849,7 @@ public struct MarkNotificationsReadResponse: ProtoMessage {
 public struct MarkNotificationsUnreadRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.MarkNotificationsUnreadRequest" }
 
-  /// 1 to 1000. If one is unknown nothing changes and the answer is NOT_FOUND.
+  /// 1 to 1000. If one does not exist, the call changes nothing and fails with NOT_FOUND.
   public var notificationIds: [String] = []
 
   public init() {}
@@ -901,7 +902,7 @@ public struct MarkNotificationsUnreadRequest: ProtoMessage {
 public struct MarkNotificationsUnreadResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.MarkNotificationsUnreadResponse" }
 
-  /// How many were read before.
+  /// The number of notifications that were read before.
   public var changedCount: Int32 = 0
   public var unreadCounts: UnreadCounts?
 
@@ -1333,7 +1334,7 @@ public struct MarkAllNotificationsReadRequest: ProtoMessage {
 public struct MarkAllNotificationsReadResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.MarkAllNotificationsReadResponse" }
 
-  /// How many were unread before.
+  /// The number of notifications that were unread before.
   public var changedCount: Int32 = 0
   public var unreadCounts: UnreadCounts?
 
@@ -1821,12 +1822,12 @@ public struct GetUnreadCountsResponse: ProtoMessage {
   }
 }
 
-/// UnreadCounts says how many notifications a user has not read.
+/// UnreadCounts are the numbers of a user's unread notifications.
 public struct UnreadCounts: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.UnreadCounts" }
 
   public var total: Int32 = 0
-  /// By bucket id; buckets with none are left out.
+  /// By bucket id; buckets without unread notifications are omitted.
   public var byBucket: [String: Int32] = [:]
 
   public init() {}

@@ -8,7 +8,7 @@ public enum NotificationsServiceMethods {
   /// The full proto name of the service.
   public static let serviceName = "campanile.notifications.v1.NotificationsService"
 
-  /// CreateBucket makes a bucket. At most 1000 a user, then RESOURCE_EXHAUSTED.
+  /// CreateBucket creates a bucket. At most 1000 per user, then RESOURCE_EXHAUSTED.
   public static let createBucket = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/CreateBucket",
     kind: .unary, idempotency: .unknown,
@@ -25,7 +25,7 @@ public enum NotificationsServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/buckets/{bucket_id}", body: ""),
     ], scope: "notifications:read")
-  /// ListBuckets pages through the buckets in the order of their names.
+  /// ListBuckets pages through the buckets, ordered by name.
   public static let listBuckets = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/ListBuckets",
     kind: .unary, idempotency: .noSideEffects,
@@ -43,8 +43,8 @@ public enum NotificationsServiceMethods {
     httpRules: [
       HTTPRule(verb: "PATCH", template: "/v1/buckets/{bucket.id}", body: "*"),
     ], scope: "notifications:write")
-  /// DeleteBucket deletes a bucket with its notifications, for all whom it is shared with; for 30 days UndeleteBucket brings
-  /// it back. Only its owner may; a member leaves by UnshareBucket.
+  /// DeleteBucket deletes a bucket with its notifications for all members; UndeleteBucket can restore it for 30 days.
+  /// Only the owner may delete it; a member leaves with UnshareBucket.
   public static let deleteBucket = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/DeleteBucket",
     kind: .unary, idempotency: .idempotent,
@@ -53,7 +53,7 @@ public enum NotificationsServiceMethods {
     httpRules: [
       HTTPRule(verb: "DELETE", template: "/v1/buckets/{bucket_id}", body: ""),
     ], scope: "notifications:write")
-  /// UndeleteBucket restores a deleted bucket with the notifications that went with it (AIP-164).
+  /// UndeleteBucket restores a deleted bucket with the notifications deleted with it (AIP-164).
   public static let undeleteBucket = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/UndeleteBucket",
     kind: .unary, idempotency: .idempotent,
@@ -62,7 +62,7 @@ public enum NotificationsServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/buckets/{bucket_id}:undelete", body: "*"),
     ], scope: "notifications:write")
-  /// SnoozeBucket holds what is published into a bucket for some minutes; devices are told at the end, in order.
+  /// SnoozeBucket holds new publications of a bucket for some minutes; devices are notified at the end, in order.
   public static let snoozeBucket = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/SnoozeBucket",
     kind: .unary, idempotency: .idempotent,
@@ -71,7 +71,8 @@ public enum NotificationsServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/buckets/{bucket_id}:snooze", body: "*"),
     ], scope: "notifications:write")
-  /// CreateNotification publishes into a bucket, for every member of it. With a `request_id` it is safe to repeat (AIP-155).
+  /// CreateNotification publishes into a bucket, for all of its members. With a `request_id` it is safe to repeat
+  /// (AIP-155).
   public static let createNotification = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/CreateNotification",
     kind: .unary, idempotency: .unknown,
@@ -80,7 +81,8 @@ public enum NotificationsServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/notifications", body: "*"),
     ], scope: "notifications:publish")
-  /// BatchCreateNotifications publishes up to 1000 in one commit, with a result for each in the order of the request.
+  /// BatchCreateNotifications publishes up to 1000 notifications in one commit, with results in the order of the
+  /// request.
   public static let batchCreateNotifications = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/BatchCreateNotifications",
     kind: .unary, idempotency: .unknown,
@@ -115,7 +117,7 @@ public enum NotificationsServiceMethods {
     httpRules: [
       HTTPRule(verb: "PATCH", template: "/v1/notifications/{notification.id}", body: "*"),
     ], scope: "notifications:write")
-  /// MarkNotificationsRead sets the read time of up to 1000 notifications that are unread; the others stay as they are.
+  /// MarkNotificationsRead sets the read time of up to 1000 notifications. Those already read remain unchanged.
   public static let markNotificationsRead = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/MarkNotificationsRead",
     kind: .unary, idempotency: .idempotent,
@@ -133,7 +135,7 @@ public enum NotificationsServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/notifications:markUnread", body: "*"),
     ], scope: "notifications:write")
-  /// DeleteNotifications deletes up to 1000 notifications; ids that are already deleted count as done.
+  /// DeleteNotifications deletes up to 1000 notifications. Ids that are already deleted are ignored.
   public static let deleteNotifications = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/DeleteNotifications",
     kind: .unary, idempotency: .idempotent,
@@ -142,7 +144,7 @@ public enum NotificationsServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/notifications:batchDelete", body: "*"),
     ], scope: "notifications:write")
-  /// UndeleteNotifications restores up to 1000 notifications that were deleted within 30 days; others are left out.
+  /// UndeleteNotifications restores up to 1000 notifications that were deleted within 30 days. Others are ignored.
   public static let undeleteNotifications = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/UndeleteNotifications",
     kind: .unary, idempotency: .idempotent,
@@ -151,7 +153,7 @@ public enum NotificationsServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/notifications:undelete", body: "*"),
     ], scope: "notifications:write")
-  /// ListDeletedNotifications pages through what can be restored, last deleted first.
+  /// ListDeletedNotifications pages through the notifications that can be restored, last deleted first.
   public static let listDeletedNotifications = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/ListDeletedNotifications",
     kind: .unary, idempotency: .noSideEffects,
@@ -160,7 +162,7 @@ public enum NotificationsServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/notifications:deleted", body: ""),
     ], scope: "notifications:read")
-  /// MarkAllNotificationsRead marks everything read that a bucket, or the user, has when the call begins.
+  /// MarkAllNotificationsRead marks all notifications as read that the bucket or the user has when the call begins.
   public static let markAllNotificationsRead = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/MarkAllNotificationsRead",
     kind: .unary, idempotency: .idempotent,
@@ -169,7 +171,7 @@ public enum NotificationsServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/notifications:markAllRead", body: "*"),
     ], scope: "notifications:write")
-  /// SnoozeNotification keeps a notification in the lists and hands it to the devices again later.
+  /// SnoozeNotification leaves a notification in the lists and hands it over to the devices again later.
   public static let snoozeNotification = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/SnoozeNotification",
     kind: .unary, idempotency: .idempotent,
@@ -178,7 +180,7 @@ public enum NotificationsServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/notifications/{notification_id}:snooze", body: "*"),
     ], scope: "notifications:write")
-  /// PostponeNotification marks a notification read and brings it back later, unread.
+  /// PostponeNotification marks a notification as read until it becomes unread again later.
   public static let postponeNotification = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/PostponeNotification",
     kind: .unary, idempotency: .idempotent,
@@ -187,7 +189,7 @@ public enum NotificationsServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/notifications/{notification_id}:postpone", body: "*"),
     ], scope: "notifications:write")
-  /// ListScheduledNotifications pages through what waits for its `deliver_time`, next first.
+  /// ListScheduledNotifications pages through the notifications that wait for their `deliver_time`, earliest first.
   public static let listScheduledNotifications = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/ListScheduledNotifications",
     kind: .unary, idempotency: .noSideEffects,
@@ -196,7 +198,7 @@ public enum NotificationsServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/notifications:scheduled", body: ""),
     ], scope: "notifications:read")
-  /// CancelScheduledNotification takes back what the caller scheduled.
+  /// CancelScheduledNotification cancels a scheduled notification of the caller.
   public static let cancelScheduledNotification = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/CancelScheduledNotification",
     kind: .unary, idempotency: .idempotent,
@@ -214,7 +216,7 @@ public enum NotificationsServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/notifications:search", body: ""),
     ], scope: "notifications:read")
-  /// GetAttachmentContent answers a medium that was published inline.
+  /// GetAttachmentContent returns a medium that was published inline.
   public static let getAttachmentContent = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/GetAttachmentContent",
     kind: .unary, idempotency: .noSideEffects,
@@ -223,7 +225,7 @@ public enum NotificationsServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/notifications/{notification_id}/attachments/{content_id}", body: ""),
     ], scope: "notifications:read")
-  /// GetLongLook answers what a watch shows of a notification, also of one that the watch has never seen.
+  /// GetLongLook returns a watch's view of a notification, even if the watch has not received it yet.
   public static let getLongLook = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/GetLongLook",
     kind: .unary, idempotency: .noSideEffects,
@@ -232,7 +234,7 @@ public enum NotificationsServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/notifications/{notification_id}/longLook", body: ""),
     ], scope: "notifications:read")
-  /// InvokeAction does what an action of a notification says, and keeps what came of it.
+  /// InvokeAction runs an action of a notification and stores its result.
   public static let invokeAction = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/InvokeAction",
     kind: .unary, idempotency: .unknown,
@@ -241,7 +243,7 @@ public enum NotificationsServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/notifications/{notification_id}:invoke", body: "*"),
     ], scope: "notifications:write")
-  /// ListActionRuns pages through what invoked actions came to, newest first; they are kept for 30 days.
+  /// ListActionRuns pages through the runs of actions, newest first. Runs are retained for 30 days.
   public static let listActionRuns = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/ListActionRuns",
     kind: .unary, idempotency: .noSideEffects,
@@ -250,7 +252,7 @@ public enum NotificationsServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/actionRuns", body: ""),
     ], scope: "notifications:read")
-  /// ExplainDelivery answers why a notification was or was not delivered, oldest first; kept for 30 days.
+  /// ExplainDelivery returns the delivery log of a notification, oldest first. It is retained for 30 days.
   public static let explainDelivery = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/ExplainDelivery",
     kind: .unary, idempotency: .noSideEffects,
@@ -259,7 +261,7 @@ public enum NotificationsServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/notifications/{notification_id}/delivery", body: ""),
     ], scope: "notifications:read")
-  /// GetUnreadSummary answers what the user's Live Activity shows now.
+  /// GetUnreadSummary returns the current content of the user's Live Activity.
   public static let getUnreadSummary = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/GetUnreadSummary",
     kind: .unary, idempotency: .noSideEffects,
@@ -285,7 +287,7 @@ public enum NotificationsServiceMethods {
     httpRules: [
       HTTPRule(verb: "PATCH", template: "/v1/settings", body: "*"),
     ], scope: "notifications:write")
-  /// GetUnreadCounts answers the unread counts of every bucket that has any, and their sum.
+  /// GetUnreadCounts returns the unread counts of every bucket with unread notifications, and their sum.
   public static let getUnreadCounts = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/GetUnreadCounts",
     kind: .unary, idempotency: .noSideEffects,
@@ -294,8 +296,8 @@ public enum NotificationsServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/notifications:unreadCounts", body: ""),
     ], scope: "notifications:read")
-  /// WatchNotifications sends every change of the user's buckets and notifications, in the order of the commits.
-  /// It resumes after `resume_token` and answers OUT_OF_RANGE with the reason TOKEN_TOO_OLD once that change is compacted.
+  /// WatchNotifications sends every change of the user's buckets and notifications, in commit order. It resumes after
+  /// `resume_token` and fails with OUT_OF_RANGE, reason TOKEN_TOO_OLD, once later changes have been compacted.
   public static let watchNotifications = MethodDescriptor(
     path: "campanile.notifications.v1.NotificationsService/WatchNotifications",
     kind: .serverStreaming, idempotency: .noSideEffects,
@@ -309,73 +311,75 @@ public enum NotificationsServiceMethods {
   public static let all: [MethodDescriptor] = [createBucket, getBucket, listBuckets, updateBucket, deleteBucket, undeleteBucket, snoozeBucket, createNotification, batchCreateNotifications, getNotification, listNotifications, updateNotification, markNotificationsRead, markNotificationsUnread, deleteNotifications, undeleteNotifications, listDeletedNotifications, markAllNotificationsRead, snoozeNotification, postponeNotification, listScheduledNotifications, cancelScheduledNotification, searchNotifications, getAttachmentContent, getLongLook, invokeAction, listActionRuns, explainDelivery, getUnreadSummary, getUserSettings, updateUserSettings, getUnreadCounts, watchNotifications]
 }
 
-/// NotificationsService keeps buckets and notifications with their unread state. Everything belongs to the calling user;
-/// what belongs to another user answers NOT_FOUND, like what does not exist.
+/// NotificationsService stores buckets and notifications with their unread state. Everything belongs to the calling
+/// user; objects of other users are NOT_FOUND, exactly like those that do not exist.
 public protocol NotificationsServiceProtocol: RPCService {
-  /// CreateBucket makes a bucket. At most 1000 a user, then RESOURCE_EXHAUSTED.
+  /// CreateBucket creates a bucket. At most 1000 per user, then RESOURCE_EXHAUSTED.
   func createBucket(_ request: CreateBucketRequest, context: CallContext) async throws -> CreateBucketResponse
   func getBucket(_ request: GetBucketRequest, context: CallContext) async throws -> GetBucketResponse
-  /// ListBuckets pages through the buckets in the order of their names.
+  /// ListBuckets pages through the buckets, ordered by name.
   func listBuckets(_ request: ListBucketsRequest, context: CallContext) async throws -> ListBucketsResponse
   /// UpdateBucket changes the fields named by the mask (AIP-134).
   func updateBucket(_ request: UpdateBucketRequest, context: CallContext) async throws -> UpdateBucketResponse
-  /// DeleteBucket deletes a bucket with its notifications, for all whom it is shared with; for 30 days UndeleteBucket brings
-  /// it back. Only its owner may; a member leaves by UnshareBucket.
+  /// DeleteBucket deletes a bucket with its notifications for all members; UndeleteBucket can restore it for 30 days.
+  /// Only the owner may delete it; a member leaves with UnshareBucket.
   func deleteBucket(_ request: DeleteBucketRequest, context: CallContext) async throws -> DeleteBucketResponse
-  /// UndeleteBucket restores a deleted bucket with the notifications that went with it (AIP-164).
+  /// UndeleteBucket restores a deleted bucket with the notifications deleted with it (AIP-164).
   func undeleteBucket(_ request: UndeleteBucketRequest, context: CallContext) async throws -> UndeleteBucketResponse
-  /// SnoozeBucket holds what is published into a bucket for some minutes; devices are told at the end, in order.
+  /// SnoozeBucket holds new publications of a bucket for some minutes; devices are notified at the end, in order.
   func snoozeBucket(_ request: SnoozeBucketRequest, context: CallContext) async throws -> SnoozeBucketResponse
-  /// CreateNotification publishes into a bucket, for every member of it. With a `request_id` it is safe to repeat (AIP-155).
+  /// CreateNotification publishes into a bucket, for all of its members. With a `request_id` it is safe to repeat
+  /// (AIP-155).
   func createNotification(_ request: CreateNotificationRequest, context: CallContext) async throws -> CreateNotificationResponse
-  /// BatchCreateNotifications publishes up to 1000 in one commit, with a result for each in the order of the request.
+  /// BatchCreateNotifications publishes up to 1000 notifications in one commit, with results in the order of the
+  /// request.
   func batchCreateNotifications(_ request: BatchCreateNotificationsRequest, context: CallContext) async throws -> BatchCreateNotificationsResponse
   func getNotification(_ request: GetNotificationRequest, context: CallContext) async throws -> GetNotificationResponse
   /// ListNotifications pages through notifications, newest first.
   func listNotifications(_ request: ListNotificationsRequest, context: CallContext) async throws -> ListNotificationsResponse
   /// UpdateNotification changes the fields named by the mask (AIP-134).
   func updateNotification(_ request: UpdateNotificationRequest, context: CallContext) async throws -> UpdateNotificationResponse
-  /// MarkNotificationsRead sets the read time of up to 1000 notifications that are unread; the others stay as they are.
+  /// MarkNotificationsRead sets the read time of up to 1000 notifications. Those already read remain unchanged.
   func markNotificationsRead(_ request: MarkNotificationsReadRequest, context: CallContext) async throws -> MarkNotificationsReadResponse
   /// MarkNotificationsUnread clears the read time of up to 1000 notifications.
   func markNotificationsUnread(_ request: MarkNotificationsUnreadRequest, context: CallContext) async throws -> MarkNotificationsUnreadResponse
-  /// DeleteNotifications deletes up to 1000 notifications; ids that are already deleted count as done.
+  /// DeleteNotifications deletes up to 1000 notifications. Ids that are already deleted are ignored.
   func deleteNotifications(_ request: DeleteNotificationsRequest, context: CallContext) async throws -> DeleteNotificationsResponse
-  /// UndeleteNotifications restores up to 1000 notifications that were deleted within 30 days; others are left out.
+  /// UndeleteNotifications restores up to 1000 notifications that were deleted within 30 days. Others are ignored.
   func undeleteNotifications(_ request: UndeleteNotificationsRequest, context: CallContext) async throws -> UndeleteNotificationsResponse
-  /// ListDeletedNotifications pages through what can be restored, last deleted first.
+  /// ListDeletedNotifications pages through the notifications that can be restored, last deleted first.
   func listDeletedNotifications(_ request: ListDeletedNotificationsRequest, context: CallContext) async throws -> ListDeletedNotificationsResponse
-  /// MarkAllNotificationsRead marks everything read that a bucket, or the user, has when the call begins.
+  /// MarkAllNotificationsRead marks all notifications as read that the bucket or the user has when the call begins.
   func markAllNotificationsRead(_ request: MarkAllNotificationsReadRequest, context: CallContext) async throws -> MarkAllNotificationsReadResponse
-  /// SnoozeNotification keeps a notification in the lists and hands it to the devices again later.
+  /// SnoozeNotification leaves a notification in the lists and hands it over to the devices again later.
   func snoozeNotification(_ request: SnoozeNotificationRequest, context: CallContext) async throws -> SnoozeNotificationResponse
-  /// PostponeNotification marks a notification read and brings it back later, unread.
+  /// PostponeNotification marks a notification as read until it becomes unread again later.
   func postponeNotification(_ request: PostponeNotificationRequest, context: CallContext) async throws -> PostponeNotificationResponse
-  /// ListScheduledNotifications pages through what waits for its `deliver_time`, next first.
+  /// ListScheduledNotifications pages through the notifications that wait for their `deliver_time`, earliest first.
   func listScheduledNotifications(_ request: ListScheduledNotificationsRequest, context: CallContext) async throws -> ListScheduledNotificationsResponse
-  /// CancelScheduledNotification takes back what the caller scheduled.
+  /// CancelScheduledNotification cancels a scheduled notification of the caller.
   func cancelScheduledNotification(_ request: CancelScheduledNotificationRequest, context: CallContext) async throws -> CancelScheduledNotificationResponse
   /// SearchNotifications finds words in titles, subtitles and bodies, newest first.
   func searchNotifications(_ request: SearchNotificationsRequest, context: CallContext) async throws -> SearchNotificationsResponse
-  /// GetAttachmentContent answers a medium that was published inline.
+  /// GetAttachmentContent returns a medium that was published inline.
   func getAttachmentContent(_ request: GetAttachmentContentRequest, context: CallContext) async throws -> GetAttachmentContentResponse
-  /// GetLongLook answers what a watch shows of a notification, also of one that the watch has never seen.
+  /// GetLongLook returns a watch's view of a notification, even if the watch has not received it yet.
   func getLongLook(_ request: GetLongLookRequest, context: CallContext) async throws -> GetLongLookResponse
-  /// InvokeAction does what an action of a notification says, and keeps what came of it.
+  /// InvokeAction runs an action of a notification and stores its result.
   func invokeAction(_ request: InvokeActionRequest, context: CallContext) async throws -> InvokeActionResponse
-  /// ListActionRuns pages through what invoked actions came to, newest first; they are kept for 30 days.
+  /// ListActionRuns pages through the runs of actions, newest first. Runs are retained for 30 days.
   func listActionRuns(_ request: ListActionRunsRequest, context: CallContext) async throws -> ListActionRunsResponse
-  /// ExplainDelivery answers why a notification was or was not delivered, oldest first; kept for 30 days.
+  /// ExplainDelivery returns the delivery log of a notification, oldest first. It is retained for 30 days.
   func explainDelivery(_ request: ExplainDeliveryRequest, context: CallContext) async throws -> ExplainDeliveryResponse
-  /// GetUnreadSummary answers what the user's Live Activity shows now.
+  /// GetUnreadSummary returns the current content of the user's Live Activity.
   func getUnreadSummary(_ request: GetUnreadSummaryRequest, context: CallContext) async throws -> GetUnreadSummaryResponse
   func getUserSettings(_ request: GetUserSettingsRequest, context: CallContext) async throws -> GetUserSettingsResponse
   /// UpdateUserSettings changes the fields named by the mask (AIP-134).
   func updateUserSettings(_ request: UpdateUserSettingsRequest, context: CallContext) async throws -> UpdateUserSettingsResponse
-  /// GetUnreadCounts answers the unread counts of every bucket that has any, and their sum.
+  /// GetUnreadCounts returns the unread counts of every bucket with unread notifications, and their sum.
   func getUnreadCounts(_ request: GetUnreadCountsRequest, context: CallContext) async throws -> GetUnreadCountsResponse
-  /// WatchNotifications sends every change of the user's buckets and notifications, in the order of the commits.
-  /// It resumes after `resume_token` and answers OUT_OF_RANGE with the reason TOKEN_TOO_OLD once that change is compacted.
+  /// WatchNotifications sends every change of the user's buckets and notifications, in commit order. It resumes after
+  /// `resume_token` and fails with OUT_OF_RANGE, reason TOKEN_TOO_OLD, once later changes have been compacted.
   func watchNotifications(_ request: WatchNotificationsRequest, context: CallContext, responses: ResponseSink<WatchNotificationsResponse>) async throws
 }
 
@@ -491,7 +495,7 @@ public struct NotificationsServiceClient: Sendable {
   /// A client that makes its calls through `caller`.
   public init(_ caller: any RPCCaller) { self.caller = caller }
 
-  /// CreateBucket makes a bucket. At most 1000 a user, then RESOURCE_EXHAUSTED.
+  /// CreateBucket creates a bucket. At most 1000 per user, then RESOURCE_EXHAUSTED.
   public func createBucket(_ request: CreateBucketRequest, options: CallOptions = .init()) async throws -> CreateBucketResponse {
     try await caller.unary(NotificationsServiceMethods.createBucket, request, options: options)
   }
@@ -500,7 +504,7 @@ public struct NotificationsServiceClient: Sendable {
     try await caller.unary(NotificationsServiceMethods.getBucket, request, options: options)
   }
 
-  /// ListBuckets pages through the buckets in the order of their names.
+  /// ListBuckets pages through the buckets, ordered by name.
   public func listBuckets(_ request: ListBucketsRequest, options: CallOptions = .init()) async throws -> ListBucketsResponse {
     try await caller.unary(NotificationsServiceMethods.listBuckets, request, options: options)
   }
@@ -510,28 +514,30 @@ public struct NotificationsServiceClient: Sendable {
     try await caller.unary(NotificationsServiceMethods.updateBucket, request, options: options)
   }
 
-  /// DeleteBucket deletes a bucket with its notifications, for all whom it is shared with; for 30 days UndeleteBucket brings
-  /// it back. Only its owner may; a member leaves by UnshareBucket.
+  /// DeleteBucket deletes a bucket with its notifications for all members; UndeleteBucket can restore it for 30 days.
+  /// Only the owner may delete it; a member leaves with UnshareBucket.
   public func deleteBucket(_ request: DeleteBucketRequest, options: CallOptions = .init()) async throws -> DeleteBucketResponse {
     try await caller.unary(NotificationsServiceMethods.deleteBucket, request, options: options)
   }
 
-  /// UndeleteBucket restores a deleted bucket with the notifications that went with it (AIP-164).
+  /// UndeleteBucket restores a deleted bucket with the notifications deleted with it (AIP-164).
   public func undeleteBucket(_ request: UndeleteBucketRequest, options: CallOptions = .init()) async throws -> UndeleteBucketResponse {
     try await caller.unary(NotificationsServiceMethods.undeleteBucket, request, options: options)
   }
 
-  /// SnoozeBucket holds what is published into a bucket for some minutes; devices are told at the end, in order.
+  /// SnoozeBucket holds new publications of a bucket for some minutes; devices are notified at the end, in order.
   public func snoozeBucket(_ request: SnoozeBucketRequest, options: CallOptions = .init()) async throws -> SnoozeBucketResponse {
     try await caller.unary(NotificationsServiceMethods.snoozeBucket, request, options: options)
   }
 
-  /// CreateNotification publishes into a bucket, for every member of it. With a `request_id` it is safe to repeat (AIP-155).
+  /// CreateNotification publishes into a bucket, for all of its members. With a `request_id` it is safe to repeat
+  /// (AIP-155).
   public func createNotification(_ request: CreateNotificationRequest, options: CallOptions = .init()) async throws -> CreateNotificationResponse {
     try await caller.unary(NotificationsServiceMethods.createNotification, request, options: options)
   }
 
-  /// BatchCreateNotifications publishes up to 1000 in one commit, with a result for each in the order of the request.
+  /// BatchCreateNotifications publishes up to 1000 notifications in one commit, with results in the order of the
+  /// request.
   public func batchCreateNotifications(_ request: BatchCreateNotificationsRequest, options: CallOptions = .init()) async throws -> BatchCreateNotificationsResponse {
     try await caller.unary(NotificationsServiceMethods.batchCreateNotifications, request, options: options)
   }
@@ -550,7 +556,7 @@ public struct NotificationsServiceClient: Sendable {
     try await caller.unary(NotificationsServiceMethods.updateNotification, request, options: options)
   }
 
-  /// MarkNotificationsRead sets the read time of up to 1000 notifications that are unread; the others stay as they are.
+  /// MarkNotificationsRead sets the read time of up to 1000 notifications. Those already read remain unchanged.
   public func markNotificationsRead(_ request: MarkNotificationsReadRequest, options: CallOptions = .init()) async throws -> MarkNotificationsReadResponse {
     try await caller.unary(NotificationsServiceMethods.markNotificationsRead, request, options: options)
   }
@@ -560,42 +566,42 @@ public struct NotificationsServiceClient: Sendable {
     try await caller.unary(NotificationsServiceMethods.markNotificationsUnread, request, options: options)
   }
 
-  /// DeleteNotifications deletes up to 1000 notifications; ids that are already deleted count as done.
+  /// DeleteNotifications deletes up to 1000 notifications. Ids that are already deleted are ignored.
   public func deleteNotifications(_ request: DeleteNotificationsRequest, options: CallOptions = .init()) async throws -> DeleteNotificationsResponse {
     try await caller.unary(NotificationsServiceMethods.deleteNotifications, request, options: options)
   }
 
-  /// UndeleteNotifications restores up to 1000 notifications that were deleted within 30 days; others are left out.
+  /// UndeleteNotifications restores up to 1000 notifications that were deleted within 30 days. Others are ignored.
   public func undeleteNotifications(_ request: UndeleteNotificationsRequest, options: CallOptions = .init()) async throws -> UndeleteNotificationsResponse {
     try await caller.unary(NotificationsServiceMethods.undeleteNotifications, request, options: options)
   }
 
-  /// ListDeletedNotifications pages through what can be restored, last deleted first.
+  /// ListDeletedNotifications pages through the notifications that can be restored, last deleted first.
   public func listDeletedNotifications(_ request: ListDeletedNotificationsRequest, options: CallOptions = .init()) async throws -> ListDeletedNotificationsResponse {
     try await caller.unary(NotificationsServiceMethods.listDeletedNotifications, request, options: options)
   }
 
-  /// MarkAllNotificationsRead marks everything read that a bucket, or the user, has when the call begins.
+  /// MarkAllNotificationsRead marks all notifications as read that the bucket or the user has when the call begins.
   public func markAllNotificationsRead(_ request: MarkAllNotificationsReadRequest, options: CallOptions = .init()) async throws -> MarkAllNotificationsReadResponse {
     try await caller.unary(NotificationsServiceMethods.markAllNotificationsRead, request, options: options)
   }
 
-  /// SnoozeNotification keeps a notification in the lists and hands it to the devices again later.
+  /// SnoozeNotification leaves a notification in the lists and hands it over to the devices again later.
   public func snoozeNotification(_ request: SnoozeNotificationRequest, options: CallOptions = .init()) async throws -> SnoozeNotificationResponse {
     try await caller.unary(NotificationsServiceMethods.snoozeNotification, request, options: options)
   }
 
-  /// PostponeNotification marks a notification read and brings it back later, unread.
+  /// PostponeNotification marks a notification as read until it becomes unread again later.
   public func postponeNotification(_ request: PostponeNotificationRequest, options: CallOptions = .init()) async throws -> PostponeNotificationResponse {
     try await caller.unary(NotificationsServiceMethods.postponeNotification, request, options: options)
   }
 
-  /// ListScheduledNotifications pages through what waits for its `deliver_time`, next first.
+  /// ListScheduledNotifications pages through the notifications that wait for their `deliver_time`, earliest first.
   public func listScheduledNotifications(_ request: ListScheduledNotificationsRequest, options: CallOptions = .init()) async throws -> ListScheduledNotificationsResponse {
     try await caller.unary(NotificationsServiceMethods.listScheduledNotifications, request, options: options)
   }
 
-  /// CancelScheduledNotification takes back what the caller scheduled.
+  /// CancelScheduledNotification cancels a scheduled notification of the caller.
   public func cancelScheduledNotification(_ request: CancelScheduledNotificationRequest, options: CallOptions = .init()) async throws -> CancelScheduledNotificationResponse {
     try await caller.unary(NotificationsServiceMethods.cancelScheduledNotification, request, options: options)
   }
@@ -605,32 +611,32 @@ public struct NotificationsServiceClient: Sendable {
     try await caller.unary(NotificationsServiceMethods.searchNotifications, request, options: options)
   }
 
-  /// GetAttachmentContent answers a medium that was published inline.
+  /// GetAttachmentContent returns a medium that was published inline.
   public func getAttachmentContent(_ request: GetAttachmentContentRequest, options: CallOptions = .init()) async throws -> GetAttachmentContentResponse {
     try await caller.unary(NotificationsServiceMethods.getAttachmentContent, request, options: options)
   }
 
-  /// GetLongLook answers what a watch shows of a notification, also of one that the watch has never seen.
+  /// GetLongLook returns a watch's view of a notification, even if the watch has not received it yet.
   public func getLongLook(_ request: GetLongLookRequest, options: CallOptions = .init()) async throws -> GetLongLookResponse {
     try await caller.unary(NotificationsServiceMethods.getLongLook, request, options: options)
   }
 
-  /// InvokeAction does what an action of a notification says, and keeps what came of it.
+  /// InvokeAction runs an action of a notification and stores its result.
   public func invokeAction(_ request: InvokeActionRequest, options: CallOptions = .init()) async throws -> InvokeActionResponse {
     try await caller.unary(NotificationsServiceMethods.invokeAction, request, options: options)
   }
 
-  /// ListActionRuns pages through what invoked actions came to, newest first; they are kept for 30 days.
+  /// ListActionRuns pages through the runs of actions, newest first. Runs are retained for 30 days.
   public func listActionRuns(_ request: ListActionRunsRequest, options: CallOptions = .init()) async throws -> ListActionRunsResponse {
     try await caller.unary(NotificationsServiceMethods.listActionRuns, request, options: options)
   }
 
-  /// ExplainDelivery answers why a notification was or was not delivered, oldest first; kept for 30 days.
+  /// ExplainDelivery returns the delivery log of a notification, oldest first. It is retained for 30 days.
   public func explainDelivery(_ request: ExplainDeliveryRequest, options: CallOptions = .init()) async throws -> ExplainDeliveryResponse {
     try await caller.unary(NotificationsServiceMethods.explainDelivery, request, options: options)
   }
 
-  /// GetUnreadSummary answers what the user's Live Activity shows now.
+  /// GetUnreadSummary returns the current content of the user's Live Activity.
   public func getUnreadSummary(_ request: GetUnreadSummaryRequest, options: CallOptions = .init()) async throws -> GetUnreadSummaryResponse {
     try await caller.unary(NotificationsServiceMethods.getUnreadSummary, request, options: options)
   }
@@ -644,13 +650,13 @@ public struct NotificationsServiceClient: Sendable {
     try await caller.unary(NotificationsServiceMethods.updateUserSettings, request, options: options)
   }
 
-  /// GetUnreadCounts answers the unread counts of every bucket that has any, and their sum.
+  /// GetUnreadCounts returns the unread counts of every bucket with unread notifications, and their sum.
   public func getUnreadCounts(_ request: GetUnreadCountsRequest, options: CallOptions = .init()) async throws -> GetUnreadCountsResponse {
     try await caller.unary(NotificationsServiceMethods.getUnreadCounts, request, options: options)
   }
 
-  /// WatchNotifications sends every change of the user's buckets and notifications, in the order of the commits.
-  /// It resumes after `resume_token` and answers OUT_OF_RANGE with the reason TOKEN_TOO_OLD once that change is compacted.
+  /// WatchNotifications sends every change of the user's buckets and notifications, in commit order. It resumes after
+  /// `resume_token` and fails with OUT_OF_RANGE, reason TOKEN_TOO_OLD, once later changes have been compacted.
   public func watchNotifications(_ request: WatchNotificationsRequest, options: CallOptions = .init()) -> ResponseStream<WatchNotificationsResponse> {
     caller.serverStreaming(NotificationsServiceMethods.watchNotifications, request, options: options)
   }

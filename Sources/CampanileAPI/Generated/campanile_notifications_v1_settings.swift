@@ -80,7 +80,7 @@ public enum DayOfWeek: ProtoEnum {
   }
 }
 
-/// UserSettings is what a user has chosen for all buckets.
+/// UserSettings are a user's settings for all buckets.
 public struct UserSettings: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.UserSettings" }
 
@@ -88,7 +88,7 @@ public struct UserSettings: ProtoMessage {
   public var timeZone: String = ""
   /// Absent means no quiet hours.
   public var quietHours: QuietHours?
-  /// How many notifications the unread summary shows: 3 to 5; 0 means 5.
+  /// The number of notifications in the unread summary: 3 to 5; 0 means 5.
   public var summarySize: Int32 = 0
   /// Set by the server.
   public var updateTime: ProtoTimestamp?
@@ -176,11 +176,11 @@ public struct UserSettings: ProtoMessage {
   }
 }
 
-/// QuietHours are times of the week in which devices are not told; critical notifications pass.
+/// QuietHours are times of the week during which devices are not notified. Critical notifications pass.
 public struct QuietHours: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.QuietHours" }
 
-  /// At most 32; together they must leave at least a minute of the week.
+  /// At most 32; together they must leave at least one minute of the week.
   public var windows: [QuietWindow] = []
 
   public init() {}
@@ -232,11 +232,11 @@ public struct QuietHours: ProtoMessage {
 public struct QuietWindow: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.QuietWindow" }
 
-  /// The days on which it begins; none means all.
+  /// The days on which it begins; empty means all.
   public var days: [DayOfWeek] = []
   /// `HH:MM`, 00:00 to 23:59.
   public var start: String = ""
-  /// `HH:MM`, 00:00 to 24:00, exclusive. Not after `start` means the day after.
+  /// `HH:MM`, 00:00 to 24:00, exclusive. If it is not after `start`, the window ends on the next day.
   public var end: String = ""
 
   public init() {}

@@ -4,14 +4,14 @@
 public import CampanileCodec
 public import CampanileRPC
 
-/// BucketShare is what one user may do with a bucket of another.
+/// BucketShare is the role of one user in a bucket of another user.
 public struct BucketShare: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.BucketShare" }
 
   public var userId: String = ""
   /// READER, PUBLISHER or ADMIN.
   public var role: BucketRole = BucketRole()
-  /// When the share ends; absent means never.
+  /// The end of the share; absent means never.
   public var expireTime: ProtoTimestamp?
   public var createTime: ProtoTimestamp?
 
@@ -85,7 +85,7 @@ public struct BucketShare: ProtoMessage {
   }
 }
 
-/// PublishKey publishes into one bucket.
+/// PublishKey permits publishing into one bucket.
 public struct PublishKey: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.PublishKey" }
 
@@ -93,10 +93,10 @@ public struct PublishKey: ProtoMessage {
   public var id: String = ""
   /// 1 to 128 characters.
   public var name: String = ""
-  /// When it ends; absent means never.
+  /// The expiry of the key; absent means never.
   public var expireTime: ProtoTimestamp?
   public var createTime: ProtoTimestamp?
-  /// The first characters of the secret, to tell keys apart.
+  /// The first characters of the secret, to distinguish keys.
   public var hint: String = ""
 
   public init() {}
@@ -182,7 +182,7 @@ public struct ShareBucketRequest: ProtoMessage {
   public var bucketId: String = ""
   /// 1 to 128 characters.
   public var userId: String = ""
-  /// READER, PUBLISHER or ADMIN; ADMIN is given by the owner alone.
+  /// READER, PUBLISHER or ADMIN; only the owner can grant ADMIN.
   public var role: BucketRole = BucketRole()
   /// Must be in the future; absent means never.
   public var expireTime: ProtoTimestamp?
@@ -262,7 +262,10 @@ public struct ShareBucketRequest: ProtoMessage {
 public struct ShareBucketResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.ShareBucketResponse" }
 
+  /// The member's share; absent if the user has not accepted yet.
   public var share: BucketShare?
+  /// The pending invitation of a user who is not a member.
+  public var invitation: Invitation?
 
   public init() {}
 
@@ -275,6 +278,10 @@ public struct ShareBucketResponse: ProtoMessage {
         try reader.accept(0, &seen0)
         if try reader.null() { break }
         self.share = try BucketShare(from: &reader)
+      case 1:
+        try reader.accept(1, &seen0)
+        if try reader.null() { break }
+        self.invitation = try Invitation(from: &reader)
       default: try reader.unknownField()
       }
       more = try reader.nextMember()
@@ -285,6 +292,8 @@ public struct ShareBucketResponse: ProtoMessage {
     switch name.count {
     case 5:
       if name.matches("share") { return 0 }
+    case 10:
+      if name.matches("invitation") { return 1 }
     default: break
     }
     return -1
@@ -294,6 +303,10 @@ public struct ShareBucketResponse: ProtoMessage {
     let object = writer.beginObject()
     if let value = self.share {
       writer.name(",\"share\":")
+      value.encode(to: &writer)
+    }
+    if let value = self.invitation {
+      writer.name(",\"invitation\":")
       value.encode(to: &writer)
     }
     writer.endObject(object)
@@ -764,9 +777,9 @@ public struct PublishWithKeyRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.PublishWithKeyRequest" }
 
   public var secret: String = ""
-  /// Its bucket is that of the key: leave `bucket_id` empty.
+  /// It is published into the bucket of the key: leave `bucket_id` empty.
   public var notification: Notification?
-  /// At most 64 characters; a repeat within 24 h answers the first reply.
+  /// At most 64 characters; a repetition within 24 h returns the first response.
   public var requestId: String = ""
 
   public init() {}
@@ -875,8 +888,145 @@ public enum SharingServiceMethods {
   /// The full proto name of the service.
   public static let serviceName = "campanile.notifications.v1.SharingService"
 
-  /// ShareBucket gives a user a role, or changes the role that the user has. The bucket appears among the user's, and from
-  /// then on every publication is copied to the user.
+  /// InviteToBucket offers a user a role in a bucket. Nothing is copied or pushed to the user before AcceptInvitation.
+  /// Repeating it with the same terms returns the pending invitation; other terms replace it under a new id.
+  ///
+  /// It fails with FAILED_PRECONDITION, reason `ALREADY_MEMBER`, for a member, and reason `INVITATION_TOO_SOON` for a
+  /// user who declined or left the bucket within 30 days. It fails with RESOURCE_EXHAUSTED, reason
+  /// `INVITATIONS_EXHAUSTED`, at one of these limits:
+  /// - 100 pending invitations of the bucket;
+  /// - 1000 invitations of the owner that are pending or ended within 30 days;
+  /// - 10 of these to the same user, not counting accepted ones;
+  /// - 100 pending invitations of that user.
+  public static let inviteToBucket = MethodDescriptor(
+    path: "campanile.notifications.v1.SharingService/InviteToBucket",
+    kind: .unary, idempotency: .unknown,
+    requestType: "campanile.notifications.v1.InviteToBucketRequest",
+    responseType: "campanile.notifications.v1.InviteToBucketResponse",
+    httpRules: [
+      HTTPRule(verb: "POST", template: "/v1/buckets/{bucket_id}/invitations", body: "*"),
+    ], scope: "notifications:write")
+  /// ListBucketInvitations pages through the invitations of a bucket that are pending or ended within 30 days, ordered
+  /// by the invited users' ids.
+  public static let listBucketInvitations = MethodDescriptor(
+    path: "campanile.notifications.v1.SharingService/ListBucketInvitations",
+    kind: .unary, idempotency: .noSideEffects,
+    requestType: "campanile.notifications.v1.ListBucketInvitationsRequest",
+    responseType: "campanile.notifications.v1.ListBucketInvitationsResponse",
+    httpRules: [
+      HTTPRule(verb: "GET", template: "/v1/buckets/{bucket_id}/invitations", body: ""),
+    ], scope: "notifications:read")
+  /// CancelInvitation withdraws an invitation. It fails with FAILED_PRECONDITION, reason `INVITATION_ENDED`, if that was
+  /// accepted or declined.
+  public static let cancelInvitation = MethodDescriptor(
+    path: "campanile.notifications.v1.SharingService/CancelInvitation",
+    kind: .unary, idempotency: .idempotent,
+    requestType: "campanile.notifications.v1.CancelInvitationRequest",
+    responseType: "campanile.notifications.v1.CancelInvitationResponse",
+    httpRules: [
+      HTTPRule(verb: "DELETE", template: "/v1/buckets/{bucket_id}/invitations/{invitation_id}", body: ""),
+    ], scope: "notifications:write")
+  /// ListInvitations pages through the pending invitations that the caller has received, newest first. Apps poll it,
+  /// because an invitation causes neither a push nor an event of a watch.
+  public static let listInvitations = MethodDescriptor(
+    path: "campanile.notifications.v1.SharingService/ListInvitations",
+    kind: .unary, idempotency: .noSideEffects,
+    requestType: "campanile.notifications.v1.ListInvitationsRequest",
+    responseType: "campanile.notifications.v1.ListInvitationsResponse",
+    httpRules: [
+      HTTPRule(verb: "GET", template: "/v1/invitations", body: ""),
+    ], scope: "notifications:read")
+  /// AcceptInvitation makes the caller a member: the bucket appears among the caller's, and later publications are
+  /// copied to the caller. It fails with FAILED_PRECONDITION, reason `INVITATION_ENDED`, for an invitation that ended
+  /// otherwise. It fails with RESOURCE_EXHAUSTED if the bucket has 100 shares (`SHARES_EXHAUSTED`) or the caller 1000
+  /// (`SHARED_BUCKETS_EXHAUSTED`).
+  public static let acceptInvitation = MethodDescriptor(
+    path: "campanile.notifications.v1.SharingService/AcceptInvitation",
+    kind: .unary, idempotency: .idempotent,
+    requestType: "campanile.notifications.v1.AcceptInvitationRequest",
+    responseType: "campanile.notifications.v1.AcceptInvitationResponse",
+    httpRules: [
+      HTTPRule(verb: "POST", template: "/v1/invitations/{invitation_id}:accept", body: "*"),
+    ], scope: "notifications:write")
+  /// DeclineInvitation declines an invitation. The same bucket cannot invite the caller again for 30 days.
+  public static let declineInvitation = MethodDescriptor(
+    path: "campanile.notifications.v1.SharingService/DeclineInvitation",
+    kind: .unary, idempotency: .idempotent,
+    requestType: "campanile.notifications.v1.DeclineInvitationRequest",
+    responseType: "campanile.notifications.v1.DeclineInvitationResponse",
+    httpRules: [
+      HTTPRule(verb: "POST", template: "/v1/invitations/{invitation_id}:decline", body: "*"),
+    ], scope: "notifications:write")
+  /// CreateInviteCode creates a code with which users join the bucket themselves. Only this response contains the
+  /// secret.
+  public static let createInviteCode = MethodDescriptor(
+    path: "campanile.notifications.v1.SharingService/CreateInviteCode",
+    kind: .unary, idempotency: .unknown,
+    requestType: "campanile.notifications.v1.CreateInviteCodeRequest",
+    responseType: "campanile.notifications.v1.CreateInviteCodeResponse",
+    httpRules: [
+      HTTPRule(verb: "POST", template: "/v1/buckets/{bucket_id}/inviteCodes", body: "*"),
+    ], scope: "notifications:write", hasSecretResponse: true)
+  /// ListInviteCodes returns the unexpired codes of a bucket without their secrets, at most 100.
+  public static let listInviteCodes = MethodDescriptor(
+    path: "campanile.notifications.v1.SharingService/ListInviteCodes",
+    kind: .unary, idempotency: .noSideEffects,
+    requestType: "campanile.notifications.v1.ListInviteCodesRequest",
+    responseType: "campanile.notifications.v1.ListInviteCodesResponse",
+    httpRules: [
+      HTTPRule(verb: "GET", template: "/v1/buckets/{bucket_id}/inviteCodes", body: ""),
+    ], scope: "notifications:read")
+  /// RevokeInviteCode revokes a code. Members admitted by it remain.
+  public static let revokeInviteCode = MethodDescriptor(
+    path: "campanile.notifications.v1.SharingService/RevokeInviteCode",
+    kind: .unary, idempotency: .idempotent,
+    requestType: "campanile.notifications.v1.RevokeInviteCodeRequest",
+    responseType: "campanile.notifications.v1.RevokeInviteCodeResponse",
+    httpRules: [
+      HTTPRule(verb: "DELETE", template: "/v1/buckets/{bucket_id}/inviteCodes/{code_id}", body: ""),
+    ], scope: "notifications:write")
+  /// AcceptInviteCode makes the caller a member of the code's bucket. For a member, it changes nothing and consumes no
+  /// use. It fails with NOT_FOUND, reason `INVITE_CODE_INVALID`, for an unknown, revoked, expired or used-up code.
+  public static let acceptInviteCode = MethodDescriptor(
+    path: "campanile.notifications.v1.SharingService/AcceptInviteCode",
+    kind: .unary, idempotency: .idempotent,
+    requestType: "campanile.notifications.v1.AcceptInviteCodeRequest",
+    responseType: "campanile.notifications.v1.AcceptInviteCodeResponse",
+    httpRules: [
+      HTTPRule(verb: "POST", template: "/v1/inviteCodes:accept", body: "*"),
+    ], scope: "notifications:write")
+  /// BlockUser hides invitations from a user and to that user's buckets, including pending ones. The blocked user cannot
+  /// detect it. Buckets that the caller has joined remain until the caller leaves them. At most 1000, then
+  /// RESOURCE_EXHAUSTED, reason `BLOCKED_USERS_EXHAUSTED`.
+  public static let blockUser = MethodDescriptor(
+    path: "campanile.notifications.v1.SharingService/BlockUser",
+    kind: .unary, idempotency: .idempotent,
+    requestType: "campanile.notifications.v1.BlockUserRequest",
+    responseType: "campanile.notifications.v1.BlockUserResponse",
+    httpRules: [
+      HTTPRule(verb: "PUT", template: "/v1/blockedUsers/{user_id}", body: "*"),
+    ], scope: "notifications:write")
+  /// UnblockUser shows later invitations from a user again. Invitations that were hidden remain hidden until they are
+  /// repeated.
+  public static let unblockUser = MethodDescriptor(
+    path: "campanile.notifications.v1.SharingService/UnblockUser",
+    kind: .unary, idempotency: .idempotent,
+    requestType: "campanile.notifications.v1.UnblockUserRequest",
+    responseType: "campanile.notifications.v1.UnblockUserResponse",
+    httpRules: [
+      HTTPRule(verb: "DELETE", template: "/v1/blockedUsers/{user_id}", body: ""),
+    ], scope: "notifications:write")
+  /// ListBlockedUsers pages through the users blocked by the caller, ordered by id.
+  public static let listBlockedUsers = MethodDescriptor(
+    path: "campanile.notifications.v1.SharingService/ListBlockedUsers",
+    kind: .unary, idempotency: .noSideEffects,
+    requestType: "campanile.notifications.v1.ListBlockedUsersRequest",
+    responseType: "campanile.notifications.v1.ListBlockedUsersResponse",
+    httpRules: [
+      HTTPRule(verb: "GET", template: "/v1/blockedUsers", body: ""),
+    ], scope: "notifications:read")
+  /// ShareBucket changes the role of a member at once. It sends any other user an invitation, with the errors of
+  /// InviteToBucket; the response then has `invitation` and no `share`.
   public static let shareBucket = MethodDescriptor(
     path: "campanile.notifications.v1.SharingService/ShareBucket",
     kind: .unary, idempotency: .idempotent,
@@ -885,7 +1035,8 @@ public enum SharingServiceMethods {
     httpRules: [
       HTTPRule(verb: "PUT", template: "/v1/buckets/{bucket_id}/shares/{user_id}", body: "*"),
     ], scope: "notifications:write")
-  /// UnshareBucket ends a share, with the user's copies. A member may end the own one.
+  /// UnshareBucket ends a share and deletes the member's copies. Members may end their own share; the bucket cannot
+  /// invite them again for 30 days, but an invite code still admits them.
   public static let unshareBucket = MethodDescriptor(
     path: "campanile.notifications.v1.SharingService/UnshareBucket",
     kind: .unary, idempotency: .idempotent,
@@ -894,7 +1045,7 @@ public enum SharingServiceMethods {
     httpRules: [
       HTTPRule(verb: "DELETE", template: "/v1/buckets/{bucket_id}/shares/{user_id}", body: ""),
     ], scope: "notifications:write")
-  /// ListBucketShares answers all shares of a bucket, at most 100.
+  /// ListBucketShares returns all shares of a bucket, at most 100.
   public static let listBucketShares = MethodDescriptor(
     path: "campanile.notifications.v1.SharingService/ListBucketShares",
     kind: .unary, idempotency: .noSideEffects,
@@ -903,7 +1054,8 @@ public enum SharingServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/buckets/{bucket_id}/shares", body: ""),
     ], scope: "notifications:read")
-  /// CreatePublishKey makes a key that can do nothing but publish into one bucket. The secret is answered this once.
+  /// CreatePublishKey creates a key that only permits publishing into one bucket. Only this response contains the
+  /// secret.
   public static let createPublishKey = MethodDescriptor(
     path: "campanile.notifications.v1.SharingService/CreatePublishKey",
     kind: .unary, idempotency: .unknown,
@@ -911,8 +1063,8 @@ public enum SharingServiceMethods {
     responseType: "campanile.notifications.v1.CreatePublishKeyResponse",
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/buckets/{bucket_id}/publishKeys", body: "*"),
-    ], scope: "notifications:write")
-  /// ListPublishKeys answers all keys of a bucket without their secrets, at most 100.
+    ], scope: "notifications:write", hasSecretResponse: true)
+  /// ListPublishKeys returns all keys of a bucket without their secrets, at most 100.
   public static let listPublishKeys = MethodDescriptor(
     path: "campanile.notifications.v1.SharingService/ListPublishKeys",
     kind: .unary, idempotency: .noSideEffects,
@@ -929,8 +1081,8 @@ public enum SharingServiceMethods {
     httpRules: [
       HTTPRule(verb: "DELETE", template: "/v1/buckets/{bucket_id}/publishKeys/{key_id}", body: ""),
     ], scope: "notifications:write")
-  /// PublishWithKey publishes into the bucket of a publish key. Any caller may that has the secret; an unknown, revoked or
-  /// expired one is UNAUTHENTICATED.
+  /// PublishWithKey publishes into the bucket of a publish key. Any caller with the secret may call it. It fails with
+  /// UNAUTHENTICATED for an unknown, revoked or expired key.
   public static let publishWithKey = MethodDescriptor(
     path: "campanile.notifications.v1.SharingService/PublishWithKey",
     kind: .unary, idempotency: .unknown,
@@ -941,32 +1093,120 @@ public enum SharingServiceMethods {
     ], scope: "public")
 
   /// All methods in the order of the proto.
-  public static let all: [MethodDescriptor] = [shareBucket, unshareBucket, listBucketShares, createPublishKey, listPublishKeys, revokePublishKey, publishWithKey]
+  public static let all: [MethodDescriptor] = [inviteToBucket, listBucketInvitations, cancelInvitation, listInvitations, acceptInvitation, declineInvitation, createInviteCode, listInviteCodes, revokeInviteCode, acceptInviteCode, blockUser, unblockUser, listBlockedUsers, shareBucket, unshareBucket, listBucketShares, createPublishKey, listPublishKeys, revokePublishKey, publishWithKey]
 }
 
-/// SharingService lets others read, publish into or administer a bucket. Its owner and its admins may call it; to all
-/// others the bucket is NOT_FOUND, and to members below admin the answer is PERMISSION_DENIED.
+/// SharingService lets others read, publish into or administer a bucket, once they have agreed. Methods with a bucket
+/// are for its owner and its admins. They fail with NOT_FOUND for strangers, and with PERMISSION_DENIED for members
+/// below admin.
 public protocol SharingServiceProtocol: RPCService {
-  /// ShareBucket gives a user a role, or changes the role that the user has. The bucket appears among the user's, and from
-  /// then on every publication is copied to the user.
+  /// InviteToBucket offers a user a role in a bucket. Nothing is copied or pushed to the user before AcceptInvitation.
+  /// Repeating it with the same terms returns the pending invitation; other terms replace it under a new id.
+  ///
+  /// It fails with FAILED_PRECONDITION, reason `ALREADY_MEMBER`, for a member, and reason `INVITATION_TOO_SOON` for a
+  /// user who declined or left the bucket within 30 days. It fails with RESOURCE_EXHAUSTED, reason
+  /// `INVITATIONS_EXHAUSTED`, at one of these limits:
+  /// - 100 pending invitations of the bucket;
+  /// - 1000 invitations of the owner that are pending or ended within 30 days;
+  /// - 10 of these to the same user, not counting accepted ones;
+  /// - 100 pending invitations of that user.
+  func inviteToBucket(_ request: InviteToBucketRequest, context: CallContext) async throws -> InviteToBucketResponse
+  /// ListBucketInvitations pages through the invitations of a bucket that are pending or ended within 30 days, ordered
+  /// by the invited users' ids.
+  func listBucketInvitations(_ request: ListBucketInvitationsRequest, context: CallContext) async throws -> ListBucketInvitationsResponse
+  /// CancelInvitation withdraws an invitation. It fails with FAILED_PRECONDITION, reason `INVITATION_ENDED`, if that was
+  /// accepted or declined.
+  func cancelInvitation(_ request: CancelInvitationRequest, context: CallContext) async throws -> CancelInvitationResponse
+  /// ListInvitations pages through the pending invitations that the caller has received, newest first. Apps poll it,
+  /// because an invitation causes neither a push nor an event of a watch.
+  func listInvitations(_ request: ListInvitationsRequest, context: CallContext) async throws -> ListInvitationsResponse
+  /// AcceptInvitation makes the caller a member: the bucket appears among the caller's, and later publications are
+  /// copied to the caller. It fails with FAILED_PRECONDITION, reason `INVITATION_ENDED`, for an invitation that ended
+  /// otherwise. It fails with RESOURCE_EXHAUSTED if the bucket has 100 shares (`SHARES_EXHAUSTED`) or the caller 1000
+  /// (`SHARED_BUCKETS_EXHAUSTED`).
+  func acceptInvitation(_ request: AcceptInvitationRequest, context: CallContext) async throws -> AcceptInvitationResponse
+  /// DeclineInvitation declines an invitation. The same bucket cannot invite the caller again for 30 days.
+  func declineInvitation(_ request: DeclineInvitationRequest, context: CallContext) async throws -> DeclineInvitationResponse
+  /// CreateInviteCode creates a code with which users join the bucket themselves. Only this response contains the
+  /// secret.
+  func createInviteCode(_ request: CreateInviteCodeRequest, context: CallContext) async throws -> CreateInviteCodeResponse
+  /// ListInviteCodes returns the unexpired codes of a bucket without their secrets, at most 100.
+  func listInviteCodes(_ request: ListInviteCodesRequest, context: CallContext) async throws -> ListInviteCodesResponse
+  /// RevokeInviteCode revokes a code. Members admitted by it remain.
+  func revokeInviteCode(_ request: RevokeInviteCodeRequest, context: CallContext) async throws -> RevokeInviteCodeResponse
+  /// AcceptInviteCode makes the caller a member of the code's bucket. For a member, it changes nothing and consumes no
+  /// use. It fails with NOT_FOUND, reason `INVITE_CODE_INVALID`, for an unknown, revoked, expired or used-up code.
+  func acceptInviteCode(_ request: AcceptInviteCodeRequest, context: CallContext) async throws -> AcceptInviteCodeResponse
+  /// BlockUser hides invitations from a user and to that user's buckets, including pending ones. The blocked user cannot
+  /// detect it. Buckets that the caller has joined remain until the caller leaves them. At most 1000, then
+  /// RESOURCE_EXHAUSTED, reason `BLOCKED_USERS_EXHAUSTED`.
+  func blockUser(_ request: BlockUserRequest, context: CallContext) async throws -> BlockUserResponse
+  /// UnblockUser shows later invitations from a user again. Invitations that were hidden remain hidden until they are
+  /// repeated.
+  func unblockUser(_ request: UnblockUserRequest, context: CallContext) async throws -> UnblockUserResponse
+  /// ListBlockedUsers pages through the users blocked by the caller, ordered by id.
+  func listBlockedUsers(_ request: ListBlockedUsersRequest, context: CallContext) async throws -> ListBlockedUsersResponse
+  /// ShareBucket changes the role of a member at once. It sends any other user an invitation, with the errors of
+  /// InviteToBucket; the response then has `invitation` and no `share`.
   func shareBucket(_ request: ShareBucketRequest, context: CallContext) async throws -> ShareBucketResponse
-  /// UnshareBucket ends a share, with the user's copies. A member may end the own one.
+  /// UnshareBucket ends a share and deletes the member's copies. Members may end their own share; the bucket cannot
+  /// invite them again for 30 days, but an invite code still admits them.
   func unshareBucket(_ request: UnshareBucketRequest, context: CallContext) async throws -> UnshareBucketResponse
-  /// ListBucketShares answers all shares of a bucket, at most 100.
+  /// ListBucketShares returns all shares of a bucket, at most 100.
   func listBucketShares(_ request: ListBucketSharesRequest, context: CallContext) async throws -> ListBucketSharesResponse
-  /// CreatePublishKey makes a key that can do nothing but publish into one bucket. The secret is answered this once.
+  /// CreatePublishKey creates a key that only permits publishing into one bucket. Only this response contains the
+  /// secret.
   func createPublishKey(_ request: CreatePublishKeyRequest, context: CallContext) async throws -> CreatePublishKeyResponse
-  /// ListPublishKeys answers all keys of a bucket without their secrets, at most 100.
+  /// ListPublishKeys returns all keys of a bucket without their secrets, at most 100.
   func listPublishKeys(_ request: ListPublishKeysRequest, context: CallContext) async throws -> ListPublishKeysResponse
   func revokePublishKey(_ request: RevokePublishKeyRequest, context: CallContext) async throws -> RevokePublishKeyResponse
-  /// PublishWithKey publishes into the bucket of a publish key. Any caller may that has the secret; an unknown, revoked or
-  /// expired one is UNAUTHENTICATED.
+  /// PublishWithKey publishes into the bucket of a publish key. Any caller with the secret may call it. It fails with
+  /// UNAUTHENTICATED for an unknown, revoked or expired key.
   func publishWithKey(_ request: PublishWithKeyRequest, context: CallContext) async throws -> PublishWithKeyResponse
 }
 
 extension SharingServiceProtocol {
   /// Registers every method of the service with its handler.
   public func register(in registry: inout MethodRegistry) {
+    registry.unary(SharingServiceMethods.inviteToBucket) { request, context in
+      try await self.inviteToBucket(request, context: context)
+    }
+    registry.unary(SharingServiceMethods.listBucketInvitations) { request, context in
+      try await self.listBucketInvitations(request, context: context)
+    }
+    registry.unary(SharingServiceMethods.cancelInvitation) { request, context in
+      try await self.cancelInvitation(request, context: context)
+    }
+    registry.unary(SharingServiceMethods.listInvitations) { request, context in
+      try await self.listInvitations(request, context: context)
+    }
+    registry.unary(SharingServiceMethods.acceptInvitation) { request, context in
+      try await self.acceptInvitation(request, context: context)
+    }
+    registry.unary(SharingServiceMethods.declineInvitation) { request, context in
+      try await self.declineInvitation(request, context: context)
+    }
+    registry.unary(SharingServiceMethods.createInviteCode) { request, context in
+      try await self.createInviteCode(request, context: context)
+    }
+    registry.unary(SharingServiceMethods.listInviteCodes) { request, context in
+      try await self.listInviteCodes(request, context: context)
+    }
+    registry.unary(SharingServiceMethods.revokeInviteCode) { request, context in
+      try await self.revokeInviteCode(request, context: context)
+    }
+    registry.unary(SharingServiceMethods.acceptInviteCode) { request, context in
+      try await self.acceptInviteCode(request, context: context)
+    }
+    registry.unary(SharingServiceMethods.blockUser) { request, context in
+      try await self.blockUser(request, context: context)
+    }
+    registry.unary(SharingServiceMethods.unblockUser) { request, context in
+      try await self.unblockUser(request, context: context)
+    }
+    registry.unary(SharingServiceMethods.listBlockedUsers) { request, context in
+      try await self.listBlockedUsers(request, context: context)
+    }
     registry.unary(SharingServiceMethods.shareBucket) { request, context in
       try await self.shareBucket(request, context: context)
     }
@@ -998,28 +1238,115 @@ public struct SharingServiceClient: Sendable {
   /// A client that makes its calls through `caller`.
   public init(_ caller: any RPCCaller) { self.caller = caller }
 
-  /// ShareBucket gives a user a role, or changes the role that the user has. The bucket appears among the user's, and from
-  /// then on every publication is copied to the user.
+  /// InviteToBucket offers a user a role in a bucket. Nothing is copied or pushed to the user before AcceptInvitation.
+  /// Repeating it with the same terms returns the pending invitation; other terms replace it under a new id.
+  ///
+  /// It fails with FAILED_PRECONDITION, reason `ALREADY_MEMBER`, for a member, and reason `INVITATION_TOO_SOON` for a
+  /// user who declined or left the bucket within 30 days. It fails with RESOURCE_EXHAUSTED, reason
+  /// `INVITATIONS_EXHAUSTED`, at one of these limits:
+  /// - 100 pending invitations of the bucket;
+  /// - 1000 invitations of the owner that are pending or ended within 30 days;
+  /// - 10 of these to the same user, not counting accepted ones;
+  /// - 100 pending invitations of that user.
+  public func inviteToBucket(_ request: InviteToBucketRequest, options: CallOptions = .init()) async throws -> InviteToBucketResponse {
+    try await caller.unary(SharingServiceMethods.inviteToBucket, request, options: options)
+  }
+
+  /// ListBucketInvitations pages through the invitations of a bucket that are pending or ended within 30 days, ordered
+  /// by the invited users' ids.
+  public func listBucketInvitations(_ request: ListBucketInvitationsRequest, options: CallOptions = .init()) async throws -> ListBucketInvitationsResponse {
+    try await caller.unary(SharingServiceMethods.listBucketInvitations, request, options: options)
+  }
+
+  /// CancelInvitation withdraws an invitation. It fails with FAILED_PRECONDITION, reason `INVITATION_ENDED`, if that was
+  /// accepted or declined.
+  public func cancelInvitation(_ request: CancelInvitationRequest, options: CallOptions = .init()) async throws -> CancelInvitationResponse {
+    try await caller.unary(SharingServiceMethods.cancelInvitation, request, options: options)
+  }
+
+  /// ListInvitations pages through the pending invitations that the caller has received, newest first. Apps poll it,
+  /// because an invitation causes neither a push nor an event of a watch.
+  public func listInvitations(_ request: ListInvitationsRequest, options: CallOptions = .init()) async throws -> ListInvitationsResponse {
+    try await caller.unary(SharingServiceMethods.listInvitations, request, options: options)
+  }
+
+  /// AcceptInvitation makes the caller a member: the bucket appears among the caller's, and later publications are
+  /// copied to the caller. It fails with FAILED_PRECONDITION, reason `INVITATION_ENDED`, for an invitation that ended
+  /// otherwise. It fails with RESOURCE_EXHAUSTED if the bucket has 100 shares (`SHARES_EXHAUSTED`) or the caller 1000
+  /// (`SHARED_BUCKETS_EXHAUSTED`).
+  public func acceptInvitation(_ request: AcceptInvitationRequest, options: CallOptions = .init()) async throws -> AcceptInvitationResponse {
+    try await caller.unary(SharingServiceMethods.acceptInvitation, request, options: options)
+  }
+
+  /// DeclineInvitation declines an invitation. The same bucket cannot invite the caller again for 30 days.
+  public func declineInvitation(_ request: DeclineInvitationRequest, options: CallOptions = .init()) async throws -> DeclineInvitationResponse {
+    try await caller.unary(SharingServiceMethods.declineInvitation, request, options: options)
+  }
+
+  /// CreateInviteCode creates a code with which users join the bucket themselves. Only this response contains the
+  /// secret.
+  public func createInviteCode(_ request: CreateInviteCodeRequest, options: CallOptions = .init()) async throws -> CreateInviteCodeResponse {
+    try await caller.unary(SharingServiceMethods.createInviteCode, request, options: options)
+  }
+
+  /// ListInviteCodes returns the unexpired codes of a bucket without their secrets, at most 100.
+  public func listInviteCodes(_ request: ListInviteCodesRequest, options: CallOptions = .init()) async throws -> ListInviteCodesResponse {
+    try await caller.unary(SharingServiceMethods.listInviteCodes, request, options: options)
+  }
+
+  /// RevokeInviteCode revokes a code. Members admitted by it remain.
+  public func revokeInviteCode(_ request: RevokeInviteCodeRequest, options: CallOptions = .init()) async throws -> RevokeInviteCodeResponse {
+    try await caller.unary(SharingServiceMethods.revokeInviteCode, request, options: options)
+  }
+
+  /// AcceptInviteCode makes the caller a member of the code's bucket. For a member, it changes nothing and consumes no
+  /// use. It fails with NOT_FOUND, reason `INVITE_CODE_INVALID`, for an unknown, revoked, expired or used-up code.
+  public func acceptInviteCode(_ request: AcceptInviteCodeRequest, options: CallOptions = .init()) async throws -> AcceptInviteCodeResponse {
+    try await caller.unary(SharingServiceMethods.acceptInviteCode, request, options: options)
+  }
+
+  /// BlockUser hides invitations from a user and to that user's buckets, including pending ones. The blocked user cannot
+  /// detect it. Buckets that the caller has joined remain until the caller leaves them. At most 1000, then
+  /// RESOURCE_EXHAUSTED, reason `BLOCKED_USERS_EXHAUSTED`.
+  public func blockUser(_ request: BlockUserRequest, options: CallOptions = .init()) async throws -> BlockUserResponse {
+    try await caller.unary(SharingServiceMethods.blockUser, request, options: options)
+  }
+
+  /// UnblockUser shows later invitations from a user again. Invitations that were hidden remain hidden until they are
+  /// repeated.
+  public func unblockUser(_ request: UnblockUserRequest, options: CallOptions = .init()) async throws -> UnblockUserResponse {
+    try await caller.unary(SharingServiceMethods.unblockUser, request, options: options)
+  }
+
+  /// ListBlockedUsers pages through the users blocked by the caller, ordered by id.
+  public func listBlockedUsers(_ request: ListBlockedUsersRequest, options: CallOptions = .init()) async throws -> ListBlockedUsersResponse {
+    try await caller.unary(SharingServiceMethods.listBlockedUsers, request, options: options)
+  }
+
+  /// ShareBucket changes the role of a member at once. It sends any other user an invitation, with the errors of
+  /// InviteToBucket; the response then has `invitation` and no `share`.
   public func shareBucket(_ request: ShareBucketRequest, options: CallOptions = .init()) async throws -> ShareBucketResponse {
     try await caller.unary(SharingServiceMethods.shareBucket, request, options: options)
   }
 
-  /// UnshareBucket ends a share, with the user's copies. A member may end the own one.
+  /// UnshareBucket ends a share and deletes the member's copies. Members may end their own share; the bucket cannot
+  /// invite them again for 30 days, but an invite code still admits them.
   public func unshareBucket(_ request: UnshareBucketRequest, options: CallOptions = .init()) async throws -> UnshareBucketResponse {
     try await caller.unary(SharingServiceMethods.unshareBucket, request, options: options)
   }
 
-  /// ListBucketShares answers all shares of a bucket, at most 100.
+  /// ListBucketShares returns all shares of a bucket, at most 100.
   public func listBucketShares(_ request: ListBucketSharesRequest, options: CallOptions = .init()) async throws -> ListBucketSharesResponse {
     try await caller.unary(SharingServiceMethods.listBucketShares, request, options: options)
   }
 
-  /// CreatePublishKey makes a key that can do nothing but publish into one bucket. The secret is answered this once.
+  /// CreatePublishKey creates a key that only permits publishing into one bucket. Only this response contains the
+  /// secret.
   public func createPublishKey(_ request: CreatePublishKeyRequest, options: CallOptions = .init()) async throws -> CreatePublishKeyResponse {
     try await caller.unary(SharingServiceMethods.createPublishKey, request, options: options)
   }
 
-  /// ListPublishKeys answers all keys of a bucket without their secrets, at most 100.
+  /// ListPublishKeys returns all keys of a bucket without their secrets, at most 100.
   public func listPublishKeys(_ request: ListPublishKeysRequest, options: CallOptions = .init()) async throws -> ListPublishKeysResponse {
     try await caller.unary(SharingServiceMethods.listPublishKeys, request, options: options)
   }
@@ -1028,8 +1355,8 @@ public struct SharingServiceClient: Sendable {
     try await caller.unary(SharingServiceMethods.revokePublishKey, request, options: options)
   }
 
-  /// PublishWithKey publishes into the bucket of a publish key. Any caller may that has the secret; an unknown, revoked or
-  /// expired one is UNAUTHENTICATED.
+  /// PublishWithKey publishes into the bucket of a publish key. Any caller with the secret may call it. It fails with
+  /// UNAUTHENTICATED for an unknown, revoked or expired key.
   public func publishWithKey(_ request: PublishWithKeyRequest, options: CallOptions = .init()) async throws -> PublishWithKeyResponse {
     try await caller.unary(SharingServiceMethods.publishWithKey, request, options: options)
   }

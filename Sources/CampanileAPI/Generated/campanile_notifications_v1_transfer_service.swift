@@ -8,7 +8,7 @@ public import CampanileRPC
 public struct ExportHeader: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.ExportHeader" }
 
-  /// 1. A newer one is refused by an import.
+  /// 1. An import rejects a newer format.
   public var formatVersion: Int32 = 0
   public var userId: String = ""
 
@@ -181,6 +181,11 @@ public struct TransferEntry: ProtoMessage {
         if try reader.null() { break }
         if self.entry != nil { throw reader.oneofConflict() }
         self.entry = .scheduled(try ExportedNotification(from: &reader))
+      case 8:
+        try reader.accept(8, &seen0)
+        if try reader.null() { break }
+        if self.entry != nil { throw reader.oneofConflict() }
+        self.entry = .blockedUser(try BlockedUser(from: &reader))
       default: try reader.unknownField()
       }
       more = try reader.nextMember()
@@ -200,8 +205,11 @@ public struct TransferEntry: ProtoMessage {
     case 9:
       if name.matches("heartbeat") { return 5 }
       if name.matches("scheduled") { return 7 }
+    case 11:
+      if name.matches("blockedUser") { return 8 }
     case 12:
       if name.matches("notification") { return 3 }
+      if name.matches("blocked_user") { return 8 }
     default: break
     }
     return -1
@@ -234,6 +242,9 @@ public struct TransferEntry: ProtoMessage {
     case .scheduled(let value):
       writer.name(",\"scheduled\":")
       value.encode(to: &writer)
+    case .blockedUser(let value):
+      writer.name(",\"blockedUser\":")
+      value.encode(to: &writer)
     case nil: break
     }
     writer.endObject(object)
@@ -246,10 +257,12 @@ public struct TransferEntry: ProtoMessage {
     case notification(ExportedNotification)
     case template(Template)
     case heartbeat(Heartbeat)
-    /// Without the values of its headers, which are secrets.
+    /// Without the values of its headers, which are secret.
     case webhook(Webhook)
-    /// One that waits for its `deliver_time`.
+    /// A notification that waits for its `deliver_time`.
     case scheduled(ExportedNotification)
+    /// A user whose invitations are hidden from the exporting user.
+    case blockedUser(BlockedUser)
   }
 }
 
@@ -359,7 +372,7 @@ public struct ImportUserDataResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.ImportUserDataResponse" }
 
   public var importedCount: Int32 = 0
-  /// Entries that were there already.
+  /// Entries that already existed.
   public var keptCount: Int32 = 0
   public var refusedCount: Int32 = 0
   /// At most 100.
@@ -445,16 +458,16 @@ public struct ImportUserDataResponse: ProtoMessage {
   }
 }
 
-/// ImportError says why one entry was refused.
+/// ImportError is the cause for rejecting one entry.
 public struct ImportError: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.ImportError" }
 
-  /// Its place in the stream, from 0.
+  /// The index in the stream, from 0.
   public var index: Int64 = 0
   public var message: String = ""
   /// Stable, UPPER_SNAKE.
   public var reason: String = ""
-  /// The path of the field at fault, empty when there is none.
+  /// The path of the invalid field; empty if there is none.
   public var field: String = ""
 
   public init() {}
@@ -527,7 +540,8 @@ public enum TransferServiceMethods {
   /// The full proto name of the service.
   public static let serviceName = "campanile.notifications.v1.TransferService"
 
-  /// ExportUserData sends a header, then everything the caller owns as it is at the beginning of the call.
+  /// ExportUserData sends a header and then everything that the caller owns. It omits notifications published during
+  /// the call.
   public static let exportUserData = MethodDescriptor(
     path: "campanile.notifications.v1.TransferService/ExportUserData",
     kind: .serverStreaming, idempotency: .noSideEffects,
@@ -536,8 +550,8 @@ public enum TransferServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/export", body: ""),
     ], scope: "notifications:read")
-  /// ImportUserData adds what the caller does not have yet. What is there already, by its id, stays as it is, so that a
-  /// repeated import changes nothing. An entry that is refused is told with its place and does not stop the others.
+  /// ImportUserData adds what the caller does not have yet. Existing objects, by id, remain unchanged, so that repeating
+  /// an import has no effect. A rejected entry is reported with its index and does not stop the others.
   public static let importUserData = MethodDescriptor(
     path: "campanile.notifications.v1.TransferService/ImportUserData",
     kind: .clientStreaming, idempotency: .idempotent,
@@ -549,13 +563,14 @@ public enum TransferServiceMethods {
   public static let all: [MethodDescriptor] = [exportUserData, importUserData]
 }
 
-/// TransferService takes everything that a user has out and brings it in: one entry a message, so that a file of JSON
-/// lines is both the answer of the one and the request of the other.
+/// TransferService exports and imports all data of a user, one entry per message. A file of JSON lines is both the
+/// response of an export and the request of an import.
 public protocol TransferServiceProtocol: RPCService {
-  /// ExportUserData sends a header, then everything the caller owns as it is at the beginning of the call.
+  /// ExportUserData sends a header and then everything that the caller owns. It omits notifications published during
+  /// the call.
   func exportUserData(_ request: ExportUserDataRequest, context: CallContext, responses: ResponseSink<ExportUserDataResponse>) async throws
-  /// ImportUserData adds what the caller does not have yet. What is there already, by its id, stays as it is, so that a
-  /// repeated import changes nothing. An entry that is refused is told with its place and does not stop the others.
+  /// ImportUserData adds what the caller does not have yet. Existing objects, by id, remain unchanged, so that repeating
+  /// an import has no effect. A rejected entry is reported with its index and does not stop the others.
   func importUserData(_ requests: RequestStream<ImportUserDataRequest>, context: CallContext) async throws -> ImportUserDataResponse
 }
 
@@ -578,13 +593,14 @@ public struct TransferServiceClient: Sendable {
   /// A client that makes its calls through `caller`.
   public init(_ caller: any RPCCaller) { self.caller = caller }
 
-  /// ExportUserData sends a header, then everything the caller owns as it is at the beginning of the call.
+  /// ExportUserData sends a header and then everything that the caller owns. It omits notifications published during
+  /// the call.
   public func exportUserData(_ request: ExportUserDataRequest, options: CallOptions = .init()) -> ResponseStream<ExportUserDataResponse> {
     caller.serverStreaming(TransferServiceMethods.exportUserData, request, options: options)
   }
 
-  /// ImportUserData adds what the caller does not have yet. What is there already, by its id, stays as it is, so that a
-  /// repeated import changes nothing. An entry that is refused is told with its place and does not stop the others.
+  /// ImportUserData adds what the caller does not have yet. Existing objects, by id, remain unchanged, so that repeating
+  /// an import has no effect. A rejected entry is reported with its index and does not stop the others.
   public func importUserData(
     options: CallOptions = .init(),
     requests: @escaping @Sendable (RequestSink<ImportUserDataRequest>) async throws -> Void

@@ -6,7 +6,7 @@ public import CampanileCodec
 public struct WatchNotificationsRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.WatchNotificationsRequest" }
 
-  /// The token of the last event that was handled; empty starts with the next change.
+  /// The token of the last processed event; empty starts with the next change.
   public var resumeToken: String = ""
   /// Only this bucket; empty for all.
   public var bucketId: String = ""
@@ -64,11 +64,11 @@ public struct WatchNotificationsRequest: ProtoMessage {
 public struct WatchNotificationsResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.notifications.v1.WatchNotificationsResponse" }
 
-  /// Present it to resume after this event.
+  /// Send it to resume after this event.
   public var resumeToken: String = ""
   public var eventTime: ProtoTimestamp?
   public var event: Event?
-  /// True when devices are to tell the user now: the notification was handed over with this event.
+  /// True if devices should alert the user now: the notification was handed over with this event.
   public var alert: Bool = false
 
   public init() {}
@@ -251,7 +251,7 @@ public struct WatchNotificationsResponse: ProtoMessage {
     }
   }
 
-  /// NotificationDeleted tells of a notification that is gone.
+  /// NotificationDeleted reports a notification that no longer exists.
   public struct NotificationDeleted: ProtoMessage {
     public static var protoFullName: String { "campanile.notifications.v1.WatchNotificationsResponse.NotificationDeleted" }
 
@@ -308,13 +308,13 @@ public struct WatchNotificationsResponse: ProtoMessage {
     }
   }
 
-  /// NotificationsMarkedRead tells that everything through an id is read: of one bucket, or of the user.
+  /// NotificationsMarkedRead reports that everything through an id was marked as read, in one bucket or for the user.
   public struct NotificationsMarkedRead: ProtoMessage {
     public static var protoFullName: String { "campanile.notifications.v1.WatchNotificationsResponse.NotificationsMarkedRead" }
 
     /// Empty for all buckets.
     public var bucketId: String = ""
-    /// Ids up to this one, in the order of their characters.
+    /// Ids up to this one were marked; they are compared by their characters.
     public var throughNotificationId: String = ""
     public var readTime: ProtoTimestamp?
 
@@ -378,7 +378,7 @@ public struct WatchNotificationsResponse: ProtoMessage {
     }
   }
 
-  /// BucketDeleted tells of a bucket that is gone, with all its notifications.
+  /// BucketDeleted reports the deletion of a bucket with all its notifications.
   public struct BucketDeleted: ProtoMessage {
     public static var protoFullName: String { "campanile.notifications.v1.WatchNotificationsResponse.BucketDeleted" }
 

@@ -3,15 +3,19 @@
 
 public import CampanileCodec
 
-/// MethodAccess says what the gateway asks of who calls a method. Every method of the suite has it.
+/// MethodAccess is the access that the gateway requires for a method, and its treatment of the response. Every method of
+/// the suite sets it.
 public struct MethodAccess: ProtoMessage {
   public static var protoFullName: String { "campanile.rpc.v1.MethodAccess" }
 
   /// The narrowest scope that a credential needs: `<service>:read`, `<service>:write`, `<service>:publish`,
-  /// `<service>:operate` or `admin`; `public` for a method that may be called without a credential.
+  /// `<service>:operate` or `admin`. `public` means that no credential is required.
   public var scope: String = ""
-  /// Whether the call may wait: under overload such calls, and those that stream, are refused before all others.
+  /// Whether the call may be deferred: an overloaded gateway refuses such calls, and streams, before all others.
   public var bulk: Bool = false
+  /// Whether the response contains a secret that is shown once. The gateway never stores such a response: a repeated
+  /// call with the same idempotency key fails with ABORTED, reason REPLY_NOT_KEPT.
+  public var secretResponse: Bool = false
 
   public init() {}
 
@@ -28,6 +32,10 @@ public struct MethodAccess: ProtoMessage {
         try reader.accept(1, &seen0)
         if try reader.null() { break }
         self.bulk = try reader.bool()
+      case 2:
+        try reader.accept(2, &seen0)
+        if try reader.null() { break }
+        self.secretResponse = try reader.bool()
       default: try reader.unknownField()
       }
       more = try reader.nextMember()
@@ -40,6 +48,10 @@ public struct MethodAccess: ProtoMessage {
       if name.matches("bulk") { return 1 }
     case 5:
       if name.matches("scope") { return 0 }
+    case 14:
+      if name.matches("secretResponse") { return 2 }
+    case 15:
+      if name.matches("secret_response") { return 2 }
     default: break
     }
     return -1
@@ -54,6 +66,10 @@ public struct MethodAccess: ProtoMessage {
     if self.bulk {
       writer.name(",\"bulk\":")
       writer.bool(self.bulk)
+    }
+    if self.secretResponse {
+      writer.name(",\"secretResponse\":")
+      writer.bool(self.secretResponse)
     }
     writer.endObject(object)
   }

@@ -8,7 +8,7 @@ public struct EchoRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.rpc.v1.EchoRequest" }
 
   public var payload: String = ""
-  /// How long the handler waits before it answers; at most 600000.
+  /// The delay before the response; at most 600000.
   public var delayMs: Int32 = 0
 
   public init() {}
@@ -410,11 +410,11 @@ public struct ChatResponse: ProtoMessage {
 public struct FailRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.rpc.v1.FailRequest" }
 
-  /// A gRPC status number, 1 to 16.
+  /// A gRPC status code, 1 to 16.
   public var code: Int32 = 0
   public var message: String = ""
   public var key: String = ""
-  /// The first `times` executions under `key` fail and later ones succeed; 0 means that all fail.
+  /// The first `times` executions with `key` fail and later ones succeed; 0 means that all fail.
   public var times: Int32 = 0
 
   public init() {}
@@ -486,7 +486,7 @@ public struct FailRequest: ProtoMessage {
 public struct FailResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.rpc.v1.FailResponse" }
 
-  /// How often the handler ran under `key`, this run included.
+  /// The number of executions with `key`, including this one.
   public var executionCount: Int32 = 0
 
   public init() {}
@@ -532,35 +532,35 @@ public enum EchoServiceMethods {
   /// The full proto name of the service.
   public static let serviceName = "campanile.rpc.v1.EchoService"
 
-  /// Echo answers the message it was sent.
+  /// Echo returns the payload of the request.
   public static let echo = MethodDescriptor(
     path: "campanile.rpc.v1.EchoService/Echo",
     kind: .unary, idempotency: .noSideEffects,
     requestType: "campanile.rpc.v1.EchoRequest",
     responseType: "campanile.rpc.v1.EchoResponse",
     httpRules: [], scope: "echo:read")
-  /// Expand sends `count` messages back, `interval_ms` apart.
+  /// Expand returns a stream of `count` messages, `interval_ms` apart.
   public static let expand = MethodDescriptor(
     path: "campanile.rpc.v1.EchoService/Expand",
     kind: .serverStreaming, idempotency: .noSideEffects,
     requestType: "campanile.rpc.v1.ExpandRequest",
     responseType: "campanile.rpc.v1.ExpandResponse",
     httpRules: [], scope: "echo:read")
-  /// Collect answers how many messages and payload bytes it was sent.
+  /// Collect returns the number of messages and payload bytes received.
   public static let collect = MethodDescriptor(
     path: "campanile.rpc.v1.EchoService/Collect",
     kind: .clientStreaming, idempotency: .unknown,
     requestType: "campanile.rpc.v1.CollectRequest",
     responseType: "campanile.rpc.v1.CollectResponse",
     httpRules: [], scope: "echo:write")
-  /// Chat answers each message as it comes.
+  /// Chat responds to each message as it arrives.
   public static let chat = MethodDescriptor(
     path: "campanile.rpc.v1.EchoService/Chat",
     kind: .bidirectional, idempotency: .unknown,
     requestType: "campanile.rpc.v1.ChatRequest",
     responseType: "campanile.rpc.v1.ChatResponse",
     httpRules: [], scope: "echo:write")
-  /// Fail ends with the status asked for. It counts its executions under `key`, so that a test can tell retries.
+  /// Fail ends with the requested status. It counts its executions by `key`, so that tests can detect retries.
   public static let fail = MethodDescriptor(
     path: "campanile.rpc.v1.EchoService/Fail",
     kind: .unary, idempotency: .unknown,
@@ -572,18 +572,18 @@ public enum EchoServiceMethods {
   public static let all: [MethodDescriptor] = [echo, expand, collect, chat, fail]
 }
 
-/// EchoService exists for conformance tests and benchmarks: one method for each call shape.
-/// A server offers it only where its configuration says so.
+/// EchoService exists for conformance tests and benchmarks: it has one method for each call shape. A server offers it
+/// only if its configuration enables it.
 public protocol EchoServiceProtocol: RPCService {
-  /// Echo answers the message it was sent.
+  /// Echo returns the payload of the request.
   func echo(_ request: EchoRequest, context: CallContext) async throws -> EchoResponse
-  /// Expand sends `count` messages back, `interval_ms` apart.
+  /// Expand returns a stream of `count` messages, `interval_ms` apart.
   func expand(_ request: ExpandRequest, context: CallContext, responses: ResponseSink<ExpandResponse>) async throws
-  /// Collect answers how many messages and payload bytes it was sent.
+  /// Collect returns the number of messages and payload bytes received.
   func collect(_ requests: RequestStream<CollectRequest>, context: CallContext) async throws -> CollectResponse
-  /// Chat answers each message as it comes.
+  /// Chat responds to each message as it arrives.
   func chat(_ requests: RequestStream<ChatRequest>, context: CallContext, responses: ResponseSink<ChatResponse>) async throws
-  /// Fail ends with the status asked for. It counts its executions under `key`, so that a test can tell retries.
+  /// Fail ends with the requested status. It counts its executions by `key`, so that tests can detect retries.
   func fail(_ request: FailRequest, context: CallContext) async throws -> FailResponse
 }
 
@@ -615,17 +615,17 @@ public struct EchoServiceClient: Sendable {
   /// A client that makes its calls through `caller`.
   public init(_ caller: any RPCCaller) { self.caller = caller }
 
-  /// Echo answers the message it was sent.
+  /// Echo returns the payload of the request.
   public func echo(_ request: EchoRequest, options: CallOptions = .init()) async throws -> EchoResponse {
     try await caller.unary(EchoServiceMethods.echo, request, options: options)
   }
 
-  /// Expand sends `count` messages back, `interval_ms` apart.
+  /// Expand returns a stream of `count` messages, `interval_ms` apart.
   public func expand(_ request: ExpandRequest, options: CallOptions = .init()) -> ResponseStream<ExpandResponse> {
     caller.serverStreaming(EchoServiceMethods.expand, request, options: options)
   }
 
-  /// Collect answers how many messages and payload bytes it was sent.
+  /// Collect returns the number of messages and payload bytes received.
   public func collect(
     options: CallOptions = .init(),
     requests: @escaping @Sendable (RequestSink<CollectRequest>) async throws -> Void
@@ -633,7 +633,7 @@ public struct EchoServiceClient: Sendable {
     try await caller.clientStreaming(EchoServiceMethods.collect, options: options, requests: requests)
   }
 
-  /// Chat answers each message as it comes.
+  /// Chat responds to each message as it arrives.
   public func chat(
     options: CallOptions = .init(),
     requests: @escaping @Sendable (RequestSink<ChatRequest>) async throws -> Void
@@ -641,7 +641,7 @@ public struct EchoServiceClient: Sendable {
     caller.bidirectional(EchoServiceMethods.chat, options: options, requests: requests)
   }
 
-  /// Fail ends with the status asked for. It counts its executions under `key`, so that a test can tell retries.
+  /// Fail ends with the requested status. It counts its executions by `key`, so that tests can detect retries.
   public func fail(_ request: FailRequest, options: CallOptions = .init()) async throws -> FailResponse {
     try await caller.unary(EchoServiceMethods.fail, request, options: options)
   }

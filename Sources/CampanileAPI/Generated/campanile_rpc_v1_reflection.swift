@@ -139,7 +139,7 @@ public struct ServiceDescription: ProtoMessage {
 public struct MethodDescription: ProtoMessage {
   public static var protoFullName: String { "campanile.rpc.v1.MethodDescription" }
 
-  /// The name inside its service, for example `GetNotification`.
+  /// The name within its service, for example `GetNotification`.
   public var name: String = ""
   public var requestType: String = ""
   public var responseType: String = ""
@@ -243,7 +243,7 @@ public struct MethodDescription: ProtoMessage {
 public struct GetFileDescriptorSetRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.rpc.v1.GetFileDescriptorSetRequest" }
 
-  /// The full name of one service; empty for all of them. Unknown names are NOT_FOUND.
+  /// The full name of one service; empty for all services. Unknown names are NOT_FOUND.
   public var service: String = ""
 
   public init() {}
@@ -330,14 +330,15 @@ public enum ReflectionServiceMethods {
   /// The full proto name of the service.
   public static let serviceName = "campanile.rpc.v1.ReflectionService"
 
-  /// ListServices names every service on this port with its methods.
+  /// ListServices lists every service on this port with its methods.
   public static let listServices = MethodDescriptor(
     path: "campanile.rpc.v1.ReflectionService/ListServices",
     kind: .unary, idempotency: .noSideEffects,
     requestType: "campanile.rpc.v1.ListServicesRequest",
     responseType: "campanile.rpc.v1.ListServicesResponse",
     httpRules: [], scope: "public")
-  /// GetFileDescriptorSet answers a serialized google.protobuf.FileDescriptorSet of all the services' files with their imports.
+  /// GetFileDescriptorSet returns a serialized google.protobuf.FileDescriptorSet of the services' files and their
+  /// imports.
   public static let getFileDescriptorSet = MethodDescriptor(
     path: "campanile.rpc.v1.ReflectionService/GetFileDescriptorSet",
     kind: .unary, idempotency: .noSideEffects,
@@ -349,11 +350,12 @@ public enum ReflectionServiceMethods {
   public static let all: [MethodDescriptor] = [listServices, getFileDescriptorSet]
 }
 
-/// ReflectionService tells a caller what a server offers, so that it needs no proto files of its own.
+/// ReflectionService describes the services of a server, so that a caller needs no proto files.
 public protocol ReflectionServiceProtocol: RPCService {
-  /// ListServices names every service on this port with its methods.
+  /// ListServices lists every service on this port with its methods.
   func listServices(_ request: ListServicesRequest, context: CallContext) async throws -> ListServicesResponse
-  /// GetFileDescriptorSet answers a serialized google.protobuf.FileDescriptorSet of all the services' files with their imports.
+  /// GetFileDescriptorSet returns a serialized google.protobuf.FileDescriptorSet of the services' files and their
+  /// imports.
   func getFileDescriptorSet(_ request: GetFileDescriptorSetRequest, context: CallContext) async throws -> GetFileDescriptorSetResponse
 }
 
@@ -376,12 +378,13 @@ public struct ReflectionServiceClient: Sendable {
   /// A client that makes its calls through `caller`.
   public init(_ caller: any RPCCaller) { self.caller = caller }
 
-  /// ListServices names every service on this port with its methods.
+  /// ListServices lists every service on this port with its methods.
   public func listServices(_ request: ListServicesRequest, options: CallOptions = .init()) async throws -> ListServicesResponse {
     try await caller.unary(ReflectionServiceMethods.listServices, request, options: options)
   }
 
-  /// GetFileDescriptorSet answers a serialized google.protobuf.FileDescriptorSet of all the services' files with their imports.
+  /// GetFileDescriptorSet returns a serialized google.protobuf.FileDescriptorSet of the services' files and their
+  /// imports.
   public func getFileDescriptorSet(_ request: GetFileDescriptorSetRequest, options: CallOptions = .init()) async throws -> GetFileDescriptorSetResponse {
     try await caller.unary(ReflectionServiceMethods.getFileDescriptorSet, request, options: options)
   }

@@ -3,14 +3,15 @@
 
 public import CampanileCodec
 
-/// ConflictPolicy says what a put does about versions that its author has not seen.
+/// ConflictPolicy determines how a put treats versions that its author has not seen.
 public enum ConflictPolicy: ProtoEnum {
   /// The same as LAST_WRITE_WINS.
   case unspecified
-  /// The put becomes the current version; the one that was current is kept as a conflict.
+  /// The put becomes the current version. The previous one is retained as a conflict.
   case lastWriteWins
-  /// For the two known types: the put and the current version are joined record by record over the version of
-  /// `base_etag`. The record with the later `updatedAt` wins, and what one side deleted and the other left alone is gone.
+  /// For the two known types: merges the put and the current version record by record, with the version of `base_etag`
+  /// as the base. The record with the later `updatedAt` wins. A record deleted on one side and unchanged on the other is
+  /// deleted.
   case merge
   /// A number that the contract does not name; made by `init(rawValue:)` only.
   case unrecognized(Int32)
@@ -58,10 +59,10 @@ public enum ConflictPolicy: ProtoEnum {
   }
 }
 
-/// ChunkEncoding is how the bytes of a chunk are packed. Every chunk is packed by itself, so that a transfer can be resumed
-/// anywhere.
+/// ChunkEncoding is the compression of a chunk's bytes. Each chunk is compressed on its own, so that a transfer can
+/// resume anywhere.
 public enum ChunkEncoding: ProtoEnum {
-  /// As they are.
+  /// Uncompressed.
   case unspecified
   /// RFC 1952.
   case gzip
@@ -106,29 +107,29 @@ public enum ChunkEncoding: ProtoEnum {
   }
 }
 
-/// Asset is a JSON file as one version of it is. Its content is any JSON text (RFC 8259), kept byte for byte.
+/// Asset is one version of a JSON file. Its content is any JSON text (RFC 8259), stored byte for byte.
 public struct Asset: ProtoMessage {
   public static var protoFullName: String { "campanile.sync.v1.Asset" }
 
   public var zone: String = ""
   /// 1 to 255 characters without `/`, `\` and control characters, not `.` or `..`; for example `notifications.json`.
   public var name: String = ""
-  /// 1 to 128 characters of `[A-Za-z0-9._:-]`. The contents of `BucketsData` and `NotificationsData` must be containers of
+  /// 1 to 128 characters of `[A-Za-z0-9._:-]`. Contents of `BucketsData` and `NotificationsData` must be containers of
   /// buckets and notifications; those of other types may be any JSON.
   public var recordType: String = ""
-  /// The time of the data, as the writer says it. For the two known types it is the container's own.
+  /// The time of the data, as declared by the writer. For the two known types it is the container's `syncTimestamp`.
   public var syncTimestamp: ProtoTimestamp?
-  /// How many records the content has. Counted for the two known types.
+  /// The number of records in the content. Counted by the service for the two known types.
   public var recordCount: Int64 = 0
   public var sizeBytes: Int64 = 0
-  /// Of the content, in 64 lower-case hexadecimal digits.
+  /// The hash of the content, in 64 lower-case hexadecimal digits.
   public var sha256: String = ""
-  /// The zone's revision that wrote it: ascending, with gaps, never used twice for one name.
+  /// The zone's revision that wrote it: ascending, with gaps, never reused for one name.
   public var version: Int64 = 0
-  /// Names this version in conditions.
+  /// Identifies this version in conditions.
   public var etag: String = ""
   public var updateTime: ProtoTimestamp?
-  /// The device that wrote it; empty for what the service itself has exported.
+  /// The device that wrote it; empty for exports by the service.
   public var deviceId: String = ""
 
   public init() {}
@@ -277,11 +278,11 @@ public struct AssetVersion: ProtoMessage {
   public static var protoFullName: String { "campanile.sync.v1.AssetVersion" }
 
   public var asset: Asset?
-  /// The asset was deleted with this version: it has no content.
+  /// Whether this version deleted the asset and has no content.
   public var deleted: Bool = false
-  /// It lost to a later write whose author had not seen it. It is kept until it is resolved or past its time.
+  /// Whether it lost to a later write whose author had not seen it. It is retained until it is resolved or expires.
   public var conflict: Bool = false
-  /// It is the one that readers get.
+  /// Whether it is the current version.
   public var current: Bool = false
 
   public init() {}
@@ -349,27 +350,28 @@ public struct AssetVersion: ProtoMessage {
   }
 }
 
-/// AssetPut makes a new version of an asset, or a new asset.
+/// AssetPut creates a new version of an asset, or a new asset.
 public struct AssetPut: ProtoMessage {
   public static var protoFullName: String { "campanile.sync.v1.AssetPut" }
 
   public var name: String = ""
-  /// Empty leaves the type of an asset that exists; a new one must have it.
+  /// Empty keeps the type of an existing asset. Required for a new one.
   public var recordType: String = ""
-  /// Absent for a known type: the container's `syncTimestamp`; otherwise the time of the commit.
+  /// If absent: for a known type the container's `syncTimestamp`, otherwise the time of the commit.
   public var syncTimestamp: ProtoTimestamp?
-  /// Checked for the two known types unless it is 0; kept as it is for others.
+  /// Checked for the two known types unless it is 0; stored as declared for others.
   public var recordCount: Int64 = 0
   public var content: Content?
-  /// The etag that the current version must have; else ABORTED, reason ETAG_MISMATCH. Nothing is then a conflict.
+  /// The etag that the current version must have; otherwise ABORTED, reason ETAG_MISMATCH. The put then causes no
+  /// conflict.
   public var ifMatch: String = ""
-  /// `*`: the asset must not exist; else ABORTED, reason ETAG_MISMATCH.
+  /// `*`: the asset must not exist; otherwise ABORTED, reason ETAG_MISMATCH.
   public var ifNoneMatch: String = ""
-  /// The version that its author has started from, which makes any other a conflict. Empty: the current version is a
-  /// conflict when another device wrote it.
+  /// The version that the author started from; any other current version becomes a conflict. If empty, the current
+  /// version becomes a conflict if another device wrote it.
   public var baseEtag: String = ""
   public var onConflict: ConflictPolicy = ConflictPolicy()
-  /// Names that an object has twice are told in the answer. They are kept in any case.
+  /// Whether to report duplicate object keys in the response. They are stored in any case.
   public var strict: Bool = false
 
   public init() {}
@@ -530,14 +532,14 @@ public struct AssetPut: ProtoMessage {
   public enum Content: Sendable, Hashable {
     /// At most 1 MiB.
     case inlineContent([UInt8])
-    /// A complete upload of the same zone and record type. The commit uses it up.
+    /// A complete upload of the same zone and record type. The commit consumes it.
     case uploadId(String)
-    /// The content of a version that the zone has, of the same record type.
+    /// The content of a version in the zone, of the same record type.
     case sha256(String)
   }
 }
 
-/// AssetDelete takes an asset away. Its history stays until it is compacted.
+/// AssetDelete deletes an asset. Its history remains until it is compacted.
 public struct AssetDelete: ProtoMessage {
   public static var protoFullName: String { "campanile.sync.v1.AssetDelete" }
 

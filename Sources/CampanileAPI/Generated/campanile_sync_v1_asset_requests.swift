@@ -3,18 +3,18 @@
 
 public import CampanileCodec
 
-/// DeltaKind is a way of telling a newer version by an older one.
+/// DeltaKind is a representation of a newer version based on an older one.
 public enum DeltaKind: ProtoEnum {
   case unspecified
   /// The version is the current one.
   case unchanged
-  /// RFC 6902: it makes a document that equals the current version, not its bytes.
+  /// RFC 6902. The result equals the current version as a document, not byte for byte.
   case jsonPatch
-  /// RFC 7396, likewise.
+  /// RFC 7396. The result equals the current version as a document, not byte for byte.
   case mergePatch
-  /// Copies and inserts that rebuild the exact bytes; docs/sync.md has the format.
+  /// Copies and inserts that restore the exact bytes; docs/sync.md defines the format.
   case bytes
-  /// Nothing is smaller than the whole, or the version is no longer kept, or it has more than 16 MiB.
+  /// No delta is smaller than the whole content, or the version is no longer stored or has more than 16 MiB.
   case whole
   /// A number that the contract does not name; made by `init(rawValue:)` only.
   case unrecognized(Int32)
@@ -81,7 +81,7 @@ public struct PutAssetRequest: ProtoMessage {
   public var zone: String = ""
   public var deviceId: String = ""
   public var put: AssetPut?
-  /// A repeat within a day answers what the first was answered (AIP-155).
+  /// A repeat within a day returns the first response (AIP-155).
   public var requestId: String = ""
 
   public init() {}
@@ -159,13 +159,13 @@ public struct PutAssetResponse: ProtoMessage {
   public var asset: Asset?
   /// The version that lost to this one.
   public var conflict: AssetVersion?
-  /// The content is what a merge made of the put and the version that was current.
+  /// Whether the content is the result of a merge with the previous current version.
   public var merged: Bool = false
-  /// For a strict put: the first 16 names that an object of the content has twice, as JSON Pointers.
+  /// For a strict put: the first 16 duplicate object keys in the content, as JSON Pointers.
   public var duplicateNames: [String] = []
-  /// Of the zone.
+  /// The storage use of the zone.
   public var storage: StorageUse?
-  /// Of the user in all zones.
+  /// The storage use of the user in all zones.
   public var userStorage: StorageUse?
 
   public init() {}
@@ -272,7 +272,7 @@ public struct CommitAssetsRequest: ProtoMessage {
 
   public var zone: String = ""
   public var deviceId: String = ""
-  /// 1 to 100, no name twice.
+  /// 1 to 100 changes, each name once.
   public var changes: [AssetChange] = []
   public var requestId: String = ""
 
@@ -358,11 +358,11 @@ public struct CommitAssetsResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.sync.v1.CommitAssetsResponse" }
 
   public var revision: Int64 = 0
-  /// One for each change, in their order.
+  /// One for each change, in the order of the request.
   public var results: [PutAssetResponse] = []
   public var storage: StorageUse?
   public var userStorage: StorageUse?
-  /// The zone's changes after this commit.
+  /// Resumes the zone's changes after this commit.
   public var resumeToken: String = ""
 
   public init() {}
@@ -456,10 +456,10 @@ public struct GetAssetRequest: ProtoMessage {
 
   public var zone: String = ""
   public var name: String = ""
-  /// 0 for the current one.
+  /// 0 means the current version.
   public var version: Int64 = 0
   public var includeContent: Bool = false
-  /// An etag: the content is left out when it is that of the version.
+  /// An etag. The content is omitted if the version has this etag.
   public var ifNoneMatch: String = ""
 
   public init() {}
@@ -546,7 +546,7 @@ public struct GetAssetResponse: ProtoMessage {
 
   public var asset: Asset?
   public var content: [UInt8] = []
-  /// The version is the one of `if_none_match`.
+  /// Whether the version has the etag in `if_none_match`.
   public var notModified: Bool = false
 
   public init() {}
@@ -612,13 +612,13 @@ public struct DownloadAssetRequest: ProtoMessage {
 
   public var zone: String = ""
   public var name: String = ""
-  /// 0 for the current one.
+  /// 0 means the current version.
   public var version: Int64 = 0
-  /// Of the content, 0 to its size.
+  /// The offset in the content, 0 to its size.
   public var offset: Int64 = 0
-  /// What is there already came from a content with this hash: another one answers ABORTED, reason CONTENT_CHANGED.
+  /// The hash of the partially downloaded content. If the version has another content: ABORTED, reason CONTENT_CHANGED.
   public var sha256: String = ""
-  /// Chunks may be packed so.
+  /// The compression that chunks may have.
   public var acceptEncoding: ChunkEncoding = ChunkEncoding()
 
   public init() {}
@@ -710,11 +710,11 @@ public struct DownloadAssetRequest: ProtoMessage {
 public struct DownloadAssetResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.sync.v1.DownloadAssetResponse" }
 
-  /// Of the first message alone.
+  /// Only in the first message.
   public var asset: Asset?
-  /// Where this chunk begins.
+  /// The offset of this chunk.
   public var offset: Int64 = 0
-  /// At most 128 KiB once unpacked.
+  /// At most 128 KiB after decompression.
   public var data: [UInt8] = []
   public var encoding: ChunkEncoding = ChunkEncoding()
 
@@ -788,7 +788,7 @@ public struct ListAssetsRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.sync.v1.ListAssetsRequest" }
 
   public var zone: String = ""
-  /// 1 to 1000; 0 for 50.
+  /// 1 to 1000; 0 means 50.
   public var pageSize: Int32 = 0
   public var pageToken: String = ""
 
@@ -858,7 +858,7 @@ public struct ListAssetsResponse: ProtoMessage {
   /// Empty after the last page.
   public var nextPageToken: String = ""
   public var revision: Int64 = 0
-  /// The zone's changes after this revision.
+  /// Resumes the zone's changes after this revision.
   public var resumeToken: String = ""
 
   public init() {}
@@ -946,7 +946,7 @@ public struct DeleteAssetRequest: ProtoMessage {
   public var zone: String = ""
   public var deviceId: String = ""
   public var name: String = ""
-  /// The etag that the current version must have; else ABORTED, reason ETAG_MISMATCH.
+  /// The etag that the current version must have; otherwise ABORTED, reason ETAG_MISMATCH.
   public var ifMatch: String = ""
   public var requestId: String = ""
 
@@ -1076,11 +1076,11 @@ public struct PatchAssetRequest: ProtoMessage {
   public var zone: String = ""
   public var deviceId: String = ""
   public var name: String = ""
-  /// Required: the etag of the version that the patch was made for.
+  /// Required: the etag of the version that the patch applies to.
   public var ifMatch: String = ""
-  /// JSON texts, so that numbers stay as they are written.
+  /// JSON texts, so that numbers keep their notation.
   public var patch: Patch?
-  /// Absent: as AssetPut says.
+  /// If absent, as in AssetPut.
   public var syncTimestamp: ProtoTimestamp?
   public var requestId: String = ""
 
@@ -1198,7 +1198,7 @@ public struct PatchAssetRequest: ProtoMessage {
     writer.endObject(object)
   }
 
-  /// JSON texts, so that numbers stay as they are written.
+  /// JSON texts, so that numbers keep their notation.
   public enum Patch: Sendable, Hashable {
     /// RFC 6902.
     case jsonPatch(String)
@@ -1277,9 +1277,9 @@ public struct GetAssetDeltaRequest: ProtoMessage {
 
   public var zone: String = ""
   public var name: String = ""
-  /// What the caller has.
+  /// The version that the caller has.
   public var sinceVersion: Int64 = 0
-  /// The kinds that the caller can apply beside UNCHANGED and WHOLE; empty for all.
+  /// The kinds that the caller can apply, in addition to UNCHANGED and WHOLE; empty means all.
   public var accept: [DeltaKind] = []
 
   public init() {}
@@ -1361,10 +1361,11 @@ public struct GetAssetDeltaRequest: ProtoMessage {
 public struct GetAssetDeltaResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.sync.v1.GetAssetDeltaResponse" }
 
-  /// The current version, which `delta` leads to.
+  /// The current version, which is the result of `delta`.
   public var asset: Asset?
   public var kind: DeltaKind = DeltaKind()
-  /// A patch as UTF-8, the bytes of a delta, or the whole content. A whole of more than 1 MiB is left out: download it.
+  /// A patch as UTF-8, the bytes of a delta, or the whole content. A whole content of more than 1 MiB is omitted:
+  /// download it.
   public var delta: [UInt8] = []
 
   public init() {}
@@ -1427,10 +1428,10 @@ public struct ListAssetVersionsRequest: ProtoMessage {
 
   public var zone: String = ""
   public var name: String = ""
-  /// 1 to 1000; 0 for 50.
+  /// 1 to 1000; 0 means 50.
   public var pageSize: Int32 = 0
   public var pageToken: String = ""
-  /// Only versions that lost and are not resolved.
+  /// Only unresolved conflicts.
   public var conflictsOnly: Bool = false
 
   public init() {}
@@ -1584,7 +1585,7 @@ public struct RestoreAssetVersionRequest: ProtoMessage {
   public var deviceId: String = ""
   public var name: String = ""
   public var version: Int64 = 0
-  /// The etag that the current version must have; else ABORTED, reason ETAG_MISMATCH.
+  /// The etag that the current version must have; otherwise ABORTED, reason ETAG_MISMATCH.
   public var ifMatch: String = ""
   public var requestId: String = ""
 

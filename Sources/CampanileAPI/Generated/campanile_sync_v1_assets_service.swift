@@ -8,9 +8,10 @@ public enum AssetsServiceMethods {
   /// The full proto name of the service.
   public static let serviceName = "campanile.sync.v1.AssetsService"
 
-  /// PutAsset makes a new version of one asset: a commit of one change. What is no JSON is refused with INVALID_ARGUMENT,
-  /// reason JSON_INVALID, told with the byte and what was expected there; a wrong container with CONTAINER_INVALID and the
-  /// path; more than 250 MB, or what the zone may still hold, with RESOURCE_EXHAUSTED.
+  /// PutAsset creates a new version of one asset: a commit of one change. Invalid JSON: INVALID_ARGUMENT, reason
+  /// JSON_INVALID, with the byte offset and the expected input. An invalid container: CONTAINER_INVALID with the path.
+  /// An inline content of more than 1 MiB: CONTENT_TOO_LARGE. An exceeded quota: RESOURCE_EXHAUSTED, reason
+  /// QUOTA_EXCEEDED.
   public static let putAsset = MethodDescriptor(
     path: "campanile.sync.v1.AssetsService/PutAsset",
     kind: .unary, idempotency: .unknown,
@@ -19,7 +20,7 @@ public enum AssetsServiceMethods {
     httpRules: [
       HTTPRule(verb: "PUT", template: "/v1/zones/{zone}/assets/{put.name}", body: "*"),
     ], scope: "sync:write")
-  /// CommitAssets applies several changes of a zone together, as one revision, or none of them.
+  /// CommitAssets applies several changes of a zone as one revision, all or none.
   public static let commitAssets = MethodDescriptor(
     path: "campanile.sync.v1.AssetsService/CommitAssets",
     kind: .unary, idempotency: .unknown,
@@ -28,7 +29,7 @@ public enum AssetsServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/zones/{zone}/assets:commit", body: "*"),
     ], scope: "sync:write")
-  /// GetAsset answers what is known of an asset, with its content when that is asked for and has at most 1 MiB.
+  /// GetAsset returns an asset's metadata, and on request its content if that has at most 1 MiB.
   public static let getAsset = MethodDescriptor(
     path: "campanile.sync.v1.AssetsService/GetAsset",
     kind: .unary, idempotency: .noSideEffects,
@@ -37,7 +38,8 @@ public enum AssetsServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/zones/{zone}/assets/{name}", body: ""),
     ], scope: "sync:read")
-  /// DownloadAsset sends a content of any size in chunks, from any offset. To resume, name the version that was begun.
+  /// DownloadAsset streams a content of any size in chunks, from any offset. To resume, name the version of the first
+  /// part.
   public static let downloadAsset = MethodDescriptor(
     path: "campanile.sync.v1.AssetsService/DownloadAsset",
     kind: .serverStreaming, idempotency: .noSideEffects,
@@ -46,7 +48,7 @@ public enum AssetsServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/zones/{zone}/assets/{name}:download", body: ""),
     ], scope: "sync:read")
-  /// ListAssets pages through the assets of a zone by name, all of one revision: a page token of an earlier one answers
+  /// ListAssets pages through the assets of a zone by name, all of one revision. A page token of an earlier revision:
   /// ABORTED, reason ZONE_CHANGED.
   public static let listAssets = MethodDescriptor(
     path: "campanile.sync.v1.AssetsService/ListAssets",
@@ -64,7 +66,7 @@ public enum AssetsServiceMethods {
     httpRules: [
       HTTPRule(verb: "DELETE", template: "/v1/zones/{zone}/assets/{name}", body: ""),
     ], scope: "sync:write")
-  /// PatchAsset changes a part of an asset of at most 16 MiB. A patch that does not apply changes nothing and answers
+  /// PatchAsset changes a part of an asset of at most 16 MiB. A patch that does not apply changes nothing:
   /// FAILED_PRECONDITION, reason PATCH_REFUSED, with the operation and its path.
   public static let patchAsset = MethodDescriptor(
     path: "campanile.sync.v1.AssetsService/PatchAsset",
@@ -74,7 +76,7 @@ public enum AssetsServiceMethods {
     httpRules: [
       HTTPRule(verb: "PATCH", template: "/v1/zones/{zone}/assets/{name}", body: "*"),
     ], scope: "sync:write")
-  /// GetAssetDelta answers what turns an older version into the current one, where that is smaller than the whole.
+  /// GetAssetDelta returns a delta from an older version to the current one, if it is smaller than the whole content.
   public static let getAssetDelta = MethodDescriptor(
     path: "campanile.sync.v1.AssetsService/GetAssetDelta",
     kind: .unary, idempotency: .noSideEffects,
@@ -83,7 +85,7 @@ public enum AssetsServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/zones/{zone}/assets/{name}:delta", body: ""),
     ], scope: "sync:read")
-  /// ListAssetVersions pages through what is kept of an asset's history, newest first, deletions among them.
+  /// ListAssetVersions pages through an asset's retained versions, newest first, including deletions.
   public static let listAssetVersions = MethodDescriptor(
     path: "campanile.sync.v1.AssetsService/ListAssetVersions",
     kind: .unary, idempotency: .noSideEffects,
@@ -92,7 +94,7 @@ public enum AssetsServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/zones/{zone}/assets/{name}/versions", body: ""),
     ], scope: "sync:read")
-  /// RestoreAssetVersion makes an old version the current one again, as a new version; also of a deleted asset.
+  /// RestoreAssetVersion makes an old version current again, as a new version. It also restores deleted assets.
   public static let restoreAssetVersion = MethodDescriptor(
     path: "campanile.sync.v1.AssetsService/RestoreAssetVersion",
     kind: .unary, idempotency: .unknown,
@@ -101,7 +103,7 @@ public enum AssetsServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/zones/{zone}/assets/{name}/versions/{version}:restore", body: "*"),
     ], scope: "sync:write")
-  /// ResolveAssetConflict says that a conflict was dealt with: the version is from then on like any other of the history.
+  /// ResolveAssetConflict marks a conflict as resolved. The version becomes an ordinary version of the history.
   public static let resolveAssetConflict = MethodDescriptor(
     path: "campanile.sync.v1.AssetsService/ResolveAssetConflict",
     kind: .unary, idempotency: .idempotent,
@@ -115,38 +117,40 @@ public enum AssetsServiceMethods {
   public static let all: [MethodDescriptor] = [putAsset, commitAssets, getAsset, downloadAsset, listAssets, deleteAsset, patchAsset, getAssetDelta, listAssetVersions, restoreAssetVersion, resolveAssetConflict]
 }
 
-/// AssetsService keeps JSON files with their versions. Everything belongs to the calling user; what belongs to another user
-/// answers NOT_FOUND, like what does not exist. In every request an empty zone means `ZentikSyncZone`. An answer to a change
-/// means that it is kept, contents and all; what is refused leaves nothing behind.
+/// AssetsService stores JSON files with their versions. All objects belong to the calling user; another user's object is
+/// NOT_FOUND, like a missing one. In every request an empty zone means `ZentikSyncZone`. A successful change is durable,
+/// including its contents; a rejected one changes nothing.
 ///
-/// A change names the registered device that makes it. Readers are refused with PERMISSION_DENIED, reason DEVICE_READ_ONLY:
-/// they send a SyncUpdateMessage, which a writer or the service applies. A content that is damaged on disk is answered with
-/// DATA_LOSS, reason CONTENT_DAMAGED, and never sent.
+/// A change names the registered device that makes it. Readers get PERMISSION_DENIED, reason DEVICE_READ_ONLY; they
+/// publish a SyncUpdateMessage, which a writer or the service applies. A content that is damaged on disk is never sent:
+/// DATA_LOSS, reason CONTENT_DAMAGED.
 public protocol AssetsServiceProtocol: RPCService {
-  /// PutAsset makes a new version of one asset: a commit of one change. What is no JSON is refused with INVALID_ARGUMENT,
-  /// reason JSON_INVALID, told with the byte and what was expected there; a wrong container with CONTAINER_INVALID and the
-  /// path; more than 250 MB, or what the zone may still hold, with RESOURCE_EXHAUSTED.
+  /// PutAsset creates a new version of one asset: a commit of one change. Invalid JSON: INVALID_ARGUMENT, reason
+  /// JSON_INVALID, with the byte offset and the expected input. An invalid container: CONTAINER_INVALID with the path.
+  /// An inline content of more than 1 MiB: CONTENT_TOO_LARGE. An exceeded quota: RESOURCE_EXHAUSTED, reason
+  /// QUOTA_EXCEEDED.
   func putAsset(_ request: PutAssetRequest, context: CallContext) async throws -> PutAssetResponse
-  /// CommitAssets applies several changes of a zone together, as one revision, or none of them.
+  /// CommitAssets applies several changes of a zone as one revision, all or none.
   func commitAssets(_ request: CommitAssetsRequest, context: CallContext) async throws -> CommitAssetsResponse
-  /// GetAsset answers what is known of an asset, with its content when that is asked for and has at most 1 MiB.
+  /// GetAsset returns an asset's metadata, and on request its content if that has at most 1 MiB.
   func getAsset(_ request: GetAssetRequest, context: CallContext) async throws -> GetAssetResponse
-  /// DownloadAsset sends a content of any size in chunks, from any offset. To resume, name the version that was begun.
+  /// DownloadAsset streams a content of any size in chunks, from any offset. To resume, name the version of the first
+  /// part.
   func downloadAsset(_ request: DownloadAssetRequest, context: CallContext, responses: ResponseSink<DownloadAssetResponse>) async throws
-  /// ListAssets pages through the assets of a zone by name, all of one revision: a page token of an earlier one answers
+  /// ListAssets pages through the assets of a zone by name, all of one revision. A page token of an earlier revision:
   /// ABORTED, reason ZONE_CHANGED.
   func listAssets(_ request: ListAssetsRequest, context: CallContext) async throws -> ListAssetsResponse
   func deleteAsset(_ request: DeleteAssetRequest, context: CallContext) async throws -> DeleteAssetResponse
-  /// PatchAsset changes a part of an asset of at most 16 MiB. A patch that does not apply changes nothing and answers
+  /// PatchAsset changes a part of an asset of at most 16 MiB. A patch that does not apply changes nothing:
   /// FAILED_PRECONDITION, reason PATCH_REFUSED, with the operation and its path.
   func patchAsset(_ request: PatchAssetRequest, context: CallContext) async throws -> PatchAssetResponse
-  /// GetAssetDelta answers what turns an older version into the current one, where that is smaller than the whole.
+  /// GetAssetDelta returns a delta from an older version to the current one, if it is smaller than the whole content.
   func getAssetDelta(_ request: GetAssetDeltaRequest, context: CallContext) async throws -> GetAssetDeltaResponse
-  /// ListAssetVersions pages through what is kept of an asset's history, newest first, deletions among them.
+  /// ListAssetVersions pages through an asset's retained versions, newest first, including deletions.
   func listAssetVersions(_ request: ListAssetVersionsRequest, context: CallContext) async throws -> ListAssetVersionsResponse
-  /// RestoreAssetVersion makes an old version the current one again, as a new version; also of a deleted asset.
+  /// RestoreAssetVersion makes an old version current again, as a new version. It also restores deleted assets.
   func restoreAssetVersion(_ request: RestoreAssetVersionRequest, context: CallContext) async throws -> RestoreAssetVersionResponse
-  /// ResolveAssetConflict says that a conflict was dealt with: the version is from then on like any other of the history.
+  /// ResolveAssetConflict marks a conflict as resolved. The version becomes an ordinary version of the history.
   func resolveAssetConflict(_ request: ResolveAssetConflictRequest, context: CallContext) async throws -> ResolveAssetConflictResponse
 }
 
@@ -196,29 +200,31 @@ public struct AssetsServiceClient: Sendable {
   /// A client that makes its calls through `caller`.
   public init(_ caller: any RPCCaller) { self.caller = caller }
 
-  /// PutAsset makes a new version of one asset: a commit of one change. What is no JSON is refused with INVALID_ARGUMENT,
-  /// reason JSON_INVALID, told with the byte and what was expected there; a wrong container with CONTAINER_INVALID and the
-  /// path; more than 250 MB, or what the zone may still hold, with RESOURCE_EXHAUSTED.
+  /// PutAsset creates a new version of one asset: a commit of one change. Invalid JSON: INVALID_ARGUMENT, reason
+  /// JSON_INVALID, with the byte offset and the expected input. An invalid container: CONTAINER_INVALID with the path.
+  /// An inline content of more than 1 MiB: CONTENT_TOO_LARGE. An exceeded quota: RESOURCE_EXHAUSTED, reason
+  /// QUOTA_EXCEEDED.
   public func putAsset(_ request: PutAssetRequest, options: CallOptions = .init()) async throws -> PutAssetResponse {
     try await caller.unary(AssetsServiceMethods.putAsset, request, options: options)
   }
 
-  /// CommitAssets applies several changes of a zone together, as one revision, or none of them.
+  /// CommitAssets applies several changes of a zone as one revision, all or none.
   public func commitAssets(_ request: CommitAssetsRequest, options: CallOptions = .init()) async throws -> CommitAssetsResponse {
     try await caller.unary(AssetsServiceMethods.commitAssets, request, options: options)
   }
 
-  /// GetAsset answers what is known of an asset, with its content when that is asked for and has at most 1 MiB.
+  /// GetAsset returns an asset's metadata, and on request its content if that has at most 1 MiB.
   public func getAsset(_ request: GetAssetRequest, options: CallOptions = .init()) async throws -> GetAssetResponse {
     try await caller.unary(AssetsServiceMethods.getAsset, request, options: options)
   }
 
-  /// DownloadAsset sends a content of any size in chunks, from any offset. To resume, name the version that was begun.
+  /// DownloadAsset streams a content of any size in chunks, from any offset. To resume, name the version of the first
+  /// part.
   public func downloadAsset(_ request: DownloadAssetRequest, options: CallOptions = .init()) -> ResponseStream<DownloadAssetResponse> {
     caller.serverStreaming(AssetsServiceMethods.downloadAsset, request, options: options)
   }
 
-  /// ListAssets pages through the assets of a zone by name, all of one revision: a page token of an earlier one answers
+  /// ListAssets pages through the assets of a zone by name, all of one revision. A page token of an earlier revision:
   /// ABORTED, reason ZONE_CHANGED.
   public func listAssets(_ request: ListAssetsRequest, options: CallOptions = .init()) async throws -> ListAssetsResponse {
     try await caller.unary(AssetsServiceMethods.listAssets, request, options: options)
@@ -228,28 +234,28 @@ public struct AssetsServiceClient: Sendable {
     try await caller.unary(AssetsServiceMethods.deleteAsset, request, options: options)
   }
 
-  /// PatchAsset changes a part of an asset of at most 16 MiB. A patch that does not apply changes nothing and answers
+  /// PatchAsset changes a part of an asset of at most 16 MiB. A patch that does not apply changes nothing:
   /// FAILED_PRECONDITION, reason PATCH_REFUSED, with the operation and its path.
   public func patchAsset(_ request: PatchAssetRequest, options: CallOptions = .init()) async throws -> PatchAssetResponse {
     try await caller.unary(AssetsServiceMethods.patchAsset, request, options: options)
   }
 
-  /// GetAssetDelta answers what turns an older version into the current one, where that is smaller than the whole.
+  /// GetAssetDelta returns a delta from an older version to the current one, if it is smaller than the whole content.
   public func getAssetDelta(_ request: GetAssetDeltaRequest, options: CallOptions = .init()) async throws -> GetAssetDeltaResponse {
     try await caller.unary(AssetsServiceMethods.getAssetDelta, request, options: options)
   }
 
-  /// ListAssetVersions pages through what is kept of an asset's history, newest first, deletions among them.
+  /// ListAssetVersions pages through an asset's retained versions, newest first, including deletions.
   public func listAssetVersions(_ request: ListAssetVersionsRequest, options: CallOptions = .init()) async throws -> ListAssetVersionsResponse {
     try await caller.unary(AssetsServiceMethods.listAssetVersions, request, options: options)
   }
 
-  /// RestoreAssetVersion makes an old version the current one again, as a new version; also of a deleted asset.
+  /// RestoreAssetVersion makes an old version current again, as a new version. It also restores deleted assets.
   public func restoreAssetVersion(_ request: RestoreAssetVersionRequest, options: CallOptions = .init()) async throws -> RestoreAssetVersionResponse {
     try await caller.unary(AssetsServiceMethods.restoreAssetVersion, request, options: options)
   }
 
-  /// ResolveAssetConflict says that a conflict was dealt with: the version is from then on like any other of the history.
+  /// ResolveAssetConflict marks a conflict as resolved. The version becomes an ordinary version of the history.
   public func resolveAssetConflict(_ request: ResolveAssetConflictRequest, options: CallOptions = .init()) async throws -> ResolveAssetConflictResponse {
     try await caller.unary(AssetsServiceMethods.resolveAssetConflict, request, options: options)
   }

@@ -4,10 +4,10 @@
 public import CampanileCodec
 public import CampanileRPC
 
-/// DeviceRole is what a device may do.
+/// DeviceRole determines a device's permissions.
 public enum DeviceRole: ProtoEnum {
   case unspecified
-  /// Reads assets, and sends messages in place of writing: a watch.
+  /// Reads assets, and publishes messages instead of writing: a watch.
   case reader
   /// Reads and writes: a phone.
   case writer
@@ -56,7 +56,7 @@ public enum DeviceRole: ProtoEnum {
   }
 }
 
-/// SyncUpdateType is what a message is about.
+/// SyncUpdateType is the subject of a message.
 public enum SyncUpdateType: ProtoEnum {
   case unspecified
   case notificationRead
@@ -134,7 +134,7 @@ public enum SyncUpdateType: ProtoEnum {
 public struct SyncDevice: ProtoMessage {
   public static var protoFullName: String { "campanile.sync.v1.SyncDevice" }
 
-  /// 1 to 128 characters of `[A-Za-z0-9._:-]`, unique among the user's.
+  /// 1 to 128 characters of `[A-Za-z0-9._:-]`, unique for the user.
   public var id: String = ""
   public var role: DeviceRole = DeviceRole()
   /// At most 100 characters.
@@ -224,14 +224,14 @@ public struct SyncDevice: ProtoMessage {
   }
 }
 
-/// SyncUpdateMessage is what devices tell one another.
+/// SyncUpdateMessage is a message between devices.
 public struct SyncUpdateMessage: ProtoMessage {
   public static var protoFullName: String { "campanile.sync.v1.SyncUpdateMessage" }
 
   public var type: SyncUpdateType = SyncUpdateType()
-  /// Of the notification or bucket, at most 128 characters; empty for `FULL_SYNC` alone.
+  /// The id of the notification or bucket, at most 128 characters; may be empty only for `FULL_SYNC`.
   public var entityId: String = ""
-  /// When it happened, by the clock of the device.
+  /// The time of the event, by the clock of the device.
   public var timestamp: ProtoTimestamp?
 
   public init() {}
@@ -291,13 +291,13 @@ public struct SyncUpdateMessage: ProtoMessage {
   }
 }
 
-/// SyncUpdate is a message as a device gets it.
+/// SyncUpdate is a published message as received by a device.
 public struct SyncUpdate: ProtoMessage {
   public static var protoFullName: String { "campanile.sync.v1.SyncUpdate" }
 
   /// Ascending for each user.
   public var sequence: Int64 = 0
-  /// Empty when the service speaks: a `FULL_SYNC` after an export, or in place of what is no longer kept.
+  /// Empty for messages of the service: a `FULL_SYNC` after an export, or in place of messages no longer stored.
   public var sourceDeviceId: String = ""
   public var message: SyncUpdateMessage?
   public var publishTime: ProtoTimestamp?
@@ -477,7 +477,7 @@ public struct ListSyncDevicesRequest: ProtoMessage {
 public struct ListSyncDevicesResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.sync.v1.ListSyncDevicesResponse" }
 
-  /// By id.
+  /// Ordered by id.
   public var devices: [SyncDevice] = []
 
   public init() {}
@@ -591,9 +591,9 @@ public struct UnregisterDeviceResponse: ProtoMessage {
 public struct PublishUpdateRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.sync.v1.PublishUpdateRequest" }
 
-  /// Who publishes.
+  /// The publishing device.
   public var deviceId: String = ""
-  /// 1 to 64 characters, chosen by the device for this message. Remembered as long as the message is.
+  /// 1 to 64 characters, chosen by the device for this message. Stored as long as the message.
   public var mutationId: String = ""
   public var message: SyncUpdateMessage?
 
@@ -661,7 +661,7 @@ public struct PublishUpdateResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.sync.v1.PublishUpdateResponse" }
 
   public var sequence: Int64 = 0
-  /// It was published before, with this sequence.
+  /// Whether the message was already published, with this sequence.
   public var repeatedMutation: Bool = false
 
   public init() {}
@@ -716,9 +716,9 @@ public struct ListUpdatesRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.sync.v1.ListUpdatesRequest" }
 
   public var deviceId: String = ""
-  /// What the device has handled although it is not acknowledged; 0 for nothing.
+  /// The last sequence that the device has handled without acknowledging it; 0 if there is none.
   public var afterSequence: Int64 = 0
-  /// 1 to 1000; 0 for 50.
+  /// 1 to 1000; 0 means 50.
   public var pageSize: Int32 = 0
 
   public init() {}
@@ -1021,8 +1021,8 @@ public enum DevicesServiceMethods {
   /// The full proto name of the service.
   public static let serviceName = "campanile.sync.v1.DevicesService"
 
-  /// RegisterDevice makes a device known, or renames it. Its role stays: another one answers FAILED_PRECONDITION, reason
-  /// ROLE_FIXED. At most 100 a user, then RESOURCE_EXHAUSTED, reason DEVICES_EXHAUSTED.
+  /// RegisterDevice registers or renames a device. Its role cannot be changed: FAILED_PRECONDITION, reason ROLE_FIXED.
+  /// At most 100 for each user; one more: RESOURCE_EXHAUSTED, reason DEVICES_EXHAUSTED.
   public static let registerDevice = MethodDescriptor(
     path: "campanile.sync.v1.DevicesService/RegisterDevice",
     kind: .unary, idempotency: .idempotent,
@@ -1039,7 +1039,7 @@ public enum DevicesServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/syncDevices", body: ""),
     ], scope: "sync:read")
-  /// UnregisterDevice forgets a device and what waits for it. What it wrote stays.
+  /// UnregisterDevice deletes a device and its waiting messages. Assets that it wrote remain.
   public static let unregisterDevice = MethodDescriptor(
     path: "campanile.sync.v1.DevicesService/UnregisterDevice",
     kind: .unary, idempotency: .unknown,
@@ -1048,9 +1048,9 @@ public enum DevicesServiceMethods {
     httpRules: [
       HTTPRule(verb: "DELETE", template: "/v1/syncDevices/{device_id}", body: ""),
     ], scope: "sync:write")
-  /// PublishUpdate tells the user's other devices, each exactly once: a repeat with the same mutation id is not told again.
-  /// `notificationRead` and `notificationDeleted` are also applied to the user's notifications, whose change comes back as a
-  /// commit of both files.
+  /// PublishUpdate sends a message to the user's other devices exactly once: a repeat with the same mutation id is
+  /// ignored. `notificationRead` and `notificationDeleted` are also applied to the user's notifications; that change is
+  /// exported as a commit of both files.
   public static let publishUpdate = MethodDescriptor(
     path: "campanile.sync.v1.DevicesService/PublishUpdate",
     kind: .unary, idempotency: .idempotent,
@@ -1059,7 +1059,7 @@ public enum DevicesServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/syncDevices/{device_id}/updates", body: "*"),
     ], scope: "sync:publish")
-  /// ListUpdates answers what waits for a device, oldest first.
+  /// ListUpdates returns a device's waiting messages, oldest first.
   public static let listUpdates = MethodDescriptor(
     path: "campanile.sync.v1.DevicesService/ListUpdates",
     kind: .unary, idempotency: .noSideEffects,
@@ -1068,8 +1068,8 @@ public enum DevicesServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/syncDevices/{device_id}/updates", body: ""),
     ], scope: "sync:read")
-  /// WatchUpdates sends what waits for a device, then every message as it is published. Each is sent once by a watch, and
-  /// again by the next one unless it was acknowledged or `after_sequence` says otherwise.
+  /// WatchUpdates streams a device's waiting messages, then every message as it is published. A watch sends each message
+  /// once. A later watch sends it again unless it was acknowledged or `after_sequence` excludes it.
   public static let watchUpdates = MethodDescriptor(
     path: "campanile.sync.v1.DevicesService/WatchUpdates",
     kind: .serverStreaming, idempotency: .noSideEffects,
@@ -1078,7 +1078,8 @@ public enum DevicesServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/syncDevices/{device_id}/updates:watch", body: ""),
     ], scope: "sync:read")
-  /// AcknowledgeUpdates says that a device has handled everything through a sequence: it is never sent again.
+  /// AcknowledgeUpdates confirms that a device has handled everything through a sequence, which is then never sent
+  /// again.
   public static let acknowledgeUpdates = MethodDescriptor(
     path: "campanile.sync.v1.DevicesService/AcknowledgeUpdates",
     kind: .unary, idempotency: .idempotent,
@@ -1092,26 +1093,27 @@ public enum DevicesServiceMethods {
   public static let all: [MethodDescriptor] = [registerDevice, listSyncDevices, unregisterDevice, publishUpdate, listUpdates, watchUpdates, acknowledgeUpdates]
 }
 
-/// DevicesService knows a user's devices and carries messages between them. A message waits for every other device that was
-/// registered when it was published, for 7 days; a device that was away longer, or for which more than 1000 would wait, finds
-/// one `fullSync` in their place and reads the assets anew.
+/// DevicesService manages a user's devices and carries messages between them. A message waits 7 days for every other
+/// device that was registered when it was published. A device that was away longer, or has more than 1000 waiting
+/// messages, receives one `fullSync` instead and must read the assets again.
 public protocol DevicesServiceProtocol: RPCService {
-  /// RegisterDevice makes a device known, or renames it. Its role stays: another one answers FAILED_PRECONDITION, reason
-  /// ROLE_FIXED. At most 100 a user, then RESOURCE_EXHAUSTED, reason DEVICES_EXHAUSTED.
+  /// RegisterDevice registers or renames a device. Its role cannot be changed: FAILED_PRECONDITION, reason ROLE_FIXED.
+  /// At most 100 for each user; one more: RESOURCE_EXHAUSTED, reason DEVICES_EXHAUSTED.
   func registerDevice(_ request: RegisterDeviceRequest, context: CallContext) async throws -> RegisterDeviceResponse
   func listSyncDevices(_ request: ListSyncDevicesRequest, context: CallContext) async throws -> ListSyncDevicesResponse
-  /// UnregisterDevice forgets a device and what waits for it. What it wrote stays.
+  /// UnregisterDevice deletes a device and its waiting messages. Assets that it wrote remain.
   func unregisterDevice(_ request: UnregisterDeviceRequest, context: CallContext) async throws -> UnregisterDeviceResponse
-  /// PublishUpdate tells the user's other devices, each exactly once: a repeat with the same mutation id is not told again.
-  /// `notificationRead` and `notificationDeleted` are also applied to the user's notifications, whose change comes back as a
-  /// commit of both files.
+  /// PublishUpdate sends a message to the user's other devices exactly once: a repeat with the same mutation id is
+  /// ignored. `notificationRead` and `notificationDeleted` are also applied to the user's notifications; that change is
+  /// exported as a commit of both files.
   func publishUpdate(_ request: PublishUpdateRequest, context: CallContext) async throws -> PublishUpdateResponse
-  /// ListUpdates answers what waits for a device, oldest first.
+  /// ListUpdates returns a device's waiting messages, oldest first.
   func listUpdates(_ request: ListUpdatesRequest, context: CallContext) async throws -> ListUpdatesResponse
-  /// WatchUpdates sends what waits for a device, then every message as it is published. Each is sent once by a watch, and
-  /// again by the next one unless it was acknowledged or `after_sequence` says otherwise.
+  /// WatchUpdates streams a device's waiting messages, then every message as it is published. A watch sends each message
+  /// once. A later watch sends it again unless it was acknowledged or `after_sequence` excludes it.
   func watchUpdates(_ request: WatchUpdatesRequest, context: CallContext, responses: ResponseSink<WatchUpdatesResponse>) async throws
-  /// AcknowledgeUpdates says that a device has handled everything through a sequence: it is never sent again.
+  /// AcknowledgeUpdates confirms that a device has handled everything through a sequence, which is then never sent
+  /// again.
   func acknowledgeUpdates(_ request: AcknowledgeUpdatesRequest, context: CallContext) async throws -> AcknowledgeUpdatesResponse
 }
 
@@ -1149,8 +1151,8 @@ public struct DevicesServiceClient: Sendable {
   /// A client that makes its calls through `caller`.
   public init(_ caller: any RPCCaller) { self.caller = caller }
 
-  /// RegisterDevice makes a device known, or renames it. Its role stays: another one answers FAILED_PRECONDITION, reason
-  /// ROLE_FIXED. At most 100 a user, then RESOURCE_EXHAUSTED, reason DEVICES_EXHAUSTED.
+  /// RegisterDevice registers or renames a device. Its role cannot be changed: FAILED_PRECONDITION, reason ROLE_FIXED.
+  /// At most 100 for each user; one more: RESOURCE_EXHAUSTED, reason DEVICES_EXHAUSTED.
   public func registerDevice(_ request: RegisterDeviceRequest, options: CallOptions = .init()) async throws -> RegisterDeviceResponse {
     try await caller.unary(DevicesServiceMethods.registerDevice, request, options: options)
   }
@@ -1159,30 +1161,31 @@ public struct DevicesServiceClient: Sendable {
     try await caller.unary(DevicesServiceMethods.listSyncDevices, request, options: options)
   }
 
-  /// UnregisterDevice forgets a device and what waits for it. What it wrote stays.
+  /// UnregisterDevice deletes a device and its waiting messages. Assets that it wrote remain.
   public func unregisterDevice(_ request: UnregisterDeviceRequest, options: CallOptions = .init()) async throws -> UnregisterDeviceResponse {
     try await caller.unary(DevicesServiceMethods.unregisterDevice, request, options: options)
   }
 
-  /// PublishUpdate tells the user's other devices, each exactly once: a repeat with the same mutation id is not told again.
-  /// `notificationRead` and `notificationDeleted` are also applied to the user's notifications, whose change comes back as a
-  /// commit of both files.
+  /// PublishUpdate sends a message to the user's other devices exactly once: a repeat with the same mutation id is
+  /// ignored. `notificationRead` and `notificationDeleted` are also applied to the user's notifications; that change is
+  /// exported as a commit of both files.
   public func publishUpdate(_ request: PublishUpdateRequest, options: CallOptions = .init()) async throws -> PublishUpdateResponse {
     try await caller.unary(DevicesServiceMethods.publishUpdate, request, options: options)
   }
 
-  /// ListUpdates answers what waits for a device, oldest first.
+  /// ListUpdates returns a device's waiting messages, oldest first.
   public func listUpdates(_ request: ListUpdatesRequest, options: CallOptions = .init()) async throws -> ListUpdatesResponse {
     try await caller.unary(DevicesServiceMethods.listUpdates, request, options: options)
   }
 
-  /// WatchUpdates sends what waits for a device, then every message as it is published. Each is sent once by a watch, and
-  /// again by the next one unless it was acknowledged or `after_sequence` says otherwise.
+  /// WatchUpdates streams a device's waiting messages, then every message as it is published. A watch sends each message
+  /// once. A later watch sends it again unless it was acknowledged or `after_sequence` excludes it.
   public func watchUpdates(_ request: WatchUpdatesRequest, options: CallOptions = .init()) -> ResponseStream<WatchUpdatesResponse> {
     caller.serverStreaming(DevicesServiceMethods.watchUpdates, request, options: options)
   }
 
-  /// AcknowledgeUpdates says that a device has handled everything through a sequence: it is never sent again.
+  /// AcknowledgeUpdates confirms that a device has handled everything through a sequence, which is then never sent
+  /// again.
   public func acknowledgeUpdates(_ request: AcknowledgeUpdatesRequest, options: CallOptions = .init()) async throws -> AcknowledgeUpdatesResponse {
     try await caller.unary(DevicesServiceMethods.acknowledgeUpdates, request, options: options)
   }

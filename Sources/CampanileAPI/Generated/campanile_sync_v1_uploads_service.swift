@@ -4,7 +4,7 @@
 public import CampanileCodec
 public import CampanileRPC
 
-/// Upload is a content on its way.
+/// Upload is a content being uploaded.
 public struct Upload: ProtoMessage {
   public static var protoFullName: String { "campanile.sync.v1.Upload" }
 
@@ -12,12 +12,12 @@ public struct Upload: ProtoMessage {
   public var zone: String = ""
   public var recordType: String = ""
   public var sizeBytes: Int64 = 0
-  /// What is here: the offset to go on from.
+  /// The received bytes, which are the offset to continue from.
   public var receivedBytes: Int64 = 0
-  /// Of the first `received_bytes`: compare it with your own before going on.
+  /// The hash of the first `received_bytes`: compare it with your own before continuing.
   public var receivedSha256: String = ""
   public var complete: Bool = false
-  /// When it is swept unless more comes or it is committed.
+  /// The time at which the upload is purged unless it receives more or is committed.
   public var expireTime: ProtoTimestamp?
 
   public init() {}
@@ -137,11 +137,11 @@ public struct CreateUploadRequest: ProtoMessage {
 
   public var zone: String = ""
   public var deviceId: String = ""
-  /// Of the asset that it is for.
+  /// The type of the asset that it is for.
   public var recordType: String = ""
-  /// Of the whole content, 1 to 250,000,000.
+  /// The size of the whole content, 1 to 250,000,000.
   public var sizeBytes: Int64 = 0
-  /// Of the whole content, in 64 lower-case hexadecimal digits.
+  /// The hash of the whole content, in 64 lower-case hexadecimal digits.
   public var sha256: String = ""
   /// As in AssetPut.
   public var strict: Bool = false
@@ -338,7 +338,8 @@ public struct UploadContentRequest: ProtoMessage {
     public static var protoFullName: String { "campanile.sync.v1.UploadContentRequest.UploadStart" }
 
     public var uploadId: String = ""
-    /// What the upload has, or 0 to begin anew; else OUT_OF_RANGE, reason OFFSET_MISMATCH, which tells the right one.
+    /// The received bytes of the upload, or 0 to start over; otherwise OUT_OF_RANGE, reason OFFSET_MISMATCH, with the
+    /// correct offset.
     public var offset: Int64 = 0
 
     public init() {}
@@ -389,11 +390,11 @@ public struct UploadContentRequest: ProtoMessage {
     }
   }
 
-  /// UploadChunk is every other message: the bytes that follow.
+  /// UploadChunk is every other message: the next bytes.
   public struct UploadChunk: ProtoMessage {
     public static var protoFullName: String { "campanile.sync.v1.UploadContentRequest.UploadChunk" }
 
-    /// 1 byte to 128 KiB once unpacked.
+    /// 1 byte to 128 KiB after decompression.
     public var data: [UInt8] = []
     public var encoding: ChunkEncoding = ChunkEncoding()
 
@@ -637,9 +638,9 @@ public enum UploadsServiceMethods {
   /// The full proto name of the service.
   public static let serviceName = "campanile.sync.v1.UploadsService"
 
-  /// CreateUpload begins an upload. Declared sizes over 250 MB are refused with INVALID_ARGUMENT, reason CONTENT_TOO_LARGE, those
-  /// over the quota with RESOURCE_EXHAUSTED, reason QUOTA_EXCEEDED; more than 16 open ones of a user, or 256 in all, with
-  /// RESOURCE_EXHAUSTED, reason UPLOADS_EXHAUSTED.
+  /// CreateUpload starts an upload. A declared size over 250 MB: INVALID_ARGUMENT, reason CONTENT_TOO_LARGE. A size
+  /// beyond the quota: RESOURCE_EXHAUSTED, reason QUOTA_EXCEEDED. More than 16 open uploads of a user, or 256 in total:
+  /// RESOURCE_EXHAUSTED, reason UPLOADS_EXHAUSTED. The last 64 are reserved for users without an upload.
   public static let createUpload = MethodDescriptor(
     path: "campanile.sync.v1.UploadsService/CreateUpload",
     kind: .unary, idempotency: .unknown,
@@ -648,10 +649,10 @@ public enum UploadsServiceMethods {
     httpRules: [
       HTTPRule(verb: "POST", template: "/v1/uploads", body: "*"),
     ], scope: "sync:write")
-  /// UploadContent sends chunks from an offset on. When the stream ends or breaks, what came whole stays: GetUpload says how
-  /// much, and another UploadContent goes on there. The last byte completes it, with the hash that was declared; else
-  /// INVALID_ARGUMENT, reason HASH_MISMATCH, and the upload is gone. One stream at a time: a second answers ABORTED, reason
-  /// UPLOAD_BUSY.
+  /// UploadContent sends chunks from an offset. If the stream ends or breaks, the received bytes remain: GetUpload
+  /// returns their number, and another UploadContent continues there. The last byte completes the upload if the declared
+  /// hash matches. Otherwise the upload is deleted: INVALID_ARGUMENT, reason HASH_MISMATCH. A second concurrent stream:
+  /// ABORTED, reason UPLOAD_BUSY.
   public static let uploadContent = MethodDescriptor(
     path: "campanile.sync.v1.UploadsService/UploadContent",
     kind: .clientStreaming, idempotency: .idempotent,
@@ -666,7 +667,7 @@ public enum UploadsServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/uploads/{upload_id}", body: ""),
     ], scope: "sync:read")
-  /// CancelUpload drops an upload. One that is gone already is no error.
+  /// CancelUpload deletes an upload. A missing upload is not an error.
   public static let cancelUpload = MethodDescriptor(
     path: "campanile.sync.v1.UploadsService/CancelUpload",
     kind: .unary, idempotency: .idempotent,
@@ -680,21 +681,21 @@ public enum UploadsServiceMethods {
   public static let all: [MethodDescriptor] = [createUpload, uploadContent, getUpload, cancelUpload]
 }
 
-/// UploadsService takes contents of any size, which a commit then names. What is uploaded is seen by nobody before that, and
-/// swept an hour after its last chunk. Uploads are checked as they come: the first byte that cannot be JSON, or a record that
-/// does not fit the container, ends an upload with INVALID_ARGUMENT and drops it.
+/// UploadsService receives contents of any size for use in a later commit. Until then they are not visible, and they are
+/// purged an hour after their last chunk. Contents are checked as they arrive. The first invalid byte of JSON, or a
+/// record that does not fit the container, deletes the upload with INVALID_ARGUMENT.
 public protocol UploadsServiceProtocol: RPCService {
-  /// CreateUpload begins an upload. Declared sizes over 250 MB are refused with INVALID_ARGUMENT, reason CONTENT_TOO_LARGE, those
-  /// over the quota with RESOURCE_EXHAUSTED, reason QUOTA_EXCEEDED; more than 16 open ones of a user, or 256 in all, with
-  /// RESOURCE_EXHAUSTED, reason UPLOADS_EXHAUSTED.
+  /// CreateUpload starts an upload. A declared size over 250 MB: INVALID_ARGUMENT, reason CONTENT_TOO_LARGE. A size
+  /// beyond the quota: RESOURCE_EXHAUSTED, reason QUOTA_EXCEEDED. More than 16 open uploads of a user, or 256 in total:
+  /// RESOURCE_EXHAUSTED, reason UPLOADS_EXHAUSTED. The last 64 are reserved for users without an upload.
   func createUpload(_ request: CreateUploadRequest, context: CallContext) async throws -> CreateUploadResponse
-  /// UploadContent sends chunks from an offset on. When the stream ends or breaks, what came whole stays: GetUpload says how
-  /// much, and another UploadContent goes on there. The last byte completes it, with the hash that was declared; else
-  /// INVALID_ARGUMENT, reason HASH_MISMATCH, and the upload is gone. One stream at a time: a second answers ABORTED, reason
-  /// UPLOAD_BUSY.
+  /// UploadContent sends chunks from an offset. If the stream ends or breaks, the received bytes remain: GetUpload
+  /// returns their number, and another UploadContent continues there. The last byte completes the upload if the declared
+  /// hash matches. Otherwise the upload is deleted: INVALID_ARGUMENT, reason HASH_MISMATCH. A second concurrent stream:
+  /// ABORTED, reason UPLOAD_BUSY.
   func uploadContent(_ requests: RequestStream<UploadContentRequest>, context: CallContext) async throws -> UploadContentResponse
   func getUpload(_ request: GetUploadRequest, context: CallContext) async throws -> GetUploadResponse
-  /// CancelUpload drops an upload. One that is gone already is no error.
+  /// CancelUpload deletes an upload. A missing upload is not an error.
   func cancelUpload(_ request: CancelUploadRequest, context: CallContext) async throws -> CancelUploadResponse
 }
 
@@ -723,17 +724,17 @@ public struct UploadsServiceClient: Sendable {
   /// A client that makes its calls through `caller`.
   public init(_ caller: any RPCCaller) { self.caller = caller }
 
-  /// CreateUpload begins an upload. Declared sizes over 250 MB are refused with INVALID_ARGUMENT, reason CONTENT_TOO_LARGE, those
-  /// over the quota with RESOURCE_EXHAUSTED, reason QUOTA_EXCEEDED; more than 16 open ones of a user, or 256 in all, with
-  /// RESOURCE_EXHAUSTED, reason UPLOADS_EXHAUSTED.
+  /// CreateUpload starts an upload. A declared size over 250 MB: INVALID_ARGUMENT, reason CONTENT_TOO_LARGE. A size
+  /// beyond the quota: RESOURCE_EXHAUSTED, reason QUOTA_EXCEEDED. More than 16 open uploads of a user, or 256 in total:
+  /// RESOURCE_EXHAUSTED, reason UPLOADS_EXHAUSTED. The last 64 are reserved for users without an upload.
   public func createUpload(_ request: CreateUploadRequest, options: CallOptions = .init()) async throws -> CreateUploadResponse {
     try await caller.unary(UploadsServiceMethods.createUpload, request, options: options)
   }
 
-  /// UploadContent sends chunks from an offset on. When the stream ends or breaks, what came whole stays: GetUpload says how
-  /// much, and another UploadContent goes on there. The last byte completes it, with the hash that was declared; else
-  /// INVALID_ARGUMENT, reason HASH_MISMATCH, and the upload is gone. One stream at a time: a second answers ABORTED, reason
-  /// UPLOAD_BUSY.
+  /// UploadContent sends chunks from an offset. If the stream ends or breaks, the received bytes remain: GetUpload
+  /// returns their number, and another UploadContent continues there. The last byte completes the upload if the declared
+  /// hash matches. Otherwise the upload is deleted: INVALID_ARGUMENT, reason HASH_MISMATCH. A second concurrent stream:
+  /// ABORTED, reason UPLOAD_BUSY.
   public func uploadContent(
     options: CallOptions = .init(),
     requests: @escaping @Sendable (RequestSink<UploadContentRequest>) async throws -> Void
@@ -745,7 +746,7 @@ public struct UploadsServiceClient: Sendable {
     try await caller.unary(UploadsServiceMethods.getUpload, request, options: options)
   }
 
-  /// CancelUpload drops an upload. One that is gone already is no error.
+  /// CancelUpload deletes an upload. A missing upload is not an error.
   public func cancelUpload(_ request: CancelUploadRequest, options: CallOptions = .init()) async throws -> CancelUploadResponse {
     try await caller.unary(UploadsServiceMethods.cancelUpload, request, options: options)
   }

@@ -3,14 +3,14 @@
 
 public import CampanileCodec
 
-/// StorageUse is what contents take of a quota. The content of every version that is kept counts with its whole size.
+/// StorageUse is the use of a quota. The content of every retained version counts with its full size.
 public struct StorageUse: ProtoMessage {
   public static var protoFullName: String { "campanile.sync.v1.StorageUse" }
 
   public var usedBytes: Int64 = 0
   public var limitBytes: Int64 = 0
-  /// True from 80 % of the limit on. Old versions then give way to new ones; once nothing can, a change is refused with
-  /// RESOURCE_EXHAUSTED, reason QUOTA_EXCEEDED.
+  /// Whether at least 80 % of the limit is used. When the limit is reached, new versions displace old ones. If there are
+  /// none to displace, a change gets RESOURCE_EXHAUSTED, reason QUOTA_EXCEEDED.
   public var warning: Bool = false
 
   public init() {}
@@ -72,18 +72,18 @@ public struct StorageUse: ProtoMessage {
   }
 }
 
-/// Zone holds assets that change together. It is private to its user.
+/// Zone is a set of assets that change together. It is private to its user.
 public struct Zone: ProtoMessage {
   public static var protoFullName: String { "campanile.sync.v1.Zone" }
 
   /// 1 to 128 characters of `[A-Za-z0-9._:-]`, not `.` or `..`. `ZentikSyncZone` exists for every user.
   public var name: String = ""
-  /// Ascends by one with every commit.
+  /// Incremented by every commit.
   public var revision: Int64 = 0
   public var assetCount: Int32 = 0
   public var storage: StorageUse?
   public var createTime: ProtoTimestamp?
-  /// Of the last commit.
+  /// The time of the last commit.
   public var updateTime: ProtoTimestamp?
 
   public init() {}

@@ -4,11 +4,11 @@
 public import CampanileCodec
 public import CampanileRPC
 
-/// ZoneChange is what one commit did to one asset.
+/// ZoneChange is the change of one asset in a commit.
 public struct ZoneChange: ProtoMessage {
   public static var protoFullName: String { "campanile.sync.v1.ZoneChange" }
 
-  /// As it was written; of a deleted one only zone, name and version.
+  /// The written version; for a deletion, without record type, sync timestamp, record count, size and hash.
   public var asset: Asset?
   public var deleted: Bool = false
 
@@ -64,9 +64,9 @@ public struct ZoneRevision: ProtoMessage {
 
   public var revision: Int64 = 0
   public var commitTime: ProtoTimestamp?
-  /// Empty for what the service itself has exported.
+  /// Empty for exports by the service.
   public var deviceId: String = ""
-  /// By name.
+  /// Ordered by name.
   public var changes: [ZoneChange] = []
 
   public init() {}
@@ -314,7 +314,7 @@ public struct GetZoneResponse: ProtoMessage {
 public struct ListZonesRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.sync.v1.ListZonesRequest" }
 
-  /// 1 to 1000; 0 for 50.
+  /// 1 to 1000; 0 means 50.
   public var pageSize: Int32 = 0
   public var pageToken: String = ""
 
@@ -373,7 +373,7 @@ public struct ListZonesResponse: ProtoMessage {
   public var zones: [Zone] = []
   /// Empty after the last page.
   public var nextPageToken: String = ""
-  /// Of all zones together.
+  /// The storage use of all zones together.
   public var storage: StorageUse?
 
   public init() {}
@@ -519,10 +519,10 @@ public struct ListZoneChangesRequest: ProtoMessage {
   public static var protoFullName: String { "campanile.sync.v1.ListZoneChangesRequest" }
 
   public var zone: String = ""
-  /// From a list of assets, from changes or from a watch. Empty begins with the oldest revision that is kept, if that is
-  /// the first.
+  /// A token from a list of assets, from changes or from a watch. Empty starts with the first revision of the zone, if
+  /// it is still stored.
   public var resumeToken: String = ""
-  /// Revisions: 1 to 1000; 0 for 50.
+  /// Revisions: 1 to 1000; 0 means 50.
   public var pageSize: Int32 = 0
 
   public init() {}
@@ -589,9 +589,9 @@ public struct ListZoneChangesResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.sync.v1.ListZoneChangesResponse" }
 
   public var revisions: [ZoneRevision] = []
-  /// Goes on after these revisions, at once or later.
+  /// Resumes after these revisions, now or later.
   public var resumeToken: String = ""
-  /// There are more already.
+  /// Whether there are more revisions now.
   public var more: Bool = false
 
   public init() {}
@@ -719,7 +719,7 @@ public struct WatchZoneChangesRequest: ProtoMessage {
 public struct WatchZoneChangesResponse: ProtoMessage {
   public static var protoFullName: String { "campanile.sync.v1.WatchZoneChangesResponse" }
 
-  /// Present it to resume after this event.
+  /// Resumes after this event.
   public var resumeToken: String = ""
   public var event: Event?
 
@@ -815,8 +815,8 @@ public enum ZonesServiceMethods {
   /// The full proto name of the service.
   public static let serviceName = "campanile.sync.v1.ZonesService"
 
-  /// CreateZone makes an empty zone. At most 100 a user, then RESOURCE_EXHAUSTED, reason ZONES_EXHAUSTED; one that exists
-  /// answers ALREADY_EXISTS, reason ZONE_EXISTS.
+  /// CreateZone creates an empty zone. At most 100 for each user; one more: RESOURCE_EXHAUSTED, reason ZONES_EXHAUSTED.
+  /// An existing zone: ALREADY_EXISTS, reason ZONE_EXISTS.
   public static let createZone = MethodDescriptor(
     path: "campanile.sync.v1.ZonesService/CreateZone",
     kind: .unary, idempotency: .unknown,
@@ -833,7 +833,7 @@ public enum ZonesServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/zones/{zone}", body: ""),
     ], scope: "sync:read")
-  /// ListZones pages through the zones by name, and tells what the user has stored in all.
+  /// ListZones pages through the zones by name, and returns the user's total storage use.
   public static let listZones = MethodDescriptor(
     path: "campanile.sync.v1.ZonesService/ListZones",
     kind: .unary, idempotency: .noSideEffects,
@@ -842,8 +842,8 @@ public enum ZonesServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/zones", body: ""),
     ], scope: "sync:read")
-  /// DeleteZone deletes a zone with its assets and their history. One with assets is refused with FAILED_PRECONDITION, reason
-  /// ZONE_NOT_EMPTY, unless `force` is set. Whoever follows it is told to begin anew (TOKEN_TOO_OLD).
+  /// DeleteZone deletes a zone with its assets and their history. A zone with assets needs `force`; otherwise
+  /// FAILED_PRECONDITION, reason ZONE_NOT_EMPTY. Clients that follow the zone must start over (TOKEN_TOO_OLD).
   public static let deleteZone = MethodDescriptor(
     path: "campanile.sync.v1.ZonesService/DeleteZone",
     kind: .unary, idempotency: .unknown,
@@ -852,8 +852,8 @@ public enum ZonesServiceMethods {
     httpRules: [
       HTTPRule(verb: "DELETE", template: "/v1/zones/{zone}", body: ""),
     ], scope: "sync:write")
-  /// ListZoneChanges pages through the revisions after a token, oldest first. A token older than what is kept (100
-  /// revisions or 30 days by default) answers OUT_OF_RANGE, reason TOKEN_TOO_OLD: list the assets and go on from there.
+  /// ListZoneChanges pages through the revisions after a token, oldest first. By default, 100 revisions or 30 days are
+  /// retained. An older token: OUT_OF_RANGE, reason TOKEN_TOO_OLD; list the assets and continue from there.
   public static let listZoneChanges = MethodDescriptor(
     path: "campanile.sync.v1.ZonesService/ListZoneChanges",
     kind: .unary, idempotency: .noSideEffects,
@@ -862,7 +862,7 @@ public enum ZonesServiceMethods {
     httpRules: [
       HTTPRule(verb: "GET", template: "/v1/zones/{zone}/changes", body: ""),
     ], scope: "sync:read")
-  /// WatchZoneChanges sends every revision in the order of the commits, first those after `resume_token`. It ends with the
+  /// WatchZoneChanges streams every revision in commit order, starting with those after `resume_token`. It ends with the
   /// same error as ListZoneChanges.
   public static let watchZoneChanges = MethodDescriptor(
     path: "campanile.sync.v1.ZonesService/WatchZoneChanges",
@@ -877,22 +877,22 @@ public enum ZonesServiceMethods {
   public static let all: [MethodDescriptor] = [createZone, getZone, listZones, deleteZone, listZoneChanges, watchZoneChanges]
 }
 
-/// ZonesService keeps zones and tells what changes in them. Everything belongs to the calling user; what belongs to another
-/// user answers NOT_FOUND, like what does not exist. In every request an empty zone means `ZentikSyncZone`.
+/// ZonesService manages zones and lists their changes. All objects belong to the calling user; another user's object is
+/// NOT_FOUND, like a missing one. In every request an empty zone means `ZentikSyncZone`.
 public protocol ZonesServiceProtocol: RPCService {
-  /// CreateZone makes an empty zone. At most 100 a user, then RESOURCE_EXHAUSTED, reason ZONES_EXHAUSTED; one that exists
-  /// answers ALREADY_EXISTS, reason ZONE_EXISTS.
+  /// CreateZone creates an empty zone. At most 100 for each user; one more: RESOURCE_EXHAUSTED, reason ZONES_EXHAUSTED.
+  /// An existing zone: ALREADY_EXISTS, reason ZONE_EXISTS.
   func createZone(_ request: CreateZoneRequest, context: CallContext) async throws -> CreateZoneResponse
   func getZone(_ request: GetZoneRequest, context: CallContext) async throws -> GetZoneResponse
-  /// ListZones pages through the zones by name, and tells what the user has stored in all.
+  /// ListZones pages through the zones by name, and returns the user's total storage use.
   func listZones(_ request: ListZonesRequest, context: CallContext) async throws -> ListZonesResponse
-  /// DeleteZone deletes a zone with its assets and their history. One with assets is refused with FAILED_PRECONDITION, reason
-  /// ZONE_NOT_EMPTY, unless `force` is set. Whoever follows it is told to begin anew (TOKEN_TOO_OLD).
+  /// DeleteZone deletes a zone with its assets and their history. A zone with assets needs `force`; otherwise
+  /// FAILED_PRECONDITION, reason ZONE_NOT_EMPTY. Clients that follow the zone must start over (TOKEN_TOO_OLD).
   func deleteZone(_ request: DeleteZoneRequest, context: CallContext) async throws -> DeleteZoneResponse
-  /// ListZoneChanges pages through the revisions after a token, oldest first. A token older than what is kept (100
-  /// revisions or 30 days by default) answers OUT_OF_RANGE, reason TOKEN_TOO_OLD: list the assets and go on from there.
+  /// ListZoneChanges pages through the revisions after a token, oldest first. By default, 100 revisions or 30 days are
+  /// retained. An older token: OUT_OF_RANGE, reason TOKEN_TOO_OLD; list the assets and continue from there.
   func listZoneChanges(_ request: ListZoneChangesRequest, context: CallContext) async throws -> ListZoneChangesResponse
-  /// WatchZoneChanges sends every revision in the order of the commits, first those after `resume_token`. It ends with the
+  /// WatchZoneChanges streams every revision in commit order, starting with those after `resume_token`. It ends with the
   /// same error as ListZoneChanges.
   func watchZoneChanges(_ request: WatchZoneChangesRequest, context: CallContext, responses: ResponseSink<WatchZoneChangesResponse>) async throws
 }
@@ -928,8 +928,8 @@ public struct ZonesServiceClient: Sendable {
   /// A client that makes its calls through `caller`.
   public init(_ caller: any RPCCaller) { self.caller = caller }
 
-  /// CreateZone makes an empty zone. At most 100 a user, then RESOURCE_EXHAUSTED, reason ZONES_EXHAUSTED; one that exists
-  /// answers ALREADY_EXISTS, reason ZONE_EXISTS.
+  /// CreateZone creates an empty zone. At most 100 for each user; one more: RESOURCE_EXHAUSTED, reason ZONES_EXHAUSTED.
+  /// An existing zone: ALREADY_EXISTS, reason ZONE_EXISTS.
   public func createZone(_ request: CreateZoneRequest, options: CallOptions = .init()) async throws -> CreateZoneResponse {
     try await caller.unary(ZonesServiceMethods.createZone, request, options: options)
   }
@@ -938,24 +938,24 @@ public struct ZonesServiceClient: Sendable {
     try await caller.unary(ZonesServiceMethods.getZone, request, options: options)
   }
 
-  /// ListZones pages through the zones by name, and tells what the user has stored in all.
+  /// ListZones pages through the zones by name, and returns the user's total storage use.
   public func listZones(_ request: ListZonesRequest, options: CallOptions = .init()) async throws -> ListZonesResponse {
     try await caller.unary(ZonesServiceMethods.listZones, request, options: options)
   }
 
-  /// DeleteZone deletes a zone with its assets and their history. One with assets is refused with FAILED_PRECONDITION, reason
-  /// ZONE_NOT_EMPTY, unless `force` is set. Whoever follows it is told to begin anew (TOKEN_TOO_OLD).
+  /// DeleteZone deletes a zone with its assets and their history. A zone with assets needs `force`; otherwise
+  /// FAILED_PRECONDITION, reason ZONE_NOT_EMPTY. Clients that follow the zone must start over (TOKEN_TOO_OLD).
   public func deleteZone(_ request: DeleteZoneRequest, options: CallOptions = .init()) async throws -> DeleteZoneResponse {
     try await caller.unary(ZonesServiceMethods.deleteZone, request, options: options)
   }
 
-  /// ListZoneChanges pages through the revisions after a token, oldest first. A token older than what is kept (100
-  /// revisions or 30 days by default) answers OUT_OF_RANGE, reason TOKEN_TOO_OLD: list the assets and go on from there.
+  /// ListZoneChanges pages through the revisions after a token, oldest first. By default, 100 revisions or 30 days are
+  /// retained. An older token: OUT_OF_RANGE, reason TOKEN_TOO_OLD; list the assets and continue from there.
   public func listZoneChanges(_ request: ListZoneChangesRequest, options: CallOptions = .init()) async throws -> ListZoneChangesResponse {
     try await caller.unary(ZonesServiceMethods.listZoneChanges, request, options: options)
   }
 
-  /// WatchZoneChanges sends every revision in the order of the commits, first those after `resume_token`. It ends with the
+  /// WatchZoneChanges streams every revision in commit order, starting with those after `resume_token`. It ends with the
   /// same error as ListZoneChanges.
   public func watchZoneChanges(_ request: WatchZoneChangesRequest, options: CallOptions = .init()) -> ResponseStream<WatchZoneChangesResponse> {
     caller.serverStreaming(ZonesServiceMethods.watchZoneChanges, request, options: options)

@@ -1,14 +1,14 @@
 internal import CampanileCrypto
 internal import CampanileStore
 internal import Foundation
-internal import Sync
+internal import SyncContents
 
-/// Whether a backup is what was written: hashes of files, SQLite's own check of databases, and every content by its hash.
+/// Verifies a backup: the hashes of its files, SQLite's integrity check of databases, and the hash of every content.
 struct BackupCheck {
   let manifest: BackupManifest
   let folder: String
 
-  /// What is wrong, a line each; nothing where the backup is whole.
+  /// Returns one line for each fault; empty if the backup is intact.
   func faults() -> [String] {
     var faults: [String] = []
     for file in manifest.files {
@@ -33,22 +33,27 @@ struct BackupCheck {
     return faults
   }
 
-  /// Throws `UsageError` unless the file at `path` is the one that the manifest tells of.
+  /// Verifies the file at `path` against its entry in the manifest, and the integrity of a database.
+  ///
+  /// - Throws: `UsageError` if the file cannot be read, or its size or hash differs; `StoreError` if the database is
+  ///   damaged.
   static func check(_ file: BackupManifest.File, at path: String) throws {
     let (sha256, sizeBytes) = try FileDigest.of(path)
     guard sizeBytes == file.sizeBytes else {
       throw UsageError("has \(sizeBytes) bytes instead of \(file.sizeBytes)")
     }
-    guard sha256 == file.sha256 else { throw UsageError("does not have the hash that it was written with") }
+    guard sha256 == file.sha256 else { throw UsageError("does not match the hash in the manifest") }
     if file.name.hasSuffix(".sqlite") { try Store.checkFile(path: path) }
   }
 }
 
-/// The SHA-256 of a file, read piece by piece.
+/// The SHA-256 of a file, computed incrementally.
 enum FileDigest {
   private static let pieceBytes = 1 << 20
 
-  /// In lower-case hexadecimal, with the size. Copies what is read to `copy` where it is given.
+  /// Returns the hash in lower-case hexadecimal, and the size.
+  ///
+  /// - Parameter copy: Receives the bytes of the file, if not nil.
   static func of(_ path: String, copyTo copy: FileHandle? = nil) throws -> (sha256: String, sizeBytes: Int64) {
     guard let source = FileHandle(forReadingAtPath: path) else { throw UsageError("cannot be read") }
     defer { try? source.close() }

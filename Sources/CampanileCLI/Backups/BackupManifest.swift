@@ -1,28 +1,31 @@
+import CampanileBase
 internal import Foundation
 
-/// `backup-STAMP.json`, written last into a folder of backups: what belongs together, and the hashes that it must have.
+/// The manifest of a backup, `backup-STAMP.json`, with the files that belong together and their hashes.
+///
+/// It is written last, after all copies.
 struct BackupManifest: Sendable, Hashable, Codable {
-  /// A file that is copied as it is.
+  /// A copied file.
   struct File: Sendable, Hashable, Codable {
-    /// In the folder of backups.
+    /// File name in the backup folder.
     var name: String
-    /// Where it belongs, below the data folder: `sync.sqlite` or `sync/sync.sqlite`.
+    /// Path below the data folder: `sync.sqlite` or `sync/sync.sqlite`.
     var target: String
     var sizeBytes: Int64
-    /// In lower-case hexadecimal.
+    /// SHA-256 in lower-case hexadecimal.
     var sha256: String
   }
 
-  /// A folder of contents, each of which is named by its hash and by a database of `files`.
+  /// A folder of contents, whose file names are their hashes. A database of `files` references them.
   struct Contents: Sendable, Hashable, Codable {
     var name: String
     var target: String
-    /// The database that names them, as in `File.name`.
+    /// The `File.name` of the database that references the contents.
     var database: String
     var contents: Int
   }
 
-  /// `20260101T100000Z`.
+  /// Time of the backup, like `20260101T100000Z`.
   var stamp: String
   var files: [File] = []
   var contents: [Contents] = []
@@ -36,7 +39,9 @@ struct BackupManifest: Sendable, Hashable, Codable {
     try PrivateFile.write(try encoder.encode(self) + Data("\n".utf8), to: folder + "/" + Self.fileName(stamp))
   }
 
-  /// The backup that was made at `stamp`, or the newest. Throws `UsageError` when there is none, or it is not what was written.
+  /// Reads the manifest of the backup made at `stamp`, or of the newest one if `stamp` is nil.
+  ///
+  /// - Throws: `UsageError` if there is no such backup, or its manifest cannot be decoded or is unsafe.
   static func read(folder: String, stamp: String?) throws(UsageError) -> BackupManifest {
     guard let names = try? FileManager.default.contentsOfDirectory(atPath: folder) else {
       throw UsageError("cannot read the folder \(folder)")
@@ -48,11 +53,11 @@ struct BackupManifest: Sendable, Hashable, Codable {
     }
     guard let bytes = FileManager.default.contents(atPath: folder + "/" + name), bytes.count <= sizeBytesMax,
       let manifest = try? JSONDecoder().decode(BackupManifest.self, from: bytes), manifest.isSafe
-    else { throw UsageError("\(folder)/\(name) is not what `campanile backup` writes") }
+    else { throw UsageError("\(folder)/\(name) is not a valid manifest of `campanile backup`") }
     return manifest
   }
 
-  /// Whether every name stays where it belongs: a manifest that somebody has changed must not reach beyond the folders.
+  /// Whether all paths stay within their folders. A manipulated manifest must not reach other files.
   private var isSafe: Bool {
     let names = files.map(\.name) + contents.map(\.name) + contents.map(\.database)
     let targets = files.map(\.target) + contents.map(\.target)

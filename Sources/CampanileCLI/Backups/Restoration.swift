@@ -1,9 +1,9 @@
 internal import Foundation
-internal import Sync
+internal import SyncContents
 
-/// Puts a backup that has been checked into folders that have nothing in them.
+/// Restores a verified backup into empty folders.
 ///
-/// All is copied under other names first and named last, so that a copy that fails leaves nothing that a service would open.
+/// Files are copied under temporary names and renamed last. A failed copy leaves no file that a service would open.
 struct Restoration {
   let manifest: BackupManifest
   let source: String
@@ -11,7 +11,9 @@ struct Restoration {
 
   private static let partial = ".restoring"
 
-  /// Throws `UsageError` when something is in the way, or a copy is not what it should be.
+  /// Restores the backup.
+  ///
+  /// - Throws: `UsageError` if a target folder is not empty, or a copy does not match the manifest.
   func run() throws {
     try refuseWhatIsThere()
     var made: [String] = []
@@ -39,7 +41,7 @@ struct Restoration {
     for file in manifest.files {
       let path = "\(target)/\(file.target)"
       guard rename(path + Self.partial, path) == 0 else {
-        throw UsageError("cannot name \(path): \(String(cString: strerror(errno)))")
+        throw UsageError("cannot rename to \(path): \(String(cString: strerror(errno)))")
       }
     }
     for folder in Set(targets.map { folder(of: $0) }) { try sync(folder: folder) }
@@ -51,23 +53,23 @@ struct Restoration {
     self.target + (target.contains("/") ? "/" + target.split(separator: "/").dropLast().joined(separator: "/") : "")
   }
 
-  /// Every folder that something goes to must be empty: what is there belongs to somebody.
+  /// Throws `UsageError` unless every target folder is empty, so that existing data is never touched.
   func refuseWhatIsThere() throws(UsageError) {
     for folder in Set(targets.map { folder(of: $0) }).sorted() {
       let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-      // Folders of other parts, which are looked at for themselves, and what a new file system has.
+      // Ignore the folders of services, which are checked separately, and lost+found of a new file system.
       let parts = Set(targets.compactMap { $0.split(separator: "/").dropLast().first.map(String.init) })
       let others = names.filter { $0 != "lost+found" && !(folder == target && parts.contains($0)) }
       guard others.isEmpty else {
         throw UsageError(
           "\(folder) is not empty (\(others.sorted().prefix(3).joined(separator: ", "))): restore into new folders, "
-            + "or move away what is there")
+            + "or move the existing files away")
       }
     }
   }
 
   private func makeFolder(above path: String) throws {
-    try PrivateFile.makeFolder(path.lastIndex(of: "/").map { String(path[..<$0]) } ?? ".")
+    try PrivateFolder.make(path.lastIndex(of: "/").map { String(path[..<$0]) } ?? ".")
   }
 
   private func copy(_ file: BackupManifest.File, to path: String) throws {

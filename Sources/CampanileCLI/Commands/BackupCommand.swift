@@ -1,22 +1,24 @@
 public import ArgumentParser
+import CampanileBase
 internal import CampanileStore
 internal import Foundation
-internal import Sync
+internal import SyncContents
 
 /// `campanile backup`
 public struct BackupCommand: AsyncParsableCommand {
   public static let configuration = CommandConfiguration(
     commandName: "backup",
-    abstract: "Copies every database of a data folder, also while the suite is running.",
+    abstract: "Back up a data folder, whether or not the suite is running.",
     discussion: """
-      Each copy is one consistent state, checked before it gets its name, and readable by its owner only. One line a copy
-      tells its path, size and SHA-256. Beside the copy of sync.sqlite goes a folder with every content that it names, each
-      checked by its hash: sync-20260101T100000Z.sqlite is whole with sync-contents-20260101T100000Z. Signing keys that were
-      added by call are copied, too. backup-20260101T100000Z.json is written last and has all hashes.
+      Each copy of a database is a consistent snapshot. It is checked before it gets its final name, and only its owner can
+      read it. The path, size and SHA-256 of each copy are printed on one line. The copy of sync.sqlite comes with a folder
+      of the contents that it references, each verified by its hash: sync-20260101T100000Z.sqlite needs
+      sync-contents-20260101T100000Z. Signing keys added by a call are copied as well. The manifest,
+      backup-20260101T100000Z.json, is written last and lists every hash.
 
-      A folder of folders, one for each part of the suite, is copied as a whole.
+      A data folder may have a subfolder for each service; all of them are backed up together.
 
-      campanile verify checks a backup, campanile restore puts it back.
+      Check a backup with `campanile verify`; restore it with `campanile restore`.
 
         campanile backup --data-dir .campanile --to /srv/backups
       """)
@@ -40,7 +42,7 @@ public struct BackupCommand: AsyncParsableCommand {
     let target = to ?? folder + "/backups"
     let databases = try Self.databases(in: folder, except: target)
     guard !databases.isEmpty else { throw UsageError("no database in \(folder)") }
-    try PrivateFile.makeFolder(target)
+    try PrivateFolder.make(target)
     let stamp = Self.stamp(Date())
     var manifest = BackupManifest(stamp: stamp)
     for place in databases {
@@ -69,7 +71,10 @@ public struct BackupCommand: AsyncParsableCommand {
     try manifest.write(folder: target)
   }
 
-  /// Copies the contents that a copied database names, and answers how many. Fails in the end when some of them are lost.
+  /// Copies the contents that a copied database references.
+  ///
+  /// - Returns: The number of copied contents.
+  /// - Throws: `UsageError` if some contents are missing or damaged, after the others have been copied.
   private func copyContents(_ folder: String, named database: String, to target: String) async throws -> Int {
     let report: ContentsBackup.Report
     do {
@@ -97,28 +102,30 @@ public struct BackupCommand: AsyncParsableCommand {
   private struct Line: Encodable {
     var path: String
     var sizeBytes: Int64
-    /// Of a file.
+    /// Hash of a copied file; nil for a folder.
     var sha256: String?
-    /// How many a folder has.
+    /// Number of contents in a copied folder; nil for a file.
     var contents: Int?
   }
 
   private func print(_ line: Line) throws {
     guard output.form == .json else {
       let what = line.sha256 ?? "\(line.contents ?? 0) contents"
-      return try Console.writeLine("\(what)  \(line.path)  \(line.sizeBytes) bytes")
+      return try Console.writeLine("\(what)  \(Terminal.printable(line.path))  \(line.sizeBytes) bytes")
     }
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    try Console.writeLine(try encoder.encode(line))
+    try Console.writeLine(Terminal.printableJSON(try encoder.encode(line)))
   }
 
-  /// The databases in `folder` and in the folders of it, sorted; those of the folder `copies` are copies.
+  /// Returns the sorted relative paths of the databases in `folder` and its direct subfolders.
+  ///
+  /// - Parameter copies: The folder that receives the backup; skipped.
   static func databases(in folder: String, except copies: String) throws(UsageError) -> [String] {
     try places(in: folder, except: copies).filter { $0.hasSuffix(".sqlite") }
   }
 
-  /// The signing keys that a service was given by call.
+  /// Returns the relative paths of the signing keys that were added by a call.
   static func keys(in folder: String) throws(UsageError) -> [String] {
     let names = try list(folder)
     return ([""] + names.map { $0 + "/" }).flatMap { part in
@@ -138,7 +145,7 @@ public struct BackupCommand: AsyncParsableCommand {
       if !isFolder.boolValue {
         places.append(name)
       } else if URL(fileURLWithPath: path).standardizedFileURL.path != own, name != "backups" {
-        // What cannot be read is no part of the suite, such as lost+found; nor is a folder of other backups.
+        // An unreadable folder, such as lost+found, does not belong to the suite. Other backup folders are skipped.
         let names = (try? list(path)) ?? []
         if names.contains(where: { $0.hasPrefix("backup-") && $0.hasSuffix(".json") }) { continue }
         places += names.map { "\(name)/\($0)" }
@@ -154,7 +161,7 @@ public struct BackupCommand: AsyncParsableCommand {
     return names.filter { !$0.hasPrefix(".") }.sorted()
   }
 
-  /// `20251108T093000Z`.
+  /// Formats `date` like `20251108T093000Z`.
   static func stamp(_ date: Date) -> String {
     let style = Date.ISO8601FormatStyle(dateSeparator: .omitted, timeSeparator: .omitted)
     return date.formatted(style)

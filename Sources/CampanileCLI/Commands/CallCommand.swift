@@ -6,11 +6,11 @@ internal import Foundation
 public struct CallCommand: AsyncParsableCommand {
   public static let configuration = CommandConfiguration(
     commandName: "call",
-    abstract: "Calls a method and prints its answer.",
+    abstract: "Call a method and print its response.",
     discussion: """
-      The request is JSON, @file, or - for standard input; without one it is the empty message. A method with a stream of
-      requests reads one JSON object a line, of @file or standard input. Names of fields are those of
-      `campanile describe METHOD`, in either form (unreadOnly or unread_only).
+      The request is JSON, @file, or - for standard input; the default is an empty message. A client-streaming method reads
+      one JSON object per line from @file or standard input. `campanile describe METHOD` shows the field names, which are
+      accepted in either form (unreadOnly or unread_only).
 
         campanile call ListBuckets
         campanile call GetNotification '{"notificationId":"n_…"}' --timeout 2s
@@ -18,7 +18,7 @@ public struct CallCommand: AsyncParsableCommand {
         campanile call ImportUserData @mine.jsonl
       """)
 
-  @Argument(help: "Method; abbreviate it as long as it is unique.", completion: MethodCompletion.kind)
+  @Argument(help: "Method, or a unique abbreviation of it.", completion: MethodCompletion.kind)
   var method: String
 
   @Argument(help: ArgumentHelp("Request as JSON, @file, or - for standard input.", valueName: "json"))
@@ -41,10 +41,10 @@ public struct CallCommand: AsyncParsableCommand {
 public struct WatchCommand: AsyncParsableCommand {
   public static let configuration = CommandConfiguration(
     commandName: "watch",
-    abstract: "Prints what a server stream sends until it ends or Ctrl-C.",
+    abstract: "Print the messages of a server stream until it ends or Ctrl-C is pressed.",
     discussion: "  campanile watch WatchNotifications '{}'")
 
-  @Argument(help: "Method that answers with a stream.", completion: MethodCompletion.kind)
+  @Argument(help: "Server-streaming method, or a unique abbreviation of it.", completion: MethodCompletion.kind)
   var method: String
 
   @Argument(help: ArgumentHelp("Request as JSON, @file, or - for standard input.", valueName: "json"))
@@ -59,7 +59,7 @@ public struct WatchCommand: AsyncParsableCommand {
     let service = try connection.connect()
     let method = try await service.method(self.method)
     guard method.serverStreaming else {
-      throw UsageError("\(method.path) answers once: use `campanile call`")
+      throw UsageError("\(method.path) is not server-streaming: use `campanile call`")
     }
     let call = MethodCall(service: service, method: method, options: connection.callOptions())
     let source = RequestSource(argument: request)
@@ -68,7 +68,7 @@ public struct WatchCommand: AsyncParsableCommand {
   }
 }
 
-/// One call of any shape, with JSON in and out.
+/// A call of any streaming shape, with requests and responses as JSON.
 struct MethodCall: Sendable {
   var service: ServiceConnection
   var method: KnownMethod
@@ -76,7 +76,9 @@ struct MethodCall: Sendable {
 
   private var idempotency: Idempotency { method.allowsRepeat ? .idempotent : .unknown }
 
-  /// Makes the call and prints each answer as a line, or laid out, as `formatter` says. Throws `RPCError`.
+  /// Makes the call and prints each response with `formatter`.
+  ///
+  /// - Throws: `RPCError` if the call fails.
   func run(_ source: RequestSource, formatter: JSONFormatter) async throws {
     switch (method.clientStreaming, method.serverStreaming) {
     case (false, false):

@@ -1,14 +1,15 @@
 public import ArgumentParser
+import CampanileBase
 internal import CampanileRPC
 internal import Foundation
 
-/// The command `campanile`.
+/// `campanile`, the root command.
 public struct CampanileCommand: AsyncParsableCommand {
   public static let configuration = CommandConfiguration(
     commandName: "campanile",
-    abstract: "Runs the Campanile suite on this machine and calls its services.",
+    abstract: "Run the Campanile suite on this machine and call its services.",
     discussion: """
-      A failed call ends with the number of its gRPC status as exit code (5 is NOT_FOUND), wrong usage with 64.
+      The exit code of a failed call is its gRPC status number (5 is NOT_FOUND); that of incorrect usage is 64.
       """,
     version: "campanile 0.1.0",
     subcommands: [
@@ -19,7 +20,10 @@ public struct CampanileCommand: AsyncParsableCommand {
 
   public init() {}
 
-  /// Runs the command line `arguments`, which are without the program's name, and answers the exit code.
+  /// Runs the command line.
+  ///
+  /// - Parameter arguments: The arguments, without the program's name.
+  /// - Returns: The exit code.
   public static func run(_ arguments: [String]) async -> Int32 {
     do {
       var command = try await asyncParseAsRoot(arguments)
@@ -34,7 +38,9 @@ public struct CampanileCommand: AsyncParsableCommand {
     }
   }
 
-  /// Tells what went wrong on standard error, or shows the help that was asked for, and answers the exit code.
+  /// Writes an error to standard error, or the requested help to standard output.
+  ///
+  /// - Returns: The exit code.
   static func report(_ error: any Error) -> Int32 {
     let isColoured = Terminal.isColoured(descriptor: STDERR_FILENO)
     switch error {
@@ -42,14 +48,14 @@ public struct CampanileCommand: AsyncParsableCommand {
       for line in ErrorReport.lines(for: error, isColoured: isColoured) { Console.note(line) }
       return ErrorReport.exitCode(for: error)
     case let error as UsageError:
-      Console.note("campanile: \(error)")
+      Console.note("campanile: \(Terminal.printable(error.description, except: ["\t", "\n"]))")
       return UsageError.exitCode
     case let error as NameError:
-      Console.note("campanile: \(error)")
+      Console.note("campanile: \(Terminal.printable(error.description, except: ["\t", "\n"]))")
       return UsageError.exitCode
     case is ThresholdsMissed: return ThresholdsMissed.exitCode
     case let error as POSIXError where error.code == .EPIPE:
-      // Whoever read the output has had enough.
+      // The reader of the output has closed the pipe.
       return 0
     default:
       let code = exitCode(for: error).rawValue

@@ -4,11 +4,11 @@ public import ArgumentParser
 public struct DescribeCommand: AsyncParsableCommand {
   public static let configuration = CommandConfiguration(
     commandName: "describe",
-    abstract: "Prints the contract of a service, a method or a message in the proto language.",
+    abstract: "Print the proto definition of a service, method or message.",
     discussion: "  campanile describe CreateNotification\n  campanile describe Notification")
 
   @Argument(
-    help: "Service, method or message; all services without it. Abbreviate it as long as it is unique.",
+    help: "Service, method or message, or a unique abbreviation (default: all services).",
     completion: MethodCompletion.kind)
   var name: String?
 
@@ -21,12 +21,12 @@ public struct DescribeCommand: AsyncParsableCommand {
     let names = name.map { [$0] } ?? index.serviceNames
     for (number, name) in names.enumerated() {
       if number > 0 { try Console.writeLine("") }
-      try Console.write(Array(try index.text(of: name).utf8), to: 1)
+      try Console.write(Array(Terminal.printable(try index.text(of: name), except: ["\n", "\t"]).utf8), to: 1)
     }
   }
 }
 
 extension DescriptorIndex {
-  /// The full names of the services, in the order of the files.
+  /// Full names of the services, in file order.
   public var serviceNames: [String] { services.map(\.name) }
 }

@@ -5,10 +5,10 @@ internal import Foundation
 public struct DoctorCommand: AsyncParsableCommand {
   public static let configuration = CommandConfiguration(
     commandName: "doctor",
-    abstract: "Looks at a data folder and this machine, and says what to do. Exit code 1 when something is bad.",
+    abstract: "Check a data folder and this machine, and suggest remedies. Exit code 1 if a check fails.",
     discussion: """
-      Disk, clock, descriptors, file modes, databases, signing keys, ports, and whether Apple can be reached. It changes
-      nothing, and can be run while the suite is running.
+      Checks the disk, clock, file descriptors, file modes, databases, signing keys and ports, and whether Apple's servers
+      can be reached. Changes nothing and can run alongside the suite.
 
         campanile doctor --data-dir .campanile
       """)
@@ -16,14 +16,14 @@ public struct DoctorCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("Data folder (default: ./.campanile, then ~/.campanile).", valueName: "dir"))
   var dataDir: String?
 
-  @Option(help: "Port of the gateway where no endpoints.json tells it.")
+  @Option(help: "Port of the gateway if there is no endpoints.json.")
   var portBase = 7400
 
   @Option(
-    help: ArgumentHelp("Where pushes go; may be repeated (default: Apple's two servers).", valueName: "host:port"))
+    help: ArgumentHelp("APNs server to check; may be repeated (default: Apple's two servers).", valueName: "host:port"))
   var apns: [String] = []
 
-  @Flag(help: "Do not look whether pushes can go out.")
+  @Flag(help: "Skip the check that APNs servers can be reached.")
   var offline = false
 
   @OptionGroup var output: OutputOptions
@@ -44,7 +44,7 @@ public struct DoctorCommand: AsyncParsableCommand {
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     for finding in findings {
       guard output.form == .pretty else {
-        try Console.writeLine(try encoder.encode(finding))
+        try Console.writeLine(Terminal.printableJSON(try encoder.encode(finding)))
         continue
       }
       for line in Self.lines(finding, isColoured: isColoured) { try Console.writeLine(line) }
@@ -59,7 +59,7 @@ public struct DoctorCommand: AsyncParsableCommand {
     case .warning: mark = Terminal.Colour.yellow.paint("warning", if: isColoured)
     case .bad: mark = Terminal.Colour.red.paint("bad    ", if: isColoured)
     }
-    let first = "\(mark)  \(finding.check): \(Terminal.printable(finding.detail))"
-    return finding.advice.isEmpty ? [first] : [first, "         → \(finding.advice)"]
+    let first = "\(mark)  \(Terminal.printable(finding.check)): \(Terminal.printable(finding.detail))"
+    return finding.advice.isEmpty ? [first] : [first, "         → \(Terminal.printable(finding.advice))"]
   }
 }

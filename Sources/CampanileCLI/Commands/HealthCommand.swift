@@ -1,5 +1,6 @@
 public import ArgumentParser
 internal import CampanileAPI
+import CampanileBase
 internal import CampanileCodec
 internal import CampanileRPC
 
@@ -7,14 +8,14 @@ internal import CampanileRPC
 public struct HealthCommand: AsyncParsableCommand {
   public static let configuration = CommandConfiguration(
     commandName: "health",
-    abstract: "Asks whether a server takes calls; exit code 14 (UNAVAILABLE) when it does not.",
-    discussion: "Without a service every one that the server knows is shown; \"\" is the server as a whole.")
+    abstract: "Check whether a server accepts calls. Exit code 14 (UNAVAILABLE) if it does not.",
+    discussion: "Without an argument, shows every service of the server; \"\" stands for the server as a whole.")
 
-  @Argument(help: "Full name of one service.")
+  @Argument(help: "Full name of the service to check (default: all services).")
   var service: String?
 
   @Option(
-    help: ArgumentHelp("Ask /readyz of this HTTP port instead, as the APNs simulator has one.", valueName: "host:port"))
+    help: ArgumentHelp("HTTP port whose /readyz to check instead, such as the simulator's.", valueName: "host:port"))
   var http: String?
 
   @OptionGroup var connection: ConnectionOptions
@@ -56,7 +57,7 @@ public struct HealthCommand: AsyncParsableCommand {
       throw RPCError(.unavailable, error.description, reason: "NOT_SERVING")
     }
     guard status == 200 else {
-      throw RPCError(.unavailable, "/readyz answers \(status)", reason: "NOT_SERVING")
+      throw RPCError(.unavailable, "/readyz returned status \(status)", reason: "NOT_SERVING")
     }
     try Console.writeLine(output.formatter.format(Array(#"{"status":"SERVING"}"#.utf8)))
   }

@@ -1,8 +1,8 @@
 internal import UnixSignals
 
-/// Ends work cleanly at Ctrl-C.
+/// Ends a command cleanly on Ctrl-C.
 enum Interruption {
-  /// Runs `body`, and cancels it at SIGINT or SIGTERM; ending it that way is a success.
+  /// Runs `body` and cancels it on SIGINT or SIGTERM. An interrupted command counts as successful.
   static func run(_ body: @escaping @Sendable () async throws -> Void) async throws {
     let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
     try await withThrowingTaskGroup(of: Bool.self) { group in
@@ -21,7 +21,7 @@ enum Interruption {
         while try await group.next() != nil {}
       } catch {
         group.cancelAll()
-        // What the cancelled call throws is the end that was asked for.
+        // After an interruption, the error of the cancelled call is expected.
         if !wasInterrupted { throw error }
       }
     }

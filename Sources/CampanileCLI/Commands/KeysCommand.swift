@@ -1,5 +1,6 @@
 public import ArgumentParser
 internal import CampanileAPI
+import CampanileBase
 internal import CampanileCodec
 internal import CampanileRPC
 internal import Foundation
@@ -7,30 +8,41 @@ internal import Foundation
 /// `campanile keys create|list|revoke|rotate`
 public struct KeysCommand: AsyncParsableCommand {
   public static let configuration = CommandConfiguration(
-    commandName: "keys", abstract: "Manages the API keys of the gateway.",
+    commandName: "keys", abstract: "Manage the gateway's API keys.",
     subcommands: [Create.self, List.self, Revoke.self, Rotate.self])
 
   public init() {}
 
   struct Create: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Makes a key and prints its secret, which is never shown again.",
+      abstract: "Create a key and print its secret, which cannot be shown again.",
       discussion:
-        "  campanile keys create user/alice --scope notifications\n  campanile keys create service/ci --expires 24h")
+        """
+          campanile keys create user/alice --scope notifications
+          campanile keys create service/ci --expires 24h
+          campanile keys create service/reports --scope notifications --scope activities:operate
 
-    @Argument(help: "Who the caller is: user/<id> or service/<id>.")
+        Without --scope, a key can read and write every service. The scopes `operate` and `admin` must be given explicitly. The
+        scopes of a key are fixed; to add one, create a new key with all scopes and revoke the old key.
+        """)
+
+    @Argument(help: "Principal of the key: user/<id> or service/<id>.")
     var principal: String
 
-    @Option(help: "What the key may do: admin, <service>, or <service>:<read|write|publish|operate>; may be repeated.")
+    @Option(
+      help: """
+        Scope of the key: admin, <service>, or <service>:<read|write|publish|operate>; may be repeated (default: read and \
+        write every service).
+        """)
     var scope: [String] = []
 
-    @Option(help: "What the key is for.")
+    @Option(help: "Purpose of the key.")
     var description = ""
 
-    @Option(help: ArgumentHelp("How long the key is valid, for example 24h.", valueName: "duration"))
+    @Option(help: ArgumentHelp("Lifetime of the key, for example 24h (default: unlimited).", valueName: "duration"))
     var expires: Timeout?
 
-    @Flag(help: "Print the secret alone.")
+    @Flag(help: "Print only the secret.")
     var secretOnly = false
 
     @OptionGroup var connection: ConnectionOptions
@@ -44,15 +56,15 @@ public struct KeysCommand: AsyncParsableCommand {
       request.expireTime = expires.map(KeysCommand.time)
       let reply = try await KeysCommand.call(AccessServiceMethods.createApiKey, request, connection)
       guard secretOnly else { return try Console.writeLine(output.formatter.format(reply)) }
-      try Console.writeLine(try KeysCommand.decode(CreateApiKeyResponse.self, reply).secret)
+      try Console.writeLine(Terminal.printable(try KeysCommand.decode(CreateApiKeyResponse.self, reply).secret))
     }
   }
 
   struct List: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Lists the keys, newest first, without their secrets.")
+      abstract: "List the keys, newest first, without their secrets.")
 
-    @Flag(help: "Show revoked keys too.")
+    @Flag(help: "Include revoked keys.")
     var all = false
 
     @OptionGroup var connection: ConnectionOptions
@@ -71,9 +83,9 @@ public struct KeysCommand: AsyncParsableCommand {
   }
 
   struct Revoke: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Ends a key at once.")
+    static let configuration = CommandConfiguration(abstract: "Revoke a key immediately.")
 
-    @Argument(help: "The key's public part, k_….")
+    @Argument(help: "Id of the key, k_….")
     var keyID: String
 
     @OptionGroup var connection: ConnectionOptions
@@ -89,22 +101,22 @@ public struct KeysCommand: AsyncParsableCommand {
 
   struct Rotate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Makes a key in the place of another, which still works for a while, and prints its secret.",
+      abstract: "Replace a key, which stays valid for a while, and print the new secret.",
       discussion: "  campanile keys rotate k_7Zq0xVbN2aLm --overlap 1h --secret-only")
 
-    @Argument(help: "The public part of the key to replace, k_….")
+    @Argument(help: "Id of the key to replace, k_….")
     var keyID: String
 
     @Option(
-      help: ArgumentHelp("How long the old key still works, 0s to 24h; 24h unless told.", valueName: "duration"))
+      help: ArgumentHelp("Remaining lifetime of the old key, 0s to 24h (default: 24h).", valueName: "duration"))
     var overlap: Overlap?
 
     @Option(
       help: ArgumentHelp(
-        "How long the new key is valid; as long as the old one was made for, unless told.", valueName: "duration"))
+        "Lifetime of the new key (default: the lifetime that the old key was created with).", valueName: "duration"))
     var expires: Timeout?
 
-    @Flag(help: "Print the secret alone.")
+    @Flag(help: "Print only the secret.")
     var secretOnly = false
 
     @OptionGroup var connection: ConnectionOptions
@@ -117,11 +129,11 @@ public struct KeysCommand: AsyncParsableCommand {
       request.expireTime = expires.map(KeysCommand.time)
       let reply = try await KeysCommand.call(AccessServiceMethods.rotateApiKey, request, connection)
       guard secretOnly else { return try Console.writeLine(output.formatter.format(reply)) }
-      try Console.writeLine(try KeysCommand.decode(RotateApiKeyResponse.self, reply).secret)
+      try Console.writeLine(Terminal.printable(try KeysCommand.decode(RotateApiKeyResponse.self, reply).secret))
     }
   }
 
-  /// How long an old key goes on: a length of time, or 0 for not at all.
+  /// The time for which an old key stays valid; 0 revokes it immediately.
   struct Overlap: ExpressibleByArgument, Sendable {
     var milliseconds: Int64
 
@@ -136,13 +148,13 @@ public struct KeysCommand: AsyncParsableCommand {
     }
   }
 
-  /// The time that lies so far ahead.
+  /// Returns the time at which `timeout` ends if it starts now.
   private static func time(after timeout: Timeout) -> ProtoTimestamp {
     let end = Date().timeIntervalSince1970 + Double(timeout.milliseconds) / 1000
     return ProtoTimestamp(seconds: Int64(end), nanos: 0)
   }
 
-  /// The answer's JSON as it came.
+  /// Calls `method` and returns the response's JSON unchanged.
   private static func call(
     _ method: MethodDescriptor, _ request: some ProtoMessage, _ connection: ConnectionOptions
   ) async throws -> [UInt8] {
@@ -156,7 +168,8 @@ public struct KeysCommand: AsyncParsableCommand {
     do throws(ProtoJSONError) {
       return try R(jsonUTF8: json, options: JSONDecodingOptions(ignoreUnknownFields: true))
     } catch {
-      throw RPCError(.internalError, "the response is no \(R.protoFullName): \(error.message)", reason: "REPLY_INVALID")
+      throw RPCError(
+        .internalError, "the response is not a valid \(R.protoFullName): \(error.message)", reason: "REPLY_INVALID")
     }
   }
 }

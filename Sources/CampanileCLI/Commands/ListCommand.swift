@@ -4,9 +4,9 @@ internal import Foundation
 /// `campanile list`
 public struct ListCommand: AsyncParsableCommand {
   public static let configuration = CommandConfiguration(
-    commandName: "list", abstract: "Lists the services and methods that a server offers.")
+    commandName: "list", abstract: "List the services and methods of a server.")
 
-  @Argument(help: "Only the services whose name contains this.")
+  @Argument(help: "Part of the names of the services to list (default: all services).")
   var service: String?
 
   @OptionGroup var connection: ConnectionOptions
@@ -27,17 +27,17 @@ public struct ListCommand: AsyncParsableCommand {
     for line in lines { try Console.writeLine(line) }
   }
 
-  /// Each service with its methods indented below it.
+  /// Returns each service name, followed by its indented methods.
   static func text(_ methods: [KnownMethod], isColoured: Bool) -> [String] {
-    let width = methods.map(\.name.count).max() ?? 0
+    let width = methods.map { Terminal.printable($0.name).count }.max() ?? 0
     var lines: [String] = []
     var current: String?
     for method in methods {
       if method.service != current {
         current = method.service
-        lines.append(Terminal.Colour.bold.paint(method.service, if: isColoured))
+        lines.append(Terminal.Colour.bold.paint(Terminal.printable(method.service), if: isColoured))
       }
-      let name = method.name.padding(toLength: width, withPad: " ", startingAt: 0)
+      let name = Terminal.printable(method.name).padding(toLength: width, withPad: " ", startingAt: 0)
       lines.append("  \(name)  " + Terminal.Colour.dim.paint(method.shape, if: isColoured))
     }
     return lines
@@ -55,6 +55,6 @@ public struct ListCommand: AsyncParsableCommand {
     let line = Line(
       method: method.path, clientStreaming: method.clientStreaming, serverStreaming: method.serverStreaming,
       allowsRepeat: method.allowsRepeat)
-    return String(decoding: try encoder.encode(line), as: UTF8.self)
+    return String(decoding: Terminal.printableJSON(try encoder.encode(line)), as: UTF8.self)
   }
 }

@@ -7,13 +7,13 @@ internal import Foundation
 public struct LoadCommand: AsyncParsableCommand {
   public static let configuration = CommandConfiguration(
     commandName: "load",
-    abstract: "Calls a method again and again and reports how fast and how well it answers.",
+    abstract: "Run a load test of a method and report latencies, rates and errors.",
     discussion: """
-      A closed loop keeps --concurrency calls in flight. With --rate calls are sent at their times whatever the server does,
-      and latency counts from the time a call was due: a server that stalls cannot hide it.
+      By default, a closed loop keeps --concurrency calls in flight. With --rate, calls are sent on schedule, however fast the
+      server responds. Latency is then measured from the scheduled time, so that a stalled server cannot hide its delays.
 
-      A request may hold {{sequence}}, {{random LOW HIGH}}, {{uuid}}, {{now}}, {{nowMs}} and {{reply /FIELD else VALUE}}, a field of
-      the reply before. A file that ends with .jsonl has a request on each line, sent in turn.
+      A request may contain {{sequence}}, {{random LOW HIGH}}, {{uuid}}, {{now}}, {{nowMs}} and {{reply /FIELD else VALUE}}, a
+      field of the previous reply. A .jsonl file has one request per line; they are sent in rotation.
 
         campanile load GetUnreadCounts '{}' --concurrency 64 --duration 10s
         campanile load CreateNotification @requests.jsonl --rate 2000 --output html > report.html
@@ -22,14 +22,14 @@ public struct LoadCommand: AsyncParsableCommand {
 
       `campanile load run --help` lists the options.
 
-      Exit codes: 1 when a threshold is missed, 64 for wrong usage. Ctrl-C ends early with a full report.
+      Exit codes: 1 if a threshold is missed, 64 for incorrect usage. Ctrl-C ends the test early with a full report.
       """,
     subcommands: [LoadRunCommand.self, LoadCompareCommand.self], defaultSubcommand: LoadRunCommand.self)
 
   public init() {}
 }
 
-/// What the report of a load test is written as.
+/// The output formats of a load test report.
 enum ReportForm: String, ExpressibleByArgument, CaseIterable, Sendable {
   case text
   case json
@@ -40,9 +40,9 @@ enum ReportForm: String, ExpressibleByArgument, CaseIterable, Sendable {
 /// `campanile load METHOD [REQUEST]`
 struct LoadRunCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "run", abstract: "Runs a load test (the default).", shouldDisplay: false)
+    commandName: "run", abstract: "Run a load test (the default).", shouldDisplay: false)
 
-  @Argument(help: "Method; abbreviate it as long as it is unique.", completion: MethodCompletion.kind)
+  @Argument(help: "Method, or a unique abbreviation of it.", completion: MethodCompletion.kind)
   var method: String
 
   @Argument(help: ArgumentHelp("Request as JSON, @file, @file.jsonl, or - for standard input.", valueName: "json"))
@@ -50,61 +50,67 @@ struct LoadRunCommand: AsyncParsableCommand {
 
   @OptionGroup var connection: ConnectionOptions
 
-  @Option(help: ArgumentHelp("Calls in flight at most (default: 64, with --rate 1000).", valueName: "n"))
+  @Option(help: ArgumentHelp("Maximum number of calls in flight (default: 64; 1000 with --rate).", valueName: "n"))
   var concurrency: Int?
 
-  @Option(help: ArgumentHelp("Connections (default: 1 for each thread; over HTTP one for each call).", valueName: "n"))
+  @Option(
+    help: ArgumentHelp("Number of connections (default: --threads; over HTTP --concurrency).", valueName: "n"))
   var connections: Int?
 
-  @Option(help: ArgumentHelp("Threads of this tester.", valueName: "n"))
+  @Option(help: ArgumentHelp("Number of threads of the load test.", valueName: "n"))
   var threads = 1
 
-  @Option(help: ArgumentHelp("Calls a second: 5000, 1000,2000,4000 in steps, or 1000..8000 rising.", valueName: "rate"))
+  @Option(
+    help: ArgumentHelp(
+      "Calls per second: 5000, 1000,2000,4000 for steps, or 1000..8000 for a ramp.", valueName: "rate"))
   var rate: String?
 
-  @Option(help: "How the calls of --rate are spaced: poisson or uniform.")
+  @Option(help: "Spacing of the calls of --rate: poisson or uniform.")
   var arrivals: Arrivals = .poisson
 
-  @Option(help: ArgumentHelp("Length of the measured part: 500ms, 10s, 5m.", valueName: "duration"))
+  @Option(
+    help: ArgumentHelp(
+      "Duration of the measurement: 500ms, 10s, 5m (default: 10s; 24h with --count).", valueName: "duration"))
   var duration: Timeout?
 
   @Option(
     help: ArgumentHelp(
-      "Sent before what is measured (default: 1s; none with --count and for streams).", valueName: "duration"))
+      "Duration of the warm-up before the measurement (default: 1s; 0 with --count and for streams).",
+      valueName: "duration"))
   var warmUp: WarmUp?
 
-  @Option(help: ArgumentHelp("Measured calls at most.", valueName: "n"))
+  @Option(help: ArgumentHelp("Maximum number of measured calls.", valueName: "n"))
   var count: Int?
 
   @Option(
     help: ArgumentHelp(
-      "Requests of each stream; of a stream of answers those after which it is cancelled.", valueName: "n"))
+      "Requests in each client stream, or responses after which a server stream is cancelled.", valueName: "n"))
   var messages: Int?
 
-  @Option(help: ArgumentHelp("Requests a second within each stream.", valueName: "rate"))
+  @Option(help: ArgumentHelp("Requests per second in each stream.", valueName: "rate"))
   var messageRate: Double?
 
   @Option(
     help: ArgumentHelp(
-      "Load the Connect protocol at this address instead; https:// speaks TLS.", valueName: "http://host:port"))
+      "HTTP server to load over the Connect protocol instead; https:// for TLS.", valueName: "http://host:port"))
   var http: String?
 
-  @Option(help: ArgumentHelp("Conditions with commas between: p99<5ms,errors<0.1%,rate>1000.", valueName: "list"))
+  @Option(help: ArgumentHelp("Comma-separated conditions: p99<5ms,errors<0.1%,rate>1000.", valueName: "list"))
   var threshold: String?
 
-  @Option(help: ArgumentHelp("Repeats the random numbers of the run that reported it.", valueName: "n"))
+  @Option(help: ArgumentHelp("Random seed from an earlier report, to repeat its random numbers.", valueName: "n"))
   var seed: UInt32?
 
-  @Option(name: [.short, .long], help: "Form of the report: text, json, csv or html.")
+  @Option(name: [.short, .long], help: "Format of the report: text, json, csv or html.")
   var output: ReportForm = .text
 
-  /// The argument parser's form of `ArrivalSpacing`.
+  /// `ArrivalSpacing` as a command-line argument.
   enum Arrivals: String, ExpressibleByArgument, CaseIterable, Sendable {
     case poisson
     case uniform
   }
 
-  /// A length of time that may be none.
+  /// A duration that may be 0.
   struct WarmUp: ExpressibleByArgument, Sendable {
     var milliseconds: Int64
 
@@ -139,13 +145,13 @@ struct LoadRunCommand: AsyncParsableCommand {
     plan.warmupMs = warmUp?.milliseconds ?? (count == nil && !isStream ? 1_000 : 0)
     plan.count = count
     plan.timeoutMs = connection.timeout?.milliseconds ?? 30_000
-    // Never that of another run by default: what is made from it, such as request ids, must not be there already.
+    // A random seed by default: values derived from it, such as request ids, must not repeat those of another run.
     plan.seed = UInt64(seed ?? UInt32.random(in: .min ... .max))
     plan.stream = StreamPlan(messages: messages, messagesPerSecond: messageRate)
     if let rate {
       let rate = try ArrivalRate(rate)
       guard rate.isConstant || count == nil || duration != nil else {
-        throw LoadError(.planInvalid, field: "--duration", reason: "is needed with steps and ramps")
+        throw LoadError(.planInvalid, field: "--duration", reason: "is required for steps and ramps")
       }
       plan.pace = .open(rate, arrivals == .uniform ? .uniform : .poisson)
     }
@@ -162,11 +168,11 @@ struct LoadRunCommand: AsyncParsableCommand {
     let metadata = connection.callOptions().metadata
     if let http {
       guard method.split(separator: "/").count == 2, method.contains(".") else {
-        throw UsageError("METHOD: over HTTP give the whole name, package.Service/Method")
+        throw UsageError("METHOD: --http requires the full name, package.Service/Method")
       }
       var server = try HTTPTarget(url: http, tls: connection.clientTLS([:]))
       server.token = try connection.httpToken(host: server.host, port: server.port)
-      let target = LoadTarget(face: .http(server), method: method, metadata: metadata)
+      let target = LoadTarget(transport: .http(server), method: method, metadata: metadata)
       try LoadNotice.tell(target, rate: rate)
       return target
     }
@@ -175,7 +181,7 @@ struct LoadRunCommand: AsyncParsableCommand {
     var configuration = service.client.configuration
     configuration.agent = "campanile-load"
     let target = LoadTarget(
-      face: .rpc(configuration), method: known.path, clientStreaming: known.clientStreaming,
+      transport: .rpc(configuration), method: known.path, clientStreaming: known.clientStreaming,
       serverStreaming: known.serverStreaming, metadata: metadata)
     try LoadNotice.tell(target, rate: rate)
     return target
@@ -185,12 +191,13 @@ struct LoadRunCommand: AsyncParsableCommand {
 /// `campanile load compare FILE FILE…`
 struct LoadCompareCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "compare", abstract: "Shows reports of load tests side by side; the first is the baseline.")
+    commandName: "compare", abstract: "Show load test reports side by side; the first is the baseline.")
 
-  @Argument(help: ArgumentHelp("Reports that --output json wrote, 2 to 20.", valueName: "file"), completion: .file())
+  @Argument(
+    help: ArgumentHelp("Reports written with --output json, 2 to 20.", valueName: "file"), completion: .file())
   var files: [String]
 
-  @Option(name: [.short, .long], help: "Form of the comparison: text or html.")
+  @Option(name: [.short, .long], help: "Format of the comparison: text or html.")
   var output: ReportForm = .text
 
   init() {}
@@ -210,7 +217,7 @@ struct LoadCompareCommand: ParsableCommand {
     switch output {
     case .text: for line in Comparison.lines(reports) { try Console.writeLine(line) }
     case .html: try Console.writeLine(HTMLReport.page(reports))
-    case .json, .csv: throw UsageError("--output: a comparison is text or html")
+    case .json, .csv: throw UsageError("--output must be text or html for a comparison")
     }
   }
 }

@@ -1,19 +1,19 @@
 internal import ArgumentParser
 
-/// Completes names from what a reachable server offers.
+/// Shell completion of method names, from the methods of a reachable server.
 enum MethodCompletion {
   static let kind = CompletionKind.custom { words, _, prefix in await candidates(words, prefix: prefix) }
 
-  /// The shortest unique name of each method, and full ones once the prefix has a dot. Nothing when no server answers.
+  /// Returns the shortest unique names and the full paths that begin with `prefix`; none if no server responds.
   static func candidates(_ words: [String], prefix: String) async -> [String] {
-    // The words as typed so far say which server; what does not parse yet is left out.
+    // The words typed so far select the server. If they cannot be parsed yet, the default options apply.
     let options = (try? ConnectionOptions.parse(connectionWords(words))) ?? ConnectionOptions()
     guard let service = try? options.connect(), let methods = try? await service.methods(timeoutMs: 1_000)
     else { return [] }
     return names(of: methods).filter { $0.hasPrefix(prefix) }
   }
 
-  /// Method names where they are unique, `Service/Method` where not, and every full path.
+  /// Returns unique method names, `Service/Method` for ambiguous ones, and every full path.
   static func names(of methods: [KnownMethod]) -> [String] {
     let counts = methods.reduce(into: [String: Int]()) { $0[$1.name, default: 0] += 1 }
     let short = methods.map { method in
@@ -23,7 +23,7 @@ enum MethodCompletion {
     return short.sorted() + methods.map(\.path).sorted()
   }
 
-  /// The words that say which server is meant, with their values.
+  /// Returns the options that select a server, with their values.
   static func connectionWords(_ words: [String]) -> [String] {
     let names = [
       "--address", "--target", "--data-dir", "--key", "--key-file", "--internal-token-file", "--as",

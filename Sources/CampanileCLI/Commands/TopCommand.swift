@@ -5,33 +5,33 @@ internal import Foundation
 public struct TopCommand: AsyncParsableCommand {
   public static let configuration = CommandConfiguration(
     commandName: "top",
-    abstract: "Shows the gateway's rates, latencies and errors per method, live.",
+    abstract: "Show the gateway's rates, latencies and errors by method, live.",
     discussion: """
-      Reads the operator's surface of a gateway on this machine. On a terminal the table is drawn anew each interval until \
-      Ctrl-C; elsewhere each interval is a line of JSON. Latencies are those of the calls that ended in the interval.
+      Reads the admin port of a gateway on this machine. On a terminal, the table is redrawn every interval until Ctrl-C; \
+      otherwise each interval is printed as a line of JSON. Latencies cover the calls that ended during the interval.
       """)
 
   @Option(
-    help: ArgumentHelp("The gateway's operator port, instead of the one in endpoints.json.", valueName: "host:port"))
+    help: ArgumentHelp("Admin port of the gateway (default: from endpoints.json).", valueName: "host:port"))
   var address: String?
 
   @Option(
     help: ArgumentHelp("Folder with endpoints.json (default: ./.campanile, then ~/.campanile).", valueName: "dir"))
   var dataDir: String?
 
-  @Option(help: ArgumentHelp("Between two looks: 250ms, 5s.", valueName: "duration"))
+  @Option(help: ArgumentHelp("Refresh interval: 250ms, 5s.", valueName: "duration"))
   var interval = "1s"
 
   @Option(help: "Order of the methods: rate, errors, p99, total or name.")
   var sort = TopFrame.Order.rate.rawValue
 
-  @Flag(help: "Show one interval and end.")
+  @Flag(help: "Show one interval and exit.")
   var once = false
 
-  @Flag(help: "Print JSON on a terminal too.")
+  @Flag(help: "Print JSON even on a terminal.")
   var json = false
 
-  /// Where a gateway with its usual ports has it.
+  /// Admin port of a gateway with the default port base.
   static let defaultPort = 7600
 
   public init() {}
@@ -61,7 +61,7 @@ public struct TopCommand: AsyncParsableCommand {
     options.dataDir = dataDir
     let endpoints = try options.endpoints(ProcessInfo.processInfo.environment)
     if let endpoints, let gateway = endpoints.services["gateway"], gateway.admin == nil {
-      throw UsageError("\(Endpoints.fileName) has no operator's port of the gateway: give --address host:port")
+      throw UsageError("\(Endpoints.fileName) has no admin port for the gateway: give --address host:port")
     }
     return OperatorClient(host: "127.0.0.1", port: endpoints?.services["gateway"]?.admin ?? Self.defaultPort)
   }

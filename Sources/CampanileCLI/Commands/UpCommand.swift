@@ -1,4 +1,5 @@
 public import ArgumentParser
+import CampanileBase
 internal import Foundation
 internal import UnixSignals
 
@@ -6,41 +7,41 @@ internal import UnixSignals
 public struct UpCommand: AsyncParsableCommand {
   public static let configuration = CommandConfiguration(
     commandName: "up",
-    abstract: "Runs the whole suite on this machine until Ctrl-C.",
+    abstract: "Run the whole suite on this machine until Ctrl-C.",
     discussion: """
-      Starts every service and the gateway, starts again what dies, and writes DIR/endpoints.json (mode 0600) when all are
-      ready. Ctrl-C or SIGTERM lets open calls finish, the gateway's first, and ends everything within 15 s; a second
-      signal ends it at once.
+      Starts every service and the gateway, restarts processes that die, and writes DIR/endpoints.json (mode 0600) when all
+      are ready. Ctrl-C or SIGTERM drains open calls, first those of the gateway, and ends everything within 15 s; a second
+      signal ends it immediately.
       """)
 
-  @Option(help: ArgumentHelp("Folder of databases, keys and endpoints.json.", valueName: "dir"))
+  @Option(help: ArgumentHelp("Folder for databases, keys and endpoints.json.", valueName: "dir"))
   var dataDir = ".campanile"
 
-  @Option(help: "Port of the gateway; the others follow it. 0 lets the system pick every port.")
+  @Option(help: "Port of the gateway; the other ports follow it. 0 lets the system choose every port.")
   var portBase = 7400
 
-  @Flag(help: "Load the sample through the gateway: users with notifications and a phone each, and a lodge.")
+  @Flag(help: "Load sample data through the gateway: users, each with notifications and a phone, and a lodge.")
   var demo = false
 
-  @Option(help: ArgumentHelp("Sample to load instead of the one that comes along.", valueName: "file"))
+  @Option(help: ArgumentHelp("Custom sample file to load (default with --demo: bundled).", valueName: "file"))
   var sample: String?
 
-  @Option(help: "Least severe level that the services log.")
+  @Option(help: "Minimum log level of the services.")
   var logLevel = "info"
 
-  @Option(help: "What an acknowledged write survives: full (power loss) or normal (a crash).")
+  @Option(help: "Durability of acknowledged writes: full (survives power loss) or normal (survives a crash).")
   var durability = "full"
 
   @Option(
     help: ArgumentHelp(
       """
-      APNs server in place of the simulator, which is then not started. May be repeated; environments that are not named go \
-      where the first goes.
+      APNs server to use instead of the simulator, which is then not started. May be repeated; environments without a \
+      server use the first one.
       """,
       valueName: "environment=host:port"))
   var apnsEndpoint: [String] = []
 
-  @Option(help: ArgumentHelp("PEM file of what that server is trusted by.", valueName: "file"))
+  @Option(help: ArgumentHelp("CA certificates (PEM) for that server.", valueName: "file"))
   var apnsTrust: String?
 
   public init() {}
@@ -61,9 +62,9 @@ public struct UpCommand: AsyncParsableCommand {
     let folder = URL(fileURLWithPath: dataDir).standardizedFileURL.path
     let plan = try plan(folder)
     try Self.checkExecutables(plan)
-    try PrivateFile.makeFolder(folder)
+    try PrivateFolder.make(folder)
     let lock = try SuiteLock(folder: folder)
-    try PrivateFile.makeFolder(plan.runFolder)
+    try PrivateFolder.make(plan.runFolder)
     Self.shortenJournal(plan.simulatorJournal)
     let endpointsFile = folder + "/" + Endpoints.fileName
     unlink(endpointsFile)
@@ -83,7 +84,7 @@ public struct UpCommand: AsyncParsableCommand {
       try endpoints.write(folder: folder)
       try Console.writeLine("Campanile is up: \(Self.summary(plan, ports)); keys in \(endpointsFile)")
     }
-    // The lock is held until here.
+    // Hold the lock until here.
     _ = consume lock
   }
 
@@ -95,7 +96,7 @@ public struct UpCommand: AsyncParsableCommand {
     return plan
   }
 
-  /// What the simulator's devices display is kept from run to run until it would take long to read back.
+  /// Removes the simulator's journal of device displays once it exceeds 64 MiB, because reading it back takes long.
   private static func shortenJournal(_ path: String) {
     let size = (try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int) ?? 0
     if size > 64 << 20 { unlink(path) }
@@ -110,7 +111,7 @@ public struct UpCommand: AsyncParsableCommand {
     return try APNsServers(apnsEndpoint, trustFile: trustFile)
   }
 
-  /// Runs the suite until a signal. A second one ends this process, and with it its children, at once.
+  /// Runs the suite until a signal arrives. A second signal ends this process and its children immediately.
   private static func untilSignal(
     _ supervisor: Supervisor, onReady: @escaping @Sendable ([String: MemberPorts]) async throws -> Void
   ) async throws {
@@ -120,7 +121,7 @@ public struct UpCommand: AsyncParsableCommand {
       for await signal in signals {
         count += 1
         if count == 1 {
-          Console.note("stopping: open calls may finish; once more to end at once")
+          Console.note("stopping after open calls finish; press Ctrl-C again to stop immediately")
           await supervisor.requestStop()
         } else {
           await supervisor.kill()
@@ -161,15 +162,15 @@ public struct UpCommand: AsyncParsableCommand {
     for member in plan.members {
       let path = plan.executable(of: member)
       guard FileManager.default.isExecutableFile(atPath: path) else {
-        throw UsageError("\(path) does not exist: build the whole suite, for example with scripts/run")
+        throw UsageError("\(path) does not exist: build the entire suite, for example with scripts/run")
       }
     }
   }
 }
 
-/// The secret that the suite's processes show one another.
+/// The secret with which the suite's processes authenticate one another.
 enum InternalToken {
-  /// The token in the file at `path`, which is made with 256 random bits when it is missing.
+  /// Returns the token in the file at `path`. Creates the file with 256 random bits if it is missing.
   static func ensure(_ path: String) throws -> String {
     if FileManager.default.fileExists(atPath: path) { return try read(path) }
     var generator = SystemRandomNumberGenerator()
@@ -180,7 +181,9 @@ enum InternalToken {
     return token
   }
 
-  /// The one word in the file. Throws `UsageError` when there is none.
+  /// Returns the contents of the file without surrounding white space.
+  ///
+  /// - Throws: `UsageError` if the file cannot be read, is empty, or exceeds 4096 bytes.
   static func read(_ path: String) throws(UsageError) -> String {
     guard let data = FileManager.default.contents(atPath: path), data.count <= 4096,
       case let text = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines),

@@ -5,7 +5,7 @@ internal import Foundation
 public struct VerifyCommand: AsyncParsableCommand {
   public static let configuration = CommandConfiguration(
     commandName: "verify",
-    abstract: "Checks a backup: every hash, every database, every content. Exit code 1 when it is not whole.",
+    abstract: "Verify every hash, database and content of a backup. Exit code 1 if it is damaged.",
     discussion:
       "  campanile verify --from /srv/backups\n  campanile verify --from /srv/backups --backup 20260101T100000Z")
 
@@ -17,7 +17,7 @@ public struct VerifyCommand: AsyncParsableCommand {
     let manifest = try which.manifest()
     let check = BackupCheck(manifest: manifest, folder: which.from)
     let faults = await Task.detached { check.faults() }.value
-    for fault in faults { Console.note("campanile: \(fault)") }
+    for fault in faults { Console.note("campanile: \(Terminal.printable("\(fault)"))") }
     guard faults.isEmpty else { throw ExitCode(1) }
     try Console.writeLine(which.summary("whole", manifest))
   }
@@ -27,10 +27,10 @@ public struct VerifyCommand: AsyncParsableCommand {
 public struct RestoreCommand: AsyncParsableCommand {
   public static let configuration = CommandConfiguration(
     commandName: "restore",
-    abstract: "Puts a backup into a data folder that has nothing in it.",
+    abstract: "Restore a backup into an empty data folder.",
     discussion: """
-      The backup is checked first, as `campanile verify` does, and every copy again. Nothing is changed that is there: a folder
-      with something in it is refused. The suite that used it must have ended.
+      The backup is verified first, as by `campanile verify`, and every file again while it is copied. Existing files are never
+      changed: a folder that is not empty is refused. Stop the suite that uses the folder first.
 
         campanile restore --from /srv/backups --to .campanile
       """)
@@ -52,25 +52,25 @@ public struct RestoreCommand: AsyncParsableCommand {
       if faults.isEmpty { try restoration.run() }
       return faults
     }.value
-    for fault in faults { Console.note("campanile: \(fault)") }
+    for fault in faults { Console.note("campanile: \(Terminal.printable("\(fault)"))") }
     guard faults.isEmpty else { throw ExitCode(1) }
     try Console.writeLine(which.summary("restored", manifest))
   }
 }
 
-/// Which backup a command is about.
+/// Options that select the backup a command works on.
 struct BackupChoice: ParsableArguments, Sendable {
-  @Option(help: ArgumentHelp("Folder that `campanile backup` has written to.", valueName: "dir"))
+  @Option(help: ArgumentHelp("Folder with backups of `campanile backup`.", valueName: "dir"))
   var from: String
 
-  @Option(help: ArgumentHelp("Time of the backup, as its files have it (default: the newest).", valueName: "stamp"))
+  @Option(help: ArgumentHelp("Timestamp in the file names of the backup (default: the newest).", valueName: "stamp"))
   var backup: String?
 
   @OptionGroup var output: OutputOptions
 
   func manifest() throws(UsageError) -> BackupManifest { try BackupManifest.read(folder: from, stamp: backup) }
 
-  /// One line about what was done.
+  /// Formats the result as one line.
   func summary(_ done: String, _ manifest: BackupManifest) throws -> [UInt8] {
     struct Line: Encodable {
       var backup: String

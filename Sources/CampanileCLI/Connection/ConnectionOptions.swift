@@ -1,48 +1,51 @@
 public import ArgumentParser
+import CampanileBase
 public import CampanileRPC
 internal import Foundation
 
-/// Which server a command talks to, and as whom. Shared by every command that calls.
+/// The server to call and the caller's credentials, shared by every command that calls a server.
 ///
-/// Where an option is not given the environment may tell: CAMPANILE_ADDRESS, CAMPANILE_KEY, CAMPANILE_KEY_FILE,
-/// CAMPANILE_TLS_TRUST and CAMPANILE_TLS_SERVER_NAME. Those of TLS count for the server of CAMPANILE_ADDRESS alone.
+/// Missing options are read from the environment: CAMPANILE_ADDRESS, CAMPANILE_KEY, CAMPANILE_KEY_FILE,
+/// CAMPANILE_TLS_TRUST and CAMPANILE_TLS_SERVER_NAME. The TLS variables apply only to the server of CAMPANILE_ADDRESS.
 public struct ConnectionOptions: ParsableArguments, Sendable {
-  @Option(help: ArgumentHelp("Server to call, instead of the one in endpoints.json.", valueName: "host:port"))
+  @Option(help: ArgumentHelp("Address of the server (default: from endpoints.json).", valueName: "host:port"))
   public var address: String?
 
-  @Option(help: ArgumentHelp("Part of the suite to call, as endpoints.json names it.", valueName: "name"))
+  @Option(help: ArgumentHelp("Name in endpoints.json of the server to call.", valueName: "name"))
   public var target = "gateway"
 
   @Option(
     help: ArgumentHelp("Folder with endpoints.json (default: ./.campanile, then ~/.campanile).", valueName: "dir"))
   public var dataDir: String?
 
-  @Option(help: ArgumentHelp("API key, or CAMPANILE_KEY in the environment.", valueName: "cmp_…"))
+  @Option(help: ArgumentHelp("API key (default: $CAMPANILE_KEY).", valueName: "cmp_…"))
   public var key: String?
 
-  @Option(help: ArgumentHelp("File that holds the API key.", valueName: "file"))
+  @Option(help: ArgumentHelp("File with the API key.", valueName: "file"))
   public var keyFile: String?
 
-  @Option(help: ArgumentHelp("File that holds the internal token, to call a service directly.", valueName: "file"))
+  @Option(help: ArgumentHelp("File with the internal token, for direct calls to a service.", valueName: "file"))
   public var internalTokenFile: String?
 
   @Option(
     name: .customLong("as"),
     help: ArgumentHelp(
-      "Principal to act as, for example user/alice; a service called directly believes it.", valueName: "principal"))
-  public var principal: String?
+      "Principal to act as, user/ID or service/ID. Requires the internal token.",
+      valueName: "principal"),
+    transform: Self.principal)
+  public var principal: Principal?
 
-  @Flag(help: "Speak TLS.")
+  @Flag(help: "Use TLS.")
   public var tls = false
 
-  @Option(help: ArgumentHelp("Certificates that are believed (PEM); implies --tls.", valueName: "file"))
+  @Option(help: ArgumentHelp("CA certificates (PEM) for the server; implies --tls.", valueName: "file"))
   public var tlsTrust: String?
 
   @Option(
-    help: ArgumentHelp("Name that the certificate must have instead of the host; implies --tls.", valueName: "name"))
+    help: ArgumentHelp("Name in the server's certificate (default: the host); implies --tls.", valueName: "name"))
   public var tlsServerName: String?
 
-  @Option(help: ArgumentHelp("How long the call may take: 250ms, 5s, 2m.", valueName: "duration"))
+  @Option(help: ArgumentHelp("Timeout of the call: 250ms, 5s, 2m.", valueName: "duration"))
   public var timeout: Timeout?
 
   @Option(
@@ -53,11 +56,11 @@ public struct ConnectionOptions: ParsableArguments, Sendable {
   public init() {}
 }
 
-/// A length of time on the command line: a whole number with `ms`, `s`, `m` or `h`; seconds without.
+/// A duration on the command line: a whole number with the unit `ms`, `s`, `m` or `h`; seconds without a unit.
 public struct Timeout: ExpressibleByArgument, Sendable, Hashable {
   public var milliseconds: Int64
 
-  /// The longest that is accepted: a day.
+  /// Maximum duration: one day.
   public static let millisecondsMax: Int64 = 86_400_000
 
   public init?(argument: String) {
@@ -77,12 +80,12 @@ public struct Timeout: ExpressibleByArgument, Sendable, Hashable {
   }
 }
 
-/// One `key:value` of metadata on the command line.
+/// A metadata entry on the command line, `key:value`.
 public struct MetadataArgument: ExpressibleByArgument, Sendable, Hashable {
   public var key: String
   public var value: String
 
-  /// `nil` without a colon, or with a key that may not be sent.
+  /// Returns nil if there is no colon or the key is not a valid metadata key.
   public init?(argument: String) {
     guard let colon = argument.firstIndex(of: ":") else { return nil }
     key = argument[..<colon].trimmingCharacters(in: .whitespaces).lowercased()
@@ -91,38 +94,40 @@ public struct MetadataArgument: ExpressibleByArgument, Sendable, Hashable {
   }
 }
 
-/// A server's address and what lets the caller in.
+/// A server's address and the caller's credential.
 public struct Destination: Sendable, Hashable {
   public var host: String
   public var port: Int
-  /// Presented in `rpc.hello`: an API key, or the internal token.
+  /// An API key, or the internal token.
   public var token: String?
+  /// Whether `token` is the internal token. The client proves that it knows this token and never sends it.
+  public var isInternalToken: Bool
 
-  public init(host: String, port: Int, token: String? = nil) {
+  public init(host: String, port: Int, token: String? = nil, isInternalToken: Bool = false) {
     self.host = host
     self.port = port
     self.token = token
+    self.isInternalToken = isInternalToken
   }
 
-  /// Reads `host:port`, `[v6]:port` or `:port` (on 127.0.0.1). Throws `UsageError` for anything else.
+  /// Parses `host:port`, `[v6]:port` or `:port` (on 127.0.0.1).
+  ///
+  /// - Throws: `UsageError` for any other form.
   public init(address: String) throws(UsageError) {
-    guard let colon = address.lastIndex(of: ":"), let port = Int(address[address.index(after: colon)...]),
-      (1...65_535).contains(port)
-    else { throw UsageError("\(address.debugDescription) is no address: give host:port") }
-    var host = String(address[..<colon])
-    if host.hasPrefix("["), host.hasSuffix("]") {
-      host = String(host.dropFirst().dropLast())
-    } else if host.contains(":") {
-      throw UsageError("\(address.debugDescription) is no address: give an IPv6 address in brackets")
+    do throws(HostPort.ParseError) {
+      let parsed = try HostPort(parsing: address, defaultHost: "127.0.0.1")
+      self.init(host: parsed.host, port: parsed.port)
+    } catch {
+      let remedy = error == .needsBrackets ? "put an IPv6 address in brackets" : "give host:port"
+      throw UsageError("\(address.debugDescription) is not an address: \(remedy)")
     }
-    self.init(host: host.isEmpty ? "127.0.0.1" : host, port: port)
   }
 }
 
 extension ConnectionOptions {
-  /// Works out whom to call, from the options, then the environment, then `endpoints.json`.
+  /// Returns the server to call: from the options, else the environment, else `endpoints.json`.
   ///
-  /// - Throws: `UsageError` when nothing says where the server is, or a file cannot be used.
+  /// - Throws: `UsageError` if no address is configured or a file cannot be read.
   public func destination(
     environment: [String: String]? = nil
   ) throws(UsageError) -> Destination {
@@ -132,6 +137,7 @@ extension ConnectionOptions {
       var destination = try Destination(address: address)
       destination.token =
         if let secret { secret } else { try suitesToken(destination.host, destination.port, by: \.rpc, environment) }
+      destination.isInternalToken = try isInternal(destination.token, isGiven: secret != nil, environment)
       return destination
     }
     guard let endpoints = try endpoints(environment) else {
@@ -142,13 +148,24 @@ extension ConnectionOptions {
       let names = endpoints.services.keys.sorted().joined(separator: ", ")
       throw UsageError("no \(target.debugDescription) in \(Endpoints.fileName): it has \(names)")
     }
+    let presented = secret ?? token(for: service, in: endpoints)
     return Destination(
-      host: "127.0.0.1", port: service.rpc, token: secret ?? token(for: service, in: endpoints))
+      host: "127.0.0.1", port: service.rpc, token: presented,
+      isInternalToken: try isInternal(presented, isGiven: secret != nil, environment))
   }
 
-  /// What is presented to an HTTP server: what was given, or what the suite's own file has for an address that belongs to the suite.
+  /// Returns whether `token` is the suite's internal token.
+  private func isInternal(
+    _ token: String?, isGiven: Bool, _ environment: [String: String]
+  ) throws(UsageError) -> Bool {
+    if isGiven { return internalTokenFile != nil }
+    guard let token else { return false }
+    return try endpoints(environment)?.internalToken == token
+  }
+
+  /// Returns the credential for an HTTP server: the given one, or the one in `endpoints.json` for the suite's servers.
   ///
-  /// - Throws: `UsageError` when a file cannot be used.
+  /// - Throws: `UsageError` if a file cannot be read.
   func httpToken(
     host: String, port: Int, environment: [String: String] = ProcessInfo.processInfo.environment
   ) throws(UsageError) -> String? {
@@ -156,7 +173,7 @@ extension ConnectionOptions {
     return try suitesToken(host, port, by: \.http, environment)
   }
 
-  /// The secret that the options or the environment name.
+  /// Returns the secret that the options or the environment give, or nil.
   private func givenSecret(_ environment: [String: String]) throws(UsageError) -> String? {
     if let internalTokenFile { return try Self.readSecret(internalTokenFile) }
     if let keyFile { return try Self.readSecret(keyFile) }
@@ -164,17 +181,17 @@ extension ConnectionOptions {
     return if let file = environment["CAMPANILE_KEY_FILE"] { try Self.readSecret(file) } else { nil }
   }
 
-  /// What the suite's own file says for an address that belongs to the suite. Nobody else may see it.
+  /// Returns the credential in `endpoints.json` for a local address of the suite. No other server may receive it.
   private func suitesToken(
-    _ host: String, _ port: Int, by face: KeyPath<Endpoints.Service, Int>, _ environment: [String: String]
+    _ host: String, _ port: Int, by portPath: KeyPath<Endpoints.Service, Int>, _ environment: [String: String]
   ) throws(UsageError) -> String? {
     guard host == "127.0.0.1" || host == "localhost", let endpoints = try endpoints(environment),
-      let service = endpoints.services.values.first(where: { $0[keyPath: face] == port })
+      let service = endpoints.services.values.first(where: { $0[keyPath: portPath] == port })
     else { return nil }
     return token(for: service, in: endpoints)
   }
 
-  /// Only who holds the internal token is believed about a principal.
+  /// Returns the credential in `endpoints.json`. Acting as a principal requires the internal token.
   private func token(for service: Endpoints.Service, in endpoints: Endpoints) -> String? {
     principal == nil ? service.adminKey ?? endpoints.internalToken : endpoints.internalToken
   }
@@ -197,20 +214,20 @@ extension ConnectionOptions {
     return InternalTokenAuthenticator.presented(text)
   }
 
-  /// The client of the server that the options name, over TLS where they ask for it.
+  /// Creates a client for the selected server, with TLS if configured.
   ///
-  /// - Throws: as `destination(environment:)`, and `RPCError` INVALID_ARGUMENT `TLS_CONFIGURATION_INVALID`.
+  /// - Throws: The errors of `destination(environment:)`; `RPCError` INVALID_ARGUMENT `TLS_CONFIGURATION_INVALID`.
   public func connect() throws -> ServiceConnection {
     let environment = ProcessInfo.processInfo.environment
     return try ServiceConnection(try destination(environment: environment), tls: clientTLS(environment))
   }
 
   private func address(_ environment: [String: String]) -> String? {
-    // What names a server on the command line goes before the environment.
+    // Options that select a server take precedence over the environment.
     address ?? (dataDir == nil && target == "gateway" ? environment["CAMPANILE_ADDRESS"] : nil)
   }
 
-  /// How TLS is spoken; `nil` for not at all.
+  /// Returns the TLS configuration, or nil for a connection without TLS.
   func clientTLS(_ environment: [String: String]) -> ClientTLS? {
     let isOfEnvironment = address == nil && address(environment) != nil
     let tlsTrust = tlsTrust ?? (isOfEnvironment ? environment["CAMPANILE_TLS_TRUST"] : nil)
@@ -219,12 +236,20 @@ extension ConnectionOptions {
     return ClientTLS(trustRootsPath: tlsTrust, serverName: tlsServerName)
   }
 
-  /// What the options say about one call.
+  /// Returns the options for one call.
   public func callOptions() -> CallOptions {
-    // A person waits: where nothing listens, say so at once.
+    // A person is waiting: fail immediately if nothing listens.
     var options = CallOptions(timeoutMs: timeout?.milliseconds, waitForReady: false)
     for header in headers { options.metadata.add(header.value, for: header.key) }
-    if let principal { options.metadata.set(principal, for: "campanile-principal") }
+    if let principal { options.metadata.set(principal.name, for: Principal.metadataKey) }
     return options
+  }
+
+  /// Parses `--as`.
+  ///
+  /// - Throws: `ValidationError` for text that is not a valid principal.
+  private static func principal(_ text: String) throws -> Principal {
+    guard let principal = Principal(text) else { throw ValidationError("\(text.debugDescription) \(Principal.form)") }
+    return principal
   }
 }

@@ -1,15 +1,16 @@
+import CampanileBase
 internal import Foundation
 
-/// What `campanile up` writes to `endpoints.json`: where each part of the suite listens, and the secrets to be let in.
+/// The contents of `endpoints.json`, written by `campanile up`: the servers' ports and the secrets for calling them.
 public struct Endpoints: Sendable, Hashable, Codable {
-  /// One executable's ports on 127.0.0.1.
+  /// The ports of one executable on 127.0.0.1.
   public struct Service: Sendable, Hashable, Codable {
     public var rpc: Int
-    /// For the gateway its public HTTP port, for a service that of `/metrics` and `/healthz`.
+    /// The gateway's public HTTP port, or a service's port for `/metrics`, `/healthz` and `/readyz`.
     public var http: Int
     /// The gateway's administrator key.
     public var adminKey: String?
-    /// The gateway's surface for the operator.
+    /// The gateway's admin port, which also serves its `/metrics`.
     public var admin: Int?
 
     public init(rpc: Int, http: Int, adminKey: String? = nil, admin: Int? = nil) {
@@ -20,28 +21,28 @@ public struct Endpoints: Sendable, Hashable, Codable {
     }
   }
 
-  /// What an APNs in place of the simulator needs to know to take the suite's pushes.
+  /// The data that an APNs server other than the simulator needs to accept the suite's pushes.
   public struct APNs: Sendable, Hashable, Codable {
     public var teamId: String
     public var keyId: String
-    /// PEM of the public half of the key that provider tokens are signed with.
+    /// Public key (PEM) that verifies the provider tokens.
     public var publicKeyPem: String
-    /// The app of examples; the key is for every app.
+    /// The topic of the example app; the key is valid for every app.
     public var topic: String
-    /// Ports of the simulator, where it runs: senders' and the control API's.
+    /// Ports of the simulator, if it runs.
     public var simulator: Simulator?
 
     public struct Simulator: Sendable, Hashable, Codable {
       public var apns: Int
       public var control: Int
-      /// PEM of what senders are to trust.
+      /// CA certificates (PEM) that senders must trust.
       public var trustFile: String
     }
   }
 
-  /// By the short name, for example `notifications`.
+  /// Services by short name, for example `notifications`.
   public var services: [String: Service]
-  /// What services ask of those who name a principal.
+  /// The token that services require from callers that name a principal.
   public var internalToken: String?
   public var apns: APNs?
 
@@ -52,7 +53,7 @@ public struct Endpoints: Sendable, Hashable, Codable {
   }
 
   public static let fileName = "endpoints.json"
-  /// The largest file that is read.
+  /// Maximum size of the file in bytes.
   static let sizeBytesMax = 1 << 20
 
   private struct Key: CodingKey {
@@ -82,7 +83,10 @@ public struct Endpoints: Sendable, Hashable, Codable {
     try container.encodeIfPresent(apns, forKey: .apns)
   }
 
-  /// Reads the file of `folder`; `nil` when there is none. Throws `UsageError` when it cannot be read or is something else.
+  /// Reads the file in `folder`.
+  ///
+  /// - Returns: The endpoints, or nil if there is no file.
+  /// - Throws: `UsageError` if the file cannot be read or decoded.
   public static func read(folder: String) throws(UsageError) -> Endpoints? {
     let path = folder + "/" + fileName
     guard FileManager.default.fileExists(atPath: path) else { return nil }
@@ -92,20 +96,20 @@ public struct Endpoints: Sendable, Hashable, Codable {
     return endpoints
   }
 
-  /// Writes the file with mode 0600 in one step, so that a reader sees all of it or none.
+  /// Writes the file atomically, with mode 0600.
   public func write(folder: String) throws {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     try PrivateFile.write(try encoder.encode(self) + Data("\n".utf8), to: folder + "/" + Self.fileName)
   }
 
-  /// The folders that are searched when none is named, first match first.
+  /// Returns the folders to search if none is given, in order of precedence.
   public static func defaultFolders(home: String?) -> [String] {
     ["./.campanile"] + (home.map { [$0 + "/.campanile"] } ?? [])
   }
 }
 
-/// What the user asked for cannot be done as asked; the exit code is 64 (EX_USAGE of sysexits.h).
+/// An invalid command, or one that cannot be carried out as given. The exit code is 64 (EX_USAGE of sysexits.h).
 public struct UsageError: Error, Sendable, Hashable, CustomStringConvertible {
   public var description: String
   public static let exitCode: Int32 = 64
@@ -113,33 +117,17 @@ public struct UsageError: Error, Sendable, Hashable, CustomStringConvertible {
   public init(_ description: String) { self.description = description }
 }
 
-/// Files and folders that nobody but their owner may read.
-enum PrivateFile {
-  /// Makes the folder at `path`, with those above it, where it is missing. Throws `UsageError`.
-  static func makeFolder(_ path: String) throws(UsageError) {
+/// Folders that only their owner can access.
+enum PrivateFolder {
+  /// Creates the folder at `path` and its parents if they are missing.
+  ///
+  /// - Throws: `UsageError` if the folder cannot be created.
+  static func make(_ path: String) throws(UsageError) {
     do {
       try FileManager.default.createDirectory(
         atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     } catch {
       throw UsageError("cannot make the folder \(path): \(error)")
-    }
-  }
-
-  /// Replaces `path` by `data` in one step, with mode 0600.
-  static func write(_ data: Data, to path: String) throws {
-    let temporary = path + ".\(getpid()).tmp"
-    unlink(temporary)
-    let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
-    do {
-      defer { close(descriptor) }
-      try Console.write(Array(data), to: descriptor)
-      guard fsync(descriptor) == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
-    }
-    guard rename(temporary, path) == 0 else {
-      let failure = POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
-      unlink(temporary)
-      throw failure
     }
   }
 }

@@ -1,16 +1,16 @@
 internal import Foundation
 
-/// Where the request of a call comes from: the command line, a file or standard input.
+/// The source of a call's request: the command line, a file or standard input.
 public enum RequestSource: Sendable, Hashable {
   case none
   case text(String)
   case file(String)
   case standardInput
 
-  /// The largest request that is read, in bytes.
+  /// Maximum size of a request in bytes.
   public static let sizeBytesMax = 64 << 20
 
-  /// `nil` is no request, `-` standard input, `@path` a file, and anything else JSON.
+  /// Creates a source: nil for no request, `-` for standard input, `@path` for a file, and JSON otherwise.
   public init(argument: String?) {
     switch argument {
     case nil: self = .none
@@ -20,7 +20,9 @@ public enum RequestSource: Sendable, Hashable {
     }
   }
 
-  /// All of it. Throws `UsageError` for a file that cannot be read, and for more than `sizeBytesMax`.
+  /// Reads the whole request.
+  ///
+  /// - Throws: `UsageError` if a file cannot be read or the request exceeds `sizeBytesMax`.
   public func read() throws(UsageError) -> [UInt8] {
     let bytes: Data?
     switch self {
@@ -32,7 +34,7 @@ public enum RequestSource: Sendable, Hashable {
     case .standardInput: bytes = Self.read(.standardInput)
     }
     guard let bytes, bytes.count <= Self.sizeBytesMax else {
-      throw UsageError("the request is longer than \(Self.sizeBytesMax) bytes")
+      throw UsageError("the request exceeds \(Self.sizeBytesMax) bytes")
     }
     return Array(bytes)
   }
@@ -44,8 +46,11 @@ public enum RequestSource: Sendable, Hashable {
     return data
   }
 
-  /// The requests of a stream, one JSON object a line, empty lines left out. A file, of any size, is read as the server takes
-  /// its lines; those of standard input come as they are typed. Throws `UsageError` for a file that cannot be read.
+  /// Returns the requests of a stream, one JSON object per line, without blank lines.
+  ///
+  /// Lines are read on demand, as the server accepts them, so that a file may have any size.
+  ///
+  /// - Throws: `UsageError` if a file cannot be read.
   public func lines() throws(UsageError) -> AsyncThrowingStream<[UInt8], any Error> {
     let reader: DescriptorLines
     switch self {
@@ -67,7 +72,7 @@ public enum RequestSource: Sendable, Hashable {
   static func isBlank(_ line: [UInt8]) -> Bool { line.allSatisfy { $0 == 0x20 || $0 == 0x09 || $0 == 0x0d } }
 }
 
-/// Reads a file or standard input a line at a time, when the next is asked for.
+/// Reads a file or standard input line by line, on demand.
 private actor DescriptorLines {
   private let descriptor: Int32
   private let name: String
@@ -101,7 +106,7 @@ private actor DescriptorLines {
     }
   }
 
-  /// A blocking read on a thread of its own, so that no thread of the pool waits for a person.
+  /// Reads on a separate thread: a blocking read must not occupy a thread of the concurrency pool.
   private static func readPart(_ descriptor: Int32, name: String) async throws -> [UInt8] {
     try await withCheckedThrowingContinuation { continuation in
       let thread = Thread {

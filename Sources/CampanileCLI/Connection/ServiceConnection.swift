@@ -1,25 +1,28 @@
 internal import CampanileAPI
+public import CampanileBase
 public import CampanileRPC
 
-/// A client for one command: knows the server's methods by reflection.
+/// A command's connection to a server, with the server's methods discovered by reflection.
 public struct ServiceConnection: Sendable {
   public let client: RPCClient
   public let destination: Destination
 
-  /// Speaks TLS where `tls` is given.
+  /// Creates a client for `destination`, with TLS if `tls` is not nil.
   public init(_ destination: Destination, tls: ClientTLS? = nil) throws(RPCError) {
     self.destination = destination
     var configuration = ClientConfiguration(
-      host: destination.host, port: destination.port, token: destination.token, tls: tls)
+      host: destination.host, port: destination.port, token: destination.isInternalToken ? nil : destination.token,
+      tls: tls)
+    if destination.isInternalToken { configuration.internalToken = destination.token }
     configuration.agent = "campanile-cli"
-    // A person waits: fail soon when nothing listens.
+    // A person is waiting: fail soon if nothing listens.
     configuration.waitMsMax = 5_000
     client = try RPCClient(configuration)
   }
 
-  /// Every method that the server offers to this caller.
+  /// Returns every method that the server offers to this caller.
   ///
-  /// - Throws: `RPCError`: UNIMPLEMENTED when the server has no reflection, INTERNAL when its answer cannot be read.
+  /// - Throws: `RPCError`: UNIMPLEMENTED if the server has no reflection, INTERNAL if its response cannot be decoded.
   public func methods(timeoutMs: Int64 = 5_000) async throws -> [KnownMethod] {
     let reply = try await ReflectionServiceClient(client).listServices(
       ListServicesRequest(), options: CallOptions(timeoutMs: timeoutMs, waitForReady: false))
@@ -33,7 +36,9 @@ public struct ServiceConnection: Sendable {
     }
   }
 
-  /// The declarations of everything that the server offers. Throws as `methods()`.
+  /// Returns the declarations of the server's services and messages.
+  ///
+  /// - Throws: The errors of `methods()`.
   public func descriptors(timeoutMs: Int64 = 10_000) async throws -> DescriptorIndex {
     let reply = try await ReflectionServiceClient(client).getFileDescriptorSet(
       GetFileDescriptorSetRequest(), options: CallOptions(timeoutMs: timeoutMs, waitForReady: false))
@@ -44,9 +49,9 @@ public struct ServiceConnection: Sendable {
     }
   }
 
-  /// The method that `text` names.
+  /// Resolves a method name or an abbreviation of it.
   ///
-  /// A server without reflection is asked for the name as it stands, as a unary call: the name must then be complete.
+  /// Without access to reflection, `text` must be a full path, and the method is assumed to be unary.
   public func method(_ text: String) async throws -> KnownMethod {
     do {
       return try NameResolver.method(text, among: try await methods())

@@ -1,12 +1,13 @@
 internal import CampanileAPI
+import CampanileBase
 internal import CampanileCrypto
 internal import CampanileRPC
 
-/// A phone of one of the sample's users: it has told its token, and shows the unread notifications as a Live Activity.
+/// The phone of a sample user, which shows the unread notifications as a Live Activity.
 struct SampleDevice: Sendable, Hashable, Codable {
-  /// Of alerts, in hexadecimal digits, as ActivityKit and UIKit give them out.
+  /// Push token for alerts in hexadecimal digits, like a token from UIKit.
   var token: String
-  /// Of the activity; another one for each.
+  /// Push token of the Live Activity in hexadecimal digits, like a token from ActivityKit. Each activity has a new one.
   var activityToken: String
 
   static let installationID = "sample-phone"
@@ -15,12 +16,10 @@ struct SampleDevice: Sendable, Hashable, Codable {
   static func make() throws -> SampleDevice { SampleDevice(token: try newToken(), activityToken: try newToken()) }
 
   private static func newToken() throws -> String {
-    try SecureRandom.bytes(32).map { byte in
-      String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
-    }.joined()
+    Hexadecimal.text(try SecureRandom.bytes(32))
   }
 
-  /// Does what the app does when it is opened: tells its token, and starts the activity where none lives.
+  /// Does what the app does when it is opened: registers its token, and starts the activity unless one is live.
   mutating func open(app: String, _ client: any RPCCaller) async throws {
     try await register(.device, token, app: app, activityID: "", client)
     let service = ActivitiesServiceClient(client)
@@ -40,7 +39,7 @@ struct SampleDevice: Sendable, Hashable, Codable {
     start.attributesType = "UnreadAttributes"
     start.installationId = Self.installationID
     guard let started = try await UnreadServiceClient(client).startUnreadActivity(start).activity else {
-      throw RPCError(.internalError, "the answer has no activity", reason: "REPLY_INVALID")
+      throw RPCError(.internalError, "the response has no activity", reason: "REPLY_INVALID")
     }
     try await register(.activityUpdate, activityToken, app: app, activityID: started.id, client)
   }

@@ -1,8 +1,8 @@
 internal import Foundation
 
-/// Users with their buckets and notifications, in the shape of the sync files of the app Zentik, and a lodge.
+/// Sample data: users with buckets and notifications in the format of Zentik's sync files, and a lodge.
 ///
-/// Names and required members of the former are the app's; timestamps are ISO 8601 text.
+/// Zentik defines the names and required members of users, buckets and notifications. Timestamps are ISO 8601 text.
 public struct SampleFile: Sendable, Hashable, Decodable {
   public struct User: Sendable, Hashable, Decodable {
     /// `user/<id>`
@@ -55,7 +55,7 @@ public struct SampleFile: Sendable, Hashable, Decodable {
     public var icon: String?
   }
 
-  /// A lodge, as the files that ImportCsv takes.
+  /// A lodge, as CSV files for ImportCsv.
   public struct Lodge: Sendable, Hashable, Decodable {
     public var members: String
     public var meetings: String
@@ -65,10 +65,12 @@ public struct SampleFile: Sendable, Hashable, Decodable {
   public var users: [User]
   public var lodge: Lodge?
 
-  /// The largest file that is read, in bytes.
+  /// Maximum size of the file in bytes.
   public static let sizeBytesMax = 64 << 20
 
-  /// Reads a sample. Throws `UsageError` when it cannot be read or has another shape.
+  /// Reads a sample file.
+  ///
+  /// - Throws: `UsageError` if the file cannot be read or has another format.
   public static func read(_ path: String) throws(UsageError) -> SampleFile {
     guard let data = FileManager.default.contents(atPath: path), data.count <= sizeBytesMax else {
       throw UsageError("cannot read the sample \(path)")
@@ -76,17 +78,19 @@ public struct SampleFile: Sendable, Hashable, Decodable {
     do {
       return try JSONDecoder().decode(SampleFile.self, from: data)
     } catch {
-      throw UsageError("\(path) is no sample: \(error)")
+      throw UsageError("\(path) is not a sample file: \(error)")
     }
   }
 
-  /// The sample that comes along with the program, in a folder beside it. Throws `UsageError` when it is not there.
+  /// Returns the path of the bundled sample, in a folder next to the program.
+  ///
+  /// - Throws: `UsageError` if the bundled sample is missing.
   public static func defaultPath() throws(UsageError) -> String {
     let folder = URL(fileURLWithPath: try MemberProcess.ownExecutable()).deletingLastPathComponent()
     for bundle in ["campanile_CampanileCLI.resources", "campanile_CampanileCLI.bundle"] {
       let path = folder.appendingPathComponent(bundle).appendingPathComponent("sample.json").path
       if FileManager.default.fileExists(atPath: path) { return path }
     }
-    throw UsageError("the sample is not beside the program: give one with --sample FILE")
+    throw UsageError("the bundled sample is missing: give a sample file with --sample FILE")
   }
 }

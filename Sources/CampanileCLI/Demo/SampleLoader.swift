@@ -1,27 +1,31 @@
 internal import CampanileAPI
+import CampanileBase
 internal import CampanileCodec
 internal import CampanileRPC
 internal import Foundation
 
-/// Loads a sample through the gateway, as each of its users, and the lodge as the administrator. Each user has a phone.
+/// Loads a sample through the gateway: each user's data as that user, and the lodge as the administrator.
 ///
-/// Loading again changes nothing: what is in place is left alone, and within a day an interrupted load is completed by its
-/// request ids. Only the phones' activities are started again when they have ended, which they do after 8 h.
+/// Each user gets a phone. Loading is idempotent: existing data is unchanged, and an interrupted load can be completed
+/// within a day because of its request ids. Only the phones' activities, which end after 8 h, are started again.
 struct SampleLoader: Sendable {
-  /// How many notifications one request carries.
+  /// Number of notifications per request.
   static let batchSize = 200
 
   private let gateway: Destination
   private let statePath: String
-  /// The app that the phones have.
+  /// Topic of the phones' app; nil without an activities service.
   private let app: String?
   private let hasLodge: Bool
 
-  /// What is kept in `demo.json` of the data folder, mode 0600.
+  /// The contents of `demo.json` in the data folder, which has mode 0600.
   private struct State: Codable {
-    /// By principal.
+    /// Users by principal.
     var users: [String: User] = [:]
     var isLodgeLoaded: Bool?
+    /// PINs of the lodge's members, by name.
+    var pins: [String: String]?
+    var arePinsSet: Bool?
     struct User: Codable {
       var key: String
       var isLoaded: Bool
@@ -31,7 +35,9 @@ struct SampleLoader: Sendable {
 
   static let stateFileName = "demo.json"
 
-  /// Throws `UsageError` for endpoints without a gateway.
+  /// Creates a loader.
+  ///
+  /// - Throws: `UsageError` if the endpoints have no gateway.
   init(endpoints: Endpoints, dataFolder: String) throws(UsageError) {
     guard let service = endpoints.services["gateway"], let key = service.adminKey else {
       throw UsageError("the sample is loaded through the gateway, which is not running")
@@ -42,7 +48,10 @@ struct SampleLoader: Sendable {
     statePath = dataFolder + "/" + Self.stateFileName
   }
 
-  /// Loads every user. Answers a line about each. Throws the `RPCError` of the first call that fails.
+  /// Loads every user and the lodge.
+  ///
+  /// - Returns: Lines that describe the loaded data.
+  /// - Throws: The `RPCError` of the first call that fails.
   func load(_ sample: SampleFile) async throws -> [String] {
     var state = readState()
     var lines: [String] = []
@@ -65,7 +74,7 @@ struct SampleLoader: Sendable {
         state.users[user.principal]?.phone = phone
         try write(state)
       }
-      let verb = known.isLoaded ? "has" : "was given"
+      let verb = known.isLoaded ? "has" : "received"
       lines.append(
         "\(user.principal) \(verb) \(user.buckets.buckets.count) buckets and "
           + "\(user.notifications.notifications.count) notifications")
@@ -77,7 +86,17 @@ struct SampleLoader: Sendable {
       state.isLodgeLoaded = true
       try write(state)
     }
-    return lines + ["the users' keys and phones are in \(statePath)"]
+    if state.isLodgeLoaded == true, state.arePinsSet != true, hasLodge {
+      let client = try self.client(key: gateway.token)
+      try await SampleLodge.setPins(MembersServiceClient(client), state.pins ?? [:]) { pins in
+        state.pins = pins
+        try write(state)
+      }
+      await client.close()
+      state.arePinsSet = true
+      try write(state)
+    }
+    return lines + ["the users' keys and phones, and the members' PINs, are in \(statePath)"]
   }
 
   private func client(key: String?) throws -> RPCClient {
@@ -98,7 +117,7 @@ struct SampleLoader: Sendable {
     let client = try self.client(key: key)
     let service = NotificationsServiceClient(client)
     let bucketIDs = try await loadBuckets(user.buckets.buckets, service)
-    // The service sets the times: the oldest goes first, so that the order stays.
+    // The service sets the creation times: create the oldest notification first to preserve the order.
     let entries = user.notifications.notifications.sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }
     var readIDs: [String] = []
     for start in stride(from: 0, to: entries.count, by: Self.batchSize) {
@@ -113,7 +132,7 @@ struct SampleLoader: Sendable {
     await client.close()
   }
 
-  /// The server's ids by those of the sample.
+  /// Creates the buckets and returns the server's ids by the sample's ids.
   private func loadBuckets(
     _ buckets: [SampleFile.Bucket], _ service: NotificationsServiceClient
   ) async throws -> [String: String] {
@@ -128,7 +147,7 @@ struct SampleLoader: Sendable {
     return ids
   }
 
-  /// Creates the notifications and answers the ids of those that were read.
+  /// Creates the notifications and returns the ids of those that are marked as read in the sample.
   private func create(
     _ entries: [SampleFile.Entry], _ bucketIDs: [String: String], _ service: NotificationsServiceClient
   ) async throws -> [String] {
@@ -156,7 +175,7 @@ struct SampleLoader: Sendable {
   }
 
   private static func incomplete(_ field: String) -> RPCError {
-    RPCError(.internalError, "the answer has no \(field)", reason: "REPLY_INVALID")
+    RPCError(.internalError, "the response has no \(field)", reason: "REPLY_INVALID")
   }
 
   private func readState() -> State {

@@ -1,8 +1,8 @@
 internal import CampanileAPI
 internal import CampanileCodec
 
-// From the sample's words to the contract's. Kinds that the contract does not have become UNSPECIFIED, which the service refuses
-// with the field's path.
+// Maps the sample to the service's messages. The service rejects unknown kinds, which become UNSPECIFIED, with the path
+// of the field.
 
 extension SampleFile.Bucket {
   var message: CampanileAPI.Bucket {
@@ -17,7 +17,7 @@ extension SampleFile.Bucket {
 }
 
 extension SampleFile.Entry {
-  /// The notification in the bucket that the server knows as `bucketID`.
+  /// Returns the notification in the bucket with the server's id `bucketID`.
   func message(bucketID: String) -> CampanileAPI.Notification {
     var notification = CampanileAPI.Notification()
     notification.bucketId = bucketID

@@ -3,12 +3,12 @@ internal import CampanileCrypto
 internal import CampanileStore
 internal import Foundation
 
-/// Looks at a data folder and what the suite needs of the machine. Changes nothing.
+/// Checks a data folder and the machine's resources. Changes nothing.
 struct Doctor {
   var folder: String
   var endpoints: Endpoints?
   var portBase: Int
-  /// `HOST:PORT` that pushes go to; empty asks nobody.
+  /// APNs servers to check, as `HOST:PORT`.
   var pushHosts: [String]
   var timeoutMs: Int64 = 3_000
 
@@ -25,7 +25,9 @@ struct Doctor {
         DoctorRules.disk(freeBytes: Int64(place.f_bavail) * block, totalBytes: Int64(place.f_blocks) * block))
       if place.f_files > 0, place.f_favail < 10_000 {
         findings.append(
-          .bad("disk", "\(place.f_favail) files more can be made", do: "remove small files: contents need one each"))
+          .bad(
+            "disk", "only \(place.f_favail) inodes are free",
+            do: "remove small files: each content of sync needs an inode"))
       }
     }
     let isInStep = campanile_clock_is_in_step()
@@ -36,13 +38,13 @@ struct Doctor {
     if getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0, limit.rlim_max < 4096 {
       findings.append(
         .warning(
-          "descriptors", "\(limit.rlim_max) may be open at once",
-          do: "raise LimitNOFILE or ulimit -n: a connection needs one"))
+          "descriptors", "at most \(limit.rlim_max) file descriptors can be open",
+          do: "raise LimitNOFILE or ulimit -n: each connection needs a descriptor"))
     }
     return findings
   }
 
-  /// The folder, or the nearest above it that is there.
+  /// The data folder, or its nearest existing ancestor.
   private var existing: String {
     var path = URL(fileURLWithPath: folder).standardizedFileURL
     while !FileManager.default.fileExists(atPath: path.path), path.path != "/" { path.deleteLastPathComponent() }
@@ -51,7 +53,7 @@ struct Doctor {
 
   private func files() -> [Finding] {
     guard FileManager.default.fileExists(atPath: folder) else {
-      return [.good("data folder", "\(folder) is not there yet: `campanile up` makes it")]
+      return [.good("data folder", "\(folder) does not exist yet: `campanile up` creates it")]
     }
     var findings: [Finding] = []
     let secrets = ["internal-token", "admin-key", "endpoints.json", "gateway/admin-key"].map { "\(folder)/\($0)" }
@@ -62,7 +64,7 @@ struct Doctor {
         findings.append(finding)
       }
     }
-    return findings.isEmpty ? [.good("file modes", "only their owner can read what is secret")] : findings
+    return findings.isEmpty ? [.good("file modes", "only their owner can read secret files")] : findings
   }
 
   private var databasePaths: [String] {
@@ -83,7 +85,7 @@ struct Doctor {
         try Store.checkFile(path: path)
       } catch {
         findings.append(
-          .bad("databases", "\(name): \(error)", do: "restore a backup: docs/operations.md, a corrupt database"))
+          .bad("databases", "\(name): \(error)", do: "restore a backup: see docs/operations.md, a corrupt database"))
         continue
       }
       if let finding = DoctorRules.wal(name, walBytes: sizeBytes(path + "-wal"), databaseBytes: sizeBytes(path)) {
@@ -91,7 +93,7 @@ struct Doctor {
       }
     }
     if findings.isEmpty, !databasePaths.isEmpty {
-      findings.append(.good("databases", "\(databasePaths.count) are whole"))
+      findings.append(.good("databases", "\(databasePaths.count) are intact"))
     }
     return findings
   }
@@ -104,7 +106,7 @@ struct Doctor {
   private func keys() -> [Finding] {
     let bad = keyPaths.filter { $0.hasSuffix(".p8") && (try? ES256PrivateKey(path: $0)) == nil }
     let good = keyPaths.filter { $0.hasSuffix(".p8") }.count - bad.count
-    return bad.map { .bad("signing keys", "\($0) is no key for ES256", do: "put the .p8 file from Apple there again") }
+    return bad.map { .bad("signing keys", "\($0) is not an ES256 key", do: "replace it with the .p8 file from Apple") }
       + (good > 0 ? [.good("signing keys", "\(good) can sign")] : [])
   }
 
@@ -117,30 +119,32 @@ struct Doctor {
       let list = taken.map(String.init).joined(separator: ", ")
       return [
         .warning(
-          "ports", "somebody listens on \(list), and \(folder) has no endpoints.json",
-          do: "if that is no suite of yours, give `campanile up` another --port-base")
+          "ports", "in use: \(list), but \(folder) has no endpoints.json",
+          do: "if another program uses them, give `campanile up` another --port-base")
       ]
     }
     return endpoints.services.sorted { $0.key < $1.key }.map { name, service in
       guard let fault = PortProbe.fault(connecting: "127.0.0.1", port: service.rpc, timeoutMs: timeoutMs) else {
         return .good("ports", "\(name) listens on \(service.rpc)")
       }
-      return .bad("ports", "\(name) does not answer: \(fault)", do: "look at its log; `campanile up` starts what died")
+      return .bad(
+        "ports", "\(name) does not respond: \(fault)",
+        do: "check its log; `campanile up` restarts processes that die")
     }
   }
 
   private func pushes() -> [Finding] {
     pushHosts.map { text in
       guard let destination = try? Destination(address: text) else {
-        return .bad("APNs", "\(text) is no HOST:PORT", do: "give --apns HOST:PORT")
+        return .bad("APNs", "\(text) is not HOST:PORT", do: "give --apns HOST:PORT")
       }
       guard let fault = PortProbe.fault(connecting: destination.host, port: destination.port, timeoutMs: timeoutMs)
       else {
-        return .good("APNs", "\(text) can be reached")
+        return .good("APNs", "\(text) is reachable")
       }
       return .warning(
         "APNs", fault,
-        do: "let this machine connect there: pushes wait meanwhile, and go out for as long as they are valid")
+        do: "allow this machine to connect there: until then, pushes wait, and those that expire are not sent")
     }
   }
 }

@@ -1,8 +1,10 @@
 internal import Foundation
 
-/// Small questions to a port, with blocking sockets and a time limit: for checks, where nothing else is under way.
+/// Probes of a port with blocking sockets and a timeout, for checks that run alone.
 enum PortProbe {
-  /// Connects, and answers what went wrong, or `nil`.
+  /// Connects to a port.
+  ///
+  /// - Returns: The reason for a failure, or nil if the connection succeeded.
   static func fault(connecting host: String, port: Int, timeoutMs: Int64) -> String? {
     switch connect(host, port, timeoutMs: timeoutMs) {
     case .success(let descriptor):
@@ -12,7 +14,9 @@ enum PortProbe {
     }
   }
 
-  /// The status of the answer to `GET path`. Throws `UsageError` when there is none.
+  /// Sends `GET path` and returns the status of the response.
+  ///
+  /// - Throws: `UsageError` if there is no HTTP response.
   static func httpStatus(host: String, port: Int, path: String, timeoutMs: Int64) throws(UsageError) -> Int {
     let descriptor = try connect(host, port, timeoutMs: timeoutMs).get()
     defer { close(descriptor) }
@@ -22,7 +26,7 @@ enum PortProbe {
     }
     var answer: [UInt8] = []
     var piece = [UInt8](repeating: 0, count: 256)
-    // The first line is all that is wanted.
+    // Only the status line is needed.
     while answer.count < 4096, !answer.contains(UInt8(ascii: "\n")) {
       let count = recv(descriptor, &piece, piece.count, 0)
       guard count > 0 else { break }
@@ -31,7 +35,7 @@ enum PortProbe {
     let words = String(decoding: answer.prefix(while: { $0 != UInt8(ascii: "\n") }), as: UTF8.self).split(
       separator: " ")
     guard words.count >= 2, words[0].hasPrefix("HTTP/1."), let status = Int(words[1]) else {
-      throw UsageError("\(host):\(port) does not answer HTTP within \(timeoutMs) ms")
+      throw UsageError("no HTTP response from \(host):\(port) within \(timeoutMs) ms")
     }
     return status
   }
@@ -42,7 +46,7 @@ enum PortProbe {
     var list: UnsafeMutablePointer<addrinfo>?
     let code = getaddrinfo(host, String(port), &hints, &list)
     guard code == 0, let first = list else {
-      return .failure(UsageError("\(host) is not known: \(String(cString: gai_strerror(code)))"))
+      return .failure(UsageError("cannot resolve \(host): \(String(cString: gai_strerror(code)))"))
     }
     defer { freeaddrinfo(first) }
     var why = "no address"
@@ -59,8 +63,8 @@ enum PortProbe {
         let result = Darwin.connect(descriptor, entry.pointee.ai_addr, entry.pointee.ai_addrlen)
       #endif
       if result == 0 { return .success(descriptor) }
-      // A send timeout bounds connecting, too; it is told as EINPROGRESS (socket(7)).
-      why = errno == EINPROGRESS ? "no answer within \(timeoutMs) ms" : String(cString: strerror(errno))
+      // A send timeout also limits connecting; it is reported as EINPROGRESS (socket(7)).
+      why = errno == EINPROGRESS ? "no response within \(timeoutMs) ms" : String(cString: strerror(errno))
       close(descriptor)
     }
     return .failure(UsageError("\(host):\(port): \(why)"))

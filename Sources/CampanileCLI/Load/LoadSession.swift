@@ -2,10 +2,10 @@ internal import CampanileLoad
 internal import Foundation
 internal import UnixSignals
 
-/// Runs a load test in front of a person: a line that shows how far it is, and Ctrl-C that ends it early with its report.
+/// Runs a load test interactively, with a progress line. Ctrl-C ends the test early with its report.
 struct LoadSession {
   var run: LoadRun
-  /// Whether the line is shown: standard error is a terminal.
+  /// Whether the progress line is shown, because standard error is a terminal.
   var isMeasuredAloud: Bool
 
   func report() async throws -> LoadReport {
@@ -23,7 +23,7 @@ struct LoadSession {
   }
 }
 
-/// The one line of a terminal that is written again every second.
+/// The progress line on the terminal, rewritten every second.
 enum ProgressLine {
   static func text(_ progress: LoadProgress) -> String {
     let left =
@@ -39,27 +39,27 @@ enum ProgressLine {
   static func clear() { write("\r\u{1b}[2K") }
 
   private static func write(_ text: String) {
-    // A terminal that has gone away ends nothing.
+    // A closed terminal must not end the load test.
     try? Console.write(Array(text.utf8), to: STDERR_FILENO)
   }
 }
 
-/// Says what is about to happen to machines of other people.
+/// A notice before a heavy load on another host, which may belong to other people.
 enum LoadNotice {
-  /// Calls a second to another host that are worth a word.
+  /// Calls per second to another host above which the notice is printed.
   static let perSecondMax = 10_000.0
 
   static func text(_ target: LoadTarget, rate: String?) throws -> String? {
     guard !target.isLoopback else { return nil }
     guard let rate else {
-      return "sending to \(target.description) as fast as it answers, which may be more than 10000 calls a second"
+      return "sending to \(target.description) as fast as it responds, possibly more than 10000 calls per second"
     }
     let peak = try ArrivalRate(rate).peakPerSecond
-    return peak > perSecondMax ? "sending up to \(Int(peak)) calls a second to \(target.description)" : nil
+    return peak > perSecondMax ? "sending up to \(Int(peak)) calls per second to \(target.description)" : nil
   }
 
   static func tell(_ target: LoadTarget, rate: String?) throws {
-    if let text = try text(target, rate: rate) { Console.note("campanile: \(text)") }
+    if let text = try text(target, rate: rate) { Console.note("campanile: \(Terminal.printable(text))") }
   }
 }
 
@@ -71,27 +71,31 @@ struct ReportWriter {
     for (_, report) in reports {
       switch form {
       case .text: for line in TextReport.lines(report) { try Console.writeLine(Terminal.printable(line)) }
-      case .json: try Console.writeLine(try report.json())
-      case .csv: try Console.write(Array(report.csv().utf8), to: STDOUT_FILENO)
+      case .json: try Console.writeLine(Terminal.printableJSON(try report.json()))
+      case .csv:
+        try Console.write(
+          Array(Terminal.printable(report.csv(), except: ["\n", "\r"]).utf8), to: STDOUT_FILENO)
       case .html: try Console.writeLine(HTMLReport.page(reports))
       }
     }
   }
 }
 
-/// Tells which thresholds were missed.
+/// Checks a report against thresholds.
 enum ThresholdReport {
-  /// Throws `ThresholdsMissed` when there is one.
+  /// Prints the missed thresholds to standard error.
+  ///
+  /// - Throws: `ThresholdsMissed` if there are any.
   static func check(_ thresholds: [Threshold], _ report: LoadReport) throws {
     let missed = thresholds.filter { !$0.isMet(by: report) }
     for threshold in missed {
-      Console.note("campanile: missed \(threshold): it is \(threshold.text(of: report))")
+      Console.note("campanile: missed \(threshold): it is \(Terminal.printable(threshold.text(of: report)))")
     }
     if !missed.isEmpty { throw ThresholdsMissed() }
   }
 }
 
-/// Thresholds of a load test were missed; the exit code is 1.
+/// An error for missed thresholds of a load test; the exit code is 1.
 struct ThresholdsMissed: Error {
   static let exitCode: Int32 = 1
 }

@@ -1,8 +1,9 @@
-public import CampanileRPC
+public import CampanileBase
+import CampanileRPC
 
-/// How a failed call is told to a person, and to the shell.
+/// The text and exit code that report a failed call.
 public enum ErrorReport {
-  /// Lines for standard error: the status and the message, then each field with its reason, then what else is known.
+  /// Returns lines for standard error: the status and message, then each field violation, then further details.
   ///
   /// ```
   /// INVALID_ARGUMENT: notification.title: must not be empty
@@ -27,6 +28,6 @@ public enum ErrorReport {
     return lines
   }
 
-  /// The exit code: the gRPC status number, 1 to 16.
+  /// Returns the exit code: the gRPC status number, 1 to 16.
   public static func exitCode(for error: RPCError) -> Int32 { Int32(error.code.rawValue) }
 }

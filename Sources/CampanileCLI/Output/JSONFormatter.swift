@@ -1,6 +1,8 @@
-/// Lays JSON text out anew, without reading numbers or reordering keys: what came is what is shown.
+/// Reformats JSON text without parsing numbers or reordering keys.
+///
+/// Values stay as received, except that characters with a meaning to terminals are escaped.
 public struct JSONFormatter: Sendable, Hashable {
-  /// How the text is laid out.
+  /// The layout of the text.
   public enum Layout: String, Sendable, Hashable, CaseIterable {
     /// On one line, without spaces.
     case compact
@@ -9,7 +11,7 @@ public struct JSONFormatter: Sendable, Hashable {
   }
 
   public var layout: Layout
-  /// Whether keys, strings and other values are told apart by the terminal's colours.
+  /// Whether keys, strings and other values have different colours.
   public var isColoured: Bool
 
   public init(layout: Layout, isColoured: Bool = false) {
@@ -17,27 +19,27 @@ public struct JSONFormatter: Sendable, Hashable {
     self.isColoured = isColoured
   }
 
-  /// The text in the layout asked for, without a line's end. Text that is not JSON comes out with its tokens kept.
+  /// Returns the text in the configured layout, without a final newline. The tokens of invalid JSON are preserved.
   public func format(_ json: some Collection<UInt8>) -> [UInt8] {
     var state = State(formatter: self, bytes: Array(json))
     state.run()
     return state.output
   }
 
-  /// The same for a string.
+  /// Returns the string in the configured layout.
   public func format(_ json: String) -> String {
     String(decoding: format(json.utf8), as: UTF8.self)
   }
 }
 
 extension JSONFormatter {
-  /// One pass over the tokens. Depth is a counter, so that no input can exhaust the stack.
+  /// A single pass over the tokens. There is no recursion, so that no input can exhaust the stack.
   private struct State {
     let formatter: JSONFormatter
     let bytes: [UInt8]
     var output: [UInt8] = []
     private var index = 0
-    /// The kind of each open container, so that a string is known to be a key.
+    /// Whether each open container is an object; needed to recognise keys.
     private var isObject: [Bool] = []
     private var expectsKey = false
 
@@ -110,7 +112,8 @@ extension JSONFormatter {
 
     private mutating func word() {
       let start = index
-      while index < bytes.count, !Self.endsWord(bytes[index]) { index += 1 }
+      // A control character also ends a word, except as its first byte: the loop must always advance.
+      repeat { index += 1 } while index < bytes.count && !Self.endsWord(bytes[index])
       put(start..<index, colour: .yellow)
     }
 
@@ -120,7 +123,7 @@ extension JSONFormatter {
 
     private mutating func put(_ range: Range<Int>, colour: Terminal.Colour) {
       if formatter.isColoured { output.append(contentsOf: colour.start.utf8) }
-      output.append(contentsOf: bytes[range])
+      output.append(contentsOf: Terminal.printableJSON(bytes[range]))
       if formatter.isColoured { output.append(contentsOf: Terminal.Colour.end.utf8) }
     }
 

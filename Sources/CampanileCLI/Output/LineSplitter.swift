@@ -1,6 +1,6 @@
-/// Cuts a stream of bytes into lines.
+/// Splits a stream of bytes into lines.
 public struct LineSplitter: Sendable, Hashable {
-  /// A longer line is cut into several.
+  /// Maximum length of a line; longer lines are split.
   public let lineBytesMax: Int
   private var rest: [UInt8] = []
 
@@ -8,7 +8,7 @@ public struct LineSplitter: Sendable, Hashable {
     self.lineBytesMax = max(1, lineBytesMax)
   }
 
-  /// The lines that `bytes` completes, without their ends.
+  /// Appends bytes and returns the lines they complete, without newlines.
   public mutating func add(_ bytes: some Sequence<UInt8>) -> [[UInt8]] {
     var lines: [[UInt8]] = []
     for byte in bytes {
@@ -26,7 +26,7 @@ public struct LineSplitter: Sendable, Hashable {
     return lines
   }
 
-  /// What came after the last line's end, if anything.
+  /// Returns the bytes after the last newline as a line, if there are any.
   public mutating func finish() -> [[UInt8]] {
     defer { rest = [] }
     return rest.isEmpty ? [] : [rest]

@@ -1,20 +1,20 @@
 public import ArgumentParser
 internal import Foundation
 
-/// How a command shows what it got.
+/// Options for a command's output.
 public struct OutputOptions: ParsableArguments, Sendable {
-  /// `json` is one line for each message, `pretty` is indented.
+  /// The output format: `json` is one line per message, `pretty` is indented.
   public enum Form: String, ExpressibleByArgument, CaseIterable, Sendable {
     case json
     case pretty
   }
 
-  @Option(name: [.short, .long], help: "Form of the output (default: pretty on a terminal, json elsewhere).")
+  @Option(name: [.short, .long], help: "Format of the output (default: pretty on a terminal, json otherwise).")
   public var output: Form?
 
   public init() {}
 
-  /// What was asked for, or what suits standard output.
+  /// The requested format, or the default for standard output.
   public var form: Form { output ?? (Terminal.isTerminal(STDOUT_FILENO) ? .pretty : .json) }
 
   public var formatter: JSONFormatter {

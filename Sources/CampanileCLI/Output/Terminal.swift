@@ -1,8 +1,8 @@
 internal import Foundation
 
-/// What the CLI knows of the terminal that it writes to.
+/// Properties of the terminal that the CLI writes to.
 public enum Terminal {
-  /// A colour of the terminal's own palette.
+  /// A colour or style of the terminal's palette (ECMA-48 SGR).
   public enum Colour: Int, Sendable, Hashable, CaseIterable {
     case red = 31
     case green = 32
@@ -16,12 +16,13 @@ public enum Terminal {
     public var start: String { "\u{1b}[\(rawValue)m" }
     public static let end = "\u{1b}[0m"
 
-    /// `text` in this colour where `isOn`, else `text` as it is.
+    /// Returns `text` in this colour if `isOn`, otherwise unchanged.
     public func paint(_ text: String, if isOn: Bool) -> String { isOn ? start + text + Self.end : text }
   }
 
-  /// Whether colours are wanted on `descriptor`: it is a terminal, `NO_COLOR` (no-color.org) is unset or empty, and `TERM`
-  /// is not `dumb`.
+  /// Returns whether to use colours on `descriptor`.
+  ///
+  /// It must be a terminal, `NO_COLOR` (no-color.org) must be unset or empty, and `TERM` must not be `dumb`.
   public static func isColoured(
     descriptor: Int32, environment: [String: String]? = nil
   ) -> Bool {
@@ -31,34 +32,26 @@ public enum Terminal {
 
   public static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
 
-  /// The cells of the terminal at `descriptor`; `nil` where it is none or does not tell.
+  /// Returns the size of the terminal in cells, or nil if `descriptor` is not a terminal or the size is unknown.
   static func size(_ descriptor: Int32) -> (columns: Int, rows: Int)? {
     var size = winsize()
     guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else { return nil }
     return (Int(size.ws_col), Int(size.ws_row))
   }
-
-  /// `text` without control characters, which could move the cursor or forge lines of a terminal.
-  public static func printable(_ text: some StringProtocol) -> String {
-    String(
-      String.UnicodeScalarView(
-        text.unicodeScalars.map { scalar in
-          let isControl = scalar.value < 0x20 || (0x7f...0x9f).contains(scalar.value)
-          return isControl && scalar != "\t" ? "\u{fffd}" : scalar
-        }))
-  }
 }
 
 /// Writes whole lines to standard output or standard error.
 public enum Console {
-  /// Writes `bytes` and a line's end to standard output. Throws when nobody reads it any more.
+  /// Writes `bytes` and a newline to standard output.
+  ///
+  /// - Throws: `POSIXError`; EPIPE if the reader has closed the pipe.
   public static func writeLine(_ bytes: some Sequence<UInt8>) throws {
     try write(Array(bytes) + [UInt8(ascii: "\n")], to: STDOUT_FILENO)
   }
 
   public static func writeLine(_ text: String) throws { try writeLine(text.utf8) }
 
-  /// Writes a line to standard error; what fails there cannot be told anywhere.
+  /// Writes a line to standard error. Ignores failures, because there is nowhere left to report them.
   public static func note(_ text: String) {
     try? write(Array((text + "\n").utf8), to: STDERR_FILENO)
   }

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Writes sample.json: users with buckets and notifications in the shape of Zentik's sync files, and a lodge as CSV files.
+"""Writes sample.json: users with buckets and notifications in the format of Zentik's sync files, and a lodge as CSV files.
 
-    make_sample.py            writes sample.json beside this script
-    make_sample.py --check    fails when sample.json is not what this script writes
+    make_sample.py            write sample.json next to this script
+    make_sample.py --check    fail if sample.json differs from the output of this script
 
-The same text comes out every time: the only source of chance is a seeded generator.
+The output is reproducible, because all random values come from a seeded generator.
 """
 import csv
 import datetime
@@ -18,8 +18,8 @@ SEED = 20251108
 END = datetime.datetime(2025, 11, 8, 9, 30, tzinfo=datetime.timezone.utc)
 TARGET = pathlib.Path(__file__).with_name("sample.json")
 
-# principal: [(bucket, description, color, icon, isOrphan, how many, templates)]
-# A template is (title, subtitle, body, extras); {n} {p} {c} {name} {host} are filled in.
+# principal: [(bucket, description, color, icon, isOrphan, count, templates)]
+# A template is (title, subtitle, body, extras); the placeholders {n} {p} {c} {name} {host} are substituted.
 HOME = [
     ("Porta d'ingresso aperta", "Casa · Ingresso", "La porta è rimasta aperta per {n} minuti. Verificare che sia tutto a posto 🚪", "camera"),
     ("Movimento rilevato in giardino", None, "Rilevato movimento alle {clock}. Probabilità che sia il gatto: {p}% 🐈", "video"),
@@ -132,7 +132,7 @@ def action(kind, value=None, title=None, icon=None, destructive=False):
 
 
 def extras(kind, number, own_id):
-    """Attachments, actions and the tap action of one kind of notification."""
+    """Returns the attachments, actions and tap action of a kind of notification."""
     media = f"https://media.example.com/{kind}/{number}"
     page = f"https://app.example.com/{kind}/{number}"
     read = action("MARK_AS_READ", "mark_as_read_notification", "Segna come letta", "sfsymbols:checkmark")
@@ -172,7 +172,7 @@ def user(principal, plan, chance):
         buckets.append({key: item for key, item in bucket.items() if item is not None})
         for _ in range(count):
             notifications.append(notification(bucket_id, chance.choice(templates), chance))
-    # Newest first, as the phone writes them.
+    # Newest first, as in the phone's files.
     notifications.sort(key=lambda item: (item["createdAt"], item["id"]), reverse=True)
     moment = stamp(END)
     return {"principal": principal, "buckets": {"buckets": buckets, "syncTimestamp": moment},
@@ -188,7 +188,7 @@ def notification(bucket_id, template, chance):
     age = datetime.timedelta(minutes=chance.randint(1, 42 * 24 * 60), milliseconds=chance.randint(0, 59999))
     made = END - age
     attachments, actions, tap = extras(kind, number, own_id)
-    # The older, the more likely it was read.
+    # Older notifications are more likely to have been read.
     is_read = chance.random() < min(0.95, 0.15 + age.days * 0.06)
     read = made + (END - made) * chance.uniform(0.05, 0.9) if is_read else None
     sent = None if kind == "silent" else made + datetime.timedelta(milliseconds=chance.randint(80, 2500))
@@ -200,7 +200,7 @@ def notification(bucket_id, template, chance):
 
 
 def table(rows):
-    """A CSV file as RFC 4180 has it."""
+    """Formats rows as CSV (RFC 4180)."""
     written = io.StringIO()
     writer = csv.writer(written)
     writer.writerow(rows[0].keys())
@@ -209,7 +209,7 @@ def table(rows):
 
 
 def lodge(chance):
-    """Brothers, the meetings of two years, and who came to those that are over."""
+    """Returns members, the meetings of two years, and the attendance records of past meetings."""
     members = [{"name": name, "degree": degree, "office": office, "initiation_date": initiation,
                 "role": "secretary" if office == "secretary" else "member", "user_id": user_id}
                for name, degree, office, initiation, user_id in LODGE]
@@ -250,7 +250,7 @@ def text():
 def main():
     if sys.argv[1:] == ["--check"]:
         if not TARGET.exists() or TARGET.read_text(encoding="utf-8") != text():
-            sys.exit(f"{TARGET} is not what make_sample.py writes")
+            sys.exit(f"{TARGET} is outdated: run make_sample.py")
     elif sys.argv[1:]:
         sys.exit(__doc__)
     else:

@@ -1,26 +1,26 @@
 internal import CParentBound
 internal import Foundation
 
-/// A child process that the kernel ends when its parent ends, also after `kill -9`.
+/// A child process that the kernel kills when its parent ends, even after `kill -9`.
 ///
-/// swift-subprocess starts processes and offers no hook between fork and exec, so that the child is at first this program
-/// again, which asks the kernel for the bond and then replaces itself.
+/// swift-subprocess has no hook between fork and exec. The child therefore first runs this program, which registers the
+/// parent-death signal with the kernel and then replaces itself by the executable.
 public enum BoundChild {
-  /// The first argument of such a child. It is no subcommand: no one types it.
+  /// First argument of such a child; not a subcommand for users.
   static let marker = "--bound-to-parent"
 
-  /// The arguments that make this program become `executable`.
+  /// Returns the arguments with which this program replaces itself by `executable`.
   static func arguments(executable: String, _ arguments: [String]) -> [String] {
     [marker, String(getpid()), executable] + arguments
   }
 
-  /// Becomes the program that `arguments` name, or answers at once with `nil` when they are not of this kind.
+  /// Replaces this process by the program in `arguments`, if they begin with `marker`.
   ///
-  /// - Returns: an exit code when the program could not be started.
+  /// - Returns: Nil without the marker; an exit code if the program cannot be started.
   public static func become(_ arguments: [String]) -> Int32? {
     guard arguments.first == marker else { return nil }
     guard arguments.count >= 3, let parent = Int32(arguments[1]) else {
-      Console.note("campanile: \(marker) is for the children of `campanile up`")
+      Console.note("campanile: \(marker) is reserved for the child processes of `campanile up`")
       return UsageError.exitCode
     }
     var words: [UnsafeMutablePointer<CChar>?] = arguments.dropFirst(2).map { strdup($0) }

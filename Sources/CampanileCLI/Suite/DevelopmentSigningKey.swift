@@ -1,24 +1,30 @@
+import CampanileBase
 internal import CampanileCrypto
 internal import Foundation
 
-/// The signing key that a suite on one machine pushes with. It is no key of Apple's: only the simulator, and servers that are
-/// told its public half, take what it signs.
+/// The APNs signing key of a suite on one machine.
+///
+/// Apple does not know this key. Only the simulator and servers configured with its public key accept its signatures.
 enum DevelopmentSigningKey {
   static let teamID = "CAMPANILE1"
   static let keyID = "DEVELOPKEY"
-  /// The app of examples; the key is for every app.
+  /// The topic of the example app; the key is valid for every app.
   static let topic = "dev.campanile.example"
 
-  /// The folder of the public halves, as the simulator reads it.
+  /// Returns the folder with the public keys, which the simulator reads.
   static func publicFolder(_ folder: String) -> String { folder + "/public" }
 
-  /// Makes the key in `folder` where it is missing: `AuthKey_KEYID.p8` with mode 0600, `AuthKey_KEYID.json` beside it, and
-  /// the public half in a folder of its own. Answers what `endpoints.json` tells of it.
+  /// Creates the key in `folder` if it is missing.
   ///
-  /// Throws `UsageError` when the files cannot be used.
+  /// The private key is `AuthKey_KEYID.p8` with mode 0600, next to `AuthKey_KEYID.json`. The public key is in the
+  /// subfolder `public`.
+  ///
+  /// - Returns: The key's entry for `endpoints.json`.
+  /// - Throws: `UsageError` if a folder cannot be created or the key cannot be used; `PrivateFile.Failure` if a file
+  ///   cannot be written.
   static func ensure(_ folder: String) throws -> Endpoints.APNs {
-    try PrivateFile.makeFolder(folder)
-    try PrivateFile.makeFolder(publicFolder(folder))
+    try PrivateFolder.make(folder)
+    try PrivateFolder.make(publicFolder(folder))
     let path = "\(folder)/AuthKey_\(keyID).p8"
     let key: ES256PrivateKey
     do {

@@ -2,23 +2,24 @@ internal import Foundation
 internal import Subprocess
 internal import SystemPackage
 
-/// One life of one process of the suite.
+/// One run of a process of the suite, from start to exit.
 struct MemberProcess: Sendable {
   var name: String
   var executable: String
   var arguments: [String]
   var printer: LogPrinter
 
-  /// Sends a signal to the process, while it lives.
+  /// Sends a signal to the process while it runs.
   typealias SignalSender = @Sendable (Int32) -> Void
 
-  /// Runs the process to its end and shows its output line by line. Cancelling kills it.
+  /// Runs the process until it exits and prints its output line by line. Cancellation kills the process.
   ///
-  /// - Parameter onStart: is given what sends signals to the process, and `nil` before that must not be used any more.
-  /// - Returns: how it ended, in words.
+  /// - Parameter onStart: Receives the sender of signals when the process has started, and nil when its output ends.
+  ///   The sender must not be used after that.
+  /// - Returns: The exit code or signal, in words.
   func run(onStart: @Sendable (SignalSender?) async -> Void) async throws -> String {
     var platform = PlatformOptions()
-    // A group of its own, so that Ctrl-C reaches `up` alone, which ends the processes in their order.
+    // A separate process group, so that Ctrl-C reaches only `up`, which stops the processes in order.
     platform.processGroupID = 0
     let own = try Self.ownExecutable()
     let result = try await Subprocess.run(
@@ -29,7 +30,7 @@ struct MemberProcess: Sendable {
       do {
         try await show(execution.standardOutput)
       } catch {
-        // The process ended in the middle of a line.
+        // The process exited in the middle of a line.
       }
       await onStart(nil)
     }
@@ -44,12 +45,12 @@ struct MemberProcess: Sendable {
     for line in splitter.finish() { printer.print(name, line) }
   }
 
-  /// This program's own file.
+  /// Returns the path of this program's executable.
   static func ownExecutable() throws(UsageError) -> String {
     #if os(Linux)
       if let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") { return path }
     #endif
-    guard let path = Bundle.main.executablePath else { throw UsageError("cannot find this program's own file") }
+    guard let path = Bundle.main.executablePath else { throw UsageError("cannot find the executable of this program") }
     return path
   }
 

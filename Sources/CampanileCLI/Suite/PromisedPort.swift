@@ -1,11 +1,13 @@
 internal import Foundation
 
-/// A port of 127.0.0.1 that is chosen before the process that is to listen on it starts, so that others can be told of it.
+/// A port of 127.0.0.1 that is reserved before its process starts, so that other processes can be configured with it.
 ///
-/// A connection to the port is made and ended here. For as long as it is remembered (TIME-WAIT, RFC 9293 section 3.6.1)
-/// the system gives the port to nobody who asks for any, but to a server that asks for this one.
+/// A connection to the port is opened and closed, which leaves it in TIME-WAIT (RFC 9293 section 3.6.1). In that state,
+/// the system does not assign the port to sockets that ask for any port. A server can still ask for this port.
 enum PromisedPort {
-  /// Throws `UsageError` when there is none.
+  /// Reserves a port.
+  ///
+  /// - Throws: `UsageError` if no port is free.
   static func pick() throws(UsageError) -> Int {
     var yes: Int32 = 1
     let listener = makeSocket()
@@ -21,7 +23,7 @@ enum PromisedPort {
     guard isBound else { throw UsageError("no free port: \(String(cString: strerror(errno)))") }
     let caller = makeSocket()
     if withSocketAddress(&address, { connect(caller, $0, size) }) == 0 {
-      // The side that closes first is the one that remembers.
+      // The side that closes first enters TIME-WAIT.
       close(accept(listener, nil, nil))
     }
     close(caller)

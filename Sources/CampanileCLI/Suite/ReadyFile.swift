@@ -1,11 +1,13 @@
 internal import Foundation
 
-/// What a process of the suite writes once it listens.
+/// The file that a process of the suite writes once it listens.
 enum ReadyFile {
-  /// How often the file is looked for.
+  /// Polling interval in milliseconds.
   static let pollMs = 10
 
-  /// Waits for the file at `path` and answers the ports in it. Throws `CancellationError` when the task is cancelled.
+  /// Waits for the file at `path` and returns its ports.
+  ///
+  /// - Throws: `CancellationError` if the task is cancelled.
   static func wait(_ path: String) async throws -> MemberPorts {
     while true {
       if let data = FileManager.default.contents(atPath: path), let ports = ports(in: data) { return ports }
@@ -13,6 +15,6 @@ enum ReadyFile {
     }
   }
 
-  /// The ports in `data`; `nil` when it is something else.
+  /// Decodes the ports, or returns nil if `data` is not a complete ready file.
   static func ports(in data: Data) -> MemberPorts? { try? JSONDecoder().decode(MemberPorts.self, from: data) }
 }

@@ -1,10 +1,12 @@
 internal import Foundation
 
-/// Keeps a second `campanile up` off a data folder, for as long as this process lives.
+/// An exclusive lock on a data folder, which allows only one `campanile up` at a time.
 public struct SuiteLock: ~Copyable {
   private let descriptor: Int32
 
-  /// Takes the lock of `folder`. Throws `UsageError` that names the process which holds it.
+  /// Acquires the lock of `folder`.
+  ///
+  /// - Throws: `UsageError` with the process id of the holder if the folder is already locked.
   public init(folder: String) throws(UsageError) {
     let path = folder + "/up.lock"
     let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)

@@ -1,32 +1,32 @@
-/// One executable of the suite, as `campanile up` runs it.
+/// An executable of the suite, as `campanile up` runs it.
 public struct SuiteMember: Sendable, Hashable {
-  /// The short name: in `endpoints.json`, before log lines, and in the gateway's list of backends.
+  /// The short name in `endpoints.json`, in log lines, and in the gateway's list of backends.
   public var name: String
-  /// The file beside the program `campanile`.
+  /// File name of the executable, in the folder of `campanile`.
   public var executable: String
-  /// Added to the port base.
+  /// Difference between its RPC port and the port base.
   public var portOffset: Int
-  /// How far its HTTP port is from its RPC port.
+  /// Difference between its HTTP port and its RPC port.
   public var httpOffset: Int
   public var role = Role.service
-  /// The members that must be ready before it starts. The gateway waits for all.
+  /// Names of the members that must be ready before it starts. The gateway waits for all others.
   public var after: [String] = []
-  /// The flags that tell it where other members listen, by their names. They may call one another: none waits for the other.
+  /// The flags for the addresses of other members, by member name. Members may call one another, so neither waits.
   public var links: [String: String] = [:]
 
-  /// What a member is to the others.
+  /// The role of a member in the suite.
   public enum Role: Sendable, Hashable {
     /// The gateway forwards to it.
     case service
-    /// It starts last and ends first.
+    /// It starts last and stops first.
     case gateway
-    /// It plays a server outside the suite, whose protocol it speaks on its first port.
+    /// It simulates an external server, whose protocol it speaks on its first port.
     case peer
   }
 
   public var isGateway: Bool { role == .gateway }
 
-  /// Everything that `up` runs, in the order of starting. A new service is one line.
+  /// All executables that `up` runs, in start order.
   public static let all = [
     SuiteMember(
       name: "notifications", executable: "campanile-notifications", portOffset: 1, httpOffset: 100,
@@ -42,16 +42,16 @@ public struct SuiteMember: Sendable, Hashable {
     SuiteMember(name: "gateway", executable: "campanile-gateway", portOffset: 0, httpOffset: 80, role: .gateway),
   ]
 
-  /// The APNs of development.
+  /// The APNs simulator.
   static let simulator = SuiteMember(
     name: "apns-simulator", executable: "campanile-apns-simulator", portOffset: 90, httpOffset: 100, role: .peer)
 }
 
-/// The ports that a process listens on; 0 is one that the system picks.
+/// The ports that a process listens on. With 0, the system chooses the port.
 public struct MemberPorts: Sendable, Hashable, Codable {
   public var rpc: Int
   public var http: Int
-  /// Of the operator's surface, where there is one.
+  /// The admin port, if there is one.
   public var admin: Int?
 
   public init(rpc: Int, http: Int, admin: Int? = nil) {
@@ -61,19 +61,19 @@ public struct MemberPorts: Sendable, Hashable, Codable {
   }
 }
 
-/// What `up` needs to know to start the suite.
+/// The configuration of a suite that `up` starts.
 public struct SuitePlan: Sendable, Hashable {
   public var members: [SuiteMember]
   /// The folder of the executables.
   public var binaryFolder: String
   public var dataFolder: String
-  /// 0 lets the system pick every port.
+  /// First port of the suite. With 0, the system chooses every port.
   public var portBase: Int
   public var logLevel: String
   public var durability: String
-  /// Other APNs servers in place of the simulator.
+  /// APNs servers to use instead of the simulator.
   public var apns: APNsServers?
-  /// Where members will listen that others are told of, by name; only where the system picks the ports.
+  /// Reserved ports of the members that others link to, by name; used only if the system chooses the ports.
   private var promised: [String: MemberPorts] = [:]
 
   public init(
@@ -89,17 +89,17 @@ public struct SuitePlan: Sendable, Hashable {
     self.durability = durability
   }
 
-  /// How long a process may drain before the suite goes on without it, in milliseconds.
+  /// The drain timeout of each process in milliseconds.
   static let drainMs = 6_000
 
-  /// The ports that `member` is asked to listen on.
+  /// Returns the ports that `member` must listen on.
   public func ports(of member: SuiteMember) -> MemberPorts {
     guard portBase > 0 else { return promised[member.name] ?? MemberPorts(rpc: 0, http: 0) }
     let rpc = portBase + member.portOffset
     return MemberPorts(rpc: rpc, http: rpc + member.httpOffset, admin: member.isGateway ? rpc + 200 : nil)
   }
 
-  /// Has a port chosen for each member that others are told of, so that those may start before it listens.
+  /// Reserves ports for each member that others link to, so that the others can start before it listens.
   public mutating func promisePorts(_ pick: () throws -> Int) rethrows {
     guard portBase == 0 else { return }
     for name in Set(members.flatMap(\.links.keys)).sorted() {
@@ -111,19 +111,19 @@ public struct SuitePlan: Sendable, Hashable {
   public var runFolder: String { dataFolder + "/run" }
   public var internalTokenFile: String { dataFolder + "/internal-token" }
   public var adminKeyFile: String { dataFolder + "/admin-key" }
-  /// The development signing key, and what is public of it in a folder of its own.
+  /// The folder of the development signing key, with a subfolder for its public key.
   public var apnsFolder: String { dataFolder + "/apns" }
-  /// What senders trust the simulator by.
+  /// CA certificates (PEM) for connections to the simulator.
   public var simulatorTrustFile: String { dataFolder + "/apns-simulator/trust.pem" }
-  /// What the simulator's devices display.
+  /// The journal of what the simulator's devices display.
   public var simulatorJournal: String { dataFolder + "/apns-simulator/journal.jsonl" }
   public func readyFile(of member: SuiteMember) -> String { "\(runFolder)/\(member.name).ready.json" }
 
-  /// The command line of `member` without the program's name.
+  /// Returns the command-line arguments of `member`, without the program's name.
   ///
   /// - Parameters:
-  ///   - ports: where it is to listen.
-  ///   - running: where the members listen that are ready.
+  ///   - ports: The ports that it must listen on.
+  ///   - running: The ports of the members that are ready, by name.
   public func arguments(of member: SuiteMember, ports: MemberPorts, running: [String: MemberPorts]) -> [String] {
     var arguments = [
       "--port", String(ports.rpc), "--http-port", String(ports.http), "--data-dir", dataFolder,
@@ -140,11 +140,10 @@ public struct SuitePlan: Sendable, Hashable {
         running[service.name].map { "\(service.name)=127.0.0.1:\($0.rpc)" }
       }
       arguments += ["--backends", backends.joined(separator: ","), "--bootstrap-admin-key-file", adminKeyFile]
-      // On loopback, where there is no TLS.
+      // Secure cookies require TLS, which loopback does not use.
       arguments += ["--dialects", "kilwinning,zentik,firebase", "--insecure-cookies"]
       arguments += ["--firebase-app", DevelopmentSigningKey.topic]
       if let admin = ports.admin { arguments += ["--admin-port", String(admin)] }
-    case "attendance": arguments += ["--allow-name-only-login"]
     case "activities":
       arguments += ["--signing-keys-dir", apnsFolder] + apnsArguments(running[SuiteMember.simulator.name])
     case SuiteMember.simulator.name:
@@ -154,7 +153,7 @@ public struct SuitePlan: Sendable, Hashable {
     return arguments
   }
 
-  /// Where pushes go: to the servers that were named, or to the simulator.
+  /// Returns the flags for the APNs servers: the configured ones, else the simulator.
   private func apnsArguments(_ simulator: MemberPorts?) -> [String] {
     let simulated = simulator.map { ports in
       APNsServers(

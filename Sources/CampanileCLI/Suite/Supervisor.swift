@@ -1,19 +1,21 @@
 internal import Foundation
 
-/// Runs the suite: starts its processes in order, starts again what dies, and ends everything in order.
+/// Supervises the suite's processes: starts them in order, restarts those that die, and stops them in order.
 public actor Supervisor {
   private let plan: SuitePlan
   private let printer: LogPrinter
-  /// Where a process listens, known once it was ready; a restart keeps it.
+  /// Ports of the processes that have been ready, by name. A restarted process keeps its ports.
   private var ports: [String: MemberPorts] = [:]
   private var senders: [String: MemberProcess.SignalSender] = [:]
   private var alive: Set<String> = []
   private var isStopping = false
   private let stopRequests = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
 
-  /// How long the suite may take to be ready, in milliseconds.
+  /// Maximum time until the suite is ready, in milliseconds.
   static let startMsMax: Int64 = 60_000
-  /// How long the gateway, and then the services, may take to end before they are killed. Twice this is below 15 s.
+  /// Maximum time in milliseconds for the gateway, and then for the services, to exit before they are killed.
+  ///
+  /// Twice this time must be less than 15 s.
   static let endMsMax: Int64 = 7_000
 
   public init(plan: SuitePlan, printer: LogPrinter) {
@@ -21,10 +23,10 @@ public actor Supervisor {
     self.printer = printer
   }
 
-  /// Runs until `requestStop`, or until the suite cannot be started.
+  /// Runs the suite until `requestStop` is called or the start fails.
   ///
-  /// - Parameter onReady: called once, when every process listens, with the ports by name. When it throws the suite ends.
-  /// - Throws: why the suite could not be started, after everything has ended.
+  /// - Parameter onReady: Receives the ports by name, once every process listens. If it throws, the suite stops.
+  /// - Throws: The reason for a failed start, after all processes have exited.
   public func run(onReady: @escaping @Sendable ([String: MemberPorts]) async throws -> Void) async throws {
     let stops = stopRequests.stream
     let failure = await withTaskGroup(of: (any Error)?.self) { group in
@@ -45,7 +47,7 @@ public actor Supervisor {
         remaining -= 1
         if let failure, !isStopping, first == nil { first = failure }
         if failure != nil { requestStop() }
-        // The processes have ended, or do not answer any signal: what is left is killed.
+        // The processes have exited, or have not reacted to signals: kill the remaining ones.
         if hasShutDown { group.cancelAll() }
       }
       return first
@@ -55,10 +57,10 @@ public actor Supervisor {
 
   private var hasShutDown = false
 
-  /// Begins to end the suite: `run` returns once everything has ended, within 15 s.
+  /// Begins to stop the suite. `run` returns once all processes have exited, within 15 s.
   public func requestStop() { stopRequests.continuation.yield() }
 
-  /// Ends every process at once.
+  /// Kills every process immediately.
   public func kill() {
     isStopping = true
     for send in senders.values { send(SIGKILL) }
@@ -91,15 +93,17 @@ public actor Supervisor {
       if isStopping { return }
       attempts += 1
       guard ports[member.name] != nil || attempts < policy.startAttemptsMax else {
-        throw UsageError("\(member.name) ended \(attempts) times before it was ready (\(end)): see its lines above")
+        throw UsageError("\(member.name) exited \(attempts) times before it was ready (\(end)): see its log above")
       }
       let delayMs = policy.delayMs(livedMs: Self.milliseconds(ContinuousClock.now - start))
-      note("\(member.name) ended (\(end)), starting it again in \(delayMs) ms")
+      note("\(member.name) exited (\(end)), starting it again in \(delayMs) ms")
       try await pause(delayMs)
     }
   }
 
-  /// One life of a process. Answers how it ended.
+  /// Runs a process until it exits.
+  ///
+  /// - Returns: The exit code or signal, in words.
   private func live(_ member: SuiteMember) async throws -> String {
     let readyFile = plan.readyFile(of: member)
     unlink(readyFile)
@@ -119,7 +123,7 @@ public actor Supervisor {
 
   private func started(_ member: SuiteMember, _ sender: MemberProcess.SignalSender?) {
     senders[member.name] = sender
-    // It was asked to stop while the process was being started.
+    // A stop was requested while the process was starting.
     if isStopping { sender?(SIGTERM) }
   }
 
@@ -150,13 +154,13 @@ public actor Supervisor {
     hasShutDown = true
   }
 
-  /// Asks the processes to end, waits, and kills what is left.
+  /// Sends SIGTERM to the processes, waits for them, and kills the remaining ones.
   private func end(_ names: [String]) async {
     for name in names { senders[name]?(SIGTERM) }
     let start = ContinuousClock.now
     while names.contains(where: alive.contains) {
       if Self.milliseconds(ContinuousClock.now - start) > Self.endMsMax {
-        note("killing what does not end: \(names.filter(alive.contains).joined(separator: ", "))")
+        note("killing processes that did not stop: \(names.filter(alive.contains).joined(separator: ", "))")
         for name in names { senders[name]?(SIGKILL) }
         return
       }

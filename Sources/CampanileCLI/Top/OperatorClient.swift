@@ -1,20 +1,23 @@
+import CampanileBase
 internal import CampanileRPC
 internal import Foundation
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
 
-/// Asks the operator's surface of an executable on this machine.
+/// An HTTP client for the admin port of an executable on this machine.
 struct OperatorClient: Sendable {
-  /// The longest answer that is read.
+  /// Maximum size of a response body in bytes.
   static let bodyBytesMax = 64 << 20
   static let timeoutMs: Int64 = 5_000
 
   var host: String
   var port: Int
 
-  /// The body that a path answers with 200. Throws UNAVAILABLE when nothing listens, DEADLINE_EXCEEDED after 5 s, and
-  /// FAILED_PRECONDITION for another status.
+  /// Returns the body of a response with status 200.
+  ///
+  /// - Throws: `RPCError`: UNAVAILABLE if the connection fails, DEADLINE_EXCEEDED after 5 s, RESOURCE_EXHAUSTED if the
+  ///   body is too large, and FAILED_PRECONDITION for any other status.
   func get(_ path: String) async throws -> [UInt8] {
     try await withThrowingTaskGroup(of: [UInt8]?.self) { group in
       group.addTask { try await fetch(path) }
@@ -24,7 +27,7 @@ struct OperatorClient: Sendable {
       }
       defer { group.cancelAll() }
       guard let body = try await group.next() ?? nil else {
-        throw RPCError(.deadlineExceeded, "\(host):\(port) does not answer", reason: "DEADLINE_EXCEEDED")
+        throw RPCError(.deadlineExceeded, "\(host):\(port) does not respond", reason: "DEADLINE_EXCEEDED")
       }
       return body
     }
@@ -44,7 +47,7 @@ struct OperatorClient: Sendable {
     } catch {
       throw RPCError(
         .unavailable,
-        "nothing answers for the operator at \(host):\(port): is the gateway running, with --admin-enabled?",
+        "no admin server at \(host):\(port): is the gateway running with --admin-enabled?",
         reason: "CONNECT_FAILED")
     }
     return try await connection.executeThenClose { inbound, outbound in
@@ -65,7 +68,7 @@ struct OperatorClient: Sendable {
       case .body(let bytes):
         body += bytes.readableBytesView
         guard body.count <= bodyBytesMax else {
-          throw RPCError(.resourceExhausted, "the answer is too long", reason: "ANSWER_TOO_LONG")
+          throw RPCError(.resourceExhausted, "the response is too long", reason: "ANSWER_TOO_LONG")
         }
       case .end:
         guard status == .ok else {
@@ -75,6 +78,6 @@ struct OperatorClient: Sendable {
         return body
       }
     }
-    throw RPCError(.unavailable, "the connection ended before the answer", reason: "CONNECTION_CLOSED")
+    throw RPCError(.unavailable, "the connection was closed before the response", reason: "CONNECTION_CLOSED")
   }
 }

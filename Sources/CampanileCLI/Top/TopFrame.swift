@@ -1,22 +1,22 @@
-/// What happened between two looks at a gateway: rates, latencies and errors of each method.
+/// The rates, latencies and errors of each method between two samples of a gateway.
 public struct TopFrame: Sendable, Hashable, Codable {
   public struct Method: Sendable, Hashable, Codable {
     public var method: String
-    /// Calls that ended, a second.
+    /// Finished calls per second.
     public var rate: Double
     public var errorRate: Double
-    /// The code that most of the failures had.
+    /// The most frequent status code of the failed calls.
     public var mostError: String?
-    /// Of the calls that ended; none when none did.
+    /// Median latency of the finished calls; nil if there are none.
     public var p50Ms: Double?
     public var p99Ms: Double?
     /// Calls since the gateway's start.
     public var total: Int
-    /// Calls under way.
+    /// Calls in progress.
     public var open: Int
   }
 
-  /// How methods are ordered.
+  /// The sort order of the methods.
   public enum Order: String, Sendable, Hashable, CaseIterable {
     case rate, errors, p99, total, name
   }
@@ -28,14 +28,16 @@ public struct TopFrame: Sendable, Hashable, Codable {
   public var errorRate: Double
   public var openCalls: Int
   public var openStreams: Int
-  public var backends: [OperationSummary.Backend]
+  public var backends: [GatewaySummary.Backend]
   public var methods: [Method]
 
+  /// Creates a frame from the difference of two samples.
+  ///
   /// - Parameters:
-  ///   - earlier: `nil` for none: then everything counts since the gateway's start. One of a gateway that has started again since
-  ///     counts as none.
-  ///   - intervalMs: between the two; at least 1.
-  public init(from earlier: OperationSummary?, to later: OperationSummary, intervalMs: Int64, order: Order = .rate) {
+  ///   - earlier: The previous sample. Nil, or a sample from before a restart of the gateway, gives a frame since its
+  ///     start.
+  ///   - intervalMs: The time between the samples; at least 1.
+  public init(from earlier: GatewaySummary?, to later: GatewaySummary, intervalMs: Int64, order: Order = .rate) {
     let isSame = earlier.map { $0.uptimeMs <= later.uptimeMs } ?? false
     let passedMs = max(1, isSame ? intervalMs : later.uptimeMs)
     let before = Dictionary((isSame ? earlier?.methods ?? [] : []).map { ($0.method, $0) }) { $1 }
@@ -52,7 +54,7 @@ public struct TopFrame: Sendable, Hashable, Codable {
   }
 
   private static func method(
-    _ later: OperationSummary.Method, since earlier: OperationSummary.Method?, passedMs: Int64
+    _ later: GatewaySummary.Method, since earlier: GatewaySummary.Method?, passedMs: Int64
   ) -> Method {
     let seconds = Double(passedMs) / 1000
     let succeeded = later.succeeded - (earlier?.succeeded ?? 0)
@@ -75,7 +77,7 @@ public struct TopFrame: Sendable, Hashable, Codable {
     return later.filter { $0.count == 3 }.map { [$0[0], $0[1], $0[2] - (before[$0[0]] ?? 0)] }.filter { $0[2] > 0 }
   }
 
-  /// The value in microseconds below which a part of the counted lies, taking those of a bucket as spread evenly; `nil` of none.
+  /// Returns a quantile in microseconds, interpolated linearly within a bucket; nil if the buckets are empty.
   static func quantile(_ part: Double, _ buckets: [[Int64]]) -> Double? {
     let total = buckets.reduce(0.0) { $0 + Double($1[2]) }
     guard total > 0 else { return nil }

@@ -1,9 +1,10 @@
 internal import Foundation
 
-/// A frame of `campanile top` as lines of a terminal.
+/// Formats a frame of `campanile top` as lines for a terminal.
 public struct TopScreen: Sendable, Hashable {
-  /// Cells of the terminal; lines are cut there, and methods that do not fit are counted.
+  /// Width of the terminal in cells. Lines are truncated at this width.
   public var width: Int
+  /// Height of the terminal in cells. The methods that do not fit are counted in the last line.
   public var height: Int
   public var isColoured: Bool
 
@@ -30,12 +31,12 @@ public struct TopScreen: Sendable, Hashable {
 
   private func summary(_ frame: TopFrame) -> String {
     var text = "up \(Self.time(frame.uptimeMs)) · \(Self.number(frame.rate)) calls/s · \(Self.number(frame.errorRate)) "
-    text += "errors/s · \(frame.openCalls) calls and \(frame.openStreams) streams under way"
+    text += "errors/s · \(frame.openCalls) calls and \(frame.openStreams) streams in progress"
     if let bytes = frame.residentBytes { text += " · \(bytes >> 20) MiB" }
     return Terminal.Colour.bold.paint(cut(text), if: isColoured)
   }
 
-  private func backend(_ backend: OperationSummary.Backend) -> String {
+  private func backend(_ backend: GatewaySummary.Backend) -> String {
     let ready = backend.addresses.filter {
       $0.health == "serving" && $0.isConnected && $0.ejectedForMs == nil && !$0.isLeaving
     }
@@ -44,13 +45,13 @@ public struct TopScreen: Sendable, Hashable {
     text += "  \(ready.count)/\(all.count) addresses  \(backend.openCalls) calls  \(backend.openStreams) streams"
     if backend.breaker != "closed" { text += "  circuit \(backend.breaker)" }
     let ejected = backend.addresses.filter { $0.ejectedForMs != nil }.map(\.address)
-    if !ejected.isEmpty { text += "  left out: \(ejected.joined(separator: ", "))" }
+    if !ejected.isEmpty { text += "  ejected: \(ejected.joined(separator: ", "))" }
     let isBad = !backend.isServing || backend.breaker != "closed" || !ejected.isEmpty
     return Terminal.Colour.red.paint(cut(text), if: isColoured && isBad)
   }
 
   private func row(_ method: TopFrame.Method, _ nameWidth: Int) -> String {
-    // The package is what most names share.
+    // Most names share this prefix.
     let name = method.method.replacing(/^campanile\./, with: "")
     var text = pad(name, nameWidth) + right(Self.number(method.rate), 10) + right(Self.number(method.errorRate), 9)
     text +=

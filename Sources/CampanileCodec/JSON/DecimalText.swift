@@ -1,4 +1,4 @@
-/// The text of a number in JSON's grammar, taken apart so that it converts without rounding twice.
+/// A number in JSON's grammar, split into digits and exponent so that a conversion rounds only once.
 struct DecimalText {
   enum Integer {
     case value(UInt64)
@@ -9,13 +9,13 @@ struct DecimalText {
   private let text: UnsafeBufferPointer<UInt8>
   /// The first 19 significant digits.
   private var mantissa: UInt64 = 0
-  /// How many significant digits there are, without the zeros at both ends.
+  /// The number of significant digits, without leading and trailing zeros.
   private var digits = 0
-  /// The power of ten that the digits, read as an integer, are multiplied with.
+  /// The power of ten by which the digits, read as an integer, are multiplied.
   private var exponent = 0
   private let negative: Bool
 
-  /// `text` must be in JSON's grammar.
+  /// Parses `text`, which must be in JSON's grammar.
   init(_ text: UnsafeBufferPointer<UInt8>) {
     self.text = text
     negative = text.first == UInt8(ascii: "-")
@@ -35,7 +35,7 @@ struct DecimalText {
           zeros += digits > 0 ? 1 : 0
           continue
         }
-        // Zeros count once a digit follows them; those at the end go into the exponent.
+        // Zeros count once a digit follows them; trailing zeros are added to the exponent.
         for _ in 0..<min(zeros, 20) { append(0) }
         digits += max(0, zeros - 20)
         zeros = 0
@@ -51,7 +51,7 @@ struct DecimalText {
     if digits <= 19 { mantissa = mantissa * 10 + digit }
   }
 
-  /// The written exponent from `index` on, cut to ±1,000,000,000 so that sums with lengths cannot overflow.
+  /// Parses the exponent from `index` on, clamped to ±1,000,000,000 so that sums with lengths cannot overflow.
   private static func written(_ text: UnsafeBufferPointer<UInt8>, from index: Int) -> Int {
     var value = 0
     var sign = 1
@@ -65,7 +65,7 @@ struct DecimalText {
     return sign * value
   }
 
-  /// The magnitude as an integer.
+  /// Returns the magnitude as an integer.
   func integer() -> Integer {
     if digits == 0 { return .value(0) }
     // The last digit is not zero, so a negative exponent leaves a fraction.
@@ -73,7 +73,7 @@ struct DecimalText {
     if digits + exponent > 20 { return .overflow }
     var value = mantissa
     if digits == 20 {
-      // The twentieth digit was not kept: read the digits again.
+      // The twentieth digit was not stored: parse the digits again.
       guard let whole = UInt64(significantDigits) else { return .overflow }
       value = whole
     }
@@ -95,7 +95,7 @@ struct DecimalText {
     return String(result.prefix(digits))
   }
 
-  /// The nearest double; nil or infinite if there is none.
+  /// Returns the nearest double; nil or infinite if there is none.
   func double() -> Double? {
     // Both factors are exact, so the result is rounded once (Clinger's fast path).
     if digits <= 15, exponent >= -22, exponent <= 22 {
@@ -106,7 +106,7 @@ struct DecimalText {
     return Double(String(decoding: text, as: UTF8.self))
   }
 
-  /// The nearest float; nil or infinite if there is none.
+  /// Returns the nearest float; nil or infinite if there is none.
   func float() -> Float? {
     if digits <= 7, exponent >= -10, exponent <= 10 {
       let scale = Float(Self.powersOfTen[abs(exponent)])

@@ -1,19 +1,18 @@
-/// Searches in the bytes of JSON strings, 16 at a time.
+/// Searches the bytes of JSON strings, 16 at a time.
 ///
-/// The pointers are raw on purpose: callers own the memory, and `start <= end` bounds every access.
+/// The pointers are raw by design: callers own the memory, and `start <= end` bounds every access.
 public enum JSONBytes {
   @usableFromInline static let highBits: UInt64 = 0x8080_8080_8080_8080
 
-  /// The first byte that a JSON string in plain ASCII cannot contain: a quote, a backslash, a control or a non-ASCII byte.
-  ///
-  /// Returns `end` if there is none.
+  /// Returns the first byte that needs special treatment: a quote, a backslash, a control or a non-ASCII byte; `end` if
+  /// there is none.
   @inlinable
   @inline(__always)
   public static func firstSpecial(_ start: UnsafePointer<UInt8>, _ end: UnsafePointer<UInt8>) -> UnsafePointer<UInt8> {
     scan(start, end, nonASCII: highBits)
   }
 
-  /// The first quote, backslash or control byte; bytes above 0x7F pass. Returns `end` if there is none.
+  /// Returns the first quote, backslash or control byte, ignoring bytes above 0x7F; `end` if there is none.
   @inlinable
   @inline(__always)
   public static func firstDelimiter(_ start: UnsafePointer<UInt8>, _ end: UnsafePointer<UInt8>) -> UnsafePointer<UInt8>
@@ -36,7 +35,7 @@ public enum JSONBytes {
     return scanTail(next, end, nonASCII: nonASCII)
   }
 
-  /// The same for the fewer than 16 bytes at the end of a text.
+  /// Scans the last bytes of a text, fewer than 16.
   @inlinable
   static func scanTail(
     _ start: UnsafePointer<UInt8>, _ end: UnsafePointer<UInt8>, nonASCII: UInt64
@@ -50,11 +49,12 @@ public enum JSONBytes {
     return next
   }
 
-  /// A set high bit in each of 16 bytes that is a quote, a backslash, a control byte or, as `nonASCII` says, above 0x7F.
+  /// Returns a flag in the high bit of each of 16 bytes: set for a quote, a backslash, a control byte or, depending on
+  /// `nonASCII`, a byte above 0x7F.
   @inlinable
   @inline(__always)
   static func flags16(_ source: UnsafeRawPointer, nonASCII: UInt64) -> (low: UInt64, high: UInt64) {
-    // Comparing vectors with vectors: the forms that take a scalar compile to a loop over the lanes.
+    // Vectors are compared with vectors, because the operators that take a scalar compile to a loop over the lanes.
     let bytes = source.loadUnaligned(as: SIMD16<UInt8>.self)
     let mask =
       (bytes .== SIMD16<UInt8>(repeating: 0x22)) .| (bytes .== SIMD16<UInt8>(repeating: 0x5C))
@@ -67,7 +67,7 @@ public enum JSONBytes {
     )
   }
 
-  /// Whether `count` bytes at both places are equal. Folds to a few compares where `count` is known to the compiler.
+  /// Compares `count` bytes at both addresses. Compiles to a few comparisons if the compiler knows `count`.
   @inlinable
   @inline(__always)
   public static func equal(_ left: UnsafePointer<UInt8>, _ right: UnsafePointer<UInt8>, count: Int) -> Bool {

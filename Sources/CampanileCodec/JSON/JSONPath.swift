@@ -1,6 +1,6 @@
-/// Finds the field path of a place in a JSON text.
+/// Finds the field path of a position in a JSON text.
 enum JSONPath {
-  /// What encloses a place: an object with the key last read, or an array with the index of the current element.
+  /// An enclosing container: an object with its latest key, or an array with the index of the current element.
   private enum Frame {
     case object(key: String?)
     case array(index: Int)
@@ -9,14 +9,14 @@ enum JSONPath {
   private static let keyBytesMax = 64
   private static let pathBytesMax = 512
 
-  /// The path of the value or key at `offset`. Total: `text` up to `offset` may be anything.
+  /// Returns the path of the value or key at `offset`. Works for any `text`, even if it is not valid JSON.
   ///
-  /// A key that is no identifier is written `["key"]`; keys and paths that are too long are cut and end in `…`.
+  /// A key that is not an identifier is written `["key"]`; long keys and paths are truncated and end in `…`.
   static func path(at offset: Int, in text: UnsafeRawBufferPointer) -> String {
     let end = min(max(offset, 0), text.count)
     var frames: [Frame] = []
     var index = 0
-    // The byte at `offset` itself counts if it opens a key, since errors about a key point at its quote.
+    // The byte at `offset` itself counts if it opens a key, because errors about a key point at its quote.
     while index < text.count, index <= end {
       let byte = text[index]
       if byte == UInt8(ascii: "\""), case .object(nil) = frames.last {
@@ -49,7 +49,7 @@ enum JSONPath {
     }
   }
 
-  /// The string that opens at `start` without its quotes, as it is spelled, and the index after it.
+  /// Returns the string that opens at `start`, without quotes and with escapes unresolved, and the index after it.
   private static func string(at start: Int, in text: UnsafeRawBufferPointer) -> (value: String, next: Int) {
     var index = start + 1
     while index < text.count, text[index] != UInt8(ascii: "\"") {

@@ -1,5 +1,5 @@
 extension JSONReader {
-  /// Reads an `int32`, `sint32` or `sfixed32`: a number or a string with one, integral, in range.
+  /// Reads an `int32`, `sint32` or `sfixed32`: an integral number in range, or a string that contains one.
   @inlinable
   public mutating func int32() throws(ProtoJSONError) -> Int32 {
     let wide = try int64()
@@ -15,7 +15,7 @@ extension JSONReader {
     return value
   }
 
-  /// Reads an `int64`, `sint64` or `sfixed64`. Exponents and fractions are taken when the value is integral (`1.5e1`).
+  /// Reads an `int64`, `sint64` or `sfixed64`. Exponents and fractions are accepted if the value is integral (`1.5e1`).
   @inlinable
   public mutating func int64() throws(ProtoJSONError) -> Int64 {
     if let value = try shortInteger() { return value }
@@ -28,16 +28,17 @@ extension JSONReader {
   /// Reads a `uint64` or `fixed64`.
   @inlinable
   public mutating func uint64() throws(ProtoJSONError) -> UInt64 {
-    // Zero is looked at twice because of `-0`, which no unsigned type has.
+    // Zero is parsed again, because it may be `-0`, which unsigned types do not have.
     if let value = try shortInteger(), value > 0 { return UInt64(value) }
     let (negative, magnitude) = try integer()
     guard !negative else { throw numberFailure(.outOfRange, "the number is outside uint64") }
     return magnitude
   }
 
-  /// The integer that is next if it has at most 18 digits and neither fraction, exponent nor escapes; else consumes nothing.
+  /// Reads an integer of at most 18 digits without fraction, exponent or escapes. Returns nil, and consumes nothing, if
+  /// the next value has another form.
   ///
-  /// `numberStart` keeps the place for a second look and for errors.
+  /// `numberStart` is set for a second attempt and for errors.
   @inlinable
   mutating func shortInteger() throws(ProtoJSONError) -> Int64? {
     let first = peek()
@@ -52,7 +53,7 @@ extension JSONReader {
     while next < end {
       let digit = next.pointee &- UInt8(ascii: "0")
       if digit > 9 { break }
-      // More than 18 digits may wrap; such a value is dropped below.
+      // More than 18 digits may wrap; such a value is discarded below.
       value = value &* 10 &+ Int64(truncatingIfNeeded: digit)
       next += 1
     }
@@ -69,7 +70,7 @@ extension JSONReader {
     return negative ? -value : value
   }
 
-  /// Reads any integer: its sign and magnitude.
+  /// Reads any integer; returns its sign and magnitude.
   @usableFromInline
   @inline(never)
   mutating func integer() throws(ProtoJSONError) -> (negative: Bool, magnitude: UInt64) {
@@ -78,7 +79,7 @@ extension JSONReader {
     return try integer(text)
   }
 
-  /// Reads a map's key as an integer, with the colon; the sign and the magnitude.
+  /// Reads an integer key of a map, and the colon; returns its sign and magnitude.
   mutating func integerKey() throws(ProtoJSONError) -> (negative: Bool, magnitude: UInt64) {
     let name = try key()
     numberStart = keyStart
@@ -95,7 +96,7 @@ extension JSONReader {
     }
   }
 
-  /// Reads a `double`: a number, a string with one, or `"NaN"`, `"Infinity"`, `"-Infinity"`.
+  /// Reads a `double`: a number, a string that contains one, or `"NaN"`, `"Infinity"`, `"-Infinity"`.
   public mutating func double() throws(ProtoJSONError) -> Double {
     let text = try floatingPointText()
     if let special = Self.specialNumber(text) { return special }
@@ -105,7 +106,7 @@ extension JSONReader {
     return value
   }
 
-  /// Reads a `float`, with the same forms as a `double`.
+  /// Reads a `float`, in the same forms as a `double`.
   public mutating func float() throws(ProtoJSONError) -> Float {
     let text = try floatingPointText()
     if let special = Self.specialNumber(text) { return Float(special) }
@@ -138,8 +139,8 @@ extension JSONReader {
     failure(code, detail, at: numberStart)
   }
 
-  /// Consumes a number, bare or in a string, and returns its text, which is in JSON's grammar or, if `special`,
-  /// one of the names in a string that `specialNumber` knows.
+  /// Consumes a number, bare or in a string, and returns its text. The text is in JSON's grammar or, if `special`, one
+  /// of the names in `specialNumber`.
   mutating func numberText(_ expected: String, special: Bool = false) throws(ProtoJSONError) -> UnsafeBufferPointer<
     UInt8
   > {
@@ -162,7 +163,7 @@ extension JSONReader {
     return skipNumber(base, base + text.count) == base + text.count
   }
 
-  /// The place after the number at `first` (RFC 8259, section 6), or `first` if there is none.
+  /// Returns the position after the number at `first` (RFC 8259, section 6), or `first` if there is none.
   static func skipNumber(_ first: UnsafePointer<UInt8>, _ end: UnsafePointer<UInt8>) -> UnsafePointer<UInt8> {
     var next = first
     if next < end, next.pointee == UInt8(ascii: "-") { next += 1 }

@@ -18,12 +18,12 @@ extension JSONReader {
     String(copying: UTF8Span(unchecked: UnsafeBufferPointer(start: start, count: count).span, isKnownASCII: true))
   }
 
-  /// A string of bytes that `rawString`, `key` or `skip` have found to be UTF-8.
+  /// Creates a string from bytes that `rawString`, `key` or `skip` have verified to be UTF-8.
   static func string(validated bytes: UnsafeBufferPointer<UInt8>) -> String {
     String(copying: UTF8Span(unchecked: bytes.span))
   }
 
-  /// Reads a map's key as a string, with the colon.
+  /// Reads a string key of a map, and the colon.
   public mutating func stringKey() throws(ProtoJSONError) -> String {
     let name = try key()
     return Self.string(validated: UnsafeBufferPointer(start: name.start, count: name.count))
@@ -38,7 +38,7 @@ extension JSONReader {
     return String(decoding: scratch, as: UTF8.self)
   }
 
-  /// The name at `position` that has escapes or is not ASCII.
+  /// Reads a name at `position` that contains escapes or is not ASCII.
   @usableFromInline
   @inline(never)
   mutating func keyWithEscapes() throws(ProtoJSONError) -> JSONName {
@@ -49,11 +49,11 @@ extension JSONReader {
     return try unescapedName(raw)
   }
 
-  /// The string whose raw bytes are `raw` as a name in memory that the reader keeps.
+  /// Resolves the escapes of `raw` and returns the name, in memory that the reader owns.
   mutating func unescapedName(_ raw: UnsafeBufferPointer<UInt8>) throws(ProtoJSONError) -> JSONName {
     try unescape(raw)
     scratchKey?.deallocate()
-    // One byte more, so that an empty name has an address as well.
+    // One extra byte, so that an empty name has an address as well.
     let copy = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: scratch.count + 1)
     _ = copy.initialize(from: scratch + [0])
     scratchKey = copy
@@ -61,9 +61,9 @@ extension JSONReader {
       ?? JSONName(start: end, count: 0)
   }
 
-  /// Consumes the string that is next and returns the bytes between its quotes, known to be UTF-8 without control bytes.
+  /// Consumes the next string and returns the bytes between its quotes, verified to be UTF-8 without control bytes.
   ///
-  /// `escaped` says whether there are backslashes; those are checked by `unescape`.
+  /// `escaped` is true if there are backslashes; `unescape` checks the escapes.
   mutating func rawString() throws(ProtoJSONError) -> (raw: UnsafeBufferPointer<UInt8>, escaped: Bool) {
     guard peek() == UInt8(ascii: "\"") else { throw wrongType("a string") }
     let first = position + 1
@@ -87,7 +87,7 @@ extension JSONReader {
     return (UnsafeBufferPointer(start: first, count: next - first), escaped)
   }
 
-  /// Puts the string whose raw bytes are `raw` into `scratch`, with its escapes resolved.
+  /// Stores the string with the raw bytes `raw` in `scratch`, with its escapes resolved.
   mutating func unescape(_ raw: UnsafeBufferPointer<UInt8>) throws(ProtoJSONError) {
     scratch.removeAll(keepingCapacity: true)
     scratch.reserveCapacity(raw.count)
@@ -129,7 +129,7 @@ extension JSONReader {
       scratch.append(contentsOf: UTF8.encode(scalar).map(Array.init) ?? [])
       return index + 6
     }
-    // RFC 8259, section 7: a high surrogate and then a low one name a character; alone they name none.
+    // RFC 8259, section 7: a high and a low surrogate together encode a character; a lone surrogate does not.
     guard unit < 0xDC00, index + 7 < raw.count, raw[index + 6] == UInt8(ascii: "\\"),
       raw[index + 7] == UInt8(ascii: "u"), let low = Self.hex4(raw, index + 8), (0xDC00...0xDFFF).contains(low),
       let scalar = UnicodeScalar(0x10000 + ((unit - 0xD800) << 10) + (low - 0xDC00))
@@ -142,10 +142,10 @@ extension JSONReader {
   }
 
   private func invalidEscape(_ raw: UnsafeBufferPointer<UInt8>, _ index: Int) -> ProtoJSONError {
-    failure(.syntax, "there is no such escape", at: raw.baseAddress.map { $0 + index } ?? position)
+    failure(.syntax, "invalid escape", at: raw.baseAddress.map { $0 + index } ?? position)
   }
 
-  /// The value of the four hexadecimal digits at `index`.
+  /// Returns the value of the four hexadecimal digits at `index`.
   private static func hex4(_ raw: UnsafeBufferPointer<UInt8>, _ index: Int) -> UInt32? {
     guard index + 4 <= raw.count else { return nil }
     var value: UInt32 = 0

@@ -1,7 +1,9 @@
+import CampanileBase
+
 extension JSONReader {
-  /// Reads an enum: one of its names, or a number (any, since enums are open).
+  /// Reads an enum: a name, or any number, because enums are open.
   ///
-  /// Returns nil for an unknown name if the reader ignores unknown fields.
+  /// - Returns: nil for an unknown name if the reader ignores unknown fields.
   /// - Throws: `UNKNOWN_ENUM_VALUE` for an unknown name otherwise.
   @inlinable
   public mutating func enumeration<E: ProtoEnum>(_ type: E.Type) throws(ProtoJSONError) -> E? {
@@ -35,7 +37,8 @@ extension JSONReader {
     return value
   }
 
-  /// Consumes a string and hands its bytes, without escapes, to `parse`; nil from it is `INVALID_FORMAT`.
+  /// Consumes a string and passes its bytes, with escapes resolved, to `parse`. Throws `INVALID_FORMAT` if that returns
+  /// nil.
   mutating func parsedString<T>(
     _ expected: String, _ parse: (UnsafeBufferPointer<UInt8>) -> T?
   ) throws(ProtoJSONError) -> T {
@@ -48,8 +51,8 @@ extension JSONReader {
     return value
   }
 
-  /// Consumes one value of any type and returns its text as it stands, checked: grammar, UTF-8, depth, numbers within
-  /// double, and no key twice in one object.
+  /// Consumes one value of any type and returns its unchanged text. Checks grammar, UTF-8, depth, that numbers are
+  /// within double, and that no object contains a key twice.
   public mutating func rawValue() throws(ProtoJSONError) -> String {
     _ = peek()
     let first = position
@@ -57,8 +60,7 @@ extension JSONReader {
     return Self.string(validated: UnsafeBufferPointer(start: first, count: position - first))
   }
 
-  /// Consumes one value of any type, checked like `rawValue()` but for numbers' range and keys that are there
-  /// twice.
+  /// Consumes one value of any type. Checks it as `rawValue()` does, except for the range of numbers and repeated keys.
   public mutating func skipValue() throws(ProtoJSONError) {
     try skip(strict: false)
   }
@@ -87,14 +89,14 @@ extension JSONReader {
 
   // Recursion is bounded by `depthLeft`.
   private mutating func skipObject(strict: Bool) throws(ProtoJSONError) {
-    // Bytes, since strings that differ only in their Unicode normalization are equal in Swift and not in JSON.
+    // Compares bytes, because strings that differ only in Unicode normalization are equal in Swift but not in JSON.
     var keys: Set<[UInt8]> = []
     var more = try beginObject()
     while more {
       if strict {
         let name = try key()
         let bytes = Array(UnsafeBufferPointer(start: name.start, count: name.count))
-        if !keys.insert(bytes).inserted { throw keyFailure(.duplicateField, "the object has this key twice") }
+        if !keys.insert(bytes).inserted { throw keyFailure(.duplicateField, "the object contains this key twice") }
       } else {
         _ = try key()
       }

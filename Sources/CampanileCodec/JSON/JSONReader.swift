@@ -1,27 +1,27 @@
-/// Reads JSON (RFC 8259) from bytes, one value after the other, as the generated messages ask for them.
+/// Reads JSON (RFC 8259) from bytes, value by value, at the request of generated messages.
 ///
-/// It points into memory that the caller keeps alive and unchanged while the reader exists. Nothing in that memory can make it
-/// trap: every mistake is a `ProtoJSONError` with its byte offset, and nesting is bounded by `JSONDecodingOptions.maxDepth`.
+/// It points into memory that the caller must keep alive and unchanged. The contents of that memory cannot cause a
+/// trap: every fault is a `ProtoJSONError` with its byte offset, and `JSONDecodingOptions.maxDepth` limits the nesting.
 public struct JSONReader: ~Copyable {
   @usableFromInline let start: UnsafePointer<UInt8>
   @usableFromInline let end: UnsafePointer<UInt8>
   @usableFromInline var position: UnsafePointer<UInt8>
-  /// Where the key read last begins.
+  /// The start of the latest key.
   @usableFromInline var keyStart: UnsafePointer<UInt8>
-  /// Where the number read last begins.
+  /// The start of the latest number.
   @usableFromInline var numberStart: UnsafePointer<UInt8>
   @usableFromInline var depthLeft: Int
-  /// Holds the last key or string that has escapes.
+  /// The latest key or string with escapes, resolved.
   var scratch: [UInt8] = []
-  /// The bytes of `scratch` as a name points at them. Its memory is kept until the next one is needed.
+  /// A copy of `scratch` to which a name points. Its memory is valid until the next such name.
   var scratchKey: UnsafeMutableBufferPointer<UInt8>?
-  /// Whether members that a message does not have are skipped.
+  /// Whether unknown members of a message are skipped.
   public let ignoresUnknownFields: Bool
 
-  // What an empty buffer, which may have no address, points at.
+  // The target of an empty buffer, which may have no address.
   private static let nothing: StaticString = "\0"
 
-  /// A reader over `bytes`, which must outlive it.
+  /// Creates a reader of `bytes`, which must outlive it.
   public init(_ bytes: UnsafeRawBufferPointer, options: JSONDecodingOptions = .init()) {
     let base = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
     start = base ?? Self.nothing.utf8Start
@@ -37,17 +37,17 @@ public struct JSONReader: ~Copyable {
     scratchKey?.deallocate()
   }
 
-  /// How many bytes are read.
+  /// The number of bytes read.
   @inlinable public var byteOffset: Int { position - start }
 
-  /// Checks that nothing but white space is left.
+  /// Checks that only white space is left.
   @inlinable
   public mutating func finish() throws(ProtoJSONError) {
     _ = peek()
-    if position != end { throw failure(.trailingBytes, "something follows the value") }
+    if position != end { throw failure(.trailingBytes, "unexpected text after the value") }
   }
 
-  /// Skips white space and returns the next byte without consuming it; 0 at the end (a text cannot contain that byte).
+  /// Skips white space and returns the next byte without consuming it; 0 at the end (JSON cannot contain that byte).
   @inlinable
   @inline(__always)
   public mutating func peek() -> UInt8 {
@@ -105,14 +105,14 @@ public struct JSONReader: ~Copyable {
 // MARK: - Objects and arrays
 
 extension JSONReader {
-  /// Consumes `{`. Returns whether the object has members; an empty one is consumed whole.
+  /// Consumes `{`. Returns whether the object has members; an empty one is consumed entirely.
   @inlinable
   public mutating func beginObject() throws(ProtoJSONError) -> Bool {
     guard peek() == UInt8(ascii: "{") else { throw wrongType("an object") }
     return try open(UInt8(ascii: "}"))
   }
 
-  /// Consumes `[`. Returns whether the array has elements; an empty one is consumed whole.
+  /// Consumes `[`. Returns whether the array has elements; an empty one is consumed entirely.
   @inlinable
   public mutating func beginArray() throws(ProtoJSONError) -> Bool {
     guard peek() == UInt8(ascii: "[") else { throw wrongType("an array") }
@@ -122,7 +122,7 @@ extension JSONReader {
   @inlinable
   @inline(__always)
   mutating func open(_ closing: UInt8) throws(ProtoJSONError) -> Bool {
-    if depthLeft == 0 { throw failure(.depthExceeded, "nested too deep") }
+    if depthLeft == 0 { throw failure(.depthExceeded, "nested too deeply") }
     position += 1
     if peek() == closing {
       position += 1
@@ -132,14 +132,14 @@ extension JSONReader {
     return true
   }
 
-  /// Consumes what follows a member: `,` (returns true) or `}` (returns false).
+  /// Consumes the separator after a member: `,` (returns true) or `}` (returns false).
   @inlinable
   @inline(__always)
   public mutating func nextMember() throws(ProtoJSONError) -> Bool {
     try next(UInt8(ascii: "}"))
   }
 
-  /// Consumes what follows an element: `,` (returns true) or `]` (returns false).
+  /// Consumes the separator after an element: `,` (returns true) or `]` (returns false).
   @inlinable
   @inline(__always)
   public mutating func nextElement() throws(ProtoJSONError) -> Bool {
@@ -179,34 +179,34 @@ extension JSONReader {
     return name
   }
 
-  /// Takes note that the field at `index` of a message is there; `seen` has a bit for each of 64.
+  /// Records that the field at `index` of a message occurs; `seen` has a bit for each of 64 fields.
   ///
-  /// - Throws: `DUPLICATE_FIELD` if it was there before.
+  /// - Throws: `DUPLICATE_FIELD` if it has already occurred.
   @inlinable
   @inline(__always)
   public mutating func accept(_ index: Int, _ seen: inout UInt64) throws(ProtoJSONError) {
     let bit: UInt64 = 1 &<< UInt64(truncatingIfNeeded: index)
-    if seen & bit != 0 { throw keyFailure(.duplicateField, "the field is there twice") }
+    if seen & bit != 0 { throw keyFailure(.duplicateField, "the field occurs twice") }
     seen |= bit
   }
 
-  /// Skips the value of a member that the message does not have, or refuses it.
+  /// Skips the value of an unknown member, or throws `UNKNOWN_FIELD`.
   @inline(never)
   public mutating func unknownField() throws(ProtoJSONError) {
     if !ignoresUnknownFields { throw keyFailure(.unknownField, "the message has no such field") }
     try skipValue()
   }
 
-  /// Refuses the member read last because another member of its `oneof` is set.
+  /// Returns the error for a member whose `oneof` already has another member.
   @inline(never)
   public func oneofConflict() -> ProtoJSONError {
     keyFailure(.oneofConflict, "another member of the same oneof is set")
   }
 
-  /// Refuses the key read last because the map has it already.
+  /// Returns the error for a key that the map already contains.
   @inline(never)
   public func duplicateKey() -> ProtoJSONError {
-    keyFailure(.duplicateField, "the map has this key twice")
+    keyFailure(.duplicateField, "the map contains this key twice")
   }
 }
 
@@ -231,7 +231,7 @@ extension JSONReader {
     ProtoJSONError(code, detail, byteOffset: keyStart - start)
   }
 
-  /// The value that is next is not `expected`: another type, or no JSON at all.
+  /// Returns the error for a next value that is not `expected`: it has another type, or is not JSON.
   @usableFromInline
   @inline(never)
   func wrongType(_ expected: String) -> ProtoJSONError {
@@ -252,7 +252,7 @@ extension JSONReader {
   }
 }
 
-/// The bytes of a member's name, without quotes and escapes. Valid until its reader reads on.
+/// The bytes of a member's name, without quotes and escapes. Valid until the reader's next read.
 public struct JSONName {
   public let start: UnsafePointer<UInt8>
   public let count: Int
@@ -264,7 +264,7 @@ public struct JSONName {
     self.count = count
   }
 
-  /// Whether it is `text`, which has `count` bytes: the caller has switched over that.
+  /// Returns whether the name is `text`, which must have `count` bytes: the caller has already compared the lengths.
   @inlinable
   @inline(__always)
   public func matches(_ text: StaticString) -> Bool {

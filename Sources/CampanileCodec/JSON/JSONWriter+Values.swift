@@ -1,16 +1,18 @@
+import CampanileBase
+
 extension JSONWriter {
-  /// Writes a string with its quotes; quotes, backslashes and control characters are escaped.
+  /// Writes a quoted string, with quotes, backslashes and control characters escaped.
   @inlinable
   public mutating func string(_ value: String) {
     var copy = value
     copy.withUTF8 { string(utf8: $0) }
   }
 
-  /// Writes UTF-8 as a string with its quotes.
+  /// Writes UTF-8 as a quoted string.
   @inlinable
   public mutating func string(utf8 bytes: UnsafeBufferPointer<UInt8>) {
     let size = bytes.count
-    // 16 more than needed, so that the last block can be copied whole.
+    // 16 more than required, so that the last block can be copied in full.
     reserve(size &+ 18)
     base[length] = UInt8(ascii: "\"")
     let target = UnsafeMutableRawPointer(base + (length &+ 1))
@@ -33,7 +35,7 @@ extension JSONWriter {
     length &+= size &+ 2
   }
 
-  /// Goes on with a string of which the quote and the bytes before `index` are in place.
+  /// Continues a string whose opening quote and bytes before `index` are already in place.
   @usableFromInline
   @inline(never)
   mutating func stringSlow(_ bytes: UnsafeBufferPointer<UInt8>, from index: Int) {
@@ -71,7 +73,7 @@ extension JSONWriter {
   @inlinable
   public mutating func uint32(_ value: UInt32) { integer(value, negative: false) }
 
-  /// Writes an `int64` as a string, as ProtoJSON has it.
+  /// Writes an `int64` as a string, as ProtoJSON requires.
   @inlinable
   public mutating func int64(_ value: Int64) {
     append(UInt8(ascii: "\""))
@@ -79,7 +81,7 @@ extension JSONWriter {
     append(UInt8(ascii: "\""))
   }
 
-  /// Writes a `uint64` as a string, as ProtoJSON has it.
+  /// Writes a `uint64` as a string, as ProtoJSON requires.
   @inlinable
   public mutating func uint64(_ value: UInt64) {
     append(UInt8(ascii: "\""))
@@ -116,12 +118,12 @@ extension JSONWriter {
     } while value != 0
   }
 
-  /// Writes a `double`: the shortest text that reads back the same, `"NaN"`, `"Infinity"` or `"-Infinity"`.
+  /// Writes a `double`: the shortest text that parses to the same value, `"NaN"`, `"Infinity"` or `"-Infinity"`.
   public mutating func double(_ value: Double) {
     if value.isFinite { append(raw: value.description) } else { special(value) }
   }
 
-  /// Writes a `float`, with the same forms as a `double`.
+  /// Writes a `float`, in the same forms as a `double`.
   public mutating func float(_ value: Float) {
     if value.isFinite { append(raw: value.description) } else { special(Double(value)) }
   }
@@ -132,12 +134,15 @@ extension JSONWriter {
 
   /// Writes `bytes` as base64 with padding.
   public mutating func bytes(_ value: [UInt8]) {
-    append(UInt8(ascii: "\""))
-    Base64.encode(value, to: &self)
-    append(UInt8(ascii: "\""))
+    let sizeBytes = Base64.encodedSizeBytes(value.count)
+    reserve(sizeBytes + 2)
+    base[length] = UInt8(ascii: "\"")
+    value.withUnsafeBytes { Base64.encode($0, to: base + length + 1) }
+    base[length + sizeBytes + 1] = UInt8(ascii: "\"")
+    length &+= sizeBytes + 2
   }
 
-  /// Writes an enum's name, or its number if it has no name.
+  /// Writes an enum's name, or its number if the number is unknown.
   @inlinable
   public mutating func enumeration(_ value: some ProtoEnum) {
     guard let name = value.protoName else { return int32(value.rawValue) }

@@ -1,19 +1,19 @@
-/// Writes JSON into one growable buffer, which is kept for the next text.
+/// Writes JSON into one growable buffer, which is reused for the next text.
 ///
-/// Objects and arrays are closed with the place where they were opened: `let object = writer.beginObject()`, then members, each
-/// with a name that begins with a comma (`writer.name(",\"id\":")`), then `writer.endObject(object)`. The first comma becomes
-/// the opening brace, so that no member needs to know whether it is the first.
+/// An object or array is ended with the offset of its beginning: `let object = writer.beginObject()`, then the members,
+/// then `writer.endObject(object)`. Each member's name begins with a comma (`writer.name(",\"id\":")`). The first comma
+/// is replaced by the opening brace, so that no member needs to know whether it is the first.
 public struct JSONWriter: ~Copyable {
   @usableFromInline var base: UnsafeMutablePointer<UInt8>
   @usableFromInline var capacity: Int
-  /// How many bytes are written.
+  /// The number of bytes written.
   public internal(set) var count: Int {
     @inlinable @inline(__always) get { length }
     @inlinable @inline(__always) set { length = newValue }
   }
   @usableFromInline var length: Int
 
-  /// An empty writer with room for `capacity` bytes.
+  /// Creates an empty writer with a capacity of `capacity` bytes.
   public init(capacity: Int = 512) {
     self.capacity = max(64, capacity)
     base = UnsafeMutablePointer<UInt8>.allocate(capacity: self.capacity)
@@ -24,7 +24,7 @@ public struct JSONWriter: ~Copyable {
     base.deallocate()
   }
 
-  /// Forgets what is written. With `keepingCapacity` false, a buffer above 64 KiB is given back.
+  /// Discards the text. If `keepingCapacity` is false, a buffer above 64 KiB is released.
   public mutating func removeAll(keepingCapacity: Bool = true) {
     length = 0
     if !keepingCapacity, capacity > 65536 {
@@ -34,7 +34,7 @@ public struct JSONWriter: ~Copyable {
     }
   }
 
-  /// Gives `body` the bytes written. They are valid only inside of it.
+  /// Calls `body` with the written bytes, which are valid only during the call.
   @inlinable
   public borrowing func withUnsafeBytes<R, Failure: Error>(
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> R
@@ -42,18 +42,11 @@ public struct JSONWriter: ~Copyable {
     try body(UnsafeRawBufferPointer(start: base, count: length))
   }
 
-  /// Makes room for `extra` bytes more.
+  /// Ensures capacity for `extra` more bytes.
   @inlinable
   @inline(__always)
   public mutating func reserve(_ extra: Int) {
     if capacity &- length < extra { grow(extra) }
-  }
-
-  /// Appends the bytes of a number, the lowest first. There must be room for them.
-  @inline(__always)
-  mutating func appendReserved(littleEndian value: UInt64) {
-    UnsafeMutableRawPointer(base + length).storeBytes(of: value.littleEndian, as: UInt64.self)
-    length &+= 8
   }
 
   @usableFromInline
@@ -67,7 +60,7 @@ public struct JSONWriter: ~Copyable {
     capacity = larger
   }
 
-  /// Appends bytes as they are: the caller vouches that they are JSON in their place.
+  /// Appends bytes unchanged. The caller guarantees that they are valid JSON at this position.
   @inlinable
   public mutating func append(raw bytes: UnsafeRawBufferPointer) {
     guard let source = bytes.baseAddress else { return }
@@ -76,7 +69,7 @@ public struct JSONWriter: ~Copyable {
     length &+= bytes.count
   }
 
-  /// Appends a text as it is.
+  /// Appends a text unchanged.
   @inlinable
   @inline(__always)
   public mutating func append(raw text: StaticString) {
@@ -86,13 +79,13 @@ public struct JSONWriter: ~Copyable {
     length &+= size
   }
 
-  /// Appends a text as it is.
+  /// Appends a text unchanged.
   public mutating func append(raw text: String) {
     var copy = text
     copy.withUTF8 { append(raw: UnsafeRawBufferPointer($0)) }
   }
 
-  /// Appends one byte as it is.
+  /// Appends one byte unchanged.
   @inlinable
   @inline(__always)
   public mutating func append(_ byte: UInt8) {
@@ -110,13 +103,13 @@ public struct JSONWriter: ~Copyable {
     length &+= 4
   }
 
-  /// Appends four bytes to be set by `patch(at:bigEndian:)` later, such as a frame's length, and returns their offset.
+  /// Appends four placeholder bytes for `patch(at:bigEndian:)`, such as a frame's length, and returns their offset.
   public mutating func reservePatch() -> Int {
     append(0, 0, 0, 0)
     return length - 4
   }
 
-  /// Sets the four bytes at `offset`, which are written already, to `value` in network order. Other offsets do nothing.
+  /// Overwrites the four bytes at `offset` with `value` in network order. No effect if they are not written yet.
   public mutating func patch(at offset: Int, bigEndian value: UInt32) {
     guard offset >= 0, offset <= length - 4 else { return }
     UnsafeMutableRawPointer(base + offset).storeBytes(of: value.bigEndian, as: UInt32.self)
@@ -126,19 +119,19 @@ public struct JSONWriter: ~Copyable {
 // MARK: - Structure
 
 extension JSONWriter {
-  /// Begins an object. Returns what `endObject` needs.
+  /// Begins an object. Returns the argument for `endObject`.
   @inlinable
   @inline(__always)
   public func beginObject() -> Int { length }
 
-  /// Ends the object begun at `start`.
+  /// Ends the object that begins at `start`.
   @inlinable
   @inline(__always)
   public mutating func endObject(_ start: Int) {
     close(start, UInt8(ascii: "{"), UInt8(ascii: "}"))
   }
 
-  /// Begins an array; each element must follow `nextElement()`. Returns what `endArray` needs.
+  /// Begins an array; call `nextElement()` before each element. Returns the argument for `endArray`.
   @inlinable
   @inline(__always)
   public func beginArray() -> Int { length }
@@ -148,7 +141,7 @@ extension JSONWriter {
   @inline(__always)
   public mutating func nextElement() { append(UInt8(ascii: ",")) }
 
-  /// Ends the array begun at `start`.
+  /// Ends the array that begins at `start`.
   @inlinable
   @inline(__always)
   public mutating func endArray(_ start: Int) {
@@ -165,19 +158,19 @@ extension JSONWriter {
     length &+= 1
   }
 
-  /// Writes a comma, a member's name and a colon, given as they stand: `,"id":`.
+  /// Writes a comma, a member's name and a colon, given literally: `,"id":`.
   @inlinable
   @inline(__always)
   public mutating func name(_ text: StaticString) { append(raw: text) }
 
-  /// Writes a comma, a map's key in quotes, and a colon.
+  /// Writes a comma, a quoted key of a map, and a colon.
   public mutating func key(_ value: String) {
     append(UInt8(ascii: ","))
     string(value)
     append(UInt8(ascii: ":"))
   }
 
-  /// Writes a comma, a map's integer or boolean key in quotes, and a colon.
+  /// Writes a comma, a quoted integer or boolean key of a map, and a colon.
   public mutating func key(_ value: some LosslessStringConvertible) {
     append(raw: ",\"")
     append(raw: value.description)
@@ -186,7 +179,7 @@ extension JSONWriter {
 }
 
 extension Dictionary where Key == String {
-  /// The keys in the order of their UTF-8, in which a map is written.
+  /// The keys sorted by their UTF-8, the order in which a map is written.
   public var keysByUTF8: [String] {
     keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
   }

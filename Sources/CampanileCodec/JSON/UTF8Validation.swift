@@ -1,7 +1,7 @@
 extension JSONBytes {
-  /// The first byte that is not part of well-formed UTF-8 (RFC 3629), or nil if all are.
+  /// Returns the first byte that is not part of well-formed UTF-8 (RFC 3629), or nil if there is none.
   ///
-  /// Overlong forms, surrogates and code points above U+10FFFF are malformed; a sequence cut off by `end` is too.
+  /// Overlong forms, surrogates, code points above U+10FFFF, and sequences truncated by `end` are malformed.
   public static func firstInvalidUTF8(
     _ start: UnsafePointer<UInt8>, _ end: UnsafePointer<UInt8>
   ) -> UnsafePointer<UInt8>? {
@@ -18,12 +18,12 @@ extension JSONBytes {
     return nil
   }
 
-  /// The length of the well-formed sequence at `next`, which is before `end`; 0 if it is malformed.
+  /// Returns the length of the well-formed sequence at `next`, which is before `end`; 0 if it is malformed.
   private static func sequenceLength(_ next: UnsafePointer<UInt8>, _ end: UnsafePointer<UInt8>) -> Int {
     let lead = next.pointee
     if lead < 0x80 { return 1 }
     let left = end - next
-    // The second byte's range excludes overlong forms, surrogates and what is above U+10FFFF (RFC 3629, section 4).
+    // The second byte's range excludes overlong forms, surrogates and code points above U+10FFFF (RFC 3629, section 4).
     var lowest: UInt8 = 0x80
     var highest: UInt8 = 0xBF
     let length: Int

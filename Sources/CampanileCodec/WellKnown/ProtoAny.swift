@@ -1,19 +1,20 @@
-/// `google.protobuf.Any`: a message of any type, kept as the JSON object it was read from. Equality is that of the texts.
+/// `google.protobuf.Any`: a message of any type, stored as its original JSON object. Values are equal if their texts
+/// are.
 public struct ProtoAny: ProtoMessage {
   public static var protoFullName: String { "google.protobuf.Any" }
 
-  /// A JSON object with the member `@type`, or the empty one.
+  /// A JSON object with the member `@type`, or the empty object.
   public private(set) var json: String
   /// The type URL, such as `type.googleapis.com/google.rpc.ErrorInfo`; empty for the empty object.
   public private(set) var typeURL: String
 
-  /// The empty Any.
+  /// Creates an empty Any.
   public init() {
     json = "{}"
     typeURL = ""
   }
 
-  /// An Any that holds `message`, under `type.googleapis.com/`.
+  /// Creates an Any that contains `message`, with a type URL under `type.googleapis.com/`.
   public init<M: ProtoMessage>(packing message: M) {
     typeURL = "type.googleapis.com/" + M.protoFullName
     let value = message.jsonString()
@@ -24,15 +25,16 @@ public struct ProtoAny: ProtoMessage {
     }
   }
 
-  /// Reads one object, keeps its text, and checks its `@type`.
+  /// Reads one object, stores its text, and checks its `@type`.
   ///
-  /// - Throws: `INVALID_FORMAT` if `@type` is missing in an object that has members, or is not a URL that ends in a type name.
+  /// - Throws: `INVALID_FORMAT` if an object with members has no `@type`, or if that is not a URL that ends in a type
+  ///   name.
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     guard reader.peek() == UInt8(ascii: "{") else { throw reader.wrongType("an object") }
     let offset = reader.byteOffset
     json = try reader.rawValue()
     typeURL = ""
-    // The text is valid JSON by now, so reading it again can only fail on `@type` itself.
+    // The text is valid JSON at this point, so reading it again can fail only because of `@type`.
     var text = json
     let result = text.withUTF8 { Self.typeURL(in: UnsafeRawBufferPointer($0)) }
     guard let found = result else {
@@ -45,19 +47,19 @@ public struct ProtoAny: ProtoMessage {
     writer.append(raw: json)
   }
 
-  /// The message it holds, if its type is `M`.
+  /// Returns the contained message, if its type is `M`.
   ///
-  /// - Throws: `INVALID_FORMAT` if it is of another type; what reading an `M` throws.
+  /// - Throws: `INVALID_FORMAT` if it has another type; the errors of decoding an `M`.
   public func unpack<M: ProtoMessage>(as type: M.Type, options: JSONDecodingOptions = .init()) throws(ProtoJSONError)
     -> M
   {
     guard typeURL.hasSuffix("/" + M.protoFullName) else {
-      throw ProtoJSONError(.invalidFormat, "the Any holds \(typeURL)", byteOffset: 0)
+      throw ProtoJSONError(.invalidFormat, "the Any contains \(typeURL)", byteOffset: 0)
     }
     return try M(jsonString: payload(ownJSON: WellKnownTypes.hasOwnJSON(M.protoFullName)), options: options)
   }
 
-  /// The text of the message: the member `value`, or the object without `@type`.
+  /// Returns the text of the message: the member `value`, or the object without `@type`.
   private func payload(ownJSON: Bool) throws(ProtoJSONError) -> String {
     var text = json
     let result: Result<String, ProtoJSONError> = text.withUTF8 { bytes in
@@ -84,7 +86,7 @@ public struct ProtoAny: ProtoMessage {
     return try result.get()
   }
 
-  /// The type URL in a valid object: empty for an object without members, nil if it is missing or malformed.
+  /// Returns the type URL in a valid object: empty for an object without members, nil if it is missing or malformed.
   private static func typeURL(in text: UnsafeRawBufferPointer) -> String? {
     do throws(ProtoJSONError) {
       var reader = JSONReader(text, options: .init(maxDepth: .max))
@@ -107,7 +109,7 @@ public struct ProtoAny: ProtoMessage {
 }
 
 enum WellKnownTypes {
-  /// Whether a type's JSON is not an object of its fields, so that an Any carries it in the member `value`.
+  /// Returns whether a type's JSON is not an object of its fields, so that an Any stores it in the member `value`.
   static func hasOwnJSON(_ name: String) -> Bool {
     let prefix = "google.protobuf."
     guard name.hasPrefix(prefix) else { return false }

@@ -1,4 +1,4 @@
-/// `google.protobuf.Duration`: a span of time, in JSON a string of seconds such as `1.500s` or `-0.250s`.
+/// `google.protobuf.Duration`: a duration, in JSON a string of seconds such as `1.500s` or `-0.250s`.
 public struct ProtoDuration: ProtoMessage {
   public static var protoFullName: String { "google.protobuf.Duration" }
 
@@ -16,18 +16,18 @@ public struct ProtoDuration: ProtoMessage {
     self.nanos = nanos
   }
 
-  /// A span of milliseconds.
+  /// Creates a duration from milliseconds.
   public init(milliseconds: Int64) {
     self.init(seconds: milliseconds / 1000, nanos: Int32(milliseconds % 1000) * 1_000_000)
   }
 
-  /// The whole milliseconds, rounded towards zero. Spans outside of the legal range count as its end.
+  /// The whole milliseconds, rounded towards zero. Values outside the legal range are clamped.
   public var milliseconds: Int64 {
     let legal = normalized
     return legal.seconds * 1000 + Int64(legal.nanos / 1_000_000)
   }
 
-  /// The nearest value that the JSON form has: in range, one sign for both parts.
+  /// The nearest value with a JSON form: in range, with the same sign for both parts.
   private var normalized: ProtoDuration {
     let limit = Self.secondsMax
     if seconds >= limit || seconds <= -limit { return .init(seconds: min(max(seconds, -limit), limit)) }
@@ -45,12 +45,12 @@ public struct ProtoDuration: ProtoMessage {
 
   /// Reads a string of seconds with up to nine fraction digits and an `s`.
   ///
-  /// - Throws: `INVALID_FORMAT` for other strings and for more than 10,000 years.
+  /// - Throws: `INVALID_FORMAT` for other strings, and for more than 10,000 years.
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     self = try reader.parsedString("a duration such as 1.5s") { Self.parse($0) }
   }
 
-  /// Writes it with 0, 3, 6 or 9 fraction digits. Values outside of the legal range are written as its end.
+  /// Writes the duration with 0, 3, 6 or 9 fraction digits. Values outside the legal range are clamped.
   public func encode(to writer: inout JSONWriter) {
     let legal = normalized
     writer.append(UInt8(ascii: "\""))

@@ -1,8 +1,8 @@
-/// `google.protobuf.FieldMask`: paths of fields, in JSON one string such as `title,tapAction.value`.
+/// `google.protobuf.FieldMask`: field paths, in JSON one string such as `title,tapAction.value`.
 public struct ProtoFieldMask: ProtoMessage {
   public static var protoFullName: String { "google.protobuf.FieldMask" }
 
-  /// The paths with the names of the proto: `tap_action.value`, or `*`.
+  /// The paths with proto names: `tap_action.value`, or `*`.
   public var paths: [String] = []
 
   public init() {}
@@ -13,12 +13,12 @@ public struct ProtoFieldMask: ProtoMessage {
 
   /// Reads paths in lowerCamelCase, separated by commas. `*` alone means every field (AIP-134).
   ///
-  /// - Throws: `INVALID_FORMAT` for underscores, empty paths, and characters that no field name has.
+  /// - Throws: `INVALID_FORMAT` for underscores, empty paths, and characters that do not occur in field names.
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     self = try reader.parsedString("a field mask in lowerCamelCase") { Self.parse($0) }
   }
 
-  /// Writes the paths in lowerCamelCase. A path that has no such form, as `a__b`, is written as it is.
+  /// Writes the paths in lowerCamelCase. A path without such a form, such as `a__b`, is written unchanged.
   public func encode(to writer: inout JSONWriter) {
     writer.string(paths.map(Self.jsonPath).joined(separator: ","))
   }

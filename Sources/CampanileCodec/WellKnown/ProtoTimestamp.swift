@@ -1,10 +1,12 @@
+import CampanileBase
+
 /// `google.protobuf.Timestamp`: a point in time, in JSON an RFC 3339 string such as `2025-01-31T08:15:00.250Z`.
 public struct ProtoTimestamp: ProtoMessage {
   public static var protoFullName: String { "google.protobuf.Timestamp" }
 
   /// The seconds since 1970-01-01T00:00:00Z, from the year 1 to the year 9999.
   public var seconds: Int64 = 0
-  /// The nanoseconds after that, 0...999,999,999.
+  /// The nanoseconds in addition to `seconds`, 0...999,999,999.
   public var nanos: Int32 = 0
 
   static let secondsRange: ClosedRange<Int64> = -62_135_596_800...253_402_300_799
@@ -16,20 +18,20 @@ public struct ProtoTimestamp: ProtoMessage {
     self.nanos = nanos
   }
 
-  /// The time that is `millisecondsSince1970` after the epoch.
+  /// Creates the time `millisecondsSince1970` after the epoch.
   public init(millisecondsSince1970 milliseconds: Int64) {
     let remainder = milliseconds % 1000
     let (seconds, rest) = remainder < 0 ? (milliseconds / 1000 - 1, remainder + 1000) : (milliseconds / 1000, remainder)
     self.init(seconds: seconds, nanos: Int32(rest) * 1_000_000)
   }
 
-  /// The whole milliseconds since the epoch, rounded down. Seconds outside of the legal range count as its end.
+  /// The whole milliseconds since the epoch, rounded down. Seconds outside the legal range are clamped.
   public var millisecondsSince1970: Int64 {
     let legal = clamped
     return legal.seconds * 1000 + Int64(legal.nanos / 1_000_000)
   }
 
-  /// The nearest value that the JSON form has.
+  /// The nearest value with a JSON form.
   private var clamped: ProtoTimestamp {
     if seconds < Self.secondsRange.lowerBound { return .init(seconds: Self.secondsRange.lowerBound) }
     if seconds > Self.secondsRange.upperBound {
@@ -45,7 +47,7 @@ public struct ProtoTimestamp: ProtoMessage {
     self = try reader.parsedString("an RFC 3339 timestamp") { Self.parse($0) }
   }
 
-  /// Writes it in UTC with 0, 3, 6 or 9 fraction digits. Values outside of the legal range are written as its end.
+  /// Writes the time in UTC with 0, 3, 6 or 9 fraction digits. Values outside the legal range are clamped.
   public func encode(to writer: inout JSONWriter) {
     let legal = clamped
     let days = legal.seconds.flooredQuotient(86_400)
@@ -69,7 +71,7 @@ public struct ProtoTimestamp: ProtoMessage {
     writer.append(raw: "Z\"")
   }
 
-  /// The time that `text` says, or nil if it is no legal timestamp.
+  /// Parses a timestamp; returns nil if it is invalid.
   package static func parse(_ text: UnsafeBufferPointer<UInt8>) -> ProtoTimestamp? {
     guard text.count >= 20, text[4] == UInt8(ascii: "-"), text[7] == UInt8(ascii: "-"), text[10] == UInt8(ascii: "T"),
       text[13] == UInt8(ascii: ":"), text[16] == UInt8(ascii: ":"),
@@ -91,7 +93,7 @@ public struct ProtoTimestamp: ProtoMessage {
     return .init(seconds: seconds, nanos: nanos)
   }
 
-  /// The offset from UTC that ends `text` at `index`; nil if it is no offset.
+  /// Returns the offset from UTC that ends `text` at `index`; nil if it is invalid.
   private static func offsetSeconds(_ text: UnsafeBufferPointer<UInt8>, at index: Int) -> Int? {
     guard index < text.count else { return nil }
     let sign = text[index]
@@ -106,7 +108,7 @@ public struct ProtoTimestamp: ProtoMessage {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-  /// The number that two decimal digits at `index` say.
+  /// Returns the number in the two decimal digits at `index`.
   func twoDigits(at index: Int) -> Int? {
     guard index + 2 <= count else { return nil }
     let tens = self[index] &- UInt8(ascii: "0")
@@ -114,7 +116,7 @@ extension UnsafeBufferPointer<UInt8> {
     return tens <= 9 && ones <= 9 ? Int(tens) * 10 + Int(ones) : nil
   }
 
-  /// The fraction of one to nine digits behind the point at `index`, in nanoseconds, and the index after it.
+  /// Returns the fraction of one to nine digits after the point at `index`, in nanoseconds, and the index after it.
   func nanos(after index: Int) -> (nanos: Int32, next: Int)? {
     var next = index + 1
     var value: Int32 = 0
@@ -156,7 +158,7 @@ extension JSONWriter {
 }
 
 extension Int64 {
-  /// The quotient rounded down. `divisor` is positive.
+  /// Returns the quotient rounded down. `divisor` must be positive.
   func flooredQuotient(_ divisor: Int64) -> Int64 {
     self >= 0 ? self / divisor : -((-1 - self) / divisor) - 1
   }

@@ -1,32 +1,32 @@
-/// `google.protobuf.Value`: any JSON value, kept as the text it was read from.
+/// `google.protobuf.Value`: any JSON value, stored as its original text.
 ///
-/// Two values are equal when their texts are: `1.0` differs from `1`, and the order of members counts.
+/// Two values are equal if their texts are: `1.0` differs from `1`, and the order of members matters.
 public struct ProtoValue: ProtoMessage {
   public static var protoFullName: String { "google.protobuf.Value" }
 
-  /// One JSON value. What was read is valid; whoever sets it otherwise goes through `init(json:)`.
+  /// One JSON value, checked when it was decoded or created.
   public private(set) var json: String
 
-  /// The JSON `null`.
+  /// Creates the JSON value `null`.
   public init() {
     json = "null"
   }
 
-  /// A value from its JSON text.
+  /// Creates a value from its JSON text.
   ///
-  /// - Throws: `ProtoJSONError` if the text is not one JSON value, or an object in it has a key twice.
+  /// - Throws: `ProtoJSONError` if the text is not one JSON value, or if an object in it contains a key twice.
   public init(json: String) throws(ProtoJSONError) {
     try self.init(jsonString: json)
   }
 
-  /// A JSON string with this content.
+  /// Creates a JSON string with this content.
   public init(string: String) {
     var writer = JSONWriter()
     writer.string(string)
     json = writer.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
   }
 
-  /// Reads one value of any type, `null` as well, and keeps its text.
+  /// Reads one value of any type, including `null`, and stores its text.
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     json = try reader.rawValue()
   }
@@ -36,29 +36,30 @@ public struct ProtoValue: ProtoMessage {
   }
 }
 
-/// `google.protobuf.Struct`: a JSON object, kept as the text it was read from. Equality is that of the texts.
+/// `google.protobuf.Struct`: a JSON object, stored as its original text. Values are equal if their texts are.
 public struct ProtoStruct: ProtoMessage {
   public static var protoFullName: String { "google.protobuf.Struct" }
 
-  /// One JSON object. What was read is valid; whoever sets it otherwise goes through `init(json:)`.
+  /// One JSON object, checked when it was decoded or created, except by `init(verified:)`.
   public private(set) var json: String
 
-  /// The empty object.
+  /// Creates an empty object.
   public init() {
     json = "{}"
   }
 
-  /// An object from its JSON text.
+  /// Creates an object from its JSON text.
   ///
-  /// - Throws: `ProtoJSONError` if the text is not one JSON object, or an object in it has a key twice.
+  /// - Throws: `ProtoJSONError` if the text is not one JSON object, or if an object in it contains a key twice.
   public init(json: String) throws(ProtoJSONError) {
     try self.init(jsonString: json)
   }
 
-  /// An object whose text was checked before, such as one that comes back from a store: whoever calls vouches for it.
+  /// Creates an object from text that was checked before, for example by the store it comes from. The caller guarantees
+  /// its validity.
   public init(verified json: String) { self.json = json }
 
-  /// Reads one object and keeps its text.
+  /// Reads one object and stores its text.
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     guard reader.peek() == UInt8(ascii: "{") else { throw reader.wrongType("an object") }
     json = try reader.rawValue()
@@ -69,26 +70,26 @@ public struct ProtoStruct: ProtoMessage {
   }
 }
 
-/// `google.protobuf.ListValue`: a JSON array, kept as the text it was read from. Equality is that of the texts.
+/// `google.protobuf.ListValue`: a JSON array, stored as its original text. Values are equal if their texts are.
 public struct ProtoListValue: ProtoMessage {
   public static var protoFullName: String { "google.protobuf.ListValue" }
 
-  /// One JSON array. What was read is valid; whoever sets it otherwise goes through `init(json:)`.
+  /// One JSON array, checked when it was decoded or created.
   public private(set) var json: String
 
-  /// The empty array.
+  /// Creates an empty array.
   public init() {
     json = "[]"
   }
 
-  /// An array from its JSON text.
+  /// Creates an array from its JSON text.
   ///
-  /// - Throws: `ProtoJSONError` if the text is not one JSON array, or an object in it has a key twice.
+  /// - Throws: `ProtoJSONError` if the text is not one JSON array, or if an object in it contains a key twice.
   public init(json: String) throws(ProtoJSONError) {
     try self.init(jsonString: json)
   }
 
-  /// Reads one array and keeps its text.
+  /// Reads one array and stores its text.
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     guard reader.peek() == UInt8(ascii: "[") else { throw reader.wrongType("an array") }
     json = try reader.rawValue()

@@ -1,4 +1,4 @@
-/// `google.protobuf.DoubleValue`: a `double` that may be absent; in JSON the bare value.
+/// `google.protobuf.DoubleValue`: an optional `double`; in JSON the bare value.
 public struct ProtoDoubleValue: ProtoMessage {
   public static var protoFullName: String { "google.protobuf.DoubleValue" }
 
@@ -13,7 +13,7 @@ public struct ProtoDoubleValue: ProtoMessage {
   public func encode(to writer: inout JSONWriter) { writer.double(value) }
 }
 
-/// `google.protobuf.FloatValue`: a `float` that may be absent; in JSON the bare value.
+/// `google.protobuf.FloatValue`: an optional `float`; in JSON the bare value.
 public struct ProtoFloatValue: ProtoMessage {
   public static var protoFullName: String { "google.protobuf.FloatValue" }
 
@@ -28,7 +28,7 @@ public struct ProtoFloatValue: ProtoMessage {
   public func encode(to writer: inout JSONWriter) { writer.float(value) }
 }
 
-/// `google.protobuf.Int64Value`: a `int64` that may be absent; in JSON the bare value.
+/// `google.protobuf.Int64Value`: an optional `int64`; in JSON the bare value.
 public struct ProtoInt64Value: ProtoMessage {
   public static var protoFullName: String { "google.protobuf.Int64Value" }
 
@@ -43,7 +43,7 @@ public struct ProtoInt64Value: ProtoMessage {
   public func encode(to writer: inout JSONWriter) { writer.int64(value) }
 }
 
-/// `google.protobuf.UInt64Value`: a `uint64` that may be absent; in JSON the bare value.
+/// `google.protobuf.UInt64Value`: an optional `uint64`; in JSON the bare value.
 public struct ProtoUInt64Value: ProtoMessage {
   public static var protoFullName: String { "google.protobuf.UInt64Value" }
 
@@ -58,7 +58,7 @@ public struct ProtoUInt64Value: ProtoMessage {
   public func encode(to writer: inout JSONWriter) { writer.uint64(value) }
 }
 
-/// `google.protobuf.Int32Value`: a `int32` that may be absent; in JSON the bare value.
+/// `google.protobuf.Int32Value`: an optional `int32`; in JSON the bare value.
 public struct ProtoInt32Value: ProtoMessage {
   public static var protoFullName: String { "google.protobuf.Int32Value" }
 
@@ -73,7 +73,7 @@ public struct ProtoInt32Value: ProtoMessage {
   public func encode(to writer: inout JSONWriter) { writer.int32(value) }
 }
 
-/// `google.protobuf.UInt32Value`: a `uint32` that may be absent; in JSON the bare value.
+/// `google.protobuf.UInt32Value`: an optional `uint32`; in JSON the bare value.
 public struct ProtoUInt32Value: ProtoMessage {
   public static var protoFullName: String { "google.protobuf.UInt32Value" }
 
@@ -88,7 +88,7 @@ public struct ProtoUInt32Value: ProtoMessage {
   public func encode(to writer: inout JSONWriter) { writer.uint32(value) }
 }
 
-/// `google.protobuf.BoolValue`: a `bool` that may be absent; in JSON the bare value.
+/// `google.protobuf.BoolValue`: an optional `bool`; in JSON the bare value.
 public struct ProtoBoolValue: ProtoMessage {
   public static var protoFullName: String { "google.protobuf.BoolValue" }
 
@@ -103,7 +103,7 @@ public struct ProtoBoolValue: ProtoMessage {
   public func encode(to writer: inout JSONWriter) { writer.bool(value) }
 }
 
-/// `google.protobuf.StringValue`: a `string` that may be absent; in JSON the bare value.
+/// `google.protobuf.StringValue`: an optional `string`; in JSON the bare value.
 public struct ProtoStringValue: ProtoMessage {
   public static var protoFullName: String { "google.protobuf.StringValue" }
 
@@ -118,7 +118,7 @@ public struct ProtoStringValue: ProtoMessage {
   public func encode(to writer: inout JSONWriter) { writer.string(value) }
 }
 
-/// `google.protobuf.BytesValue`: a `bytes` that may be absent; in JSON the bare value.
+/// `google.protobuf.BytesValue`: optional `bytes`; in JSON the bare value.
 public struct ProtoBytesValue: ProtoMessage {
   public static var protoFullName: String { "google.protobuf.BytesValue" }
 

@@ -1,11 +1,11 @@
-/// The two files that apps exchange by the sync service, by the record type that they are stored under.
+/// The two files that apps exchange through the sync service. The raw value is the record type they are stored under.
 public enum Container: String, Sendable, Hashable, CaseIterable {
   /// `buckets.json`: `{"buckets": [...], "syncTimestamp": "..."}`.
   case buckets = "BucketsData"
   /// `notifications.json`: `{"notifications": [...], "syncTimestamp": "..."}`.
   case notifications = "NotificationsData"
 
-  /// The name of the member that has the records.
+  /// The name of the member that contains the records.
   public var recordsName: String {
     switch self {
     case .buckets: "buckets"

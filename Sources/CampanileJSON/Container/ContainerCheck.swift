@@ -1,13 +1,13 @@
 /// Checks chunk by chunk that a text is one of the two known containers, and counts its records.
 ///
-/// It includes all that `JSONValidator` checks, so that one pass is enough; beside a validator it costs a second one.
-/// Memory: some kilobytes, and about 16 bytes per record for its id, of which `recordsMax` bounds the number.
+/// Includes every check of `JSONValidator`, so one pass is enough. Running a validator as well costs a second pass.
+/// Memory: a few kilobytes plus about 16 bytes per record for its id; `recordsMax` bounds the number of records.
 public struct ContainerCheck: Sendable {
-  /// What a container may be.
+  /// Limits for a container.
   public struct Limits: Sendable, Hashable {
-    /// How many records it may have.
+    /// Maximum number of records.
     public var recordsMax: Int
-    /// The limits of its text. Duplicate names are not told: the last one counts.
+    /// The limits of its text. Duplicate names are not reported: the last one counts.
     public var text: JSONLimits
 
     public init(recordsMax: Int = 250_000, text: JSONLimits = .init()) {
@@ -16,10 +16,10 @@ public struct ContainerCheck: Sendable {
     }
   }
 
-  /// What was learned about a container.
+  /// The facts that a successful check returns.
   public struct Summary: Sendable, Hashable {
     public var recordCount: Int
-    /// The container's `syncTimestamp` as it is written.
+    /// The container's `syncTimestamp`, verbatim.
     public var syncTimestamp: String
     public var sizeBytes: Int64
 
@@ -37,12 +37,12 @@ public struct ContainerCheck: Sendable {
       limits: limits.text, sink: ContainerSink(container: container, recordsMax: limits.recordsMax))
   }
 
-  /// The records so far.
+  /// The number of records so far.
   public var recordCount: Int { scanner.sink.recordCount }
 
   /// Reads the next bytes.
   ///
-  /// - Throws: at the first value that cannot be there; then every call throws the same error.
+  /// - Throws: `ContainerError` at the first invalid value; every later call throws the same error.
   public mutating func update(_ bytes: UnsafeRawBufferPointer) throws(ContainerError) {
     do {
       try scanner.update(bytes)
@@ -54,7 +54,7 @@ public struct ContainerCheck: Sendable {
 
   /// Ends the text.
   ///
-  /// - Throws: `syntax` if it is not whole.
+  /// - Throws: `syntax` if the text is incomplete.
   public mutating func finish() throws(ContainerError) -> Summary {
     if let failure = scanner.sink.failure { throw failure }
     let summary: JSONSummary
@@ -83,7 +83,7 @@ public struct ContainerCheck: Sendable {
 }
 
 extension ContainerCheck {
-  /// All that the check knows, so that another process can go on: some hundred bytes, and 8 for each record.
+  /// The complete state of the check, so that another process can resume it: some hundred bytes, and 8 per record.
   public var state: [UInt8] {
     var writer = StateWriter(kind: 3)
     scanner.save(to: &writer)
@@ -91,9 +91,10 @@ extension ContainerCheck {
     return writer.bytes
   }
 
-  /// A check that goes on where the one that gave `state` was.
+  /// Resumes a check from its saved state.
   ///
-  /// - Throws: if `state` was not made by this version of the library, or by a check that has failed.
+  /// - Throws: `JSONStateError` if `state` comes from another version of the library, is malformed, or belongs to a
+  ///   check that has failed.
   public init(state: [UInt8]) throws(JSONStateError) {
     var reader = try StateReader(state)
     guard reader.kind == 3 else { throw JSONStateError() }

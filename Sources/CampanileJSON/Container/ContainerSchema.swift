@@ -1,7 +1,7 @@
-/// The shape of the two containers as the apps' decoders want it. Members that it does not name are allowed anywhere, and
-/// so is null for those that are not required.
+/// The shape of the two containers as the apps' decoders expect it. Unknown members are allowed everywhere, and null is
+/// allowed for members that are not required.
 enum ContainerSchema {
-  /// What a value must be. The raw values are kept in saved states.
+  /// The type and format that a value must have. The raw values are stored in saved states.
   enum Kind: UInt8, Sendable {
     case any
     case string
@@ -16,13 +16,13 @@ enum ContainerSchema {
 
   struct Shape: Sendable, Hashable {
     var kind: Kind
-    /// The object that it is or that its elements are.
+    /// The object type of the value, or of its elements.
     var object = 0
   }
 
   struct Field: Sendable {
     let name: String
-    /// The name as it is compared.
+    /// The name in the form used for comparisons.
     let key: ShortName
     let shape: Shape
     let isRequired: Bool
@@ -45,9 +45,9 @@ enum ContainerSchema {
 
   static func isRecord(_ object: Int) -> Bool { object == bucket || object == notification }
 
-  /// All fields. Made once and never freed or changed: the fields of an object are looked up for every name of a text.
+  /// All fields, in memory that is allocated once and never freed or changed: every name of a text is looked up here.
   struct Table: @unchecked Sendable {
-    // Safe to share: nobody writes after `init`, and the memory lives as long as the process.
+    // Safe to share: nothing writes after `init`, and the memory lives as long as the process.
     private let fields: UnsafeBufferPointer<Field>
     private let starts: UnsafePointer<Int>
     private let masks: UnsafePointer<UInt64>
@@ -71,7 +71,7 @@ enum ContainerSchema {
       self.masks = UnsafePointer(masks)
     }
 
-    /// The field of `object` with this name, counted within the object; nil if there is none.
+    /// The index of the field of `object` with this name, relative to the object; nil if there is none.
     @inline(__always)
     func index(of name: ShortName, in object: Int) -> Int? {
       var index = starts[object]
@@ -96,13 +96,13 @@ enum ContainerSchema {
     }
     func name(_ field: Int, of object: Int) -> String { fields[starts[object] + field].name }
 
-    /// The required fields of `object`, bit by bit.
+    /// The required fields of `object` as a bit mask.
     func required(_ object: Int) -> UInt64 { masks[object] }
   }
 
   static let table = Table()
 
-  /// The fields by object.
+  /// The fields, indexed by object.
   private static var fields: [[Field]] {
     [
       [required("mediaType", .string), optional("url", .string), optional("name", .string)],

@@ -1,38 +1,41 @@
-/// Follows the tokens of a text through the schema of a container.
+/// A sink that validates the tokens of a text against the schema of a container.
 struct ContainerSink: TokenSink {
   static var wantsContent: Bool { true }
 
   /// An open array or object that the schema knows.
   struct Level: Sendable, Hashable {
-    /// The object of the schema that it is, or that its elements are.
+    /// The schema's object type of the value, or of its elements.
     var object: Int
     var isArray: Bool
-    /// Which fields are there, bit by bit.
+    /// The fields seen so far, as a bit mask.
     var seen: UInt64 = 0
-    /// The field whose value comes next or is being read; -1 for a name that the schema does not have.
+    /// The field whose value comes next or is being read; -1 for a name that is not in the schema.
     var field = -1
-    /// The elements that have started.
+    /// The number of elements that have started.
     var count = 0
   }
 
-  /// Longer texts are no date.
+  /// Maximum length of a date; a longer text is not a date.
   static let dateBytesMax = 40
 
   let container: Container
   let recordsMax: Int
   let table = ContainerSchema.table
-  /// What is around the innermost one, the outermost first. The first is no level, but what the text is in.
+  /// The levels around the innermost one, outermost first. The first entry is a placeholder for the level around the
+  /// text.
   var outer: [Level] = []
-  /// The innermost open array or object that the schema knows. None is open while `outer` is empty.
+  /// The innermost open array or object that the schema knows. Invalid while `outer` is empty.
   var inner = Level(object: 0, isArray: true)
-  /// How many arrays and objects are open that the schema does not know.
+  /// The number of open arrays and objects that the schema does not know.
   var unknownDepth = 0
   var recordCount = 0
   var syncTimestamp = ""
   private(set) var failure: ContainerError?
-  /// Whether there is one: asked for every token, and an optional error is copied to be compared.
+  /// Whether `failure` is set. A separate flag because it is read for every token, and comparing an optional error
+  /// copies it.
   private var hasFailed = false
-  /// The hashes of the records' ids. Two of 250,000 ids have the same once in 10^9 texts, and not by intent.
+  /// The hashes of the records' ids. Two of 250,000 ids collide in one of 10^9 texts, and an attacker cannot provoke
+  /// it.
   var ids = IDSet()
   /// The id of the record being read.
   var id: UInt64 = 0
@@ -42,11 +45,11 @@ struct ContainerSink: TokenSink {
   var name = ShortName()
   /// The date being read.
   var date = BoundedText(limit: ContainerSink.dateBytesMax)
-  /// What the string being read must be, and how many bytes of it have come.
+  /// The required kind of the string being read. `sizeBytes` counts the bytes read so far.
   var kind = ContainerSchema.Kind.any
   var sizeBytes = 0
   var startOffset: Int64 = 0
-  /// By object and field which field came behind it last, both counted from 1: mostly it does again.
+  /// By object and field: the field that followed it last, both counted from 1. Usually the same field follows again.
   private var followers = [UInt8](repeating: 0, count: ContainerSchema.objectCount << 4)
 
   init(container: Container, recordsMax: Int) {
@@ -56,7 +59,7 @@ struct ContainerSink: TokenSink {
 
   var isFinished: Bool { hasFailed }
 
-  /// Whether the schema says nothing about what comes.
+  /// Whether the schema does not constrain the next value.
   private var isFree: Bool { unknownDepth > 0 || hasFailed }
 
   mutating func open(isObject: Bool, at offset: Int64) {
@@ -99,7 +102,7 @@ struct ContainerSink: TokenSink {
     }
   }
 
-  /// The shape of the value that starts. Counts it.
+  /// Counts the value that starts, and returns its shape.
   @inline(__always)
   private mutating func begin() -> ContainerSchema.Shape {
     if outer.isEmpty { return .init(kind: .object, object: ContainerSchema.root(container)) }
@@ -137,7 +140,7 @@ struct ContainerSink: TokenSink {
     }
   }
 
-  /// Almost every string comes in one piece, without escapes.
+  /// Handles a string in one piece. Almost every string arrives in one piece and without escapes.
   @inline(__always)
   mutating func string(isName: Bool, _ bytes: UnsafeRawBufferPointer, isPlain: Bool, at offset: Int64) {
     if isFree { return }
@@ -164,7 +167,7 @@ struct ContainerSink: TokenSink {
     endString(isName: true)
   }
 
-  /// The field of the innermost object with a name; -1 if there is none.
+  /// Returns the field of the innermost object with this name; -1 if there is none.
   @inline(__always)
   private mutating func field(named name: ShortName) -> Int {
     let place = inner.object &<< 4 | (inner.field &+ 1)
@@ -197,7 +200,7 @@ struct ContainerSink: TokenSink {
       inner.field = field(named: name)
     } else if kind == .id {
       if sizeBytes == 0 {
-        return fail(.invalidFormat, currentPath, "an id is not empty", startOffset)
+        return fail(.invalidFormat, currentPath, "an id must not be empty", startOffset)
       }
       unescaper.finish { hash.combine($0) }
       id = hash.value
@@ -240,7 +243,7 @@ struct ContainerSink: TokenSink {
       case .object: "an object"
       case .array: "an array"
       }
-    fail(.wrongType, currentPath, "\(name) is required, \(found) is there", offset)
+    fail(.wrongType, currentPath, "\(name) is required, found \(found)", offset)
   }
 
   private mutating func fail(
@@ -250,10 +253,10 @@ struct ContainerSink: TokenSink {
     failure = ContainerError(code, path: path, byteOffset: offset, reason: reason)
   }
 
-  /// The innermost open array or object that the schema knows.
+  /// The path of the innermost open array or object that the schema knows.
   private var levelPath: String { path(outer.dropFirst()) }
 
-  /// The value being read, as far as the schema knows it.
+  /// The path of the value being read, as far as the schema knows it.
   var currentPath: String { outer.isEmpty ? "" : levelPath + token(inner) }
 
   private func path(_ levels: ArraySlice<Level>) -> String { levels.reduce("") { $0 + token($1) } }

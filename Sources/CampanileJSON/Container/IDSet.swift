@@ -1,8 +1,9 @@
-/// A set of hashes that are spread evenly already, by a key that nobody knows: their low bits are their place.
+/// A set of hashes that are already evenly distributed by a secret key, so that their low bits serve as the index.
 ///
-/// Beside the standard library's set it saves hashing a hash: one look at memory for each, with 16 to 32 bytes for each.
+/// Unlike the standard library's `Set`, it does not hash the hash again. A lookup takes one memory access; an entry
+/// takes 16 to 32 bytes.
 struct IDSet: Sendable, Hashable {
-  /// A power of two, at most half full; 0 is an empty place.
+  /// An open-addressing table. Its size is a power of two and it is at most half full; 0 marks an empty slot.
   private var places: [UInt64]
   private var count = 0
   /// Whether 0 itself is a member.
@@ -19,10 +20,12 @@ struct IDSet: Sendable, Hashable {
     return size
   }
 
-  /// All of them, in no order.
+  /// All members, in no particular order.
   var hashes: [UInt64] { places.filter { $0 != 0 } + (hasZero ? [0] : []) }
 
-  /// False if it is there already.
+  /// Inserts a hash.
+  ///
+  /// - Returns: False if it is already a member.
   mutating func insert(_ hash: UInt64) -> Bool {
     if hash == 0 {
       defer { hasZero = true }

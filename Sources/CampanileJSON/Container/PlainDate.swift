@@ -1,7 +1,9 @@
-/// Tells at a glance that a text is a date and time in the two forms that the apps write: `2025-11-08T10:00:00Z` and
-/// `2025-11-08T10:00:00.000Z`. What it does not know, days after the 28th among it, may still be one: `RecordTime` decides.
+/// A fast check for the two forms of date and time that the apps write: `2025-11-08T10:00:00Z` and
+/// `2025-11-08T10:00:00.000Z`.
+///
+/// A text that it rejects, such as one with a day after the 28th, may still be valid: `RecordTime` decides.
 enum PlainDate {
-  // The forms as little-endian words: 0x30 stands for a digit, all other bytes for themselves.
+  // The forms as little-endian words: 0x30 represents a digit, every other byte itself.
   /// `0000-00-`
   private static let yearMonth: UInt64 = 0x2D30_302D_3030_3030
   /// `00T00:00`
@@ -31,16 +33,17 @@ enum PlainDate {
     guard hasDigits(date, yearMonthDigits), hasDigits(time, dayTimeDigits), hasDigits(rest, digits) else {
       return false
     }
-    // Each is a digit now, so that two of them are a number.
+    // All digits are valid now, so two of them form a number.
     let (month, day) = (number(date, 5), number(time, 0))
     return date & 0xFFFF_FFFF != 0 && month &- 1 < 12 && day &- 1 < 28 && number(time, 3) < 24 && number(time, 6) < 60
       && number(rest, 1) < 60
   }
 
-  /// Whether all bytes of `mask` are 0 to 9, and the others 0.
+  /// Whether all bytes in `mask` are 0 to 9, and the others 0.
   @inline(__always)
   private static func hasDigits(_ word: UInt64, _ mask: UInt64) -> Bool {
-    // Adding 0x76 carries a byte from 10 on into its highest bit; bytes that have it already are none either.
+    // Adding 0x76 to a byte of 10 or more carries into its highest bit. A byte with that bit already set is not a digit
+    // either.
     let digits = word & mask
     let low = digits & 0x7F7F_7F7F_7F7F_7F7F
     return word & ~mask == 0 && ((low &+ 0x7676_7676_7676_7676) | digits) & mask & 0x8080_8080_8080_8080 == 0

@@ -1,18 +1,18 @@
 /// Three-way merge of a container by the ids of its records.
 ///
-/// For each id, with `base` as what both sides started from:
-/// - Only one side has changed the record, added or deleted it: that side's version.
-/// - Both have changed it: the later `updatedAt` wins. With equal ones the version whose JSON text comes later in the order
-///   of its bytes, so that the outcome does not depend on which side is which.
-/// - One has deleted it and the other changed it: the change wins, unless a tombstone says that the record was deleted at
-///   or after the change's `updatedAt`.
-/// - A tombstone at or after a record's `updatedAt` deletes it on both sides, also when there is no base.
+/// The rules for each id, where `base` is the common ancestor of both sides:
+/// - Only one side has changed, added or deleted the record: that side's version wins.
+/// - Both have changed it: the later `updatedAt` wins. If they are equal, the version with the lexicographically
+///   greater JSON text wins, so that the outcome does not depend on the order of the sides.
+/// - One has deleted it and the other has changed it: the change wins, unless a tombstone records a deletion at or
+///   after the change's `updatedAt`.
+/// - A tombstone at or after a record's `updatedAt` deletes it on both sides, even if there is no base.
 ///
-/// Records keep the order of `ours`; one that only `theirs` has comes behind the one that it follows there. When both
-/// sides list notifications newest first, the outcome does, too. `syncTimestamp` is the later one. Of other members of the
-/// container the side that changed them wins, `ours` if both did.
+/// Records keep the order of `ours`. A record that only `theirs` has follows its predecessor in `theirs`. If both sides
+/// list notifications newest first, so does the outcome. `syncTimestamp` is the later one. For other members of the
+/// container, the side that changed a member wins, or `ours` if both did.
 public enum RecordMerge {
-  /// That a record was deleted, and when.
+  /// The deletion of a record and its time.
   public struct Tombstone: Sendable, Hashable {
     public var id: String
     /// ISO 8601 in the form of RFC 3339.
@@ -27,20 +27,20 @@ public enum RecordMerge {
   public struct Outcome: Sendable, Hashable {
     public var document: JSONValue
     public var recordCount: Int
-    /// The ids of records of which `ours` differs from the outcome: what came from `theirs`.
+    /// The ids of the records in which `ours` differs from the outcome, because they were taken from `theirs`.
     public var takenFromTheirs: [String]
-    /// The ids that both sides have changed, each in its way, whoever won.
+    /// The ids that both sides have changed in different ways, whichever side won.
     public var conflicts: [String]
-    /// The records of `base` and the tombstones that are gone: the given tombstones that still hold, and new ones with the
-    /// `syncTimestamp` of the side that lacks the record.
+    /// Tombstones of the deleted records: the given ones that still apply, and one for each record of `base` that was
+    /// deleted. A new tombstone has the `syncTimestamp` of the side that lacks the record.
     public var tombstones: [Tombstone]
   }
 
-  /// Merges what `ours` and `theirs` have made of `base`; nil for `base` if it is unknown or there was none.
+  /// Merges the changes of `ours` and `theirs` since `base`. Time and memory are linear in the number of records.
   ///
-  /// Time and memory are linear in the records.
-  ///
-  /// - Throws: if a document is no container, a record has no id or the id of another one, or a date is malformed.
+  /// - Parameter base: The common ancestor; nil if it is unknown or there was none.
+  /// - Throws: `RecordMergeError` if a document is not a container, an id is missing or duplicate, or a date is
+  ///   malformed.
   public static func merge(
     _ container: Container, base: JSONValue?, ours: JSONValue, theirs: JSONValue, tombstones: [Tombstone] = []
   ) throws(RecordMergeError) -> Outcome {
@@ -53,15 +53,15 @@ public enum RecordMerge {
   }
 }
 
-/// Why containers cannot be merged.
+/// The reason containers cannot be merged.
 public struct RecordMergeError: Error, Sendable, Hashable, CustomStringConvertible {
   public enum Side: String, Sendable, Hashable {
     case base, ours, theirs, tombstones
   }
 
-  /// Which of the arguments is wrong.
+  /// The invalid argument.
   public var side: Side
-  /// The value that is wrong, as a JSON Pointer (RFC 6901).
+  /// The invalid value, as a JSON Pointer (RFC 6901).
   public var path: String
   /// One clause.
   public var reason: String

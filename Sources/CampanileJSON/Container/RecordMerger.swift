@@ -1,4 +1,4 @@
-/// Decides record by record what two sides become.
+/// Merges two sides record by record.
 struct RecordMerger {
   private typealias Record = RecordSet.Record
 
@@ -17,7 +17,7 @@ struct RecordMerger {
     self.theirs = theirs
   }
 
-  /// Of several tombstones for an id the latest counts.
+  /// Adds tombstones. If an id has several, the latest counts.
   mutating func add(_ tombstones: [RecordMerge.Tombstone]) throws(RecordMergeError) {
     for (position, tombstone) in tombstones.enumerated() {
       guard let time = RecordTime(Array(tombstone.deletedAt.utf8)) else {
@@ -71,7 +71,7 @@ struct RecordMerger {
     return result
   }
 
-  /// The version of a record that stays; nil if none does.
+  /// Returns the version of a record that remains; nil if the record is deleted.
   private mutating func decide(_ id: JSONString) -> Record? {
     let mine = ours.record(id)
     let yours = theirs.record(id)
@@ -91,7 +91,7 @@ struct RecordMerger {
   private mutating func winner(_ mine: Record?, _ yours: Record?, _ before: Record?, _ id: String) -> Record? {
     guard let mine, let yours else {
       guard let only = mine ?? yours else { return nil }
-      // Unchanged on one side and gone on the other: deleted. Not in the base: added.
+      // Unchanged on one side and missing on the other: deleted. Not in the base: added.
       guard let before else { return only }
       if only.value == before.value { return nil }
       conflicts.append(id)

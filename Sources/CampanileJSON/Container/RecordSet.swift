@@ -1,4 +1,4 @@
-/// A container taken apart.
+/// The records of a container, indexed by id, and its `syncTimestamp`.
 struct RecordSet {
   struct Record {
     var id: String

@@ -5,7 +5,7 @@ struct RecordTime: Sendable, Hashable, Comparable {
   private let seconds: Int64
   private let nanos: Int32
 
-  /// Nil for other texts.
+  /// Parses a text; nil if it is not a date and time.
   init?(_ text: [UInt8]) {
     guard let time = text.withUnsafeBufferPointer({ ProtoTimestamp.parse($0) }) else { return nil }
     seconds = time.seconds

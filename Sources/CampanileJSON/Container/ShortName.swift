@@ -1,4 +1,4 @@
-/// A name of up to 16 bytes, or the first 16 of a longer one and its length: all that telling short names apart needs.
+/// A name of up to 16 bytes, or the first 16 bytes of a longer one and its length: enough to distinguish short names.
 struct ShortName: Sendable, Hashable {
   private(set) var low: UInt64 = 0
   private(set) var high: UInt64 = 0
@@ -16,7 +16,7 @@ struct ShortName: Sendable, Hashable {
     self.count = count
   }
 
-  /// A name in one piece.
+  /// Creates a name from its complete bytes.
   @inline(__always)
   init(_ bytes: UnsafeRawBufferPointer) {
     count = bytes.count
@@ -25,11 +25,11 @@ struct ShortName: Sendable, Hashable {
       if count >= 16 {
         high = Self.word(bytes, 8)
       } else if count > 8 {
-        // The last eight bytes, without those that `low` has.
+        // The last eight bytes, without those already in `low`.
         high = Self.word(bytes, count &- 8) &>> UInt64((16 &- count) &* 8)
       }
     } else if count >= 4 {
-      // Where the halves overlap they are the same.
+      // The two halves are equal where they overlap.
       low = Self.half(bytes, 0) | Self.half(bytes, count &- 4) &<< UInt64((count &- 4) &* 8)
     } else {
       for index in 0..<count { low |= UInt64(bytes[index]) &<< UInt64(index &* 8) }
@@ -46,7 +46,7 @@ struct ShortName: Sendable, Hashable {
     UInt64(UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self)))
   }
 
-  /// Mostly the whole name.
+  /// Appends bytes, usually the complete name.
   @inline(__always)
   mutating func append(_ bytes: UnsafeRawBufferPointer) {
     var index = 0

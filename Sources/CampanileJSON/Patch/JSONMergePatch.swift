@@ -1,4 +1,4 @@
-/// A JSON Merge Patch (RFC 7396): a document of the changed members, with `null` for those that go.
+/// A JSON Merge Patch (RFC 7396): a document of the changed members, with `null` for those to remove.
 public struct JSONMergePatch: Sendable, Hashable {
   public var document: JSONValue
 
@@ -6,14 +6,16 @@ public struct JSONMergePatch: Sendable, Hashable {
     self.document = document
   }
 
-  /// `target` with the patch merged into it (section 2). Cannot fail: any JSON value is a merge patch.
+  /// Returns `target` with the patch merged into it (section 2). Cannot fail: any JSON value is a merge patch.
   ///
-  /// The result is at most as deep as the deeper of both. Members keep their places, new ones come last. A name
-  /// that the patch has twice is merged twice, in the order of the text.
+  /// The result is at most as deep as the deeper of both. Members keep their positions; new ones are appended. A
+  /// duplicate name in the patch is merged twice, in the order of the text.
   public func apply(to target: JSONValue) -> JSONValue { Self.merge(target, document) }
 
-  /// The merge patch that turns `old` into `new`; nil if none does: a merge patch cannot set a member to null, nor
-  /// change a name that is there twice (section 1). Arrays that differ are replaced as a whole.
+  /// Returns the merge patch that turns `old` into `new`; nil if there is none.
+  ///
+  /// A merge patch cannot set a member to null or change a duplicate name (section 1). Arrays that differ are replaced
+  /// as a whole.
   public static func diff(from old: JSONValue, to new: JSONValue) -> JSONMergePatch? {
     guard let document = patch(old, new) else { return nil }
     return JSONMergePatch(document)
@@ -68,7 +70,7 @@ public struct JSONMergePatch: Sendable, Hashable {
     return .object(JSONObject(changes))
   }
 
-  /// Whether merging `value` into nothing gives `value`: no object has a null or a repeated name, but within arrays.
+  /// Whether merging `value` into nothing results in `value`: no object outside arrays has a null or a duplicate name.
   private static func isExpressible(_ value: JSONValue) -> Bool {
     switch value {
     case .null: return false

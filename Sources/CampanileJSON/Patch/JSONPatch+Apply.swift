@@ -1,9 +1,9 @@
 extension JSONPatch {
-  /// `document` after all operations in their order (RFC 6902, section 5). All or none are applied.
+  /// Applies all operations in order to a copy of `document` (RFC 6902, section 5). Either all or none are applied.
   ///
-  /// Where a name is there twice, the last one is meant; removing it removes all of them.
+  /// A duplicate name refers to the last member with it; removing the name removes all of them.
   ///
-  /// - Throws: the first operation that fails: its index, the path and why.
+  /// - Throws: `JSONPatchError` with the index, the path and the reason of the first operation that fails.
   public func apply(to document: JSONValue, limits: Limits = .init()) throws(JSONPatchError) -> JSONValue {
     guard operations.count <= limits.operationsMax else {
       throw JSONPatchError(
@@ -39,7 +39,7 @@ private struct PatchApplier {
     case .replace(let path, let value): try replace(at: path, with: value)
     case .move(let from, let path):
       if from.isPrefix(of: path) {
-        // The same location is no change, but it must exist.
+        // Moving a value to its own location changes nothing, but the value must exist.
         _ = try value(at: from)
         guard from.tokens.count == path.tokens.count else {
           throw error(.moveIntoChild, path, "a value cannot be moved into itself")
@@ -53,7 +53,7 @@ private struct PatchApplier {
     case .test(let path, let expected):
       let found = try value(at: path)
       try work(expected.sizeBytes(atMost: workLeft), path)
-      guard found == expected else { throw error(.testFailed, path, "the value there is another one") }
+      guard found == expected else { throw error(.testFailed, path, "the value differs") }
     }
   }
 
@@ -62,7 +62,7 @@ private struct PatchApplier {
   }
 
   private mutating func work(_ amount: Int?, _ path: JSONPointer) throws(JSONPatchError) {
-    guard let amount, amount <= workLeft else { throw error(.limitExceeded, path, "the patch takes too much work") }
+    guard let amount, amount <= workLeft else { throw error(.limitExceeded, path, "the patch exceeds the work limit") }
     workLeft -= amount
   }
 
@@ -84,11 +84,11 @@ private struct PatchApplier {
     return value
   }
 
-  /// Only `add` may name the place behind the last element.
+  /// Only `add` may use the index after the last element.
   private func element(_ token: String, _ count: Int, _ path: JSONPointer) throws(JSONPatchError) -> Int {
     if token == "-" { return count }
     guard let index = JSONPointer.index(token) else {
-      throw error(.invalidIndex, path, "'\(token)' is no index of an array")
+      throw error(.invalidIndex, path, "'\(token)' is not an array index")
     }
     return index
   }
@@ -125,10 +125,10 @@ private struct PatchApplier {
     }
   }
 
-  /// Checks what `value` adds to the document before it is there: copies of copies double it.
+  /// Checks the size of `value` before it is added: repeated copies can double the document each time.
   private mutating func grow(by value: JSONValue, at path: JSONPointer) throws(JSONPatchError) {
     guard let size = value.sizeBytes(atMost: addedBytesLeft) else {
-      throw error(.limitExceeded, path, "the patch makes the document too big")
+      throw error(.limitExceeded, path, "the patch makes the document too large")
     }
     addedBytesLeft -= size
     try checkDepth(of: value, at: path)
@@ -137,7 +137,7 @@ private struct PatchApplier {
   private mutating func checkDepth(of value: JSONValue, at path: JSONPointer) throws(JSONPatchError) {
     try work(value.sizeBytes(atMost: workLeft), path)
     guard path.tokens.count <= depthMax, value.depth(atMost: depthMax - path.tokens.count) != nil else {
-      throw error(.limitExceeded, path, "the document becomes more than \(depthMax) deep")
+      throw error(.limitExceeded, path, "the document becomes more than \(depthMax) levels deep")
     }
   }
 
@@ -190,9 +190,9 @@ private struct PatchApplier {
 
   private typealias Change = (inout PatchApplier, inout JSONValue) throws(JSONPatchError) -> Void
 
-  /// Changes the array or object that `path` leads into, in place.
+  /// Changes the array or object that contains the location `path`, in place.
   private mutating func edit(_ path: JSONPointer, _ change: Change) throws(JSONPatchError) {
-    // Taken out, so that nothing else holds the containers on the way and none is copied.
+    // Taken out of `self`, so that each container on the path has a unique reference and none is copied.
     var root = document
     document = .null
     try descend(&root, path, 0, change)

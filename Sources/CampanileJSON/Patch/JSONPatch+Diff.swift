@@ -1,9 +1,9 @@
 extension JSONPatch {
-  /// What a comparison may cost. Beyond a limit the patch is still right, but bigger.
+  /// Limits for a comparison. Beyond a limit the patch is still correct, but larger.
   public struct DiffLimits: Sendable, Hashable {
-    /// How many pairs of elements of two arrays without ids are compared to find the longest common subsequence.
+    /// Maximum number of element pairs compared for the longest common subsequence of two arrays without ids.
     public var cellsMax: Int
-    /// How many records of an array may be moved; if more have, the array is replaced.
+    /// Maximum number of records of an array that may be moved; beyond it, the array is replaced.
     public var movesMax: Int
 
     public init(cellsMax: Int = 250_000, movesMax: Int = 200) {
@@ -12,12 +12,12 @@ extension JSONPatch {
     }
   }
 
-  /// Operations that turn `old` into a document that equals `new`.
+  /// Returns operations that turn `old` into a document equal to `new`.
   ///
-  /// Arrays in which all elements are objects with an `id` of their own are compared by it, so that a record that is new,
-  /// gone or changed costs what it is. Of other arrays the longest common subsequence is kept, within limits. What would
-  /// take more bytes than the new value is replaced by it. Objects that have a name twice are replaced as a whole.
-  /// Numbers and strings that are only written differently are no change.
+  /// Arrays whose elements are all objects with a unique `id` are compared by `id`: the patch contains only the records
+  /// added, removed, moved or changed. For other arrays, the longest common subsequence is retained, within limits. A
+  /// value is replaced if its operations would take more bytes than the new value. Objects with duplicate names are
+  /// replaced as a whole. Numbers and strings that differ only in notation are not changed.
   public static func diff(from old: JSONValue, to new: JSONValue, limits: DiffLimits = .init()) -> JSONPatch {
     var differ = PatchDiffer(limits: limits)
     differ.compare(old, new)
@@ -25,11 +25,11 @@ extension JSONPatch {
   }
 }
 
-/// Collects operations while it walks through two documents.
+/// Collects operations while traversing two documents.
 struct PatchDiffer {
   let limits: JSONPatch.DiffLimits
   private(set) var operations: [JSONPatch.Operation] = []
-  /// The size of the operations as text, or a little more.
+  /// An upper estimate of the operations' size as text.
   private var sizeBytes = 0
   private var path: [String] = []
 
@@ -47,7 +47,7 @@ struct PatchDiffer {
       if old != new { emit(.replace(path: pointer, value: new), new) }
       return
     }
-    // Looks at no more of the new value than the operations have bytes.
+    // Inspects at most as many bytes of the new value as the operations take.
     let spent = sizeBytes - firstByte
     guard spent > 0, let whole = new.sizeBytes(atMost: spent), whole + overhead < spent else { return }
     operations.removeSubrange(firstOperation...)
@@ -57,7 +57,7 @@ struct PatchDiffer {
 
   private var pointer: JSONPointer { JSONPointer(tokens: path) }
 
-  /// The bytes of an operation without its value.
+  /// The size of an operation without its value.
   private var overhead: Int { path.reduce(32) { $0 + $1.utf8.count + 1 } }
 
   mutating func emit(_ operation: JSONPatch.Operation, _ value: JSONValue? = nil) {

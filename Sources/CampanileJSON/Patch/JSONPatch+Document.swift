@@ -1,9 +1,9 @@
 extension JSONPatch {
-  /// Reads a patch document: an array of objects (RFC 6902, section 3). Members that an operation does not have are
-  /// ignored (section 4).
+  /// Reads a patch document: an array of objects (RFC 6902, section 3). Unknown members of an operation are ignored
+  /// (section 4).
   ///
-  /// - Throws: `invalidPatch` with the operation's index if `op` is unknown, a member is missing, of another type or
-  ///   there twice (appendix A.13), or a path is no pointer; `limitExceeded` for too many operations.
+  /// - Throws: `invalidPatch` with the operation's index if `op` is unknown, a path is not a JSON Pointer, or a member
+  ///   is missing, of the wrong type or duplicate (appendix A.13). `limitExceeded` for too many operations.
   public init(_ document: JSONValue, limits: Limits = .init()) throws(JSONPatchError) {
     guard case .array(let elements) = document else {
       throw JSONPatchError(.invalidPatch, operationIndex: nil, path: "", reason: "a patch is an array of operations")
@@ -23,7 +23,7 @@ extension JSONPatch {
 
   /// Reads a patch document from its text.
   ///
-  /// - Throws: `invalidPatch` also if `bytes` are no JSON text; the reason says where.
+  /// - Throws: Also `invalidPatch` if `bytes` are not a JSON text; the reason includes the position.
   public static func parse(
     _ bytes: [UInt8], limits: Limits = .init(), textLimits: JSONLimits = .init()
   ) throws(JSONPatchError) -> JSONPatch {
@@ -82,7 +82,7 @@ private struct OperationReader {
 
   private func member(_ name: String) throws(JSONPatchError) -> JSONValue {
     let found = members.members.filter { $0.name.means(name) }
-    guard found.count <= 1 else { throw invalid("the member '\(name)' is there twice") }
+    guard found.count <= 1 else { throw invalid("the member '\(name)' occurs twice") }
     guard let member = found.first else { throw invalid("the member '\(name)' is missing") }
     return member.value
   }
@@ -97,7 +97,7 @@ private struct OperationReader {
     do {
       return try JSONPointer(text)
     } catch {
-      throw invalid("the member '\(name)' is no JSON Pointer: \(error.reason)")
+      throw invalid("the member '\(name)' is not a JSON Pointer: \(error.reason)")
     }
   }
 
@@ -111,7 +111,7 @@ private struct OperationReader {
     case "move": return .move(from: try pointer("from"), path: path)
     case "copy": return .copy(from: try pointer("from"), path: path)
     case "test": return .test(path: path, value: try member("value"))
-    default: throw invalid("there is no operation '\(op.prefix(32))'")
+    default: throw invalid("unknown operation '\(op.prefix(32))'")
     }
   }
 }

@@ -18,16 +18,16 @@ public struct JSONPatch: Sendable, Hashable {
     }
   }
 
-  /// What a patch may cost.
+  /// Limits for a patch.
   public struct Limits: Sendable, Hashable {
-    /// How many operations it may have.
+    /// Maximum number of operations.
     public var operationsMax: Int
-    /// How deep the document may become.
+    /// Maximum depth of the document after each operation.
     public var depthMax: Int
-    /// How many bytes the operations may add to the document together, as JSON texts. Bounds what copies of copies make.
+    /// Maximum total size of the values that operations add, as JSON text. Bounds the growth from copies of copies.
     public var addedBytesMax: Int
-    /// How many members, elements and bytes may be looked at; keeps time in bounds for patches that search in big
-    /// objects or move elements of big arrays over and over.
+    /// Maximum number of members, elements and bytes visited. Bounds the time of patches that search large objects or
+    /// move elements of large arrays repeatedly.
     public var workMax: Int
 
     public init(
@@ -47,7 +47,7 @@ public struct JSONPatch: Sendable, Hashable {
   }
 }
 
-/// Why a JSON Patch is none, or cannot be applied.
+/// The reason a JSON Patch is invalid or cannot be applied.
 public struct JSONPatchError: Error, Sendable, Hashable, CustomStringConvertible {
   public struct Code: Sendable, Hashable, CustomStringConvertible {
     /// The stable name, UPPER_SNAKE.
@@ -61,20 +61,20 @@ public struct JSONPatchError: Error, Sendable, Hashable, CustomStringConvertible
     public static let invalidPatch = Code("JSON_PATCH_INVALID")
     /// The target location, its parent or the `from` location does not exist.
     public static let notFound = Code("JSON_PATCH_NOT_FOUND")
-    /// A token that must be an index of an array is none, or the index is beyond the array.
+    /// A token that must be an array index is not one, or the index is out of bounds.
     public static let invalidIndex = Code("JSON_PATCH_INVALID_INDEX")
-    /// A `test` found another value (section 4.6).
+    /// A `test` found a different value (section 4.6).
     public static let testFailed = Code("JSON_PATCH_TEST_FAILED")
     /// A `move` into its own child (section 4.4).
     public static let moveIntoChild = Code("JSON_PATCH_MOVE_INTO_CHILD")
-    /// More than `JSONPatch.Limits` allows.
+    /// The patch exceeds a limit of `JSONPatch.Limits`.
     public static let limitExceeded = Code("JSON_PATCH_LIMIT_EXCEEDED")
   }
 
   public var code: Code
-  /// Which operation, counted from 0; nil if the patch as a whole is meant.
+  /// The index of the operation; nil if the error concerns the patch as a whole.
   public var operationIndex: Int?
-  /// The location that the operation failed at.
+  /// The location at which the operation failed.
   public var path: String
   /// One clause.
   public var reason: String

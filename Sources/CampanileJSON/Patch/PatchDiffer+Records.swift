@@ -3,7 +3,7 @@ struct RecordIds {
   let ids: [JSONValue]
   let index: [JSONValue: Int]
 
-  /// Nil unless all elements are objects with an `id` that is a string or number and no other element's.
+  /// Nil unless all elements are objects with a unique `id` that is a string or a number.
   init?(_ elements: [JSONValue]) {
     var ids: [JSONValue] = []
     var index: [JSONValue: Int] = [:]
@@ -21,8 +21,12 @@ struct RecordIds {
 }
 
 extension PatchDiffer {
-  /// Removes the records that are gone from the last to the first, moves the others into their new order, adds the new
-  /// ones from the first to the last, and then changes what is within. False if too many moved.
+  /// Compares two arrays of records by id.
+  ///
+  /// Removes deleted records from last to first, moves the others into their new order, adds new ones from first to
+  /// last, and then compares the contents of the records.
+  ///
+  /// - Returns: False if more than `movesMax` records have moved.
   mutating func compareRecords(_ old: [JSONValue], _ new: [JSONValue], _ oldIds: RecordIds, _ newIds: RecordIds) -> Bool
   {
     var current: [Int] = []
@@ -50,7 +54,8 @@ extension PatchDiffer {
     return true
   }
 
-  /// The fewest moves that turn one permutation into the other: all but a longest increasing subsequence are moved.
+  /// Returns the fewest moves that turn one permutation into the other: a longest increasing subsequence is not moved.
+  /// Nil if there are more than `limit`.
   static func moves(from current: [Int], to target: [Int], atMost limit: Int) -> [(from: Int, to: Int)]? {
     if current == target { return [] }
     var rank: [Int: Int] = [:]
@@ -62,7 +67,7 @@ extension PatchDiffer {
     for (position, value) in target.enumerated() where !kept.contains(position) {
       guard let from = working.firstIndex(of: value) else { continue }
       working.remove(at: from)
-      // Behind its predecessor in the new order, which is at its place already.
+      // After its predecessor in the new order, which already has its position.
       let to = position == 0 ? 0 : (working.firstIndex(of: target[position - 1]) ?? -1) + 1
       working.insert(value, at: to)
       if from != to { moves.append((from, to)) }
@@ -70,7 +75,7 @@ extension PatchDiffer {
     return moves
   }
 
-  /// The values of a longest increasing subsequence of distinct numbers.
+  /// Returns the values of a longest increasing subsequence of distinct numbers.
   private static func longestIncreasing(_ values: [Int]) -> Set<Int> {
     var tails: [Int] = []
     var previous = [Int](repeating: -1, count: values.count)

@@ -1,5 +1,6 @@
 extension PatchDiffer {
-  /// Keeps what both arrays start and end with, and between them the longest common subsequence if that is cheap enough.
+  /// Retains the common prefix and suffix of both arrays, and the longest common subsequence between them if it is
+  /// cheap enough.
   mutating func compareSequences(_ old: [JSONValue], _ new: [JSONValue]) {
     let common = min(old.count, new.count)
     var start = 0
@@ -24,7 +25,7 @@ extension PatchDiffer {
     editor.change(before[beforeStart...], after[afterStart...], &self)
   }
 
-  /// The pairs of a longest common subsequence, by the textbook's table of lengths.
+  /// Returns the pairs of a longest common subsequence, by dynamic programming over a table of lengths.
   private static func commonSubsequence(_ before: [JSONValue], _ after: [JSONValue]) -> [(before: Int, after: Int)] {
     let beforeHashes = before.map(\.hashValue)
     let afterHashes = after.map(\.hashValue)
@@ -59,11 +60,11 @@ extension PatchDiffer {
   }
 }
 
-/// Turns runs of elements into operations, and knows where in the array as it is by then they are.
+/// Turns runs of elements into operations. Tracks the position in the array as changed by the operations so far.
 private struct SequenceEditor {
   var position: Int
 
-  /// Elements at the same place are compared; what is left over is removed or added.
+  /// Compares elements at the same index; removes or adds the remaining ones.
   mutating func change(_ before: ArraySlice<JSONValue>, _ after: ArraySlice<JSONValue>, _ differ: inout PatchDiffer) {
     let paired = min(before.count, after.count)
     for (old, new) in zip(before, after) {

@@ -1,4 +1,4 @@
-/// Bytes as characters.
+/// Classification of ASCII bytes.
 enum ASCII {
   @inline(__always)
   static func isDigit(_ byte: UInt8) -> Bool { byte &- 0x30 <= 9 }

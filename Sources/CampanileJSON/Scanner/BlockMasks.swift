@@ -2,7 +2,7 @@
   import _Builtin_intrinsics.intel
 #endif
 
-/// Which of 64 bytes are what: bit `i` of a mask speaks of byte `i`.
+/// Bit masks that classify the 64 bytes of a block: bit `i` of each mask corresponds to byte `i`.
 struct BlockMasks {
   var quote: UInt64
   var backslash: UInt64
@@ -14,7 +14,7 @@ struct BlockMasks {
   /// Bytes above 0x7F.
   var nonASCII: UInt64
 
-  /// `base` has 64 readable bytes.
+  /// - Parameter base: At least 64 readable bytes.
   @inline(__always)
   init(_ base: UnsafeRawPointer) {
     let (a, b, c, d) = (Quarter(base, 0), Quarter(base, 16), Quarter(base, 32), Quarter(base, 48))
@@ -26,7 +26,7 @@ struct BlockMasks {
     nonASCII = a.nonASCII | b.nonASCII &<< 16 | c.nonASCII &<< 32 | d.nonASCII &<< 48
   }
 
-  /// Leaves the first `length` bytes, fewer than 64.
+  /// Clears the bits from `length` on. `length` is less than 64.
   mutating func cut(to length: Int) {
     let kept = (1 as UInt64) &<< UInt64(length) &- 1
     quote &= kept
@@ -42,7 +42,7 @@ struct BlockMasks {
     highBits(unsafeBitCast(mask, to: SIMD16<UInt8>.self))
   }
 
-  /// The highest bit of each byte.
+  /// Returns the highest bit of each byte.
   @inline(__always)
   static func highBits(_ bytes: SIMD16<UInt8>) -> UInt64 {
     #if arch(x86_64) && canImport(_Builtin_intrinsics)
@@ -53,13 +53,13 @@ struct BlockMasks {
     #endif
   }
 
-  /// The highest bits of eight bytes, gathered by one multiplication: bit 8 i + 7 is moved to 56 + i, without carries.
+  /// Gathers the highest bits of eight bytes with one multiplication: bit 8 i + 7 moves to 56 + i, without carries.
   @inline(__always)
   static func gather(_ bytes: UInt64) -> UInt64 {
     (((bytes & 0x8080_8080_8080_8080) &>> 7) &* 0x0102_0408_1020_4080) &>> 56
   }
 
-  /// Every bit is the parity of the bits up to it: between an odd and an even quote it is 1.
+  /// Returns the prefix parity: bit `i` is the parity of bits 0 to `i`, so it is 1 between an odd and an even quote.
   @inline(__always)
   static func prefixParity(_ bits: UInt64) -> UInt64 {
     var parity = bits
@@ -84,14 +84,14 @@ private struct Quarter {
   let space: UInt64
   let nonASCII: UInt64
 
-  // Operators with a scalar operand are compiled into loops: each operand is made a vector.
+  // An operator with a scalar operand compiles to a loop, so each operand is a vector.
   @inline(__always)
   init(_ base: UnsafeRawPointer, _ offset: Int) {
     let bytes = base.loadUnaligned(fromByteOffset: offset, as: Bytes.self)
     quote = BlockMasks.bits(bytes .== Bytes(repeating: 0x22))
     backslash = BlockMasks.bits(bytes .== Bytes(repeating: 0x5C))
     space = BlockMasks.bits(bytes .== Bytes(repeating: 0x20))
-    // The bit 0x20 tells '[' from '{' and ']' from '}'.
+    // The bit 0x20 is the only difference between '[' and '{', and between ']' and '}'.
     let folded = bytes | Bytes(repeating: 0x20)
     let brackets = (folded .== Bytes(repeating: 0x7B)) .| (folded .== Bytes(repeating: 0x7D))
     structural = BlockMasks.bits(brackets .| (bytes .== Bytes(repeating: 0x2C)) .| (bytes .== Bytes(repeating: 0x3A)))

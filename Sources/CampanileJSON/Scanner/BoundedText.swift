@@ -1,8 +1,8 @@
-/// The first bytes of a text that comes in pieces.
+/// The first bytes of a text that arrives in pieces.
 struct BoundedText: Sendable, Hashable {
   let limit: Int
   private(set) var bytes: [UInt8] = []
-  /// Whether more came than is kept.
+  /// Whether the text exceeds the limit and was truncated.
   private(set) var isCut = false
 
   init(limit: Int) {

@@ -1,6 +1,6 @@
-/// The grammar of RFC 8259 outside of tokens as a table: what may come next, and what follows it.
+/// The grammar of RFC 8259 between tokens, as a state table: the tokens allowed next and the state that follows.
 enum Grammar {
-  /// What the grammar waits for. The raw values index the table and are kept in saved states.
+  /// The states, named after the token expected next. The raw values index the table and are stored in saved states.
   enum Expecting {
     static let topValue: UInt8 = 0
     static let firstElement: UInt8 = 1
@@ -15,7 +15,7 @@ enum Grammar {
     static let last: UInt8 = 9
   }
 
-  /// What a token's first byte makes of it.
+  /// The classes of a token's first byte.
   enum Class {
     static let openObject: UInt8 = 0
     static let openArray: UInt8 = 1
@@ -28,7 +28,7 @@ enum Grammar {
     static let invalid: UInt8 = 8
   }
 
-  /// What is to be done besides going on; the high half of a table's entry. The low half is what is expected then.
+  /// The action for a token, in the high half of a table entry. The low half is the next state.
   enum Action {
     static let none: UInt8 = 0x00
     static let name: UInt8 = 0x10
@@ -41,9 +41,10 @@ enum Grammar {
     static let mask: UInt8 = 0xF0
   }
 
-  /// 256 classes by byte, then 16 entries for each state by class. Made once and never freed or changed.
+  /// 256 classes indexed by byte, then 16 entries per state indexed by class. Allocated once and never freed or
+  /// changed.
   struct Tables: @unchecked Sendable {
-    // Safe to share: nobody writes after `init`, and the memory lives as long as the process.
+    // Safe to share: nothing writes after `init`, and the memory lives as long as the process.
     let base: UnsafePointer<UInt8>
 
     init() {
@@ -89,7 +90,7 @@ enum Grammar {
     return rules
   }
 
-  /// What `state` waits for, in words.
+  /// Describes the token expected in `state`, for error messages.
   static func expectation(_ state: UInt8) -> String {
     switch state {
     case Expecting.firstElement: "a value or ']'"

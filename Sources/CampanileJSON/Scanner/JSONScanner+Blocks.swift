@@ -1,11 +1,12 @@
-/// 64 bytes at a time. A block starts between tokens or at a character of a string, and ends likewise: characters and
-/// escapes that its end would cut are left to the next one.
+/// Scanning in blocks of 64 bytes. A block starts and ends between tokens or at a character boundary within a string.
+/// Characters and escapes that the end of a block would split are left to the next one.
 ///
-/// What is wrong is only noticed here, and left to `bytes`, which reads from the start of the block and says what and
-/// where it is; but for tokens at the wrong place, which are told here.
+/// This code only detects errors. It leaves them to `bytes`, which rereads the block from its start and reports the
+/// error and its position. The exception is a misplaced token, which is reported here.
 extension JSONScanner {
-  /// Reads blocks while at least 64 bytes are left. Answers where it stopped: behind the last block, or where a byte
-  /// needs a closer look.
+  /// Reads blocks while at least 64 bytes remain.
+  ///
+  /// - Returns: The position after the last block, or of a block or scalar that `bytes` must read.
   mutating func blocks(_ base: UnsafeRawPointer, _ start: Int, _ count: Int) throws(JSONSyntaxError) -> Int {
     let tables = Grammar.tables
     var position = start
@@ -44,10 +45,11 @@ extension JSONScanner {
     return position
   }
 
-  /// Reads the tokens of a block. `available` is what the chunk has from `block` on.
+  /// Reads the tokens of a block.
   ///
-  /// Answers how many bytes are read: `length`, or more when a scalar goes on behind it; or the complement of how many
-  /// are read where a scalar needs a closer look.
+  /// - Parameter available: The bytes of the chunk from `block` on.
+  /// - Returns: The number of bytes read: `length`, or more if a scalar extends beyond it. The complement of that
+  ///   number if `bytes` must read the next scalar.
   @inline(__always)
   private mutating func walk(
     _ block: UnsafeRawPointer, _ length: Int, _ tokens: UInt64, _ closing: UInt64, isPlain: Bool, _ available: Int,
@@ -101,7 +103,7 @@ extension JSONScanner {
     return end
   }
 
-  /// The control characters of `control` that are white space between tokens.
+  /// Returns the control characters in `control` that are white space between tokens.
   private static func lineBlanks(_ block: UnsafeRawPointer, _ control: UInt64) -> UInt64 {
     var rest = control
     var blanks: UInt64 = 0
@@ -113,8 +115,9 @@ extension JSONScanner {
     return blanks
   }
 
-  /// Checks the escapes of a block and takes the quotes that are part of one out of `masks`. Answers how many bytes
-  /// hold whole escapes; 0 if one is malformed.
+  /// Checks the escapes of a block, and clears escaped quotes in `masks`.
+  ///
+  /// - Returns: The number of bytes that contain only complete escapes; 0 if one is malformed.
   private static func unescape(
     _ block: UnsafeRawPointer, _ masks: inout BlockMasks, _ surrogates: JSONLimits.LoneSurrogates
   ) -> Int {
@@ -147,7 +150,7 @@ extension JSONScanner {
     return 64
   }
 
-  /// The code unit that four hexadecimal digits name; nil if they are none.
+  /// Returns the code unit of four hexadecimal digits; nil if they are malformed.
   private static func codeUnit(_ digits: UnsafeRawPointer) -> UInt16? {
     var unit: UInt16 = 0
     for index in 0..<4 {

@@ -1,6 +1,7 @@
-/// One byte after the other: right for every input, and where every error is found.
+/// Scanning byte by byte: works for every input and reports every error.
 extension JSONScanner {
-  /// Reads from `start` at least `atLeast` bytes and then to the end of a token, or to `count`. Answers where it stopped.
+  /// Reads at least `atLeast` bytes from `start`, then on to the end of a token or to `count`. Returns the position
+  /// reached.
   mutating func bytes(
     _ base: UnsafeRawPointer, _ start: Int, _ count: Int, atLeast: Int
   ) throws(JSONSyntaxError) -> Int {
@@ -27,7 +28,7 @@ extension JSONScanner {
     return position
   }
 
-  /// How many bytes from `start` on are characters in ASCII that need no look, of 64 at most.
+  /// Returns the number of bytes from `start` on that are ASCII characters without special meaning, at most 64.
   private func plainLength(_ start: UnsafeRawPointer, _ count: Int) -> Int {
     let end = min(count, 64)
     var length = 0
@@ -44,7 +45,9 @@ extension JSONScanner {
     if Sink.wantsContent { sink.stringBytes(isName: state.inName, bytes) }
   }
 
-  /// Reads one byte. False if it ends a number and is to be read again as what follows it.
+  /// Reads one byte.
+  ///
+  /// - Returns: False if the byte ends a number and must be read again as the next token.
   private mutating func step(_ byte: UInt8, _ bytes: UnsafeRawBufferPointer) throws(JSONSyntaxError) -> Bool {
     switch state.lexeme {
     case .none: try between(byte, bytes)
@@ -110,7 +113,7 @@ extension JSONScanner {
   }
 
   func tooDeep(_ byte: UInt8) -> JSONSyntaxError {
-    error(.depthExceeded, "no more than \(limits.depthMax) arrays and objects in one another", byte)
+    error(.depthExceeded, "no more than \(limits.depthMax) nested arrays and objects", byte)
   }
 
   private mutating func inString(_ byte: UInt8, _ bytes: UnsafeRawBufferPointer) throws(JSONSyntaxError) {
@@ -127,7 +130,7 @@ extension JSONScanner {
     deliver(bytes)
   }
 
-  /// The second byte's range excludes overlong forms, surrogates and what is above U+10FFFF (RFC 3629, section 4).
+  /// Restricts the second byte to exclude overlong forms, surrogates and values above U+10FFFF (RFC 3629, section 4).
   private mutating func beginUTF8(_ lead: UInt8) throws(JSONSyntaxError) {
     state.lowest = 0x80
     state.highest = 0xBF

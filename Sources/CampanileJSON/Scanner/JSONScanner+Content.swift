@@ -1,6 +1,6 @@
-/// What sinks that want content are given from a block.
+/// Delivery of a block's content to sinks that want it.
 extension JSONScanner {
-  /// The rest of a string that started before the block.
+  /// Delivers the rest of a string that started before the block.
   @inline(__always)
   mutating func continueString(_ block: UnsafeRawPointer, _ length: Int, _ closing: UInt64) {
     let end = closing == 0 ? length : closing.trailingZeroBitCount
@@ -8,14 +8,16 @@ extension JSONScanner {
     if closing != 0 { sink.endString(isName: state.inName) }
   }
 
-  /// The string whose quote is at `index`, as far as it is in the block. `isPlain` says that the block has no escapes.
+  /// Delivers the string whose opening quote is at `index`, up to the end of the block.
+  ///
+  /// - Parameter isPlain: Whether the block has no escapes.
   @inline(__always)
   mutating func string(
     _ block: UnsafeRawPointer, _ index: Int, _ length: Int, _ closing: UInt64, isName: Bool, isPlain: Bool,
     _ offset: Int64
   ) {
     state.inName = isName
-    // The bits up to `index` are shifted out in two steps, as a shift by 64 would do nothing.
+    // Two shifts instead of one, because a shift by 64 would have no effect.
     let behind = (closing &>> UInt64(index)) &>> 1
     let start = index &+ 1
     if behind != 0 {
@@ -28,7 +30,7 @@ extension JSONScanner {
     }
   }
 
-  /// A whole number or literal.
+  /// Delivers a complete number or literal.
   @inline(__always)
   mutating func scalar(_ start: UnsafeRawPointer, _ size: Int) {
     sink.beginScalar(start.load(as: UInt8.self), at: state.offset)
@@ -36,7 +38,7 @@ extension JSONScanner {
     sink.endScalar()
   }
 
-  /// The length of the well-formed number or literal at `start`; 0 if it is malformed or may go on behind the
+  /// Returns the length of the well-formed number or literal at `start`; 0 if it is malformed or may continue after the
   /// `available` bytes.
   @inline(__always)
   static func scalarLength(_ start: UnsafeRawPointer, _ available: Int) -> Int {
@@ -95,7 +97,7 @@ extension JSONScanner {
     return isLiteral ? size : 0
   }
 
-  /// Whether a scalar may end before `byte`. What else may not follow it is found by the grammar.
+  /// Whether a scalar may end before `byte`. The grammar rejects any other byte that must not follow a scalar.
   @inline(__always)
   private static func isEnd(_ byte: UInt8) -> Bool {
     byte == UInt8(ascii: ",") || byte == UInt8(ascii: "}") || byte == UInt8(ascii: "]") || byte == 0x20 || byte == 0x0A

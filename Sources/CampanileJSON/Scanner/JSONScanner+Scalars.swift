@@ -1,4 +1,4 @@
-/// Numbers and literals, byte by byte.
+/// Scanning of numbers and literals, byte by byte.
 extension JSONScanner {
   mutating func beginScalar(_ byte: UInt8) {
     switch byte {
@@ -17,7 +17,7 @@ extension JSONScanner {
     state.progress = number.rawValue
   }
 
-  /// The next byte of a number. False if the number is complete and `byte` is not part of it.
+  /// Reads the next byte of a number. Returns false if the number is complete and `byte` is not part of it.
   mutating func inNumber(_ byte: UInt8, _ bytes: UnsafeRawBufferPointer) throws(JSONSyntaxError) -> Bool {
     guard let current = ScanState.NumberState(rawValue: state.progress) else { throw unexpected(byte) }
     guard let next = Self.next(current, byte) else {
@@ -33,7 +33,8 @@ extension JSONScanner {
     return true
   }
 
-  /// Digits behind a zero are told apart from other bytes that cannot follow a number, which the grammar refuses.
+  /// Whether `byte` is a digit after a leading zero, which is an error of the number. The grammar rejects other invalid
+  /// bytes.
   private static func continuesNumber(_ byte: UInt8) -> Bool { ASCII.isDigit(byte) }
 
   private static func next(_ current: ScanState.NumberState, _ byte: UInt8) -> ScanState.NumberState? {
@@ -57,12 +58,12 @@ extension JSONScanner {
     switch current {
     case .minus, .point, .exponentSign: "a digit"
     case .exponent: "a digit or a sign"
-    case .zero: "no digit behind a leading zero"
+    case .zero: "no digit after a leading zero"
     case .integer, .fraction, .exponentDigits: "the end of the number"
     }
   }
 
-  /// The rest of a literal behind its first letter.
+  /// Returns the literal that starts with `first`.
   private static func literal(_ first: UInt8) -> StaticString {
     switch first {
     case UInt8(ascii: "t"): "true"
@@ -85,7 +86,7 @@ extension JSONScanner {
     }
   }
 
-  /// What an unfinished text waits for.
+  /// The input expected at the end of an incomplete text, for error messages.
   var expectation: String {
     switch state.lexeme {
     case .none: Grammar.expectation(state.expecting)

@@ -1,8 +1,7 @@
-/// Reads JSON texts (RFC 8259) chunk by chunk: a table for the grammar, 64 bytes at a time where the text is regular, one
-/// by one where a chunk ends, a token is cut or something is wrong.
+/// Scans JSON texts (RFC 8259) chunk by chunk with a state table for the grammar. Regular text is read in blocks of 64
+/// bytes. The end of a chunk, a split token or an error is read byte by byte.
 ///
-/// Each byte is looked at where it comes; no part of the text is kept. After an error the scanner answers the same error
-/// to every call.
+/// Each byte is processed on arrival; no part of the text is stored. After an error, every call throws the same error.
 struct JSONScanner<Sink: TokenSink>: Sendable {
   let limits: JSONLimits
   var state = ScanState()
@@ -14,7 +13,7 @@ struct JSONScanner<Sink: TokenSink>: Sendable {
     self.sink = sink
   }
 
-  /// Reads the next bytes. Stops early when the sink is finished.
+  /// Reads the next bytes. Stops early once the sink is finished.
   mutating func update(_ bytes: UnsafeRawBufferPointer) throws(JSONSyntaxError) {
     if let failure { throw failure }
     guard let base = bytes.baseAddress, !bytes.isEmpty else { return }
@@ -32,7 +31,7 @@ struct JSONScanner<Sink: TokenSink>: Sendable {
     }
   }
 
-  /// Ends the text. The value must be complete, and nothing but white space behind it.
+  /// Ends the text. The value must be complete, and only white space may follow it.
   mutating func finish() throws(JSONSyntaxError) -> JSONSummary {
     if let failure { throw failure }
     if state.lexeme == .number, let number = ScanState.NumberState(rawValue: state.progress), number.isComplete {
@@ -72,17 +71,17 @@ struct JSONScanner<Sink: TokenSink>: Sendable {
         position = try blocks(base, position, count)
         if position >= count || sink.isFinished { return }
       }
-      // What stopped the blocks is within the next 64 bytes, or the chunk ends there.
+      // The byte that stopped `blocks` is within the next 64 bytes, or the chunk ends there.
       position = try bytes(base, position, count, atLeast: 64)
     }
   }
 
-  /// An error at the next byte.
+  /// Returns an error at the next byte.
   func error(_ code: JSONSyntaxError.Code, _ expected: String, _ byte: UInt8) -> JSONSyntaxError {
     JSONSyntaxError(code, at: state.offset, expected: expected, byte: byte)
   }
 
-  /// An error at the byte that the grammar does not allow next.
+  /// Returns an error for a byte that the grammar does not allow next.
   func unexpected(_ byte: UInt8) -> JSONSyntaxError {
     error(
       state.expecting == Grammar.Expecting.nothing ? .trailingBytes : .unexpectedByte,

@@ -1,4 +1,4 @@
-/// SipHash-1-3 over bytes that come one by one, with a random key: whoever sends names cannot make them collide.
+/// An incremental SipHash-1-3 with a random key, so that a sender of names cannot provoke collisions.
 ///
 /// Unlike the standard library's `Hasher`, its state and key can be saved.
 struct NameHash: Sendable, Hashable {
@@ -40,7 +40,7 @@ struct NameHash: Sendable, Hashable {
     tail = 0
   }
 
-  /// Eight bytes at a time where that gives the same.
+  /// Adds bytes, eight at a time where they are aligned to the hash's words.
   mutating func combine(_ bytes: UnsafeRawBufferPointer) {
     var index = 0
     if count & 7 == 0 {
@@ -56,7 +56,7 @@ struct NameHash: Sendable, Hashable {
     }
   }
 
-  /// The hash of the bytes so far.
+  /// The hash of the bytes added so far.
   var value: UInt64 {
     var copy = self
     copy.compress(tail | count &<< 56)

@@ -1,9 +1,9 @@
-/// The hashes of an object's names. Most objects have few: these are searched one by one, without a table.
+/// The hashes of an object's names. Most objects have few names, which are searched linearly without a table.
 struct NameSet: Sendable, Hashable {
   private static let fewMax = 16
 
   private var few: [UInt64] = []
-  /// All of them once they are more than a few.
+  /// All hashes once there are more than `fewMax`; empty before.
   private var many: Set<UInt64> = []
 
   init(_ hashes: [UInt64] = []) {
@@ -13,7 +13,7 @@ struct NameSet: Sendable, Hashable {
   var count: Int { many.isEmpty ? few.count : many.count }
   var hashes: [UInt64] { many.isEmpty ? few : Array(many) }
 
-  /// False if it is there already.
+  /// Inserts a hash. Returns false if it is already a member.
   mutating func insert(_ hash: UInt64) -> Bool {
     if many.isEmpty {
       if few.contains(hash) { return false }
@@ -26,7 +26,7 @@ struct NameSet: Sendable, Hashable {
     return many.insert(hash).inserted
   }
 
-  /// Keeps the memory for the next object with a few names.
+  /// Removes all hashes, and retains the memory for the next object with few names.
   mutating func removeAll() {
     few.removeAll(keepingCapacity: true)
     if !many.isEmpty { many = [] }

@@ -1,19 +1,19 @@
-/// Finds names that their object has already, and says where by a JSON Pointer.
+/// Detects duplicate names in objects and reports their locations as JSON Pointers.
 ///
-/// Kept are 64 bits of a keyed hash per name of the open objects, and the path to where the scanner is. Two names with
-/// the same hash would be taken for one: with the most names that fit (100,000) that happens once in 10^9 texts, and
-/// nobody who does not know the key can make it happen.
+/// Stores a 64-bit keyed hash per name of the open objects, and the path of the current value. Two names with the same
+/// hash would be reported as duplicates. With the maximum of 100,000 names that happens once in 10^9 texts, and it
+/// cannot be provoked without the key.
 struct NameSink: TokenSink {
   static var wantsContent: Bool { true }
 
   /// An open array or object.
   struct Level: Sendable, Hashable {
     var isObject: Bool
-    /// The elements before the current one.
+    /// The number of elements that have started; the current element's index is one less.
     var index = 0
-    /// The current member's name, cut.
+    /// The current member's name, truncated.
     var name: [UInt8] = []
-    /// The hashes of the names so far.
+    /// The hashes of the object's names so far.
     var names = NameSet()
   }
 
@@ -21,7 +21,7 @@ struct NameSink: TokenSink {
 
   private let namesMax: Int
   private let duplicatesMax: Int
-  /// The open ones, and behind them what closed ones have left for others to use.
+  /// The open levels, followed by closed ones whose memory is reused.
   private var levels: [Level] = []
   private var depth = 0
   private(set) var nameCount = 0
@@ -98,7 +98,7 @@ struct NameSink: TokenSink {
   mutating func scalarBytes(_ bytes: UnsafeRawBufferPointer) {}
   mutating func endScalar() {}
 
-  /// Elements are counted from 1 where they start, so that the current one's index is one less.
+  /// Counts an element when it starts, so the current element's index is one less.
   private mutating func beginValue() {
     guard depth > 0, !levels[depth - 1].isObject else { return }
     levels[depth - 1].index += 1

@@ -1,7 +1,7 @@
-/// Parts of a path as text.
+/// Text of JSON Pointer tokens.
 enum PathText {
-  /// A name as it is written between its quotes, as a token of a JSON Pointer (RFC 6901, section 3). One that was cut
-  /// within a character or escape is repaired.
+  /// Converts a name in its raw notation to a token of a JSON Pointer (RFC 6901, section 3). Repairs a name that was
+  /// truncated within a character or escape.
   static func token(ofRawName name: [UInt8]) -> String {
     var bytes: [UInt8] = []
     var unescaper = Unescaper()
@@ -9,7 +9,7 @@ enum PathText {
     return escaped(String(decoding: bytes, as: UTF8.self))
   }
 
-  /// `~` as `~0` and `/` as `~1`.
+  /// Escapes `~` as `~0` and `/` as `~1`.
   static func escaped(_ token: String) -> String {
     guard token.utf8.contains(where: { $0 == UInt8(ascii: "~") || $0 == UInt8(ascii: "/") }) else { return token }
     var result = ""

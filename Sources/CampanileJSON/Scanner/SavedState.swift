@@ -1,6 +1,6 @@
-/// Writes a state as bytes: integers as little-endian 64 bits, arrays behind their count.
+/// Serialises a state: integers as 64 bits, little-endian; arrays preceded by their count.
 struct StateWriter {
-  /// Changes with every change of what is written.
+  /// The version of the format. Increment it with every change of the format.
   static let version: UInt8 = 1
 
   private(set) var bytes: [UInt8]
@@ -30,7 +30,7 @@ struct StateWriter {
   mutating func write(_ value: String) { write(Array(value.utf8)) }
 }
 
-/// Reads what a `StateWriter` wrote, and believes none of it.
+/// Reads the output of a `StateWriter` from an untrusted source.
 struct StateReader {
   let kind: UInt8
   private let bytes: [UInt8]
@@ -50,7 +50,7 @@ struct StateReader {
     return value
   }
 
-  /// A number in `range`.
+  /// Reads a number and checks that it is in `range`.
   mutating func int(in range: ClosedRange<Int>) throws(JSONStateError) -> Int {
     let value = Int(Int64(bitPattern: try uint64()))
     guard range.contains(value) else { throw JSONStateError() }
@@ -86,7 +86,7 @@ struct StateReader {
     String(decoding: try byteString(atMost: limit), as: UTF8.self)
   }
 
-  /// Checks that nothing is left.
+  /// Checks that no bytes are left.
   func finish() throws(JSONStateError) {
     guard position == bytes.count else { throw JSONStateError() }
   }

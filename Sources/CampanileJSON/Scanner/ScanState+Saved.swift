@@ -67,7 +67,7 @@ extension ScanState {
     writer.write(outer)
   }
 
-  /// Every field is checked against the others, as far as reading on needs it.
+  /// Restores a state. Checks each field against the others, as far as further scanning depends on it.
   init(from reader: inout StateReader, depthMax: Int) throws(JSONStateError) {
     expecting = try reader.byte(upTo: Grammar.Expecting.last)
     guard let lexeme = Lexeme(rawValue: try reader.byte()) else { throw JSONStateError() }

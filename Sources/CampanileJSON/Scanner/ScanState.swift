@@ -1,28 +1,28 @@
-/// Where a scanner is in a text: all that it knows between two chunks, apart from its sink.
+/// The complete state of a scanner between two chunks, except for its sink.
 struct ScanState: Sendable, Hashable {
-  /// What kind of token the next byte is in. The raw values are kept in saved states.
+  /// The kind of token that the next byte belongs to. The raw values are stored in saved states.
   enum Lexeme: UInt8, Sendable, Hashable {
     /// Between tokens.
     case none
     /// In a string, at the start of a character.
     case string
-    /// Behind a backslash.
+    /// After a backslash.
     case escape
     /// In the digits of `\u`; `progress` of them are read into `codeUnit`.
     case hex
-    /// Behind an escape that names the first half of a pair, of which the second must follow.
+    /// After the escape of a high surrogate, whose low surrogate must follow.
     case highSurrogate
-    /// Behind that and a backslash.
+    /// After a high surrogate and a backslash.
     case lowSurrogate
     /// In a UTF-8 sequence: `progress` bytes are missing, the next one is in `lowest...highest`.
     case utf8
     /// In a number; `progress` is a `NumberState`.
     case number
-    /// In `true`, `false` or `null`; `progress` bytes of the one that `lowest` starts are read.
+    /// In `true`, `false` or `null`; `lowest` is the first byte of the literal, and `progress` bytes are read.
     case literal
   }
 
-  /// What of a number is read.
+  /// The part of a number that was read last.
   enum NumberState: UInt8 {
     case minus, zero, integer, point, fraction, exponent, exponentSign, exponentDigits
 
@@ -40,22 +40,22 @@ struct ScanState: Sendable, Hashable {
   var progress: UInt8 = 0
   var lowest: UInt8 = 0
   var highest: UInt8 = 0
-  /// The code unit that an escape names so far.
+  /// The code unit of the escape being read, as far as it is known.
   var codeUnit: UInt16 = 0
-  /// Whether the escape being read must be the second half of a pair.
+  /// Whether the escape being read must be a low surrogate.
   var needsLow = false
   /// Whether the string being read is a name.
   var inName = false
-  /// The bytes read.
+  /// The number of bytes read.
   var offset: Int64 = 0
-  /// The first byte of the value, 0 before it.
+  /// The first byte of the value; 0 before it.
   var firstByte: UInt8 = 0
-  /// How many arrays and objects are open.
+  /// The number of open arrays and objects.
   var depth = 0
   var deepest = 0
-  /// The innermost up to 64 open ones, the innermost in bit 0; 1 is an object.
+  /// Up to 64 innermost open levels, the innermost in bit 0; 1 marks an object.
   var innermost: UInt64 = 0
-  /// The outer ones, 64 each, the outermost first.
+  /// The outer levels, 64 per element, outermost first.
   var outer: [UInt64] = []
 
   var isInObject: Bool { innermost & 1 != 0 }
@@ -73,7 +73,7 @@ struct ScanState: Sendable, Hashable {
     return true
   }
 
-  /// Closes the innermost; the grammar has seen that there is one. Answers what is expected then.
+  /// Closes the innermost level; the grammar ensures that there is one. Returns the next state.
   mutating func close() -> UInt8 {
     depth &-= 1
     innermost &>>= 1

@@ -1,17 +1,17 @@
-/// Which of 64 bytes lead a UTF-8 sequence (RFC 3629), and how long it is.
+/// Bit masks of the bytes in a block that lead a UTF-8 sequence (RFC 3629), by the length of the sequence.
 struct UTF8Masks {
   private typealias Bytes = SIMD16<UInt8>
 
-  /// Leads of two bytes or more, of three or more, and of four.
+  /// Lead bytes of sequences of at least two, at least three, and four bytes.
   private let two: UInt64
   private let three: UInt64
   private let four: UInt64
-  /// 0xC0, 0xC1 and 0xF5 to 0xFF, which are in no sequence.
+  /// 0xC0, 0xC1 and 0xF5 to 0xFF, which occur in no sequence.
   private let never: UInt64
-  /// 0xE0, 0xED, 0xF0 and 0xF4, which not every continuation may follow.
+  /// 0xE0, 0xED, 0xF0 and 0xF4, which restrict the byte that follows.
   private let special: UInt64
 
-  /// `base` has 64 readable bytes.
+  /// - Parameter base: At least 64 readable bytes.
   @inline(__always)
   init(_ base: UnsafeRawPointer) {
     var (two, three, four, never, special) = (0 as UInt64, 0 as UInt64, 0 as UInt64, 0 as UInt64, 0 as UInt64)
@@ -33,13 +33,15 @@ struct UTF8Masks {
   @inline(__always)
   private static func bits(_ mask: SIMDMask<SIMD16<Int8>>) -> UInt64 { BlockMasks.bits(mask) }
 
-  /// How many bytes of `block` hold whole sequences: a last one that goes on behind it does not count. 0 if one is
-  /// malformed. `nonASCII` are the bytes above 0x7F.
+  /// Returns the number of bytes of `block` that contain only complete sequences, without a last one that continues in
+  /// the next block. Returns 0 if a sequence is malformed.
+  ///
+  /// - Parameter nonASCII: The mask of the bytes above 0x7F.
   @inline(__always)
   func wellFormed(_ block: UnsafeRawPointer, _ nonASCII: UInt64) -> Int {
     let cut = two & 0x8000_0000_0000_0000 | three & 0xC000_0000_0000_0000 | four & 0xE000_0000_0000_0000
     let length = cut.trailingZeroBitCount
-    // The place of the cut sequence's lead counts, too: there a sequence that comes too short would go on.
+    // Includes the lead byte of the split sequence: a sequence before it that is too short would continue there.
     let looked = length >= 63 ? ~0 : (2 &<< UInt64(length)) &- 1
     let expected = two &<< 1 | three &<< 2 | four &<< 3
     let continuing = nonASCII & ~two

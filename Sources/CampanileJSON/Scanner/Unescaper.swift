@@ -1,7 +1,7 @@
-/// Turns the bytes between the quotes of a JSON string into those that they mean (RFC 8259, section 7), byte by byte.
+/// Unescapes the bytes between the quotes of a JSON string (RFC 8259, section 7), byte by byte.
 ///
-/// The input is taken to be well-formed; of other input something is made, without trapping. Half of a surrogate pair
-/// becomes the three bytes that UTF-8 would have for it (WTF-8), so that different halves stay different.
+/// The input must be well-formed; other input has an unspecified result, but does not trap. A lone surrogate becomes
+/// the three bytes that UTF-8 would use for it (WTF-8), so that different surrogates remain different.
 struct Unescaper: Sendable, Hashable {
   private enum Step: UInt8 {
     case plain, escape, hex
@@ -10,20 +10,20 @@ struct Unescaper: Sendable, Hashable {
   private var step = Step.plain
   private var digits: UInt8 = 0
   private var unit: UInt16 = 0
-  /// The first half of a pair whose second half may follow; 0 if there is none.
+  /// A high surrogate whose low surrogate may follow; 0 if there is none.
   private var high: UInt16 = 0
 
   mutating func reset() {
     self = Unescaper()
   }
 
-  /// Whether `bytes`, which come next, mean themselves: no escape is in them or goes on in them.
+  /// Whether unescaping leaves the next `bytes` unchanged: they contain no escape and do not continue one.
   @inline(__always)
   func isIdentity(_ bytes: UnsafeRawBufferPointer) -> Bool {
     if step != .plain || high != 0 { return false }
     var index = 0
     while index &+ 8 <= bytes.count {
-      // A byte of the word is zero where there is a backslash; the lowest bit that is told is right.
+      // A zero byte of the word marks a backslash. The test may have false positives above the lowest zero byte only.
       let word = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self) ^ 0x5C5C_5C5C_5C5C_5C5C
       if (word &- 0x0101_0101_0101_0101) & ~word & 0x8080_8080_8080_8080 != 0 { return false }
       index &+= 8
@@ -46,7 +46,7 @@ struct Unescaper: Sendable, Hashable {
     special(byte, emit)
   }
 
-  /// Tells of the first half of a pair that nothing follows.
+  /// Emits a high surrogate that no low surrogate followed.
   mutating func finish(_ emit: (UInt8) -> Void) {
     flushHigh(emit)
   }

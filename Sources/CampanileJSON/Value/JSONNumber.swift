@@ -1,27 +1,27 @@
-/// A JSON number as it is written (RFC 8259, section 6): of any size and precision.
+/// A JSON number in its original notation (RFC 8259, section 6): of any size and precision.
 ///
-/// `==` compares exact decimal values: `1`, `1.00` and `10e-1` are equal, and so are `0` and `-0`. Numbers whose exponent has
-/// more than 15 digits are compared by their text.
+/// `==` compares exact decimal values: `1`, `1.00` and `10e-1` are equal, and so are `0` and `-0`. Numbers whose
+/// exponent has more than 15 digits are compared as text.
 public struct JSONNumber: Sendable {
-  /// The number as it is written.
+  /// The number in its original notation.
   public let text: String
 
   public init(_ value: Int) {
     text = String(value)
   }
 
-  /// `text` is a well-formed JSON number.
+  /// - Parameter text: A well-formed JSON number.
   init(text: String) {
     self.text = text
   }
 
-  /// The value as an integer if it is written as one and fits.
+  /// The value as an integer; nil if it is not written as one or does not fit.
   public var int: Int? { Int(text) }
 
-  /// The nearest double; infinite for numbers beyond the greatest one.
+  /// The nearest double; infinite for numbers beyond the greatest finite one.
   public var double: Double { Double(text) ?? .nan }
 
-  /// digits × 10^exponent without zeros at either end of the digits; no digits for 0.
+  /// digits × 10^exponent, without leading or trailing zeros in the digits; no digits for 0.
   private struct Decimal: Hashable {
     var isNegative = false
     var digits: [UInt8] = []

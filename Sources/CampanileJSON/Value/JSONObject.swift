@@ -1,7 +1,7 @@
 /// The members of a JSON object in their order (RFC 8259, section 4).
 ///
-/// A name may be there more than once; then the last one counts, as most parsers have it, and the others are kept.
-/// Looking a name up takes time in proportion to the members.
+/// A name may occur more than once. The last member then counts, as in most parsers, and the others are retained.
+/// Looking up a name takes time linear in the number of members.
 public struct JSONObject: Sendable {
   public struct Member: Sendable, Hashable {
     public var name: JSONString
@@ -19,8 +19,8 @@ public struct JSONObject: Sendable {
     self.members = members
   }
 
-  /// The value of the last member with this name. Setting nil removes all of them; setting a value replaces the last, or
-  /// adds a member at the end.
+  /// The value of the last member with this name. Setting nil removes all members with the name. Setting a value
+  /// replaces the last one, or appends a member.
   public subscript(_ name: String) -> JSONValue? {
     get { index(of: name).map { members[$0].value } }
     set {
@@ -33,13 +33,13 @@ public struct JSONObject: Sendable {
     }
   }
 
-  /// Where the last member with this name is.
+  /// The index of the last member with this name.
   func index(of name: String) -> Int? { members.lastIndex { $0.name.means(name) } }
 
-  /// Where the last member with this name is.
+  /// The index of the last member with this name.
   func index(of name: JSONString) -> Int? { members.lastIndex { $0.name == name } }
 
-  /// The members by their names; nil if a name is there twice.
+  /// The index of each member by name; nil if a name occurs twice.
   var indexByName: [JSONString: Int]? {
     var result: [JSONString: Int] = [:]
     result.reserveCapacity(members.count)
@@ -51,11 +51,12 @@ public struct JSONObject: Sendable {
 }
 
 extension JSONObject: Hashable {
-  /// Same names with equal values, in any order; what a repeated name has, in the order of the repetitions.
+  /// Equal if both have the same names with equal values, in any order. Duplicate names must have equal values in the
+  /// same order.
   public static func == (left: JSONObject, right: JSONObject) -> Bool {
     guard left.members.count == right.members.count else { return false }
-    // Written by the same program, objects mostly agree in their order, too. Values are compared once on either way:
-    // twice on each level would be 2^depth times.
+    // Objects from the same program usually have their members in the same order. Either path compares each value once:
+    // twice on each level would cost 2^depth comparisons.
     if zip(left.members, right.members).allSatisfy({ $0.name == $1.name }) {
       return zip(left.members, right.members).allSatisfy { $0.value == $1.value }
     }
@@ -67,7 +68,7 @@ extension JSONObject: Hashable {
   }
 
   public func hash(into hasher: inout Hasher) {
-    // A sum, as the order does not count.
+    // A sum, because the order of the members does not matter.
     var sum = 0
     for member in members {
       var own = Hasher()

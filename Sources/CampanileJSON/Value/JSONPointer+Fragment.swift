@@ -1,8 +1,8 @@
-/// The form of a pointer in a URI fragment (RFC 6901, section 6).
+/// The URI fragment representation of a pointer (RFC 6901, section 6).
 extension JSONPointer {
-  /// Reads a fragment with or without its `#`, percent-encoded (RFC 3986, section 2.1).
+  /// Parses a percent-encoded fragment (RFC 3986, section 2.1), with or without its `#`.
   ///
-  /// - Throws: `invalidPointer` if the encoding is malformed, the text not UTF-8, or not a pointer.
+  /// - Throws: `invalidPointer` if the percent-encoding is malformed, or the text is not UTF-8 or not a pointer.
   public init(uriFragment text: String) throws(JSONPointerError) {
     var bytes: [UInt8] = []
     var rest = Substring(text).utf8
@@ -23,7 +23,7 @@ extension JSONPointer {
     try self.init(decoded)
   }
 
-  /// The fragment, starting with `#`. Percent-encoded is what RFC 3986, section 3.5, does not allow in one.
+  /// The fragment, starting with `#`. Characters that RFC 3986, section 3.5, does not allow are percent-encoded.
   public var uriFragment: String {
     var result = "#"
     for byte in description.utf8 {

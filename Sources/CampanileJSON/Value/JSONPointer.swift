@@ -1,20 +1,20 @@
-/// A JSON Pointer (RFC 6901): which value of a document is meant.
+/// A JSON Pointer (RFC 6901): a reference to a value in a document.
 ///
 /// Tokens are compared code point by code point, without normalisation (section 4).
 public struct JSONPointer: Sendable, CustomStringConvertible {
-  /// The greatest number of tokens that `init` accepts.
+  /// Maximum number of tokens that `init` accepts.
   public static let tokensMax = 1024
 
-  /// The names and indices on the way from the root, unescaped. None means the whole document.
+  /// The names and indices on the path from the root, unescaped. An empty array refers to the whole document.
   public var tokens: [String]
 
   public init(tokens: [String] = []) {
     self.tokens = tokens
   }
 
-  /// Reads the string form: nothing, or tokens that each follow a `/`, with `~1` for `/` and `~0` for `~` (section 3).
+  /// Parses the string form: empty, or tokens preceded by `/`, with `~1` for `/` and `~0` for `~` (section 3).
   ///
-  /// - Throws: `invalidPointer` if it does not start with `/`, has a `~` before something else than 0 and 1, or has more
+  /// - Throws: `invalidPointer` if it does not start with `/`, has a `~` that is not followed by 0 or 1, or has more
   ///   than `tokensMax` tokens.
   public init(_ text: String) throws(JSONPointerError) {
     tokens = []
@@ -61,10 +61,10 @@ public struct JSONPointer: Sendable, CustomStringConvertible {
     return text
   }
 
-  /// The value that is meant in `document` (section 4).
+  /// Returns the value in `document` that the pointer refers to (section 4).
   ///
-  /// - Throws: `notFound` for a member or element that is not there, `invalidIndex` for a token that is no index of an
-  ///   array; `-`, the element behind the last, is never there (section 4).
+  /// - Throws: `notFound` if a member or element does not exist, `invalidIndex` for a token that is not an array index.
+  ///   `-`, the element after the last, never exists (section 4).
   public func value(in document: JSONValue) throws(JSONPointerError) -> JSONValue {
     var value = document
     for (position, token) in tokens.enumerated() {
@@ -74,13 +74,13 @@ public struct JSONPointer: Sendable, CustomStringConvertible {
         value = member
       case .array(let elements):
         guard let index = Self.index(token) else {
-          if token == "-" { throw missing(position, "'-' is behind the last element") }
+          if token == "-" { throw missing(position, "'-' is after the last element") }
           throw JSONPointerError(
-            .invalidIndex, pointer: prefix(position + 1).description, reason: "'\(token)' is no index of an array")
+            .invalidIndex, pointer: prefix(position + 1).description, reason: "'\(token)' is not an array index")
         }
         guard index < elements.count else { throw missing(position, "the array has \(elements.count) elements") }
         value = elements[index]
-      default: throw missing(position, "the value there is neither array nor object")
+      default: throw missing(position, "the value is neither an array nor an object")
       }
     }
     return value
@@ -92,12 +92,12 @@ public struct JSONPointer: Sendable, CustomStringConvertible {
 
   func prefix(_ count: Int) -> JSONPointer { JSONPointer(tokens: Array(tokens.prefix(count))) }
 
-  /// Whether `other` is the same or within what this one means.
+  /// Whether `other` is the same location or within it.
   func isPrefix(of other: JSONPointer) -> Bool {
     tokens.count <= other.tokens.count && zip(tokens, other.tokens).allSatisfy { JSONString.equal($0, $1) }
   }
 
-  /// An index without leading zeros (section 4); nil for other tokens.
+  /// Parses an index without leading zeros (section 4); nil for other tokens.
   static func index(_ token: String) -> Int? {
     let digits = token.utf8
     guard !digits.isEmpty, digits.count <= 15, digits.allSatisfy(ASCII.isDigit),
@@ -118,7 +118,7 @@ extension JSONPointer: Hashable {
   }
 }
 
-/// Why a JSON Pointer means nothing.
+/// The reason a JSON Pointer is invalid or refers to no value.
 public struct JSONPointerError: Error, Sendable, Hashable, CustomStringConvertible {
   public struct Code: Sendable, Hashable, CustomStringConvertible {
     public let description: String
@@ -127,16 +127,16 @@ public struct JSONPointerError: Error, Sendable, Hashable, CustomStringConvertib
       self.description = description
     }
 
-    /// The text is no pointer.
+    /// The text is not a pointer.
     public static let invalidPointer = Code("JSON_POINTER_INVALID")
-    /// There is nothing at that place of the document.
+    /// The document has no value at this location.
     public static let notFound = Code("JSON_POINTER_NOT_FOUND")
-    /// An element of an array is meant, but by no index.
+    /// A token refers to an array but is not an index.
     public static let invalidIndex = Code("JSON_POINTER_INVALID_INDEX")
   }
 
   public var code: Code
-  /// As much of the pointer as was followed.
+  /// The part of the pointer that was followed.
   public var pointer: String
   public var reason: String
 

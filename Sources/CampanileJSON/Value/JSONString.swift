@@ -1,29 +1,29 @@
-/// A JSON string as it is written between its quotes, and what it means (RFC 8259, section 7).
+/// A JSON string in its original notation, with access to its unescaped value (RFC 8259, section 7).
 ///
-/// `==` compares the characters that it stands for, code point by code point (section 8.3): `"a\u0062"` equals `"ab"`, while
-/// `"é"` as one code point and as two differ.
+/// `==` compares the unescaped code points (section 8.3): `"a\u0062"` equals `"ab"`, whereas `"é"` as one code point
+/// and as two are different.
 public struct JSONString: Sendable {
-  /// The text between the quotes, escapes included.
+  /// The text between the quotes, including escapes.
   public let raw: String
   /// Whether `raw` has escapes.
   let isEscaped: Bool
 
-  /// The string that stands for `value`. Escaped is only what must be.
+  /// Creates a string with this value. Only mandatory escapes are used.
   public init(_ value: String) {
     isEscaped = value.utf8.contains { $0 < 0x20 || $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") }
     raw = isEscaped ? Self.escaped(value) : value
   }
 
-  /// `raw` is the inside of a well-formed JSON string.
+  /// - Parameter raw: The content of a well-formed JSON string, without its quotes.
   init(raw: String, isEscaped: Bool) {
     self.raw = raw
     self.isEscaped = isEscaped
   }
 
-  /// What it stands for. Half of a surrogate pair becomes U+FFFD.
+  /// The unescaped value. A lone surrogate becomes U+FFFD.
   public var value: String { isEscaped ? String(decoding: bytes, as: UTF8.self) : raw }
 
-  /// What it stands for in UTF-8; half of a surrogate pair as three bytes of its own.
+  /// The unescaped value in UTF-8; a lone surrogate is encoded as three bytes.
   var bytes: [UInt8] {
     guard isEscaped else { return Array(raw.utf8) }
     var result: [UInt8] = []
@@ -34,12 +34,12 @@ public struct JSONString: Sendable {
     return result
   }
 
-  /// Whether it stands for the code points of `text`.
+  /// Whether the unescaped value has the same code points as `text`.
   public func means(_ text: String) -> Bool {
     isEscaped ? bytes.elementsEqual(text.utf8) : Self.equal(raw, text)
   }
 
-  /// Whether two texts have the same code points. `==` of strings calls more equal: those that look alike.
+  /// Whether two texts have the same code points. Unlike `==` of `String`, canonically equivalent texts are not equal.
   static func equal(_ left: String, _ right: String) -> Bool {
     guard left.utf8.count == right.utf8.count else { return false }
     let isEqual = left.utf8.withContiguousStorageIfAvailable { left in
@@ -84,7 +84,7 @@ extension JSONString: Hashable {
       var copy = raw
       copy.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
     }
-    // Ends the bytes, so that what follows them is not taken for part of them.
+    // Terminates the bytes, so that the values hashed next are not confused with them.
     hasher.combine(0xFF as UInt8)
   }
 }

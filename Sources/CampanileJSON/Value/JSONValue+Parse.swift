@@ -1,9 +1,9 @@
 extension JSONValue {
-  /// The value of a JSON text (RFC 8259). The bytes are checked as by `JSONValidator`.
+  /// Parses a JSON text (RFC 8259), with the checks of `JSONValidator`.
   ///
-  /// Memory: at most about 40 times the size of the text, for the most part 3 times.
+  /// Memory: at most about 40 times the size of the text, typically 3 times.
   ///
-  /// - Throws: where and why the text is none, or `sizeExceeded` or `depthExceeded` for one beyond the limits.
+  /// - Throws: `JSONSyntaxError` with the position and the reason; `sizeExceeded` or `depthExceeded` beyond the limits.
   public static func parse(
     _ bytes: UnsafeRawBufferPointer, limits: JSONLimits = .init()
   ) throws(JSONSyntaxError) -> JSONValue {
@@ -13,7 +13,7 @@ extension JSONValue {
     return scanner.sink.result ?? .null
   }
 
-  /// The value of a JSON text.
+  /// Parses a JSON text.
   public static func parse(_ bytes: [UInt8], limits: JSONLimits = .init()) throws(JSONSyntaxError) -> JSONValue {
     let result: Result<JSONValue, JSONSyntaxError> = bytes.withUnsafeBytes { raw in
       Result { () throws(JSONSyntaxError) in try parse(raw, limits: limits) }
@@ -21,7 +21,7 @@ extension JSONValue {
     return try result.get()
   }
 
-  /// The value of a JSON text.
+  /// Parses a JSON text.
   public static func parse(_ text: String, limits: JSONLimits = .init()) throws(JSONSyntaxError) -> JSONValue {
     try parse(Array(text.utf8), limits: limits)
   }

@@ -1,5 +1,5 @@
 extension JSONValue {
-  /// The value as a JSON text without white space. Numbers and strings are written as they were read.
+  /// Returns the value as a JSON text without white space. Numbers and strings retain their original notation.
   public func serialised() -> [UInt8] {
     var bytes: [UInt8] = []
     serialise(into: &bytes)
@@ -32,7 +32,7 @@ extension JSONValue {
     }
   }
 
-  /// How many bytes `serialised` has, or nil if more than `limit`; looks at no more than that.
+  /// Returns the size of `serialised`; nil if it exceeds `limit`. Visits at most that many bytes.
   func sizeBytes(atMost limit: Int) -> Int? {
     var left = limit
     return take(from: &left) ? limit - left : nil
@@ -57,7 +57,7 @@ extension JSONValue {
     return left >= 0
   }
 
-  /// How many arrays and objects are in one another, or nil if more than `limit`.
+  /// Returns the nesting depth of arrays and objects; nil if it exceeds `limit`.
   func depth(atMost limit: Int) -> Int? {
     var deepest = 0
     let children: [JSONValue]
@@ -84,7 +84,7 @@ extension JSONString {
 }
 
 extension [UInt8] {
-  /// Appends a text in UTF-8; its storage at once where that is possible.
+  /// Appends a text in UTF-8, in one copy if its storage is contiguous.
   fileprivate mutating func append(text: String) {
     if text.utf8.withContiguousStorageIfAvailable({ append(contentsOf: $0) }) == nil { append(contentsOf: text.utf8) }
   }

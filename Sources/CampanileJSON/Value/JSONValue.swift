@@ -1,11 +1,11 @@
-/// A JSON text as a tree that keeps what it was made from: numbers and strings as they were written, the order of members,
-/// and names that are there twice. What is written again differs from what was read by white space only.
+/// A JSON text as a tree that preserves its notation: numbers and strings as written, the order of members, and
+/// duplicate names. Serialising a parsed text changes only its white space.
 ///
-/// `==` and hashing are about meaning: numbers are compared by value (`1`, `1.0` and `10e-1` are equal), strings by the
-/// characters that they stand for, objects without regard to the order of their members, arrays with regard to it. That is
-/// the equality of RFC 6902, section 4.6.
+/// `==` and hashing compare values (RFC 6902, section 4.6). Numbers are compared by value: `1`, `1.0` and `10e-1` are
+/// equal. Strings are compared by their unescaped code points. The order of elements matters, the order of members does
+/// not.
 ///
-/// Values from `parse` are at most `JSONLimits.depthMax` deep. What is recursive here relies on that: values built in code
+/// Values from `parse` are at most `JSONLimits.depthMax` deep. Recursive functions rely on that: values built in code
 /// must not be deeper than `JSONLimits.depthCeiling`.
 public enum JSONValue: Sendable {
   case null
@@ -15,7 +15,7 @@ public enum JSONValue: Sendable {
   case array([JSONValue])
   case object(JSONObject)
 
-  /// A string with these characters.
+  /// A string with this value.
   public static func string(_ text: String) -> JSONValue { .string(JSONString(text)) }
 
   /// An integer.
@@ -39,7 +39,7 @@ public enum JSONValue: Sendable {
     return nil
   }
 
-  /// What it is, in words.
+  /// The type of the value.
   public var kind: JSONSummary.Kind {
     switch self {
     case .null: .null

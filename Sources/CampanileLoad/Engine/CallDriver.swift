@@ -1,22 +1,24 @@
-/// Sends the calls of one event loop. Everything happens on that loop.
+/// Sends the calls of one event loop. Use it only on that loop.
 protocol CallDriver: AnyObject {
-  /// Whether calls are streams, which may go on for ever.
+  /// Whether calls are streams, which may never end by themselves.
   var isStreaming: Bool { get }
-  /// Sends the lane's request. Exactly one `finished` follows, in a later turn of the loop, unless `cancel` comes first.
-  func start(_ lane: LoadLane, timeoutMs: Int64)
-  /// Ends the lane's call, which then hears nothing more.
-  func cancel(_ lane: LoadLane)
-  /// Closes what was opened.
+  /// Sends the worker's request.
+  ///
+  /// Exactly one `finished` follows, in a later iteration of the event loop, unless `cancel` is called first.
+  func start(_ worker: LoadWorker, timeoutMs: Int64)
+  /// Cancels the worker's call, without any further notification.
+  func cancel(_ worker: LoadWorker)
+  /// Closes the connections.
   func close()
 }
 
-/// How a call ended.
+/// The outcome of a call.
 struct CallEnd {
-  /// The number of its gRPC status.
+  /// The gRPC status number.
   var status: Int
-  /// What the server said about a failure.
+  /// The error message.
   var message: String?
-  /// Whether it failed here, without an answer, so that the next must not follow at once.
+  /// Whether the call failed locally, without a response. A pause must precede the next call.
   var isLocal = false
 
   static let ok = CallEnd(status: 0)

@@ -1,9 +1,13 @@
+import CampanileBase
 internal import CampanileJSON
 internal import CampanileRPC
 
-/// What an HTTP answer of the Connect protocol says about a unary call.
+/// Maps responses of the Connect protocol to outcomes of unary calls.
 enum ConnectStatus {
-  /// 200 is success; else the `code` of the error JSON, or, where there is none, what the protocol's table makes of the HTTP status.
+  /// Returns the outcome of a call.
+  ///
+  /// 200 is success. Otherwise, the status is the `code` of the error JSON, or else follows from the HTTP status
+  /// according to the protocol's table.
   static func end(status: Int, body: [UInt8]) -> CallEnd {
     if status == 200 { return .ok }
     let error = try? JSONValue.parse(body)

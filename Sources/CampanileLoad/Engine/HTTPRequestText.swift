@@ -1,15 +1,17 @@
 internal import NIOCore
 internal import NIOHTTP1
 
-/// The head that all requests of a run have, as it goes out but for the length of the body (RFC 9112 section 3).
+/// The encoded head of all requests of a run, without the content length (RFC 9112 section 3).
 struct HTTPRequestText: Sendable {
   let head: HTTPRequestHead
   private let text: [UInt8]
 
-  /// Throws `LOAD_PLAN_INVALID` for what would not stay in its line (RFC 9110 section 5.5).
+  /// Encodes a head.
+  ///
+  /// - Throws: `LOAD_PLAN_INVALID` for characters that a path or header value must not contain (RFC 9110 section 5.5).
   init(_ head: HTTPRequestHead) throws(LoadError) {
     guard head.uri.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
-      throw LoadError(.planInvalid, field: "METHOD", reason: "\(head.uri.debugDescription) cannot be a path")
+      throw LoadError(.planInvalid, field: "METHOD", reason: "\(head.uri.debugDescription) is not a valid path")
     }
     self.head = head
     var text = "\(head.method) \(head.uri) HTTP/1.1\r\n"
@@ -22,7 +24,7 @@ struct HTTPRequestText: Sendable {
     self.text = Array((text + "content-length: ").utf8)
   }
 
-  /// Fills `buffer` with the request that has this body.
+  /// Replaces the contents of `buffer` by a request with this body.
   func write(body: [UInt8], to buffer: inout ByteBuffer) {
     buffer.clear()
     buffer.writeBytes(text)

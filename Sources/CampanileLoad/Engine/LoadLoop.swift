@@ -1,13 +1,14 @@
+import CampanileBase
 internal import CampanileRPC
 internal import NIOCore
 
-/// The part of a run on one event loop: its lanes, its share of the schedule and what it measured. Used on that loop only.
+/// The part of a run on one event loop: its workers, share of the schedule, and measurements. Use it only on that loop.
 final class LoadLoop {
   struct Share: Sendable {
     var index: Int
     var count: Int
     var concurrency: Int
-    /// Measured calls that this loop may start; `nil` is no limit.
+    /// Maximum number of measured calls of this loop; nil for no limit.
     var calls: Int?
   }
 
@@ -18,11 +19,11 @@ final class LoadLoop {
   let usesReply: Bool
   private let templates: [RequestTemplate]
   private let driver: any CallDriver
-  /// The driver, where it is that of the suite's own wire.
+  /// The driver, if it uses the suite's RPC protocol.
   let rpc: RPCDriver?
-  private var lanes: [LoadLane] = []
-  private var idle: [LoadLane] = []
-  /// All that was measured.
+  private var workers: [LoadWorker] = []
+  private var idle: [LoadWorker] = []
+  /// The measurements of the whole run.
   private(set) var record = LoadRecord()
   private var interval = LoadInterval()
   private var phase = Phase.waiting
@@ -37,14 +38,14 @@ final class LoadLoop {
   private var nextDueNs: Int64?
   private var wakingAtNs = Int64.max
   private let isOpenLoop: Bool
-  /// Whether the server may want the processor that this loop is on; see `ProcessorWatch`.
+  /// Whether this loop's thread shares its processor, perhaps with the server; see `ProcessorWatch`.
   private var sharesProcessor = false
   private var slack = ReplySlack()
   private var hasSlackTimer = false
 
-  /// Arrivals that are looked at in one turn of the loop.
+  /// Maximum number of arrivals handled in one iteration of the event loop.
   private static let arrivalsMax = 1_000
-  /// The pause of a lane whose call failed without an answer.
+  /// Pause of a worker after a local failure.
   private static let pauseMs: Int64 = 10
 
   init(
@@ -80,20 +81,20 @@ final class LoadLoop {
     } else {
       isOpenLoop = false
     }
-    lanes = (0..<share.concurrency).map { LoadLane(index: $0, loop: self) }
-    idle = lanes.reversed()
+    workers = (0..<share.concurrency).map { LoadWorker(index: $0, loop: self) }
+    idle = workers.reversed()
   }
 
   @inline(__always)
   private var nowNs: Int64 { Int64(clamping: NIODeadline.now().uptimeNanoseconds) }
 
-  var inFlight: Int { lanes.count - idle.count }
-  /// Whether nothing is in flight and nothing will be sent any more.
+  var inFlight: Int { workers.count - idle.count }
+  /// Whether no call is in flight and none will be sent.
   var isDone: Bool {
     inFlight == 0 && (phase == .stopping || callsLeft == 0 || (isOpenLoop && phase == .running && nextDueNs == nil))
   }
 
-  /// Begins at `startNs` of the monotonic clock.
+  /// Starts the run at a time of the monotonic clock.
   func start(atNs: Int64) {
     startNs = atNs
     measureNs = startNs + plan.warmupMs * 1_000_000
@@ -108,20 +109,20 @@ final class LoadLoop {
       nextDueNs = nextArrival()
       pump()
     } else {
-      while let lane = idle.popLast(), next(lane) {}
+      while let worker = idle.popLast(), next(worker) {}
     }
   }
 
-  /// Answers what was measured since it was last asked, and goes on with `fresh`: whoever asks has made the room.
+  /// Returns the measurements since the last call and continues with `fresh`, which the caller allocates in advance.
   func exchangeInterval(_ fresh: LoadInterval) -> LoadInterval {
     defer { interval = fresh }
     return interval
   }
 
-  /// From now on due calls wait for a reply to go with.
+  /// Starts to delay due calls until the next reply, while calls are in flight.
   func shareProcessor() { sharesProcessor = true }
 
-  /// Starts no more calls. Streams, which may not end by themselves, end here.
+  /// Stops starting calls. Cancels streams, which may not end by themselves.
   func stop() {
     guard phase != .stopping else { return }
     phase = .stopping
@@ -132,18 +133,18 @@ final class LoadLoop {
     }
     nextDueNs = nil
     guard driver.isStreaming else { return }
-    for lane in lanes where lane.isBusy {
-      driver.cancel(lane)
-      ended(lane, .ok)
+    for worker in workers where worker.isBusy {
+      driver.cancel(worker)
+      ended(worker, .ok)
     }
   }
 
-  /// Gives up what is still in flight.
+  /// Cancels the calls that are still in flight.
   func abandon() {
-    for lane in lanes where lane.isBusy {
-      driver.cancel(lane)
-      if lane.isMeasured { record.unfinished += 1 }
-      release(lane)
+    for worker in workers where worker.isBusy {
+      driver.cancel(worker)
+      if worker.isMeasured { record.unfinished += 1 }
+      release(worker)
     }
   }
 
@@ -152,18 +153,20 @@ final class LoadLoop {
 
   // MARK: - sending
 
-  /// Sends the lane's next call of a closed loop; false, and idle, when there is none.
-  private func next(_ lane: LoadLane) -> Bool {
+  /// Sends the worker's next call of a closed loop.
+  ///
+  /// - Returns: False if there are no more calls. The worker is then idle.
+  private func next(_ worker: LoadWorker) -> Bool {
     let now = nowNs
     guard phase == .running, now < endNs, take(dueNs: now) else {
-      release(lane)
+      release(worker)
       return false
     }
-    send(lane, dueNs: now, nowNs: now)
+    send(worker, dueNs: now, nowNs: now)
     return true
   }
 
-  /// Counts a call that is due; false when the measured calls are used up.
+  /// Takes a due call from the limit of measured calls; returns false if the limit is reached.
   private func take(dueNs: Int64) -> Bool {
     guard dueNs >= measureNs, let left = callsLeft else { return true }
     callsLeft = max(0, left - 1)
@@ -171,61 +174,61 @@ final class LoadLoop {
   }
 
   @inline(__always)
-  private func send(_ lane: LoadLane, dueNs: Int64, nowNs: Int64) {
+  private func send(_ worker: LoadWorker, dueNs: Int64, nowNs: Int64) {
     let template = templates[turn % templates.count]
     turn &+= turnStep
     if turn < 0 { turn = 0 }
-    if templates.count > 1 || !template.isConstant || lane.request.isEmpty {
-      lane.request.removeAll(keepingCapacity: true)
-      template.render(into: &lane.request, state: &state, lastReply: lane.lastReply)
+    if templates.count > 1 || !template.isConstant || worker.request.isEmpty {
+      worker.request.removeAll(keepingCapacity: true)
+      template.render(into: &worker.request, state: &state, lastReply: worker.lastReply)
     }
-    lane.dueNs = dueNs
-    lane.sentNs = nowNs
-    lane.isMeasured = dueNs >= measureNs
-    lane.isBusy = true
-    lane.turn &+= 1
-    if lane.isMeasured, isOpenLoop, nowNs - dueNs > LoadPlan.lateMs * 1_000_000 { record.late += 1 }
-    driver.start(lane, timeoutMs: plan.timeoutMs)
+    worker.dueNs = dueNs
+    worker.sentNs = nowNs
+    worker.isMeasured = dueNs >= measureNs
+    worker.isBusy = true
+    worker.turn &+= 1
+    if worker.isMeasured, isOpenLoop, nowNs - dueNs > LoadPlan.lateMs * 1_000_000 { record.late += 1 }
+    driver.start(worker, timeoutMs: plan.timeoutMs)
   }
 
-  /// A call has sent a message of its stream. Messages count by their own time: a stream may last longer than the measured part.
+  /// Counts a sent message of a stream during the measurement, which may be shorter than the stream.
   func messageSent() { if nowNs >= measureNs, nowNs < endNs { record.messagesSent += 1 } }
 
   func messageReceived() { if nowNs >= measureNs, nowNs < endNs { record.messagesReceived += 1 } }
 
-  func ended(_ lane: LoadLane, _ end: CallEnd) {
-    guard lane.isBusy else { return }
+  func ended(_ worker: LoadWorker, _ end: CallEnd) {
+    guard worker.isBusy else { return }
     let now = nowNs
     if phase == .running, now >= measureNs, now < endNs { record.endedInTime(nowNs: now) }
-    if lane.isMeasured {
-      record.ended(status: end.status, dueNs: lane.dueNs, sentNs: lane.sentNs, nowNs: now, isOpenLoop: isOpenLoop)
-      interval.ended(status: end.status, latencyNs: UInt64(max(0, now - lane.dueNs)))
+    if worker.isMeasured {
+      record.ended(status: end.status, dueNs: worker.dueNs, sentNs: worker.sentNs, nowNs: now, isOpenLoop: isOpenLoop)
+      interval.ended(status: end.status, latencyNs: UInt64(max(0, now - worker.dueNs)))
       if let message = end.message { record.note(message, status: end.status) }
     }
-    lane.isBusy = false
+    worker.isBusy = false
     if end.isLocal, phase == .running {
-      // Whoever cannot be reached is not asked again at once.
-      pause(lane)
+      // The server cannot be reached: do not retry immediately.
+      pause(worker)
     } else if isOpenLoop {
-      release(lane)
+      release(worker)
       pump()
     } else {
-      _ = next(lane)
+      _ = next(worker)
     }
   }
 
-  private func release(_ lane: LoadLane) {
-    lane.isBusy = false
-    idle.append(lane)
+  private func release(_ worker: LoadWorker) {
+    worker.isBusy = false
+    idle.append(worker)
   }
 
-  private func pause(_ lane: LoadLane) {
+  private func pause(_ worker: LoadWorker) {
     eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(Self.pauseMs)) { [self] in
       if isOpenLoop {
-        release(lane)
+        release(worker)
         pump()
       } else {
-        _ = next(lane)
+        _ = next(worker)
       }
     }
   }
@@ -240,7 +243,7 @@ final class LoadLoop {
     return nil
   }
 
-  /// Sends what is due, as far as lanes are free, and comes back for the next.
+  /// Sends due calls while workers are idle, and schedules the next run.
   private func pump() {
     guard phase == .running else { return }
     for _ in 0..<Self.arrivalsMax {
@@ -250,21 +253,23 @@ final class LoadLoop {
       if now - due > plan.timeoutMs * 1_000_000 {
         if due >= measureNs { record.dropped += 1 }
       } else {
-        guard let lane = idle.popLast() else { return }
+        guard let worker = idle.popLast() else { return }
         guard take(dueNs: due) else {
-          release(lane)
+          release(worker)
           nextDueNs = nil
           return
         }
-        send(lane, dueNs: due, nowNs: now)
+        send(worker, dueNs: due, nowNs: now)
       }
       nextDueNs = nextArrival()
     }
     wake(atNs: nowNs)
   }
 
-  /// While calls are in flight a reply comes by itself, and sends what is due: who shares the server's processor waits for it. Streams end
-  /// too seldom to wait for.
+  /// Schedules the next run of `pump`.
+  ///
+  /// Each reply runs `pump` as well. On a shared processor, this loop therefore waits for a reply while calls are in
+  /// flight. Streams end too rarely for that.
   @inline(__always)
   private func comeBack(dueNs: Int64, nowNs: Int64) {
     guard sharesProcessor, inFlight > 0, !driver.isStreaming else { return wake(atNs: dueNs) }

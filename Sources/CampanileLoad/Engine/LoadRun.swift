@@ -1,23 +1,26 @@
+import CampanileBase
 internal import CampanileRPC
 internal import Foundation
 internal import NIOCore
 internal import NIOPosix
 internal import Synchronization
 
-/// How far a run is.
+/// The progress of a run.
 public struct LoadProgress: Sendable, Hashable {
   public var isWarmingUp: Bool
-  /// Of the last second.
+  /// Rate in the last second. The percentiles cover the same time.
   public var callsPerSecond: Double
   public var p50Ms: Double
   public var p99Ms: Double
-  /// Of the measured part so far.
+  /// Calls finished since the start of the measurement.
   public var calls: Int
+  /// Failed calls among `calls`.
   public var errors: Int
-  /// Calls of `LoadPlan.count` that have not ended; `nil` without a count.
+  /// Unfinished calls of `LoadPlan.count`; nil without a count.
   public var remainingCalls: Int?
-  /// Until the plan's time is over, or its calls have ended at the speed of the last second; `nil` where a count alone ends it and that
-  /// speed is 0.
+  /// Estimated time to the end of the run; nil if only a count ends it and the current rate is 0.
+  ///
+  /// It is the remaining duration of the plan, or the time for the remaining calls at the current rate if that is less.
   public var remainingMs: Int64?
 
   public init(
@@ -35,9 +38,9 @@ public struct LoadProgress: Sendable, Hashable {
   }
 }
 
-/// One load test, from its first call to its report.
+/// A load test, from its first call to its report.
 ///
-/// It ends by itself: after the plan's time or calls, and at most one deadline more for calls that are still in flight.
+/// It ends after the plan's duration or number of calls, plus at most about one deadline for the calls in flight.
 public final class LoadRun: Sendable {
   private let plan: LoadPlan
   private let requests: RequestSet
@@ -45,18 +48,23 @@ public final class LoadRun: Sendable {
   private let processorTimes: @Sendable () -> ProcessorTimes.Reader
   private let wasStopped = Atomic<Bool>(false)
 
-  /// How long it takes at most to notice that a run is to end early, and that its calls are used up.
+  /// Polling interval of a run without a count: the maximum delay of an early end.
   private static let restMs: Int64 = 250
+  /// Polling interval of a run with a count, which must notice the last call.
   private static let countRestMs: Int64 = 50
-  /// How long calls in flight may go on once the run was ended early.
+  /// Maximum time for calls in flight to finish after an early end.
   static let stopMs: Int64 = 1_000
 
-  /// Throws `LOAD_PLAN_INVALID` for what cannot be run.
+  /// Creates a load test.
+  ///
+  /// - Throws: `LOAD_PLAN_INVALID` for an invalid plan or target.
   public convenience init(_ plan: LoadPlan, requests: RequestSet, target: LoadTarget) throws(LoadError) {
     try self.init(plan, requests: requests, target: target, processorTimes: ProcessorTimes.ofThisThread)
   }
 
-  /// `processorTimes` is called on the thread of each loop, and answers who tells of it.
+  /// Creates a load test with a custom source of processor times.
+  ///
+  /// - Parameter processorTimes: Called on the thread of each event loop; returns a reader for that thread.
   init(
     _ plan: LoadPlan, requests: RequestSet, target: LoadTarget,
     processorTimes: @escaping @Sendable () -> ProcessorTimes.Reader
@@ -64,15 +72,16 @@ public final class LoadRun: Sendable {
     try plan.check()
     if !target.isStreaming, plan.stream != StreamPlan() {
       let field = plan.stream.messages == nil ? "--message-rate" : "--messages"
-      throw LoadError(.planInvalid, field: field, reason: "is for streams, and \(target.method) is a unary method")
+      throw LoadError(.planInvalid, field: field, reason: "applies only to streams, but \(target.method) is unary")
     }
-    if case .http = target.face {
+    if case .http = target.transport {
       guard !target.isStreaming else {
         throw LoadError(.planInvalid, field: "--http", reason: "only unary methods can be loaded over HTTP")
       }
       guard plan.connections == plan.concurrency else {
         throw LoadError(
-          .planInvalid, field: "--connections", reason: "is --concurrency over HTTP/1.1: one call at a time each")
+          .planInvalid, field: "--connections",
+          reason: "must equal --concurrency over HTTP/1.1, which has one call at a time per connection")
       }
       if let fault = target.metadata.fault() {
         throw LoadError(.planInvalid, field: "--header", reason: fault.message)
@@ -84,10 +93,12 @@ public final class LoadRun: Sendable {
     self.processorTimes = processorTimes
   }
 
-  /// Ends the run early; what was measured so far is reported.
+  /// Ends the run early. The report covers the measurements so far.
   public func stop() { wasStopped.store(true, ordering: .relaxed) }
 
-  /// Runs the plan. `onProgress` is told about every second.
+  /// Runs the plan.
+  ///
+  /// - Parameter onProgress: Called about once per second.
   public func run(onProgress: (LoadProgress) -> Void = { _ in }) async throws -> LoadReport {
     let group = MultiThreadedEventLoopGroup(numberOfThreads: plan.threads)
     do {
@@ -122,7 +133,7 @@ public final class LoadRun: Sendable {
     @Sendable func share(_ whole: Int) -> Int { whole / plan.threads + (index < whole % plan.threads ? 1 : 0) }
     return try await eventLoop.submit { [plan, requests, target, processorTimes] in
       let driver: any CallDriver =
-        switch target.face {
+        switch target.transport {
         case .rpc(let configuration):
           try RPCDriver(
             target, configuration: configuration, stream: plan.stream, connections: share(plan.connections),
@@ -171,7 +182,7 @@ public final class LoadRun: Sendable {
       var untilNs = min(now, endNs)
       if !isOver, try await isDone(loops) {
         isOver = true
-        // A count is over with its last call, not when somebody looks.
+        // With a count, the measurement ends with the last call, not with this poll.
         if plan.count != nil { untilNs = try await lastEndNs(loops) }
       }
       guard isOver || now - lastNs >= 1_000_000_000 else { continue }
@@ -191,14 +202,15 @@ public final class LoadRun: Sendable {
     return builder.report()
   }
 
-  /// Sleeps until it looks again how far the run is. Each look takes the processor from a server on it: often only where the calls may be used
-  /// up before the time is.
+  /// Sleeps until the next poll.
+  ///
+  /// Each poll takes time from a server on the same processor. Short intervals are therefore used only with a count.
   private func rest(until endNs: Int64) async {
     let restNs = (plan.count == nil ? Self.restMs : Self.countRestMs) * 1_000_000
     try? await Task.sleep(nanoseconds: UInt64(max(1_000_000, min(restNs, endNs - Self.nowNs()))))
   }
 
-  /// Looks now and then whether the loop's thread shares its processor, and tells the loop.
+  /// Checks periodically whether the loop's thread shares its processor, and notifies the loop.
   private func watch(_ one: inout BoundLoop, nowNs: Int64, measureNs: Int64) async throws {
     guard one.processor.isDue(nowNs: nowNs) else { return }
     let wasShared = one.processor.isShared
@@ -213,7 +225,7 @@ public final class LoadRun: Sendable {
     let callsPerSecond = second?.callsPerSecond ?? 0
     let timeMs = max(0, endNs - nowNs) / 1_000_000
     let remainingCalls = plan.count.map { max(0, $0 - builder.calls) }
-    // The longest duration is what a count has that was given none.
+    // The maximum duration stands for no duration, if a count is given.
     var remainingMs = plan.count == nil || plan.durationMs < LoadPlan.durationMsMax ? timeMs : nil
     if let remainingCalls {
       let callsMs = Double(remainingCalls) / callsPerSecond * 1_000
@@ -237,7 +249,7 @@ public final class LoadRun: Sendable {
     return true
   }
 
-  /// Lets the calls in flight end: by their deadlines, or soon where the run was ended early.
+  /// Waits for the calls in flight: until their deadlines, or up to `stopMs` after an early end. Then cancels the rest.
   private func drain(_ loops: [BoundLoop], wasInterrupted: Bool) async throws {
     for one in loops { try await one.on { $0.stop() } }
     let limitNs = Self.nowNs() + (wasInterrupted ? Self.stopMs : plan.timeoutMs + Self.stopMs) * 1_000_000

@@ -1,32 +1,34 @@
+import CampanileBase
 public import CampanileRPC
 
-/// Whom a load test calls. Nothing is ever sent to anyone else.
+/// The server and method that a load test calls. Nothing is sent to any other server.
 public struct LoadTarget: Sendable {
-  public enum Face: Sendable {
-    /// The suite's own wire.
+  public enum Transport: Sendable {
+    /// The suite's RPC protocol.
     case rpc(ClientConfiguration)
     /// The Connect protocol over HTTP/1.1; unary methods only.
     case http(HTTPTarget)
   }
 
-  public var face: Face
-  /// `package.Service/Method`.
+  public var transport: Transport
+  /// The full method name, `package.Service/Method`.
   public var method: String
   public var clientStreaming: Bool
   public var serverStreaming: Bool
   public var metadata: Metadata
 
   public init(
-    face: Face, method: String, clientStreaming: Bool = false, serverStreaming: Bool = false, metadata: Metadata = [:]
+    transport: Transport, method: String, clientStreaming: Bool = false, serverStreaming: Bool = false,
+    metadata: Metadata = [:]
   ) {
-    self.face = face
+    self.transport = transport
     self.method = method
     self.clientStreaming = clientStreaming
     self.serverStreaming = serverStreaming
     self.metadata = metadata
   }
 
-  /// Whether its calls have more than one message of a side.
+  /// Whether the method is client-streaming, server-streaming or both.
   public var isStreaming: Bool { clientStreaming || serverStreaming }
 
   var kind: CallKind {
@@ -38,34 +40,34 @@ public struct LoadTarget: Sendable {
     }
   }
 
-  /// `host:port`, and a scheme where it is HTTP.
+  /// The addresses as `host:port`, or the URL for HTTP.
   public var description: String {
-    switch face {
+    switch transport {
     case .rpc(let configuration): configuration.addresses.map(\.description).joined(separator: ", ")
     case .http(let target): target.description
     }
   }
 
-  /// Whether what is sent cannot leave this machine.
+  /// Whether all addresses are on this machine.
   public var isLoopback: Bool {
     let hosts: [String] =
-      switch face {
+      switch transport {
       case .rpc(let configuration): configuration.addresses.map(\.host)
       case .http(let target): [target.host]
       }
-    return hosts.allSatisfy(ClientConfiguration.Address.isLoopback)
+    return hosts.allSatisfy(HostPort.isLoopback)
   }
 }
 
-/// Where a server speaks HTTP.
+/// The address and credentials of an HTTP server.
 public struct HTTPTarget: Sendable, Hashable, CustomStringConvertible {
   public var host: String
   public var port: Int
-  /// Stands before `/package.Service/Method`: empty, or begins with a slash.
+  /// Prefix of `/package.Service/Method`: empty, or begins with a slash.
   public var pathPrefix: String
-  /// Sent as a bearer token.
+  /// The bearer token.
   public var token: String?
-  /// How the server proves its name; `nil` for HTTP without TLS.
+  /// The TLS configuration; nil for plaintext.
   public var tls: ClientTLS?
 
   public init(host: String, port: Int, pathPrefix: String = "", token: String? = nil, tls: ClientTLS? = nil) {
@@ -76,24 +78,26 @@ public struct HTTPTarget: Sendable, Hashable, CustomStringConvertible {
     self.tls = tls
   }
 
-  /// Reads `http://host[:port][/prefix]` and the same with `https`, which speaks TLS as `tls` says, or believes the system's
-  /// authorities. Throws `LOAD_PLAN_INVALID`, for `http` with `tls` too.
+  /// Parses `http://host[:port][/prefix]` or `https://host[:port][/prefix]`.
+  ///
+  /// - Parameter tls: TLS configuration for `https` (default: the system's CA certificates).
+  /// - Throws: `LOAD_PLAN_INVALID` for any other URL, and for `http` with `tls`.
   public init(url: String, token: String? = nil, tls: ClientTLS? = nil) throws(LoadError) {
     func fail(_ reason: String) -> LoadError { LoadError(.planInvalid, field: "--http", reason: reason) }
     guard let scheme = ["http://", "https://"].first(where: { url.hasPrefix($0) }) else {
       throw fail("\(url.debugDescription) begins with neither http:// nor https://")
     }
     let isSecure = scheme == "https://"
-    guard isSecure || tls == nil else { throw fail("TLS is for an address that begins with https://") }
+    guard isSecure || tls == nil else { throw fail("TLS options need an address that begins with https://") }
     let rest = url.dropFirst(scheme.count)
     let slash = rest.firstIndex(of: "/") ?? rest.endIndex
     var prefix = String(rest[slash...])
     while prefix.hasSuffix("/") { prefix.removeLast() }
     let authority = String(rest[..<slash])
     let hasPort = authority.last != "]" && authority.contains(":")
-    guard let address = ClientConfiguration.Address(hasPort ? authority : authority + (isSecure ? ":443" : ":80"))
+    guard let address = HostPort(hasPort ? authority : authority + (isSecure ? ":443" : ":80"))
     else {
-      throw fail("\(authority.debugDescription) is no host:port")
+      throw fail("\(authority.debugDescription) is not host:port")
     }
     guard prefix.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
       throw fail("the path has bytes that must be encoded")
@@ -104,6 +108,6 @@ public struct HTTPTarget: Sendable, Hashable, CustomStringConvertible {
   }
 
   public var description: String {
-    "\(tls == nil ? "http" : "https")://\(ClientConfiguration.Address(host: host, port: port))\(pathPrefix)"
+    "\(tls == nil ? "http" : "https")://\(HostPort(host: host, port: port))\(pathPrefix)"
   }
 }

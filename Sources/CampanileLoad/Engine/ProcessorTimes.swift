@@ -1,17 +1,17 @@
 internal import Foundation
 
-/// What Linux tells of a thread and of the processor that it runs on, in nanoseconds since either began (proc(5)).
+/// Times of a thread and its processor from Linux, in nanoseconds since their start (proc(5)).
 struct ProcessorTimes: Sendable, Hashable {
-  /// On a processor.
+  /// Time that the thread ran.
   var ranNs: Int64
-  /// Ready to run, without a processor.
+  /// Time that the thread was ready to run but had no processor.
   var waitedNs: Int64
-  /// The number of the processor that the thread was on last.
+  /// The number of the processor that the thread last ran on.
   var processor: Int
-  /// How long that one had nothing to do, to a hundredth of a second; `nil` is not told.
+  /// Idle time of that processor, with a precision of 10 ms; nil if unknown.
   var idleNs: Int64?
 
-  /// Tells of one thread, any time and from any thread; `nil` where the system does not tell.
+  /// Returns the current times of a thread; nil if they are unknown. Callable from any thread.
   typealias Reader = @Sendable () -> ProcessorTimes?
 
   init(ranNs: Int64, waitedNs: Int64, processor: Int, idleNs: Int64?) {
@@ -21,10 +21,15 @@ struct ProcessorTimes: Sendable, Hashable {
     self.idleNs = idleNs
   }
 
-  /// `schedstat` and `stat` are the thread's, `machine` is `/proc/stat`; `nil` where one of the first two is none.
+  /// Parses the files of `/proc`; returns nil if one of the first two is invalid.
+  ///
+  /// - Parameters:
+  ///   - schedstat: The thread's `schedstat`.
+  ///   - stat: The thread's `stat`.
+  ///   - machine: `/proc/stat`.
   init?(schedstat: String, stat: String, machine: String) {
     let times = schedstat.split(whereSeparator: \.isWhitespace)
-    // The name of the thread, the second field, may hold anything; the processor is field 39.
+    // The second field is the thread's name, which may contain any character. The processor is field 39.
     let fields = stat[(stat.lastIndex(of: ")") ?? stat.endIndex)...].split(separator: " ")
     guard times.count == 3, let ran = Int64(times[0]), let waited = Int64(times[1]), fields.count > 37,
       let processor = Int(fields[37])
@@ -32,7 +37,7 @@ struct ProcessorTimes: Sendable, Hashable {
     self.init(ranNs: ran, waitedNs: waited, processor: processor, idleNs: Self.idleNs(of: processor, in: machine))
   }
 
-  /// Idle and waiting for a disk: the fourth and the fifth number of the processor's line, in hundredths of a second.
+  /// Returns the idle time: the fourth and fifth numbers of the processor's line, idle and iowait, in units of 10 ms.
   private static func idleNs(of processor: Int, in machine: String) -> Int64? {
     for line in machine.split(separator: "\n") {
       guard line.hasPrefix("cpu") else { return nil }
@@ -44,7 +49,9 @@ struct ProcessorTimes: Sendable, Hashable {
     return nil
   }
 
-  /// Tells of the calling thread from now on. Reading is for another thread: `/proc/stat` takes long on a machine with many processors.
+  /// Returns a reader for the calling thread.
+  ///
+  /// Use the reader on another thread, because reading `/proc/stat` is slow on a machine with many processors.
   static func ofThisThread() -> Reader {
     let folder = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/thread-self")).map { "/proc/" + $0 }
     return {

@@ -1,24 +1,27 @@
-/// How much of its processor one thread has to itself, and whether it shares it.
+/// Detects whether a thread shares its processor with others.
 ///
-/// Who shares a processor with the server that he calls takes from it what he uses himself. An open loop that wakes for every
-/// single call costs most: so one that shares lets due calls wait for a reply to go with (`ReplySlack`).
+/// A load test on the server's processor takes time from the server. An open loop that wakes for every call costs most.
+/// On a shared processor, due calls therefore wait for the next reply (`ReplySlack`).
 struct ProcessorWatch {
-  /// How often it is looked at.
+  /// Length of a window.
   static let windowNs: Int64 = 500_000_000
-  /// Who waits for more than this share of a window shares its processor: a thread of its own waits for 1 or 2 % of the time.
+  /// Share of a window spent waiting above which the processor is shared.
+  ///
+  /// A thread that is alone on a processor waits for 1 or 2 % of the time.
   static let sharedWaitShare = 0.1
-  /// So does who is on one that others use for more than this share. Who wakes often need not wait: the scheduler takes the processor
-  /// from the server for him.
+  /// Share of a window used by others above which the processor is shared.
+  ///
+  /// A thread that wakes often may not wait at all, because the scheduler preempts the server in its favour.
   static let sharedOthersShare = 0.25
 
-  /// Whether a window was above one of the two, which then holds until the end.
+  /// Whether any window so far was above one of the limits.
   private(set) var isShared = false
   private var lookedNs: Int64?
   private var last: (nowNs: Int64, times: ProcessorTimes)?
   private var waited = Share()
   private var others = Share()
 
-  /// A part of the measured windows for which it is known.
+  /// A share of the windows for which it is known.
   private struct Share {
     var ns: Int64 = 0
     var ofNs: Int64 = 0
@@ -30,10 +33,13 @@ struct ProcessorWatch {
     }
   }
 
-  /// Share of the measured windows in which it was ready and had no processor, 0 to 1; `nil` where nobody tells, or before the first
-  /// one's end.
+  /// Share of the measured windows in which the thread was ready but had no processor, 0 to 1; nil if unknown.
+  ///
+  /// It is unknown before the end of the first window, and on systems without these times.
   var waitShare: Double? { waited.value }
-  /// Share of them in which others had the processor that it was on, of those in which it stayed on one.
+  /// Share of the measured windows in which others used the thread's processor, 0 to 1; nil if unknown.
+  ///
+  /// Only windows in which the thread stayed on one processor count.
   var othersShare: Double? { others.value }
 
   /// Whether a window has passed.
@@ -48,7 +54,7 @@ struct ProcessorWatch {
     let lengthNs = nowNs - last.nowNs
     let wait = Share(ns: times.waitedNs - last.times.waitedNs, ofNs: lengthNs)
     var use = Share()
-    // Of a thread that has changed its processor it is not known how long it was on which.
+    // After a change of the processor, the time on each of them is unknown.
     if times.processor == last.times.processor, let idle = times.idleNs, let before = last.times.idleNs {
       use = Share(ns: lengthNs - (idle - before) - (times.ranNs - last.times.ranNs), ofNs: lengthNs)
     }

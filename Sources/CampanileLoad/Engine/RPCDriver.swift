@@ -1,16 +1,17 @@
+import CampanileBase
 internal import CampanileRPC
 internal import NIOCore
 
-/// Sends calls over the suite's own wire, of any shape. A failed call is not repeated: every failure shows.
+/// Sends calls of any streaming shape with the suite's RPC protocol, without retries, so that every failure is counted.
 final class RPCDriver: CallDriver {
   private let loop: any EventLoop
-  /// A client for each connection, so that lanes spread over them evenly.
+  /// A client for each connection, so that workers are distributed evenly.
   private var clients: [RPCClient]
   private let target: LoadTarget
   private let stream: StreamPlan
   var isStreaming: Bool { target.isStreaming }
 
-  /// Granted at once, well before the initial credit of 32 is used up.
+  /// Credit granted in one step, well before the initial credit of 32 is used up.
   private static let creditStep = 16
 
   init(
@@ -27,82 +28,83 @@ final class RPCDriver: CallDriver {
   }
 
   @inline(__always)
-  func start(_ lane: LoadLane, timeoutMs: Int64) {
-    lane.messagesSent = 0
-    lane.messagesReceived = 0
-    lane.creditToGrant = 0
-    lane.waitsForCredit = false
+  func start(_ worker: LoadWorker, timeoutMs: Int64) {
+    worker.messagesSent = 0
+    worker.messagesReceived = 0
+    worker.creditToGrant = 0
+    worker.waitsForCredit = false
     let head = CallHead(
       method: target.method, kind: target.kind, deadline: .after(timeoutMs: timeoutMs), metadata: target.metadata)
-    let client = clients[lane.index % clients.count]
+    let client = clients[worker.index % clients.count]
     if target.clientStreaming {
-      lane.call = client.startCall(head, params: UnsafeRawBufferPointer(start: nil, count: 0), on: loop, handler: lane)
-      sendMessages(lane)
+      worker.call = client.startCall(
+        head, params: UnsafeRawBufferPointer(start: nil, count: 0), on: loop, handler: worker)
+      sendMessages(worker)
     } else {
-      lane.call = lane.request.withUnsafeBytes { client.startCall(head, params: $0, on: loop, handler: lane) }
-      if target.serverStreaming { lane.loop.messageSent() }
+      worker.call = worker.request.withUnsafeBytes { client.startCall(head, params: $0, on: loop, handler: worker) }
+      if target.serverStreaming { worker.loop.messageSent() }
     }
   }
 
-  func cancel(_ lane: LoadLane) {
-    lane.call?.cancel()
-    lane.call = nil
+  func cancel(_ worker: LoadWorker) {
+    worker.call?.cancel()
+    worker.call = nil
   }
 
-  /// Letting go of a client closes it.
+  /// Releases the clients, which closes their connections.
   func close() { clients = [] }
 
   // MARK: - streams
 
-  /// Sends requests as far as credit and the message rate go; after the last one says that it was.
-  func sendMessages(_ lane: LoadLane) {
-    guard target.clientStreaming, lane.isBusy, let call = lane.call, call.isOpen else { return }
+  /// Sends requests as credit and the message rate allow, and closes the stream after the last one.
+  func sendMessages(_ worker: LoadWorker) {
+    guard target.clientStreaming, worker.isBusy, let call = worker.call, call.isOpen else { return }
     let total = stream.messages ?? 1
-    while lane.messagesSent < total {
-      guard call.sendCredit > 0, lane.request.withUnsafeBytes({ call.send(message: $0) }) else {
-        lane.waitsForCredit = true
+    while worker.messagesSent < total {
+      guard call.sendCredit > 0, worker.request.withUnsafeBytes({ call.send(message: $0) }) else {
+        worker.waitsForCredit = true
         return
       }
-      lane.messagesSent += 1
-      lane.loop.messageSent()
-      if let rate = stream.messagesPerSecond, lane.messagesSent < total {
-        return sendLater(lane, in: .nanoseconds(Int64(1e9 / rate)))
+      worker.messagesSent += 1
+      worker.loop.messageSent()
+      if let rate = stream.messagesPerSecond, worker.messagesSent < total {
+        return sendLater(worker, in: .nanoseconds(Int64(1e9 / rate)))
       }
     }
     call.halfClose()
   }
 
-  private func sendLater(_ lane: LoadLane, in delay: TimeAmount) {
-    let turn = lane.turn
+  private func sendLater(_ worker: LoadWorker, in delay: TimeAmount) {
+    let turn = worker.turn
     loop.assumeIsolated().scheduleTask(in: delay) { [self] in
-      if lane.turn == turn { sendMessages(lane) }
+      if worker.turn == turn { sendMessages(worker) }
     }
   }
 
-  func received(_ lane: LoadLane) {
-    lane.messagesReceived += 1
-    lane.loop.messageReceived()
-    if !target.clientStreaming, let limit = stream.messages, lane.messagesReceived >= limit {
-      cancel(lane)
-      lane.finished(.ok)
+  func received(_ worker: LoadWorker) {
+    worker.messagesReceived += 1
+    worker.loop.messageReceived()
+    if !target.clientStreaming, let limit = stream.messages, worker.messagesReceived >= limit {
+      cancel(worker)
+      worker.finished(.ok)
       return
     }
-    lane.creditToGrant += 1
-    if lane.creditToGrant == Self.creditStep {
-      lane.call?.grantCredit(Self.creditStep)
-      lane.creditToGrant = 0
+    worker.creditToGrant += 1
+    if worker.creditToGrant == Self.creditStep {
+      worker.call?.grantCredit(Self.creditStep)
+      worker.creditToGrant = 0
     }
   }
 
-  func credited(_ lane: LoadLane) {
-    guard lane.waitsForCredit else { return }
-    lane.waitsForCredit = false
-    sendMessages(lane)
+  func credited(_ worker: LoadWorker) {
+    guard worker.waitsForCredit else { return }
+    worker.waitsForCredit = false
+    sendMessages(worker)
   }
 }
 
-/// An RPC client's answers reach the lane itself, without an object between.
-extension LoadLane: ClientCallHandler {
+/// The worker handles the client's events directly, without an allocation per call.
+extension LoadWorker: ClientCallHandler {
   func callReceived(message: UnsafeRawBufferPointer) { loop.rpc?.received(self) }
   func callCredit(messages: Int) { loop.rpc?.credited(self) }
 

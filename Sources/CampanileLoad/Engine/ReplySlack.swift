@@ -1,26 +1,25 @@
-/// How long a due call may wait for a reply to go with, when the tester shares its processor with the server.
+/// The maximum time that a due call waits for the next reply, if the load test shares its processor with the server.
 ///
-/// The timer that ends the wait is an interrupt in the middle of the server's work, and while replies come it is for nothing. So it is
-/// set for longer, twice as long each time, as long as they do; after a gap between them it is short again. What waits because the
-/// replies have stopped waits for `maxNs` once.
+/// The timer that ends the wait interrupts the server, which is unnecessary while replies arrive. The time therefore
+/// doubles while they do, and is reset after a gap between replies. If replies stop, due calls wait for `maxNs` once.
 struct ReplySlack {
-  /// Less than what counts as late.
+  /// Minimum time, less than `LoadPlan.lateMs`.
   static let minNs: Int64 = 500_000
   static let maxNs: Int64 = 4_000_000
 
-  /// For the next timer.
+  /// Time for the next timer.
   private(set) var ns = minNs
   private var lastNs: Int64?
   private var longestGapNs: Int64 = 0
 
-  /// A reply has come, and what is due was sent.
+  /// Records a reply.
   @inline(__always)
   mutating func turn(nowNs: Int64) {
     if let lastNs { longestGapNs = max(longestGapNs, nowNs - lastNs) }
     lastNs = nowNs
   }
 
-  /// The timer has fired.
+  /// Records that the timer has fired, and adjusts the time.
   mutating func fired(nowNs: Int64) {
     turn(nowNs: nowNs)
     ns = longestGapNs < Self.minNs ? min(2 * ns, Self.maxNs) : Self.minNs

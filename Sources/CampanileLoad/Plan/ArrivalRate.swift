@@ -1,23 +1,26 @@
-/// How many calls a second an open loop starts, over the whole run.
+/// The calls per second that an open loop starts over a run.
 public enum ArrivalRate: Sendable, Hashable, CustomStringConvertible {
   case constant(Double)
-  /// Equal parts of the run, one after the other; at most 100.
+  /// A sequence of at most 100 rates, each for an equal part of the run.
   case steps([Double])
-  /// Rises or falls evenly over the run.
+  /// A rate that changes linearly over the run.
   case ramp(from: Double, to: Double)
 
-  /// The highest rate that may be asked for.
+  /// Maximum rate.
   public static let perSecondMax = 10_000_000.0
   static let stepsMax = 100
 
-  /// Reads `5000`, `1000,2000,4000` (steps) or `1000..8000` (ramp); calls a second, more than 0 and at most 10,000,000; the lower
-  /// end of a ramp may be 0. Throws `LOAD_RATE_INVALID`.
+  /// Parses `5000`, `1000,2000,4000` (steps) or `1000..8000` (ramp).
+  ///
+  /// Rates are calls per second, more than 0 and at most 10,000,000. One end of a ramp may be 0.
+  ///
+  /// - Throws: `LOAD_RATE_INVALID` for any other text.
   public init(_ text: String) throws(LoadError) {
     func number(_ part: some StringProtocol, orZero: Bool = false) throws(LoadError) -> Double {
       guard let rate = Double(part), rate.isFinite, rate > 0 || (orZero && rate == 0), rate <= Self.perSecondMax else {
         throw LoadError(
           .rateInvalid, field: "--rate",
-          reason: "\(String(part.prefix(40)).debugDescription) is no number of calls a second up to 10000000")
+          reason: "\(String(part.prefix(40)).debugDescription) is not a rate of up to 10000000 calls per second")
       }
       return rate
     }
@@ -39,7 +42,7 @@ public enum ArrivalRate: Sendable, Hashable, CustomStringConvertible {
     self = rates.count == 1 ? .constant(rates[0]) : .steps(rates)
   }
 
-  /// Whether it is the same however long the run is.
+  /// Whether the rate does not depend on the duration of the run.
   public var isConstant: Bool { if case .constant = self { true } else { false } }
 
   /// The highest rate of the run.
@@ -61,10 +64,10 @@ public enum ArrivalRate: Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// How arrivals are spaced at a rate.
+/// The spacing of arrivals at a rate.
 public enum ArrivalSpacing: String, Sendable, Hashable, CaseIterable {
-  /// Independent of each other, as those of many users: a Poisson process.
+  /// Independent arrivals, as from many users: a Poisson process.
   case poisson
-  /// Evenly.
+  /// Equal distances.
   case uniform
 }

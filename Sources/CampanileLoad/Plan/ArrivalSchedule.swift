@@ -1,28 +1,29 @@
+import CampanileBase
 internal import CampanileRPC
 internal import Foundation
 
-/// The times at which an open loop's calls are due, one after the other.
+/// The sequence of times at which the calls of an open loop are due.
 ///
-/// Arrivals are made in the time in which the rate is 1 and mapped to real time through the integral of the rate, which gives
-/// exact steps and ramps for both spacings (time rescaling of an inhomogeneous Poisson process).
+/// Arrivals are generated at a rate of 1 and mapped to real time through the integral of the rate. The result is exact
+/// for steps and ramps with both spacings (time rescaling of an inhomogeneous Poisson process).
 struct ArrivalSchedule: Sendable {
   private struct Segment {
     var startS: Double
     var durationS: Double
     var fromPerSecond: Double
     var toPerSecond: Double
-    /// Arrivals before it.
+    /// Number of arrivals before this segment.
     var arrivalsBefore: Double
 
     var arrivals: Double { (fromPerSecond + toPerSecond) / 2 * durationS }
 
-    /// When the `arrivals`th arrival of this segment comes, in seconds from its start.
+    /// Returns the time of the given arrival of this segment, in seconds from its start.
     func time(of arrivals: Double) -> Double {
       let slope = (toPerSecond - fromPerSecond) / durationS
       guard abs(slope) > 1e-9 else { return arrivals / fromPerSecond }
-      // The root of slope/2 t² + from t = arrivals, in the form that keeps its digits.
+      // The root of slope/2 t² + from t = arrivals, in a numerically stable form.
       let root = max(0, fromPerSecond * fromPerSecond + 2 * slope * arrivals).squareRoot()
-      // The first arrival of a ramp that begins at 0.
+      // Arrival 0 of a ramp that begins at 0 would divide by 0.
       return arrivals > 0 ? 2 * arrivals / (fromPerSecond + root) : 0
     }
   }
@@ -33,8 +34,13 @@ struct ArrivalSchedule: Sendable {
   private let spacing: ArrivalSpacing
   private var random: SplitMix64
 
-  /// The part of the schedule that one of `shares` loops sends: each sends its share of the rate, loop `share` of them a
-  /// little after the one before it.
+  /// Creates the schedule of one of several event loops.
+  ///
+  /// Each loop sends an equal share of the rate. With uniform spacing, the loops' arrivals are staggered.
+  ///
+  /// - Parameters:
+  ///   - share: The index of the loop.
+  ///   - shares: The number of loops.
   init(rate: ArrivalRate, spacing: ArrivalSpacing, durationMs: Int64, share: Int, of shares: Int, seed: UInt64) {
     let durationS = Double(durationMs) / 1000
     let rates: [(Double, Double)] =
@@ -59,7 +65,7 @@ struct ArrivalSchedule: Sendable {
     position = spacing == .uniform ? Double(share) / Double(shares) - 1 : 0
   }
 
-  /// Nanoseconds from the start of the run to the next arrival; `nil` when the schedule is over.
+  /// Returns the time of the next arrival in nanoseconds from the start of the run; nil at the end of the schedule.
   mutating func next() -> Int64? {
     switch spacing {
     case .uniform: position += 1

@@ -1,6 +1,6 @@
-/// What a load test cannot do as asked: which option, and why.
+/// An invalid option or input of a load test.
 public struct LoadError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// Stable, for programs.
+  /// A stable code for programs.
   public struct Code: Sendable, Hashable, CustomStringConvertible {
     public let description: String
     private init(_ name: String) { description = name }
@@ -14,7 +14,7 @@ public struct LoadError: Error, Sendable, Hashable, CustomStringConvertible {
   }
 
   public var code: Code
-  /// The option or the place in the input, for example `--rate` or `line 3`.
+  /// The option or the position in the input, for example `--rate` or `line 3`.
   public var field: String
   public var reason: String
 

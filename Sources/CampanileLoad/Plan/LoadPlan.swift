@@ -1,8 +1,10 @@
-/// What a load test sends, how fast and for how long.
+/// The parameters of a load test: pace, concurrency, duration and limits.
 ///
-/// A closed loop keeps `concurrency` calls in flight: the next starts when one ends, so a slow server is asked less. An open loop
-/// sends at the times of its schedule whatever the server does, as many users would; a call that finds `concurrency` others in
-/// flight waits, and its wait counts.
+/// A closed loop keeps `concurrency` calls in flight. It sends fewer calls to a slow server, because each one waits for
+/// another to end.
+///
+/// An open loop sends calls on schedule, however fast the server responds, as many independent users would. If
+/// `concurrency` calls are in flight, a due call waits, and its latency includes the wait.
 public struct LoadPlan: Sendable, Hashable {
   public enum Pace: Sendable, Hashable {
     case closed
@@ -10,36 +12,37 @@ public struct LoadPlan: Sendable, Hashable {
   }
 
   public var pace = Pace.closed
-  /// Calls in flight at most, 1 to 100,000, over all connections.
+  /// Maximum number of calls in flight over all connections, 1 to 100,000.
   public var concurrency = 64
-  /// 1 to 10,000 and no more than `concurrency`.
+  /// Number of connections, 1 to 10,000 and at most `concurrency`.
   public var connections = 1
-  /// Event loops, 1 to 64 and no more than `connections`.
+  /// Number of event loops, 1 to 64 and at most `connections`.
   public var threads = 1
-  /// Sent before what is measured, 0 to 10 minutes.
+  /// Duration of the warm-up before the measurement, 0 to 10 minutes.
   public var warmupMs: Int64 = 0
-  /// The measured part, 1 ms to 24 hours. With `count` the run ends at what comes first.
+  /// Duration of the measurement, 1 ms to 24 hours. With `count`, the run ends at whichever comes first.
   public var durationMs: Int64 = 10_000
-  /// Measured calls at most; `nil` is no limit.
+  /// Maximum number of measured calls; nil for no limit.
   public var count: Int?
-  /// The deadline of each call, 1 ms to an hour. An arrival that could not be sent for so long is dropped.
+  /// Deadline of each call, 1 ms to 1 hour. A call that cannot be sent within this time after it is due is dropped.
   public var timeoutMs: Int64 = 30_000
   public var stream = StreamPlan()
-  /// Where random numbers begin: the same seed gives the same arrivals and the same requests. 0 to 2^32 - 1, which every reader of
-  /// JSON keeps.
+  /// Random seed, 0 to 2^32 - 1, which every JSON parser preserves. Equal seeds give equal arrivals and requests.
   public var seed: UInt64 = 1
 
   public init() {}
 
-  /// A call that was sent later than this after its time is counted as late.
+  /// Delay after its due time above which a sent call counts as late.
   public static let lateMs: Int64 = 1
 
-  /// The longest `durationMs`: a day.
+  /// Maximum of `durationMs`: one day.
   public static let durationMsMax: Int64 = 86_400_000
-  /// The longest `timeoutMs`.
+  /// Maximum of `timeoutMs`.
   static let timeoutMsMax: Int64 = 3_600_000
 
-  /// Throws `LOAD_PLAN_INVALID` with the option that is out of its range.
+  /// Validates the plan.
+  ///
+  /// - Throws: `LOAD_PLAN_INVALID` with the option that is out of range.
   public func check() throws(LoadError) {
     func require(_ condition: Bool, _ option: String, _ range: String) throws(LoadError) {
       if !condition { throw LoadError(.planInvalid, field: option, reason: "must be \(range)") }
@@ -65,12 +68,13 @@ public struct LoadPlan: Sendable, Hashable {
   }
 }
 
-/// How calls with streams go.
+/// The parameters of streaming calls.
 public struct StreamPlan: Sendable, Hashable {
-  /// Requests that a call sends, where its method takes a stream of them; else the messages after which a stream of answers is
-  /// cancelled, which counts as its end. `nil`: one request; answers until their end.
+  /// Number of requests in a client stream, or of responses after which a server stream is cancelled.
+  ///
+  /// Such a cancelled stream counts as successful. Nil means one request, or all responses.
   public var messages: Int?
-  /// Requests a second within one call; `nil`: as fast as the server takes them.
+  /// Requests per second in each call; nil for as fast as the server accepts them.
   public var messagesPerSecond: Double?
 
   public init(messages: Int? = nil, messagesPerSecond: Double? = nil) {

@@ -1,8 +1,8 @@
 internal import Foundation
 
-/// The processor time that this process has used.
+/// The CPU time of this process.
 enum ClientCPU {
-  /// User and system seconds of all threads so far.
+  /// Returns the user and system time of all threads in seconds.
   static func seconds() -> Double {
     var time = timespec()
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)

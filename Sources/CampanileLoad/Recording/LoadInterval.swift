@@ -1,8 +1,8 @@
 internal import Histogram
 
-/// What is told of a short stretch of a run: small, so that taking it each second does not hold up the calls.
+/// The measurements of a short interval of a run. It is small, so that reading it every second does not delay calls.
 struct LoadInterval: Sendable {
-  /// As `LoadRecord.corrected`, to 1 %.
+  /// Latencies as in `LoadRecord.corrected`, with a precision of 1 %.
   private var latency = Histogram<UInt64>.ofLatencies(.two)
   private(set) var calls = 0
   private(set) var errors = 0

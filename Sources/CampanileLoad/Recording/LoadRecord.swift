@@ -1,8 +1,10 @@
 internal import Histogram
 
 extension Histogram<UInt64> {
-  /// One with room for every latency within the longest deadline from the beginning. One that grows with its values does so in the first
-  /// measured calls, and that takes milliseconds, in which none is sent. It still grows for what is longer.
+  /// Creates a histogram with initial capacity for every latency up to the longest deadline.
+  ///
+  /// Otherwise, the histogram would grow during the first measured calls and block sending for milliseconds. It still
+  /// grows for larger latencies.
   static func ofLatencies(_ digits: SignificantDigits) -> Self {
     let highestNs = UInt64(LoadPlan.timeoutMsMax) * 1_000_000
     var histogram = Self(highestTrackableValue: highestNs, numberOfSignificantValueDigits: digits)
@@ -11,25 +13,25 @@ extension Histogram<UInt64> {
   }
 }
 
-/// What was measured in a whole run, on one loop or on all. Its histograms are large: they are put together once, at the end.
+/// The measurements of a whole run, on one event loop or all. The large histograms are merged only once, at the end.
 struct LoadRecord: Sendable {
-  /// Nanoseconds from when a call was due (an open loop's schedule; else when it was sent) to its end.
+  /// Latencies in nanoseconds, from the time a call was due to its end. A call of a closed loop is due when it is sent.
   var corrected = Histogram<UInt64>.ofLatencies(.three)
-  /// Nanoseconds from when it was sent. Empty for a closed loop, where it is the same.
+  /// Latencies in nanoseconds, from the time a call was sent. Empty for a closed loop, where it would be the same.
   var uncorrected = Histogram<UInt64>.ofLatencies(.three)
-  /// Ended calls by the number of their gRPC status.
+  /// Finished calls by gRPC status number.
   var statuses = [Int](repeating: 0, count: 17)
-  /// The first message of each status that is no success.
+  /// The first message of each error status.
   var messages = [String?](repeating: nil, count: 17)
-  /// Calls that ended while it was measured, those that were sent before it too.
+  /// Calls that ended during the measurement, including those sent before it.
   private(set) var inTime = 0
-  /// When the last of them ended.
+  /// The end of the last of those calls, on the monotonic clock.
   private(set) var lastNs: Int64 = 0
-  /// Sent later than `LoadPlan.lateMs` after their time.
+  /// Calls sent more than `LoadPlan.lateMs` after they were due.
   var late = 0
-  /// Never sent: their time was more than the deadline ago, or the run was over.
+  /// Calls never sent, because they were overdue by more than the deadline or the run ended.
   var dropped = 0
-  /// Still without an answer when the run was ended early.
+  /// Calls still in flight when the run stopped waiting for them.
   var unfinished = 0
   var messagesSent = 0
   var messagesReceived = 0
@@ -37,14 +39,14 @@ struct LoadRecord: Sendable {
   var calls: Int { statuses.reduce(0, +) }
   var errors: Int { calls - statuses[0] }
 
-  /// Ends one call that was due and sent at these nanoseconds of the monotonic clock.
+  /// Records a finished call. Times are nanoseconds on the monotonic clock.
   mutating func ended(status: Int, dueNs: Int64, sentNs: Int64, nowNs: Int64, isOpenLoop: Bool) {
     statuses[min(max(status, 0), 16)] += 1
     corrected.record(UInt64(max(0, nowNs - dueNs)))
     if isOpenLoop { uncorrected.record(UInt64(max(0, nowNs - sentNs))) }
   }
 
-  /// A call has ended within the measured part.
+  /// Counts a call that ended during the measurement.
   @inline(__always)
   mutating func endedInTime(nowNs: Int64) {
     inTime += 1

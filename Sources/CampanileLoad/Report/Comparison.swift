@@ -1,9 +1,9 @@
-/// Several reports side by side; the first is what the others are compared with.
+/// A comparison of reports. The first report is the baseline.
 public enum Comparison {
-  /// The most reports that are compared.
+  /// Maximum number of reports.
   public static let reportsMax = 20
 
-  /// Rows of a table: a name, and for each report its value and the ratio to the first one's.
+  /// Returns the rows of a table: a name, and for each report its value and the ratio to the baseline.
   public static func lines(_ reports: [(name: String, report: LoadReport)]) -> [String] {
     guard let first = reports.first else { return [] }
     let nameWidth = 16
@@ -15,7 +15,7 @@ public enum Comparison {
       let base = metric.value(first.report)
       let cells = reports.enumerated().map { index, one in
         let value = metric.value(one.report)
-        let ratio = index > 0 && base > 0 ? " (\(Numbers.fixed(value / base))x)" : ""
+        let ratio = index > 0 && base > 0 ? " (\(NumberText.fixed(value / base))x)" : ""
         return TextReport.padLeft(metric.text(value) + ratio, width)
       }
       lines.append(TextReport.pad(metric.name, nameWidth) + cells.joined())
@@ -31,12 +31,12 @@ public enum Comparison {
 
   static let metrics: [Metric] =
     [
-      Metric(name: "calls/s", value: { $0.callsPerSecond }, text: { Numbers.grouped(Int($0.rounded())) }),
-      Metric(name: "errors", value: { $0.errorShare * 100 }, text: { Numbers.fixed($0) + " %" }),
-      Metric(name: "mean", value: { $0.latency.meanMs }, text: { Numbers.ms($0) }),
+      Metric(name: "calls/s", value: { $0.callsPerSecond }, text: { NumberText.grouped(Int($0.rounded())) }),
+      Metric(name: "errors", value: { $0.errorShare * 100 }, text: { NumberText.fixed($0) + " %" }),
+      Metric(name: "mean", value: { $0.latency.meanMs }, text: { NumberText.ms($0) }),
     ]
     + LoadReport.percentiles.map { name in
-      Metric(name: "p" + name, value: { $0.latency.percentilesMs[name] ?? 0 }, text: { Numbers.ms($0) })
+      Metric(name: "p" + name, value: { $0.latency.percentilesMs[name] ?? 0 }, text: { NumberText.ms($0) })
     }
-    + [Metric(name: "max", value: { $0.latency.maxMs }, text: { Numbers.ms($0) })]
+    + [Metric(name: "max", value: { $0.latency.maxMs }, text: { NumberText.ms($0) })]
 }

@@ -1,8 +1,8 @@
 internal import Foundation
 
-/// A report, or several side by side, as one HTML file that needs nothing else: no script, no address of elsewhere.
+/// Formats one or several reports as a self-contained HTML page, without scripts or external resources.
 public enum HTMLReport {
-  /// At most `Comparison.reportsMax` reports, with the names that the plots show.
+  /// Returns a page with at most `Comparison.reportsMax` reports. The names label the plots.
   public static func page(_ reports: [(name: String, report: LoadReport)]) -> String {
     let shown = reports.prefix(Comparison.reportsMax)
     let title = shown.first.map { "\($0.report.method) at \($0.report.target)" } ?? "load test"
@@ -13,7 +13,7 @@ public enum HTMLReport {
         .init(name: name, points: report.curve.map { ($0.percentile, $0.ms) })
       })
     let rate = SVGPlot(
-      title: "Calls a second over time", xLabel: "s", yLabel: "1/s", xScale: .linear, yScale: .linear,
+      title: "Calls per second over time", xLabel: "s", yLabel: "1/s", xScale: .linear, yScale: .linear,
       series: shown.map { name, report in
         .init(name: name, points: report.seconds.map { ($0.startMs / 1000, $0.callsPerSecond) })
       })

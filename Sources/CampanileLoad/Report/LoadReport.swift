@@ -1,18 +1,18 @@
-/// What a load test found; the form that `--output json` writes and `load compare` reads.
+/// The results of a load test, in the format that `--output json` writes and `load compare` reads.
 ///
-/// Times are milliseconds. Latencies are of all calls that were due within the measured part and ended, failed ones too.
+/// Times are milliseconds. Latencies cover all finished calls, also failed ones, that were due during the measurement.
 public struct LoadReport: Sendable, Hashable, Codable {
   public struct Latency: Sendable, Hashable, Codable {
     public var meanMs: Double
     public var minMs: Double
     public var maxMs: Double
-    /// By percentile: `50`, `75`, `90`, `95`, `99`, `99.9`, `99.99`.
+    /// Latencies by percentile: `50`, `75`, `90`, `95`, `99`, `99.9`, `99.99`.
     public var percentilesMs: [String: Double]
   }
 
-  /// One second of the measured part.
+  /// One second of the measurement.
   public struct Second: Sendable, Hashable, Codable {
-    /// Where it begins, from the beginning of the measured part.
+    /// Its start, from the start of the measurement.
     public var startMs: Double
     public var callsPerSecond: Double
     public var errors: Int
@@ -20,7 +20,7 @@ public struct LoadReport: Sendable, Hashable, Codable {
     public var p99Ms: Double
   }
 
-  /// Calls whose latency is at most `upToMs`, and more than that of the bucket before.
+  /// The calls whose latency is at most `upToMs` and more than that of the previous bucket.
   public struct Bucket: Sendable, Hashable, Codable {
     public var upToMs: Double
     public var calls: Int
@@ -34,51 +34,55 @@ public struct LoadReport: Sendable, Hashable, Codable {
 
   public struct Failure: Sendable, Hashable, Codable {
     public var calls: Int
-    /// What the first one said.
+    /// The message of the first failure.
     public var message: String?
   }
 
   public static let versionNow = 1
 
-  /// The version of this form.
+  /// Version of this format.
   public var version = versionNow
   public var target: String
   public var method: String
-  /// When it began, before its warm-up: RFC 3339.
+  /// Start time, before the warm-up (RFC 3339).
   public var startTime: String
-  /// In words: closed or open loop and its numbers.
+  /// A description of the closed or open loop.
   public var pace: String
   public var concurrency: Int
   public var connections: Int
   public var threads: Int
-  /// With it `--seed` repeats the arrivals and requests.
+  /// Random seed; `--seed` repeats the arrivals and requests with it.
   public var seed: UInt64
-  /// Length of the measured part; with a count until the last call's end.
+  /// Duration of the measurement; with a count, until the end of the last call.
   public var durationMs: Double
   public var calls: Int
   public var errors: Int
-  /// Calls that ended within the measured part, by its length. What a slow server answers after it is in `calls` alone.
+  /// Rate of the calls that ended during the measurement. Calls that end later count only in `calls`.
   public var callsPerSecond: Double
-  /// By the name of the gRPC status; `OK` too.
+  /// Calls by name of the gRPC status, including `OK`.
   public var statuses: [String: Failure]
-  /// From when a call was due. The figure to look at: a server that stalls delays all calls of that time.
+  /// Latency from the time a call was due. Prefer this value: a stalled server delays all calls due during the stall.
   public var latency: Latency
-  /// From when a call was sent, for an open loop; it hides how long calls waited for their turn.
+  /// Latency from the time a call was sent, for an open loop. It hides how long due calls waited before they were sent.
   public var uncorrectedLatency: Latency?
-  /// Sent later than a millisecond after their time.
+  /// Calls sent more than a millisecond after they were due.
   public var lateCount: Int
-  /// Never sent.
+  /// Calls that were due but never sent.
   public var droppedCount: Int
-  /// Without an answer when the run was ended early.
+  /// Calls still in flight when the run stopped waiting for them.
   public var unfinishedCount: Int
   public var messagesSent: Int
   public var messagesReceived: Int
-  /// Share of its threads' time that this tester was busy, 0 to 1.
+  /// Share of their time that the load test's threads were busy, 0 to 1.
   public var clientCPUShare: Double
-  /// Share of the time that the thread of this tester which waited longest was ready to run and had no processor, 0 to 1; `nil` where the
-  /// system does not tell (Linux does), and for a run shorter than a second.
+  /// Share of the time that a thread of the load test was ready to run but had no processor, 0 to 1.
+  ///
+  /// The value of the thread with the largest share. Nil if the system does not report it (Linux does), and for runs
+  /// shorter than a second.
   public var processorWaitShare: Double?
-  /// Share of the time that others had the processor which that thread of this tester was on that shared most, 0 to 1; `nil` as above.
+  /// Share of the time that others used the processor of a thread of the load test, 0 to 1.
+  ///
+  /// The value of the thread with the largest share; nil as above.
   public var processorOthersShare: Double?
   public var wasInterrupted: Bool
   public var warnings: [String]
@@ -86,7 +90,7 @@ public struct LoadReport: Sendable, Hashable, Codable {
   public var buckets: [Bucket]
   public var curve: [Point]
 
-  /// 0 to 1: failed calls, and those that were never sent, of all that were due.
+  /// Share of failed, dropped and unfinished calls among all due calls, 0 to 1.
   public var errorShare: Double {
     let due = calls + droppedCount + unfinishedCount
     return due == 0 ? 0 : Double(errors + droppedCount + unfinishedCount) / Double(due)

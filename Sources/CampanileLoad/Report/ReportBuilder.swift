@@ -1,29 +1,30 @@
+import CampanileBase
 internal import CampanileRPC
 internal import Foundation
 internal import Histogram
 
-/// Turns what was recorded into a report.
+/// Creates a report from the measurements.
 struct ReportBuilder {
   var plan: LoadPlan
   var target: LoadTarget
   var startTime: Date
   private var total = LoadRecord()
-  /// Of the measured part so far.
+  /// Calls since the start of the measurement.
   private(set) var calls = 0
   private(set) var errors = 0
   var seconds: [LoadReport.Second] = []
   var measuredS = 0.0
   var clientCPUShare = 0.0
-  /// Of the thread with the largest; see `ProcessorWatch`.
+  /// Largest share of a thread; see `ProcessorWatch`.
   var processorWaitShare: Double?
   var processorOthersShare: Double?
   var wasInterrupted = false
 
-  /// More than this, and the tester itself may be what is slow.
+  /// Share above which the load test itself may be the bottleneck.
   static let clientCPUShareMax = 0.9
-  /// More than this, and the latencies have a part that is the tester's own wait.
+  /// Share above which the load test's own waits affect the latencies.
   static let processorWaitShareMax = 0.05
-  /// Late calls above this share of all are told.
+  /// Share of late calls above which there is a warning.
   static let lateShareMax = 0.05
 
   init(plan: LoadPlan, target: LoadTarget, startTime: Date) {
@@ -32,7 +33,7 @@ struct ReportBuilder {
     self.startTime = startTime
   }
 
-  /// Adds what was measured from `startS` to `endS` of the measured part.
+  /// Adds the measurements of an interval. `startS` and `endS` count from the start of the measurement.
   mutating func add(_ interval: LoadInterval, startS: Double, endS: Double) {
     calls += interval.calls
     errors += interval.errors
@@ -43,7 +44,7 @@ struct ReportBuilder {
         p50Ms: Self.fine(interval.percentileNs(50)), p99Ms: Self.fine(interval.percentileNs(99))))
   }
 
-  /// Adds all that a loop has measured, also of calls that were in flight when the measured part was over.
+  /// Adds all measurements of an event loop, including calls in flight at the end of the measurement.
   mutating func add(_ record: LoadRecord) { total.add(record) }
 
   func report() -> LoadReport {
@@ -78,28 +79,28 @@ struct ReportBuilder {
     var warnings: [String] = []
     if clientCPUShare > Self.clientCPUShareMax {
       warnings.append(
-        "this tester used \(Int(clientCPUShare * 100)) % of its \(plan.threads) threads: it may be the limit; give it more --threads and --connections"
+        "the load test used \(Int(clientCPUShare * 100)) % of its \(plan.threads) threads and may be the bottleneck; use more --threads and --connections"
       )
     }
     if let share = processorWaitShare, share > Self.processorWaitShareMax {
       warnings.append(
-        "this tester waited \(Int(share * 100)) % of the time for a processor that others use: the latencies contain that wait"
+        "the load test waited \(Int(share * 100)) % of the time for a processor that others use; the latencies include that wait"
       )
     }
     if let share = processorOthersShare, share > ProcessorWatch.sharedOthersShare {
       warnings.append(
-        "this tester was on a processor that others used \(Int(share * 100)) % of the time: it takes from them what it uses itself"
+        "the load test ran on a processor that others used \(Int(share * 100)) % of the time and slows them down; use another core"
       )
     }
     if total.calls > 0, Double(total.late) / Double(total.calls) > Self.lateShareMax {
       warnings.append(
-        "\(total.late) of \(total.calls) calls were sent late: \(plan.concurrency) in flight are not enough for this rate"
+        "\(total.late) of \(total.calls) calls were sent late: \(plan.concurrency) calls in flight are not enough for this rate"
       )
     }
     if total.dropped > 0 {
-      warnings.append("\(total.dropped) calls were due and never sent")
+      warnings.append("\(total.dropped) calls were due but never sent")
     }
-    if total.calls == 0 { warnings.append("no call has ended in the measured part") }
+    if total.calls == 0 { warnings.append("no call has ended during the measurement") }
     return warnings
   }
 
@@ -116,10 +117,10 @@ struct ReportBuilder {
       percentilesMs: percentiles)
   }
 
-  /// Milliseconds with the microseconds.
+  /// Returns milliseconds, rounded to microseconds.
   private static func fine(_ nanoseconds: UInt64) -> Double { (Double(nanoseconds) / 1e3).rounded() / 1e3 }
 
-  /// At most 60 buckets, each a quarter of a power of two wide, from the first to the last with calls.
+  /// The buckets from the first to the last with calls, at most 60. Each is a quarter of a power of two wide.
   private var buckets: [LoadReport.Bucket] {
     var counts: [Int: Int] = [:]
     for value in total.corrected.recordedValues() {
@@ -134,7 +135,7 @@ struct ReportBuilder {
     }
   }
 
-  /// The percentile curve, denser towards the slowest: 5 points for each halving of the rest.
+  /// The percentile curve, with 5 points for each halving of the distance to 100 %.
   private var curve: [LoadReport.Point] {
     guard total.corrected.totalCount > 0 else { return [] }
     return total.corrected.percentiles(ticksPerHalfDistance: 5).prefix(200).map {

@@ -1,12 +1,15 @@
 internal import Foundation
 
 extension LoadReport {
-  /// The longest report that is read, in bytes.
+  /// Maximum size of a report in bytes.
   public static let sizeBytesMax = 64 << 20
-  /// No number of a report is larger.
+  /// Maximum of all numbers in a report.
   private static let numberMax = 1e15
 
-  /// Reads what `json` wrote. Throws `LOAD_REPORT_INVALID` with `name` for anything else.
+  /// Decodes a report written by `json()`.
+  ///
+  /// - Parameter name: The name of the report, for errors.
+  /// - Throws: `LOAD_REPORT_INVALID` if the report is invalid.
   public init(json bytes: [UInt8], name: String) throws(LoadError) {
     func fail(_ reason: String) -> LoadError { LoadError(.reportInvalid, field: name, reason: reason) }
     guard bytes.count <= Self.sizeBytesMax else { throw fail("longer than \(Self.sizeBytesMax) bytes") }
@@ -14,10 +17,10 @@ extension LoadReport {
     do {
       report = try JSONDecoder().decode(LoadReport.self, from: Data(bytes))
     } catch {
-      throw fail("is no report of a load test: \(error)")
+      throw fail("is not a report of a load test: \(error)")
     }
     guard report.version == Self.versionNow else {
-      throw fail("has version \(report.version), this program reads \(Self.versionNow)")
+      throw fail("has version \(report.version), but this program reads version \(Self.versionNow)")
     }
     let numbers =
       [report.durationMs, report.callsPerSecond, report.clientCPUShare]
@@ -37,14 +40,14 @@ extension LoadReport {
     self = report
   }
 
-  /// One JSON object, its names in order.
+  /// Encodes the report as a JSON object with sorted keys.
   public func json() throws -> [UInt8] {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     return Array(try encoder.encode(self))
   }
 
-  /// Rows of `metric,value,unit` (RFC 4180).
+  /// Returns the report as CSV (RFC 4180) with the columns `metric,value,unit`.
   public func csv() -> String {
     var rows: [(String, String, String)] = [
       ("target", target, ""), ("method", method, ""), ("start_time", startTime, ""), ("pace", pace, ""),

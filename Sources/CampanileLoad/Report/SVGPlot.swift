@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Lines in a plane with axes, as SVG.
+/// A line plot with axes, as SVG.
 struct SVGPlot {
   struct Series {
     var name: String
@@ -10,7 +10,7 @@ struct SVGPlot {
   enum Scale {
     case linear
     case logarithm
-    /// Percentiles: 0, 90, 99, 99.9 … at equal distances.
+    /// Percentiles, with 0, 90, 99, 99.9 … at equal distances.
     case nines
   }
 
@@ -28,7 +28,7 @@ struct SVGPlot {
   private static let top = 34.0
   private static let bottom = 46.0
   private static let colours = ["#0b6bcb", "#d1495b", "#2e8b57", "#8a5cd1", "#c77d0a", "#0a8f9c"]
-  /// Points of one line that are drawn; more are thinned out.
+  /// Maximum number of points of a line; longer lines are thinned out.
   private static let pointsMax = 2_000
   private static let nineMax = 6.0
 
@@ -90,7 +90,7 @@ struct SVGPlot {
     }
   }
 
-  /// Values, placed as the scale places them, that get a line and a label.
+  /// Returns the scaled values that get a grid line and a label.
   private static func ticks(_ range: (Double, Double), _ scale: Scale) -> [Double] {
     switch scale {
     case .logarithm, .nines: Array(stride(from: range.0.rounded(.up), through: range.1, by: 1).prefix(20))
@@ -102,7 +102,7 @@ struct SVGPlot {
     }
   }
 
-  /// 1, 2 or 5 times a power of ten, at least `raw`.
+  /// Returns the smallest step of 1, 2 or 5 times a power of ten that is at least `raw`.
   private static func niceStep(_ raw: Double) -> Double {
     let power = pow(10, log10(max(raw, 1e-12)).rounded(.down))
     return [1.0, 2.0, 5.0, 10.0].map { $0 * power }.first { $0 >= raw } ?? raw
@@ -110,8 +110,8 @@ struct SVGPlot {
 
   private static func label(_ tick: Double, _ scale: Scale) -> String {
     switch scale {
-    case .linear: abs(tick) < 1e15 && tick == tick.rounded() ? Numbers.grouped(Int(tick)) : "\(tick)"
-    case .logarithm: pow(10, tick) < 1 ? "\(pow(10, tick))" : Numbers.grouped(Int(pow(10, min(tick, 15))))
+    case .linear: abs(tick) < 1e15 && tick == tick.rounded() ? NumberText.grouped(Int(tick)) : "\(tick)"
+    case .logarithm: pow(10, tick) < 1 ? "\(pow(10, tick))" : NumberText.grouped(Int(pow(10, min(tick, 15))))
     case .nines: tick == 0 ? "0" : "\(100 - pow(10, 2 - tick))"
     }
   }

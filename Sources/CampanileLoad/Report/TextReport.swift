@@ -1,4 +1,4 @@
-/// A report for people, as lines of text.
+/// Formats a report as lines of text.
 public enum TextReport {
   static let barWidth = 40
 
@@ -6,19 +6,20 @@ public enum TextReport {
     var lines = [
       "\(report.method) at \(report.target)",
       "\(report.pace), \(report.connections) connections, \(report.threads) threads, "
-        + "\(Numbers.short(report.durationMs / 1000)) s, seed \(report.seed)\(report.wasInterrupted ? ", ended early" : "")",
+        + "\(NumberText.short(report.durationMs / 1000)) s, seed \(report.seed)\(report.wasInterrupted ? ", ended early" : "")",
       "",
-      "calls      \(Numbers.grouped(report.calls)), \(Numbers.grouped(Int(report.callsPerSecond.rounded())))/s",
-      "errors     \(Numbers.grouped(report.errors)) (\(Numbers.percent(report.errors, of: report.calls)))",
+      "calls      \(NumberText.grouped(report.calls)), \(NumberText.grouped(Int(report.callsPerSecond.rounded())))/s",
+      "errors     \(NumberText.grouped(report.errors)) (\(NumberText.percent(report.errors, of: report.calls)))",
     ]
     if report.droppedCount + report.lateCount + report.unfinishedCount > 0 {
       lines.append(
-        "due, but   \(Numbers.grouped(report.lateCount)) sent late, \(Numbers.grouped(report.droppedCount)) never sent, "
-          + "\(Numbers.grouped(report.unfinishedCount)) without an end")
+        "due, but   \(NumberText.grouped(report.lateCount)) sent late, \(NumberText.grouped(report.droppedCount)) never sent, "
+          + "\(NumberText.grouped(report.unfinishedCount)) unfinished")
     }
     if report.messagesSent + report.messagesReceived > 0 {
       lines.append(
-        "messages   \(Numbers.grouped(report.messagesSent)) sent, \(Numbers.grouped(report.messagesReceived)) received")
+        "messages   \(NumberText.grouped(report.messagesSent)) sent, \(NumberText.grouped(report.messagesReceived)) received"
+      )
     }
     func percent(_ share: Double) -> String { "\(Int((share * 100).rounded())) %" }
     let wait = report.processorWaitShare.map { ", \(percent($0)) waiting for a processor" } ?? ""
@@ -31,7 +32,7 @@ public enum TextReport {
       lines +=
         [""]
         + failures.map { name, failure in
-          "\(pad(name, 20))\(padLeft(Numbers.grouped(failure.calls), 12))  \(failure.message ?? "")"
+          "\(pad(name, 20))\(padLeft(NumberText.grouped(failure.calls), 12))  \(failure.message ?? "")"
         }
     }
     lines += report.warnings.flatMap { ["", "warning: \($0)"] }
@@ -42,9 +43,9 @@ public enum TextReport {
     guard report.calls > 0 else { return [] }
     let names = LoadReport.percentiles
     func row(_ title: String, _ latency: LoadReport.Latency) -> String {
-      pad(title, 13) + padLeft(Numbers.ms(latency.meanMs), 10)
-        + names.map { padLeft(Numbers.ms(latency.percentilesMs[$0] ?? 0), 10) }.joined()
-        + padLeft(Numbers.ms(latency.maxMs), 10)
+      pad(title, 13) + padLeft(NumberText.ms(latency.meanMs), 10)
+        + names.map { padLeft(NumberText.ms(latency.percentilesMs[$0] ?? 0), 10) }.joined()
+        + padLeft(NumberText.ms(latency.maxMs), 10)
     }
     var lines = [
       "", pad("latency", 13) + padLeft("mean", 10) + names.map { padLeft("p" + $0, 10) }.joined() + padLeft("max", 10),
@@ -61,7 +62,8 @@ public enum TextReport {
       + buckets.filter { $0.calls > 0 }.map { bucket in
         let width = Double(bucket.calls) / Double(most) * Double(barWidth)
         let bar = String(repeating: "█", count: Int(width)) + (width < 1 ? "▏" : "")
-        return "\(padLeft("≤ " + Numbers.ms(bucket.upToMs), 12)) \(padLeft(Numbers.grouped(bucket.calls), 11)) \(bar)"
+        return
+          "\(padLeft("≤ " + NumberText.ms(bucket.upToMs), 12)) \(padLeft(NumberText.grouped(bucket.calls), 11)) \(bar)"
       }
   }
 
@@ -74,9 +76,9 @@ public enum TextReport {
   }
 }
 
-/// Numbers as people read them.
-enum Numbers {
-  /// Digits in groups of three.
+/// Formats numbers for text reports.
+enum NumberText {
+  /// Returns the digits in groups of three.
   static func grouped(_ number: Int) -> String {
     let digits = Array(String(abs(number)))
     var text = ""
@@ -87,13 +89,13 @@ enum Numbers {
     return number < 0 ? "-" + text : text
   }
 
-  /// A time, in the unit that fits: `850us`, `1.25ms`, `3.20s`.
+  /// Returns a time in a suitable unit: `850us`, `1.25ms`, `3.20s`.
   static func ms(_ ms: Double) -> String {
     if ms < 1 { return "\(Int((ms * 1000).rounded()))us" }
     return ms < 1000 ? "\(fixed(ms))ms" : "\(fixed(ms / 1000))s"
   }
 
-  /// Two digits after the point.
+  /// Returns the value with two decimal places.
   static func fixed(_ value: Double) -> String {
     let hundredths = Int(clamping: Int64((value * 100).rounded()))
     let rest = String(hundredths % 100)

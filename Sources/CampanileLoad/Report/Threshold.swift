@@ -19,16 +19,20 @@ public struct Threshold: Sendable, Hashable, CustomStringConvertible {
 
   let metric: Metric
   let comparison: Comparison
-  /// In the metric's unit: milliseconds, a share, calls a second or calls.
+  /// The limit in the metric's unit: milliseconds, a share, calls per second, or calls.
   let limit: Double
   public let description: String
 
-  /// The most conditions in one list.
+  /// Maximum number of conditions in a list.
   static let countMax = 50
 
-  /// Reads conditions with commas between them. Metrics: `p50`, `p75`, `p90`, `p95`, `p99`, `p99.9`, `p99.99`, `mean` and `max`
-  /// against a time (`us`, `ms`, `s`), `errors` against a share (`0.1%` or `0.001`), `rate` (calls a second), `dropped` and
-  /// `late` (calls). Throws `LOAD_THRESHOLD_INVALID`.
+  /// Parses a comma-separated list of conditions.
+  ///
+  /// - `p50`, `p75`, `p90`, `p95`, `p99`, `p99.9`, `p99.99`, `mean` and `max` take a time (`us`, `ms`, `s`).
+  /// - `errors` takes a share (`0.1%` or `0.001`).
+  /// - `rate` takes calls per second, `dropped` and `late` a number of calls.
+  ///
+  /// - Throws: `LOAD_THRESHOLD_INVALID` for any other text.
   public static func list(_ text: String) throws(LoadError) -> [Threshold] {
     let parts = text.split(separator: ",", omittingEmptySubsequences: false)
     guard parts.count <= countMax else {
@@ -52,11 +56,11 @@ public struct Threshold: Sendable, Hashable, CustomStringConvertible {
     self.comparison = comparison
     let name = String(text[..<start])
     guard let metric = Self.metric(name) else {
-      throw fail("names no metric: they are p50 to p99.99, mean, max, errors, rate, dropped, late")
+      throw fail("has no known metric (p50 to p99.99, mean, max, errors, rate, dropped or late)")
     }
     self.metric = metric
     guard let limit = Self.limit(String(text[end...]), of: metric) else {
-      throw fail("has no limit that \(name) can have")
+      throw fail("has no valid limit for \(name)")
     }
     self.limit = limit
     description = text
@@ -92,7 +96,7 @@ public struct Threshold: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// What the report has for it.
+  /// Returns the metric's value in a report.
   public func value(in report: LoadReport) -> Double {
     switch metric {
     case .percentile(let name): report.latency.percentilesMs[name] ?? 0
@@ -105,18 +109,18 @@ public struct Threshold: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// What the report has for it, with its unit.
+  /// Returns the metric's value in a report as text with its unit.
   public func text(of report: LoadReport) -> String {
     let value = value(in: report)
     return switch metric {
-    case .percentile, .mean, .maximum: report.calls == 0 ? "unknown, since no call has ended" : Numbers.ms(value)
-    case .errors: Numbers.fixed(value * 100) + " %"
-    case .rate: Numbers.fixed(value) + "/s"
-    case .dropped, .late: Numbers.grouped(Int(value))
+    case .percentile, .mean, .maximum: report.calls == 0 ? "unknown, because no call has ended" : NumberText.ms(value)
+    case .errors: NumberText.fixed(value * 100) + " %"
+    case .rate: NumberText.fixed(value) + "/s"
+    case .dropped, .late: NumberText.grouped(Int(value))
     }
   }
 
-  /// Whether the report meets it. A latency of no calls at all meets nothing.
+  /// Returns whether the report meets the condition. Without calls, no latency condition is met.
   public func isMet(by report: LoadReport) -> Bool {
     switch metric {
     case .percentile, .mean, .maximum: if report.calls == 0 { return false }

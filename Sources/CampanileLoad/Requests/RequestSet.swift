@@ -1,17 +1,22 @@
-/// The requests of a run, sent in turn.
+/// The requests of a run, sent in rotation.
 public struct RequestSet: Sendable {
   let templates: [RequestTemplate]
 
-  /// The most requests that a set has, and their bytes in all.
+  /// Maximum number of requests.
   public static let countMax = 100_000
+  /// Maximum total size of the requests in bytes.
   public static let sizeBytesMax = 64 << 20
 
-  /// The same request again and again.
+  /// Creates a set of a single request.
+  ///
+  /// - Throws: `LOAD_REQUEST_INVALID` for an invalid request.
   public init(_ bytes: [UInt8]) throws(LoadError) {
     templates = [try RequestTemplate(bytes)]
   }
 
-  /// One request a line; empty lines are left out. Throws `LOAD_REQUEST_INVALID` with the number of the line.
+  /// Creates a set from text with one request per line. Blank lines are ignored.
+  ///
+  /// - Throws: `LOAD_REQUEST_INVALID`, with the line number of an invalid request.
   public init(lines bytes: [UInt8]) throws(LoadError) {
     guard bytes.count <= Self.sizeBytesMax else {
       throw LoadError(.requestInvalid, field: "requests", reason: "more than \(Self.sizeBytesMax) bytes")

@@ -1,10 +1,11 @@
+import CampanileBase
 internal import CampanileJSON
 internal import CampanileRPC
 internal import Foundation
 
-/// One request, with or without variables.
+/// A request with optional variables.
 ///
-/// A variable inside a JSON string becomes part of it; elsewhere it becomes a JSON value of its own, with quotes where it needs them.
+/// Within a JSON string, a variable's text is inserted. Elsewhere, it becomes a JSON value, with quotes if necessary.
 public struct RequestTemplate: Sendable {
   enum Part: Sendable {
     case text([UInt8])
@@ -13,10 +14,11 @@ public struct RequestTemplate: Sendable {
 
   let parts: [Part]
 
-  /// Reads a JSON object with `{{variable}}`s; nothing at all is the empty object.
+  /// Parses a JSON object with `{{variable}}`s. No bytes at all are the empty object.
   ///
-  /// - Throws: `LOAD_REQUEST_INVALID` for an unknown variable, one without an end, and for what is no JSON object once its
-  ///   variables are filled in. `field` names the place in the error.
+  /// - Parameter field: The position of the request, for errors.
+  /// - Throws: `LOAD_REQUEST_INVALID` for an unknown or unterminated variable, or if the request with substituted
+  ///   variables is not a JSON object.
   public init(_ bytes: [UInt8], field: String = "request") throws(LoadError) {
     var parts: [Part] = []
     var text: [UInt8] = []
@@ -71,18 +73,18 @@ public struct RequestTemplate: Sendable {
       throw LoadError(.requestInvalid, field: field, reason: error.message)
     }
     guard value.kind == .object else {
-      throw LoadError(.requestInvalid, field: field, reason: "a request is a JSON object, this is \(value.kind)")
+      throw LoadError(.requestInvalid, field: field, reason: "a request must be a JSON object, not \(value.kind)")
     }
   }
 
-  /// Whether every request from it is the same.
+  /// Whether the template has no variables, so that all its requests are equal.
   var isConstant: Bool { !parts.contains { if case .variable = $0 { true } else { false } } }
 
   var usesReply: Bool {
     parts.contains { if case .variable(.reply, _) = $0 { true } else { false } }
   }
 
-  /// Appends one request to `bytes`.
+  /// Appends a request to `bytes`.
   func render(into bytes: inout [UInt8], state: inout TemplateState, lastReply: JSONValue?) {
     for part in parts {
       switch part {

@@ -1,25 +1,29 @@
+import CampanileBase
 internal import CampanileJSON
 internal import CampanileRPC
 
-/// What stands between `{{` and `}}` of a request template.
+/// A variable between `{{` and `}}` of a request template.
 enum TemplateVariable: Sendable, Hashable {
-  /// 0, 1, 2 …, each number once in a run.
+  /// 0, 1, 2 …; each number occurs once in a run.
   case sequence
-  /// A whole number between two, both included.
+  /// A random whole number in the range.
   case random(ClosedRange<Int64>)
   /// A random version 4 UUID (RFC 9562).
   case uuid
-  /// The time of the call, RFC 3339 in UTC with milliseconds.
+  /// The time of the call in UTC with milliseconds (RFC 3339).
   case now
-  /// The same in milliseconds since 1970.
+  /// The time of the call in milliseconds since 1970.
   case nowMs
-  /// A field of the reply that came last on the same lane (one of the `concurrency` calls in flight); `fallback` before the
-  /// first reply, and where the reply lacks the field.
+  /// A field of the last reply to the same worker, one of the `concurrency` sources of calls.
+  ///
+  /// Without a reply, or if the reply lacks the field, the value is `fallback`.
   case reply(JSONPointer, fallback: String?)
 
   static let forms = "sequence, random LOW HIGH, uuid, now, nowMs, reply /FIELD [else VALUE]"
 
-  /// Throws `LOAD_REQUEST_INVALID` for anything that is none of `forms`.
+  /// Parses a variable in one of `forms`.
+  ///
+  /// - Throws: `LOAD_REQUEST_INVALID` for any other text.
   init(_ text: String, field: String) throws(LoadError) {
     let words = text.split(separator: " ", omittingEmptySubsequences: true)
     switch (words.first, words.count) {
@@ -45,11 +49,11 @@ enum TemplateVariable: Sendable, Hashable {
   }
 }
 
-/// What one lane's requests are made from.
+/// The state from which variables are substituted.
 struct TemplateState {
   var random: SplitMix64
   var sequence: UInt64
-  /// Distance between the numbers of one loop: the number of loops.
+  /// Difference between two numbers of the same event loop: the number of loops.
   var sequenceStep: UInt64
   /// Milliseconds since 1970.
   var nowMs: () -> Int64

@@ -1,13 +1,14 @@
-/// What a caller may say about one call.
+/// The options of one call.
 public struct CallOptions: Sendable, Hashable {
-  /// How long the call may take, in milliseconds from now. `nil`: 30 s for a unary call, no limit for a stream.
+  /// The time limit of the call, in milliseconds from now. `nil`: the client's default for a unary call (30 s), no
+  /// limit for a stream.
   public var timeoutMs: Int64?
-  /// Sent with the request.
+  /// Metadata sent with the request.
   public var metadata: Metadata
   /// Whether the call waits for a connection until its deadline (at most `ClientConfiguration.waitMsMax` without one).
-  /// `false`: it fails with UNAVAILABLE, not processed, as soon as an attempt to connect has failed.
+  /// If `false`, it fails with UNAVAILABLE, not processed, as soon as an attempt to connect has failed.
   public var waitForReady: Bool
-  /// How often the call may be sent in all, 1 to 10. `nil`: what the client's retry policy says.
+  /// The maximum number of attempts, including the first, 1 to 10. `nil`: the limit of the client's retry policy.
   public var attemptsMax: Int?
 
   public init(

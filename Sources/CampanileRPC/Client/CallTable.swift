@@ -1,7 +1,8 @@
-/// A connection's open calls by their ids, which only grow.
+/// A connection's open calls by their increasing ids.
 ///
-/// Direct-mapped: a call lies at its id modulo the table's size, and an id whose place a long call still holds is passed over.
-/// So ids stay in the order of the frames, as `rpc.drain` needs, and nothing is hashed.
+/// The table is direct-mapped: a call's slot is its id modulo the table's size. An id whose slot a long-running call
+/// still occupies is skipped. Ids therefore stay in the order of the frames, as `rpc.drain` requires, and nothing is
+/// hashed.
 struct CallTable<Call> {
   struct Slot {
     var id: UInt64 = 0
@@ -14,12 +15,12 @@ struct CallTable<Call> {
 
   private var slots = [Slot](repeating: Slot(), count: 64)
   private(set) var count = 0
-  /// The id given last, 0 before the first.
+  /// The most recently assigned id, 0 before the first.
   private(set) var lastID: UInt64 = 0
 
-  /// Keeps a call and answers its id.
+  /// Inserts a call and returns its id.
   mutating func insert(_ call: Call, sendCredit: Int32, receiveCredit: Int32) -> UInt64 {
-    // At most half full, so that a free place is near. 2^53 ids last for centuries.
+    // At most half full, so that a free slot is near. 2^53 ids last for centuries.
     if count * 2 >= slots.count { grow() }
     var id = lastID + 1
     while slots[place(id)].call != nil { id += 1 }
@@ -37,7 +38,7 @@ struct CallTable<Call> {
     return call
   }
 
-  /// Changes what is kept about a call; `nil` when it is not open.
+  /// Changes the slot of a call; returns `nil` if the call is not open.
   mutating func withSlot<R>(_ id: UInt64, _ body: (inout Slot, Call) -> R) -> R? {
     let place = place(id)
     guard slots[place].id == id, let call = slots[place].call else { return nil }
@@ -49,7 +50,7 @@ struct CallTable<Call> {
     return slot.id == id && slot.call != nil ? Int(slot.sendCredit) : 0
   }
 
-  /// Every open call with its id, in the order of the ids.
+  /// Every open call with its id, in ascending order of id.
   var all: [(id: UInt64, call: Call)] {
     slots.compactMap { slot in slot.call.map { (slot.id, $0) } }.sorted { $0.id < $1.id }
   }
@@ -57,7 +58,7 @@ struct CallTable<Call> {
   private func place(_ id: UInt64) -> Int { Int(truncatingIfNeeded: id) & (slots.count - 1) }
 
   private mutating func grow() {
-    // Ids that differ modulo n differ modulo 2n, so nothing collides.
+    // Ids that differ modulo n also differ modulo 2n, so nothing collides.
     let former = slots
     slots = [Slot](repeating: Slot(), count: former.count * 2)
     for slot in former where slot.call != nil { slots[place(slot.id)] = slot }

@@ -1,8 +1,9 @@
 internal import NIOCore
 
-/// Keeps a client's cancels below the rate at which a server closes the connection as flooded (200 in 30 s).
+/// A rate limit that keeps a client's cancels below the flood limit of a server (200 control frames in 30 s).
 ///
-/// Cancels beyond it are sent in the next window. The wait does no harm: the caller was answered already.
+/// Cancels beyond the limit are sent in the next window. The delay is harmless because the caller already has its
+/// outcome.
 struct CancelBudget {
   static let windowMs: Int64 = 30_000
   private let countMax: Int
@@ -16,19 +17,19 @@ struct CancelBudget {
     windowStart = now
   }
 
-  /// Whether the cancel of `id` may be sent now; else it is kept for later.
+  /// Returns whether the cancel of `id` may be sent now; otherwise defers it.
   mutating func admit(_ id: UInt64, now: NIODeadline) -> Bool {
     turn(now)
     if count < countMax {
       count += 1
       return true
     }
-    // What is dropped ends by the server's deadline, or with the connection.
+    // A dropped cancel leaves the call to end by the server's deadline or with the connection.
     if deferred.count < Self.deferredMax { deferred.append(id) }
     return false
   }
 
-  /// The kept cancels that may be sent now.
+  /// Removes and returns the deferred cancels that may be sent now.
   mutating func due(now: NIODeadline) -> [UInt64] {
     guard !deferred.isEmpty else { return [] }
     turn(now)

@@ -1,25 +1,29 @@
-/// Hears what becomes of a call that was started on an event loop. Every method is called on that loop.
+public import CampanileBase
+
+/// Receives the events of a call that was started on an event loop. Every method is called on that loop.
 ///
-/// The bytes are JSON whose structure was checked, and are valid during the call of the method only. Exactly one of
-/// `callFinished` and `callFailed` is called, once and last, unless the call is cancelled through its `ClientCall`: then
-/// neither is.
+/// The bytes are JSON whose structure was checked; they are valid only until the method returns. Exactly one of
+/// `callFinished` and `callFailed` is called, once and last. If the call is cancelled through its `ClientCall`, neither
+/// is called.
 public protocol ClientCallHandler: AnyObject {
-  /// One message of the response stream. Never more often than credit was granted, which starts at 32.
+  /// Delivers one message of the response stream. Called at most as often as credit was granted; the initial credit is
+  /// 32.
   func callReceived(message: UnsafeRawBufferPointer)
-  /// The response's `result`.
+  /// Delivers the response's `result`.
   func callFinished(result: UnsafeRawBufferPointer)
-  /// The call has failed. `rawError` is the response's `error` object as it came, `nil` when the client itself failed the call.
+  /// Reports that the call failed. `rawError` is the response's `error` object unchanged, `nil` if the client itself
+  /// failed the call.
   func callFailed(error: RPCError, rawError: UnsafeRawBufferPointer?)
-  /// The server takes `messages` more; 0 says that the connection, which was full, can be written again.
+  /// Reports `messages` more credit to send; 0 means that a connection whose buffer was full is writable again.
   func callCredit(messages: Int)
 }
 
-/// What a call is started with, beside its message.
+/// The parameters of a call except its message.
 public struct CallHead: Sendable {
-  /// The full name of the method with a slash.
+  /// The full method name, with a slash between service and method.
   public var method: String
   public var kind: CallKind
-  /// When the call's time is up. `nil` only for streams.
+  /// The call's deadline; `nil` only for streams.
   public var deadline: Deadline?
   public var metadata: Metadata
   /// See `CallOptions.waitForReady`.
@@ -36,27 +40,29 @@ public struct CallHead: Sendable {
   }
 }
 
-/// A started call. Used on the event loop that it was started on; a call that has ended ignores everything.
+/// A started call. Use it on the event loop that started it; operations on a call that has ended have no effect.
 public struct ClientCall {
   let call: OpenClientCall?
 
-  /// Messages that may be sent before the server grants more. Starts at 32.
+  /// Messages that may be sent before the server grants more credit. Initially 32.
   public var sendCredit: Int { call?.sendCredit ?? 0 }
-  /// Whether neither a response nor a failure has ended the call.
+  /// Whether the call has not ended yet.
   public var isOpen: Bool { call.map { $0.phase != .ended } ?? false }
 
-  /// Sends one message of the request stream: the bytes of a JSON value whose structure was checked.
+  /// Sends one message of the request stream.
   ///
-  /// Answers false, and sends nothing, when there is no credit left, the requests were ended or the call has ended.
+  /// - Parameter message: The bytes of a JSON value whose structure was checked.
+  /// - Returns: False, and nothing is sent, if there is no credit, the requests were ended or the call has ended.
   @discardableResult
   public func send(message: UnsafeRawBufferPointer) -> Bool { call?.send(message: message) ?? false }
 
-  /// Says that no more requests follow.
+  /// Ends the request stream.
   public func halfClose() { call?.halfClose() }
 
-  /// Ends the call. Its handler hears nothing more.
+  /// Cancels the call. Its handler is not called again.
   public func cancel() { call?.cancel() }
 
-  /// Lets the server send `messages` (1 to 2^31) more. Grant several at once: less than 4 count as control frames.
+  /// Grants the server credit for `messages` more, 1 to 2^31 − 1; other numbers have no effect. Grant several at once:
+  /// a grant below 4 counts as a control frame.
   public func grantCredit(_ messages: Int) { call?.grantCredit(messages) }
 }

@@ -1,89 +1,67 @@
-/// How a client reaches its server, and its limits.
+public import CampanileBase
+
+/// The addresses of a client's server, its credentials, and the client's limits.
 public struct ClientConfiguration: Sendable {
-  /// Where a server listens.
-  public struct Address: Sendable, Hashable, CustomStringConvertible {
-    /// A name, which is resolved at every attempt to connect, or an IP address.
-    public var host: String
-    public var port: Int
-
-    public init(host: String, port: Int) {
-      self.host = host
-      self.port = port
-    }
-
-    /// Reads `HOST:PORT`, an IPv6 address in brackets; nil for other text.
-    public init?(_ text: some StringProtocol) {
-      guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
-        (1...65_535).contains(port)
-      else { return nil }
-      var host = text[..<colon]
-      let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
-      if isBracketed { host = host.dropFirst().dropLast() }
-      guard !host.isEmpty, isBracketed || !host.contains(":") else { return nil }
-      self.init(host: String(host), port: port)
-    }
-
-    /// Whether `host` is this machine by its form alone: 127.0.0.0/8, ::1 or `localhost`. No name is resolved.
-    package static func isLoopback(_ host: String) -> Bool {
-      if host == "localhost" || host == "::1" || host == "[::1]" { return true }
-      let parts = host.split(separator: ".", omittingEmptySubsequences: false)
-      return parts.count == 4 && parts[0] == "127"
-        && parts.allSatisfy { UInt8($0) != nil && $0.utf8.allSatisfy { (0x30...0x39).contains($0) } }
-    }
-
-    public var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
-  }
-
-  /// Tried in turn; the client waits only when it has failed with all of them. At least one.
-  public var addresses: [Address]
-  /// Presented in `rpc.hello`. A server that refuses it fails the waiting calls with its error.
+  /// At least one address. They are tried in turn; the client backs off only after all of them have failed.
+  public var addresses: [HostPort]
+  /// The token sent in `rpc.hello`. If a server rejects it, the waiting calls fail with the server's error.
   public var token: String?
-  /// Names this program in `rpc.hello`.
+  /// The suite's internal token, in place of `token`. Over plain TCP it is proved and never sent; a server that does
+  /// not know it fails the waiting calls with UNAUTHENTICATED `SERVER_UNPROVEN`. Over TLS it is sent in `rpc.hello`,
+  /// because the certificate proves the server's identity.
+  public var internalToken: String?
+  /// The name of this program in `rpc.hello`.
   public var agent = "campanile"
-  /// Plain TCP when `nil`.
+  /// The TLS configuration; plain TCP if `nil`.
   public var tls: ClientTLS?
-  /// Connections that each event loop keeps, 1 to 64.
+  /// The number of connections per event loop, 1 to 64.
   public var connectionsPerLoop = 1
-  /// How long resolving, connecting, the TLS handshake and `rpc.hello` may take together.
+  /// The time limit for resolving, connecting, the TLS handshake and `rpc.hello` together.
   public var connectTimeoutMs: Int64 = 5_000
-  public var backoff = BackoffPolicy()
+  public var backoff = Backoff()
   public var keepAlive = KeepAlivePolicy()
   public var retry = RetryPolicy()
-  /// What a unary call gets that asks for no time of its own.
+  /// The timeout of a unary call that sets none.
   public var timeoutMsDefault: Int64 = 30_000
-  /// How long a call without a deadline may wait for a connection. Longer: UNAVAILABLE `CONNECT_TIMEOUT`, not processed.
+  /// The time that a call without a deadline may wait for a connection. After it, the call fails with UNAVAILABLE
+  /// `CONNECT_TIMEOUT`, not processed.
   public var waitMsMax: Int64 = 30_000
-  /// Open calls of one connection, unless the server allows less. More wait.
+  /// The maximum number of open calls per connection, unless the server allows fewer. Further calls wait.
   public var openCallsMax = 10_000
-  /// Calls of one event loop that wait for a connection or for an open call to end. More: RESOURCE_EXHAUSTED `QUEUE_FULL`, not processed.
+  /// The maximum number of calls per event loop that wait for a connection or for an open call to end. Further calls
+  /// fail with RESOURCE_EXHAUSTED `QUEUE_FULL`, not processed.
   public var waitingCallsMax = 10_000
-  /// Bytes of the waiting calls of one event loop, and bytes that a connection's peer has not taken yet. More:
-  /// RESOURCE_EXHAUSTED `QUEUE_FULL`, not processed.
+  /// The maximum number of bytes in the waiting calls of one event loop, and of unsent bytes per connection. Further
+  /// calls fail with RESOURCE_EXHAUSTED `QUEUE_FULL`, not processed.
   public var bufferedBytesMax = 64 * 1024 * 1024
-  /// Cancels that one connection sends in 30 s; more are sent later. A server closes a connection at 200 control frames, at
-  /// 20,000 one that was opened with the internal token: raise it there to 15,000.
+  /// The maximum number of cancels per connection in 30 s; further ones are sent later. A server closes a connection
+  /// after 200 control frames in that time. With the internal token its limit is 20,000: raise the value to 15,000
+  /// there.
   public var cancelsMax = 150
-  /// The longest frame that a server may send. A longer one closes the connection.
+  /// The maximum length of a frame from the server. A longer frame closes the connection.
   public var frameBytesMax = 4 * 1024 * 1024
 
-  public init(addresses: [Address], token: String? = nil, tls: ClientTLS? = nil) {
+  public init(addresses: [HostPort], token: String? = nil, tls: ClientTLS? = nil) {
     self.addresses = addresses
     self.token = token
     self.tls = tls
   }
 
   public init(host: String, port: Int, token: String? = nil, tls: ClientTLS? = nil) {
-    self.init(addresses: [Address(host: host, port: port)], token: token, tls: tls)
+    self.init(addresses: [HostPort(host: host, port: port)], token: token, tls: tls)
   }
 
-  /// Throws INVALID_ARGUMENT `CONFIGURATION_INVALID` for what cannot work.
+  /// The token to send in `rpc.hello`.
+  var presentedToken: String? { tls == nil ? token : token ?? internalToken }
+
+  /// Throws INVALID_ARGUMENT `CONFIGURATION_INVALID` if a value is missing, malformed or out of range.
   func check() throws(RPCError) {
     func fail(_ what: String) -> RPCError {
       RPCError(.invalidArgument, "client configuration: \(what)", reason: "CONFIGURATION_INVALID", processed: false)
     }
-    if addresses.isEmpty { throw fail("an address is needed") }
+    if addresses.isEmpty { throw fail("at least one address is required") }
     if let bad = addresses.first(where: { $0.host.isEmpty || !(1...65_535).contains($0.port) }) {
-      throw fail("\(bad) is no address")
+      throw fail("\(bad) is not a valid address")
     }
     guard (1...64).contains(connectionsPerLoop) else { throw fail("connectionsPerLoop must be 1 to 64") }
     guard connectTimeoutMs > 0, timeoutMsDefault > 0, waitMsMax > 0 else { throw fail("timeouts must be positive") }

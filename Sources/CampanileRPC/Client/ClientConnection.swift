@@ -1,17 +1,19 @@
+import CampanileBase
 internal import NIOCore
 
-/// One connection to a server: cuts frames out of what is read, and gathers what is written.
+/// A connection to a server: decodes received frames and batches frames to write.
 ///
-/// Frames of one turn of the event loop go into one buffer and one write. At most one write is with the socket at a time, so
-/// that after a loss it is known which requests nobody can have seen.
+/// All frames of one event loop tick share one buffer and one write. At most one write is in flight, so that after a
+/// lost connection it is known which requests the server cannot have seen.
 final class ClientConnection: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
   typealias OutboundOut = ByteBuffer
 
   private let owner: LoopClient
-  /// Hears what becomes of the connection; `nil` once it has heard the end.
-  private var link: ClientLink?
+  /// Observes the connection's state; `nil` once it was notified of the end.
+  private var slot: ConnectionSlot?
   private let configuration: ClientConfiguration
+  private let prover: HelloProver?
   private var state: ClientConnectionState<OpenClientCall>
   private var decoder: FrameDecoder
   private var keepAlive: KeepAlive
@@ -26,13 +28,14 @@ final class ClientConnection: ChannelInboundHandler {
   private var keepAliveTimer: Scheduled<Void>?
   private var closeCause: RPCError?
 
-  init(link: ClientLink, owner: LoopClient) {
-    self.link = link
+  init(slot: ConnectionSlot, owner: LoopClient) {
+    self.slot = slot
     self.owner = owner
-    configuration = owner.settings.configuration
+    configuration = owner.resources.configuration
     let now = owner.loop.now
-    let hasToken = configuration.token != nil
-    state = ClientConnectionState(openCallsMax: configuration.openCallsMax, hasToken: hasToken)
+    prover = owner.resources.makeProver()
+    state = ClientConnectionState(
+      openCallsMax: configuration.openCallsMax, hasToken: configuration.presentedToken != nil, prover: prover)
     decoder = FrameDecoder(frameBytesMax: configuration.frameBytesMax)
     keepAlive = KeepAlive(configuration.keepAlive, now: now)
     cancels = CancelBudget(countMax: configuration.cancelsMax, now: now)
@@ -44,7 +47,7 @@ final class ClientConnection: ChannelInboundHandler {
 
   // MARK: - calls
 
-  /// Sends a call's request. Answers why it cannot be sent, in which case nothing was.
+  /// Sends a call's request. Returns the reason if it cannot be sent, in which case nothing was written.
   @inline(__always)
   func open(
     _ call: OpenClientCall, method: String, params: UnsafeRawBufferPointer, metadata: Metadata,
@@ -57,10 +60,10 @@ final class ClientConnection: ChannelInboundHandler {
       timeoutMs = remaining
     }
     guard bufferedBytes + params.count <= configuration.bufferedBytesMax else {
-      return LocalFailure.full("the server has \(bufferedBytes) bytes of requests to read")
+      return LocalFailure.full("\(bufferedBytes) bytes of requests are waiting to be sent")
     }
     guard let id = state.open(call, kind: call.kind) else {
-      return RPCError(.unavailable, "the connection takes no calls", reason: "CONNECTION_LOST", processed: false)
+      return RPCError(.unavailable, "the connection accepts no calls", reason: "CONNECTION_LOST", processed: false)
     }
     let before = out.writerIndex
     let sizeBytes = out.writeCallFrame(
@@ -83,7 +86,7 @@ final class ClientConnection: ChannelInboundHandler {
       isFull = true
       return false
     }
-    // The envelope around the message is below 128 bytes.
+    // The envelope around the message is shorter than 128 bytes.
     guard message.count + 128 <= state.hello.frameBytesMax else {
       call.abort(LocalFailure.frameTooLarge(message.count + 128, state.hello.frameBytesMax))
       return false
@@ -105,7 +108,7 @@ final class ClientConnection: ChannelInboundHandler {
     flushSoon()
   }
 
-  /// The call has ended on this side.
+  /// Removes a call that has ended on this side.
   func leave(_ id: UInt64, tellingServer: Bool) {
     guard state.forget(id) else { return }
     if tellingServer, cancels.admit(id, now: owner.loop.now) {
@@ -127,7 +130,7 @@ final class ClientConnection: ChannelInboundHandler {
   private func flushSoon() {
     guard !isReading, !isFlushScheduled, !isWriting, let context else { return }
     isFlushScheduled = true
-    // Behind the work that is queued already, whose frames join this write.
+    // Runs after the work that is already queued, so that its frames join this write.
     context.eventLoop.assumeIsolated().execute {
       self.isFlushScheduled = false
       self.flush()
@@ -147,7 +150,7 @@ final class ClientConnection: ChannelInboundHandler {
     recycle()
   }
 
-  /// Uses the buffer's memory again, unless it grew beyond what is usual.
+  /// Reuses the buffer's memory unless it has grown beyond 256 KiB.
   private func recycle() {
     guard out.readableBytes == 0 else { return }
     if out.capacity > 256 * 1024 { out = ByteBuffer() } else if !isWriting { out.clear() }
@@ -174,7 +177,7 @@ final class ClientConnection: ChannelInboundHandler {
 
   private func greet() {
     guard out.readableBytes == 0, keepAliveTimer == nil else { return }
-    out.writeHelloFrame(agent: configuration.agent, token: configuration.token)
+    out.writeHelloFrame(agent: configuration.agent, token: configuration.presentedToken, nonce: prover?.nonce)
     flush()
     watch(at: owner.loop.now + .milliseconds(configuration.keepAlive.intervalMs))
   }
@@ -220,7 +223,8 @@ final class ClientConnection: ChannelInboundHandler {
       if cancels.admit(id, now: owner.loop.now) { out.writeCallControlFrame("rpc.cancel", id: .number(id)) }
       call.fail(error, raw: nil)
       callEnded()
-    case .ready: link?.connected(self)
+    case .ready: slot?.connected(self)
+    case .prove(let proof): out.writeProveFrame(proof)
     case .pong(let id): out.writeResultFrame(id: id, result: UnsafeRawBufferPointer(start: nil, count: 0))
     case .refuse(let id):
       let error = RPCError(
@@ -230,14 +234,14 @@ final class ClientConnection: ChannelInboundHandler {
     case .drain(let unseen): drain(unseen)
     case .close(let error): close(error)
     }
-    // A server that only asks and never reads would let this buffer grow.
+    // A server that sends requests and never reads would let this buffer grow without bound.
     if bufferedBytes > configuration.bufferedBytesMax + configuration.frameBytesMax {
       close(LocalFailure.peerMalformed("it does not read"))
     }
   }
 
   private func drain(_ unseen: [OpenClientCall]) {
-    link?.draining(self)
+    slot?.draining(self)
     for call in unseen { call.fail(LocalFailure.draining, raw: nil) }
     if state.isDrained { close(LocalFailure.connectionLost("drained", processed: false)) }
   }
@@ -258,12 +262,12 @@ final class ClientConnection: ChannelInboundHandler {
       out.writePingFrame()
       watch(at: until)
     case .dead:
-      close(LocalFailure.connectionLost("the server answers no ping", processed: true))
+      close(LocalFailure.connectionLost("the server did not respond to a ping", processed: true))
     }
     flushSoon()
   }
 
-  /// Ends the connection and its calls.
+  /// Closes the connection and fails its calls.
   func close(_ cause: RPCError) {
     guard state.phase != .closed else { return }
     closeCause = closeCause ?? cause
@@ -289,10 +293,10 @@ final class ClientConnection: ChannelInboundHandler {
     let calls = state.close()
     keepAliveTimer?.cancel()
     keepAliveTimer = nil
-    let link = link
-    self.link = nil
-    // First the link, so that calls which are made again find it without this connection.
-    link?.lost(self, cause)
+    let slot = slot
+    self.slot = nil
+    // The link is notified first, so that calls which are retried do not find this connection.
+    slot?.lost(self, cause)
     owner.lost(self)
     for (call, handedOver) in calls {
       var error = cause

@@ -1,38 +1,43 @@
-/// The client's half of the wire's rules: what a received frame means, given what came before. It does no I/O.
+import CampanileBase
+
+/// The client's half of the wire protocol as a state machine without I/O: interprets each received frame in the current
+/// state.
 ///
-/// `Call` is whatever the connection keeps for an open call. Ranges lie in the frame that was received.
+/// `Call` is the connection's object for an open call. Ranges refer to the received frame.
 struct ClientConnectionState<Call> {
   enum Phase: Equatable {
-    /// `rpc.hello` was not answered yet: no calls.
+    /// No response to `rpc.hello` yet: calls cannot be opened.
     case greeting
     case ready
-    /// The server takes no new calls; open ones finish.
+    /// The server accepts no new calls; open ones finish.
     case draining
     case closed
   }
 
-  /// What the connection has to do about a frame.
+  /// The connection's next step after a frame.
   enum Action {
     case ignore
-    /// The server has answered `rpc.hello`: calls may be opened.
+    /// The greeting is over: calls may be opened.
     case ready
+    /// The server knows the internal token: send this client's proof.
+    case prove(String)
     /// The call has ended with this `result`.
     case finish(Call, Range<Int>)
     /// The call has ended with this `error`.
     case fail(Call, Range<Int>)
-    /// The call has ended since the server broke its rules; the server is told to cancel `id`.
+    /// The call has ended because the server violated the protocol. Send a cancel for `id`.
     case abort(Call, id: UInt64, RPCError)
     /// One message of a response stream.
     case deliver(Call, Range<Int>)
-    /// The server takes so many messages more.
+    /// The server grants this many more messages of credit.
     case credit(Call, Int)
-    /// Answer the server's ping.
+    /// Respond to the server's ping.
     case pong(CallID)
-    /// Answer that there is no such method.
+    /// Respond that the method is unknown.
     case refuse(CallID)
-    /// The server takes no new calls, and has not seen these.
+    /// The server accepts no new calls and has not seen these.
     case drain(unseen: [Call])
-    /// Nothing sensible can follow.
+    /// The connection cannot continue.
     case close(RPCError)
   }
 
@@ -41,25 +46,29 @@ struct ClientConnectionState<Call> {
   private var table = CallTable<Call>()
   private let openCallsMax: Int
   private let hasToken: Bool
-  /// The highest id whose request was given to the socket: what is above it, no server has seen.
+  /// Set if the client proves its token instead of sending it; nil once the proof was sent.
+  private var prover: HelloProver?
+  private var isProving = false
+  /// The highest id whose request was written to the socket. The server has not seen any higher id.
   private var handedOverID: UInt64 = 0
-  /// Responses and stream frames for calls that are not open, for example those that crossed a cancel.
+  /// Responses and stream frames for calls that are not open, for example because they crossed a cancel.
   private(set) var strayCount = 0
 
-  init(openCallsMax: Int, hasToken: Bool) {
+  init(openCallsMax: Int, hasToken: Bool, prover: HelloProver? = nil) {
     self.openCallsMax = openCallsMax
-    self.hasToken = hasToken
+    self.hasToken = hasToken || prover != nil
+    self.prover = prover
   }
 
   var openCount: Int { table.count }
   /// Whether a call may be opened now.
   @inline(__always) var hasRoom: Bool { phase == .ready && table.count < min(openCallsMax, hello.openCallsMax) }
-  /// Whether a drained connection has nothing left to do.
+  /// Whether the connection is draining and its last call has ended.
   var isDrained: Bool { phase == .draining && table.count == 0 }
 
-  // MARK: - what the caller does
+  // MARK: - events from the caller
 
-  /// Opens a call and answers its id; `nil` when there is no room.
+  /// Opens a call and returns its id; `nil` if there is no room.
   @inline(__always)
   mutating func open(_ call: Call, kind: CallKind) -> UInt64? {
     guard hasRoom else { return nil }
@@ -68,7 +77,7 @@ struct ClientConnectionState<Call> {
       receiveCredit: kind.streamsResponses ? Int32(WireLimits.streamCredit) : 0)
   }
 
-  /// Takes one credit for a message. False when there is none or the call is not open.
+  /// Consumes one credit for a message. Returns false if there is none or the call is not open.
   mutating func takeSendCredit(_ id: UInt64) -> Bool {
     table.withSlot(id) { slot, _ in
       guard slot.sendCredit > 0 else { return false }
@@ -79,7 +88,7 @@ struct ClientConnectionState<Call> {
 
   func sendCredit(_ id: UInt64) -> Int { table.sendCredit(id) }
 
-  /// Lets the server send more. False when there is nothing to tell it.
+  /// Grants the server more credit. Returns false if no frame has to be sent.
   mutating func grant(_ id: UInt64, _ messages: Int) -> Bool {
     guard messages > 0, messages <= Int(Int32.max) else { return false }
     return table.withSlot(id) { slot, _ in
@@ -89,16 +98,16 @@ struct ClientConnectionState<Call> {
     } ?? false
   }
 
-  /// Forgets a call that ended on this side. False when it was not open.
+  /// Removes a call that ended on this side. Returns false if it was not open.
   mutating func forget(_ id: UInt64) -> Bool { table.remove(id) != nil }
 
-  /// Whether the request of `id` was given to the socket.
+  /// Returns whether the request of `id` was written to the socket.
   func wasHandedOver(_ id: UInt64) -> Bool { id <= handedOverID }
 
-  /// Every frame written so far is with the socket.
+  /// Records that every frame encoded so far was written to the socket.
   mutating func handedOver() { handedOverID = table.lastID }
 
-  /// The connection is gone. Answers the calls that were open, and whether the server may have seen each.
+  /// Marks the connection as closed. Returns the open calls, and for each whether the server may have seen it.
   mutating func close() -> [(call: Call, handedOver: Bool)] {
     phase = .closed
     let open = table.all
@@ -106,12 +115,12 @@ struct ClientConnectionState<Call> {
     return open.map { ($0.call, wasHandedOver($0.id)) }
   }
 
-  /// The calls that are open.
+  /// All open calls.
   var openCalls: [Call] { table.all.map(\.call) }
 
-  // MARK: - what the server does
+  // MARK: - events from the server
 
-  /// One frame.
+  /// Interprets one frame.
   @inline(__always)
   mutating func receive(_ bytes: UnsafeRawBufferPointer) -> Action {
     let envelope: Envelope
@@ -128,17 +137,26 @@ struct ClientConnectionState<Call> {
     return .fail(call, envelope.error ?? 0..<0)
   }
 
-  /// A response to this connection's own requests, whose ids are strings, or an error about a request that was not read.
+  /// Interprets a response to one of this connection's own requests, whose ids are strings, or an error without a
+  /// readable id.
   private mutating func receiveOwn(_ envelope: Envelope, _ bytes: UnsafeRawBufferPointer) -> Action {
     guard case .call(.string(let name)) = envelope.id else {
       return .close(envelope.error.map { RPCError(errorObject: bytes, $0) } ?? LocalFailure.peerMalformed("no id"))
     }
-    guard phase == .greeting, name == ServerHello.requestID else { return .ignore }
+    guard phase == .greeting, name == (isProving ? ServerHello.proveID : ServerHello.requestID) else { return .ignore }
     if let error = envelope.error.map({ RPCError(errorObject: bytes, $0) }) {
-      // A small server need not know rpc.hello; but a token must have been taken.
+      // A minimal server need not implement rpc.hello, but a token must have been accepted.
       guard error.code == .unimplemented, !hasToken else { return .close(error) }
     } else if let result = envelope.result {
-      hello = ServerHello(bytes, result)
+      let answer = ServerHello(bytes, result)
+      if isProving { hello.openCallsMax = answer.openCallsMax } else { hello = answer }
+    }
+    if let prover {
+      // The proof is not sent to a server that does not know the token.
+      guard let proof = prover.proof(for: hello) else { return .close(LocalFailure.serverUnproven) }
+      self.prover = nil
+      isProving = true
+      return .prove(proof)
     }
     phase = .ready
     return .ready
@@ -187,7 +205,7 @@ struct ClientConnectionState<Call> {
     if let call = taken { return .deliver(call, message) }
     guard let call = table.remove(id) else { return .ignore }
     let error = RPCError(
-      .resourceExhausted, "the server sent more messages than it was granted", reason: "STREAM_OVERRUN")
+      .resourceExhausted, "the server sent more messages than the client had granted", reason: "STREAM_OVERRUN")
     return .abort(call, id: id, error)
   }
 
@@ -199,11 +217,11 @@ struct ClientConnectionState<Call> {
   private mutating func receiveDrain(_ envelope: Envelope, _ bytes: UnsafeRawBufferPointer) -> Action {
     switch phase {
     case .ready, .draining: phase = .draining
-    // One that was ready a moment later would be closed in the middle of its first calls.
+    // If the connection became ready now, the draining server would close it in the middle of its first calls.
     case .greeting: return .close(LocalFailure.draining)
     case .closed: return .ignore
     }
-    // Without a readable last id nothing is known about the open calls, so they stay.
+    // Without a readable last id nothing is known about the open calls, so they stay open.
     guard let range = envelope.params, let lastID = DrainParams.lastID(bytes, range) else { return .drain(unseen: []) }
     let unseen = table.all.filter { $0.id > lastID }
     for entry in unseen { _ = table.remove(entry.id) }

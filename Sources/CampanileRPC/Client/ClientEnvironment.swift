@@ -1,28 +1,34 @@
+package import CampanileBase
 package import NIOCore
 internal import NIOPosix
 
-/// What a client takes from the world beside its event loops, which are its clock.
+/// A client's dependencies on the outside world, except its event loops, which are its clock.
 package struct ClientEnvironment: Sendable {
   package typealias Dial =
     @Sendable (
-      _ address: ClientConfiguration.Address, _ loop: any EventLoop, _ limit: TimeAmount
+      _ address: HostPort, _ loop: any EventLoop, _ limit: TimeAmount
     ) -> EventLoopFuture<any Channel>
 
-  /// 0 up to 1, for jitter.
+  /// Returns a number from 0 to 1, for jitter.
   package var random: @Sendable () -> Double
-  /// Makes a connection.
+  /// Returns unpredictable bytes for nonces; nil if the system has none.
+  package var randomBytes: @Sendable () -> [UInt8]?
+  /// Opens a connection.
   package var dial: Dial
 
   package init(
-    random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }, dial: @escaping Dial = Self.connect
+    random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) },
+    randomBytes: @escaping @Sendable () -> [UInt8]? = InternalTokenProof.randomBytes,
+    dial: @escaping Dial = Self.connect
   ) {
     self.random = random
+    self.randomBytes = randomBytes
     self.dial = dial
   }
 
-  /// Over TCP.
+  /// Opens a TCP connection.
   @Sendable package static func connect(
-    _ address: ClientConfiguration.Address, _ loop: any EventLoop, _ limit: TimeAmount
+    _ address: HostPort, _ loop: any EventLoop, _ limit: TimeAmount
   ) -> EventLoopFuture<any Channel> {
     ClientBootstrap(group: loop)
       .connectTimeout(limit)

@@ -1,15 +1,17 @@
+package import CampanileBase
 internal import NIOCore
 package import NIOSSL
 
-/// How a client proves the server's name and, for mutual TLS, its own. Paths are of PEM files.
+/// A client's TLS configuration: verification of the server and, for mutual TLS, the client's certificate. Paths are of
+/// PEM files.
 public struct ClientTLS: Sendable, Hashable {
-  /// The authorities that are believed. `nil`: those of the system.
+  /// The trusted certificate authorities. `nil`: those of the system.
   public var trustRootsPath: String?
-  /// This client's certificate, its own one first. Needs `privateKeyPath`.
+  /// This client's certificate chain, leaf first. Requires `privateKeyPath`.
   public var certificateChainPath: String?
   public var privateKeyPath: String?
-  /// The name that the server's certificate must have. `nil`: the host of its address. A certificate for the IP address that is
-  /// connected to is taken, too.
+  /// The name that the server's certificate must have. `nil`: the host of its address. A certificate for the connected
+  /// IP address is accepted, too.
   public var serverName: String?
 
   public init(
@@ -22,11 +24,12 @@ public struct ClientTLS: Sendable, Hashable {
     self.serverName = serverName
   }
 
-  /// Reads the files. Throws INVALID_ARGUMENT `TLS_CONFIGURATION_INVALID`.
+  /// Reads the files. Throws INVALID_ARGUMENT `TLS_CONFIGURATION_INVALID` if one is missing or invalid.
   package func makeContext() throws(RPCError) -> NIOSSLContext {
     do {
       var configuration = TLSConfiguration.makeClientConfiguration()
       configuration.minimumTLSVersion = .tlsv12
+      configuration.cipherSuiteValues = TLSSuites.authenticated
       if let trustRootsPath { configuration.trustRoots = .file(trustRootsPath) }
       if let certificateChainPath {
         configuration.certificateChain = try NIOSSLCertificate.fromPEMFile(certificateChainPath).map {
@@ -43,7 +46,8 @@ public struct ClientTLS: Sendable, Hashable {
     }
   }
 
-  /// The name to ask for; `nil` for an IP address, which server name indication does not allow (RFC 6066 section 3).
+  /// Returns the name for server name indication; `nil` for an IP address, which SNI does not allow (RFC 6066 section
+  /// 3).
   package func serverName(for host: String) -> String? {
     let name = serverName ?? host
     return (try? SocketAddress(ipAddress: name, port: 0)) == nil ? name : nil

@@ -1,23 +1,23 @@
 internal import NIOCore
 
-/// How a client finds out that a connection is dead though nobody said so.
+/// The pings that detect a dead connection which was never closed.
 public struct KeepAlivePolicy: Sendable, Hashable {
-  /// The server is pinged when it has sent no byte for this long.
+  /// The server is pinged after it has sent no byte for this long.
   public var intervalMs: Int64 = 20_000
-  /// The connection is dead when a ping is followed by no byte for this long.
+  /// The connection is dead if no byte arrives within this time after a ping.
   public var timeoutMs: Int64 = 10_000
-  /// Whether a connection without open calls is pinged too.
+  /// Whether connections without open calls are pinged as well.
   public var pingsWithoutCalls = false
 
   public init() {}
 }
 
-/// One connection's liveness. It has no clock: it is told the time, and answers what to do.
+/// One connection's liveness. It has no clock: callers pass the time and act on the verdict.
 struct KeepAlive {
   enum Verdict: Equatable {
-    /// Ask again then.
+    /// Check again at this time.
     case wait(until: NIODeadline)
-    /// Send a ping, and ask again then.
+    /// Send a ping, and check again at this time.
     case ping(until: NIODeadline)
     case dead
   }

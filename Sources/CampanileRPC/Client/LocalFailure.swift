@@ -1,11 +1,14 @@
-/// The failures that a client finds out itself.
+import CampanileBase
+
+/// Failures that the client itself detects.
 enum LocalFailure {
   static let connectFailed = "CONNECT_FAILED"
   static let connectTimeout = "CONNECT_TIMEOUT"
   static let clientClosed = "CLIENT_CLOSED"
   static let queueFull = "QUEUE_FULL"
 
-  /// Whether a server that answers `rpc.hello` with this will do so again, so that waiting would only hide it.
+  /// Returns whether a server that responds to `rpc.hello` with this error will do so again; waiting would only hide
+  /// it.
   static func isRefusal(_ error: RPCError) -> Bool {
     error.code == .unauthenticated || error.code == .permissionDenied || error.code == .failedPrecondition
   }
@@ -16,7 +19,7 @@ enum LocalFailure {
 
   static func deadlineExceeded(processed: Bool, while doing: String? = nil) -> RPCError {
     RPCError(
-      .deadlineExceeded, "the call's time is up" + (doing.map { " while \($0)" } ?? ""), reason: "DEADLINE_EXCEEDED",
+      .deadlineExceeded, "the deadline has passed" + (doing.map { " while \($0)" } ?? ""), reason: "DEADLINE_EXCEEDED",
       processed: processed)
   }
 
@@ -30,18 +33,23 @@ enum LocalFailure {
 
   static func frameTooLarge(_ sizeBytes: Int, _ limit: Int) -> RPCError {
     RPCError(
-      .resourceExhausted, "the message's frame has \(sizeBytes) bytes, the server takes \(limit)",
+      .resourceExhausted, "the message's frame has \(sizeBytes) bytes, but the server accepts at most \(limit)",
       reason: "FRAME_TOO_LARGE", processed: false)
   }
 
   static let draining = RPCError(
-    .unavailable, "the server takes no new calls here", reason: "DRAINING", processed: false)
+    .unavailable, "the server accepts no new calls", reason: "DRAINING", processed: false)
+
+  static let serverUnproven = RPCError(
+    .unauthenticated,
+    "the server did not prove that it knows the internal token: it is another program or an older version, or its token differs",
+    reason: "SERVER_UNPROVEN", processed: false)
 
   static func connectionLost(_ cause: String, processed: Bool) -> RPCError {
     RPCError(.unavailable, "the connection was lost: \(cause)", reason: "CONNECTION_LOST", processed: processed)
   }
 
   static func peerMalformed(_ what: String) -> RPCError {
-    RPCError(.unavailable, "the server broke the protocol: \(what)", reason: "PEER_MALFORMED")
+    RPCError(.unavailable, "the server violated the protocol: \(what)", reason: "PEER_MALFORMED")
   }
 }

@@ -1,48 +1,52 @@
+import CampanileBase
 internal import CampanileCodec
 internal import NIOCore
 
 /// The client's part on one event loop: its connections and the calls that wait for one.
 ///
-/// `@unchecked Sendable`: it is handed from thread to thread, but everything except `loop` and `settings` is touched on `loop` only.
+/// `@unchecked Sendable`: references cross threads, but everything except `loop` and `resources` is accessed on `loop`
+/// only.
 final class LoopClient: @unchecked Sendable {
   let loop: any EventLoop
-  let settings: ClientSettings
-  private(set) lazy var context = settings.contexts.value(on: loop)
-  private lazy var links = (0..<settings.configuration.connectionsPerLoop).map { ClientLink(owner: self, index: $0) }
+  let resources: ClientResources
+  private(set) lazy var context = resources.contexts.value(on: loop)
+  private lazy var slots = (0..<resources.configuration.connectionsPerLoop).map {
+    ConnectionSlot(owner: self, index: $0)
+  }
   private var waiting = WaitingQueue()
   private var drainingConnections: [ClientConnection] = []
   private var budget: RetryBudget
   private var isClosed = false
-  /// Requests are encoded into it, one after the other.
+  /// A buffer in which requests are encoded, one after the other.
   var writer = JSONWriter()
 
-  init(_ loop: any EventLoop, _ settings: ClientSettings) {
+  init(_ loop: any EventLoop, _ resources: ClientResources) {
     self.loop = loop
-    self.settings = settings
-    budget = RetryBudget(settings.configuration.retry)
+    self.resources = resources
+    budget = RetryBudget(resources.configuration.retry)
   }
 
-  private var configuration: ClientConfiguration { settings.configuration }
+  private var configuration: ClientConfiguration { resources.configuration }
   var wantsConnection: Bool { !isClosed && !waiting.isEmpty }
-  var isReady: Bool { links.contains { $0.connection != nil } }
+  var isReady: Bool { slots.contains { $0.connection != nil } }
   var waitingCount: Int { waiting.count }
   var openCount: Int {
-    links.reduce(0) { $0 + ($1.connection?.openCount ?? 0) } + drainingConnections.reduce(0) { $0 + $1.openCount }
+    slots.reduce(0) { $0 + ($1.connection?.openCount ?? 0) } + drainingConnections.reduce(0) { $0 + $1.openCount }
   }
 
-  /// The connection with room that has the fewest calls.
+  /// The connection with room that has the fewest open calls.
   @inline(__always)
   private var connectionWithRoom: ClientConnection? {
-    if links.count == 1 {
-      guard let connection = links[0].connection, connection.hasRoom else { return nil }
+    if slots.count == 1 {
+      guard let connection = slots[0].connection, connection.hasRoom else { return nil }
       return connection
     }
-    return links.compactMap(\.connection).filter(\.hasRoom).min { $0.openCount < $1.openCount }
+    return slots.compactMap(\.connection).filter(\.hasRoom).min { $0.openCount < $1.openCount }
   }
 
   // MARK: - calls
 
-  /// Starts a call. A failure to start it reaches its handler in a later turn of the loop.
+  /// Starts a call. If it cannot be started, the failure reaches its handler in a later tick of the loop.
   @inline(__always)
   func startCall(
     _ head: CallHead, params: UnsafeRawBufferPointer, rawMetadata: UnsafeRawBufferPointer, now: NIODeadline,
@@ -81,11 +85,11 @@ final class LoopClient: @unchecked Sendable {
     guard waiting.count < configuration.waitingCallsMax,
       waiting.sizeBytes + request.sizeBytes <= configuration.bufferedBytesMax
     else {
-      _ = failSoon(call, LocalFailure.full("\(waiting.count) calls wait for a connection, which is the limit"))
+      _ = failSoon(call, LocalFailure.full("\(waiting.count) calls already wait for a connection"))
       return
     }
-    for link in links { link.demand() }
-    if !head.waitForReady, !links.contains(where: \.isPromising) {
+    for slot in slots { slot.connectIfIdle() }
+    if !head.waitForReady, !slots.contains(where: \.mayConnectSoon) {
       _ = failSoon(call, notConnected)
       return
     }
@@ -95,7 +99,7 @@ final class LoopClient: @unchecked Sendable {
 
   private var notConnected: RPCError {
     var error =
-      links.lazy.compactMap(\.lastFailure).first
+      slots.lazy.compactMap(\.lastFailure).first
       ?? RPCError(.unavailable, "there is no connection", reason: LocalFailure.connectFailed, processed: false)
     if !LocalFailure.isRefusal(error) {
       error.code = .unavailable
@@ -105,7 +109,7 @@ final class LoopClient: @unchecked Sendable {
     return error
   }
 
-  /// Keeps a message of a call that waits. False when there is no room for it.
+  /// Queues a message of a waiting call. Returns false if there is no room for it.
   func keep(_ message: UnsafeRawBufferPointer, of call: OpenClientCall) -> Bool {
     guard let request = call.request, request.messages.count < WireLimits.streamCredit,
       waiting.sizeBytes + message.count <= configuration.bufferedBytesMax
@@ -117,7 +121,7 @@ final class LoopClient: @unchecked Sendable {
   func leftQueue(_ call: OpenClientCall) { _ = waiting.remove(call) }
 
   func waitedTooLong(hasDeadline: Bool) -> RPCError {
-    let why = links.lazy.compactMap(\.lastFailure).first.map { " (\($0.message))" } ?? ""
+    let why = slots.lazy.compactMap(\.lastFailure).first.map { " (\($0.message))" } ?? ""
     if hasDeadline {
       let doing = isReady ? "waiting to be sent" : "waiting for a connection\(why)"
       return LocalFailure.deadlineExceeded(processed: false, while: doing)
@@ -127,7 +131,7 @@ final class LoopClient: @unchecked Sendable {
       reason: LocalFailure.connectTimeout, processed: false)
   }
 
-  /// Sends waiting calls while there is room.
+  /// Sends waiting calls while a connection has room.
   private func sendWaiting() {
     while let connection = connectionWithRoom, let call = waiting.first, let request = waiting.remove(call) {
       let error = request.params.withUnsafeBytes { params in
@@ -137,32 +141,33 @@ final class LoopClient: @unchecked Sendable {
             now: loop.now)
         }
       }
-      if let error { call.fail(error, raw: nil) } else { call.sendKept(request) }
+      if let error { call.fail(error, raw: nil) } else { call.sendRetained(request) }
     }
   }
 
   // MARK: - retries
 
-  /// See `RetryPolicy.delayMs`.
+  /// Returns the delay before the next attempt; see `RetryPolicy.delayMs`.
   func retryDelayMs(
-    after error: RPCError, attempt: Int, attemptsMax: Int?, allowsRepeat: Bool, deadline: Deadline?
+    after error: RPCError, attempt: Int, attemptsMax: Int?, allowsRetry: Bool, deadline: Deadline?
   ) -> Int64? {
     guard !isClosed else { return nil }
     return configuration.retry.delayMs(
-      after: error, attempt: attempt, attemptsMax: attemptsMax, allowsRepeat: allowsRepeat,
-      remainingMs: deadline?.remainingMs(now: loop.now), budget: &budget, random: settings.environment.random())
+      after: error, attempt: attempt, attemptsMax: attemptsMax, allowsRetry: allowsRetry,
+      remainingMs: deadline?.remainingMs(now: loop.now), budget: &budget, random: resources.environment.random())
   }
 
   @inline(__always) func callSucceeded() { budget.succeeded() }
 
-  // MARK: - what links and connections tell
+  // MARK: - events from links and connections
 
   func connected() { sendWaiting() }
 
-  /// Every address has failed once.
+  /// Handles the failure of every address. If the server refused the client, all waiting calls fail. Otherwise those
+  /// without `waitForReady` fail, unless another link is connected or connecting.
   func connectFailed(_ error: RPCError) {
     let isFinal = LocalFailure.isRefusal(error)
-    guard isFinal || !links.contains(where: \.isPromising) else { return }
+    guard isFinal || !slots.contains(where: \.mayConnectSoon) else { return }
     for call in waiting.removeAll(where: { isFinal || !$0.waitForReady }) { call.fail(error, raw: nil) }
   }
 
@@ -177,13 +182,13 @@ final class LoopClient: @unchecked Sendable {
     for call in waiting.removeAll(where: { _ in true }) { call.fail(LocalFailure.closed(processed: false), raw: nil) }
   }
 
-  /// Ends everything at once.
+  /// Closes all connections and fails all calls.
   func close() {
     guard !isClosed else { return }
     isClosed = true
-    for link in links { link.close() }
-    // Links know their owner; this lets go of both.
-    links = []
+    for slot in slots { slot.close() }
+    // Links and their owner reference each other; this breaks the cycle.
+    slots = []
     for connection in drainingConnections { connection.close(LocalFailure.closed(processed: true)) }
     for call in waiting.removeAll(where: { _ in true }) { call.fail(LocalFailure.closed(processed: false), raw: nil) }
   }

@@ -1,6 +1,7 @@
+import CampanileBase
 internal import NIOCore
 
-/// One call from its start to its end. Used on its event loop only.
+/// One call from start to end. Used on its event loop only.
 final class OpenClientCall: DeadlineEntry {
   enum Phase { case waiting, open, ended }
 
@@ -8,7 +9,7 @@ final class OpenClientCall: DeadlineEntry {
   let deadline: Deadline?
   let owner: LoopClient
   private(set) var phase = Phase.waiting
-  /// What is kept until there is a connection.
+  /// The request while the call waits for a connection.
   var request: WaitingRequest?
   private var handler: (any ClientCallHandler)?
   private var connection: ClientConnection?
@@ -22,13 +23,13 @@ final class OpenClientCall: DeadlineEntry {
     self.handler = handler
   }
 
-  /// The connection has opened the call.
+  /// Records that the connection has opened the call.
   @inline(__always)
   func opened(_ connection: ClientConnection, id: UInt64) {
     self.connection = connection
     self.id = id
     phase = .open
-    // A call without a deadline had a limit on its waiting only.
+    // For a call without a deadline, the timer limited only the wait for a connection.
     if deadline == nil { owner.context.remove(self) }
   }
 
@@ -55,8 +56,8 @@ final class OpenClientCall: DeadlineEntry {
     if phase == .open { connection?.halfClose(id) }
   }
 
-  /// Sends what was kept while the call waited.
-  func sendKept(_ kept: WaitingRequest) {
+  /// Sends the messages that were queued while the call waited.
+  func sendRetained(_ kept: WaitingRequest) {
     for message in kept.messages {
       message.withUnsafeBytes { _ = connection?.send($0, id: id, of: self) }
     }
@@ -80,14 +81,14 @@ final class OpenClientCall: DeadlineEntry {
       fail(owner.waitedTooLong(hasDeadline: deadline != nil), raw: nil)
     case .open:
       let handedOver = connection?.wasHandedOver(id) ?? true
-      // A unary call's handler meets the same deadline at the server; a control frame would say nothing new.
+      // A unary call's handler meets the same deadline at the server; a control frame would add nothing.
       leave(tellingServer: kind != .unary)
       fail(LocalFailure.deadlineExceeded(processed: handedOver), raw: nil)
     case .ended: break
     }
   }
 
-  /// Ends the call with a failure that this side found out; the server is told to cancel it.
+  /// Fails the call for a reason that this side detected, and cancels it at the server.
   func abort(_ error: RPCError) {
     guard phase != .ended else { return }
     leave(tellingServer: true)
@@ -98,7 +99,7 @@ final class OpenClientCall: DeadlineEntry {
     if phase == .waiting { owner.leftQueue(self) } else { connection?.leave(id, tellingServer: tellingServer) }
   }
 
-  // MARK: - what the connection tells
+  // MARK: - events from the connection
 
   func received(_ message: UnsafeRawBufferPointer) { handler?.callReceived(message: message) }
   func credited(_ messages: Int) { handler?.callCredit(messages: messages) }
@@ -134,7 +135,7 @@ struct WaitingRequest {
   var metadata: Metadata
   var rawMetadata: [UInt8]
   var waitForReady: Bool
-  /// Messages sent in advance; at most the initial credit.
+  /// Messages sent in advance, at most the initial credit.
   var messages: [[UInt8]] = []
 
   var sizeBytes: Int { params.count + rawMetadata.count + metadata.sizeBytes + messages.reduce(0) { $0 + $1.count } }

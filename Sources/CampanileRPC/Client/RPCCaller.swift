@@ -1,26 +1,28 @@
 public import CampanileCodec
 
-/// Makes calls. Generated clients are written on it; `RPCClient` is the one that speaks the wire.
+/// Makes calls. Generated clients use this protocol; `RPCClient` implements it over the wire protocol.
 ///
-/// Every failure is an `RPCError`. Cancelling the task that waits cancels the call.
+/// Every failure is an `RPCError`. Cancelling the waiting task cancels the call.
 public protocol RPCCaller: Sendable {
-  /// One request, one response.
+  /// Sends one request and returns its response.
   func unary<Q: ProtoMessage, R: ProtoMessage>(
     _ method: MethodDescriptor, _ request: Q, options: CallOptions
   ) async throws -> R
 
-  /// One request, many responses. The call is started at once; letting go of the stream cancels it.
+  /// Sends one request and returns a stream of responses. The call starts at once; releasing the stream cancels it.
   func serverStreaming<Q: ProtoMessage, R: ProtoMessage>(
     _ method: MethodDescriptor, _ request: Q, options: CallOptions
   ) -> ResponseStream<R>
 
-  /// Many requests, one response. The requests end when `requests` returns; when it throws, the call is cancelled.
+  /// Sends a stream of requests and returns one response. The request stream ends when `requests` returns; if it
+  /// throws, the call is cancelled.
   func clientStreaming<Q: ProtoMessage, R: ProtoMessage>(
     _ method: MethodDescriptor, options: CallOptions,
     requests: @escaping @Sendable (RequestSink<Q>) async throws -> Void
   ) async throws -> R
 
-  /// Many requests, many responses, in any order. As for the requests, see `clientStreaming`.
+  /// Sends a stream of requests and returns a stream of responses, in any order. `requests` behaves as in
+  /// `clientStreaming`.
   func bidirectional<Q: ProtoMessage, R: ProtoMessage>(
     _ method: MethodDescriptor, options: CallOptions,
     requests: @escaping @Sendable (RequestSink<Q>) async throws -> Void

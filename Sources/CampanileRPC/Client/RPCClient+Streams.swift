@@ -1,3 +1,4 @@
+public import CampanileBase
 public import CampanileCodec
 
 extension RPCClient {
@@ -6,7 +7,7 @@ extension RPCClient {
   ) -> ResponseStream<R> {
     let call = makeStream(
       method.path, .serverStreaming, params: Reply.encode(request), options,
-      allowsRepeat: method.idempotency.allowsRepeat)
+      allowsRetry: method.idempotency.allowsRetry)
     call.start()
     return ResponseStream(raw: RawResponseStream(call))
   }
@@ -29,20 +30,21 @@ extension RPCClient {
     return ResponseStream(raw: RawResponseStream(call))
   }
 
-  // MARK: - JSON as it stands
+  // MARK: - unparsed JSON
 
-  /// INVALID_ARGUMENT `MESSAGE_NOT_JSON` unless `paramsJSON` is an object, or empty for none.
+  /// Makes a server-streaming call in JSON. Throws INVALID_ARGUMENT `MESSAGE_NOT_JSON` unless `paramsJSON` is an
+  /// object, or empty for no parameters.
   public func rawServerStreaming(
     method: String, paramsJSON: [UInt8], idempotency: Idempotency = .unknown, options: CallOptions = CallOptions()
   ) throws(RPCError) -> RawResponseStream {
     try Reply.checkObject(paramsJSON)
     let call = makeStream(
-      method, .serverStreaming, params: paramsJSON, options, allowsRepeat: idempotency.allowsRepeat)
+      method, .serverStreaming, params: paramsJSON, options, allowsRetry: idempotency.allowsRetry)
     call.start()
     return RawResponseStream(call)
   }
 
-  /// As `clientStreaming`; answers the response's JSON.
+  /// Makes a client-streaming call in JSON and returns the response's JSON; see `clientStreaming`.
   public func rawClientStreaming(
     method: String, options: CallOptions = CallOptions(),
     requests: @escaping @Sendable (RawRequestSink) async throws -> Void
@@ -62,16 +64,16 @@ extension RPCClient {
   }
 
   private func makeStream(
-    _ method: String, _ kind: CallKind, params: [UInt8] = [], _ options: CallOptions, allowsRepeat: Bool = false
+    _ method: String, _ kind: CallKind, params: [UInt8] = [], _ options: CallOptions, allowsRetry: Bool = false
   ) -> StreamCall {
     let head = CallHead(
       method: method, kind: kind, deadline: deadline(options, kind: kind, now: now),
       metadata: CallScope.outgoing(options.metadata), waitForReady: options.waitForReady)
     return StreamCall(
-      owner: target().client, head: head, params: params, options: options, allowsRepeat: allowsRepeat)
+      owner: target().client, head: head, params: params, options: options, allowsRetry: allowsRetry)
   }
 
-  /// The response of a client-streaming call.
+  /// Returns the response of a client-streaming call.
   private func result(of call: StreamCall) async throws(RPCError) -> [UInt8] {
     switch await call.next() {
     case .finished(let bytes): return bytes

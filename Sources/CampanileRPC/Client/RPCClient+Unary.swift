@@ -1,30 +1,32 @@
+public import CampanileBase
 public import CampanileCodec
 internal import NIOCore
 
 extension RPCClient {
-  /// One request, one response. Fails with INTERNAL `REPLY_INVALID` when the response is not an `R`.
+  /// Sends one request and returns its response. Throws INTERNAL `REPLY_INVALID` if the response is not an `R`.
   public func unary<Q: ProtoMessage, R: ProtoMessage>(
     _ method: MethodDescriptor, _ request: Q, options: CallOptions = CallOptions()
   ) async throws -> R {
-    let reply = try await callUnary(method.path, allowsRepeat: method.idempotency.allowsRepeat, options) { writer in
+    let reply = try await callUnary(method.path, allowsRetry: method.idempotency.allowsRetry, options) { writer in
       request.encode(to: &writer)
     }
     return try Reply.decode(reply)
   }
 
-  /// The same with JSON as it stands. `paramsJSON` is an object, or empty for none; INVALID_ARGUMENT otherwise.
+  /// Makes a unary call in JSON and returns the response's JSON. Throws INVALID_ARGUMENT `MESSAGE_NOT_JSON` unless
+  /// `paramsJSON` is an object, or empty for no parameters.
   public func rawUnary(
     method: String, paramsJSON: [UInt8], idempotency: Idempotency = .unknown, options: CallOptions = CallOptions()
   ) async throws(RPCError) -> [UInt8] {
     try Reply.checkObject(paramsJSON)
-    return try await callUnary(method, allowsRepeat: idempotency.allowsRepeat, options) { writer in
+    return try await callUnary(method, allowsRetry: idempotency.allowsRetry, options) { writer in
       paramsJSON.withUnsafeBytes { writer.append(raw: $0) }
     }
   }
 
   @inline(__always)
   private func callUnary(
-    _ method: String, allowsRepeat: Bool, _ options: CallOptions, encode: (inout JSONWriter) -> Void
+    _ method: String, allowsRetry: Bool, _ options: CallOptions, encode: (inout JSONWriter) -> Void
   ) async throws(RPCError) -> [UInt8] {
     let beganAt = now
     let deadline = deadline(options, kind: .unary, now: beganAt)
@@ -36,14 +38,14 @@ extension RPCClient {
     while true {
       let (owner, isOnLoop) = target()
       let call = UnaryCall(
-        owner: owner, attempt: attempt, attemptsMax: options.attemptsMax, allowsRepeat: allowsRepeat,
+        owner: owner, attempt: attempt, attemptsMax: options.attemptsMax, allowsRetry: allowsRetry,
         deadline: deadline)
       let outcome = await withTaskCancellationHandler {
         await withUnsafeContinuation { continuation in
           guard !isOnLoop else {
             owner.writer.removeAll(keepingCapacity: true)
             encode(&owner.writer)
-            // No time has passed since the call began: the clock is not asked again.
+            // The call began in this tick: the first attempt does not read the clock again.
             let now = attempt == 1 ? beganAt : owner.loop.now
             owner.writer.withUnsafeBytes { call.start(head, params: $0, now: now, continuation) }
             return
@@ -61,7 +63,7 @@ extension RPCClient {
       switch outcome {
       case .reply(let bytes): return bytes
       case .failed(var error):
-        // That nobody saw the last attempt says nothing of those before it.
+        // An earlier attempt may have run even if the last one was not seen.
         error.processed = error.processed || mayHaveRun
         throw error
       case .retry(let delayMs, let ranMaybe):
@@ -74,9 +76,9 @@ extension RPCClient {
   }
 }
 
-/// Between JSON and messages.
+/// Conversions between JSON and messages.
 enum Reply {
-  /// A client ignores fields that it does not know.
+  /// Clients ignore unknown fields.
   static let options: JSONDecodingOptions = {
     var options = JSONDecodingOptions()
     options.ignoreUnknownFields = true
@@ -92,7 +94,7 @@ enum Reply {
     case .success(let message): return message
     case .failure(let error):
       throw RPCError(
-        .internalError, "the response is no \(R.protoFullName): \(error.message)", reason: "REPLY_INVALID",
+        .internalError, "the response is not a valid \(R.protoFullName): \(error.message)", reason: "REPLY_INVALID",
         errorMetadata: ["field": error.fieldPath, "byteOffset": String(error.byteOffset)])
     }
   }
@@ -103,13 +105,13 @@ enum Reply {
     return writer.withUnsafeBytes { [UInt8]($0) }
   }
 
-  /// Checks JSON from outside, so that nothing in it breaks out of its place in a frame.
+  /// Checks JSON from outside, so that it cannot break out of its place in a frame.
   static func checkObject(_ bytes: [UInt8]) throws(RPCError) {
     guard !bytes.isEmpty else { return }
     let fault = bytes.withUnsafeBytes { bytes -> String? in
-      var scanner = JSONScanner(bytes)
+      var scanner = WireJSONScanner(bytes)
       guard scanner.peek() == UInt8(ascii: "{") else { return "it must be an object" }
-      do throws(JSONScanner.Fault) {
+      do throws(WireJSONScanner.Fault) {
         try scanner.skipValue(depthMax: EnvelopeScanner.depthMax - 2)
       } catch {
         return "expected \(error.expected) at byte \(error.byteOffset)"
@@ -119,7 +121,7 @@ enum Reply {
     }
     guard let fault else { return }
     throw RPCError(
-      .invalidArgument, "the message is not JSON that can be sent: \(fault)", reason: "MESSAGE_NOT_JSON",
+      .invalidArgument, "the message is not a valid JSON object: \(fault)", reason: "MESSAGE_NOT_JSON",
       processed: false)
   }
 }

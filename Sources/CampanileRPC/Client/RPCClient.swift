@@ -1,43 +1,46 @@
+public import CampanileBase
 internal import CampanileCodec
 public import NIOCore
 public import NIOPosix
 internal import Synchronization
 
-/// Calls one server over a small pool of connections on each event loop.
+/// A client of one server, with a small pool of connections on each event loop.
 ///
-/// Connections are made when first needed. No call hangs: each ends with its response, by its deadline (30 s for a unary call
-/// that asks for nothing else), or with UNAVAILABLE when the connection is lost, silent for longer than `KeepAlivePolicy`
-/// allows, or cannot be made. What was not seen by the server is sent again; see `RetryPolicy`.
+/// Connections are opened when first needed. No call hangs: each ends with its response, at its deadline, or with
+/// UNAVAILABLE. The default deadline of a unary call is 30 s. UNAVAILABLE means that the connection was lost, was
+/// silent for longer than `KeepAlivePolicy` allows, or cannot be made. Requests that the server has not seen are sent
+/// again; see `RetryPolicy`.
 ///
-/// A task that runs on one of the group's loops is served there, without a change of threads. Letting go of the client closes it.
+/// A task that runs on one of the group's loops is served on that loop, without a thread hop. Releasing the client
+/// closes it.
 public final class RPCClient: RPCCaller {
-  let settings: ClientSettings
+  let resources: ClientResources
   private let loops: [LoopClient]
   private let next = Atomic<Int>(0)
 
-  /// Throws INVALID_ARGUMENT for a configuration that cannot work. The group must outlive the client.
+  /// Throws INVALID_ARGUMENT for an invalid configuration. The group must outlive the client.
   public convenience init(
     _ configuration: ClientConfiguration, group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
   ) throws(RPCError) {
     try self.init(configuration, group: group, environment: ClientEnvironment())
   }
 
-  /// With chance and connections of a test's own.
+  /// Creates a client with the given sources of randomness and connections, for tests.
   package init(
     _ configuration: ClientConfiguration, group: any EventLoopGroup, environment: ClientEnvironment
   ) throws(RPCError) {
-    let settings = try ClientSettings(configuration, environment)
-    self.settings = settings
-    loops = group.makeIterator().map { LoopClient($0, settings) }
+    let resources = try ClientResources(configuration, environment)
+    self.resources = resources
+    loops = group.makeIterator().map { LoopClient($0, resources) }
   }
 
   deinit {
     for target in loops { target.loop.execute { target.close() } }
   }
 
-  public var configuration: ClientConfiguration { settings.configuration }
+  public var configuration: ClientConfiguration { resources.configuration }
 
-  /// Ends every call (UNAVAILABLE `CLIENT_CLOSED`) and connection. Later calls fail the same way.
+  /// Ends every call (UNAVAILABLE `CLIENT_CLOSED`) and connection. Later calls fail with the same error.
   public func close() async {
     for target in loops {
       await withUnsafeContinuation { (done: UnsafeContinuation<Void, Never>) in
@@ -51,7 +54,7 @@ public final class RPCClient: RPCCaller {
 
   // MARK: - choosing a loop
 
-  /// The loop of the calling thread where it is one of the group's, else the next one in turn.
+  /// Returns the calling thread's loop if it belongs to the group, otherwise the next loop in turn.
   @inline(__always)
   func target() -> (client: LoopClient, isOnLoop: Bool) {
     if let current = MultiThreadedEventLoopGroup.currentEventLoop, let mine = client(on: current) {
@@ -67,13 +70,13 @@ public final class RPCClient: RPCCaller {
     return nil
   }
 
-  /// The time of the client's loops.
+  /// The current time of the client's loops.
   @inline(__always) var now: NIODeadline { loops[0].loop.now }
 
   @inline(__always)
   func deadline(_ options: CallOptions, kind: CallKind, now: NIODeadline) -> Deadline? {
-    let timeoutMs = options.timeoutMs ?? (kind == .unary ? settings.configuration.timeoutMsDefault : nil)
-    // A year is no limit, and keeps the arithmetic in range.
+    let timeoutMs = options.timeoutMs ?? (kind == .unary ? resources.configuration.timeoutMsDefault : nil)
+    // A year is as good as no limit, and keeps the arithmetic in range.
     return timeoutMs.map { .after(timeoutMs: min(max($0, 0), 31_536_000_000), now: now) }
   }
 }
@@ -83,10 +86,14 @@ public final class RPCClient: RPCCaller {
 extension RPCClient {
   /// Starts a call on `loop`, which must be the calling thread's and one of the group's.
   ///
-  /// `params` are the bytes of an object whose structure was checked, or empty for none. `rawMetadata` are members of the metadata
-  /// object (without its braces), written as they are after those of `head.metadata`. Retries are the caller's. A failure to
-  /// start the call reaches the handler in a later turn of the loop. `now` is what the loop's clock says, where the caller has
-  /// just read it.
+  /// Retries are up to the caller. If the call cannot be started, the failure reaches the handler in a later tick of
+  /// the loop.
+  ///
+  /// - Parameters:
+  ///   - params: The bytes of an object whose structure was checked, or empty for none.
+  ///   - rawMetadata: Members of the metadata object, without its braces, written unchanged after those of
+  ///     `head.metadata`.
+  ///   - now: The loop's current time, if the caller has just read it.
   public func startCall(
     _ head: CallHead, params: UnsafeRawBufferPointer,
     rawMetadata: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0), on loop: any EventLoop,
@@ -101,26 +108,27 @@ extension RPCClient {
       call: client.startCall(head, params: params, rawMetadata: rawMetadata, now: now ?? loop.now, handler: handler))
   }
 
-  /// How a failed call that was started on `loop` may be repeated: after so many milliseconds, or not at all (`nil`).
-  /// `attempt` counts from 1.
+  /// Returns the delay in milliseconds before a failed call that was started on `loop` may be repeated; `nil` if it may
+  /// not. `attempt` counts from 1.
   public func retryDelayMs(
     after error: RPCError, attempt: Int, idempotency: Idempotency, deadline: Deadline?, on loop: any EventLoop
   ) -> Int64? {
     guard loop.inEventLoop, let client = client(on: loop) else { return nil }
     return client.retryDelayMs(
-      after: error, attempt: attempt, attemptsMax: nil, allowsRepeat: idempotency.allowsRepeat, deadline: deadline)
+      after: error, attempt: attempt, attemptsMax: nil, allowsRetry: idempotency.allowsRetry, deadline: deadline)
   }
 
-  /// Whether a connection of `loop`, the calling thread's, is ready.
+  /// Returns whether a connection of `loop`, which must be the calling thread's, is ready.
   public func isReady(on loop: any EventLoop) -> Bool { loop.inEventLoop && client(on: loop)?.isReady == true }
 
-  /// Ends the calls of `loop`, the calling thread's, that wait to be sent: UNAVAILABLE `CLIENT_CLOSED`, not processed. For a caller that
-  /// knows a better server; what was sent goes on, and later calls are taken as ever.
+  /// Fails the calls of `loop`, which must be the calling thread's, that wait to be sent: UNAVAILABLE `CLIENT_CLOSED`,
+  /// not processed. Intended for callers that know a better server. Calls already sent continue, and later calls are
+  /// accepted.
   public func failWaiting(on loop: any EventLoop) {
     if loop.inEventLoop { client(on: loop)?.failWaiting() }
   }
 
-  /// Open and waiting calls of `loop`, the calling thread's.
+  /// Returns the number of open and waiting calls of `loop`, which must be the calling thread's.
   public func callCount(on loop: any EventLoop) -> Int {
     guard loop.inEventLoop, let client = client(on: loop) else { return 0 }
     return client.openCount + client.waitingCount

@@ -1,9 +1,10 @@
+public import CampanileBase
 public import CampanileCodec
 
-/// The responses of a streaming call, in order. Read by one task, once.
+/// The responses of a streaming call, in order. May be read by one task, once.
 ///
-/// Throws `RPCError`. The server is let send 32 messages ahead of the reader, and more as they are read. Cancelling the task
-/// that reads, or letting go of the stream and its iterator, cancels the call.
+/// Throws `RPCError`. The server may send 32 messages ahead of the reader, and more as they are read. Cancelling the
+/// reading task, or releasing the stream and its iterator, cancels the call.
 public struct ResponseStream<R: ProtoMessage>: AsyncSequence, Sendable {
   public typealias Element = R
   public typealias Failure = RPCError
@@ -27,7 +28,7 @@ public struct ResponseStream<R: ProtoMessage>: AsyncSequence, Sendable {
   }
 }
 
-/// The same with each response's JSON as it came.
+/// The responses of a streaming call, each as the JSON received.
 public struct RawResponseStream: AsyncSequence, Sendable {
   public typealias Element = [UInt8]
   public typealias Failure = RPCError
@@ -66,7 +67,7 @@ public struct RawResponseStream: AsyncSequence, Sendable {
   }
 }
 
-/// Cancels a call when nobody reads its responses any more.
+/// Cancels a call once its response stream is released.
 final class StreamOwner: Sendable {
   let call: StreamCall
 

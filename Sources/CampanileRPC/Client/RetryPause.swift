@@ -1,7 +1,7 @@
 internal import NIOCore
 
 extension LoopClient {
-  /// Waits by the loop's clock, as everything of the client does. Returns early when the task is cancelled.
+  /// Waits on the loop's clock, as the rest of the client does. Returns early if the task is cancelled.
   func pause(forMs delayMs: Int64) async {
     let pause = RetryPause(loop)
     await withTaskCancellationHandler {
@@ -12,9 +12,9 @@ extension LoopClient {
   }
 }
 
-/// A wait between two attempts.
+/// A delay between two attempts.
 ///
-/// `@unchecked Sendable`: its variables are touched on `loop` only.
+/// `@unchecked Sendable`: its variables are accessed on `loop` only.
 private final class RetryPause: @unchecked Sendable {
   private let loop: any EventLoop
   private var continuation: UnsafeContinuation<Void, Never>?
@@ -31,7 +31,7 @@ private final class RetryPause: @unchecked Sendable {
     }
   }
 
-  /// From any thread, also before the start.
+  /// Ends the delay. May be called from any thread, even before the start.
   func end() { loop.execute { self.finish() } }
 
   private func finish() {

@@ -1,21 +1,34 @@
 internal import NIOCore
 
-/// What a server says of itself in the answer to `rpc.hello`.
+/// A server's limits and proofs from its response to `rpc.hello`.
 struct ServerHello: Equatable {
   static let requestID = "hello"
-  /// The version of the wire that this client speaks.
+  static let proveID = "prove"
+  /// The wire protocol version that this client implements.
   static let protocolVersion = "1"
 
-  /// The longest frame that the server takes.
+  /// The longest frame that the server accepts.
   var frameBytesMax = 4 * 1024 * 1024
-  /// How many calls it executes at once for this connection.
+  /// The number of calls that the server runs concurrently for this connection.
   var openCallsMax = 100
+  /// The server's contribution to the mutual proof of the internal token.
+  var nonce: String?
+  var proofs: [String] = []
+  /// The maximum number of proofs to check; a server sends one for each of its tokens.
+  private static let proofsMax = 16
 
   init() {}
 
   init(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) {
     guard var members = JSONObjectReader(bytes, range) else { return }
     while let member = members.next() {
+      switch member.name {
+      case "nonce": nonce = JSONObjectReader.string(bytes, member.value)
+      case "proofs":
+        let elements = JSONObjectReader.elements(bytes, member.value, countMax: Self.proofsMax) ?? []
+        proofs = elements.compactMap { JSONObjectReader.string(bytes, $0) }
+      default: break
+      }
       guard let value = JSONObjectReader.integer(bytes, member.value) else { continue }
       switch member.name {
       case "maxFrameBytes": frameBytesMax = Int(min(max(value, 64), 1 << 30))
@@ -28,7 +41,7 @@ struct ServerHello: Equatable {
 
 /// The params of `rpc.drain`.
 enum DrainParams {
-  /// The last id that the server accepted, 0 for none (`null`); `nil` when it cannot be read.
+  /// Returns the last id that the server accepted, 0 for none (`null`); `nil` if it cannot be read.
   static func lastID(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) -> UInt64? {
     guard var members = JSONObjectReader(bytes, range) else { return nil }
     while let member = members.next() {
@@ -41,7 +54,7 @@ enum DrainParams {
 }
 
 extension ByteBuffer {
-  mutating func writeHelloFrame(agent: String, token: String?) {
+  mutating func writeHelloFrame(agent: String, token: String?, nonce: String?) {
     let frame = beginFrame()
     writeRequestHead(id: .string(ServerHello.requestID), method: "rpc.hello", timeoutMs: nil, metadata: [:])
     writeStaticString(",\"params\":{\"protocol\":")
@@ -52,6 +65,19 @@ extension ByteBuffer {
       writeStaticString(",\"token\":")
       writeJSONString(token)
     }
+    if let nonce {
+      writeStaticString(",\"nonce\":")
+      writeJSONString(nonce)
+    }
+    writeStaticString("}}")
+    endFrame(frame)
+  }
+
+  mutating func writeProveFrame(_ proof: String) {
+    let frame = beginFrame()
+    writeRequestHead(id: .string(ServerHello.proveID), method: "rpc.prove", timeoutMs: nil, metadata: [:])
+    writeStaticString(",\"params\":{\"proof\":")
+    writeJSONString(proof)
     writeStaticString("}}")
     endFrame(frame)
   }
@@ -62,8 +88,8 @@ extension ByteBuffer {
       metadata: [:])
   }
 
-  /// A call's request. `rawMetadata` are members of the metadata object, written as they are after those of `metadata`.
-  /// Answers the length of the frame's JSON.
+  /// Writes a call's request. `rawMetadata` are members of the metadata object, written unchanged after those of
+  /// `metadata`. Returns the length of the frame's JSON.
   @inline(__always)
   mutating func writeCallFrame(
     id: UInt64, method: String, params: UnsafeRawBufferPointer, timeoutMs: Int64?, metadata: Metadata,

@@ -1,9 +1,11 @@
+import CampanileBase
 internal import NIOCore
 internal import Synchronization
 
 /// A streaming call between its connection and the tasks that send and receive.
 ///
-/// `@unchecked Sendable`: what is received is behind a lock; the other variables are touched on the loop of `owner` only.
+/// `@unchecked Sendable`: received messages are behind a lock; the other variables are accessed on the loop of `owner`
+/// only.
 final class StreamCall: ClientCallHandler, @unchecked Sendable {
   enum Event {
     case message([UInt8])
@@ -14,7 +16,7 @@ final class StreamCall: ClientCallHandler, @unchecked Sendable {
   private struct Received {
     var messages: [[UInt8]] = []
     var head = 0
-    /// Set once, and read after the messages before it.
+    /// Set once; read after the messages that precede it.
     var end: Event?
     var retryAfterMs: Int64?
     var reader: UnsafeContinuation<Void, Never>?
@@ -40,32 +42,32 @@ final class StreamCall: ClientCallHandler, @unchecked Sendable {
     var continuation: UnsafeContinuation<RPCError?, Never>
   }
 
-  /// Credit is granted back in such portions.
+  /// Credit is granted back in batches of this size.
   private static let grantCount = 16
-  /// Tasks that may wait to send on one call.
+  /// The maximum number of tasks waiting to send on one call.
   private static let sendersMax = 1024
 
   private let owner: LoopClient
   private let head: CallHead
   private let params: [UInt8]
   private let options: CallOptions
-  private let allowsRepeat: Bool
+  private let allowsRetry: Bool
   private let received = Mutex(Received())
-  // On the loop only:
+  // Accessed on the loop only:
   private var attempt = 0
   private var call: OpenClientCall?
   private var senders: [Sender] = []
   private var requests: Task<Void, Never>?
   private var endError: RPCError?
-  /// Whether a handler may have seen an attempt that was made before.
+  /// Whether a handler may have seen an earlier attempt.
   private var mayHaveRun = false
 
-  init(owner: LoopClient, head: CallHead, params: [UInt8], options: CallOptions, allowsRepeat: Bool) {
+  init(owner: LoopClient, head: CallHead, params: [UInt8], options: CallOptions, allowsRetry: Bool) {
     self.owner = owner
     self.head = head
     self.params = params
     self.options = options
-    self.allowsRepeat = allowsRepeat
+    self.allowsRetry = allowsRetry
   }
 
   @inline(__always)
@@ -77,7 +79,7 @@ final class StreamCall: ClientCallHandler, @unchecked Sendable {
 
   func start() { onLoop { self.startOnLoop() } }
 
-  /// Starts the call and the task that makes its requests.
+  /// Starts the call and the task that produces its requests.
   func start(requests: @escaping @Sendable () async throws -> Void) {
     onLoop {
       self.startOnLoop()
@@ -103,7 +105,7 @@ final class StreamCall: ClientCallHandler, @unchecked Sendable {
     }
   }
 
-  /// From any thread; does nothing when the call has ended.
+  /// Cancels the call from any thread. No effect if it has ended.
   func cancel(_ error: RPCError = LocalFailure.cancelled()) {
     let reader = received.withLock { received -> UnsafeContinuation<Void, Never>? in
       guard received.end == nil else { return nil }
@@ -142,7 +144,7 @@ final class StreamCall: ClientCallHandler, @unchecked Sendable {
 
   // MARK: - receiving
 
-  /// The next message or the end, which is told as often as asked for.
+  /// Returns the next message, or the end, which may be read repeatedly.
   func next() async -> Event {
     while true {
       switch step() {
@@ -184,7 +186,7 @@ final class StreamCall: ClientCallHandler, @unchecked Sendable {
     return step
   }
 
-  /// False when another task waits already.
+  /// Returns false if another task is already waiting.
   private func wait() async -> Bool {
     let isAlone = received.withLock { $0.reader == nil }
     guard isAlone else { return false }
@@ -224,10 +226,10 @@ final class StreamCall: ClientCallHandler, @unchecked Sendable {
   func callFailed(error: RPCError, rawError: UnsafeRawBufferPointer?) {
     call = nil
     let isUntouched = received.withLock { !$0.hasReceived && $0.end == nil }
-    // Requests of a stream cannot be repeated: what made them has gone on.
+    // A stream's requests cannot be repeated: their producer has moved on.
     guard isUntouched, head.kind == .serverStreaming,
       let delayMs = owner.retryDelayMs(
-        after: error, attempt: attempt, attemptsMax: options.attemptsMax, allowsRepeat: allowsRepeat,
+        after: error, attempt: attempt, attemptsMax: options.attemptsMax, allowsRetry: allowsRetry,
         deadline: head.deadline)
     else {
       var error = error
@@ -244,7 +246,7 @@ final class StreamCall: ClientCallHandler, @unchecked Sendable {
 
   // MARK: - sending
 
-  /// Sends one request when there is credit for it. Answers why it was not sent.
+  /// Sends one request once there is credit for it. Returns the reason if it was not sent.
   func send(_ message: [UInt8]) async -> RPCError? {
     await withTaskCancellationHandler {
       await withUnsafeContinuation { continuation in

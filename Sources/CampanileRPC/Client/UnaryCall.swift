@@ -1,34 +1,35 @@
+import CampanileBase
 internal import NIOCore
 
 /// Waits for the outcome of one attempt at a unary call.
 ///
-/// `@unchecked Sendable`: its variables are touched on the loop of `owner` only.
+/// `@unchecked Sendable`: its variables are accessed on the loop of `owner` only.
 final class UnaryCall: ClientCallHandler, @unchecked Sendable {
   enum Outcome {
     case reply([UInt8])
     case failed(RPCError)
-    /// To be sent again after so long. `mayHaveRun`: a handler may have seen this attempt.
+    /// Retry after this delay. `mayHaveRun`: a handler may have seen this attempt.
     case retry(afterMs: Int64, mayHaveRun: Bool)
   }
 
   private let owner: LoopClient
   private let attempt: Int
   private let attemptsMax: Int?
-  private let allowsRepeat: Bool
+  private let allowsRetry: Bool
   private let deadline: Deadline?
   private var continuation: UnsafeContinuation<Outcome, Never>?
   private var call: OpenClientCall?
   private var isCancelled = false
 
-  init(owner: LoopClient, attempt: Int, attemptsMax: Int?, allowsRepeat: Bool, deadline: Deadline?) {
+  init(owner: LoopClient, attempt: Int, attemptsMax: Int?, allowsRetry: Bool, deadline: Deadline?) {
     self.owner = owner
     self.attempt = attempt
     self.attemptsMax = attemptsMax
-    self.allowsRepeat = allowsRepeat
+    self.allowsRetry = allowsRetry
     self.deadline = deadline
   }
 
-  /// On the loop. The continuation is resumed exactly once.
+  /// Starts the attempt, on the loop. The continuation is resumed exactly once.
   @inline(__always)
   func start(
     _ head: CallHead, params: UnsafeRawBufferPointer, now: NIODeadline,
@@ -40,7 +41,7 @@ final class UnaryCall: ClientCallHandler, @unchecked Sendable {
       head, params: params, rawMetadata: UnsafeRawBufferPointer(start: nil, count: 0), now: now, handler: self)
   }
 
-  /// From any thread.
+  /// Cancels the attempt from any thread.
   func cancel() {
     owner.loop.execute {
       self.isCancelled = true
@@ -63,11 +64,11 @@ final class UnaryCall: ClientCallHandler, @unchecked Sendable {
 
   func callFailed(error: RPCError, rawError: UnsafeRawBufferPointer?) {
     let delay = owner.retryDelayMs(
-      after: error, attempt: attempt, attemptsMax: attemptsMax, allowsRepeat: allowsRepeat, deadline: deadline)
+      after: error, attempt: attempt, attemptsMax: attemptsMax, allowsRetry: allowsRetry, deadline: deadline)
     end(delay.map { .retry(afterMs: $0, mayHaveRun: error.processed) } ?? .failed(error))
   }
 
-  // A unary call has no stream; the connection delivers neither.
+  // A unary call has no stream, so the connection never calls these.
   func callReceived(message: UnsafeRawBufferPointer) {}
   func callCredit(messages: Int) {}
 }

@@ -1,4 +1,4 @@
-/// The calls that wait for a connection, first come first served. A call is in it as long as it keeps its request.
+/// The calls that wait for a connection, in order of arrival. A call is queued while it holds its request.
 struct WaitingQueue {
   private var calls: [OpenClientCall] = []
   private var head = 0
@@ -19,13 +19,13 @@ struct WaitingQueue {
     sizeBytes += message.count
   }
 
-  /// Takes a call out wherever it is; `nil` when it is not in the queue.
+  /// Removes a call from any position; returns `nil` if it is not in the queue.
   mutating func remove(_ call: OpenClientCall) -> WaitingRequest? {
     guard let request = call.request else { return nil }
     call.request = nil
     count -= 1
     sizeBytes -= request.sizeBytes
-    // What left early stays as a hole until holes are the most of it.
+    // Calls that left early remain as holes until the holes outnumber the rest.
     if calls.count - head > 2 * count + 64 || count == 0 {
       calls = calls[head...].filter { $0.request != nil }
       head = 0
@@ -45,7 +45,7 @@ struct WaitingQueue {
     }
   }
 
-  /// Takes out every call that `matches`.
+  /// Removes and returns every call that `matches`.
   mutating func removeAll(where matches: (WaitingRequest) -> Bool) -> [OpenClientCall] {
     let taken = calls[head...].filter { $0.request.map(matches) ?? false }
     for call in taken { _ = remove(call) }

@@ -1,10 +1,12 @@
 import NIOCore
 
-/// Decides when a connection takes too long: over a frame, over an answer to a ping, over reading what was sent to it.
+/// Detects a connection that is too slow to complete a frame, to respond to a ping, or to read what was sent to it.
 struct ConnectionTiming {
   enum Verdict: Equatable { case none, ping, abandon, frameTooSlow }
 
   private let limits: WireLimits
+  /// Time limit for a frame, from its first byte to its last.
+  var frameTimeoutMs: Int64
   private var lastReceivedAt: NIODeadline
   private var frameStartedAt: NIODeadline?
   private var pingedAt: NIODeadline?
@@ -12,16 +14,17 @@ struct ConnectionTiming {
 
   init(limits: WireLimits, now: NIODeadline) {
     self.limits = limits
+    frameTimeoutMs = limits.frameTimeoutMs
     lastReceivedAt = now
   }
 
-  /// Any byte shows that the peer is there.
+  /// Records received bytes; any byte shows that the peer is alive.
   mutating func received(now: NIODeadline) {
     lastReceivedAt = now
     pingedAt = nil
   }
 
-  /// Told after each read: whether it ended inside a frame, and whether a frame was completed by it.
+  /// Records the end of a read: whether it ended inside a frame, and whether it completed a frame.
   mutating func frameInProgress(_ isInside: Bool, completedFrame: Bool, now: NIODeadline) {
     if !isInside {
       frameStartedAt = nil
@@ -36,9 +39,9 @@ struct ConnectionTiming {
 
   mutating func check(now: NIODeadline) -> Verdict {
     let unresponsive = TimeAmount.milliseconds(limits.unresponsiveMs)
-    if let frameStartedAt, now - frameStartedAt > .milliseconds(limits.frameTimeoutMs) { return .frameTooSlow }
+    if let frameStartedAt, now - frameStartedAt > .milliseconds(frameTimeoutMs) { return .frameTooSlow }
     if let unwritableSince, now - unwritableSince > unresponsive { return .abandon }
-    // A peer that is not read from cannot show that it is there.
+    // While the connection is unwritable, it is not read either, so the peer cannot show that it is alive.
     if unwritableSince != nil { return .none }
     if let pingedAt { return now - pingedAt > unresponsive ? .abandon : .none }
     guard now - lastReceivedAt > .milliseconds(limits.idlePingMs) else { return .none }

@@ -1,17 +1,18 @@
 public import NIOCore
 
-/// The moment at which a call's time is up, on the monotonic clock of this machine.
+/// The deadline of a call, on this machine's monotonic clock.
 public struct Deadline: Sendable, Hashable, Comparable {
   public var instant: NIODeadline
 
   public init(_ instant: NIODeadline) { self.instant = instant }
 
-  /// `timeoutMs` from `now`.
+  /// Returns the deadline `timeoutMs` after `now`.
   public static func after(timeoutMs: Int64, now: NIODeadline = .now()) -> Deadline {
     Deadline(now + .milliseconds(timeoutMs))
   }
 
-  /// What is left of it, 0 once it has passed; rounded up, so that a hop never turns a little time into none.
+  /// Returns the remaining time, 0 once the deadline has passed. Rounded up, so that a hop never turns a short
+  /// remainder into 0.
   public func remainingMs(now: NIODeadline = .now()) -> Int64 {
     let nanoseconds = (instant - now).nanoseconds
     return nanoseconds <= 0 ? 0 : (nanoseconds + 999_999) / 1_000_000

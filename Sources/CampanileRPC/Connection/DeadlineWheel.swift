@@ -1,25 +1,25 @@
 import NIOCore
 
-/// Something that must happen at a deadline unless it is removed first. Kept by a `DeadlineWheel`, on one event loop.
+/// An entry of a `DeadlineWheel` that fires at its deadline unless it is removed first. Used on one event loop.
 public class DeadlineEntry {
   fileprivate var next: DeadlineEntry?
   fileprivate unowned(unsafe) var previous: DeadlineEntry?
   fileprivate var slot = -1
   fileprivate var dueTick: UInt64 = 0
 
-  /// Called once, when the time has come. Overridden by what is kept.
+  /// Called once, when the deadline has passed. Overridden by subclasses.
   func deadlinePassed() {}
 }
 
 /// A hashed timing wheel: adding and removing a deadline costs a few pointer writes, whatever their number.
 ///
-/// Deadlines fire up to one tick late and never early. The wheel has no clock: `advance` is told the time, and `earliestTick`
-/// when it is worth telling it again.
+/// Deadlines fire up to one tick late and never early. The wheel has no clock: callers pass the time to `advance`, and
+/// `earliestTick` is the next tick at which a call is useful.
 struct DeadlineWheel {
-  /// How late a deadline may fire.
+  /// The maximum lateness of a deadline.
   static let tickMs: Int64 = 4
   private static let slotCount = 1024
-  /// Entries of later turns of the wheel that a look for the next one passes over.
+  /// The maximum number of entries of later revolutions that a search for the first tick skips.
   private static let passedMax = 64
 
   private var slots: [DeadlineEntry?] = Array(repeating: nil, count: slotCount)
@@ -27,7 +27,7 @@ struct DeadlineWheel {
   /// Every tick before this one has fired.
   private var nextTick: UInt64 = 0
   private(set) var count = 0
-  /// No entry is due before this tick; it may have been removed meanwhile.
+  /// A lower bound on the due ticks of all entries; the entry that set it may have been removed.
   private(set) var earliestTick = UInt64.max
 
   init(now: NIODeadline) { origin = now }
@@ -37,7 +37,7 @@ struct DeadlineWheel {
     return nanoseconds <= 0 ? 0 : UInt64(nanoseconds) / UInt64(Self.tickMs * 1_000_000)
   }
 
-  /// Adds an entry; one that is kept already moves.
+  /// Adds an entry, or moves it if it is already in the wheel.
   mutating func add(_ entry: DeadlineEntry, at deadline: Deadline) {
     remove(entry)
     // One tick later than the tick it falls into, so that it never fires early.
@@ -52,7 +52,7 @@ struct DeadlineWheel {
     count += 1
   }
 
-  /// Removes an entry; one that is not kept is left alone.
+  /// Removes an entry; no effect if it is not in the wheel.
   mutating func remove(_ entry: DeadlineEntry) {
     guard entry.slot >= 0 else { return }
     if let previous = entry.previous { previous.next = entry.next } else { slots[entry.slot] = entry.next }
@@ -63,13 +63,13 @@ struct DeadlineWheel {
     count -= 1
   }
 
-  /// When a tick begins.
+  /// Returns the time at which a tick begins.
   func time(of tick: UInt64) -> NIODeadline {
-    // More than a hundred years.
+    // The cap is more than a hundred years.
     origin + .nanoseconds(Int64(min(tick, 1 << 40)) * Self.tickMs * 1_000_000)
   }
 
-  /// The first tick with an entry, or one before it.
+  /// Returns the first tick with an entry, or a tick before it.
   private func firstTick() -> UInt64 {
     guard count > 0 else { return .max }
     var (passed, firstPassed) = (0, UInt64.max)
@@ -85,7 +85,7 @@ struct DeadlineWheel {
     return firstPassed
   }
 
-  /// Takes out every entry whose time has come by `now`.
+  /// Removes and returns every entry that is due by `now`.
   mutating func advance(to now: NIODeadline) -> [DeadlineEntry] {
     let last = tick(of: now)
     defer { earliestTick = firstTick() }
@@ -94,7 +94,7 @@ struct DeadlineWheel {
       return []
     }
     var due: [DeadlineEntry] = []
-    // After a long sleep one turn of the wheel reaches every slot.
+    // After a long pause, one revolution of the wheel reaches every slot.
     let end = min(last, nextTick + UInt64(Self.slotCount) - 1)
     for tick in nextTick...end {
       var entry = slots[Int(tick % UInt64(Self.slotCount))]

@@ -1,49 +1,91 @@
 import NIOCore
 
-/// Cuts a stream of bytes into frames, copying only what is left over at the end of a read.
+/// Splits a stream of bytes into frames, copying only the bytes that remain after a read.
 struct FrameDecoder {
   enum Fault: Error, Equatable {
     /// A length of zero.
     case empty
-    /// A length beyond the limit. Nothing of the frame was buffered.
+    /// A length above the limit. The received part of the frame is retained for a `feed` with a higher limit.
     case tooLarge(UInt32)
   }
 
-  let frameBytesMax: Int
+  var frameBytesMax: Int
   private var rest = ByteBuffer()
+  /// Bytes of a dropped frame that have not arrived yet. No bytes are buffered until then.
+  private var droppedBytes = 0
 
   init(frameBytesMax: Int) { self.frameBytesMax = frameBytesMax }
 
-  /// Whether bytes are left over: a frame has begun and is not complete, or `feed` was told to stop.
-  var isInsideFrame: Bool { rest.readableBytes > 0 }
+  /// Whether bytes are buffered or a dropped frame is incomplete: a frame is unfinished, or the body of `feed` stopped
+  /// it.
+  var isInsideFrame: Bool { rest.readableBytes > 0 || droppedBytes > 0 }
 
-  /// Keeps bytes for a later `feed`.
-  mutating func keep(_ bytes: ByteBuffer) { rest.writeImmutableBuffer(bytes) }
+  /// The number of buffered bytes.
+  var heldBytes: Int { rest.readableBytes }
+  /// The memory allocated for the buffered bytes.
+  var storageBytes: Int { rest.storageCapacity }
 
-  /// Calls `body` with the bytes of each complete frame until it answers false; what is behind that frame is kept.
+  /// Calls `body` with the buffered bytes.
+  func withHeldBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+    rest.withUnsafeReadableBytes(body)
+  }
+
+  /// Buffers bytes for a later `feed`.
+  mutating func keep(_ bytes: ByteBuffer) {
+    var bytes = bytes
+    if droppedBytes > 0 { drop(&bytes) }
+    rest.writeBuffer(&bytes)
+  }
+
+  /// Drops the unfinished frame, including its bytes that are still to arrive.
+  mutating func dropFrame() {
+    guard let length: UInt32 = rest.getInteger(at: rest.readerIndex) else { return }
+    let sizeBytes = 4 + Int(length)
+    let count = min(sizeBytes, rest.readableBytes)
+    rest.moveReaderIndex(forwardBy: count)
+    droppedBytes = sizeBytes - count
+    // Releases the storage that the frame occupied.
+    rest = rest.readableBytes > 0 ? ByteBuffer(bytes: rest.readableBytesView) : ByteBuffer()
+  }
+
+  /// Returns whether a dropped frame ends within these bytes.
+  @inline(__always)
+  func endsDropping(with bytes: ByteBuffer) -> Bool { droppedBytes > 0 && droppedBytes <= bytes.readableBytes }
+
+  private mutating func drop(_ bytes: inout ByteBuffer) {
+    let count = min(droppedBytes, bytes.readableBytes)
+    bytes.moveReaderIndex(forwardBy: count)
+    droppedBytes -= count
+  }
+
+  /// Calls `body` with the bytes of each complete frame until it returns false; the bytes after that frame are
+  /// retained.
   ///
-  /// The bytes are valid during the call only. After a fault the stream has no frame boundary any more.
+  /// The bytes are valid during the call only. After a fault the frame boundary is lost, unless the limit is raised.
   mutating func feed(_ bytes: ByteBuffer, _ body: (UnsafeRawBufferPointer) -> Bool) throws(Fault) {
+    var bytes = bytes
+    if droppedBytes > 0 { drop(&bytes) }
     if rest.readableBytes == 0 {
-      var bytes = bytes
-      try Self.cut(&bytes, frameBytesMax, body)
+      let fault = Self.cut(&bytes, frameBytesMax, body)
       if bytes.readableBytes > 0 { rest = ByteBuffer(bytes: bytes.readableBytesView) }
+      if let fault { throw fault }
       return
     }
-    var bytes = bytes
     rest.writeBuffer(&bytes)
-    // Taken out, so that `body` may feed no second decoder state and the storage stays unique.
+    // The local copy keeps the storage unique, and isolates it from changes made by `body`.
     var whole = rest
     rest = ByteBuffer()
-    try Self.cut(&whole, frameBytesMax, body)
-    guard whole.readableBytes > 0 else { return }
-    if whole.readerIndex > 0 { whole.discardReadBytes() }
-    rest = whole
+    let fault = Self.cut(&whole, frameBytesMax, body)
+    if whole.readableBytes > 0 {
+      if whole.readerIndex > 0 { whole.discardReadBytes() }
+      rest = whole
+    }
+    if let fault { throw fault }
   }
 
   private static func cut(
     _ buffer: inout ByteBuffer, _ frameBytesMax: Int, _ body: (UnsafeRawBufferPointer) -> Bool
-  ) throws(Fault) {
+  ) -> Fault? {
     var fault: Fault?
     let consumed = buffer.withUnsafeReadableBytes { bytes -> Int in
       var index = 0
@@ -65,7 +107,7 @@ struct FrameDecoder {
       }
       return index
     }
-    if let fault { throw fault }
     buffer.moveReaderIndex(forwardBy: consumed)
+    return fault
   }
 }

@@ -1,24 +1,26 @@
+import CampanileBase
 import NIOCore
 
-/// What all connections of one event loop share: the deadline wheel and the task executor. Used on that loop only.
+/// The state shared by all connections of one event loop: the deadline wheel and the task executor. Used on that loop
+/// only.
 final class LoopContext {
   let loop: any EventLoop
   let executor: LoopExecutor
-  let lane: LoopLane
-  /// Decides by chance what needs no secret.
+  let shard: CounterShard
+  /// Randomness for decisions that need no secrecy.
   var random = SplitMix64(seed: .random(in: .min ... .max))
   private var wheel: DeadlineWheel
-  /// The timer of the wheel, and the tick that it is for.
+  /// The wheel's timer, and the tick for which it is set.
   private var timer: Scheduled<Void>?
   private var timerTick = UInt64.max
-  /// When the clock was read last: while calls arrive and are answered, moments ago.
+  /// The time of the latest clock read; recent while calls arrive and complete.
   private(set) var latestTime: NIODeadline
   private var turns = ReadTurns()
 
   init(_ loop: any EventLoop) {
     self.loop = loop
     executor = LoopExecutor(loop)
-    lane = .own(of: loop)
+    shard = .own(of: loop)
     latestTime = loop.now
     wheel = DeadlineWheel(now: latestTime)
   }
@@ -29,7 +31,7 @@ final class LoopContext {
     return latestTime
   }
 
-  /// How many frames of a connection are served before others have their turn.
+  /// Returns the number of frames of a connection to serve before others have their turn.
   @inline(__always)
   func framesMax(for connection: AnyObject) -> Int {
     turns.framesMax(for: ObjectIdentifier(connection), nowNs: latestTime.uptimeNanoseconds)
@@ -47,8 +49,9 @@ final class LoopContext {
 
   func remove(_ entry: DeadlineEntry) { wheel.remove(entry) }
 
-  /// One timer, for the first deadline: a timer costs an interrupt, in the middle of other calls, and most calls end long before theirs. It
-  /// stays when its call has ended, so that a process without calls wakes once more.
+  /// Sets one timer, for the first deadline. A timer costs an interrupt in the middle of other calls, and most calls
+  /// end long before their deadlines. The timer stays set after its call has ended, at the cost of one wake-up in a
+  /// process without calls.
   @inline(__always)
   private func setTimer() {
     if wheel.earliestTick < timerTick { setTimer(wheel.earliestTick) }

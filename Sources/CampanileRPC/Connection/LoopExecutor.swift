@@ -2,17 +2,18 @@ public import NIOCore
 
 /// Runs Swift tasks on one event loop.
 ///
-/// A handler task that prefers this executor runs where its connection lives, so that neither its start nor its reply hops
-/// threads. NIO has no public task executor for an event loop; measured against the alternatives, this adapter costs least.
+/// A handler task that prefers this executor runs on its connection's loop, so that neither its start nor its reply
+/// hops threads. NIO has no public task executor for an event loop; of the measured alternatives, this adapter costs
+/// least.
 ///
-/// Jobs that the loop itself makes ready, as the replies of one read do, run together in one task of the loop: they cost it neither
-/// a lock nor an allocation each.
+/// Jobs enqueued on the loop itself, such as the replies of one read, run together in one task of the loop. They cost
+/// neither a lock nor an allocation each.
 ///
-/// `@unchecked Sendable`: its variables are touched on the loop only.
+/// `@unchecked Sendable`: its variables are accessed on the loop only.
 public final class LoopExecutor: TaskExecutor, @unchecked Sendable {
   private let loop: any EventLoop
   private var ready: [UnownedJob] = []
-  /// Room for those that run next.
+  /// A spare buffer for the next batch of jobs.
   private var spare: [UnownedJob] = []
   private var isScheduled = false
 
@@ -30,7 +31,7 @@ public final class LoopExecutor: TaskExecutor, @unchecked Sendable {
     loop.assumeIsolatedUnsafeUnchecked().execute { self.run() }
   }
 
-  /// Runs what is ready. What becomes ready meanwhile has a turn of its own, behind what the loop was given before it.
+  /// Runs the ready jobs. Jobs that become ready during the run get their own task, behind the loop's earlier tasks.
   private func run() {
     isScheduled = false
     var jobs = spare

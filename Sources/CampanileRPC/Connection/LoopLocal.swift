@@ -1,14 +1,14 @@
 import NIOCore
 import Synchronization
 
-/// A value of its own for each event loop, made when it is first asked for and used on that loop only.
+/// One value per event loop, created at first use and used on that loop only.
 final class LoopLocal<Value>: Sendable {
   private let values = Mutex<[ObjectIdentifier: NIOLoopBound<Value>]>([:])
   private let make: @Sendable (any EventLoop) -> Value
 
   init(_ make: @escaping @Sendable (any EventLoop) -> Value) { self.make = make }
 
-  /// The value of `loop`. Must be called on it.
+  /// Returns the value of `loop`. Must be called on it.
   func value(on loop: any EventLoop) -> Value {
     values.withLock { known in
       let key = ObjectIdentifier(loop)

@@ -1,11 +1,11 @@
-/// A connection's open calls by their ids. Numbers, the common case, are hashed without looking at an enum's payload.
+/// A connection's open calls by their ids. Numeric ids, the common case, are hashed directly rather than as an enum.
 struct OpenCalls<Call> {
   private var numbered: [UInt64: Call] = [:]
   private var named: [String: Call] = [:]
 
   var isEmpty: Bool { numbered.isEmpty && named.isEmpty }
   var count: Int { numbered.count + named.count }
-  /// In the order of their ids, so that a run can be repeated.
+  /// All open calls in order of their ids, so that runs are reproducible.
   var all: [Call] {
     numbered.sorted { $0.key < $1.key }.map(\.value) + named.sorted { $0.key < $1.key }.map(\.value)
   }
@@ -17,7 +17,7 @@ struct OpenCalls<Call> {
     }
   }
 
-  /// Answers false, and changes nothing, when the id is in use.
+  /// Inserts a call. Returns false, and changes nothing, if the id is in use.
   @inline(__always)
   mutating func insert(_ call: Call, for id: CallID) -> Bool {
     switch id {

@@ -1,11 +1,14 @@
-/// The server's half of the wire's rules: what a received frame means, given what came before. It does no I/O.
+import CampanileBase
+
+/// The server's half of the wire protocol as a state machine without I/O: interprets each received frame in the current
+/// state.
 ///
-/// `Call` is whatever the connection keeps for an open call.
+/// `Call` is the connection's object for an open call.
 struct ServerConnectionState<Call> {
-  /// What the connection has to do about a frame.
+  /// The connection's next step after a frame.
   enum Action {
     case ignore
-    /// Start a call; `nil` for a request without an id, which is not answered.
+    /// Start a call; `nil` for a request without an id, which gets no response.
     case startCall(CallID?)
     /// `rpc.message`, with the range of the message.
     case deliver(Call, Range<Int>)
@@ -17,17 +20,19 @@ struct ServerConnectionState<Call> {
     case credit(Call, Int)
     /// `rpc.hello`
     case hello(CallID?, Range<Int>?)
-    /// `rpc.ping`: an empty result.
+    /// `rpc.prove`
+    case prove(CallID?, Range<Int>?)
+    /// `rpc.ping`: respond with an empty result.
     case pong(CallID)
-    /// Answer and go on.
+    /// Respond with an error and continue.
     case refuse(CallID?, RPCError)
-    /// Answer with an error whose id is null, and close.
+    /// Respond with an error whose id is null, and close.
     case close(RPCError)
   }
 
   private let limits: WireLimits
   private(set) var openCalls = OpenCalls<Call>()
-  /// Handlers that run, also those whose call was answered already.
+  /// Running handlers, including those whose call was already completed.
   private(set) var executingCount = 0
   private(set) var isTrusted = false
   private(set) var isDraining = false
@@ -36,28 +41,29 @@ struct ServerConnectionState<Call> {
   private var malformedCount = 0
   private var controlCount = 0
   private var controlWindowStartMs: Int64 = 0
-  /// Stream frames that may still be under way to calls that have ended.
+  /// Stream frames that may still be in flight to calls that have ended.
   private var strayAllowance = 0
 
   init(limits: WireLimits) { self.limits = limits }
 
   var executingMax: Int { isTrusted ? limits.executingCallsMaxTrusted : limits.executingCallsMax }
 
-  /// A frame, or an entry of a batch, that is a request. `method` is `nil` for ordinary methods.
+  /// Interprets a request, which is a frame or an entry of a batch. `rpcMethod` is `nil` for ordinary methods.
   mutating func receive(_ envelope: Envelope, rpcMethod: RPCMethod?, _ bytes: UnsafeRawBufferPointer, nowMs: Int64)
     -> Action
   {
     guard let rpcMethod else { return receiveCall(envelope) }
     switch rpcMethod {
     case .message, .credit, .end: return receiveStreamFrame(rpcMethod, envelope, bytes, nowMs: nowMs)
-    case .hello, .ping, .cancel, .unknown: break
+    case .hello, .prove, .ping, .cancel, .unknown: break
     }
     if let flood = countControl(nowMs: nowMs) { return .close(flood) }
     switch rpcMethod {
     case .hello:
-      guard !hasSaidHello else { return refuse(envelope.callID, "rpc.hello was said already", "HELLO_REPEATED") }
+      guard !hasSaidHello else { return refuse(envelope.callID, "rpc.hello was already received", "HELLO_REPEATED") }
       hasSaidHello = true
       return .hello(envelope.callID, envelope.params)
+    case .prove: return .prove(envelope.callID, envelope.params)
     case .ping: return envelope.callID.map { .pong($0) } ?? .ignore
     case .cancel:
       guard let target = target(envelope, bytes), let call = openCalls[target.id] else { return .ignore }
@@ -67,32 +73,31 @@ struct ServerConnectionState<Call> {
       return .refuse(
         id,
         RPCError(
-          .unimplemented, "the wire has no such extension", reason: "METHOD_UNKNOWN", processed: false,
+          .unimplemented, "the wire protocol has no such extension", reason: "METHOD_UNKNOWN", processed: false,
           protocolFailure: .unknownMethod))
     }
   }
 
   private func receiveCall(_ envelope: Envelope) -> Action {
+    refusal.map { .refuse(envelope.callID, $0) } ?? .startCall(envelope.callID)
+  }
+
+  /// The error for a new call, if calls are not accepted now.
+  var refusal: RPCError? {
     if isDraining {
-      return .refuse(
-        envelope.callID,
-        RPCError(.unavailable, "the server takes no new calls here", reason: "DRAINING", processed: false))
+      return RPCError(.unavailable, "the server accepts no new calls", reason: "DRAINING", processed: false)
     }
-    if executingCount >= executingMax {
-      return .refuse(
-        envelope.callID,
-        RPCError(
-          .resourceExhausted, "\(executingCount) calls are executing on this connection, which is its limit",
-          reason: "TOO_MANY_CALLS", retryAfterMs: 100, processed: false))
-    }
-    return .startCall(envelope.callID)
+    guard executingCount >= executingMax else { return nil }
+    return RPCError(
+      .resourceExhausted, "\(executingCount) calls are already running on this connection, which is the limit",
+      reason: "TOO_MANY_CALLS", retryAfterMs: 100, processed: false)
   }
 
   private mutating func receiveStreamFrame(
     _ method: RPCMethod, _ envelope: Envelope, _ bytes: UnsafeRawBufferPointer, nowMs: Int64
   ) -> Action {
     guard let target = target(envelope, bytes), let call = openCalls[target.id] else {
-      // Frames cross an answer on the wire; only more of them than can be under way count as noise.
+      // Frames cross a response on the wire; only frames beyond those that can be in flight count as control frames.
       if strayAllowance > 0 {
         strayAllowance -= 1
         return .ignore
@@ -107,14 +112,14 @@ struct ServerConnectionState<Call> {
       guard let messages = target.messages, messages > 0, messages <= 1 << 31 else {
         return malformed("rpc.credit must grant 1 to 2^31 messages", id: nil)
       }
-      // A grant of a single message is legal but noisy: it is not worth a frame each.
+      // A grant of a few messages is legal, but not worth a frame.
       if messages < 4, let flood = countControl(nowMs: nowMs) { return .close(flood) }
       return .credit(call, Int(messages))
     default: return .halfClose(call)
     }
   }
 
-  /// A frame that is no request: counts towards the limit on malformed ones.
+  /// Records a frame that is not a valid request; it counts towards the limit on malformed requests.
   mutating func malformed(_ message: String, id: CallID?) -> Action {
     malformed(EnvelopeFault(kind: .invalid, message: message, id: id))
   }
@@ -136,10 +141,11 @@ struct ServerConnectionState<Call> {
       controlCount = 0
     }
     controlCount += 1
-    // A trusted link carries the cancels of many callers.
-    guard controlCount > limits.controlFramesMax * (isTrusted ? 100 : 1) else { return nil }
+    // A trusted connection carries the cancels of many callers.
+    let framesMax = limits.controlFramesMax * (isTrusted ? 100 : 1)
+    guard controlCount > framesMax else { return nil }
     return RPCError(
-      .resourceExhausted, "more than \(limits.controlFramesMax) control frames in \(limits.controlWindowMs) ms",
+      .resourceExhausted, "more than \(framesMax) control frames in \(limits.controlWindowMs) ms",
       reason: "CONTROL_FLOOD", processed: false)
   }
 
@@ -148,10 +154,10 @@ struct ServerConnectionState<Call> {
   }
 }
 
-// MARK: - what the connection reports
+// MARK: - events from the connection
 
 extension ServerConnectionState {
-  /// Registers a call. Answers the refusal when its id is in use.
+  /// Registers a call. Returns an error if its id is in use.
   @inline(__always)
   mutating func open(_ call: Call, id: CallID?) -> RPCError? {
     if let id {
@@ -167,22 +173,22 @@ extension ServerConnectionState {
     return nil
   }
 
-  /// The call was answered; frames for it are strays from now on.
+  /// Records the response to a call; later frames for it are strays.
   mutating func answered(_ id: CallID, streamed: Bool) {
     openCalls.remove(id)
     if streamed { strayAllowance = min(strayAllowance + 2 * WireLimits.streamCredit, 10_000) }
   }
 
-  /// The call's handler has ended, which may be after its answer.
+  /// Records that the call's handler has ended, possibly after its response.
   mutating func handlerEnded() { executingCount -= 1 }
 
-  /// The peer presented the internal token.
+  /// Records that the peer presented the internal token.
   mutating func trust() { isTrusted = true }
 
-  /// No new calls from now on.
+  /// Stops accepting new calls.
   mutating func drain() { isDraining = true }
 
-  /// Whether nothing is left to do after a drain.
+  /// Whether the connection is draining and all calls and handlers have ended.
   var isDrained: Bool { isDraining && openCalls.isEmpty && executingCount == 0 }
 
   private struct Target {

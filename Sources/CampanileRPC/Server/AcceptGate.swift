@@ -1,9 +1,9 @@
 import NIOCore
 
-/// Takes no more connections from the backlog while `openMax` are open.
+/// Stops accepting connections from the backlog while `openMax` are open.
 ///
-/// Those above the server's limit are told so and closed, each on its own loop. A crowd that comes at once would otherwise have every
-/// descriptor of the process before the first of them is closed.
+/// Connections above the server's limit get an error and are closed, each on its own loop. Without the gate, a burst of
+/// connections would take every file descriptor of the process before the first of them is closed.
 final class AcceptGate: ChannelDuplexHandler {
   typealias InboundIn = any Channel
   typealias InboundOut = any Channel
@@ -12,7 +12,7 @@ final class AcceptGate: ChannelDuplexHandler {
 
   private let openMax: Int
   private var openCount = 0
-  /// A read that was asked for waits until one is closed.
+  /// Whether a pending read waits until a connection is closed.
   private var isWaiting = false
 
   init(openMax: Int) { self.openMax = openMax }

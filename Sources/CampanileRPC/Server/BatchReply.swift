@@ -1,8 +1,8 @@
 import NIOCore
 
-/// Gathers the answers of a batch, which go out as one array when the last one is there.
+/// Collects the responses of a batch and returns them as one array once the last one has arrived.
 final class BatchReply {
-  /// Calls of the batch that have not been answered, and one more until the whole batch was read.
+  /// The calls of the batch without a response, plus one until the whole batch was read.
   private var pendingCount = 1
   private var answers = ByteBuffer()
   private var answerCount = 0
@@ -11,15 +11,15 @@ final class BatchReply {
 
   func add() { pendingCount += 1 }
 
-  /// Adds an answer: an object without a frame.
+  /// Adds a response, which is an object without a frame.
   func write(_ body: (inout ByteBuffer) -> Void) {
     answers.writeInteger(UInt8(ascii: answerCount == 0 ? "[" : ","))
     answerCount += 1
     body(&answers)
   }
 
-  /// One call is done, or the reading of the batch. Answers the reply when nothing is pending any more; `nil` also when the
-  /// batch held notifications only, which are not answered.
+  /// Records the end of one call, or of reading the batch. Returns the batch's response once nothing is pending; `nil`
+  /// also for a batch of notifications only, which gets no response.
   func finishOne() -> ByteBuffer? {
     pendingCount -= 1
     guard pendingCount == 0, answerCount > 0 else { return nil }

@@ -1,12 +1,14 @@
-/// What a handler knows of the call that it serves, beside the request.
+public import CampanileBase
+
+/// The facts about a call that its handler may need in addition to the request.
 public struct CallContext: Sendable {
   public var method: MethodDescriptor { reference.descriptor }
   private let reference: MethodReference
-  /// Without the suite's reserved keys unless the link is trusted.
+  /// The call's metadata, without the suite's reserved keys unless the connection is trusted.
   public let metadata: Metadata
-  /// Who calls; `nil` on links that are not trusted and for callers without a credential.
+  /// The caller; `nil` for callers without a credential, and on trusted connections whose peer names none.
   public let principal: Principal?
-  /// `nil` for a stream whose caller set none. The handler's task is cancelled when it passes.
+  /// The call's deadline, at which the handler's task is cancelled; `nil` for a stream whose caller set none.
   public let deadline: Deadline?
   /// The peer's address and port.
   public let remoteAddress: String
@@ -30,7 +32,8 @@ public struct CallContext: Sendable {
     self.remoteAddress = remoteAddress
   }
 
-  /// The user who calls. Throws UNAUTHENTICATED when nobody does and PERMISSION_DENIED when it is no user.
+  /// Returns the calling user's id. Throws UNAUTHENTICATED without a caller, and PERMISSION_DENIED if the caller is not
+  /// a user.
   public func requireUser() throws(RPCError) -> String {
     guard let principal else {
       throw RPCError(
@@ -42,7 +45,7 @@ public struct CallContext: Sendable {
     return principal.id
   }
 
-  /// Throws PERMISSION_DENIED unless the caller has the scope `admin`.
+  /// Throws UNAUTHENTICATED without a caller, and PERMISSION_DENIED unless the caller has the scope `admin`.
   public func requireAdmin() throws(RPCError) {
     guard let principal else {
       throw RPCError(
@@ -56,7 +59,7 @@ public struct CallContext: Sendable {
   }
 }
 
-/// A descriptor that the contexts of all calls of a method share: one thing to count instead of the many that it holds.
+/// A descriptor shared by the contexts of all calls of a method: one reference count instead of one per stored string.
 final class MethodReference: Sendable {
   let descriptor: MethodDescriptor
 

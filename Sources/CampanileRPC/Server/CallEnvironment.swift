@@ -1,13 +1,14 @@
+public import CampanileBase
 public import CampanileCodec
 import Logging
 import NIOCore
 
-/// What starting a typed handler needs beside the call: the loop's executor and where to log.
+/// The dependencies of typed handlers: the loop's executor and the logger.
 struct CallEnvironment: Sendable {
   let executor: LoopExecutor
   let logger: Logger
 
-  /// Decodes the request, or answers the call with what is wrong with it.
+  /// Decodes the request, or fails the call with the decoding error.
   @inline(__always)
   func decode<Q: ProtoMessage>(_ type: Q.Type, _ params: UnsafeRawBufferPointer, of call: ServerCall) -> Q? {
     if params.isEmpty { return Q() }
@@ -29,12 +30,12 @@ struct CallEnvironment: Sendable {
     do throws(ProtoJSONError) { return try Q(jsonUTF8: bytes) } catch { throw RPCError(error) }
   }
 
-  /// A call whose requests are a stream opens without params.
+  /// Fails the call unless its params are empty, because a call whose requests are a stream has none.
   func checkNoParams(_ params: UnsafeRawBufferPointer, of call: ServerCall) -> Bool {
     if params.isEmpty { return true }
     if var members = JSONObjectReader(params, 0..<params.count), members.next() == nil { return true }
     var error = RPCError.invalidField(
-      "params", "a call that streams its requests opens without params", reason: "PARAMS_UNEXPECTED")
+      "params", "a call that streams its requests must not have params", reason: "PARAMS_UNEXPECTED")
     error.processed = false
     error.protocolFailure = .invalidParams
     call.fail(error)
@@ -48,7 +49,7 @@ struct CallEnvironment: Sendable {
       remoteAddress: call.remoteAddress)
   }
 
-  /// Runs the handler of a stream at once on this thread until it first suspends, and from then on by the loop's executor.
+  /// Runs a stream's handler immediately on this thread until it first suspends, and then on the loop's executor.
   func run(_ call: ServerCall, _ stream: any TaskOwner, _ body: @escaping @Sendable () async throws -> Void) {
     let environment = self
     let task = Task.immediate(executorPreference: executor) {
@@ -57,9 +58,9 @@ struct CallEnvironment: Sendable {
     if !call.isAnswered { stream.task = task }
   }
 
-  // Most continuations of a handler are on its loop already; one that some library left elsewhere hops.
+  // Most continuations of a handler are already on its loop; one that another library resumed elsewhere hops.
 
-  /// A handler has returned its response.
+  /// Completes the call with the handler's response.
   @inline(__always)
   func end(_ call: ServerCall, with response: some ProtoMessage) {
     guard call.eventLoop.inEventLoop else { return call.eventLoop.execute { end(call, with: response) } }
@@ -67,14 +68,14 @@ struct CallEnvironment: Sendable {
     call.handlerEnded()
   }
 
-  /// The handler of a server's stream has returned.
+  /// Completes a server-streaming call whose handler has returned.
   func end(_ call: ServerCall) {
     guard call.eventLoop.inEventLoop else { return call.eventLoop.execute { end(call) } }
     call.succeed(UnsafeRawBufferPointer(start: nil, count: 0))
     call.handlerEnded()
   }
 
-  /// A handler has thrown.
+  /// Fails the call with the handler's error.
   func end(_ call: ServerCall, _ error: any Error) {
     guard call.eventLoop.inEventLoop else { return call.eventLoop.execute { end(call, error) } }
     call.fail(answer(to: error, call))
@@ -87,25 +88,20 @@ struct CallEnvironment: Sendable {
     case is CancellationError: return RPCError(.cancelled, "the call was cancelled", reason: "CANCELLED")
     case let error as any RPCErrorConvertible: return error.rpcError
     default:
-      var metadata = call.facts.logMetadata
+      var metadata = call.record.logMetadata
       metadata["error"] = "\(error)"
       logger.error("a handler failed", metadata: metadata)
-      return RPCError(.internalError, "the server failed; its log says why", reason: "INTERNAL")
+      return RPCError(.internalError, "internal error; see the server's log", reason: "INTERNAL")
     }
   }
 }
 
-/// An error that knows its answer on the wire.
-public protocol RPCErrorConvertible: Error {
-  var rpcError: RPCError { get }
-}
-
-/// Holds the task of a handler, to cancel it. Used on the call's event loop.
+/// Holds a handler's task so that it can be cancelled. Used on the call's event loop.
 protocol TaskOwner: AnyObject {
   var task: Task<Void, Never>? { get set }
 }
 
-/// Cancels the task of a unary call that is waiting for something.
+/// Cancels the suspended task of a unary call.
 final class UnaryHandler: ServerCallHandler {
   private let task: Task<Void, Never>
   private unowned let call: ServerCall
@@ -125,7 +121,7 @@ final class UnaryHandler: ServerCallHandler {
 }
 
 extension RPCError {
-  /// The answer to a message that could not be decoded.
+  /// Creates the error for a message that could not be decoded.
   public init(_ error: ProtoJSONError) {
     self.init(
       .invalidArgument, error.fieldPath.isEmpty ? error.message : "\(error.fieldPath): \(error.message)",

@@ -1,16 +1,18 @@
-/// What a caller may still do, as a gateway counts it.
+/// The remaining rate-limit quota of a caller, as a gateway counts it.
 public protocol CallQuota: AnyObject, Sendable {
-  /// - Parameter nowNs: of the monotonic clock. `nil` where nothing is limited.
-  func facts(nowNs: Int64) -> QuotaFacts?
+  /// Returns the current quota; `nil` if nothing is limited.
+  ///
+  /// - Parameter nowNs: The time of the monotonic clock.
+  func status(nowNs: Int64) -> QuotaStatus?
 }
 
-/// The numbers of `RateLimit-*` headers (draft-ietf-httpapi-ratelimit-headers).
-public struct QuotaFacts: Sendable, Hashable {
-  /// Calls at once, when none were made for a while.
+/// The values of the `RateLimit-*` headers (draft-ietf-httpapi-ratelimit-headers).
+public struct QuotaStatus: Sendable, Hashable {
+  /// The burst size: the number of calls that are accepted at once after an idle period.
   public var limit: Int
-  /// Calls that would be taken now.
+  /// The number of calls that would be accepted now.
   public var remaining: Int
-  /// Until `remaining` is `limit`.
+  /// The time until `remaining` equals `limit`.
   public var resetMs: Int64
 
   public init(limit: Int, remaining: Int, resetMs: Int64) {

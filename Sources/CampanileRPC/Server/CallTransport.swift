@@ -1,14 +1,17 @@
+public import CampanileBase
 public import NIOCore
 import CampanileCodec
 
-/// What calls arrive over and are answered through: a connection of the RPC server's, or a subclass that speaks another
-/// protocol and hands its calls to the same dispatcher.
+/// A connection that receives calls and sends responses. Subclasses are the RPC server's own connections, and those of
+/// other protocols that pass their calls to the same dispatcher.
 ///
-/// Confined to one event loop. A call is answered at most once; what comes for it later is dropped before it gets here.
+/// Confined to one event loop. A call is completed at most once; later responses to it are dropped before they get
+/// here.
 open class CallTransport {
   let context: LoopContext
   let timeoutMsMax: Int64
-  /// The peer's address and port. Over a proxy it may change from one call to the next, and what was kept of the peer goes with it.
+  /// The peer's address and port. Behind a proxy it may change from one call to the next. A change of host discards the
+  /// attachment.
   public final var remoteAddress = "" {
     didSet {
       guard remoteAddress != oldValue else { return }
@@ -17,17 +20,26 @@ open class CallTransport {
       remoteHost = host
     }
   }
-  /// The peer's IP address alone; empty where it has none.
+  /// The peer's IP address without a port; empty if it has none.
   public private(set) final var remoteHost = ""
-  /// What the `HelloAuthenticator` made of the token that the connection was opened with.
+  /// The object that the `HelloAuthenticator` returned for the connection's credential.
   final var credential: AnyObject?
-  /// What the dispatcher keeps of the connection from one call to the next.
+  /// The dispatcher's per-connection state, preserved from one call to the next.
   final var attachment: AnyObject?
-  /// Whether the peer takes more. Who changes it to true calls `canSend` of the handlers that wait.
+  /// Whether the peer has presented no credential to a server that asks for one.
+  public final var isStranger = false
+  /// The arrival time of the latest call that was served with its own credential.
+  final var credentialAt: NIODeadline?
+  /// The principal whose budgets the connection uses; nil for those of its address group.
+  private final var holderName: String?
+  /// The connection's ticket in its listener's limits.
+  public final var ticket: ConnectionTicket?
+  /// Whether the peer accepts more data. After a change to true, the owner calls `canSend` of the waiting handlers.
   public final var isWritable = true
-  /// Bytes of streamed messages that no handler has taken yet.
+  /// The number of bytes in streamed messages that no handler has read yet.
   final var backlogBytes = 0
-  /// Grows with the first message that is encoded here: a gateway passes on bytes, and most connections of a crowd are idle.
+  /// A buffer that grows with the first message encoded here: a gateway forwards bytes, and most of many connections
+  /// are idle.
   private final var scratch = JSONWriter(capacity: 64)
 
   init(context: LoopContext, timeoutMsMax: Int64) {
@@ -35,19 +47,19 @@ open class CallTransport {
     self.timeoutMsMax = timeoutMsMax
   }
 
-  /// Must be called on `loop`.
+  /// Creates a transport on `loop`. Must be called on it.
   public init(loops: CallLoops, loop: any EventLoop, limits: WireLimits) {
     context = loops.contexts.value(on: loop)
     timeoutMsMax = limits.timeoutMsMax
   }
 
-  /// Of `[IPv4]name/127.0.0.1:5000` the address. One that IPv6 carries for IPv4 (RFC 4291 section 2.5.5.2) is that of IPv4.
+  /// Returns the address in `[IPv4]name/127.0.0.1:5000`. An IPv4-mapped address (RFC 4291 section 2.5.5.2) becomes
+  /// IPv4.
   public static func host(of address: String) -> String {
     guard address.hasPrefix("[IPv"), let colon = address.lastIndex(of: ":") else { return "" }
     let start = address[..<colon].lastIndex(of: "/").map { address.index(after: $0) } ?? address.startIndex
-    var host = address[start..<colon]
-    if host.hasPrefix("::ffff:"), host.contains(".") { host = host.dropFirst(7) }
-    // It becomes text inside of quotes.
+    let host = IPAddress.unmapped(address[start..<colon])
+    // The result is inserted into quoted text.
     return host.utf8.allSatisfy(isAddressByte) ? String(host) : ""
   }
 
@@ -60,27 +72,41 @@ open class CallTransport {
     }
   }
 
-  /// Answers with a result: the bytes of an object, or none for an empty one.
+  /// The holder of the bytes in the connection's buffers; see `WaitingBytesBudget`.
+  public final var holder: String { holderName ?? addressHolder }
+  /// The holder of the bytes buffered for a peer without a credential.
+  public final var addressHolder: String { "address/" + AddressGroup.name(of: remoteHost) }
+
+  /// Records that the peer has presented a valid credential, for the connection or for one call.
+  ///
+  /// - Parameter holder: The principal's name; nil if the credential names no principal.
+  final func identified(as holder: String?) {
+    holderName = holder
+    ticket?.identified(as: holder)
+    isStranger = false
+  }
+
+  /// Sends a result: the bytes of an object, or none for an empty one.
   open func reply(to call: ServerCall, result: UnsafeRawBufferPointer) {}
   open func reply(to call: ServerCall, error: RPCError) {}
-  /// Answers with an error object as another server sent it.
+  /// Sends an error object unchanged, as another server sent it.
   open func reply(to call: ServerCall, rawError: UnsafeRawBufferPointer) {
     reply(to: call, error: RPCError(errorObject: rawError, 0..<rawError.count))
   }
-  /// Sends one message of the server's stream.
+  /// Sends one message of the response stream.
   open func send(to call: ServerCall, message: UnsafeRawBufferPointer) {}
-  /// Lets the caller send `messages` more.
+  /// Grants the caller credit for `messages` more.
   open func grantCredit(to call: ServerCall, messages: Int) {}
-  /// The call is answered, or the answer was not wanted.
+  /// Called once a call is complete, even if it gets no response.
   open func callAnswered(_ call: ServerCall) {}
-  /// No code runs for a call any more.
+  /// Called once no code runs for a call any more.
   open func handlerEnded() {}
-  /// The peer asks for more than it gets: takes no more calls of it before `deadline`.
+  /// Stops reading calls from the peer until `deadline`, because it exceeds its limits.
   open func rest(until deadline: NIODeadline) {}
-  /// Whether all calls are known to come from one caller, so that nobody else has to wait when it rests.
+  /// Whether all calls are known to come from one caller, so that pausing the connection affects no others.
   open var hasOneCaller: Bool { credential != nil }
 
-  /// Whether so much waits for the peer that nothing long may be added.
+  /// Whether the unread bytes exceed `unreadBytesMax`, so that no long data may be added.
   open var isUnread: Bool { false }
   open var unreadBytesMax: Int { .max }
   open var backlogBytesMax: Int { .max }
@@ -106,9 +132,9 @@ public final class CallLoops: Sendable {
 }
 
 extension ServerCall {
-  /// A call that came over another protocol, and has the connection's credit for its stream to itself.
+  /// Creates a call that arrived over another protocol and uses the connection's credit for its stream alone.
   ///
-  /// - Parameter metadata: as the caller sent it; the keys with the reserved prefix are removed.
+  /// - Parameter metadata: The caller's metadata; keys with the reserved prefix are removed.
   public convenience init(transport: CallTransport, metadata: Metadata) {
     var metadata = metadata
     metadata.removeReserved()
@@ -117,19 +143,26 @@ extension ServerCall {
       startedAt: transport.context.loop.now)
   }
 
-  /// A call that the process makes itself, as a program of the operator's on a trusted link: `metadata` may name a principal.
+  /// Creates a call by the process itself, trusted like the operator's programs: `metadata` may name a principal.
   public convenience init(trusted transport: CallTransport, metadata: Metadata) {
     self.init(
       transport: transport, id: .number(0), batch: nil, metadata: metadata, isTrusted: true, principal: nil,
       startedAt: transport.context.loop.now)
   }
 
-  /// The caller takes `messages` more of the server's stream.
+  /// Records that the call has its own valid credential. For `WireLimits.strangerIdleMs`, its connection is not treated
+  /// as a stranger's.
+  public func servedWithCredential(of principal: Principal) {
+    transport.credentialAt = startedAt
+    if transport.isStranger { transport.identified(as: principal.name) }
+  }
+
+  /// Records that the caller granted credit for `messages` more of the response stream.
   public func granted(messages: Int) { received(credit: messages) }
-  /// The caller is gone or was refused: answers with `error`, and tells whoever works for the call.
+  /// Fails the call with `error` and cancels its handler, because the caller disconnected or was refused.
   public func abort(_ error: RPCError) { end(error) }
-  /// The caller sent one message of its stream.
+  /// Delivers one message of the caller's stream.
   public func deliver(message: UnsafeRawBufferPointer) { received(message: message) }
-  /// The caller sends no more messages.
+  /// Records that the caller sends no more messages.
   public func deliverHalfClose() { receivedHalfClose() }
 }

@@ -1,11 +1,11 @@
 import NIOCore
 
-/// The connections of one event loop, for sweeping and draining. Used on that loop only.
+/// The connections of one event loop, for periodic checks and draining. Used on that loop only.
 final class ConnectionRegistry {
   private let loop: any EventLoop
   private let core: ServerCore
   private var connections: [ObjectIdentifier: ServerConnection] = [:]
-  private var isSweeping = false
+  private var isCheckScheduled = false
   private(set) var isDraining = false
 
   init(loop: any EventLoop, core: ServerCore) {
@@ -15,7 +15,7 @@ final class ConnectionRegistry {
 
   func add(_ connection: ServerConnection) {
     connections[ObjectIdentifier(connection)] = connection
-    scheduleSweep()
+    scheduleTimeoutCheck()
   }
 
   func remove(_ connection: ServerConnection) { connections[ObjectIdentifier(connection)] = nil }
@@ -29,17 +29,17 @@ final class ConnectionRegistry {
     for connection in connections.values { connection.abandon() }
   }
 
-  private func scheduleSweep() {
-    guard !isSweeping, !connections.isEmpty else { return }
-    isSweeping = true
+  private func scheduleTimeoutCheck() {
+    guard !isCheckScheduled, !connections.isEmpty else { return }
+    isCheckScheduled = true
     let bound = NIOLoopBound(self, eventLoop: loop)
-    loop.scheduleTask(in: .milliseconds(core.sweepIntervalMs)) { bound.value.sweep() }
+    loop.scheduleTask(in: .milliseconds(core.timeoutCheckIntervalMs)) { bound.value.checkTimeouts() }
   }
 
-  private func sweep() {
-    isSweeping = false
+  private func checkTimeouts() {
+    isCheckScheduled = false
     let now = loop.now
-    for connection in connections.values { connection.sweep(now: now) }
-    scheduleSweep()
+    for connection in connections.values { connection.checkTimeouts(now: now) }
+    scheduleTimeoutCheck()
   }
 }

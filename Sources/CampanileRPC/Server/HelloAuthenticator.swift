@@ -1,38 +1,80 @@
-/// Judges the token that a peer presents in `rpc.hello`.
+public import CampanileBase
+import CampanileCrypto
+
+/// Verifies the credentials that peers present.
 public protocol HelloAuthenticator: Sendable {
-  /// Called on an event loop; must not block.
+  /// Verifies a token presented in `rpc.hello`. Called on an event loop; must not block.
   func authenticate(token: String) -> HelloDecision
-  /// Judges the certificate of a client that mutual TLS let in, by the URIs among its alternative names (RFC 5280 section
-  /// 4.2.1.6). `nil` where it names nobody: then calls of the connection have no principal, as without a certificate.
-  func authenticate(certificateURIs: [String]) -> HelloDecision?
+  /// Verifies a token from a peer whose IP address is known, so that the number of wrong tokens per address can be
+  /// limited.
+  func authenticate(token: String, from host: String) -> HelloDecision
+  /// Verifies the certificate of a mutual TLS client by the URIs among its subject alternative names (RFC 5280 section
+  /// 4.2.1.6). Returns `nil` if they name no caller: the connection's calls then have no principal, as without a
+  /// certificate.
+  ///
+  /// - Parameter expiresAtMs: The end of the certificate's validity, in milliseconds since 1970.
+  func authenticate(certificateURIs: [String], expiresAtMs: Int64) -> HelloDecision?
+  /// Verifies the credential in the metadata of one call, before the rest of a long frame is read. Returns `nil` if
+  /// there is none.
+  ///
+  /// - Parameter remoteHost: The peer's address.
+  func authenticate(metadata: Metadata, remoteHost: String) -> HelloDecision?
+  /// Begins the exchange in which both ends prove that they know the internal token. Returns `nil` if the server has no
+  /// token.
+  ///
+  /// - Parameter nonce: The client's nonce.
+  func challenge(nonce: String) -> HelloChallenge?
+  /// Whether a peer can present a token. If not, and without mutual TLS, no peer is treated as a stranger.
+  var asksForCredentials: Bool { get }
 }
 
 extension HelloAuthenticator {
-  public func authenticate(certificateURIs: [String]) -> HelloDecision? { nil }
+  public func authenticate(token: String, from host: String) -> HelloDecision { authenticate(token: token) }
+  public func authenticate(certificateURIs: [String], expiresAtMs: Int64) -> HelloDecision? { nil }
+  public func authenticate(metadata: Metadata, remoteHost: String) -> HelloDecision? { nil }
+  public func challenge(nonce: String) -> HelloChallenge? { nil }
+  public var asksForCredentials: Bool { true }
 }
 
-/// What a token in `rpc.hello` gives its connection.
+/// The outcome of verifying a credential.
 public enum HelloDecision: Sendable {
-  /// The suite's internal token: principals in metadata are believed.
+  /// The suite's internal token: principals in metadata are trusted.
   case trusted
-  /// A credential of one caller, for every call of the connection that brings none of its own.
+  /// A credential of one caller, used for every call of the connection that brings no other.
   case principal(Principal)
-  /// The same, with what the dispatcher wants to know of it: `ServerCall.connectionCredential`.
+  /// The same, with an object for the dispatcher: `ServerCall.connectionCredential`.
   case credential(Principal, any AnyObject & Sendable)
-  /// The error answered before the connection closes.
+  /// The error to send before the connection closes.
   case refused(RPCError)
 }
 
-/// Trusts whoever knows the internal token, compared in constant time. Without a token configured nobody is trusted.
+/// Trusts peers that know the internal token, compared in constant time. Without a configured token, no peer is
+/// trusted.
 ///
-/// Several lines are several tokens, all of which are believed; the first is the one to present. So a token is replaced without a
-/// moment in which a part of the suite presents what another does not believe yet.
+/// Each line is a token. All are accepted, and the first is the one to present. A token can thus be replaced while no
+/// part of the suite presents a token that another part does not accept yet.
 public struct InternalTokenAuthenticator: HelloAuthenticator {
   private let tokens: [[UInt8]]
+  private let randomBytes: @Sendable () -> [UInt8]?
 
-  public init(token: String?) { tokens = (token ?? "").split(whereSeparator: \.isNewline).map { Array($0.utf8) } }
+  public init(token: String?) { self.init(token: token, randomBytes: InternalTokenProof.randomBytes) }
 
-  /// The token to present of those that are configured.
+  /// - Parameter randomBytes: The source of randomness for nonces.
+  package init(token: String?, randomBytes: @escaping @Sendable () -> [UInt8]?) {
+    tokens = (token ?? "").split(whereSeparator: \.isNewline).map { Array($0.utf8) }
+    self.randomBytes = randomBytes
+  }
+
+  public func challenge(nonce: String) -> HelloChallenge? {
+    guard !tokens.isEmpty, let bytes = randomBytes() else { return nil }
+    return HelloChallenge(
+      tokens: tokens.map { String(decoding: $0, as: UTF8.self) }, clientNonce: nonce,
+      serverNonce: InternalTokenProof.nonce(bytes))
+  }
+
+  public var asksForCredentials: Bool { !tokens.isEmpty }
+
+  /// Returns the token to present, of those that are configured.
   public static func presented(_ configured: String) -> String {
     configured.split(whereSeparator: \.isNewline).first.map(String.init) ?? configured
   }
@@ -40,14 +82,10 @@ public struct InternalTokenAuthenticator: HelloAuthenticator {
   public func authenticate(token presented: String) -> HelloDecision {
     let presented = Array(presented.utf8)
     var isKnown = false
-    for token in tokens {
-      var difference: UInt8 = presented.count == token.count ? 0 : 1
-      for index in token.indices { difference |= token[index] ^ (index < presented.count ? presented[index] : 0) }
-      isKnown = difference == 0 || isKnown
-    }
-    return isKnown
-      ? .trusted
-      : .refused(
-        RPCError(.unauthenticated, "the token is not this server's", reason: "TOKEN_INVALID", processed: false))
+    for token in tokens { isKnown = ConstantTime.equal(token, presented) || isKnown }
+    return isKnown ? .trusted : .refused(Self.wrongToken)
   }
+
+  static let wrongToken = RPCError(
+    .unauthenticated, "the token is invalid", reason: "TOKEN_INVALID", processed: false)
 }

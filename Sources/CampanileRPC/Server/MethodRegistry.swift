@@ -1,17 +1,17 @@
 public import CampanileCodec
 
-/// A service whose methods a server offers. Generated service protocols implement `register` by their methods' table.
+/// A service that a server offers. Generated service protocols implement `register` with their table of methods.
 public protocol RPCService: Sendable {
   func register(in registry: inout MethodRegistry)
 }
 
-/// The methods of a server with their handlers, gathered before it starts.
+/// The methods of a server with their handlers, collected before it starts.
 ///
-/// A handler runs on its connection's event loop until it first suspends, and comes back there after it; so it must not
-/// block for long. What it throws becomes the answer: an `RPCError` as it is, a cancellation CANCELLED, anything else
-/// INTERNAL without its text, which is logged.
+/// A handler runs on its connection's event loop until it first suspends, and resumes there, so it must not block for
+/// long. The error that it throws becomes the response: an `RPCError` unchanged, an `RPCErrorConvertible` converted, a
+/// cancellation as CANCELLED. Any other error becomes INTERNAL without its text, which is logged.
 public struct MethodRegistry: Sendable {
-  /// Called on the call's event loop.
+  /// Starts a handler; called on the call's event loop.
   typealias Start = @Sendable (ServerCall, UnsafeRawBufferPointer, CallEnvironment) -> Void
 
   struct Entry: Sendable {
@@ -27,10 +27,10 @@ public struct MethodRegistry: Sendable {
     for service in services { service.register(in: &self) }
   }
 
-  /// The methods in the order of their registration.
+  /// The methods in the order of registration.
   public var methods: [MethodDescriptor] { entries.map(\.descriptor) }
 
-  /// One request, one response.
+  /// Registers a method with one request and one response.
   public mutating func unary<Q: ProtoMessage, R: ProtoMessage>(
     _ method: MethodDescriptor, _ handler: @escaping @Sendable (Q, CallContext) async throws -> R
   ) {
@@ -38,7 +38,7 @@ public struct MethodRegistry: Sendable {
     add(method) { call, params, environment in
       guard let request = environment.decode(Q.self, params, of: call) else { return }
       let context = environment.context(of: call, method: method)
-      // Closures inside of this one would be allocated for each call.
+      // Nested closures would be allocated for each call.
       let task = Task.immediate(executorPreference: environment.executor) {
         do { environment.end(call, with: try await handler(request, context)) } catch { environment.end(call, error) }
       }
@@ -46,7 +46,7 @@ public struct MethodRegistry: Sendable {
     }
   }
 
-  /// One request, a stream of responses. The handler's return ends the stream.
+  /// Registers a method with one request and a stream of responses. The stream ends when the handler returns.
   public mutating func serverStreaming<Q: ProtoMessage, R: ProtoMessage>(
     _ method: MethodDescriptor, _ handler: @escaping @Sendable (Q, CallContext, ResponseSink<R>) async throws -> Void
   ) {
@@ -64,7 +64,7 @@ public struct MethodRegistry: Sendable {
     }
   }
 
-  /// A stream of requests, one response.
+  /// Registers a method with a stream of requests and one response.
   public mutating func clientStreaming<Q: ProtoMessage, R: ProtoMessage>(
     _ method: MethodDescriptor, _ handler: @escaping @Sendable (RequestStream<Q>, CallContext) async throws -> R
   ) {
@@ -79,7 +79,7 @@ public struct MethodRegistry: Sendable {
     }
   }
 
-  /// A stream of requests, a stream of responses.
+  /// Registers a method with a stream of requests and a stream of responses.
   public mutating func bidirectional<Q: ProtoMessage, R: ProtoMessage>(
     _ method: MethodDescriptor,
     _ handler: @escaping @Sendable (RequestStream<Q>, CallContext, ResponseSink<R>) async throws -> Void

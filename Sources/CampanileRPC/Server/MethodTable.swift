@@ -1,4 +1,4 @@
-/// Finds a value by the bytes of a name, without making a string of them.
+/// A hash table keyed by the bytes of a name, so that a lookup creates no string.
 public struct MethodTable<Value: Sendable>: Sendable {
   @usableFromInline
   struct Slot: Sendable {
@@ -12,10 +12,11 @@ public struct MethodTable<Value: Sendable>: Sendable {
     }
   }
   @usableFromInline private(set) var slots: [Slot] = []
-  /// Indices into `slots`, −1 for none. Open addressing over a power of two, at most half full, so that a search always ends.
+  /// Indices into `slots`, −1 for none. Open addressing with a power-of-two size, at most half full, so that a search
+  /// ends.
   @usableFromInline private(set) var buckets: [Int32]
 
-  /// Of entries with the same name the last one counts.
+  /// Creates a table. For entries with the same name, the last value wins.
   public init(_ entries: [(name: String, value: Value)]) {
     var bucketCount = 4
     while bucketCount < entries.count * 2 { bucketCount *= 2 }
@@ -32,17 +33,17 @@ public struct MethodTable<Value: Sendable>: Sendable {
     }
   }
 
-  /// In the order in which the names first came.
+  /// The values in the order in which their names first occurred.
   public var values: [Value] { slots.map(\.value) }
 
-  // Inlinable, because the gateway looks up each call in a table of its own.
+  // Inlinable, because the gateway uses its own table for each call.
   @inlinable @inline(__always)
   public subscript(name: UnsafeRawBufferPointer) -> Value? {
     let index = buckets[find(name)]
     return index >= 0 ? slots[Int(index)].value : nil
   }
 
-  /// The bucket that holds `name`, or the empty one where it would go.
+  /// Returns the bucket that holds `name`, or the empty one where it would be inserted.
   @inlinable @inline(__always)
   func find(_ name: UnsafeRawBufferPointer) -> Int {
     var bucket = Self.hash(name) & (buckets.count - 1)
@@ -58,7 +59,8 @@ public struct MethodTable<Value: Sendable>: Sendable {
     return bucket
   }
 
-  /// FNV-1a over eight bytes at a time and the length: names are the operator's own, so callers cannot provoke collisions.
+  /// A multiplicative hash: eight bytes at a time by the golden-ratio constant, the rest as FNV-1a. Names are the
+  /// operator's own, so callers cannot provoke collisions.
   @inlinable @inline(__always)
   static func hash(_ bytes: UnsafeRawBufferPointer) -> Int {
     var hash: UInt64 = 0xcbf2_9ce4_8422_2325 ^ UInt64(bytes.count)

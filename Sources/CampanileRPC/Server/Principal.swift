@@ -1,7 +1,9 @@
-/// Who makes a call, as the gateway found out.
+public import CampanileBase
+
+/// The identity of a caller, as established by the gateway.
 public struct Principal: Sendable, Hashable {
   public enum Kind: String, Sendable, Hashable {
-    /// A person. `id` is theirs.
+    /// A person with the user id `id`.
     case user
     /// A program of the operator.
     case service
@@ -9,12 +11,16 @@ public struct Principal: Sendable, Hashable {
   public var kind: Kind
   /// 1 to 128 characters of `[A-Za-z0-9._:@-]`.
   public var id: String
-  /// What the credential may do; empty where the caller is trusted with everything but administration.
+  /// The scopes of the credential. An empty list grants reading and writing, but neither `operate` nor `admin`.
   public var scopes: [String]
 
-  /// The metadata keys that carry a principal between the suite's processes.
+  /// The metadata keys that carry a principal, its scopes and its IP address between the suite's processes.
   public static let metadataKey = "campanile-principal"
   public static let scopesMetadataKey = "campanile-scopes"
+  public static let addressMetadataKey = "campanile-remote-address"
+  public static let scopesMax = 32
+  /// The syntax of a principal, for errors.
+  public static let form = "must be user/ID or service/ID, the ID 1 to 128 characters of A-Z a-z 0-9 . _ : @ -"
 
   public init(kind: Kind, id: String, scopes: [String] = []) {
     self.kind = kind
@@ -22,7 +28,7 @@ public struct Principal: Sendable, Hashable {
     self.scopes = scopes
   }
 
-  /// Reads `user/<id>` or `service/<id>`; `nil` for anything else.
+  /// Parses `user/<id>` or `service/<id>`; `nil` for any other text.
   public init?(_ text: String, scopes: [String] = []) {
     guard let slash = text.utf8.firstIndex(of: UInt8(ascii: "/")), let kind = Kind(rawValue: String(text[..<slash]))
     else { return nil }
@@ -31,7 +37,7 @@ public struct Principal: Sendable, Hashable {
     self.init(kind: kind, id: id, scopes: scopes)
   }
 
-  /// `user/<id>` or `service/<id>`.
+  /// The form `user/<id>` or `service/<id>`.
   public var name: String { "\(kind.rawValue)/\(id)" }
 
   private static func isValid(_ byte: UInt8) -> Bool {
@@ -44,10 +50,72 @@ public struct Principal: Sendable, Hashable {
     }
   }
 
-  /// Reads the principal that a trusted peer set; `nil` when there is none.
-  init?(trusted metadata: Metadata) {
-    guard let text = metadata[Self.metadataKey] else { return nil }
-    let scopes = metadata[Self.scopesMetadataKey].map { $0.split(separator: " ").map(String.init) } ?? []
-    self.init(text, scopes: scopes)
+  /// Reads the principal that a trusted peer set; nil if it set none.
+  ///
+  /// A malformed value must never be read as another caller, least of all the operator.
+  ///
+  /// - Throws: INVALID_ARGUMENT `PRINCIPAL_INVALID`, `SCOPES_INVALID` or `ADDRESS_INVALID` with the metadata key, if a
+  ///   value is malformed or repeated, or if there are scopes without a principal.
+  public init?(trusted metadata: Metadata) throws(RPCError) {
+    if let address = try Self.only(Self.addressMetadataKey, in: metadata, reason: "ADDRESS_INVALID") {
+      guard (1...64).contains(address.utf8.count), address.utf8.allSatisfy(Self.isOfAddress) else {
+        throw Self.fault(Self.addressMetadataKey, "must be an IP address without a port", "ADDRESS_INVALID")
+      }
+    }
+    let text = try Self.only(Self.metadataKey, in: metadata, reason: "PRINCIPAL_INVALID")
+    let scopes = try Self.only(Self.scopesMetadataKey, in: metadata, reason: "SCOPES_INVALID").map {
+      text throws(RPCError) in try Self.scopes(text)
+    }
+    guard let text else {
+      if scopes != nil {
+        throw Self.fault(Self.scopesMetadataKey, "requires \(Self.metadataKey)", "SCOPES_INVALID")
+      }
+      return nil
+    }
+    guard let principal = Principal(text, scopes: scopes ?? []) else {
+      throw Self.fault(Self.metadataKey, Self.form, "PRINCIPAL_INVALID")
+    }
+    self = principal
+  }
+
+  private static func only(_ key: String, in metadata: Metadata, reason: String) throws(RPCError) -> String? {
+    guard let first = metadata[key] else { return nil }
+    guard metadata.values(key).count == 1 else { throw fault(key, "must have one value", reason) }
+    return first
+  }
+
+  private static func scopes(_ text: String) throws(RPCError) -> [String] {
+    let scopes = text.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
+    guard scopes.count <= scopesMax, scopes.allSatisfy(isScope) else {
+      throw fault(
+        scopesMetadataKey,
+        "must be 1 to \(scopesMax) scopes with a space between them, each admin, SERVICE or SERVICE:RIGHT",
+        "SCOPES_INVALID")
+    }
+    return scopes
+  }
+
+  private static func isScope(_ text: String) -> Bool {
+    let parts = text.utf8.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
+    return parts.count <= 2
+      && parts.allSatisfy { part in
+        guard (1...32).contains(part.count), let first = part.first, isLower(first) else { return false }
+        return part.allSatisfy { isLower($0) || isDigit($0) || $0 == UInt8(ascii: "-") }
+      }
+  }
+
+  private static func isLower(_ byte: UInt8) -> Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) }
+  private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+
+  /// Returns whether a byte may occur in an IP address with a zone; none of them is escaped in JSON.
+  private static func isOfAddress(_ byte: UInt8) -> Bool {
+    isLower(byte | 0x20) || (UInt8(ascii: "0")...UInt8(ascii: ":")).contains(byte)
+      || [UInt8(ascii: "."), UInt8(ascii: "%"), UInt8(ascii: "-")].contains(byte)
+  }
+
+  private static func fault(_ key: String, _ rule: String, _ reason: String) -> RPCError {
+    var error = RPCError.invalidField(key, rule, reason: reason)
+    error.processed = false
+    return error
   }
 }

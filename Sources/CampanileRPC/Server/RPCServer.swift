@@ -3,15 +3,18 @@ import Logging
 import NIOPosix
 import Synchronization
 
-/// What all connections of a server share.
+/// The state shared by all connections of a server.
 final class ServerCore: Sendable {
   let configuration: ServerConfiguration
   let dispatcher: any CallDispatcher
   let authenticator: any HelloAuthenticator
   let observer: any ServerObserver
   let connectionCount = Atomic<Int>(0)
-  /// How often a loop looks for connections that take too long.
-  let sweepIntervalMs: Int64
+  let limiter: ConnectionLimiter
+  /// Whether a peer can present a credential. If none is configured, no peer is treated as a stranger.
+  let asksForCredentials: Bool
+  /// The interval at which each loop checks its connections for timeouts.
+  let timeoutCheckIntervalMs: Int64
 
   var limits: WireLimits { configuration.limits }
   var logger: Logger { configuration.logger }
@@ -24,13 +27,20 @@ final class ServerCore: Sendable {
     self.dispatcher = dispatcher
     self.authenticator = authenticator
     self.observer = observer
+    let asksForCredentials = authenticator.asksForCredentials || configuration.tls?.asksForCertificates == true
+    self.asksForCredentials = asksForCredentials
+    limiter = ConnectionLimiter(
+      connectionsMax: configuration.connectionsMax, perAddressMax: configuration.connectionsPerAddressMax,
+      asksForCredentials: asksForCredentials, isExempt: configuration.isTrustedProxy)
+    let limits = configuration.limits
     let shortest = min(
-      configuration.limits.frameTimeoutMs, configuration.limits.idlePingMs, configuration.limits.unresponsiveMs)
-    sweepIntervalMs = max(10, min(1000, shortest / 4))
+      limits.frameTimeoutMs, limits.strangerFrameTimeoutMs, limits.strangerIdleMs, limits.idlePingMs,
+      limits.unresponsiveMs)
+    timeoutCheckIntervalMs = max(10, min(1000, shortest / 4))
   }
 }
 
-/// What a new connection is served with.
+/// The dependencies of new connections.
 private struct ConnectionSetUp: Sendable {
   let core: ServerCore
   let contexts = LoopLocal { LoopContext($0) }
@@ -54,7 +64,8 @@ private struct ConnectionSetUp: Sendable {
 
 /// Listens for connections and serves their calls.
 ///
-/// Start it once, then `drain` it (open calls finish, new ones are refused as not processed) and `shutdown` it.
+/// Start it once. To stop it, call `drain`, which finishes open calls and refuses new ones as not processed, and then
+/// `shutdown`.
 public final class RPCServer: Sendable {
   private let core: ServerCore
   private let group: any EventLoopGroup
@@ -73,13 +84,13 @@ public final class RPCServer: Sendable {
     setUp = ConnectionSetUp(core)
   }
 
-  /// How many connections are open.
+  /// The number of open connections.
   public var connectionCount: Int { core.connectionCount.load(ordering: .relaxed) }
 
-  /// Listens. Answers the address, with the port that the system picked where 0 was asked for. Throws when the address cannot
-  /// be listened on.
+  /// Starts to listen. Returns the address, with the port chosen by the system if 0 was requested. Throws if the
+  /// address cannot be bound.
   public func start() async throws -> SocketAddress {
-    // Some more than are served, so that those who come too late are told.
+    // A few more than are served, so that excess connections get an error or strangers are evicted for them.
     let openMax = core.configuration.connectionsMax + 16
     let channel = try await ServerBootstrap(group: group)
       .serverChannelOption(.backlog, value: 4096)
@@ -103,10 +114,10 @@ public final class RPCServer: Sendable {
     return address
   }
 
-  /// Serves a connection that came in another way than by listening. On its event loop.
+  /// Serves a connection that was not accepted by the listener. Must be called on its event loop.
   package func serve(_ channel: any Channel) throws { try setUp.serve(channel) }
 
-  /// Takes no new connections and calls, and returns when the open calls are answered, or after `timeoutMs`.
+  /// Stops accepting connections and calls. Returns once the open calls are complete, or after `timeoutMs`.
   public func drain(timeoutMs: Int64) async {
     let channel = listener.withLock { listener in
       defer { listener = nil }
@@ -126,7 +137,7 @@ public final class RPCServer: Sendable {
     }
   }
 
-  /// Closes what is open. Calls that are not answered end for their callers as UNAVAILABLE.
+  /// Closes all connections. Calls that are not complete end for their callers with UNAVAILABLE.
   public func shutdown() async {
     await drain(timeoutMs: 0)
     onEveryLoop { $0.closeAll() }

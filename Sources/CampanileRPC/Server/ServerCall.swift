@@ -1,42 +1,49 @@
+public import CampanileBase
 public import NIOCore
 import CampanileCodec
 
-/// One call that a server serves, from its request to its answer.
+/// One call that a server serves, from its request to its response.
 ///
-/// Confined to its connection's event loop: every member is used there only. It is marked Sendable so that a handler's task
-/// may hold it; the task prefers the loop's executor and the typed layer hops to the loop before it touches the call.
+/// Confined to its connection's event loop: every member is used there only. It is marked Sendable so that a handler's
+/// task may hold it. The task prefers the loop's executor, and the typed layer hops to the loop before it uses the
+/// call.
 public final class ServerCall: DeadlineEntry, @unchecked Sendable {
   let transport: CallTransport
   let id: CallID?
   let batch: BatchReply?
   public internal(set) var metadata: Metadata
-  /// `nil` until one is set, and for streams without one.
+  /// The call's deadline; `nil` until one is set, and for streams without one.
   public private(set) var deadline: Deadline?
   public let isTrusted: Bool
-  /// Who calls: as the call's metadata says on a trusted link, else as the connection's own credential.
+  /// The caller: on a trusted connection the principal in the call's metadata, otherwise that of the connection's
+  /// credential.
   public let principal: Principal?
-  /// When the call arrived.
-  public let startedAt: NIODeadline
-  /// What the caller has left of its share, for transports that tell it.
+  /// The arrival time of the call with its complete first message.
+  public private(set) var startedAt: NIODeadline
+  /// The dispatcher's decision about a call whose head arrived before its message. Set by the dispatcher; nil for other
+  /// calls.
+  public var admission: AnyObject?
+  /// The caller's remaining quota, for transports that report it.
   public var quota: (any CallQuota)?
 
-  /// Who is told of messages and of the end. Set by the dispatcher, and let go with the answer.
+  /// The observer of the caller's messages and of the call's end. Set by the dispatcher, and released with the
+  /// response.
   public var handler: (any ServerCallHandler)?
-  /// How many messages may still be sent to the caller.
+  /// The number of messages that may still be sent to the caller.
   public private(set) var outboundCredit = WireLimits.streamCredit
   private var inboundCredit = WireLimits.streamCredit
   private var backlogBytes = 0
   private var isHalfClosed = false
   public private(set) var isAnswered = false
-  /// When it was answered; meaningless until then.
+  /// The time of the response; meaningless before it.
   public private(set) var answeredAt = NIODeadline.uptimeNanoseconds(0)
   private var hasHandlerEnded = false
   var hasStreamed = false
-  /// Counts and watches it. Set by the dispatcher.
+  /// Metrics and tracing of the call. Set by the dispatcher.
   var observation: MethodObservation?
-  /// Of a call that is traced, or that changes something and may be logged.
+  /// The scope of a call that is traced, or that changes state and may be logged.
   public internal(set) var scope: CallScope?
-  /// 0 where it is not asked for.
+  /// The start of the call's processing; 0 if it is not measured.
   var begunAt = NIODeadline.uptimeNanoseconds(0)
   var decodedAt = NIODeadline.uptimeNanoseconds(0)
   var slow: SlowCall?
@@ -55,32 +62,36 @@ public final class ServerCall: DeadlineEntry, @unchecked Sendable {
   }
 
   public var eventLoop: any EventLoop { transport.context.loop }
-  /// Where its event loop counts.
-  public var lane: LoopLane { transport.context.lane }
+  /// The event loop's shard for counters.
+  public var shard: CounterShard { transport.context.shard }
   public var remoteAddress: String { transport.remoteAddress }
-  /// The peer's IP address alone; empty where it has none.
+  /// The peer's IP address without a port; empty if it has none.
   public var remoteHost: String { transport.remoteHost }
-  /// What the `HelloAuthenticator` made of the token that the connection was opened with.
+  /// The object that the `HelloAuthenticator` returned for the connection's credential.
   public var connectionCredential: AnyObject? { transport.credential }
-  /// Whether nobody else makes calls over the connection.
+  /// Whether all calls of the connection come from this caller.
   public var hasConnectionForItself: Bool { transport.hasOneCaller }
-  /// What the dispatcher keeps of the connection from one call to the next.
+  /// The dispatcher's per-connection state, preserved from one call to the next.
   public var connectionAttachment: AnyObject? {
     get { transport.attachment }
     set { transport.attachment = newValue }
   }
 
-  /// Whether a message may be sent now: the caller granted it and the connection takes it.
+  /// Whether a message may be sent now: the caller granted credit and the connection is writable.
   public var canSend: Bool { !isAnswered && outboundCredit > 0 && transport.isWritable }
 
-  /// Whether more waits for the caller to read it than may, so that its streams are to be ended; see `WireLimits.unreadBytesMax`.
+  /// Whether the caller leaves more than `unreadBytesMax` unread, so that its streams must end; see
+  /// `WireLimits.unreadBytesMax`.
   public var isUnread: Bool { transport.isUnread }
   public var unreadBytesMax: Int { transport.unreadBytesMax }
-  /// Whether the call may be a stream: it has an id, and a frame of its own.
+  /// Whether the call may be a stream: it has an id and is not part of a batch.
   public var mayStream: Bool { id != nil && batch == nil }
 
-  /// Ends the call with DEADLINE_EXCEEDED after `timeoutMs` from its arrival, at most the wire's cap. A deadline that is set
-  /// stays.
+  /// Resets the call's start time, because its message arrived after its head. Call it before the call is started.
+  public func messageArrived() { startedAt = transport.context.loop.now }
+
+  /// Ends the call with DEADLINE_EXCEEDED `timeoutMs` after its arrival, clamped to the limit of the transport. No
+  /// effect if a deadline is already set.
   public func setDeadline(timeoutMs: Int64) {
     guard deadline == nil, !isAnswered else { return }
     let clamped = min(max(timeoutMs, 0), transport.timeoutMsMax)
@@ -89,30 +100,30 @@ public final class ServerCall: DeadlineEntry, @unchecked Sendable {
     transport.context.add(self, at: deadline)
   }
 
-  // MARK: answering
+  // MARK: responding
 
-  /// Answers with a result: the bytes of an object, or none for an empty one.
+  /// Completes the call with a result: the bytes of an object, or none for an empty one.
   public func succeed(_ result: UnsafeRawBufferPointer) {
     guard answer(code: nil) else { return }
     transport.reply(to: self, result: result)
     logIfSlow()
   }
 
-  /// Answers with a message, encoded into the connection's own scratch space.
+  /// Completes the call with a message, encoded in the connection's scratch buffer.
   func succeed(_ message: some ProtoMessage) {
     guard answer(code: nil) else { return }
     if id != nil { transport.reply(to: self, message: message) }
     logIfSlow()
   }
 
-  /// Answers with an error.
+  /// Fails the call.
   public func fail(_ error: RPCError) {
     guard answer(code: error.code) else { return }
     transport.reply(to: self, error: error)
     logIfSlow()
   }
 
-  /// Answers with an error object as another server sent it.
+  /// Fails the call with an error object as another server sent it.
   public func fail(rawError: UnsafeRawBufferPointer, code: RPCError.Code) {
     guard answer(code: code) else { return }
     transport.reply(to: self, rawError: rawError)
@@ -123,7 +134,7 @@ public final class ServerCall: DeadlineEntry, @unchecked Sendable {
     guard !isAnswered else { return false }
     isAnswered = true
     answeredAt = transport.context.readTime()
-    // Before the handler is let go, which knows more of the call.
+    // Before the handler is released, which knows more about the call.
     observation?.answered(self, code, at: answeredAt)
     if deadline != nil { transport.context.remove(self) }
     handler = nil
@@ -140,37 +151,37 @@ public final class ServerCall: DeadlineEntry, @unchecked Sendable {
     observation?.log(self, slow)
   }
 
-  /// What log lines tell of it.
-  public var facts: CallFacts {
-    var facts = names
-    facts.traceID = scope?.span?.context.traceID
-    return facts
+  /// The call's facts for log lines.
+  public var record: CallRecord {
+    var record = names
+    record.traceID = scope?.span?.context.traceID
+    return record
   }
 
-  /// The same without its trace, which a span knows itself.
-  var names: CallFacts {
-    handler?.facts ?? CallFacts(requestID: metadata[Metadata.requestIDKey], principal: principal?.name)
+  /// The call's facts without its trace, which a span already contains.
+  var names: CallRecord {
+    handler?.record ?? CallRecord(requestID: metadata[Metadata.requestIDKey], principal: principal?.name)
   }
 
-  /// Tells that no code runs for this call any more. Called once a call, after or before the answer.
+  /// Marks the handler as finished. Call exactly once, before or after the response.
   public func handlerEnded() {
     guard !hasHandlerEnded else { return }
     hasHandlerEnded = true
     transport.handlerEnded()
   }
 
-  /// Has the connection take no more calls for `restNs` from now on, because its caller goes on asking for what it does not get.
-  /// What has arrived waits; of what has not, the peer's window tells it to wait.
+  /// Pauses the connection for `restNs`, because its caller keeps exceeding its limits.
   ///
-  /// Called while the call is being started.
+  /// Frames that have arrived wait; TCP flow control holds back the rest. Call it while the call is being started.
   public func rest(forNs restNs: Int64) {
     transport.rest(until: startedAt + .nanoseconds(restNs))
   }
 
   // MARK: streaming
 
-  /// Sends one message of the server's stream. The caller of this checks `canSend` first; without credit it does nothing
-  /// and answers false.
+  /// Sends one message of the response stream. Check `canSend` first: without credit nothing is sent.
+  ///
+  /// - Returns: False if the message was not sent.
   @discardableResult
   public func send(message: UnsafeRawBufferPointer) -> Bool {
     guard !isAnswered, outboundCredit > 0, mayStream else { return false }
@@ -188,15 +199,15 @@ public final class ServerCall: DeadlineEntry, @unchecked Sendable {
     return true
   }
 
-  /// Lets the caller send `messages` more.
+  /// Grants the caller credit for `messages` more.
   public func grantCredit(_ messages: Int) {
     guard !isAnswered, mayStream, messages > 0 else { return }
     inboundCredit += messages
     transport.grantCredit(to: self, messages: messages)
   }
 
-  /// A streamed message of `bytes` bytes waits for whoever takes it. False when too much waits for the calls of the connection:
-  /// then the call must end.
+  /// Counts a streamed message of `bytes` bytes that waits to be read. Returns false if too many bytes wait for the
+  /// connection's handlers; the call must then end.
   public func keeps(bytes: Int) -> Bool {
     guard !isAnswered else { return true }
     backlogBytes += bytes
@@ -204,7 +215,7 @@ public final class ServerCall: DeadlineEntry, @unchecked Sendable {
     return transport.backlogBytes <= transport.backlogBytesMax
   }
 
-  /// That message was taken.
+  /// Records that a waiting message was read.
   public func released(bytes: Int) {
     guard !isAnswered else { return }
     backlogBytes -= bytes
@@ -238,11 +249,11 @@ public final class ServerCall: DeadlineEntry, @unchecked Sendable {
     handler?.canSend()
   }
 
-  /// Answers and tells the handler, in this order, so that whatever the handler does comes too late to be sent.
+  /// Fails the call, then notifies the handler, so that anything the handler still sends is too late.
   func end(_ error: RPCError) {
-    let told = handler
+    let cancelledHandler = handler
     fail(error)
-    told?.cancelled(error)
+    cancelledHandler?.cancelled(error)
   }
 
   override func deadlinePassed() {

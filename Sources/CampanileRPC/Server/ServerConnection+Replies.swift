@@ -1,9 +1,10 @@
+import CampanileBase
 import CampanileCodec
 import NIOCore
 
-// What calls, the registry and the state machine's actions have the connection send.
+// Responses and other output, on behalf of calls, the registry and the state machine's actions.
 extension ServerConnection {
-  // MARK: answers; one that belongs to a batch waits there for the others
+  // MARK: responses; one of a batch waits for the batch's other responses
 
   func reply(id: CallID, batch: BatchReply?, result: UnsafeRawBufferPointer) {
     if let refusal = refusal(ofBytes: result.count, batch) { return reply(id: id, batch: batch, error: refusal) }
@@ -11,38 +12,40 @@ extension ServerConnection {
     add(to: batch) { $0.writeResult(id: id, result: result) }
   }
 
-  /// Why an answer that does not come from here, and may be long, cannot be sent.
+  /// Returns an error if a response that may be long cannot be sent.
   @inline(__always)
   private func refusal(ofBytes sizeBytes: Int, _ batch: BatchReply?) -> RPCError? {
-    // What an envelope adds to the longest id is well below 512 bytes.
-    if sizeBytes <= core.limits.frameBytesMax - 512, isWritable, batch == nil { return nil }
+    // The envelope around the longest id is well below 512 bytes.
+    if sizeBytes <= longResultBytes, isWritable, batch == nil { return nil }
     return slowRefusal(ofBytes: sizeBytes, batch)
   }
 
   private func slowRefusal(ofBytes sizeBytes: Int, _ batch: BatchReply?) -> RPCError? {
     let frameBytesMax = core.limits.frameBytesMax
-    // A part of a batch's frame is left for the errors in it.
+    // Part of a batch's frame is reserved for its errors.
     let reserve = min(max(frameBytesMax / 8, core.limits.batchEntriesMax * 512), frameBytesMax / 2)
     let room = batch.map { frameBytesMax - reserve - $0.sizeBytes } ?? frameBytesMax
     guard sizeBytes <= room - 512 else {
       return RPCError(
         .resourceExhausted,
-        "the result of \(sizeBytes) bytes is longer than \(batch == nil ? "a frame may be" : "what is left of the batch's frame")",
+        "the result of \(sizeBytes) bytes is longer than \(batch == nil ? "a frame may be" : "the rest of the batch's frame")",
         reason: "RESULT_TOO_LARGE")
     }
-    guard hasUnread else { return nil }
+    guard hasUnread else { return reserveUnread(adding: sizeBytes) }
     return RPCError(
       .resourceExhausted, "more than \(unreadBytesMax) bytes wait for the caller to read them", reason: "SLOW_CONSUMER")
   }
 
-  // MARK: what the peer has not read
+  // MARK: unread bytes
 
-  /// Whether so much waits for the peer that nothing long may be added.
+  /// Whether the unread bytes exceed the limit, so that no long data may be added.
   var hasUnread: Bool {
     if isWritable, batchedBytes == 0 { return false }
-    let queuedBytes = (try? channelContext?.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
     return queuedBytes + outgoing.readableBytes + batchedBytes > unreadBytesMax
   }
+
+  /// Bytes that were written and that the system has not accepted yet.
+  var queuedBytes: Int { (try? channelContext?.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0 }
 
   func reply(id: CallID?, batch: BatchReply?, error: RPCError) {
     guard let batch else { return write { $0.writeErrorFrame(id: id, error) } }
@@ -73,9 +76,9 @@ extension ServerConnection {
     }
   }
 
-  // MARK: ending
+  // MARK: closing
 
-  /// Answers with an error and closes once it is written. Nothing is read any more.
+  /// Sends an error and closes once it is written. Nothing more is read.
   func close(_ error: RPCError, id: CallID? = nil) {
     guard !isClosing else { return }
     write { $0.writeErrorFrame(id: id, error) }
@@ -86,7 +89,7 @@ extension ServerConnection {
     guard !isClosing, let channelContext else { return }
     isClosing = true
     flush(context: channelContext)
-    // Half-closing first lets the peer read the error even when bytes of it are still unread here.
+    // Half-closing first lets the peer read the error even if bytes from it are still unread here.
     let bound = NIOLoopBound(channelContext, eventLoop: channelContext.eventLoop)
     channelContext.eventLoop.scheduleTask(in: .milliseconds(50)) { bound.value.close(promise: nil) }
     channelContext.close(mode: .output, promise: nil)
@@ -100,7 +103,7 @@ extension ServerConnection {
     closeIfDrained()
   }
 
-  /// After a drain the client closes. A little later the server does, so that calls under way get their refusal.
+  /// After a drain the client closes. The server does so shortly afterwards, so that calls in flight get their refusal.
   func closeIfDrained() {
     guard state.isDrained, !isClosing, let loop = channelContext?.eventLoop else { return }
     let bound = NIOLoopBound(self, eventLoop: loop)
@@ -109,22 +112,25 @@ extension ServerConnection {
     }
   }
 
-  /// The peer will send nothing more. The wire knows no half of a connection: its calls are cancelled, and a peer that still
-  /// reads is told so. A caller whose process has ended leaves nothing else behind, and nobody would read what its calls answer.
+  /// Handles the end of the peer's input. The wire protocol has no half-closed connections: the open calls are
+  /// cancelled, and a peer that still reads gets their errors. A terminated process leaves no other trace, and its
+  /// responses would have no reader.
   func inputClosed() {
     guard !isClosing else { return }
-    for call in state.openCalls.all { call.end(Self.gone) }
+    for call in state.openCalls.all { call.end(Self.disconnected) }
     closeAfterFlush()
   }
 
-  static let gone = RPCError(.cancelled, "the connection is gone", reason: "CONNECTION_CLOSED")
+  static let disconnected = RPCError(.cancelled, "the connection was closed", reason: "CONNECTION_CLOSED")
 
-  /// Closes without a word: for peers that do not answer or do not read.
+  /// Closes without a message, for peers that do not respond or do not read.
   func abandon() { channelContext?.close(promise: nil) }
 
-  /// Looks after what takes too long. Called about once a second.
-  func sweep(now: NIODeadline) {
+  /// Checks the timeouts. Called about once a second.
+  func checkTimeouts(now: NIODeadline) {
     guard !isClosing else { return }
+    checkCredential(now: now)
+    checkUnread()
     switch timing.check(now: now) {
     case .none: break
     case .ping:
@@ -136,7 +142,7 @@ extension ServerConnection {
     case .frameTooSlow:
       close(
         RPCError(
-          .deadlineExceeded, "a frame was not complete within \(core.limits.frameTimeoutMs) ms",
+          .deadlineExceeded, "a frame was not complete within \(timing.frameTimeoutMs) ms",
           reason: "FRAME_TOO_SLOW",
           processed: false))
     }
@@ -144,11 +150,11 @@ extension ServerConnection {
 
   // MARK: writing
 
-  /// Appends to what goes out with the next flush: at the end of the read batch, or of the loop's turn outside of one.
+  /// Appends output to the next flush, which is at the end of the read batch, or of the loop's tick outside of one.
   func write(_ body: (inout ByteBuffer) -> Void) {
     guard let channelContext, !isClosing else { return }
     body(&outgoing)
-    // Large answers go out in parts, so that writability is noticed.
+    // Long responses are flushed in parts, so that a change of writability is noticed.
     if outgoing.readableBytes > 256 * 1024 { flush(context: channelContext) }
     guard !isReadingBatch, !isFlushScheduled else { return }
     isFlushScheduled = true
@@ -164,8 +170,9 @@ extension ServerConnection {
   func flush(context: ChannelHandlerContext) {
     guard outgoing.readableBytes > 0 else { return }
     let bytes = outgoing
-    // Reuses the storage when the write below is done at once, and allocates when it is still queued.
+    // Reuses the storage if the write below completes at once, and allocates if it is still queued.
     outgoing = ByteBuffer()
     context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
+    if unread.reservedBytes > 0 { releaseUnread() }
   }
 }

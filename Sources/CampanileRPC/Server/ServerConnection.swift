@@ -1,10 +1,12 @@
+import CampanileBase
 import CampanileCodec
 import Logging
 import NIOCore
 import NIOSSL
 import Synchronization
 
-/// One connection of a server: bytes in, calls out to the dispatcher, answers back, coalesced into one write a read batch.
+/// One connection of a server: decodes frames, passes calls to the dispatcher, and coalesces the responses of a read
+/// batch into one write.
 ///
 /// Confined to its event loop.
 final class ServerConnection: CallTransport, ChannelInboundHandler {
@@ -20,19 +22,37 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
   var isReadingBatch = false
   var isFlushScheduled = false
   var isClosing = false
-  /// Bytes of answers in batches that are not complete.
+  /// Bytes of responses in incomplete batches.
   var batchedBytes = 0
-  /// Whether frames that have arrived wait: until the peer has read more of the answers, or for the connection's next turn.
+  /// Whether received frames wait: until the peer has read more responses, or for the connection's next turn.
   private var isPaused = false
-  /// Until when frames that have arrived wait because the dispatcher wants it so.
+  /// The time until which received frames wait at the dispatcher's request.
   private var restsUntil: NIODeadline?
-  /// Whom the connection's own credential stands for, if it was opened with one.
-  private var principal: Principal?
+  /// The principal of the connection's own credential, if it was opened with one.
+  var principal: Principal?
+  /// Whether a credential was presented for all calls of the connection.
+  var hasOwnCredential = false
+  /// The challenge that awaits the client's proof of the internal token.
+  var challenge: HelloChallenge?
+  /// The time at which the client's certificate expires, and the connection ends.
+  var certificateEnd: NIODeadline?
+  /// The number of bytes of a long frame at the last attempt to read its head.
+  var judgedHeadBytes = 0
+  /// Whether the current frame is a long one whose head was accepted.
+  var isTakingLongFrame = false
+  /// The connection's reservations in the process-wide budgets.
+  var waiting = BudgetShare()
+  var unread = BudgetShare()
+  /// Unread bytes at the previous check.
+  var queuedBytesBefore = 0
+  let openedAt: NIODeadline
+  /// The size above which a result is reserved until it is written.
+  let longResultBytes: Int
   private var trustedMetadata = TrustedMetadataCache()
-  /// Knows the client's certificate, until it was looked at.
+  /// The handler that holds the client's certificate, until the certificate was read.
   var clientTLS: NIOSSLServerHandler?
   var timing: ConnectionTiming
-  private var batchTime: NIODeadline
+  var batchTime: NIODeadline
 
   init(core: ServerCore, context: LoopContext, registry: ConnectionRegistry) {
     self.core = core
@@ -41,11 +61,14 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
     decoder = FrameDecoder(frameBytesMax: core.limits.frameBytesMax)
     outgoing = ByteBuffer()
     batchTime = context.loop.now
+    openedAt = batchTime
+    longResultBytes = min(64 * 1024, core.limits.frameBytesMax - 512)
     timing = ConnectionTiming(limits: core.limits, now: batchTime)
     super.init(context: context, timeoutMsMax: core.limits.timeoutMsMax)
+    if core.asksForCredentials { treatAsStranger() }
   }
 
-  // MARK: what calls are answered with; a notification is not answered
+  // MARK: responses to calls; a notification gets none
 
   override func reply(to call: ServerCall, result: UnsafeRawBufferPointer) {
     if let id = call.id { reply(id: id, batch: call.batch, result: result) }
@@ -89,14 +112,15 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
   func channelActive(context: ChannelHandlerContext) {
     registry.add(self)
     core.observer.connectionOpened()
-    if core.connectionCount.add(1, ordering: .relaxed).newValue > core.configuration.connectionsMax {
-      close(
-        RPCError(
-          .resourceExhausted, "the server has its limit of \(core.configuration.connectionsMax) connections",
-          reason: "TOO_MANY_CONNECTIONS",
-          retryAfterMs: 1000, processed: false))
-    } else if registry.isDraining {
-      startDrain()
+    core.connectionCount.add(1, ordering: .relaxed)
+    let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
+    do throws(ConnectionLimiter.Refusal) {
+      ticket = try core.limiter.open(host: remoteHost) { [loop = context.eventLoop] in
+        loop.execute { bound.value.giveWay() }
+      }
+      if registry.isDraining { startDrain() }
+    } catch {
+      close(error.rpcError(core.limiter))
     }
     context.fireChannelActive()
     readIfWritable(context)
@@ -106,8 +130,12 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
     isClosing = true
     registry.remove(self)
     core.connectionCount.subtract(1, ordering: .relaxed)
+    ticket?.close()
+    ticket = nil
+    waiting.lower(to: 0, in: core.configuration.waitingBytes)
+    unread.lower(to: 0, in: core.configuration.unreadBytes)
     core.observer.connectionClosed()
-    for call in state.openCalls.all { call.end(Self.gone) }
+    for call in state.openCalls.all { call.end(Self.disconnected) }
     channelContext = nil
     context.fireChannelInactive()
   }
@@ -125,16 +153,31 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
     take(unwrapInboundIn(data), framesMax: self.context.framesMax(for: self))
   }
 
-  /// Serves the frames that `bytes` complete, as long as the peer reads the answers.
-  private func take(_ bytes: ByteBuffer, framesMax: Int) {
-    if isPaused { return decoder.keep(bytes) }
+  /// Serves the frames that `bytes` complete, while the peer reads the responses.
+  func take(_ bytes: ByteBuffer, framesMax: Int) {
+    if decoder.endsDropping(with: bytes) { timing.frameInProgress(false, completedFrame: true, now: batchTime) }
+    if isPaused {
+      decoder.keep(bytes)
+      return reserveWaiting()
+    }
+    if isStranger { readOfStranger() }
+    let isLong = isTakingLongFrame
     var frames = 0
     do throws(FrameDecoder.Fault) {
       try decoder.feed(bytes) { frame in
         frames += 1
         receive(frame: frame)
         isPaused = !isWritable || restsUntil != nil || frames == framesMax
-        return !isPaused && !isClosing
+        return !isPaused && !isClosing && !isLong
+      }
+      if isLong, frames > 0 {
+        // The head of the next long frame is checked separately.
+        judgeNextLongFrame()
+        if !isPaused, !isClosing {
+          self.context.served(frames: frames, of: self)
+          timing.frameInProgress(false, completedFrame: true, now: batchTime)
+          return take(ByteBuffer(), framesMax: framesMax - frames)
+        }
       }
       if let restsUntil {
         resume(at: restsUntil)
@@ -143,9 +186,13 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
       } else {
         self.context.served(frames: frames, of: self)
       }
-      // It is not the peer that takes its time over a frame that waits here.
+      // A frame that waits here is not late because of its peer.
       timing.frameInProgress(decoder.isInsideFrame && !isPaused, completedFrame: frames > 0, now: batchTime)
+      if decoder.heldBytes > Self.unreservedBytesMax || waiting.reservedBytes > 0 { reserveWaiting() }
     } catch {
+      if case .tooLarge(let length) = error, length <= core.limits.frameBytesMax, !isClosing {
+        return takeLongFrame(ofBytes: length, framesServed: frames, framesMax: framesMax)
+      }
       let message =
         switch error {
         case .empty: "a frame must not be empty"
@@ -169,6 +216,7 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
     isWritable = context.channel.isWritable
     timing.writable(isWritable, now: self.context.loop.now)
     if isWritable {
+      if unread.reservedBytes > 0 { releaseUnread() }
       for call in state.openCalls.all where call.outboundCredit > 0 { call.handler?.canSend() }
       if isPaused { resumeSoon(context) } else { readIfWritable(context) }
     }
@@ -177,19 +225,19 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
     if case ChannelEvent.inputClosed? = event as? ChannelEvent {
-      // What came before the end.
+      // Serve the frames that arrived before the end.
       serveWaiting(context, framesMax: .max)
       inputClosed()
     }
     context.fireUserInboundEventTriggered(event)
   }
 
-  /// Reading is asked for by hand: a peer that does not read its answers is not read from either.
+  /// Reads are explicit: a peer that does not read its responses is not read from either.
   private func readIfWritable(_ context: ChannelHandlerContext) {
     if isWritable, !isPaused, !isClosing { context.read() }
   }
 
-  /// In a later turn of the loop, because this one may be in the middle of a write.
+  /// Resumes in a later tick of the loop, because this one may be in the middle of a write.
   private func resumeSoon(_ context: ChannelHandlerContext) {
     let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
     context.eventLoop.execute { bound.value.resume() }
@@ -214,7 +262,17 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
     readIfWritable(channelContext)
   }
 
-  /// Serves frames that wait for nothing but their turn.
+  /// Makes the received frames wait for the connection's next turn.
+  func pause() {
+    isPaused = true
+    if let restsUntil {
+      resume(at: restsUntil)
+    } else if isWritable, let channelContext {
+      resumeSoon(channelContext)
+    }
+  }
+
+  /// Serves waiting frames unless something else blocks them.
   private func serveWaiting(_ channelContext: ChannelHandlerContext, framesMax: Int) {
     guard isPaused, restsUntil == nil, isWritable, !isClosing else { return }
     isPaused = false
@@ -254,11 +312,11 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
 
   @inline(__always)
   private func receive(_ envelope: Envelope, _ frame: UnsafeRawBufferPointer, batch: BatchReply?) {
-    // An answer to a ping: that it came is all there is to it.
+    // A response to a ping has no effect beyond its arrival.
     guard envelope.hasMethod else { return }
     let nowMs = Int64(batchTime.uptimeNanoseconds / 1_000_000)
     if envelope.methodHasEscapes {
-      // Names never need escapes; resolving them keeps every reader's view of the name the same.
+      // Names never need escapes; resolving them gives every reader the same name.
       guard var name = EnvelopeScanner.resolve(frame, envelope.method) else {
         return act(
           on: state.malformed("method is not Unicode text", id: envelope.callID), frame, envelope, batch: batch)
@@ -294,8 +352,9 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
       batch?.add()
       reply(id: id, batch: batch, result: .init(start: nil, count: 0))
     case .hello(let id, let params): hello(id, params, frame, batch: batch)
+    case .prove(let id, let params): prove(id, params, frame, batch: batch)
     case .refuse(let id, let error):
-      // A notification is never answered; a request whose id could not be read is answered with null.
+      // A notification never gets a response; a request with an unreadable id gets one with the id null.
       if id == nil, let envelope, case .absent = envelope.id { return }
       batch?.add()
       reply(id: id, batch: batch, error: error)
@@ -307,16 +366,17 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
     _ id: CallID?, _ envelope: Envelope, method: UnsafeRawBufferPointer, _ frame: UnsafeRawBufferPointer,
     batch: BatchReply?
   ) {
-    var told = TrustedMetadata()
+    var trusted = TrustedMetadata()
     var refusal: RPCError?
     if let range = envelope.metadata {
-      do throws(RPCError) { told = try read(metadata: frame, range) } catch { refusal = error }
+      do throws(RPCError) { trusted = try read(metadata: frame, range) } catch { refusal = error }
     }
     let requested = envelope.timeoutMs
     if let clientTLS { identify(by: clientTLS) }
+    if isStranger { ticket?.madeCall() }
     let call = ServerCall(
-      transport: self, id: id, batch: batch, metadata: told.metadata, isTrusted: state.isTrusted,
-      principal: state.isTrusted ? told.principal : principal, startedAt: batchTime)
+      transport: self, id: id, batch: batch, metadata: trusted.metadata, isTrusted: state.isTrusted,
+      principal: state.isTrusted ? trusted.principal : principal, startedAt: batchTime)
     if let inUse = state.open(call, id: id) {
       batch?.add()
       return reply(id: id, batch: batch, error: inUse)
@@ -343,40 +403,38 @@ final class ServerConnection: CallTransport, ChannelInboundHandler {
     return TrustedMetadata(metadata: metadata)
   }
 
-  /// Takes the client's certificate for its credential, unless it brought another one. By the first call the handshake is over.
-  private func identify(by tls: NIOSSLServerHandler) {
-    clientTLS = nil
-    guard principal == nil, !state.isTrusted, let certificate = tls.peerCertificate else { return }
-    let uris = certificate._subjectAlternativeNames().prefix(16).filter { $0.nameType == .uri }
-      .map { name in name.contents.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) } }
-    switch core.authenticator.authenticate(certificateURIs: uris) {
-    case .credential(let presented, let object): (principal, credential) = (presented, object)
-    case .principal(let presented): principal = presented
-    case .trusted, .refused, nil: break
-    }
-  }
-
   private func hello(_ id: CallID?, _ range: Range<Int>?, _ frame: UnsafeRawBufferPointer, batch: BatchReply?) {
     let hello = HelloParams(frame, range)
     if let wanted = hello.protocolVersion, wanted != HelloParams.version {
       return close(
         RPCError(
-          .failedPrecondition, "this server speaks protocol \(HelloParams.version) only",
+          .failedPrecondition, "this server supports only protocol version \(HelloParams.version)",
           reason: "PROTOCOL_UNSUPPORTED", processed: false))
     }
     if let token = hello.token {
-      switch core.authenticator.authenticate(token: token) {
-      case .trusted: state.trust()
-      case .principal(let presented): principal = presented
-      case .credential(let presented, let object): (principal, credential) = (presented, object)
+      switch core.authenticator.authenticate(token: token, from: remoteHost) {
+      case .trusted: trust()
+      case .principal(let presented): adopt(presented, nil)
+      case .credential(let presented, let object): adopt(presented, object)
       case .refused(let error): return close(error, id: id)
       }
     }
+    if let nonce = hello.nonce {
+      guard InternalTokenProof.isNonce(nonce) else {
+        return close(
+          .invalidField("nonce", "must be 32 random bytes in base64url without padding", reason: "NONCE_INVALID"),
+          id: id)
+      }
+      challenge = core.authenticator.challenge(nonce: nonce)
+    }
     guard let id else { return }
     let limits = core.limits
+    let proofs = challenge.map { challenge in
+      ",\"nonce\":\"\(challenge.nonce)\",\"proofs\":[\(challenge.proofs.map { "\"\($0)\"" }.joined(separator: ","))]"
+    }
     let result =
       "{\"protocol\":\"\(HelloParams.version)\",\"agent\":\"\(core.configuration.agent)\",\"maxFrameBytes\":\(limits.frameBytesMax),"
-      + "\"maxConcurrentCalls\":\(state.executingMax)}"
+      + "\"maxConcurrentCalls\":\(state.executingMax)\(proofs ?? "")}"
     batch?.add()
     Array(result.utf8).withUnsafeBytes { reply(id: id, batch: batch, result: $0) }
   }

@@ -1,24 +1,26 @@
-/// Is told what a server does, to count it. Every method is called on an event loop and must not block.
+public import CampanileBase
+
+/// Observes a server's connections and calls, for metrics. Every method is called on an event loop and must not block.
 public protocol ServerObserver: Sendable {
   func connectionOpened()
   func connectionClosed()
-  /// What records the calls of one method; asked for once a method. `nil` stands for all unknown ones.
+  /// Returns the recorder for one method's calls; requested once per method. `nil` stands for all unknown methods.
   func recorder(for method: MethodDescriptor?) -> any MethodRecorder
 }
 
-/// Counts the calls of one method.
+/// Records the calls of one method.
 public protocol MethodRecorder: AnyObject, Sendable {
-  /// - Parameter lane: that of the event loop that this is called on.
-  func callStarted(on lane: LoopLane)
-  /// `code` is `nil` for success.
-  func callFinished(code: RPCError.Code?, durationNs: Int64, on lane: LoopLane)
+  /// - Parameter shard: The shard of the calling event loop.
+  func callStarted(on shard: CounterShard)
+  /// - Parameter code: `nil` for success.
+  func callFinished(code: RPCError.Code?, durationNs: Int64, on shard: CounterShard)
 }
 
-/// Counts nothing.
+/// An observer that records nothing.
 public struct SilentServerObserver: ServerObserver {
   private final class Recorder: MethodRecorder {
-    func callStarted(on lane: LoopLane) {}
-    func callFinished(code: RPCError.Code?, durationNs: Int64, on lane: LoopLane) {}
+    func callStarted(on shard: CounterShard) {}
+    func callFinished(code: RPCError.Code?, durationNs: Int64, on shard: CounterShard) {}
   }
 
   private let silent = Recorder()

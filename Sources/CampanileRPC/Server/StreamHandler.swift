@@ -1,16 +1,19 @@
+import CampanileBase
 public import CampanileCodec
 import NIOCore
 
-/// Joins a streaming call's event loop with its handler's task: messages in, credit out, and who waits for what.
+/// Connects a streaming call's event loop with its handler's task: incoming messages, outgoing credit, and waiting
+/// readers and writers.
 ///
-/// Confined to the call's event loop, which every public way in goes to first; therefore it may be marked Sendable.
+/// Confined to the call's event loop, to which every public entry point hops first; it may therefore be marked
+/// Sendable.
 final class StreamHandler<Element: Sendable>: ServerCallHandler, TaskOwner, @unchecked Sendable {
   let call: ServerCall
   var task: Task<Void, Never>? {
     didSet { if ended != nil { task?.cancel() } }
   }
   private let decode: ((UnsafeRawBufferPointer) throws(RPCError) -> Element)?
-  /// At most as many as the caller has credit for, with the bytes that they came in.
+  /// Received messages, at most as many as the caller has credit for, each with its size on the wire.
   private var messages: [(element: Element, sizeBytes: Int)] = []
   private var isHalfClosed = false
   private var ended: RPCError?
@@ -93,7 +96,7 @@ final class StreamHandler<Element: Sendable>: ServerCallHandler, TaskOwner, @unc
       continuation.resume(returning: nil)
     } else if reader != nil {
       continuation.resume(
-        throwing: RPCError(.internalError, "a request stream has one reader", reason: "STREAM_HAS_READER"))
+        throwing: RPCError(.internalError, "a request stream can have only one reader", reason: "STREAM_HAS_READER"))
     } else {
       reader = continuation
     }
@@ -108,7 +111,7 @@ final class StreamHandler<Element: Sendable>: ServerCallHandler, TaskOwner, @unc
     if let ended {
       continuation.resume(throwing: ended)
     } else if call.isAnswered {
-      continuation.resume(throwing: RPCError(.cancelled, "the call was answered already", reason: "CALL_ENDED"))
+      continuation.resume(throwing: RPCError(.cancelled, "the call has already ended", reason: "CALL_ENDED"))
     } else if call.canSend {
       continuation.resume()
     } else {
@@ -122,9 +125,10 @@ final class StreamHandler<Element: Sendable>: ServerCallHandler, TaskOwner, @unc
   }
 }
 
-/// The messages that a caller streams, in order. Ends when the caller half-closes; throws what ended the call otherwise.
+/// The caller's streamed messages, in order. Ends when the caller half-closes; otherwise throws the error that ended
+/// the call.
 ///
-/// It has one reader. The caller is granted more as messages are taken, so at most 32 wait here.
+/// It can have only one reader. The caller gets more credit as messages are read, so at most 32 wait here.
 public struct RequestStream<Message: ProtoMessage>: AsyncSequence, Sendable {
   public typealias Element = Message
   private let stream: StreamHandler<Message>
@@ -153,7 +157,7 @@ public struct RequestStream<Message: ProtoMessage>: AsyncSequence, Sendable {
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(stream: stream) }
 }
 
-/// Sends the messages of a server's stream.
+/// Sends the messages of a response stream.
 public struct ResponseSink<Message: ProtoMessage>: Sendable {
   private let canSend: @Sendable () -> Bool
   private let attempt: @Sendable (Message) -> Bool
@@ -179,7 +183,8 @@ public struct ResponseSink<Message: ProtoMessage>: Sendable {
     }
   }
 
-  /// Sends one message, waiting until the caller has granted it and the connection takes it. Throws what ended the call.
+  /// Sends one message once the caller has granted credit and the connection is writable. Throws the error that ended
+  /// the call.
   public func send(_ message: Message) async throws {
     while true {
       let isSent = loop.inEventLoop ? attempt(message) : try await loop.submit { attempt(message) }.get()
@@ -188,10 +193,11 @@ public struct ResponseSink<Message: ProtoMessage>: Sendable {
     }
   }
 
-  /// Sends the message that `next` makes once it may be sent. False when `next` has none.
+  /// Sends the message that `next` returns, which is called once a message may be sent. Returns false if `next` returns
+  /// nil.
   ///
-  /// For streams that stay open for long: no message is held while this waits, and so none takes room in the task of a
-  /// watch to which nothing happens. Throws what ended the call, or what `next` throws.
+  /// Intended for long-lived streams: no message is held while this waits, so an idle watch uses no memory for one in
+  /// its task. Throws the error that ended the call, or that of `next`.
   public func send(next: () throws -> Message?) async throws -> Bool {
     while true {
       if loop.inEventLoop {

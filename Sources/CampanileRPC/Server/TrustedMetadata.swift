@@ -1,15 +1,17 @@
-/// What the metadata of a call on a trusted link says.
+import CampanileBase
+
+/// The metadata of a call on a trusted connection, decoded.
 struct TrustedMetadata: Sendable, Hashable {
   var metadata = Metadata()
-  /// Who calls, as the peer found out.
+  /// The caller, as established by the peer.
   var principal: Principal?
 }
 
-/// The metadata that a trusted link has sent lately, read: a gateway sends the same bytes with each call of a caller, and
-/// comparing them costs a tenth of reading them.
+/// A cache of recently received metadata of a trusted connection. A gateway sends the same bytes with each call of a
+/// caller, and comparing them costs a tenth of parsing them.
 ///
-/// Bounded: `slotCount` texts of at most `sizeBytesMax`. Links that are not trusted have none, so that it costs what a few
-/// gateways cost.
+/// Bounded: `slotCount` texts of at most `sizeBytesMax`. Connections that are not trusted have no cache, so the memory
+/// depends on the number of gateways.
 struct TrustedMetadataCache {
   static let slotCount = 256
   static let sizeBytesMax = 512
@@ -21,30 +23,32 @@ struct TrustedMetadataCache {
 
   private var slots: [Slot?] = []
 
-  /// Reads the `metadata` member in `range` of a frame. Throws as `Metadata.init(object:_:)`.
+  /// Reads the `metadata` member in `range` of a frame.
+  ///
+  /// - Throws: The errors of `Metadata.init(object:_:)` and `Principal.init(trusted:)`.
   mutating func read(_ frame: UnsafeRawBufferPointer, _ range: Range<Int>) throws(RPCError) -> TrustedMetadata {
     guard range.count <= Self.sizeBytesMax else {
       return try Self.parse(UnsafeRawBufferPointer(rebasing: frame[range]))
     }
     let object = UnsafeRawBufferPointer(rebasing: frame[range])
-    // A gateway names every call: what is the same with each call of a caller stands before the name.
+    // A gateway assigns a request id to every call, after the part that is the same for each call of a caller.
     guard let end = RequestID.start(in: object) else { return try keep(object) }
-    // So does a trace, which would take a place for itself and not come again.
+    // A trace context is unique as well; cached, it would occupy a slot without ever matching again.
     let trace = TraceContext.start(in: object[..<end])
-    var told = try keep(UnsafeRawBufferPointer(rebasing: object[..<(trace ?? end)]), isCut: true)
-    guard told.metadata[Metadata.requestIDKey] == nil else { return try Self.parse(object) }
+    var parsed = try keep(UnsafeRawBufferPointer(rebasing: object[..<(trace ?? end)]), isCut: true)
+    guard parsed.metadata[Metadata.requestIDKey] == nil else { return try Self.parse(object) }
     if let trace {
-      guard told.metadata[TraceContext.parentKey] == nil else { return try Self.parse(object) }
-      told.metadata.add(TraceContext.parent(object, memberAt: trace), for: TraceContext.parentKey)
+      guard parsed.metadata[TraceContext.parentKey] == nil else { return try Self.parse(object) }
+      parsed.metadata.add(TraceContext.parent(object, memberAt: trace), for: TraceContext.parentKey)
     }
-    told.metadata = Metadata(told.metadata, requestID: RequestID(object, memberAt: end))
-    return told
+    parsed.metadata = Metadata(parsed.metadata, requestID: RequestID(object, memberAt: end))
+    return parsed
   }
 
-  /// How many texts it has.
+  /// The number of cached texts.
   var count: Int { slots.count { $0 != nil } }
 
-  /// `text` is an object, or one that was cut behind a comma or its brace.
+  /// Returns the decoded `text`, which is an object, or one that was cut off after a comma or its opening brace.
   private mutating func keep(_ text: UnsafeRawBufferPointer, isCut: Bool = false) throws(RPCError) -> TrustedMetadata {
     let index = Self.slot(of: text)
     if slots.isEmpty { slots = Array(repeating: nil, count: Self.slotCount) }
@@ -66,14 +70,14 @@ struct TrustedMetadataCache {
 
   private static func parse(_ object: UnsafeRawBufferPointer) throws(RPCError) -> TrustedMetadata {
     let metadata = try Metadata(object: object, 0..<object.count)
-    return TrustedMetadata(metadata: metadata, principal: Principal(trusted: metadata))
+    return TrustedMetadata(metadata: metadata, principal: try Principal(trusted: metadata))
   }
 
   private static func isEqual(_ kept: [UInt8], _ text: UnsafeRawBufferPointer) -> Bool {
     kept.withUnsafeBytes { isEqual($0, text) }
   }
 
-  /// By words of eight bytes, as most of it is.
+  /// Compares words of eight bytes, then the rest.
   private static func isEqual(_ kept: UnsafeRawBufferPointer, _ text: UnsafeRawBufferPointer) -> Bool {
     guard kept.count == text.count else { return false }
     var at = 0
@@ -91,7 +95,7 @@ struct TrustedMetadataCache {
     return true
   }
 
-  /// FNV-1a over the text in words of eight bytes: the peer is trusted, so collisions only cost time.
+  /// FNV-1a over words of eight bytes: the peer is trusted, so collisions only cost time.
   private static func slot(of text: UnsafeRawBufferPointer) -> Int {
     var hash: UInt64 = 0xcbf2_9ce4_8422_2325
     var position = 0

@@ -1,9 +1,10 @@
+import CampanileBase
 public import Logging
 import NIOCore
 
 /// Serves the methods of a registry.
 public final class TypedDispatcher: CallDispatcher {
-  /// A class, because each call looks one up, and what it holds would be counted anew for each.
+  /// A class, because each call looks one up, and a struct's fields would be retained one by one.
   private final class Method: Sendable {
     let kind: CallKind
     let start: MethodRegistry.Start
@@ -30,7 +31,7 @@ public final class TypedDispatcher: CallDispatcher {
         let method = entry.descriptor
         return (method.path, Method(entry, .init(method, observation, recorder: observer.recorder(for: method))))
       })
-    // Calls of methods that do not exist are counted, and are not worth a trace.
+    // Calls of unknown methods are counted but not traced.
     unknown = MethodObservation(nil, nil, recorder: observer.recorder(for: nil))
     timeoutMsDefault = limits.timeoutMsDefault
     self.logger = logger
@@ -42,7 +43,7 @@ public final class TypedDispatcher: CallDispatcher {
       call.fail(
         RPCError(
           .unimplemented,
-          "the method \(String(decoding: name.prefix(256), as: UTF8.self).debugDescription) is not known here",
+          "the method \(String(decoding: name.prefix(256), as: UTF8.self).debugDescription) is unknown",
           reason: "METHOD_UNKNOWN", processed: false, protocolFailure: .unknownMethod))
       return call.handlerEnded()
     }
@@ -59,7 +60,7 @@ public final class TypedDispatcher: CallDispatcher {
     }
     let environment = CallEnvironment(executor: call.transport.context.executor, logger: logger)
     guard let scope = call.scope else { return method.start(call, params, environment) }
-    // The handler's task takes it along.
+    // The handler's task inherits it.
     CallScope.$current.withValue(scope) { method.start(call, params, environment) }
   }
 }

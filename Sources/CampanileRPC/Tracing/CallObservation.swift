@@ -1,12 +1,13 @@
+public import CampanileBase
 public import Logging
 import NIOCore
 import Synchronization
 
-/// Watches the calls of a server one by one: traces them, and logs those that were slow.
+/// Traces a server's calls and logs slow ones.
 ///
-/// Of a call that is neither, the end is compared with the threshold.
+/// For a call that is neither traced nor slow, the only cost is comparing its duration with the threshold.
 public final class CallObservation: Sendable {
-  /// Slow calls that are logged within a second; of more, the next line tells the number.
+  /// The maximum number of slow calls logged per second; the next line reports the number of omitted ones.
   public static let linesPerSecondMax = 10
 
   let tracer: Tracer?
@@ -15,8 +16,8 @@ public final class CallObservation: Sendable {
   private let budget = Mutex(SecondBudget(perSecondMax: CallObservation.linesPerSecondMax))
 
   /// - Parameters:
-  ///   - tracer: `nil` traces nothing.
-  ///   - slowMs: unary calls that take so long are logged; 0 logs none.
+  ///   - tracer: `nil` disables tracing.
+  ///   - slowMs: The duration from which unary calls are logged; 0 disables it.
   public init(tracer: Tracer?, slowMs: Int64, logger: Logger) {
     self.tracer = tracer
     slowNs = slowMs > 0 ? slowMs.multipliedReportingOverflow(by: 1_000_000).partialValue : .max
@@ -27,7 +28,7 @@ public final class CallObservation: Sendable {
     let second = Int64(slow.answeredAt.uptimeNanoseconds / 1_000_000_000)
     guard let suppressed = budget.withLock({ $0.take(second: second) }) else { return }
     let decodedAt = max(call.begunAt, call.decodedAt)
-    var metadata = slow.facts.logMetadata
+    var metadata = slow.record.logMetadata
     metadata["method"] = .string(method)
     metadata["code"] = .string(slow.code?.name ?? "OK")
     metadata["durationMs"] = Self.milliseconds(slow.durationNs)
@@ -46,27 +47,29 @@ public final class CallObservation: Sendable {
   }
 }
 
-/// Counts and watches the calls of one method: the one object of it that a call holds.
+/// Records, traces and logs the calls of one method. It is the only object of the method that a call references.
 public final class MethodObservation: Sendable {
-  /// Requests below this are decoded in no time worth a look at the clock.
+  /// The minimum size of requests whose decoding is timed; smaller ones are decoded too quickly to justify a clock
+  /// read.
   static let timedParamsBytesMin = 4_096
-  /// Of methods that no table describes.
+  /// The name for methods without a descriptor.
   public static let otherName = "_OTHER"
 
-  /// `nil` where calls are neither traced nor logged.
+  /// `nil` if calls are neither traced nor logged.
   private let shared: CallObservation?
   private let tracer: Tracer?
   private let recorder: (any MethodRecorder)?
   private let name: String
   private let changes: Bool
   private let isForwarded: Bool
-  /// `.max` for streams: how long one takes says nothing.
+  /// The slow-call threshold; `.max` for streams, whose duration is not meaningful.
   private let slowNs: Int64
 
   /// - Parameters:
-  ///   - method: `nil` for all that no table describes.
-  ///   - recorder: counts the calls; `nil` where somebody else does.
-  ///   - isForwarded: whether a gateway passes them on, which begins traces also on trusted links.
+  ///   - method: `nil` for all methods without a descriptor.
+  ///   - recorder: Records the calls; `nil` if they are recorded elsewhere.
+  ///   - isForwarded: Whether a gateway forwards the calls. Forwarded calls may begin traces even on trusted
+  ///     connections.
   public init(
     _ method: MethodDescriptor?, _ shared: CallObservation?, recorder: (any MethodRecorder)? = nil,
     isForwarded: Bool = false
@@ -80,79 +83,80 @@ public final class MethodObservation: Sendable {
     slowNs = method?.kind == .unary ? shared?.slowNs ?? .max : .max
   }
 
-  /// A call has found its method. Called on the call's event loop; the first one counts.
+  /// Begins the observation of a call whose method is known. Called on the call's event loop; only the first
+  /// observation takes effect.
   @inline(__always)
   public func begin(_ call: ServerCall) {
     guard call.observation == nil else { return }
     call.observation = self
-    recorder?.callStarted(on: call.lane)
+    recorder?.callStarted(on: call.shard)
     if slowNs != .max {
-      // Who forwards has nothing to do before.
+      // A gateway does no work before forwarding.
       call.begunAt = isForwarded ? call.startedAt : call.transport.context.latestTime
     }
     let span = tracer?.serverSpan(
       name, &call.metadata, mayBegin: isForwarded || !call.isTrusted, isTrusted: call.isTrusted,
       draw: call.transport.context.random.next())
     if span != nil || changes && slowNs != .max && !isForwarded {
-      call.scope = CallScope(span: span, metadata: call.metadata, principal: call.principal)
+      call.scope = ServerCallScope(span: span, metadata: call.metadata, principal: call.principal)
     }
   }
 
-  /// The params of a call are decoded.
+  /// Records the time at which a call's params were decoded.
   @inline(__always)
   func decoded(_ call: ServerCall, paramsBytes: Int) {
     if slowNs != .max, paramsBytes >= Self.timedParamsBytesMin { call.decodedAt = call.eventLoop.now }
   }
 
-  /// The call's answer is known, and not written yet.
+  /// Records the outcome of a call whose response is not written yet.
   @inline(__always)
   func answered(_ call: ServerCall, _ code: RPCError.Code?, at now: NIODeadline) {
     let durationNs = (now - call.startedAt).nanoseconds
     if durationNs >= slowNs {
       call.slow = SlowCall(
-        code: code, durationNs: durationNs, answeredAt: now, facts: call.facts, partsMs: call.handler?.partsMs ?? [:])
+        code: code, durationNs: durationNs, answeredAt: now, record: call.record, partsMs: call.handler?.partsMs ?? [:])
     }
     if let span = call.scope?.span { end(span, call, code) }
-    recorder?.callFinished(code: code, durationNs: durationNs, on: call.lane)
+    recorder?.callFinished(code: code, durationNs: durationNs, on: call.shard)
   }
 
   private func end(_ span: Span, _ call: ServerCall, _ code: RPCError.Code?) {
     let names = call.names
-    var told: [FinishedSpan.Attribute] = []
-    told.reserveCapacity(6)
-    told.append(.init(key: "rpc.system", value: "campanile"))
-    told.append(.init(key: "rpc.response.status_code", value: code?.name ?? "OK"))
-    if let requestID = names.requestID { told.append(.init(key: "campanile.request_id", value: requestID)) }
-    if let principal = names.principal { told.append(.init(key: "enduser.id", value: principal)) }
-    if let handler = call.handler { told += handler.spanAttributes }
-    span.end(failure: code.flatMap { $0.isServerFailure ? $0.name : nil }, with: told)
+    var attributes: [FinishedSpan.Attribute] = []
+    attributes.reserveCapacity(6)
+    attributes.append(.init(key: "rpc.system", value: "campanile"))
+    attributes.append(.init(key: "rpc.response.status_code", value: code?.name ?? "OK"))
+    if let requestID = names.requestID { attributes.append(.init(key: "campanile.request_id", value: requestID)) }
+    if let principal = names.principal { attributes.append(.init(key: "enduser.id", value: principal)) }
+    if let handler = call.handler { attributes += handler.spanAttributes }
+    span.end(failure: code.flatMap { $0.isServerFailure ? $0.name : nil }, with: attributes)
   }
 
-  /// The answer of a slow call is written.
+  /// Logs a slow call once its response is written.
   func log(_ call: ServerCall, _ slow: SlowCall) { shared?.log(call, slow, method: name) }
 }
 
-/// What is kept of a slow call until its answer is written.
+/// A slow call's data until its response is written.
 final class SlowCall {
   let code: RPCError.Code?
   let durationNs: Int64
   let answeredAt: NIODeadline
-  let facts: CallFacts
+  let record: CallRecord
   let partsMs: [String: Double]
 
   init(
-    code: RPCError.Code?, durationNs: Int64, answeredAt: NIODeadline, facts: CallFacts, partsMs: [String: Double]
+    code: RPCError.Code?, durationNs: Int64, answeredAt: NIODeadline, record: CallRecord, partsMs: [String: Double]
   ) {
     self.code = code
     self.durationNs = durationNs
     self.answeredAt = answeredAt
-    self.facts = facts
+    self.record = record
     self.partsMs = partsMs
   }
 }
 
 extension RPCError.Code {
-  /// Whether the server failed, not its caller (OpenTelemetry's semantic conventions for RPC).
+  /// Whether the code means a failure of the server, not of its caller (OpenTelemetry's semantic conventions for RPC).
   public var isServerFailure: Bool {
     switch self {
     case .unknown, .deadlineExceeded, .unimplemented, .internalError, .unavailable, .dataLoss: true

@@ -1,12 +1,12 @@
-/// The `id` of a call: chosen by the caller and unique among its connection's open calls.
+/// The `id` of a call, chosen by the caller and unique among its connection's open calls.
 public enum CallID: Sendable, Hashable {
-  /// At most 2^53 − 1, the largest integer that every JSON implementation keeps exact.
+  /// At most 2^53 − 1, the largest integer that every JSON implementation represents exactly.
   case number(UInt64)
   /// At most 64 bytes of UTF-8.
   case string(String)
 
   /// 2^53 − 1.
   public static let numberMax: UInt64 = 9_007_199_254_740_991
-  /// The most bytes a string id may have, counted after escapes are resolved.
+  /// The maximum length of a string id in bytes, after escapes are resolved.
   public static let stringSizeBytesMax = 64
 }

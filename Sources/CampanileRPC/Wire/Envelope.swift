@@ -1,40 +1,42 @@
+import CampanileBase
 import CampanileCodec
 
-/// One JSON-RPC 2.0 object, found by scanning: what it says itself, and where its values lie in the frame.
+/// A scanned JSON-RPC 2.0 object: its scalar members, and the ranges of its other values in the frame.
 struct Envelope {
   enum Identifier {
     /// No `id` member: a notification.
     case absent
-    /// `"id": null`, which only an error about an unreadable request carries.
+    /// `"id": null`, which occurs only in an error about an unreadable request.
     case null
     case call(CallID)
   }
 
   var id: Identifier = .absent
-  /// The bytes between the quotes of `method`, escapes as they stand. Empty range and `hasMethod == false` when absent.
+  /// The bytes between the quotes of `method`, with escapes unresolved. An empty range and `hasMethod == false` if
+  /// absent.
   var method: Range<Int> = 0..<0
   var hasMethod = false
-  /// Whether the method's bytes hold escapes and have to be resolved before they are compared.
+  /// Whether the method contains escapes, which must be resolved before a comparison.
   var methodHasEscapes = false
   var params: Range<Int>?
   var result: Range<Int>?
   var error: Range<Int>?
   var metadata: Range<Int>?
-  /// As sent; may be zero or negative when the caller's time was already up.
+  /// The value as sent; zero or negative if the caller's deadline had already passed.
   var timeoutMs: Int64?
 
   var callID: CallID? { if case .call(let id) = id { id } else { nil } }
   var isResponse: Bool { result != nil || error != nil }
 }
 
-/// Why a frame, or one entry of a batch, is not a request or a response.
+/// The reason why a frame, or one entry of a batch, is not a request or a response.
 struct EnvelopeFault: Error {
   enum Kind { case notJSON, invalid }
   var kind: Kind
   var message: String
-  /// The id, where it could be read before the fault.
+  /// The id, if it could be read before the fault.
   var id: CallID?
-  /// Whether the value at fault was read to its end.
+  /// Whether the invalid value was read to its end.
   var isWhole = true
 
   var rpcError: RPCError {
@@ -48,13 +50,13 @@ struct EnvelopeFault: Error {
   }
 }
 
-/// Reads the envelope of a frame and checks the structure of everything in it, in one pass.
+/// Reads the envelope of a frame and checks the structure of its whole contents, in one pass.
 ///
-/// Who forwards the ranges it tells under an envelope of its own can be sure that nothing in them breaks out of its place.
-/// Members that the wire does not know are checked and ignored; a known member that comes twice, also spelled with escapes,
-/// makes the request invalid, so that two readers can never disagree on which one counts.
+/// A forwarder may insert the returned ranges into its own envelope: their contents cannot break out of it. Unknown
+/// members are checked and ignored. A known member that occurs twice, even if spelled with escapes, makes the request
+/// invalid, so that two readers never disagree on its value.
 struct EnvelopeScanner {
-  /// The most containers inside one another in a frame.
+  /// The maximum nesting depth of a frame.
   static let depthMax = 64
 
   private static let members: [StaticString] = [
@@ -63,10 +65,10 @@ struct EnvelopeScanner {
 
   /// Scans a whole frame that is one object.
   static func scan(_ bytes: UnsafeRawBufferPointer) throws(EnvelopeFault) -> Envelope {
-    var scanner = JSONScanner(bytes)
+    var scanner = WireJSONScanner(bytes)
     let envelope: Envelope
     do throws(EnvelopeFault) { envelope = try scanObject(&scanner, bytes, depthMax: depthMax) } catch {
-      // That the frame is no JSON counts more than what its first value lacks.
+      // Invalid JSON takes precedence over a fault in the first value.
       if error.kind == .invalid, error.isWhole { try finish(&scanner) }
       throw error
     }
@@ -74,15 +76,15 @@ struct EnvelopeScanner {
     return envelope
   }
 
-  /// Whether a frame is a batch: its first byte that is not white space opens an array.
+  /// Returns whether a frame is a batch: its first byte that is not white space opens an array.
   static func isBatch(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    var scanner = JSONScanner(bytes)
+    var scanner = WireJSONScanner(bytes)
     return scanner.peek() == UInt8(ascii: "[")
   }
 
-  /// The ranges of a batch's entries, each of which is valid JSON.
+  /// Returns the ranges of a batch's entries, each of which is valid JSON.
   static func batchEntries(_ bytes: UnsafeRawBufferPointer, countMax: Int) throws(EnvelopeFault) -> [Range<Int>] {
-    var scanner = JSONScanner(bytes)
+    var scanner = WireJSONScanner(bytes)
     var entries: [Range<Int>] = []
     _ = scanner.peek()
     scanner.index += 1
@@ -91,7 +93,7 @@ struct EnvelopeScanner {
     }
     while true {
       let start = startOfValue(&scanner)
-      try check { () throws(JSONScanner.Fault) in try scanner.skipValue(depthMax: depthMax - 1) }
+      try check { () throws(WireJSONScanner.Fault) in try scanner.skipValue(depthMax: depthMax - 1) }
       guard entries.count < countMax else {
         throw EnvelopeFault(kind: .invalid, message: "a batch may have at most \(countMax) entries", id: nil)
       }
@@ -107,29 +109,29 @@ struct EnvelopeScanner {
     return entries
   }
 
-  private static func startOfValue(_ scanner: inout JSONScanner) -> Int {
+  private static func startOfValue(_ scanner: inout WireJSONScanner) -> Int {
     _ = scanner.peek()
     return scanner.index
   }
 
-  private static func finish(_ scanner: inout JSONScanner) throws(EnvelopeFault) {
+  private static func finish(_ scanner: inout WireJSONScanner) throws(EnvelopeFault) {
     _ = scanner.peek()
     if scanner.index < scanner.end { throw notJSON(scanner.fault("the end of the frame")) }
   }
 
   @inline(__always)
-  private static func check(_ body: () throws(JSONScanner.Fault) -> Void) throws(EnvelopeFault) {
+  private static func check(_ body: () throws(WireJSONScanner.Fault) -> Void) throws(EnvelopeFault) {
     do { try body() } catch { throw notJSON(error) }
   }
 
-  private static func notJSON(_ fault: JSONScanner.Fault) -> EnvelopeFault {
+  private static func notJSON(_ fault: WireJSONScanner.Fault) -> EnvelopeFault {
     let what =
       switch fault.kind {
       case .syntax: "the frame is not JSON: expected \(fault.expected)"
       case .encoding: "the frame is not UTF-8"
       case .depth: "the frame nests deeper than \(depthMax)"
       }
-    // Too deep is well-formed JSON that the wire refuses, as an invalid request.
+    // Excessive nesting is valid JSON that the wire protocol rejects, as an invalid request.
     return EnvelopeFault(
       kind: fault.kind == .depth ? .invalid : .notJSON, message: "\(what) at byte \(fault.byteOffset)", id: nil,
       isWhole: false)
@@ -137,7 +139,7 @@ struct EnvelopeScanner {
 
   /// Scans one object as an envelope.
   static func scanObject(
-    _ scanner: inout JSONScanner, _ bytes: UnsafeRawBufferPointer, depthMax: Int
+    _ scanner: inout WireJSONScanner, _ bytes: UnsafeRawBufferPointer, depthMax: Int
   ) throws(EnvelopeFault) -> Envelope {
     var envelope = Envelope()
     guard scanner.peek() == UInt8(ascii: "{") else {
@@ -157,7 +159,7 @@ struct EnvelopeScanner {
         let member = try memberIndex(&scanner, bytes)
         let start = startOfValue(&scanner)
         if let member, seen & (1 << UInt8(member)) != 0 {
-          invalid = invalid ?? "the member \(members[member]) comes twice"
+          invalid = invalid ?? "the member \(members[member]) occurs twice"
         }
         if let member { seen |= 1 << UInt8(member) }
         do { try scanner.skipValue(depthMax: depthMax - 1) } catch {
@@ -205,10 +207,10 @@ struct EnvelopeScanner {
 // MARK: - members
 
 extension EnvelopeScanner {
-  /// Reads a member's name and its colon. `nil` for names that the wire does not know.
+  /// Reads a member's name and its colon. Returns `nil` for names that the wire protocol does not define.
   @inline(__always)
   private static func memberIndex(
-    _ scanner: inout JSONScanner, _ bytes: UnsafeRawBufferPointer
+    _ scanner: inout WireJSONScanner, _ bytes: UnsafeRawBufferPointer
   ) throws(EnvelopeFault) -> Int? {
     guard scanner.peek() == UInt8(ascii: "\"") else { throw notJSON(scanner.fault("a member's name")) }
     let start = scanner.index
@@ -236,7 +238,7 @@ extension EnvelopeScanner {
     }
   }
 
-  /// Stores a member's value; answers what is wrong with it.
+  /// Stores a member's value; returns an error message if it is invalid.
   @inline(__always)
   private static func take(
     _ member: Int, _ range: Range<Int>, _ bytes: UnsafeRawBufferPointer, into envelope: inout Envelope
@@ -264,6 +266,12 @@ extension EnvelopeScanner {
       envelope.metadata = range
     }
     return nil
+  }
+
+  /// Returns the id of a call at `range`, or nil for a value that cannot be one.
+  static func callID(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) -> CallID? {
+    var envelope = Envelope()
+    return takeID(range, bytes, into: &envelope) == nil ? envelope.callID : nil
   }
 
   private static func takeID(_ range: Range<Int>, _ bytes: UnsafeRawBufferPointer, into envelope: inout Envelope)
@@ -299,7 +307,7 @@ extension EnvelopeScanner {
     return false
   }
 
-  /// An integer in plain digits (no fraction, no exponent), or `nil`.
+  /// Returns an integer in plain digits (no fraction, no exponent), or `nil`.
   static func integer(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) -> Int64? {
     var index = range.lowerBound
     let negative = index < range.upperBound && bytes[index] == UInt8(ascii: "-")
@@ -315,7 +323,7 @@ extension EnvelopeScanner {
     return negative ? -value : value
   }
 
-  /// The text of a string's content with its escapes resolved. `nil` when a surrogate stands alone.
+  /// Returns a string's content with its escapes resolved; `nil` if it contains a lone surrogate.
   static func resolve(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) -> String? {
     var out: [UInt8] = []
     out.reserveCapacity(range.count)
@@ -344,7 +352,7 @@ extension EnvelopeScanner {
     return String(decoding: out, as: UTF8.self)
   }
 
-  /// Reads `\uXXXX`, or a pair of them for a scalar beyond the basic plane, and moves `index` behind it.
+  /// Reads `\uXXXX`, or a pair of them for a scalar beyond the basic plane, and moves `index` past it.
   private static func unicodeEscape(_ bytes: UnsafeRawBufferPointer, _ index: inout Int, _ end: Int) -> Unicode.Scalar?
   {
     func unit(at start: Int) -> UInt32? {
@@ -353,7 +361,7 @@ extension EnvelopeScanner {
       }
       var value: UInt32 = 0
       for at in start + 2..<start + 6 {
-        guard let digit = JSONScanner.hexValue(bytes[at]) else { return nil }
+        guard let digit = WireJSONScanner.hexValue(bytes[at]) else { return nil }
         value = value << 4 | UInt32(digit)
       }
       return value

@@ -1,7 +1,8 @@
+import CampanileBase
 import NIOCore
 
 extension ByteBuffer {
-  /// The value of a response's `error` member.
+  /// Writes the value of a response's `error` member.
   mutating func writeErrorObject(_ error: RPCError) {
     writeStaticString("{\"code\":")
     writeDecimal(Int64(error.wireCode))
@@ -59,8 +60,8 @@ extension ByteBuffer {
 extension RPCError {
   /// Reads the value of an `error` member.
   ///
-  /// Lenient, since the call has failed anyway: what is missing or odd becomes UNKNOWN with the text that there is. Without
-  /// `processed` the call counts as processed, the answer that can do no harm.
+  /// Lenient, because the call has failed anyway: missing or invalid parts become UNKNOWN with the available text.
+  /// Without `processed` the call counts as processed, which is the safe assumption.
   init(errorObject bytes: UnsafeRawBufferPointer, _ range: Range<Int>) {
     self.init(.unknown, "the peer sent an error without a message", reason: "UNKNOWN")
     var number: Int64 = 0
@@ -141,7 +142,7 @@ extension RPCError.FieldViolation {
 }
 
 extension Metadata {
-  /// Reads the value of a `metadata` member; throws INVALID_ARGUMENT for what may not be sent.
+  /// Reads the value of a `metadata` member. Throws INVALID_ARGUMENT if it is not valid metadata.
   init(object bytes: UnsafeRawBufferPointer, _ range: Range<Int>) throws(RPCError) {
     self.init()
     guard range.count <= Self.sizeBytesMax * 7, var members = JSONObjectReader(bytes, range) else {
@@ -151,7 +152,7 @@ extension Metadata {
     while let member = members.next() {
       guard self[member.name] == nil else {
         throw .invalidField(
-          "metadata", "the key \(member.name.debugDescription) comes twice", reason: "METADATA_KEY_INVALID")
+          "metadata", "the key \(member.name.debugDescription) occurs twice", reason: "METADATA_KEY_INVALID")
       }
       let single = JSONObjectReader.string(bytes, member.value).map { [$0] }
       let many = single == nil ? JSONObjectReader.elements(bytes, member.value, countMax: Self.sizeBytesMax) : nil

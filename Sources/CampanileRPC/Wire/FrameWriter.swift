@@ -1,8 +1,9 @@
+import CampanileBase
 import NIOCore
 
-/// Writes frames of the wire: a big-endian length of four bytes and the JSON behind it.
+/// Frames of the wire protocol: a big-endian length of four bytes, followed by the JSON.
 extension ByteBuffer {
-  /// Opens a frame. The length is written by `endFrame`.
+  /// Begins a frame and returns its start. `endFrame` writes the length.
   @inline(__always)
   mutating func beginFrame() -> Int {
     let start = writerIndex
@@ -10,7 +11,7 @@ extension ByteBuffer {
     return start
   }
 
-  /// Closes the frame that `beginFrame` opened. Answers the length of its JSON.
+  /// Ends the frame that `beginFrame` started. Returns the length of its JSON.
   @inline(__always) @discardableResult
   mutating func endFrame(_ start: Int) -> Int {
     let length = writerIndex - start - 4
@@ -25,7 +26,7 @@ extension ByteBuffer {
     }
   }
 
-  /// Decimal digits without an allocation.
+  /// Writes decimal digits without an allocation.
   mutating func writeDecimal(_ value: UInt64) {
     if value < 10 {
       writeInteger(UInt8(ascii: "0") + UInt8(value))
@@ -49,7 +50,7 @@ extension ByteBuffer {
     writeDecimal(value.magnitude)
   }
 
-  /// A JSON string with its quotes, escaping what RFC 8259 section 7 says must be.
+  /// Writes a JSON string with its quotes, escaping the characters that RFC 8259 section 7 requires.
   mutating func writeJSONString(_ text: String) {
     writeInteger(UInt8(ascii: "\""))
     var text = text
@@ -108,7 +109,7 @@ extension ByteBuffer {
 // MARK: - whole frames
 
 extension ByteBuffer {
-  /// A request. `params` are the bytes of an object, or empty for none.
+  /// Writes a request. `params` are the bytes of an object, or empty for none.
   mutating func writeRequestFrame(
     id: CallID?, method: String, params: UnsafeRawBufferPointer, timeoutMs: Int64?, metadata: Metadata
   ) {
@@ -122,7 +123,7 @@ extension ByteBuffer {
     endFrame(frame)
   }
 
-  /// Everything of a request but its params and its closing brace.
+  /// Writes a request except for its params and its closing brace.
   mutating func writeRequestHead(id: CallID?, method: String, timeoutMs: Int64?, metadata: Metadata) {
     writeStaticString("{\"jsonrpc\":\"2.0\"")
     if let id {
@@ -141,7 +142,7 @@ extension ByteBuffer {
     }
   }
 
-  /// A response object without a frame around it.
+  /// Writes a response object without a frame.
   @inline(__always)
   mutating func writeResult(id: CallID, result: UnsafeRawBufferPointer) {
     writeStaticString("{\"jsonrpc\":\"2.0\",\"id\":")
@@ -151,7 +152,7 @@ extension ByteBuffer {
     writeInteger(UInt8(ascii: "}"))
   }
 
-  /// An error object without a frame around it. `id` is `nil` when the request could not be read.
+  /// Writes an error response without a frame. `id` is `nil` if the request's id could not be read.
   mutating func writeError(id: CallID?, _ error: RPCError) {
     writeStaticString("{\"jsonrpc\":\"2.0\",\"id\":")
     if let id { writeID(id) } else { writeStaticString("null") }
@@ -172,7 +173,7 @@ extension ByteBuffer {
     endFrame(frame)
   }
 
-  /// A response whose error object is passed on as it came.
+  /// Writes a response with an unchanged error object.
   mutating func writeErrorFrame(id: CallID, rawError: UnsafeRawBufferPointer) {
     let frame = beginFrame()
     writeError(id: id, rawError: rawError)
@@ -187,7 +188,7 @@ extension ByteBuffer {
     writeInteger(UInt8(ascii: "}"))
   }
 
-  /// `rpc.message`: one message of a stream. Answers the length of the frame's JSON.
+  /// Writes `rpc.message`, one message of a stream. Returns the length of the frame's JSON.
   @discardableResult
   mutating func writeMessageFrame(id: CallID, message: UnsafeRawBufferPointer) -> Int {
     let frame = beginFrame()
@@ -199,7 +200,7 @@ extension ByteBuffer {
     return endFrame(frame)
   }
 
-  /// `rpc.cancel` or `rpc.end`.
+  /// Writes `rpc.cancel` or `rpc.end`.
   mutating func writeCallControlFrame(_ method: StaticString, id: CallID) {
     let frame = beginFrame()
     writeStaticString("{\"jsonrpc\":\"2.0\",\"method\":\"")
@@ -210,7 +211,7 @@ extension ByteBuffer {
     endFrame(frame)
   }
 
-  /// `rpc.credit`: the receiver takes `messages` more.
+  /// Writes `rpc.credit`, which grants `messages` more.
   mutating func writeCreditFrame(id: CallID, messages: Int) {
     let frame = beginFrame()
     writeStaticString("{\"jsonrpc\":\"2.0\",\"method\":\"rpc.credit\",\"params\":{\"id\":")
@@ -221,7 +222,7 @@ extension ByteBuffer {
     endFrame(frame)
   }
 
-  /// `rpc.drain`: no new calls; those up to `lastID` finish.
+  /// Writes `rpc.drain`: no new calls; those up to `lastID` finish.
   mutating func writeDrainFrame(lastID: CallID?) {
     let frame = beginFrame()
     writeStaticString("{\"jsonrpc\":\"2.0\",\"method\":\"rpc.drain\",\"params\":{\"lastId\":")

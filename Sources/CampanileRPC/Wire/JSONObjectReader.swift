@@ -1,30 +1,30 @@
-/// Walks the members of an object whose structure was checked before, as the ranges that the envelope scan told were.
+/// Iterates over the members of an object whose structure was checked, for example by the envelope scan.
 ///
-/// For the wire's own small objects (metadata, error data, `rpc.*` params). A fault in the text ends the walk instead of
-/// trapping, so that it is safe on unchecked text too.
+/// Used for the wire protocol's small objects (metadata, error data, `rpc.*` params). Invalid text ends the iteration
+/// instead of trapping, so that unchecked text is safe as well.
 struct JSONObjectReader {
   struct Member {
-    /// The name with its escapes resolved; one with half of a surrogate pair, which has no text, is U+FFFD.
+    /// The name with its escapes resolved; U+FFFD if it contains a lone surrogate.
     var name: String
-    /// Where the value lies.
+    /// The range of the value.
     var value: Range<Int>
   }
 
-  private var scanner: JSONScanner
+  private var scanner: WireJSONScanner
   private let bytes: UnsafeRawBufferPointer
   private var isFirst = true
 
-  /// `nil` when the value at `range` is no object.
+  /// Creates a reader; `nil` if the value at `range` is not an object.
   init?(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) {
     guard range.upperBound <= bytes.count, !range.isEmpty else { return nil }
     self.bytes = bytes
-    scanner = JSONScanner(UnsafeRawBufferPointer(rebasing: bytes[..<range.upperBound]))
+    scanner = WireJSONScanner(UnsafeRawBufferPointer(rebasing: bytes[..<range.upperBound]))
     scanner.index = range.lowerBound
     guard scanner.peek() == UInt8(ascii: "{") else { return nil }
     scanner.index += 1
   }
 
-  /// The next member, or `nil` at the end.
+  /// Returns the next member, or `nil` at the end.
   mutating func next() -> Member? {
     if !isFirst {
       guard scanner.peek() == UInt8(ascii: ",") else { return nil }
@@ -34,7 +34,7 @@ struct JSONObjectReader {
     guard scanner.peek() == UInt8(ascii: "\"") else { return nil }
     let start = scanner.index + 1
     guard (try? scanner.skipString()) != nil else { return nil }
-    // Not the end of the walk: what follows would be passed over.
+    // An unreadable name must not end the iteration: later members would be skipped.
     let name = EnvelopeScanner.resolve(bytes, start..<scanner.index - 1) ?? "\u{FFFD}"
     guard scanner.peek() == UInt8(ascii: ":") else { return nil }
     scanner.index += 1
@@ -42,17 +42,17 @@ struct JSONObjectReader {
     return Member(name: name, value: value)
   }
 
-  static func skip(_ scanner: inout JSONScanner) -> Range<Int>? {
+  static func skip(_ scanner: inout WireJSONScanner) -> Range<Int>? {
     _ = scanner.peek()
     let start = scanner.index
     do { try scanner.skipValue(depthMax: EnvelopeScanner.depthMax) } catch { return nil }
     return start..<scanner.index
   }
 
-  /// The values of an array, or `nil` when the value at `range` is none. At most `countMax` are told.
+  /// Returns the ranges of at most `countMax` values of an array, or `nil` if the value at `range` is not an array.
   static func elements(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>, countMax: Int) -> [Range<Int>]? {
     guard range.upperBound <= bytes.count, !range.isEmpty else { return nil }
-    var scanner = JSONScanner(UnsafeRawBufferPointer(rebasing: bytes[..<range.upperBound]))
+    var scanner = WireJSONScanner(UnsafeRawBufferPointer(rebasing: bytes[..<range.upperBound]))
     scanner.index = range.lowerBound
     guard scanner.peek() == UInt8(ascii: "[") else { return nil }
     scanner.index += 1
@@ -66,13 +66,13 @@ struct JSONObjectReader {
     return found
   }
 
-  /// The text of a string value, or `nil`.
+  /// Returns the text of a string value, or `nil`.
   static func string(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) -> String? {
     guard range.count >= 2, bytes[range.lowerBound] == UInt8(ascii: "\"") else { return nil }
     return EnvelopeScanner.resolve(bytes, range.lowerBound + 1..<range.upperBound - 1)
   }
 
-  /// The value of an integer or boolean, or `nil`.
+  /// Returns the value of an integer, or `nil`.
   static func integer(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) -> Int64? {
     EnvelopeScanner.integer(bytes, range)
   }

@@ -1,14 +1,16 @@
-/// What travels beside a call's message: string keys, each with one or more string values, in the order they were added.
+public import CampanileBase
+
+/// The metadata of a call: string keys, each with one or more string values, in order of insertion.
 ///
-/// Keys are `[0-9a-z_.-]+`; all keys and values together are at most 8 KiB. The prefix `campanile-` is reserved for the
-/// suite: a gateway strips it from outside calls and a service believes it on trusted links only.
+/// Keys are `[0-9a-z_.-]+`; all keys and values together have at most 8 KiB. The prefix `campanile-` is reserved for
+/// the suite: a gateway removes it from outside calls, and a service accepts it on trusted connections only.
 public struct Metadata: Sendable {
   public struct Entry: Sendable, Hashable {
     public let key: String
     public let value: String
   }
   private var kept: [Entry] = []
-  /// The last entry of a call that a gateway forwards, as it arrived: most calls are served without a look at it.
+  /// The last entry of a forwarded call in undecoded form, because most calls are served without reading it.
   private var requestID: RequestID?
 
   public var entries: [Entry] {
@@ -16,33 +18,34 @@ public struct Metadata: Sendable {
     return kept + [Entry(key: Self.requestIDKey, value: requestID.text)]
   }
 
-  /// The most bytes that keys and values may have together.
+  /// The maximum number of bytes of all keys and values together.
   public static let sizeBytesMax = 8192
-  /// The most values that all keys may have together.
+  /// The maximum number of values of all keys together.
   public static let entryCountMax = 128
   public static let reservedPrefix = "campanile-"
-  /// The key of the name that a gateway gives each call, which no other call has.
+  /// The key of the unique request id that a gateway assigns to each call.
   public static let requestIDKey = "campanile-request-id"
 
   public init() {}
 
-  /// `base`, which has no request id, with one behind.
+  /// Appends a request id to `base`, which has none.
   init(_ base: Metadata, requestID: RequestID) {
     self = base
     self.requestID = requestID
   }
 
   public var isEmpty: Bool { kept.isEmpty && requestID == nil }
-  /// The bytes of all keys and values.
+  /// The number of bytes of all keys and values.
   public var sizeBytes: Int { entries.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count } }
 
-  /// The first value of a key.
+  /// Returns the first value of a key.
   public subscript(key: String) -> String? {
     if let index = index(of: key) { return kept[index].value }
     return key == Self.requestIDKey ? requestID?.text : nil
   }
 
-  /// Where a key has its first value, but for a request id as it arrived. No entry is copied, and few texts are looked at.
+  /// Returns the index of a key's first value, except an undecoded request id. Copies no entry and compares few
+  /// strings.
   @inline(__always)
   func index(of key: String) -> Int? {
     let sizeBytes = key.utf8.count
@@ -50,10 +53,10 @@ public struct Metadata: Sendable {
     return nil
   }
 
-  /// Every value of a key, in order.
+  /// Returns every value of a key, in order.
   public func values(_ key: String) -> [String] { entries.compactMap { $0.key == key ? $0.value : nil } }
 
-  /// Adds a value and keeps those that the key has. What is not sendable is refused when the call is made.
+  /// Adds a value to those of the key. Invalid metadata is rejected when the call is made.
   public mutating func add(_ value: String, for key: String) {
     spellOut()
     kept.append(Entry(key: key, value: value))
@@ -83,7 +86,7 @@ public struct Metadata: Sendable {
     requestID = nil
   }
 
-  /// Whether a key is one that may be sent.
+  /// Returns whether a key is valid.
   public static func isValidKey(_ key: String) -> Bool {
     !key.isEmpty
       && key.utf8.allSatisfy { byte in
@@ -95,11 +98,11 @@ public struct Metadata: Sendable {
       }
   }
 
-  /// What keeps this metadata from being sent, or `nil`.
+  /// Returns the reason why the metadata cannot be sent, or `nil`.
   public func fault() -> RPCError? {
     if let bad = entries.first(where: { !Self.isValidKey($0.key) }) {
       return .invalidField(
-        "metadata", "the key \(bad.key.debugDescription) has other characters than 0-9 a-z _ . -",
+        "metadata", "the key \(bad.key.debugDescription) contains characters other than 0-9 a-z _ . -",
         reason: "METADATA_KEY_INVALID")
     }
     if sizeBytes > Self.sizeBytesMax || entries.count > Self.entryCountMax {

@@ -1,22 +1,25 @@
-/// What is known of a method before it is called: generated from its proto.
+/// The static description of a method, generated from its proto.
 public struct MethodDescriptor: Sendable, Hashable {
-  /// The full name with a slash, for example `campanile.notifications.v1.NotificationsService/GetNotification`.
+  /// The full method name, for example `campanile.notifications.v1.NotificationsService/GetNotification`.
   public var path: String
   public var kind: CallKind
   public var idempotency: Idempotency
-  /// The full proto names of both messages.
+  /// The full proto names of the request and the response.
   public var requestType: String
   public var responseType: String
-  /// `google.api.http` rules, the main one first.
+  /// The `google.api.http` rules, the main one first.
   public var httpRules: [HTTPRule]
-  /// What a gateway asks of the caller (`campanile.rpc.v1.access`): the narrowest scope, `public`, or empty where nothing is said.
+  /// The access that a gateway requires (`campanile.rpc.v1.access`): the narrowest scope, `public`, or empty if
+  /// unspecified.
   public var scope: String
-  /// Whether the call may wait: under overload a gateway refuses such calls first.
+  /// Whether the call may be deferred: an overloaded gateway refuses such calls first.
   public var isBulk: Bool
+  /// Whether the response contains a secret that is shown once and must not be stored.
+  public var hasSecretResponse: Bool
 
   public init(
     path: String, kind: CallKind, idempotency: Idempotency, requestType: String, responseType: String,
-    httpRules: [HTTPRule] = [], scope: String = "", isBulk: Bool = false
+    httpRules: [HTTPRule] = [], scope: String = "", isBulk: Bool = false, hasSecretResponse: Bool = false
   ) {
     self.path = path
     self.kind = kind
@@ -26,15 +29,16 @@ public struct MethodDescriptor: Sendable, Hashable {
     self.httpRules = httpRules
     self.scope = scope
     self.isBulk = isBulk
+    self.hasSecretResponse = hasSecretResponse
   }
 
-  /// The part before the slash.
+  /// The part of the path before the slash.
   public var service: String { String(path.prefix { $0 != "/" }) }
-  /// The part after the slash.
+  /// The part of the path after the slash.
   public var name: String { String(path.drop { $0 != "/" }.dropFirst()) }
 }
 
-/// Which sides of a call send more than one message.
+/// The sides of a call that send a stream of messages.
 public enum CallKind: Sendable, Hashable, CaseIterable {
   case unary, clientStreaming, serverStreaming, bidirectional
 
@@ -46,24 +50,24 @@ public enum CallKind: Sendable, Hashable, CaseIterable {
 
 /// The `idempotency_level` of a method, from descriptor.proto.
 public enum Idempotency: Sendable, Hashable {
-  /// Nothing is promised: a call that may have run is never repeated by a client on its own.
+  /// No guarantee: a client never repeats a call that may have run.
   case unknown
-  /// The method reads only.
+  /// The method only reads.
   case noSideEffects
-  /// Running it twice leaves what running it once does.
+  /// Running the method twice has the same effect as running it once.
   case idempotent
 
   /// Whether a client may repeat a call that may have run.
-  public var allowsRepeat: Bool { self != .unknown }
+  public var allowsRetry: Bool { self != .unknown }
 }
 
 /// One `google.api.http` binding (https://google.aip.dev/127).
 public struct HTTPRule: Sendable, Hashable {
-  /// Upper case, for example `GET`.
+  /// The HTTP method in upper case, for example `GET`.
   public var verb: String
-  /// For example `/v1/buckets/{bucket_id}`.
+  /// The path template, for example `/v1/buckets/{bucket_id}`.
   public var template: String
-  /// The field that the body is, `*` for the whole message, or empty for no body.
+  /// The field in the body, `*` for the whole message, or empty for no body.
   public var body: String
 
   public init(verb: String, template: String, body: String) {

@@ -1,10 +1,10 @@
-/// The wire's own methods, whose names have the prefix that JSON-RPC 2.0 reserves for extensions.
+/// The wire protocol's own methods, whose names have the prefix that JSON-RPC 2.0 reserves for extensions.
 enum RPCMethod {
-  case hello, ping, cancel, message, end, credit
-  /// Another name with the prefix `rpc.`; also `rpc.drain`, which only a server sends.
+  case hello, prove, ping, cancel, message, end, credit
+  /// Any other name with the prefix `rpc.`, including `rpc.drain`, which only a server sends.
   case unknown
 
-  /// `nil` for ordinary methods.
+  /// Creates a method; `nil` for ordinary methods.
   @inline(__always)
   init?(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) {
     guard range.count >= 4, bytes[range.lowerBound] == UInt8(ascii: "r"),
@@ -20,6 +20,7 @@ enum RPCMethod {
     if EnvelopeScanner.equals(bytes, name, "cancel") { return .cancel }
     if EnvelopeScanner.equals(bytes, name, "ping") { return .ping }
     if EnvelopeScanner.equals(bytes, name, "hello") { return .hello }
+    if EnvelopeScanner.equals(bytes, name, "prove") { return .prove }
     return .unknown
   }
 }
@@ -30,7 +31,7 @@ struct StreamParams {
   var message: Range<Int>?
   var messages: Int64?
 
-  /// `nil` when the range holds no object or a member comes twice.
+  /// Reads the params; `nil` if the range is not an object or a member occurs twice.
   init?(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) {
     guard var members = JSONObjectReader(bytes, range) else { return nil }
     while let member = members.next() {

@@ -1,30 +1,33 @@
-/// JSON text that is passed on without being decoded: its structure is checked, and its values are found.
+public import CampanileBase
+
+/// Checks and reads JSON text that is forwarded without being decoded.
 public enum RawJSON {
-  /// The most containers inside one another. An envelope adds some, which its reader's limit has room for.
+  /// The maximum nesting depth. The envelope adds some levels, for which its reader's limit has room.
   public static let depthMax = 60
 
   public struct Member: Sendable, Hashable {
-    /// With its escapes resolved.
+    /// The name with its escapes resolved.
     public var name: String
-    /// Where the value lies.
+    /// The range of the value.
     public var value: Range<Int>
   }
 
-  /// Checks that `bytes` are one value of RFC 8259 in UTF-8 and nothing else, so that they may stand inside other JSON.
+  /// Checks that `bytes` are exactly one RFC 8259 object in UTF-8, so that they may be inserted into other JSON.
   ///
-  /// Throws INVALID_ARGUMENT `BODY_NOT_JSON` that tells where it is not, or `BODY_NOT_OBJECT` for a value of another type.
+  /// - Throws: INVALID_ARGUMENT `BODY_NOT_JSON` with the position of the fault, or `BODY_NOT_OBJECT` for a value of
+  ///   another type.
   public static func checkObject(_ bytes: UnsafeRawBufferPointer) throws(RPCError) {
     try checkValue(bytes)
-    var scanner = JSONScanner(bytes)
+    var scanner = WireJSONScanner(bytes)
     guard scanner.peek() == UInt8(ascii: "{") else {
       throw RPCError(.invalidArgument, "the message must be a JSON object", reason: "BODY_NOT_OBJECT", processed: false)
     }
   }
 
-  /// The same for a value of any type.
+  /// Checks that `bytes` are exactly one value of any type; see `checkObject`.
   public static func checkValue(_ bytes: UnsafeRawBufferPointer) throws(RPCError) {
-    var scanner = JSONScanner(bytes)
-    do throws(JSONScanner.Fault) {
+    var scanner = WireJSONScanner(bytes)
+    do throws(WireJSONScanner.Fault) {
       _ = scanner.peek()
       try scanner.skipValue(depthMax: depthMax)
       _ = scanner.peek()
@@ -36,7 +39,8 @@ public enum RawJSON {
     }
   }
 
-  /// The members of the object at `range`, in order; `nil` when the value there is no object. For text that was checked.
+  /// Returns the members of the object at `range`, in order; `nil` if the value is not an object. The text must have
+  /// been checked.
   public static func members(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) -> [Member]? {
     var start = range.lowerBound
     while start < range.upperBound, isSpace(bytes[start]) { start += 1 }
@@ -46,12 +50,13 @@ public enum RawJSON {
     return found
   }
 
-  /// The values of the array at `range`, in order; `nil` when the value there is none. For text that was checked.
+  /// Returns the ranges of the array's values, in order; `nil` if the value is not an array. The text must have been
+  /// checked.
   public static func elements(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) -> [Range<Int>]? {
     JSONObjectReader.elements(bytes, range, countMax: .max)
   }
 
-  /// The text of the string at `range`; `nil` when the value there is none. For text that was checked.
+  /// Returns the text of the string at `range`; `nil` if the value is not a string. The text must have been checked.
   public static func string(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) -> String? {
     JSONObjectReader.string(bytes, range)
   }

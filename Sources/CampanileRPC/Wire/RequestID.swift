@@ -1,4 +1,4 @@
-/// The name that a gateway gives a call, without memory of its own: 33 characters of `[0-9a-f-]`.
+/// The id that a gateway assigns to a call, stored inline: 33 characters of `[0-9a-f-]`.
 struct RequestID: Sendable {
   static let sizeBytes = 33
   private static let head = Array("\"\(Metadata.requestIDKey)\":\"".utf8)
@@ -6,9 +6,10 @@ struct RequestID: Sendable {
   private var words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
   private var last: UInt8 = 0
 
-  /// Where the request id's member begins in a metadata object that ends with it; `nil` for other objects. `object` is JSON.
+  /// Returns the start of the request id's member in a metadata object that ends with it; `nil` for other objects.
+  /// `object` is JSON.
   ///
-  /// A quote behind a comma or a brace stands outside of every string, so the member is one.
+  /// A quote after a comma or a brace is outside of every string, so the match is a member.
   static func start(in object: UnsafeRawBufferPointer) -> Int? {
     let start = object.count - 2 - sizeBytes - head.count
     guard start > 0, object[object.count - 1] == UInt8(ascii: "}"), object[object.count - 2] == UInt8(ascii: "\""),
@@ -19,7 +20,7 @@ struct RequestID: Sendable {
     return start
   }
 
-  /// `start` is what `start(in:)` answered for the same object.
+  /// Reads the request id. `start` is the result of `start(in:)` for the same object.
   init(_ object: UnsafeRawBufferPointer, memberAt start: Int) {
     let text = UnsafeRawBufferPointer(rebasing: object[(start + Self.head.count)...].prefix(Self.sizeBytes))
     withUnsafeMutableBytes(of: &words) { $0.copyMemory(from: UnsafeRawBufferPointer(rebasing: text.prefix(32))) }

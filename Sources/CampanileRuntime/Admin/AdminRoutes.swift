@@ -1,14 +1,14 @@
-/// Requests of an executable's own on its HTTP port, beside `/metrics` and the like.
+/// Routes of an executable on its HTTP port, in addition to `/metrics`, `/healthz` and `/readyz`.
 public struct AdminRoutes: Sendable {
-  /// A request whose body has come whole.
+  /// A request with its complete body.
   public struct Request: Sendable, Hashable {
-    /// Upper-case, such as `GET`.
+    /// The method in upper case, such as `GET`.
     public var method: String
-    /// Without the query.
+    /// The path, without the query.
     public var path: String
-    /// The last of each name, decoded.
+    /// Decoded query parameters; the last value of each name counts.
     public var query: [String: String]
-    /// The value of `authorization`.
+    /// The header `authorization`.
     public var authorization: String?
     public var body: [UInt8]
 
@@ -35,9 +35,9 @@ public struct AdminRoutes: Sendable {
     }
   }
 
-  /// What the paths begin with, such as `/v1`.
+  /// Prefix of the paths, such as `/v1`.
   public var prefix: String
-  /// A longer body is answered with 413 before it is read to its end.
+  /// Maximum size of a request body. A larger one gets 413 before it is read completely.
   public var bodyBytesMax: Int
   public var handle: @Sendable (Request) async -> Response
 

@@ -12,56 +12,47 @@ import Logging
 import NIOCore
 import ServiceLifecycle
 
-/// Serves `/metrics`, `/healthz` and `/readyz` over HTTP/1.1.
-///
-/// - `/metrics`: the Prometheus text format 0.0.4.
-/// - `/healthz`: 200 as long as the process answers.
-/// - `/readyz`: 200 when every readiness check holds and the server is not draining, otherwise 503; both with a JSON
-///   object `{"status":"ready","checks":{"server":"ok",…}}`.
+/// Serves the operations pages and an executable's routes over HTTP/1.1.
 struct AdminServer: Service {
-  /// Connections open at once; more wait in the backlog.
-  static let maximumConnections = 256
-
   let host: String
   let port: Int
-  let metrics: MetricsRegistry
-  let readiness: ReadinessRegistry
+  let pages: OperationsPages
   var routes: [AdminRoutes] = []
-  /// Serves everything in the place of this server's router.
-  var frontEnd: HTTPFrontEnd?
-  /// What the front end's connections are encrypted with.
+  /// Replaces this server's router, if not nil.
+  var publicHTTP: PublicHTTPServer?
+  /// TLS for the connections of `publicHTTP`.
   var tls: ServerTLSContext?
+  /// Limits for connections if `publicHTTP` is nil.
+  var limits = AdminConnectionLimits()
   let group: any EventLoopGroup
   let logger: Logger
-  /// Called once with the port that is listened on.
+  /// Called once with the port that the server listens on.
   let onRunning: @Sendable (Int) -> Void
 
-  /// Serves until graceful shutdown. Throws `StartupError` when the address cannot be listened on.
+  /// Serves until graceful shutdown.
+  ///
+  /// - Throws: `StartupError` if the server cannot listen on the address.
   func run() async throws {
     var quiet = logger
     quiet.logLevel = max(logger.logLevel, .warning)
-    if let frontEnd { return try await run(frontEnd, quiet) }
+    if let publicHTTP { return try await run(publicHTTP, quiet) }
     let application = Application(
       router: router(),
-      server: .http1(
-        configuration: .init(
-          idleTimeout: .seconds(60),
-          httpDecoderConfiguration: .init(
-            maxHeaderFieldSize: 8192, maxHeaderListSize: 16_384, maxHeaderFieldCount: 64))),
-      configuration: ApplicationConfiguration(
-        address: .hostname(host, port: port), serverName: "campanile",
-        availableConnectionsDelegate: MaximumAvailableConnections(Self.maximumConnections)),
+      server: AdminConnections(limits).server,
+      configuration: ApplicationConfiguration(address: .hostname(host, port: port), serverName: "campanile"),
       onServerRunning: { onRunning($0.localAddress?.port ?? port) },
       eventLoopGroupProvider: .shared(group),
       logger: quiet)
     try await listening { try await application.run() }
   }
 
-  private func run(_ frontEnd: HTTPFrontEnd, _ quiet: Logger) async throws {
-    let server = FrontEndChannel(frontEnd: frontEnd, tls: tls, operations: { await answer($0) }).server(
+  private func run(_ publicHTTP: PublicHTTPServer, _ quiet: Logger) async throws {
+    // Accept some more connections than the limiter admits, so that surplus callers get an error, and unauthenticated
+    // connections can be closed in favour of others.
+    let server = PublicHTTPChannel(publicHTTP: publicHTTP, tls: tls, operations: { await pages.health($0) }).server(
       configuration: .init(
         address: .hostname(host, port: port), serverName: "campanile", backlog: 4096,
-        availableConnectionsDelegate: MaximumAvailableConnections(frontEnd.connectionsMax)),
+        availableConnectionsDelegate: MaximumAvailableConnections(publicHTTP.limiter.connectionsMax + 16)),
       onServerRunning: { onRunning($0.localAddress?.port ?? port) }, eventLoopGroup: group, logger: quiet)
     try await listening { try await server.run() }
   }
@@ -72,25 +63,10 @@ struct AdminServer: Service {
     }
   }
 
-  /// `/metrics`, `/healthz` and `/readyz`.
-  private func answer(_ path: String) async -> AdminRoutes.Response? {
-    switch path {
-    case "/metrics":
-      return AdminRoutes.Response(
-        status: 200, contentType: PrometheusText.contentType, body: Array(metrics.exposition().utf8))
-    case "/healthz":
-      return AdminRoutes.Response(status: 200, contentType: "text/plain; charset=utf-8", body: Array("ok\n".utf8))
-    case "/readyz":
-      let report = await readiness.report()
-      return AdminRoutes.Response(status: report.isReady ? 200 : 503, body: Array(Self.body(of: report).utf8))
-    default: return nil
-    }
-  }
-
   private func router() -> Router<BasicRequestContext> {
     let router = Router()
-    for path in ["/metrics", "/healthz", "/readyz"] {
-      router.get(RouterPath(path)) { _, _ in await answer(path).map(Self.response) ?? Response(status: .notFound) }
+    for path in OperationsPages.paths {
+      router.get(RouterPath(path)) { _, _ in await pages.page(path).map(Self.response) ?? Response(status: .notFound) }
     }
     for routes in routes {
       for method: HTTPRequest.Method in [.get, .post, .put, .patch, .delete] {
@@ -104,7 +80,9 @@ struct AdminServer: Service {
     response(await routes.handle(try await whole(request, bodyBytesMax: routes.bodyBytesMax)))
   }
 
-  /// The request when its body has come. Throws 413 when that is too long.
+  /// Collects the body of a request.
+  ///
+  /// - Throws: 413 if the body is too large.
   static func whole(_ request: Request, bodyBytesMax: Int) async throws -> AdminRoutes.Request {
     let body = try await request.body.collect(upTo: bodyBytesMax)
     let query = request.uri.queryParameters.map { (String($0.key), String($0.value)) }
@@ -118,24 +96,9 @@ struct AdminServer: Service {
       status: .init(code: answer.status), headers: [.contentType: answer.contentType, .cacheControl: "no-store"],
       body: .init(byteBuffer: ByteBuffer(bytes: answer.body)))
   }
-
-  static func body(of report: ReadinessRegistry.Report) -> String {
-    var text = JSONText()
-    text.raw("{\"status\":")
-    text.string(report.isReady ? "ready" : "not ready")
-    text.raw(",\"checks\":{")
-    for (index, (name, problem)) in report.problems.sorted(by: { $0.key < $1.key }).enumerated() {
-      if index > 0 { text.raw(",") }
-      text.string(name)
-      text.raw(":")
-      text.string(problem ?? "ok")
-    }
-    text.raw("}}\n")
-    return String(decoding: text.bytes, as: UTF8.self)
-  }
 }
 
 extension IOError {
-  /// The system's own words for the error, without the call that met it.
+  /// The system's description of the error, without the name of the failed call.
   var reasonText: String { String(cString: strerror(errnoCode)) }
 }

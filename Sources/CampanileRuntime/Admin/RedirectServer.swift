@@ -5,26 +5,28 @@ import Logging
 import NIOCore
 import ServiceLifecycle
 
-/// The settings of executables that send callers in plaintext to their HTTPS.
-public enum RedirectSettings {
+/// Settings for the redirection of plaintext requests to HTTPS.
+public enum RedirectConfiguration {
   public static let port = "https-redirect-port"
   public static let target = "https-redirect-to"
 
   public static let all: [Setting] = [
     .int(
-      port, in: 1...65_535, help: "port of plain HTTP that answers everything with a redirect to HTTPS; unset for none"),
-    .string(target, help: "where to, such as https://api.example; by default the host asked for and the HTTP port"),
+      port, in: 1...65_535, help: "plaintext HTTP port that redirects every request to HTTPS; unset disables it"),
+    .string(
+      target, help: "target of redirects, such as https://api.example (default: the requested host, at the HTTP port)"),
   ]
 
-  /// Nil where nothing is redirected. Throws `ConfigurationError` `conflictingSettings` without TLS, and `invalidValue` for what is
-  /// no such target.
+  /// Returns the redirection, or nil if it is disabled.
+  ///
+  /// - Throws: `ConfigurationError` `conflictingSettings` without TLS, `invalidValue` for an invalid target.
   static func configuration(_ settings: Settings) throws(ConfigurationError) -> (port: Int, target: HTTPSRedirect)? {
     guard settings.entries[port] != nil, let number = try settings.optionalInt(port) else { return nil }
-    guard settings.isSet(CommonSettings.tlsCertFile) else {
+    guard settings.isSet(CommonConfiguration.tlsCertFile) else {
       throw ConfigurationError(
         code: .conflictingSettings, key: port,
-        message: "--\(port) needs TLS: --\(CommonSettings.tlsCertFile) and "
-          + "--\(CommonSettings.tlsKeyFile)")
+        message: "--\(port) needs TLS: --\(CommonConfiguration.tlsCertFile) and "
+          + "--\(CommonConfiguration.tlsKeyFile)")
     }
     let base = try settings.optionalString(target)
     if let base {
@@ -38,14 +40,14 @@ public enum RedirectSettings {
   }
 }
 
-/// Where a request in plaintext is sent instead.
+/// The target of a redirect to HTTPS.
 struct HTTPSRedirect: Sendable, Hashable {
-  /// `https://HOST[:PORT]`; nil for the host that the request asks for.
+  /// `https://HOST[:PORT]`; nil for the requested host.
   var base: String?
 
-  /// The URL that answers the request; nil for a request that names no host or path that can be put into one.
+  /// Returns the URL to redirect a request to; nil if its host or path is missing or invalid.
   ///
-  /// - Parameter httpsPort: where HTTPS is listened on.
+  /// - Parameter httpsPort: The port of the HTTPS server.
   func location(authority: String?, path: String?, httpsPort: Int) -> String? {
     guard let path, path.hasPrefix("/"), path.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else { return nil }
     if let base { return base + path }
@@ -56,7 +58,7 @@ struct HTTPSRedirect: Sendable, Hashable {
     return "https://\(host)\(httpsPort == 443 ? "" : ":\(httpsPort)")\(path)"
   }
 
-  /// A host's name or address, IPv6 in brackets, and perhaps a port: nothing that would begin a path or a line.
+  /// Returns whether `text` has only characters of a host and port, so that it cannot inject a path or header.
   static func isAuthority(_ text: some StringProtocol) -> Bool {
     !text.isEmpty && text.utf8.count <= 260
       && text.utf8.allSatisfy { byte in
@@ -71,17 +73,19 @@ struct HTTPSRedirect: Sendable, Hashable {
   }
 }
 
-/// Answers every request in plaintext with 308 to HTTPS (RFC 9110 section 15.4.9), without reading its body.
+/// Redirects every plaintext request to HTTPS with 308 (RFC 9110 section 15.4.9), without reading its body.
 struct RedirectServer: Service {
   let host: String
   let port: Int
   let redirect: HTTPSRedirect
-  /// The port of HTTPS, once it is known.
+  /// Waits for the HTTPS port.
   let httpsPort: @Sendable () async -> Int?
   let group: any EventLoopGroup
   let logger: Logger
 
-  /// Serves until graceful shutdown. Throws `StartupError` when the address cannot be listened on.
+  /// Serves until graceful shutdown.
+  ///
+  /// - Throws: `StartupError` if the server cannot listen on the address.
   func run() async throws {
     guard let httpsPort = await httpsPort() else { return }
     var quiet = logger
@@ -93,14 +97,8 @@ struct RedirectServer: Service {
         else { return Response(status: .badRequest, headers: [.connection: "close"]) }
         return Response(status: .permanentRedirect, headers: [.location: location, .connection: "close"])
       },
-      server: .http1(
-        configuration: .init(
-          idleTimeout: .seconds(10),
-          httpDecoderConfiguration: .init(
-            maxHeaderFieldSize: 8192, maxHeaderListSize: 16_384, maxHeaderFieldCount: 64))),
-      configuration: ApplicationConfiguration(
-        address: .hostname(host, port: port), serverName: "campanile",
-        availableConnectionsDelegate: MaximumAvailableConnections(AdminServer.maximumConnections)),
+      server: AdminConnections(AdminConnectionLimits(idleTimeoutMs: 10_000)).server,
+      configuration: ApplicationConfiguration(address: .hostname(host, port: port), serverName: "campanile"),
       eventLoopGroupProvider: .shared(group), logger: quiet)
     do { try await application.run() } catch let error as IOError {
       throw StartupError("cannot listen on \(host):\(port) for redirects: \(error.reasonText)")

@@ -1,8 +1,8 @@
-/// A configuration that cannot be used; an executable prints `message` as one line and exits with 78 (`EX_CONFIG`).
+/// An invalid configuration. An executable prints `message` as one line and exits with 78 (`EX_CONFIG`).
 ///
-/// `message` names the setting, the place it came from and what is allowed. It never holds the value of a secret.
+/// `message` names the setting, its origin and the allowed values. It never contains the value of a secret.
 public struct ConfigurationError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// What is wrong, as an opaque code.
+  /// The kind of the error, as an opaque code.
   public struct Code: Sendable, Hashable, CustomStringConvertible {
     enum Value: String {
       case unknownSetting, unexpectedArgument, invalidValue, missingValue, conflictingSettings, unreadableFile
@@ -12,13 +12,13 @@ public struct ConfigurationError: Error, Sendable, Hashable, CustomStringConvert
 
     /// A flag or file key that this executable does not declare.
     public static let unknownSetting = Self(value: .unknownSetting)
-    /// An argument that is no flag.
+    /// An argument that is not a flag.
     public static let unexpectedArgument = Self(value: .unexpectedArgument)
     /// A value of the wrong type or out of range.
     public static let invalidValue = Self(value: .invalidValue)
     /// A required setting without a value, or a flag without one.
     public static let missingValue = Self(value: .missingValue)
-    /// Two settings, or one twice, that contradict each other.
+    /// Contradictory settings, or a setting that is given twice.
     public static let conflictingSettings = Self(value: .conflictingSettings)
     /// A configuration or secret file that cannot be read or parsed.
     public static let unreadableFile = Self(value: .unreadableFile)
@@ -30,18 +30,18 @@ public struct ConfigurationError: Error, Sendable, Hashable, CustomStringConvert
     public static let credentialMissing = Self(value: .credentialMissing)
     /// Listening beyond loopback in plaintext.
     public static let encryptionMissing = Self(value: .encryptionMissing)
-    /// A setting that only a new process takes up was changed under a running one.
+    /// A change to a setting that cannot be applied at runtime.
     public static let needsRestart = Self(value: .needsRestart)
-    /// Code asked for a setting that the executable does not declare, or by the wrong type.
+    /// Access by code to a setting that the executable does not declare, or with the wrong type.
     public static let undeclaredSetting = Self(value: .undeclaredSetting)
 
     public var description: String { value.rawValue }
   }
 
   public var code: Code
-  /// The setting's key, for example `log-level`; empty when no single setting is to blame.
+  /// The key of the setting, for example `log-level`; empty if the error does not concern a single setting.
   public var key: String
-  /// One line for a person.
+  /// A human-readable line.
   public var message: String
 
   public init(code: Code, key: String, message: String) {

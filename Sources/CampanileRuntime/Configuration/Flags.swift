@@ -1,20 +1,20 @@
-/// The command line, checked against the declared settings.
+/// The command line, validated against the declared settings.
 ///
-/// swift-configuration's own command-line provider ignores unknown flags and stray words and splits every value at
-/// commas, so that `--prot 80` would pass unnoticed; this parser refuses what it does not know.
+/// The command-line provider of swift-configuration ignores unknown flags and stray words, and splits every value at
+/// commas. `--prot 80` would pass unnoticed. This parser rejects unknown arguments.
 struct Flags: Sendable, Hashable {
-  /// What was asked for besides settings.
   var wantsHelp = false
   var wantsVersion = false
   var wantsPrintConfig = false
-  /// Value by key, as written.
+  /// Values by key, as written.
   var values: [String: String] = [:]
 
   /// Parses `--key value`, `--key=value` and, for switches, `--key`. A list may be given in several flags.
   ///
-  /// - Parameter arguments: without the program's name.
-  /// - Throws: `ConfigurationError`: `unknownSetting`, `unexpectedArgument`, `missingValue`, `conflictingSettings` (a
-  ///   flag that is no list given twice) or `secretOnCommandLine`. No message repeats a value, because it may be a misplaced secret.
+  /// - Parameter arguments: The arguments, without the program's name.
+  /// - Throws: `ConfigurationError`: `unknownSetting`, `unexpectedArgument`, `missingValue`, `conflictingSettings` (any
+  ///   flag except a list given twice) or `secretOnCommandLine`. Messages never repeat a value, which may be a
+  ///   misplaced secret.
   init(_ arguments: [String], settings: [String: Setting]) throws(ConfigurationError) {
     var index = 0
     while index < arguments.count {
@@ -77,9 +77,9 @@ struct Flags: Sendable, Hashable {
   }
 }
 
-/// "Did you mean" for misspelt keys.
+/// Suggestions for misspelt keys.
 enum Suggestion {
-  /// Answers `, did you mean X?` for the nearest key within an edit distance of 2, and otherwise nothing.
+  /// Returns `, did you mean X?` for the nearest key within an edit distance of 2, otherwise the empty string.
   static func text(for word: String, among keys: some Sequence<String>) -> String {
     guard word.count <= 64 else { return "" }
     let nearest = keys.map { (distance(word, $0), $0) }.min { $0 < $1 }
@@ -87,7 +87,7 @@ enum Suggestion {
     return ", did you mean \(nearest.1)?"
   }
 
-  /// The Levenshtein distance.
+  /// Returns the Levenshtein distance of the UTF-8 bytes.
   private static func distance(_ left: String, _ right: String) -> Int {
     let left = Array(left.utf8)
     let right = Array(right.utf8)

@@ -1,8 +1,8 @@
-/// A secret that does not show itself: printing, interpolating, dumping or mirroring it gives `[redacted]`.
+/// A secret that is redacted in output: printing, interpolating, dumping or mirroring it gives `[redacted]`.
 public struct Secret: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-  /// The longest secret that is accepted, in UTF-8 bytes.
+  /// Maximum length of a secret in UTF-8 bytes.
   public static let maximumBytes = 16 * 1024
-  /// What stands in the place of a secret in every output.
+  /// The placeholder for secrets in output.
   public static let placeholder = "[redacted]"
 
   private let value: String
@@ -11,7 +11,7 @@ public struct Secret: Sendable, Hashable, CustomStringConvertible, CustomDebugSt
     self.value = value
   }
 
-  /// The secret itself. Hand it to the code that needs it and to nothing that writes.
+  /// Returns the secret. Never pass it to code that writes output.
   public func reveal() -> String { value }
 
   public var description: String { Self.placeholder }

@@ -1,39 +1,39 @@
-/// One declared setting of an executable: its key, kind, default and help.
+/// A declared setting of an executable, with its key, kind, default and help.
 ///
-/// The key is lower-case words joined by `-`: `log-level` is the flag `--log-level`, the environment variable
+/// The key consists of lower-case words joined by `-`. `log-level` is the flag `--log-level`, the environment variable
 /// `CAMPANILE_LOG_LEVEL` and the member `"log-level"` of the configuration file.
 public struct Setting: Sendable, Hashable {
   /// The type of a value, with its limits.
   public enum Kind: Sendable, Hashable {
     /// Text of at most `maximumBytes` UTF-8 bytes.
     case string(maximumBytes: Int)
-    /// A whole number inside the range.
+    /// A whole number in the range.
     case int(ClosedRange<Int>)
-    /// A finite number inside the range.
+    /// A finite number in the range.
     case double(ClosedRange<Double>)
-    /// `true` or `false`; as a flag also without a value, meaning `true`.
+    /// `true` or `false`. A flag without a value means `true`.
     case bool
     /// One of the listed words.
     case choice([String])
-    /// Words joined by commas, or as several flags, at most so many.
+    /// At most `maximumCount` words, joined by commas or given in several flags.
     case list(maximumCount: Int)
-    /// A file or folder. A private one must exist, and nobody but its owner may have access to it.
+    /// A file or folder. A private one must exist, and only its owner may have access.
     case path(isPrivate: Bool)
-    /// A secret: taken from the environment or from the file that the setting `KEY-file` names, from nowhere else.
+    /// A secret, read only from the environment or from the file in the setting `KEY-file`.
     case secret
   }
 
   public var key: String
   public var kind: Kind
-  /// The default in the form a user would write it; nil when the setting is unset unless given.
+  /// The default as users write it; nil if the setting has no default.
   public var defaultValue: String?
-  /// One line for `--help`.
+  /// The line for `--help`.
   public var help: String
 
-  /// Whether the value is kept out of every output.
+  /// Whether the value is redacted in output.
   public var isSecret: Bool { kind == .secret }
 
-  /// Whether it may be given piece by piece.
+  /// Whether the setting may be given in several flags.
   var isList: Bool {
     if case .list = kind { true } else { false }
   }
@@ -45,42 +45,42 @@ public struct Setting: Sendable, Hashable {
     self.help = help
   }
 
-  /// A text setting of at most 4096 bytes.
+  /// Declares a text setting of at most 4096 bytes.
   public static func string(_ key: String, default value: String? = nil, help: String) -> Setting {
     Setting(key, .string(maximumBytes: 4096), default: value, help: help)
   }
 
-  /// A whole number inside `range`.
+  /// Declares a whole number in `range`.
   public static func int(_ key: String, default value: Int? = nil, in range: ClosedRange<Int>, help: String) -> Setting
   {
     Setting(key, .int(range), default: value.map(String.init), help: help)
   }
 
-  /// A switch.
+  /// Declares a switch.
   public static func bool(_ key: String, default value: Bool = false, help: String) -> Setting {
     Setting(key, .bool, default: String(value), help: help)
   }
 
-  /// One of `words`.
+  /// Declares a choice of `words`.
   public static func choice(_ key: String, of words: [String], default value: String? = nil, help: String) -> Setting {
     Setting(key, .choice(words), default: value, help: help)
   }
 
-  /// A list of at most `maximumCount` words joined by commas.
+  /// Declares a list of at most `maximumCount` words joined by commas.
   public static func list(
     _ key: String, default value: [String]? = nil, maximumCount: Int = 256, help: String
   ) -> Setting {
     Setting(key, .list(maximumCount: maximumCount), default: value?.joined(separator: ","), help: help)
   }
 
-  /// A path; with `isPrivate`, of an existing file whose mode gives group and others nothing.
+  /// Declares a path. With `isPrivate`, the file must exist, and group and others must have no access.
   public static func path(
     _ key: String, default value: String? = nil, isPrivate: Bool = false, help: String
   ) -> Setting {
     Setting(key, .path(isPrivate: isPrivate), default: value, help: help)
   }
 
-  /// A secret. Declares `KEY` (environment only) and `KEY-file` (flag, environment or file) at once.
+  /// Declares a secret with two settings: `KEY` (environment only) and `KEY-file` (flag, environment or file).
   public static func secret(_ key: String, help: String) -> Setting {
     Setting(key, .secret, help: help)
   }
@@ -93,8 +93,8 @@ public struct Setting: Sendable, Hashable {
 
   static let environmentPrefix = "CAMPANILE_"
 
-  /// The setting that names the file a secret is read from.
+  /// The setting with the path of the secret's file.
   var fileCompanion: Setting {
-    .path("\(key)-file", isPrivate: true, help: "file (mode 0600) that holds \(key): \(help)")
+    .path("\(key)-file", isPrivate: true, help: "file (mode 0600) with \(key): \(help)")
   }
 }

@@ -1,4 +1,4 @@
-/// A value that has been checked against its setting's kind.
+/// A value that has been validated against its setting's kind.
 enum SettingValue: Sendable, Hashable {
   case string(String)
   case int(Int)
@@ -9,7 +9,7 @@ enum SettingValue: Sendable, Hashable {
 }
 
 extension Setting.Kind {
-  /// Parses what a user wrote. Answers nil when it is of the wrong type or out of range.
+  /// Parses a value as written by a user; returns nil if it has the wrong type or is out of range.
   func parse(_ text: String) -> SettingValue? {
     switch self {
     case .string(let maximumBytes):
@@ -39,7 +39,7 @@ extension Setting.Kind {
     }
   }
 
-  /// What is allowed, for error messages and `--help`.
+  /// The allowed values, for error messages and `--help`.
   var allowed: String {
     switch self {
     case .string(let maximumBytes): "text of at most \(maximumBytes) bytes"
@@ -55,7 +55,7 @@ extension Setting.Kind {
 }
 
 extension SettingValue {
-  /// The value as `--print-config` shows it.
+  /// The value in the form of `--print-config`.
   var text: String {
     switch self {
     case .string(let text): text
@@ -69,7 +69,7 @@ extension SettingValue {
 }
 
 extension StringProtocol {
-  /// The text without blanks and tabs at its ends.
+  /// Returns the text without leading and trailing spaces and tabs.
   func trimmingSpaces() -> String {
     let isBlank: (Character) -> Bool = { $0 == " " || $0 == "\t" }
     guard let first = firstIndex(where: { !isBlank($0) }), let last = lastIndex(where: { !isBlank($0) }) else {

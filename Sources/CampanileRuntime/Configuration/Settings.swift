@@ -1,9 +1,9 @@
-/// The effective settings of an executable, each with where it came from.
+/// The effective settings of an executable, each with its origin.
 ///
-/// Made by `SettingsLoader`; every declared setting has been checked, so reading one fails only when the code asks for
-/// a key that the executable does not declare, or by another type than declared (`undeclaredSetting`).
+/// `SettingsLoader` creates and validates them. Reading a setting fails only if the executable does not declare the
+/// key, or declares it with another type (`undeclaredSetting`), or if a required value is missing (`missingValue`).
 public struct Settings: Sendable {
-  /// Where a value came from.
+  /// The origin of a value.
   public enum Origin: Sendable, Hashable, CustomStringConvertible {
     case flag
     case environment(name: String)
@@ -30,23 +30,24 @@ public struct Settings: Sendable {
     var origin: Origin
   }
 
-  /// By key; the declaration's order is kept in `order`.
+  /// Entries by key.
   var entries: [String: Entry] = [:]
+  /// Keys in declaration order.
   var order: [String] = []
-  /// Variables with the suite's prefix that this executable does not declare: they may be another one's.
+  /// Variables with the suite's prefix that this executable does not declare. They may belong to another executable.
   public internal(set) var undeclaredEnvironmentNames: [String] = []
 
-  /// Where the value of `key` came from; `unset` for undeclared keys too.
+  /// Returns the origin of the value of `key`; `unset` for undeclared keys as well.
   public func origin(of key: String) -> Origin {
     entries[key]?.origin ?? .unset
   }
 
-  /// Whether `key` has a value, its default included.
+  /// Returns whether `key` has a value, which may be its default.
   public func isSet(_ key: String) -> Bool {
     entries[key]?.value != nil
   }
 
-  /// The text, word of choice or path under `key`; nil when unset.
+  /// Returns the text, choice or path of `key`; nil if unset.
   public func optionalString(_ key: String) throws(ConfigurationError) -> String? {
     switch try value(key) {
     case .string(let text): return text
@@ -55,12 +56,12 @@ public struct Settings: Sendable {
     }
   }
 
-  /// As `optionalString`. Throws `missingValue` when unset.
+  /// Returns the text, choice or path of `key`. Throws `missingValue` if unset.
   public func string(_ key: String) throws(ConfigurationError) -> String {
     try required(key, try optionalString(key))
   }
 
-  /// The whole number under `key`; nil when unset.
+  /// Returns the whole number of `key`; nil if unset.
   public func optionalInt(_ key: String) throws(ConfigurationError) -> Int? {
     switch try value(key) {
     case .int(let number): return number
@@ -69,12 +70,12 @@ public struct Settings: Sendable {
     }
   }
 
-  /// As `optionalInt`. Throws `missingValue` when unset.
+  /// Returns the whole number of `key`. Throws `missingValue` if unset.
   public func int(_ key: String) throws(ConfigurationError) -> Int {
     try required(key, try optionalInt(key))
   }
 
-  /// The number under `key`. Throws `missingValue` when unset.
+  /// Returns the number of `key`. Throws `missingValue` if unset.
   public func double(_ key: String) throws(ConfigurationError) -> Double {
     switch try value(key) {
     case .double(let number): return number
@@ -83,7 +84,7 @@ public struct Settings: Sendable {
     }
   }
 
-  /// The switch under `key`. Throws `missingValue` when unset.
+  /// Returns the switch of `key`. Throws `missingValue` if unset.
   public func bool(_ key: String) throws(ConfigurationError) -> Bool {
     switch try value(key) {
     case .bool(let isOn): return isOn
@@ -92,7 +93,7 @@ public struct Settings: Sendable {
     }
   }
 
-  /// The words under `key`; empty when unset.
+  /// Returns the words of `key`; empty if unset.
   public func list(_ key: String) throws(ConfigurationError) -> [String] {
     switch try value(key) {
     case .list(let words): return words
@@ -101,7 +102,7 @@ public struct Settings: Sendable {
     }
   }
 
-  /// The secret under `key`; nil when neither the variable nor the file is given.
+  /// Returns the secret of `key`; nil if neither the variable nor the file is given.
   public func secret(_ key: String) throws(ConfigurationError) -> Secret? {
     switch try value(key) {
     case .secret(let secret): return secret

@@ -4,29 +4,29 @@
   import Foundation
 #endif
 
-/// The JSON configuration file: one object whose members are setting keys and whose values are scalars or lists.
+/// The JSON configuration file, an object with setting keys as members and scalars or lists as values.
 enum SettingsFile {
-  /// The longest file that is read, in bytes.
+  /// Maximum size of the file in bytes.
   static let maximumBytes = 1024 * 1024
 
-  /// Reads and checks a file.
+  /// Reads and validates a file.
   ///
-  /// - Returns: the values as text, by key; `null` members are left out.
-  /// - Throws: `ConfigurationError`: `unreadableFile` when it is no JSON object, `unknownSetting` for a member that is
-  ///   not declared, `invalidValue` for a nested value, `secretOnCommandLine` for a secret.
+  /// - Returns: The values as text, by key, without `null` members.
+  /// - Throws: `ConfigurationError`: `unreadableFile` if the file is not a JSON object, `unknownSetting` for an
+  ///   undeclared member, `invalidValue` for a nested value, `secretOnCommandLine` for a secret.
   static func read(
     path: String, settings: [String: Setting]
   ) throws(ConfigurationError) -> [String: String] {
-    let bytes = try PrivateFile.read(path: path, key: "config", maximumBytes: maximumBytes, isPrivate: false)
+    let bytes = try SettingFile.read(path: path, key: "config", maximumBytes: maximumBytes, isPrivate: false)
     let members: [String: Member]
     do {
       members = try JSONDecoder().decode([String: Member].self, from: Data(bytes))
     } catch {
       throw ConfigurationError(
-        code: .unreadableFile, key: "config", message: "config: \(path) does not hold a JSON object of settings")
+        code: .unreadableFile, key: "config", message: "config: \(path) does not contain a JSON object of settings")
     }
     var values: [String: String] = [:]
-    // Sorted, so that of several mistakes the same one is always named.
+    // Sorted, so that the same error is reported each time if there are several.
     for (key, member) in members.sorted(by: { $0.key < $1.key }) {
       guard let setting = settings[key], key != "config" else {
         throw ConfigurationError(
@@ -36,7 +36,7 @@ enum SettingsFile {
       guard !setting.isSecret else {
         throw ConfigurationError(
           code: .secretOnCommandLine, key: key,
-          message: "\(key) must not stand in \(path): set \"\(key)-file\" to a file (mode 0600) "
+          message: "\(key) is not allowed in \(path): set \"\(key)-file\" to a file (mode 0600) "
             + "or use \(setting.environmentName)")
       }
       switch member {
@@ -50,7 +50,7 @@ enum SettingsFile {
     return values
   }
 
-  /// One member of the object, already as the text a flag would hold.
+  /// A member of the object, converted to the text of the equivalent flag.
   private enum Member: Decodable {
     case text(String)
     case null

@@ -1,25 +1,29 @@
 import Configuration
 
-/// Reads an executable's settings: flags over environment over the `--config` file over defaults.
+/// Reads the settings of an executable.
+///
+/// Flags take precedence over the environment, then the `--config` file, then defaults.
 public struct SettingsLoader: Sendable {
-  /// What the command line asks for.
+  /// The action that the command line requests.
   public enum Outcome: Sendable {
-    /// Run with these.
+    /// Run with these settings.
     case run(Settings)
-    /// Write this text to standard output and end with 0.
+    /// Write this text to standard output and exit with 0.
     case print(String)
   }
 
   /// The executable's name, for example `campanile-notifications`.
   public var executable: String
-  /// Every setting, the file companions of secrets and `config` included, in the order of `--help`.
+  /// All settings in the order of `--help`, including `config` and the file companions of secrets.
   public let settings: [Setting]
   private let byKey: [String: Setting]
 
-  /// - Parameter settings: the declared ones. When a key is declared twice the later declaration counts, so that an
-  ///   executable can give a common setting its own default.
+  /// Creates a loader.
+  ///
+  /// - Parameter settings: The declared settings. If a key is declared twice, the later declaration counts, so that an
+  ///   executable can override the default of a common setting.
   public init(executable: String, settings: [Setting]) {
-    var all: [Setting] = [.path("config", help: "JSON file of settings, below flags and environment")]
+    var all: [Setting] = [.path("config", help: "JSON file with settings; flags and the environment override it")]
     for setting in settings {
       for declared in setting.isSecret ? [setting, setting.fileCompanion] : [setting] {
         if let index = all.firstIndex(where: { $0.key == declared.key }) {
@@ -34,11 +38,11 @@ public struct SettingsLoader: Sendable {
     self.byKey = Dictionary(all.map { ($0.key, $0) }, uniquingKeysWith: { $1 })
   }
 
-  /// Reads everything and checks every effective value.
+  /// Reads all sources and validates the effective values.
   ///
   /// - Parameters:
-  ///   - arguments: the command line without the program's name.
-  ///   - environment: the variables; empty ones count as unset, as compose files leave them.
+  ///   - arguments: The command line, without the program's name.
+  ///   - environment: The environment variables. Empty ones, as in compose files, count as unset.
   /// - Throws: `ConfigurationError`; see its codes.
   public func load(arguments: [String], environment: [String: String]) throws(ConfigurationError) -> Outcome {
     let flags = try Flags(arguments, settings: byKey)
@@ -84,7 +88,7 @@ public struct SettingsLoader: Sendable {
         message: "\(setting.key) is \(shown) (\(origin)) but must be \(setting.kind.allowed)")
     }
     if case .path(isPrivate: true) = setting.kind {
-      try PrivateFile.check(path: value.text, key: setting.key)
+      try SettingFile.check(path: value.text, key: setting.key)
     }
     return Settings.Entry(setting: setting, value: value, origin: origin)
   }
@@ -96,14 +100,14 @@ public struct SettingsLoader: Sendable {
       guard result.entries[setting.key]?.value == nil else {
         throw ConfigurationError(
           code: .conflictingSettings, key: setting.key,
-          message: "\(setting.environmentName) and \(companion.key) are both given; keep one")
+          message: "\(setting.environmentName) and \(companion.key) are both given; remove one")
       }
-      let bytes = try PrivateFile.read(
+      let bytes = try SettingFile.read(
         path: path, key: companion.key, maximumBytes: Secret.maximumBytes + 2, isPrivate: true)
       guard let value = setting.kind.parse(String(decoding: bytes, as: UTF8.self).withoutFinalNewline) else {
         throw ConfigurationError(
           code: .invalidValue, key: companion.key,
-          message: "\(companion.key): \(path) must hold \(setting.kind.allowed)")
+          message: "\(companion.key): \(path) must contain \(setting.kind.allowed)")
       }
       result.entries[setting.key] = Settings.Entry(setting: setting, value: value, origin: .secretFile(path: path))
     }
@@ -111,12 +115,12 @@ public struct SettingsLoader: Sendable {
 }
 
 extension StringProtocol {
-  /// The text with control characters made visible, so that a message stays one line.
+  /// The text with control characters replaced by `?`, so that a message remains a single line.
   var singleLine: String {
     String(unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7f ? "?" : Character($0) })
   }
 
-  /// The text without the line end that editors put at a file's end.
+  /// The text without trailing newlines, which editors append to files.
   var withoutFinalNewline: String {
     var text = Substring(self)
     while let last = text.last, last.isNewline { text.removeLast() }

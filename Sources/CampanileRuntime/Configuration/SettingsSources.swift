@@ -1,9 +1,9 @@
 import Configuration
 import Synchronization
 
-/// The four places a value may come from, as swift-configuration providers behind one `ConfigReader`.
+/// The four sources of values, as swift-configuration providers behind one `ConfigReader`.
 ///
-/// All of them hold text, so that one parser decides what a value may look like wherever it was written.
+/// All of them provide text, so that a single parser validates values from every source.
 struct SettingsSources {
   private static let flagsName = "flags"
   private static let fileName = "file"
@@ -30,9 +30,9 @@ struct SettingsSources {
       accessReporter: reporter)
   }
 
-  /// The text of the first place that has one, and that place; nil when none has.
+  /// Returns the text from the first source that has one, and its origin; nil if no source has a value.
   func lookUp(_ setting: Setting) -> (text: String, origin: Settings.Origin)? {
-    // Secret for all: swift-configuration can log accesses, and none of these values belongs in a log.
+    // Mark every value as secret: swift-configuration can log accesses, and none of these values must be logged.
     guard let text = reader.string(forKey: ConfigKey([setting.key]), isSecret: true) else { return nil }
     let name = reporter.name
     let origin: Settings.Origin =
@@ -54,7 +54,7 @@ struct SettingsSources {
   }
 }
 
-/// Remembers which provider answered the last access: swift-configuration tells it to reporters only.
+/// Records the provider of the last accessed value, which swift-configuration passes only to reporters.
 private final class LastProvider: AccessReporter {
   private let state = Mutex("")
 

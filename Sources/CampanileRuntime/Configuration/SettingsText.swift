@@ -1,25 +1,25 @@
 extension SettingsLoader {
-  /// The text of `--help`: how to give settings, and the table of them.
+  /// Returns the text of `--help`: the sources of settings and a table of all settings.
   public func helpText() -> String {
     var lines = [
       "\(executable) \(CampanileVersion.string)",
       "",
-      "Settings come from flags, then the environment, then the JSON file named by --config, then defaults.",
-      "--log-level is CAMPANILE_LOG_LEVEL in the environment and \"log-level\" in the file.",
+      "Settings are read from flags, then the environment, then the JSON file given with --config, then defaults.",
+      "For example, --log-level is CAMPANILE_LOG_LEVEL in the environment and \"log-level\" in the file.",
       "",
     ]
     var rows: [[String]] = settings.map { setting in
       let flag = setting.isSecret ? setting.environmentName : setting.flag
       return [flag, setting.defaultValue ?? "-", "\(setting.help) (\(setting.kind.allowed))"]
     }
-    rows.append(["--print-config", "-", "print the effective settings with where each came from, and end"])
-    rows.append(["--version", "-", "print the version, and end"])
-    rows.append(["--help, -h", "-", "print this, and end"])
+    rows.append(["--print-config", "-", "print the effective settings with their origins, and exit"])
+    rows.append(["--version", "-", "print the version, and exit"])
+    rows.append(["--help, -h", "-", "print this help, and exit"])
     lines.append(contentsOf: Self.table([["setting", "default", "meaning"]] + rows))
     return lines.joined(separator: "\n") + "\n"
   }
 
-  /// Pads all columns but the last to their widest cell.
+  /// Pads all columns except the last to their widest cell.
   static func table(_ rows: [[String]]) -> [String] {
     var widths: [Int] = []
     for row in rows {
@@ -36,7 +36,7 @@ extension SettingsLoader {
 }
 
 extension Settings {
-  /// The text of `--print-config`: one setting a line with its value and origin, secrets redacted.
+  /// Returns the text of `--print-config`: a line per setting with its value and origin, with secrets redacted.
   func printed() -> String {
     let rows = order.compactMap { key -> [String]? in
       guard let entry = entries[key] else { return nil }

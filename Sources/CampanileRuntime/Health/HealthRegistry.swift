@@ -1,12 +1,12 @@
 import Synchronization
 
-/// The health of a server and of each service on it, as `grpc.health.v1.Health` tells it.
+/// The health of a server and its services, for `grpc.health.v1.Health`.
 ///
-/// The empty name is the whole server; it exists from the beginning as NOT_SERVING. Safe to use from any thread.
+/// The empty name stands for the whole server. Its initial status is NOT_SERVING. Safe to use from any thread.
 public final class HealthRegistry: Sendable {
-  /// Most watches open at once; `watch` answers nil beyond it.
+  /// Maximum number of open watches; beyond it, `watch` returns nil.
   public static let maximumWatchers = 1024
-  /// Most service names; further ones are ignored by `set`.
+  /// Maximum number of service names; `set` ignores further ones.
   public static let maximumServices = 1024
 
   private struct State {
@@ -26,8 +26,9 @@ public final class HealthRegistry: Sendable {
 
   public init() {}
 
-  /// Sets the state of `service`; `serviceUnknown` removes it. Once draining has begun nothing changes any more, so
-  /// that a late start-up step cannot call callers back to a server that is going away.
+  /// Sets the status of `service`; `serviceUnknown` removes it.
+  ///
+  /// Has no effect once draining has begun, so that a late start-up step cannot attract callers during a shutdown.
   public func set(_ service: String, _ status: HealthStatus) {
     state.withLock { state in
       guard !state.isDraining else { return }
@@ -36,8 +37,9 @@ public final class HealthRegistry: Sendable {
     }
   }
 
-  /// Turns every service and the server NOT_SERVING for good and ends all watches after they have told it: the first
-  /// step of a graceful shutdown. A watch that went on would be an open call that keeps the server from draining.
+  /// Permanently sets the server and every service to NOT_SERVING, notifies all watches, and ends them.
+  ///
+  /// This is the first step of a graceful shutdown. An open watch is an open call and would prevent draining.
   public func beginDraining() {
     let ended = state.withLock { state in
       state.isDraining = true
@@ -45,34 +47,34 @@ public final class HealthRegistry: Sendable {
       defer { state.watchers.removeAll() }
       return Array(state.watchers.values)
     }
-    // Outside the lock, because finishing runs onTermination, which takes it.
+    // Outside the lock, because finishing runs onTermination, which acquires the lock.
     for watcher in ended { watcher.continuation.finish() }
   }
 
   /// Whether a graceful shutdown has begun.
   public var isDraining: Bool { state.withLock { $0.isDraining } }
 
-  /// The state of `service`; nil when the server has none of that name.
+  /// Returns the status of `service`; nil if the server has no such service.
   public func status(of service: String) -> HealthStatus? {
     state.withLock { $0.statuses[service] }
   }
 
-  /// The states of all services by name, the empty one included.
+  /// Returns the statuses of all services by name, including the empty name.
   public func list() -> [String: HealthStatus] {
     state.withLock { $0.statuses }
   }
 
-  /// How many watches are open.
+  /// The number of open watches.
   public var watcherCount: Int {
     state.withLock { $0.watchers.count }
   }
 
-  /// The state of `service` now and after each change; `serviceUnknown` while there is none of that name.
+  /// Returns the status of `service` now and after each change; `serviceUnknown` while there is no such service.
   ///
-  /// Only the newest state is kept for a slow reader: the latest state is what counts, and so a watch never holds
-  /// more than one element. Equal states are not repeated. The watch ends when its reader stops, and by
-  /// itself when draining begins.
-  /// - Returns: nil when `maximumWatchers` are open; callers answer RESOURCE_EXHAUSTED.
+  /// The stream buffers only the latest status, because older ones do not matter to a slow reader. Equal statuses are
+  /// not repeated. The watch ends when its reader stops or draining begins.
+  ///
+  /// - Returns: The stream; nil if `maximumWatchers` are open, which callers report as RESOURCE_EXHAUSTED.
   public func watch(_ service: String) -> AsyncStream<HealthStatus>? {
     let (stream, continuation) = AsyncStream.makeStream(of: HealthStatus.self, bufferingPolicy: .bufferingNewest(1))
     let id: UInt64? = state.withLock { state in

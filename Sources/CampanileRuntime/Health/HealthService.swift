@@ -1,4 +1,5 @@
 public import CampanileAPI
+import CampanileBase
 public import CampanileRPC
 
 /// Serves `grpc.health.v1.Health` from a `HealthRegistry`.
@@ -9,7 +10,9 @@ public struct HealthService: HealthProtocol {
     self.registry = registry
   }
 
-  /// NOT_FOUND `SERVICE_UNKNOWN` for a name that the server does not have.
+  /// Returns the status of a service.
+  ///
+  /// - Throws: NOT_FOUND `SERVICE_UNKNOWN` if the server has no such service.
   public func check(_ request: HealthCheckRequest, context: CallContext) async throws -> HealthCheckResponse {
     guard let status = registry.status(of: request.service) else {
       throw RPCError(.notFound, "this server has no service of that name", reason: "SERVICE_UNKNOWN")
@@ -23,8 +26,10 @@ public struct HealthService: HealthProtocol {
     return response
   }
 
-  /// Ends with UNAVAILABLE `SERVER_DRAINING` after the last state when the server shuts down, and with
-  /// RESOURCE_EXHAUSTED `WATCHES_EXHAUSTED` when `HealthRegistry.maximumWatchers` are open.
+  /// Streams the status of a service.
+  ///
+  /// - Throws: UNAVAILABLE `SERVER_DRAINING` after the last status if the server shuts down; RESOURCE_EXHAUSTED
+  ///   `WATCHES_EXHAUSTED` if `HealthRegistry.maximumWatchers` are open.
   public func watch(
     _ request: HealthCheckRequest, context: CallContext, responses: ResponseSink<HealthCheckResponse>
   ) async throws {

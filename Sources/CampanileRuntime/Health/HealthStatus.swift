@@ -1,8 +1,8 @@
-/// The state of one service, with the names and numbers of `grpc.health.v1.HealthCheckResponse.ServingStatus`.
+/// The status of a service, with the names and numbers of `grpc.health.v1.HealthCheckResponse.ServingStatus`.
 public enum HealthStatus: Int32, Sendable, Hashable, CustomStringConvertible {
   case serving = 1
   case notServing = 2
-  /// The server has no service of that name. Only watches tell it; a check answers NOT_FOUND.
+  /// The server has no such service. Only watches report this status; a check fails with NOT_FOUND.
   case serviceUnknown = 3
 
   /// The proto's enum name.

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// One named condition of being ready to take calls, for example `store` or `backend notifications`.
+/// A named condition for accepting calls, for example `store` or `backend notifications`.
 public struct ReadinessCheck: Sendable {
   public var name: String
-  /// Answers nil when the condition holds, and otherwise one line that says what is missing.
+  /// Returns nil if the condition holds, otherwise a line that describes the problem.
   public var check: @Sendable () async -> String?
 
   public init(_ name: String, check: @escaping @Sendable () async -> String?) {
@@ -12,29 +12,31 @@ public struct ReadinessCheck: Sendable {
   }
 }
 
-/// The set of readiness checks that `/readyz` answers from. Safe to use from any thread.
+/// The readiness checks behind `/readyz`. Safe to use from any thread.
 public final class ReadinessRegistry: Sendable {
-  /// What the checks found.
+  /// The results of the checks.
   public struct Report: Sendable, Hashable {
     public var isReady: Bool
-    /// By check: nil when it holds, and otherwise what is missing.
+    /// Problems by name of the check; nil for a check that passed.
     public var problems: [String: String?]
   }
 
-  /// A check that takes longer counts as failed.
+  /// Timeout of a report in milliseconds. A check that takes longer counts as failed.
   public let timeoutMs: Int64
   private let checks = Mutex<[ReadinessCheck]>([])
   private let isServing: @Sendable () -> Bool
 
+  /// Creates a registry without checks.
+  ///
   /// - Parameters:
-  ///   - timeoutMs: how long one report may take.
-  ///   - isServing: whether the server has started and is not draining.
+  ///   - timeoutMs: The timeout of a report in milliseconds.
+  ///   - isServing: Returns whether the server has started and is not draining.
   public init(timeoutMs: Int64 = 2000, isServing: @escaping @Sendable () -> Bool) {
     self.timeoutMs = timeoutMs
     self.isServing = isServing
   }
 
-  /// Adds a check; one of the same name is replaced.
+  /// Adds a check, or replaces the check of the same name.
   public func add(_ check: ReadinessCheck) {
     checks.withLock { checks in
       checks.removeAll { $0.name == check.name }
@@ -42,11 +44,11 @@ public final class ReadinessRegistry: Sendable {
     }
   }
 
-  /// Runs all checks at once. Those that do not answer in time count as failed and are cancelled.
+  /// Runs all checks concurrently. Checks that time out count as failed and are cancelled.
   public func report() async -> Report {
     var problems: [String: String?] = ["server": isServing() ? nil : "not serving"]
     let checks = checks.withLock { $0 }
-    for check in checks { problems[check.name] = "no answer within \(timeoutMs) ms" }
+    for check in checks { problems[check.name] = "no response within \(timeoutMs) ms" }
     let (answers, continuation) = AsyncStream.makeStream(
       of: (name: String, problem: String?)?.self, bufferingPolicy: .bufferingOldest(checks.count + 1))
     // Unstructured, because a task group would wait for a check that ignores its cancellation.

@@ -1,13 +1,13 @@
 public import Logging
 
-/// The suite's log handler: JSON lines or pretty text on one sink, with the values of secret keys redacted.
+/// The suite's log handler, which writes JSON lines or pretty text to a sink and redacts the values of secret keys.
 public struct CampanileLogHandler: LogHandler {
-  /// The longest message or metadata value that is written, in bytes of UTF-8; the rest is cut off.
+  /// Maximum length of a message or metadata value in UTF-8 bytes; longer ones are truncated.
   public static let maximumTextBytes = 8 * 1024
-  /// Metadata deeper than this is written as `…`.
+  /// Maximum nesting of metadata; deeper values are written as `…`.
   static let maximumDepth = 8
 
-  /// That of the process, until a logger is given one of its own.
+  /// The level of the process, unless this logger has an individual level.
   public var logLevel: Logger.Level {
     get { ownLevel ?? levels.level }
     set { ownLevel = newValue }
@@ -20,7 +20,7 @@ public struct CampanileLogHandler: LogHandler {
   let format: LogFormat
   let sink: any LogSink
   let redactor: LogRedactor
-  /// Milliseconds since 1970, injected so that tests know the time.
+  /// Returns milliseconds since 1970; replaceable in tests.
   let now: @Sendable () -> Int64
 
   public init(
@@ -36,7 +36,7 @@ public struct CampanileLogHandler: LogHandler {
     self.now = now
   }
 
-  /// With a level that stays.
+  /// Creates a handler with a fixed level.
   public init(
     label: String, level: Logger.Level, format: LogFormat, sink: any LogSink, redactor: LogRedactor = .init(),
     metadataProvider: Logger.MetadataProvider? = nil, now: @escaping @Sendable () -> Int64 = WallClock.nowMs
@@ -138,7 +138,7 @@ public struct CampanileLogHandler: LogHandler {
 }
 
 extension Logger.Level {
-  /// The terminal's escape sequence for the level.
+  /// The escape sequence for the level's colour.
   fileprivate var colour: String {
     switch self {
     case .trace, .debug: "\u{1b}[2m"

@@ -1,18 +1,21 @@
+import CampanileBase
 import CampanileRPC
 
-/// A minimal writer of JSON text for log lines and the admin endpoints.
+/// A minimal writer of JSON text, for log lines and the admin endpoints.
 ///
-/// RFC 8259 section 7: quotes, backslashes and everything below U+0020 are escaped. DEL and the C1 controls are too, so
-/// that a log line cannot carry terminal escapes, and U+2028/U+2029, so that no reader takes them for line ends.
+/// Quotes, backslashes and characters below U+0020 are escaped (RFC 8259 section 7). DEL and C1 controls are escaped so
+/// that a log line cannot contain terminal escapes. So are U+2028 and U+2029, which some readers treat as line ends.
 struct JSONText {
   private(set) var bytes: [UInt8] = []
 
-  /// - Parameter sizeBytes: for which there is room at once.
+  /// Creates an empty text.
+  ///
+  /// - Parameter sizeBytes: The initial capacity.
   init(sizeBytes: Int = 256) {
     bytes.reserveCapacity(sizeBytes)
   }
 
-  /// Appends text as it is.
+  /// Appends text without escaping.
   mutating func raw(_ text: StaticString) {
     text.withUTF8Buffer { bytes.append(contentsOf: $0) }
   }
@@ -22,7 +25,7 @@ struct JSONText {
     bytes.append(contentsOf: String(value).utf8)
   }
 
-  /// Appends a string in quotes, cut off with `…` when it is longer than `maximumBytes` of UTF-8.
+  /// Appends a string in quotes, truncated with `…` if it exceeds `maximumBytes` of UTF-8.
   mutating func string(_ text: String, maximumBytes: Int = .max) {
     bytes.append(UInt8(ascii: "\""))
     defer { bytes.append(UInt8(ascii: "\"")) }
@@ -46,7 +49,9 @@ struct JSONText {
     }
   }
 
-  /// Appends a text of ASCII that needs no escapes, as most are. False, with nothing appended, for every other one.
+  /// Appends ASCII text that needs no escapes, which is the common case.
+  ///
+  /// - Returns: False if nothing was appended, because the text is too long or contains other characters.
   private mutating func appendPlain(_ text: String, maximumBytes: Int) -> Bool {
     let isAppended = text.utf8.withContiguousStorageIfAvailable { utf8 in
       guard utf8.count <= maximumBytes, utf8.allSatisfy(Self.isPlain) else { return false }
@@ -60,10 +65,10 @@ struct JSONText {
     (0x20..<0x7f).contains(byte) && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
   }
 
-  /// Appends a number in quotes, as ProtoJSON writes those of 64 bits.
+  /// Appends a number in quotes, which is ProtoJSON's form of 64-bit integers.
   mutating func quoted(_ value: UInt64) {
     bytes.append(UInt8(ascii: "\""))
-    // A string of 19 digits, as of a time in nanoseconds, would be allocated.
+    // Avoids `String`, which allocates for 19 digits, the length of a time in nanoseconds.
     var space: (UInt64, UInt64, UInt32) = (0, 0, 0)
     withUnsafeMutableBytes(of: &space) { digits in
       var (rest, start) = (value, 20)

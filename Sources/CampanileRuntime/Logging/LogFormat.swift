@@ -1,7 +1,7 @@
-/// The form of log lines.
+/// The format of log lines.
 public enum LogFormat: String, Sendable, Hashable, CaseIterable {
-  /// One JSON object a line: `ts`, `level`, `logger`, `message`, and `metadata` when there is any.
+  /// One JSON object per line: `ts`, `level`, `logger`, `message`, and `metadata` if there is any.
   case json
-  /// For people at a terminal, with colour.
+  /// Coloured text for terminals.
   case pretty
 }

@@ -1,6 +1,6 @@
-/// Decides which metadata values must not be written.
+/// Decides which metadata values are redacted.
 public struct LogRedactor: Sendable, Hashable {
-  /// Keys that always are secret, in lower case with `-` for `_`.
+  /// Keys that are always secret, in lower case, with `-` instead of `_`.
   public static let standardKeys: Set<String> = [
     "authorization", "api-key", "apikey", "access-token", "admin-key", "campanile-internal-token", "cookie",
     "device-token", "internal-token", "password", "private-key", "push-token", "secret", "session-token", "set-cookie",
@@ -9,12 +9,14 @@ public struct LogRedactor: Sendable, Hashable {
 
   private let keys: Set<String>
 
-  /// - Parameter additionalKeys: further secret keys, in any case, with `-` or `_`.
+  /// Creates a redactor.
+  ///
+  /// - Parameter additionalKeys: Further secret keys in any case, with `-` or `_`.
   public init(additionalKeys: some Sequence<String> = []) {
     keys = Self.standardKeys.union(additionalKeys.map(Self.normalized))
   }
 
-  /// Whether the value under `key` is redacted. Case is ignored, `_` equals `-`, and so does camel case.
+  /// Returns whether the value of `key` is redacted. Ignores case and treats `_`, `-` and camel case alike.
   public func isSecret(_ key: String) -> Bool {
     keys.contains(Self.normalized(key))
   }

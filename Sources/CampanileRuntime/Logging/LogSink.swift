@@ -8,14 +8,14 @@ import Synchronization
   import Darwin
 #endif
 
-/// Where log lines go. `write` is given one whole line with its line feed.
+/// A destination for log lines. `write` receives a complete line with its line feed.
 public protocol LogSink: Sendable {
   func write(_ line: [UInt8])
 }
 
-/// Standard error: one `write(2)` a line, so that lines of several threads and processes do not mix.
+/// Standard error, with one `write(2)` per line, so that lines of several threads and processes do not interleave.
 public final class StandardErrorSink: LogSink {
-  /// Lines lost because the descriptor did not take them.
+  /// Number of lines lost because of failed writes.
   public var lostLines: Int { lost.load(ordering: .relaxed) }
   private let lost = Atomic<Int>(0)
   private let descriptor: Int32
@@ -24,8 +24,9 @@ public final class StandardErrorSink: LogSink {
     self.descriptor = descriptor
   }
 
-  /// Writes a line. A line that a full non-blocking descriptor refuses is dropped and counted: a service must not
-  /// stand still because nobody reads its log.
+  /// Writes a line. If a non-blocking descriptor is full, the line is dropped and counted.
+  ///
+  /// A service must not block because its log is not read.
   public func write(_ line: [UInt8]) {
     line.withUnsafeBytes { bytes in
       var offset = 0
@@ -44,7 +45,7 @@ public final class StandardErrorSink: LogSink {
   }
 }
 
-/// `write(2)`, named apart from the methods called `write`.
+/// Calls `write(2)`. The name avoids a conflict with the methods named `write`.
 func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
   write(descriptor, bytes.baseAddress, bytes.count)
 }

@@ -6,17 +6,17 @@
   import Darwin
 #endif
 
-/// The room of the file system that a folder is on.
+/// The size and free space of a folder's file system.
 struct DiskSpace: Sendable {
   let folder: String
 
-  /// Nil where there is no such folder: an executable that keeps nothing has none.
+  /// Returns nil if the folder does not exist, as for an executable without data.
   init?(folder: String) {
     self.folder = folder
     if read() == nil { return nil }
   }
 
-  /// In bytes: what a process without privileges may still write, and all there is; nil where the system does not tell.
+  /// Returns the space available to unprivileged processes and the total size, in bytes; nil if they are unknown.
   func read() -> (freeBytes: Int, sizeBytes: Int)? {
     var status = statvfs()
     guard statvfs(folder, &status) == 0 else { return nil }

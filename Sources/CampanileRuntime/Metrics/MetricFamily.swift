@@ -1,4 +1,4 @@
-/// One labelled value of a series, as the exposition orders it.
+/// The labels of a series, in the order of the exposition.
 struct Labels: Sendable, Hashable, Comparable {
   var pairs: [Pair]
 
@@ -7,7 +7,7 @@ struct Labels: Sendable, Hashable, Comparable {
     var value: String
   }
 
-  /// Takes swift-metrics dimensions: names are made valid, sorted, and the first of equal ones counts.
+  /// Converts swift-metrics dimensions. Names are sanitised and sorted; of equal names, the first counts.
   init(_ dimensions: [(String, String)]) {
     var seen: Set<String> = []
     pairs = dimensions.map { Pair(name: PrometheusText.labelName($0.0), value: $0.1) }
@@ -15,7 +15,7 @@ struct Labels: Sendable, Hashable, Comparable {
       .sorted { $0.name < $1.name }
   }
 
-  /// The same labels, every value `_OTHER`: where values beyond the bound are counted together.
+  /// The same labels with every value `_OTHER`, for the shared series beyond the limit.
   var other: Labels {
     var result = self
     for index in result.pairs.indices { result.pairs[index].value = MetricsRegistry.otherLabel }
@@ -27,7 +27,7 @@ struct Labels: Sendable, Hashable, Comparable {
   }
 }
 
-/// All series of one metric name.
+/// All series with the same metric name.
 struct MetricFamily: Sendable {
   enum Kind: String, Sendable {
     case counter, gauge, histogram

@@ -4,14 +4,14 @@ import Synchronization
 /// The suite's `MetricsFactory`, with Prometheus text exposition.
 ///
 /// Counters become `counter`, meters and non-aggregating recorders `gauge`, timers and aggregating recorders
-/// `histogram`; a timer is told in seconds. Making a handle takes a lock and a look-up: make it once and keep it. Using
-/// a handle costs an atomic addition, for histograms two.
+/// `histogram`. Timers are exported in seconds. Creating a handle takes a lock and a lookup, so create it once and
+/// reuse it. Using a handle costs one atomic addition, or two for histograms.
 ///
-/// Cardinality is bounded: beyond `maximumSeries` label sets for one name, further ones share one series whose label
-/// values are all `_OTHER`; beyond `maximumFamilies` names, and for a name used with two kinds, values are discarded and
-/// `campanile_metrics_discarded_handles_total` counts the handles. Safe to use from any thread.
+/// Cardinality is bounded. Beyond `maximumSeries` label sets for a name, further ones share a series whose label values
+/// are all `_OTHER`. Beyond `maximumFamilies` names, and for a name used with two kinds, values are discarded;
+/// `campanile_metrics_discarded_handles_total` counts such handles. Safe to use from any thread.
 public final class MetricsRegistry: MetricsFactory {
-  /// The label value that stands for all values beyond the bound, and for unknown methods.
+  /// The label value for all values beyond the limit, and for unknown methods.
   public static let otherLabel = "_OTHER"
   /// Upper bounds of timers' buckets, in seconds.
   public static let secondsBuckets: [Double] = [
@@ -37,7 +37,7 @@ public final class MetricsRegistry: MetricsFactory {
     self.maximumFamilies = maximumFamilies
   }
 
-  /// Sets the `# HELP` text of a metric; names without one get none.
+  /// Sets the `# HELP` text of a metric.
   public func describe(_ name: String, _ help: String) {
     state.withLock { state in
       guard state.help.count < maximumFamilies else { return }
@@ -45,32 +45,34 @@ public final class MetricsRegistry: MetricsFactory {
     }
   }
 
-  /// Runs `collect` before each exposition, for what is cheaper to ask for than to follow. It must be quick.
+  /// Runs `collect` before each exposition, for values that are cheaper to read than to track. It must be fast.
   public func addCollector(_ collect: @escaping @Sendable () -> Void) {
     state.withLock { $0.collectors.append(collect) }
   }
 
-  /// A gauge without labels that is read when it is asked for.
+  /// Adds a gauge without labels, which is read before each exposition.
   public func addGauge(_ name: String, _ read: @escaping @Sendable () -> Int) {
     let gauge = makeRecorder(label: name, dimensions: [], aggregate: false)
     addCollector { gauge.record(Int64(read())) }
   }
 
-  /// Counters of one name that somebody else counts: `read` answers the totals by their labels, before each exposition.
+  /// Adds counters that are maintained elsewhere.
+  ///
+  /// - Parameter read: Returns the current totals by label. Called before each exposition.
   public func addTotals(_ name: String, _ read: @escaping @Sendable () -> [(labels: [(String, String)], total: Int)]) {
-    let told = Mutex<[Labels: Int]>([:])
+    let reported = Mutex<[Labels: Int]>([:])
     addCollector { [unowned self] in
       for (labels, total) in read() {
-        let added = told.withLock { told in
-          defer { told[Labels(labels)] = total }
-          return total - told[Labels(labels), default: 0]
+        let added = reported.withLock { reported in
+          defer { reported[Labels(labels)] = total }
+          return total - reported[Labels(labels), default: 0]
         }
         makeCounter(label: name, dimensions: labels).increment(by: Int64(max(0, added)))
       }
     }
   }
 
-  /// Gauges of one name, read as `addTotals` reads.
+  /// Adds gauges with labels, which are read before each exposition.
   public func addGauges(_ name: String, _ read: @escaping @Sendable () -> [(labels: [(String, String)], value: Double)])
   {
     addCollector { [unowned self] in
@@ -80,7 +82,7 @@ public final class MetricsRegistry: MetricsFactory {
     }
   }
 
-  /// All metrics in the Prometheus text format 0.0.4, sorted by name and labels, process metrics first.
+  /// Returns all metrics in the Prometheus text format 0.0.4: process metrics, then the others by name and labels.
   public func exposition() -> String {
     for collect in state.withLock({ $0.collectors }) { collect() }
     let (families, help, discarded) = state.withLock { ($0.families, $0.help, $0.discarded) }
@@ -98,7 +100,7 @@ public final class MetricsRegistry: MetricsFactory {
       }
     }
     let name = "campanile_metrics_discarded_handles_total"
-    text.header(name, kind: "counter", help: "Metric handles refused for a conflicting kind or too many names.")
+    text.header(name, kind: "counter", help: "Metric handles discarded for a conflicting kind or too many names.")
     text.sample(name, Labels([]), Double(discarded))
     return text.output
   }
@@ -140,14 +142,14 @@ public final class MetricsRegistry: MetricsFactory {
     return discard()
   }
 
-  // Prometheus expects a counter never to vanish, so series live as long as the process; they are bounded above.
+  // Prometheus expects counters to persist, so series live as long as the process. Their number is bounded.
   public func destroyCounter(_ handler: any CounterHandler) {}
   public func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) {}
   public func destroyMeter(_ handler: any MeterHandler) {}
   public func destroyRecorder(_ handler: any RecorderHandler) {}
   public func destroyTimer(_ handler: any TimerHandler) {}
 
-  /// Finds or makes the series; nil when the name is of another kind or one name too many.
+  /// Finds or creates the series; returns nil if the name has another kind or exceeds the maximum number of names.
   private func series(
     _ label: String, _ dimensions: [(String, String)], _ make: () -> MetricFamily.Series
   ) -> MetricFamily.Series? {

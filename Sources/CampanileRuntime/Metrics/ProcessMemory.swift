@@ -4,10 +4,10 @@
 
 /// The memory of this process.
 public enum ProcessMemory {
-  /// What it has in use, as the system counts it (the resident set); nil where the system does not tell.
+  /// Returns the size of the resident set in bytes; nil if it is unknown.
   public static func residentBytes() -> Int? { ProcessMetrics.residentBytes() }
 
-  /// Gives back what the allocator keeps of memory that is free.
+  /// Returns the allocator's free memory to the system.
   public static func release() {
     #if canImport(Glibc)
       malloc_trim(0)

@@ -5,13 +5,13 @@ struct PrometheusText {
 
   private(set) var output = ""
 
-  /// Writes `# HELP` (when given) and `# TYPE`.
+  /// Writes `# HELP`, if not nil, and `# TYPE`.
   mutating func header(_ name: String, kind: String, help: String?) {
     if let help { output += "# HELP \(name) \(Self.escapedHelp(help))\n" }
     output += "# TYPE \(name) \(kind)\n"
   }
 
-  /// Writes one sample line.
+  /// Writes a sample line.
   mutating func sample(_ name: String, _ labels: Labels, _ value: Double, bound: String? = nil) {
     output += name
     var pairs = labels.pairs.map { "\($0.name)=\"\(Self.escapedLabel($0.value))\"" }
@@ -20,7 +20,7 @@ struct PrometheusText {
     output += " \(Self.number(value))\n"
   }
 
-  /// Writes a histogram: cumulated buckets, `_sum` and `_count`.
+  /// Writes a histogram: cumulative buckets, `_sum` and `_count`.
   mutating func histogram(_ name: String, _ labels: Labels, _ series: HistogramSeries) {
     let snapshot = series.snapshot
     var cumulated: UInt64 = 0
@@ -33,10 +33,10 @@ struct PrometheusText {
     sample(name + "_count", labels, Double(cumulated))
   }
 
-  /// Makes a name of `[a-zA-Z_:][a-zA-Z0-9_:]*`: other characters become `_`.
+  /// Returns a valid metric name, `[a-zA-Z_:][a-zA-Z0-9_:]*`, with other characters replaced by `_`.
   static func metricName(_ text: String) -> String { name(text, colons: true) }
 
-  /// Makes a name of `[a-zA-Z_][a-zA-Z0-9_]*`. `le` belongs to histograms, so it becomes `le_`.
+  /// Returns a valid label name, `[a-zA-Z_][a-zA-Z0-9_]*`. `le` is reserved for histograms and becomes `le_`.
   static func labelName(_ text: String) -> String {
     let name = name(text, colons: false)
     return name == "le" ? "le_" : name
@@ -57,13 +57,13 @@ struct PrometheusText {
     return result.isEmpty ? "_" : result
   }
 
-  /// Label values: backslash, quote and line feed are escaped.
+  /// Escapes backslashes, quotes and line feeds in a label value.
   static func escapedLabel(_ text: String) -> String { escaped(text, quotes: true) }
 
-  /// Help texts: backslash and line feed are escaped.
+  /// Escapes backslashes and line feeds in a help text.
   static func escapedHelp(_ text: String) -> String { escaped(text, quotes: false) }
 
-  // By scalars, because CR LF is one character to Swift, and so is a quote with a combining mark.
+  // Iterates over scalars, because CR LF and a quote with a combining mark are single characters in Swift.
   private static func escaped(_ text: String, quotes: Bool) -> String {
     var result = ""
     for scalar in text.unicodeScalars {
@@ -77,7 +77,7 @@ struct PrometheusText {
     return result
   }
 
-  /// A number as Go's `ParseFloat` reads it.
+  /// Formats a number for Go's `ParseFloat`.
   static func number(_ value: Double) -> String {
     if value.isNaN { return "NaN" }
     if value.isInfinite { return value < 0 ? "-Inf" : "+Inf" }

@@ -8,7 +8,7 @@ final class CounterSeries: CounterHandler {
   var current: Int64 { value.load(ordering: .relaxed) }
 
   func increment(by amount: Int64) {
-    // A counter never goes down, and wrapping instead of trapping keeps a caller's mistake from ending the process.
+    // A counter never decreases. It wraps instead of trapping, so that a caller's mistake does not end the process.
     guard amount > 0 else { return }
     value.wrappingAdd(amount, ordering: .relaxed)
   }
@@ -18,7 +18,7 @@ final class CounterSeries: CounterHandler {
   }
 }
 
-/// A counter of fractions: a double kept in an atomic word.
+/// A floating-point counter, stored as the bits of a double in an atomic word.
 final class FloatingPointCounterSeries: FloatingPointCounterHandler {
   private let bits = Atomic<UInt64>(0)
 
@@ -34,7 +34,7 @@ final class FloatingPointCounterSeries: FloatingPointCounterHandler {
   }
 }
 
-/// A gauge: a recorder that does not aggregate, or a meter.
+/// A gauge: a non-aggregating recorder or a meter.
 final class GaugeSeries: RecorderHandler, MeterHandler {
   private let bits = Atomic<UInt64>(0)
 
@@ -52,30 +52,32 @@ final class GaugeSeries: RecorderHandler, MeterHandler {
   func decrement(by amount: Double) { bits.add(-amount) }
 }
 
-/// A histogram with fixed buckets: a timer (in seconds) or an aggregating recorder (in its own unit).
+/// A histogram with fixed buckets: a timer in seconds, or an aggregating recorder in its own unit.
 ///
-/// An observation is two atomic additions. A scrape between them sees one that its sum lacks, and the next scrape has both.
+/// An observation is two atomic additions. A scrape between them has a sum without it; the next scrape is complete.
 final class HistogramSeries: TimerHandler, RecorderHandler {
   struct Snapshot: Sendable, Hashable {
-    /// Observations by bucket, not cumulated; the last one is above every bound.
+    /// Observations by bucket, not cumulative. The last bucket is above every bound.
     var counts: [UInt64]
     var sum: Double
   }
 
-  /// A registry's own lists have fewer.
+  /// Maximum number of bounds. The registry's lists are shorter.
   static let boundsMax = 23
 
   let bounds: [Double]
   /// Bounds in nanoseconds, for timers.
   private let boundsNs: [Int64]
   private let counts = InlineArray<24, Atomic<UInt64>>({ _ in Atomic(0) })
-  /// Of what came in nanoseconds: whole numbers are added in one go.
+  /// Sum of the observations in nanoseconds. Integers need only one atomic addition.
   private let sumNs = Atomic<Int64>(0)
-  /// The bits of the sum of everything else.
+  /// Sum of all other observations, as the bits of a double.
   private let sumBits = Atomic<UInt64>(0)
   private let others = Mutex<[@Sendable () -> Snapshot]>([])
 
-  /// - Parameter bounds: at most `boundsMax`, ascending.
+  /// Creates an empty histogram.
+  ///
+  /// - Parameter bounds: Upper bounds of the buckets in ascending order, at most `boundsMax`.
   init(bounds: [Double]) {
     precondition(bounds.count <= Self.boundsMax, "a histogram has at most \(Self.boundsMax) bounds")
     self.bounds = bounds
@@ -83,21 +85,21 @@ final class HistogramSeries: TimerHandler, RecorderHandler {
   }
 
   var snapshot: Snapshot {
-    var told = Snapshot(
+    var total = Snapshot(
       counts: (0...bounds.count).map { counts[$0].load(ordering: .relaxed) },
       sum: Double(sumNs.load(ordering: .relaxed)) / 1e9 + Double(bitPattern: sumBits.load(ordering: .relaxed)))
     for read in others.withLock({ $0 }) {
       let other = read()
-      for (index, count) in other.counts.prefix(told.counts.count).enumerated() { told.counts[index] &+= count }
-      told.sum += other.sum
+      for (index, count) in other.counts.prefix(total.counts.count).enumerated() { total.counts[index] &+= count }
+      total.sum += other.sum
     }
-    return told
+    return total
   }
 
-  /// Tells what somebody else has observed by the same bounds, too.
+  /// Adds observations that are counted elsewhere with the same bounds.
   func add(_ read: @escaping @Sendable () -> Snapshot) { others.withLock { $0.append(read) } }
 
-  /// In which bucket of a timer a duration counts.
+  /// Returns the index of the bucket for a duration.
   @inline(__always)
   static func bucket(of durationNs: Int64, boundsNs: [Int64]) -> Int {
     var bucket = 0
@@ -121,7 +123,7 @@ final class HistogramSeries: TimerHandler, RecorderHandler {
   }
 }
 
-/// What a name with a conflicting kind, or beyond the limits, is given: it keeps the caller going and records nothing.
+/// A handle without effect, for a name with a conflicting kind or beyond the limits.
 final class DiscardedSeries: CounterHandler, FloatingPointCounterHandler, RecorderHandler, MeterHandler, TimerHandler {
   func increment(by: Int64) {}
   func increment(by: Double) {}
@@ -135,7 +137,7 @@ final class DiscardedSeries: CounterHandler, FloatingPointCounterHandler, Record
 }
 
 extension Atomic where Value == UInt64 {
-  /// Adds to the double whose bits this word holds.
+  /// Adds to the double whose bits this word contains.
   fileprivate borrowing func add(_ amount: Double) {
     var seen = load(ordering: .relaxed)
     while true {

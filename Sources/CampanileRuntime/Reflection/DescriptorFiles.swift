@@ -1,7 +1,8 @@
-/// The files of a serialized `google.protobuf.FileDescriptorSet`, cut apart so that a subset can be answered.
+/// The files of a serialized `google.protobuf.FileDescriptorSet`, separated so that subsets can be returned.
 ///
-/// Reads only what it needs of the binary format (protobuf encoding guide; field numbers of descriptor.proto):
-/// the set's `file` = 1 and of each file `name` = 1, `package` = 2, `dependency` = 3, `service` = 6 with its `name` = 1.
+/// Decodes only the required fields of the binary format (protobuf encoding guide). The field numbers are those of
+/// descriptor.proto: `file` = 1 of the set, and `name` = 1, `package` = 2, `dependency` = 3 and `service` = 6 (with
+/// `name` = 1) of each file.
 struct DescriptorFiles: Sendable {
   struct File: Sendable {
     var name = ""
@@ -14,7 +15,7 @@ struct DescriptorFiles: Sendable {
 
   private(set) var files: [File] = []
 
-  /// Takes as many files as can be read: a set that is cut off in the middle gives those before the cut.
+  /// Decodes a set. If the set is truncated, the files before the truncation are available.
   init(_ set: [UInt8]) {
     for field in ProtobufFields(set[...]) where field.number == 1 {
       var file = File(bytes: field.value)
@@ -33,8 +34,7 @@ struct DescriptorFiles: Sendable {
     }
   }
 
-  /// A serialized set of the files that declare `services` and of everything they import, imports first as in the
-  /// original.
+  /// Returns a serialized set of the files that declare `services` and of their transitive imports, in original order.
   func set(of services: [String]) -> [UInt8] {
     let wanted = Set(services)
     var needed: Set<String> = []
@@ -55,7 +55,7 @@ struct DescriptorFiles: Sendable {
   }
 }
 
-/// The length-delimited fields of one serialized message; others are passed over. Ends at the first malformed byte.
+/// The length-delimited fields of a serialized message. Skips other fields and ends at the first malformed byte.
 struct ProtobufFields: Sequence, IteratorProtocol {
   struct Field {
     var number: UInt64

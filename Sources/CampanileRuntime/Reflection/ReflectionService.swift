@@ -1,4 +1,5 @@
 public import CampanileAPI
+import CampanileBase
 public import CampanileRPC
 
 /// Serves `campanile.rpc.v1.ReflectionService` for the methods of one port.
@@ -6,9 +7,11 @@ public struct ReflectionService: ReflectionServiceProtocol {
   private let services: [ServiceDescription]
   private let files: DescriptorFiles
 
+  /// Creates the service.
+  ///
   /// - Parameters:
-  ///   - methods: every method on the port, this service's own included.
-  ///   - descriptorSet: a serialized `google.protobuf.FileDescriptorSet` that holds their files and imports.
+  ///   - methods: Every method on the port, including those of this service.
+  ///   - descriptorSet: A serialized `google.protobuf.FileDescriptorSet` with the methods' files and imports.
   public init(methods: [MethodDescriptor], descriptorSet: [UInt8]) {
     var services: [ServiceDescription] = []
     for method in methods {
@@ -31,7 +34,9 @@ public struct ReflectionService: ReflectionServiceProtocol {
     return response
   }
 
-  /// NOT_FOUND `SERVICE_UNKNOWN` for a name that the port does not have.
+  /// Returns the files of a service, or of all services for an empty name.
+  ///
+  /// - Throws: NOT_FOUND `SERVICE_UNKNOWN` if the port has no such service.
   public func getFileDescriptorSet(
     _ request: GetFileDescriptorSetRequest, context: CallContext
   ) async throws -> GetFileDescriptorSetResponse {

@@ -1,33 +1,15 @@
-import SystemPackage
+import CampanileBase
 
-/// What tells that a file has changed.
-struct FileStamp: Sendable, Hashable {
-  private var inode: UInt64
-  private var sizeBytes: Int64
-  /// The time of its last change as the system keeps it. Its members are other modules' in other builds, so it is taken as bytes.
-  private var modified: [UInt8]
-
-  /// Of the file that a path leads to; nil where there is none.
-  init?(path: String) {
-    guard let status = try? Stat(FilePath(path)) else { return nil }
-    inode = UInt64(status.inode.rawValue)
-    sizeBytes = status.size
-    modified = withUnsafeBytes(of: status.st_mtim) { Array($0) }
-  }
-
-  static func stamps(_ paths: [String]) -> [String: FileStamp] {
-    Dictionary(paths.compactMap { path in FileStamp(path: path).map { (path, $0) } }) { $1 }
-  }
-}
-
-/// Tells when files have changed and rest: a certificate and its key are two files, which nobody replaces at once.
+/// Detects changes of files once they are stable over two polls.
+///
+/// A certificate and its key, for example, are replaced one after the other.
 struct FileWatch: Sendable, Hashable {
   private var known: [String: FileStamp]
   private var changing: [String: FileStamp]?
 
   init(_ stamps: [String: FileStamp]) { known = stamps }
 
-  /// Whether the files differ from those that were known, and are as they were at the look before. They are known then.
+  /// Returns whether the files have changed and are stable since the previous poll. If so, accepts the change.
   mutating func look(_ stamps: [String: FileStamp]) -> Bool {
     guard stamps != known else {
       changing = nil
@@ -41,9 +23,16 @@ struct FileWatch: Sendable, Hashable {
     return true
   }
 
-  /// These were read.
+  /// Accepts `stamps` as the current state.
   mutating func accept(_ stamps: [String: FileStamp]) {
     known = stamps
     changing = nil
+  }
+}
+
+extension FileStamp {
+  /// Returns the stamps of the files that exist, by path.
+  static func stamps(_ paths: [String]) -> [String: FileStamp] {
+    Dictionary(paths.compactMap { path in FileStamp(path: path).map { (path, $0) } }) { $1 }
   }
 }

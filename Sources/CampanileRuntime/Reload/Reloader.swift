@@ -1,9 +1,10 @@
+import CampanileBase
 import Logging
 import ServiceLifecycle
 
-/// Takes up new settings, certificates and keys while the process runs: all of them, or none.
+/// Reloads settings, certificates and keys of a running process: either all of them or none.
 actor Reloader {
-  /// How often files are looked at. A change is taken up when they rest for so long.
+  /// Polling interval for files in milliseconds. A change is applied once the files are stable for this time.
   static let checkMs: Int64 = 1_000
 
   private var settings: Settings
@@ -12,7 +13,9 @@ actor Reloader {
   private let logger: Logger
   private var watch: FileWatch
 
-  /// - Parameter load: reads and checks the settings anew, from where the process got them.
+  /// Creates a reloader.
+  ///
+  /// - Parameter load: Reads and validates the settings again, from their original sources.
   init(settings: Settings, parts: [Reloadable], logger: Logger, load: @escaping @Sendable () throws -> Settings) {
     self.settings = settings
     self.parts = parts
@@ -21,28 +24,29 @@ actor Reloader {
     watch = FileWatch(FileStamp.stamps(settings.watchedFiles))
   }
 
-  /// Reads everything again. Answers the settings that have changed.
+  /// Reloads everything. An error leaves everything unchanged.
   ///
-  /// Throws why nothing was changed: what reading the settings throws, `needsRestart` for a change of others than the parts take up,
-  /// or what a part has against them.
+  /// - Returns: The keys of the changed settings.
+  /// - Throws: Errors of reading the settings, `needsRestart` for a changed setting that no part can apply, and errors
+  ///   of the parts.
   @discardableResult
   func reload(_ cause: String) throws -> [String] {
     do {
       let changed = try takeUp()
       logger.notice(
-        "the configuration was read again",
+        "the configuration was reloaded",
         metadata: ["cause": "\(cause)", "changed": "\(changed.joined(separator: ", "))"])
       return changed
     } catch {
       logger.error(
-        "the configuration was read again and cannot be used: all stays as it was",
+        "the new configuration cannot be used; the previous one stays in effect",
         metadata: ["cause": "\(cause)", "error": "\(String(describing: error).singleLine)"])
       throw error
     }
   }
 
   private func takeUp() throws -> [String] {
-    // Before the files are read: what is written meanwhile is a change.
+    // Record the stamps before reading the files, so that a concurrent write counts as another change.
     watch.accept(FileStamp.stamps(settings.watchedFiles))
     let loaded = try load()
     let changed = loaded.changedKeys(since: settings)
@@ -51,7 +55,7 @@ actor Reloader {
     guard others.isEmpty else {
       throw ConfigurationError(
         code: .needsRestart, key: others[0],
-        message: "\(others.joined(separator: ", ")) can be changed by a restart alone")
+        message: "\(others.joined(separator: ", ")) can be changed only by a restart")
     }
     let commits = try parts.map { try $0.prepare(loaded) }
     for commit in commits { commit() }
@@ -60,14 +64,14 @@ actor Reloader {
     return changed
   }
 
-  /// Reads everything again where a file has changed.
+  /// Reloads everything if a file has changed.
   func check() {
     guard watch.look(FileStamp.stamps(settings.watchedFiles)) else { return }
     _ = try? reload("a file has changed")
   }
 }
 
-/// Reloads at SIGHUP and when a file changes, until the service shuts down.
+/// Reloads on SIGHUP and after changes of files, until graceful shutdown.
 struct ReloadService: Service {
   let reloader: Reloader
   let hangups: AsyncStream<Void>
@@ -88,15 +92,14 @@ struct ReloadService: Service {
 }
 
 extension Settings {
-  /// The files whose change is a change of the settings.
+  /// The files that are watched for changes.
   var watchedFiles: [String] {
-    ["config", CommonSettings.tlsCertFile, CommonSettings.tlsKeyFile, CommonSettings.tlsClientCAFile].compactMap {
-      key in
+    (["config"] + CommonConfiguration.tlsFiles).compactMap { key in
       if case .string(let path)? = entries[key]?.value { path } else { nil }
     }
   }
 
-  /// The keys that have another value than in `earlier`, in the order of their declaration.
+  /// Returns the keys whose values differ from `earlier`, in declaration order.
   func changedKeys(since earlier: Settings) -> [String] {
     order.filter { entries[$0]?.value != earlier.entries[$0]?.value }
   }

@@ -1,7 +1,7 @@
 public import Logging
 import Synchronization
 
-/// The least severe level that the process logs, which can be changed while it runs. Safe from any thread.
+/// The minimum log level of the process, which can be changed at runtime. Safe to use from any thread.
 public final class SharedLogLevel: Sendable {
   private let number: Atomic<Int>
   private let configured: Mutex<Logger.Level>
@@ -13,10 +13,10 @@ public final class SharedLogLevel: Sendable {
 
   var level: Logger.Level { Logger.Level.allCases[number.load(ordering: .relaxed)] }
 
-  /// Takes effect with the next message of every logger that has no level of its own.
+  /// Sets the level for the next message of every logger without an individual level.
   func set(_ level: Logger.Level) { number.store(Self.number(of: level), ordering: .relaxed) }
 
-  /// The configuration says so. What was `set` since stays where it says what it said before.
+  /// Applies the configured level if it differs from the previous configuration. Otherwise, a level from `set` stays.
   func configure(_ level: Logger.Level) {
     configured.withLock { configured in
       guard configured != level else { return }

@@ -6,26 +6,29 @@
   import Darwin
 #endif
 
-/// How many connections a process may have so that descriptors are left for files and calls of its own.
+/// Limits the connections of a process so that file descriptors remain for its files and outgoing calls.
 ///
-/// Without a free descriptor a service can write no file, and libdispatch ends the process when it cannot look into `/proc`. So
-/// connections stop before that: who comes later is refused, or waits in the backlog over HTTP.
+/// Without a free descriptor, a service cannot write files, and libdispatch ends the process if it cannot open `/proc`.
+/// Once the limit is reached, further RPC connections are refused, and HTTP connections wait in the backlog.
 struct DescriptorBudget: Sendable, Hashable {
-  /// For framed calls.
+  /// Maximum number of RPC connections.
   let rpcConnections: Int
-  /// For HTTP; 0 where there is no front end.
+  /// Maximum number of HTTP connections; 0 without a public HTTP server.
   let httpConnections: Int
-  /// Whether less is left than was asked for.
+  /// Whether fewer connections fit than are configured.
   let isShort: Bool
 
-  /// Descriptors that connections leave free: databases, contents, connections to other services, event loops.
+  /// Descriptors reserved for databases, contents, connections to other services, and event loops.
   static let reserve = 256
 
-  /// Divides the descriptors that the process may have.
+  /// Divides the descriptors between RPC and HTTP connections.
+  ///
+  /// If both do not fit, RPC has a share of two thirds and HTTP of one third. Each may use what the other leaves free.
   ///
   /// - Parameters:
-  ///   - limit: how many it may have in all. Of few, half are kept free.
-  ///   - rpc, http: how many connections are asked for. Where both do not fit, framed calls get two thirds.
+  ///   - limit: The process's limit of descriptors. At most half of them are reserved.
+  ///   - rpc: The configured maximum number of RPC connections.
+  ///   - http: The configured maximum number of HTTP connections.
   init(limit: Int, rpc: Int, http: Int) {
     let free = max(16, limit - min(Self.reserve, limit / 2))
     isShort = rpc > free || http > free - rpc
@@ -37,7 +40,9 @@ struct DescriptorBudget: Sendable, Hashable {
     }
   }
 
-  /// Raises the process's limit to what the system lets it have, and answers it.
+  /// Raises the process's soft limit of descriptors to the hard limit.
+  ///
+  /// - Returns: The limit now in effect.
   static func raiseLimit() -> Int {
     var limit = rlimit()
     #if canImport(Glibc)

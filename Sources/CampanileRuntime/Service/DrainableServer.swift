@@ -2,13 +2,13 @@ import CampanileRPC
 import NIOCore
 import NIOPosix
 
-/// What the service main needs of the server on `port`: the RPC server, or what an executable puts in its place.
+/// The server on `port`: the RPC server, or a replacement from the executable.
 public protocol DrainableServer: Sendable {
-  /// Listens and answers the port.
+  /// Starts to listen and returns the port.
   func start() async throws -> Int
-  /// Takes no new calls, and returns when the open ones are answered or `timeoutMs` have passed.
+  /// Rejects new calls, and returns once the open calls have finished or `timeoutMs` has passed.
   func drain(timeoutMs: Int64) async
-  /// Closes what is open.
+  /// Closes the remaining connections.
   func shutdown() async
 }
 

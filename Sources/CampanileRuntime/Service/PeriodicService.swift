@@ -1,14 +1,18 @@
 public import Logging
 public import ServiceLifecycle
 
-/// Runs a piece of work again and again until the service shuts down.
+/// Runs work periodically until graceful shutdown.
 public struct PeriodicService: Service {
   private let name: String
   private let intervalMs: Int64
   private let logger: Logger
   private let work: @Sendable () async throws -> Void
 
-  /// `work` is called `intervalMs` after the start and after each time it has ended. What it throws is logged.
+  /// Creates a periodic service.
+  ///
+  /// - Parameters:
+  ///   - intervalMs: The pause before the first run and after each run.
+  ///   - work: The work. Its errors are logged.
   public init(_ name: String, intervalMs: Int64, logger: Logger, work: @escaping @Sendable () async throws -> Void) {
     self.name = name
     self.intervalMs = intervalMs

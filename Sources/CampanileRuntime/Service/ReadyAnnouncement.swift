@@ -6,13 +6,13 @@
   import Darwin
 #endif
 
-/// Tells a supervisor that everything listens, and where: `{"rpc":7401,"http":7501,"pid":4711}` and a line feed.
+/// A message to a supervisor with the ports of a listening process: `{"rpc":7401,"http":7501,"pid":4711}` and a newline.
 struct ReadyAnnouncement: Sendable, Hashable {
   var rpcPort: Int
-  /// Nil, and `null` in JSON, when HTTP is switched off.
+  /// Nil, and `null` in JSON, if HTTP is disabled.
   var httpPort: Int?
   var processID: Int
-  /// Of the operator's surface, where there is one.
+  /// The admin port, if there is one.
   var adminPort: Int?
 
   var json: [UInt8] {
@@ -31,7 +31,9 @@ struct ReadyAnnouncement: Sendable, Hashable {
     return text.bytes
   }
 
-  /// Writes to a file, atomically: a reader sees the whole text or no file. Throws `StartupError`.
+  /// Writes the message atomically to a file.
+  ///
+  /// - Throws: `StartupError` if the file cannot be written.
   func write(toFile path: String) throws(StartupError) {
     let temporary = "\(path).\(processID).tmp"
     let descriptor = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
@@ -50,7 +52,9 @@ struct ReadyAnnouncement: Sendable, Hashable {
     }
   }
 
-  /// Writes to an inherited descriptor and closes it, so that the reader meets the end. Throws `StartupError`.
+  /// Writes the message to an inherited descriptor and closes it, so that the reader sees the end of file.
+  ///
+  /// - Throws: `StartupError` if the descriptor cannot be written to.
   func write(toDescriptor descriptor: Int32) throws(StartupError) {
     defer { close(descriptor) }
     try Self.write(json, to: descriptor, name: "descriptor \(descriptor)")

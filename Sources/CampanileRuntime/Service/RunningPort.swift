@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A port that becomes known when something listens on it. Any number of tasks may wait for it.
+/// A port that becomes known once a server listens on it. Any number of tasks may wait for it.
 final class RunningPort: Sendable {
   private struct State {
     var port: Int?
@@ -19,7 +19,9 @@ final class RunningPort: Sendable {
     for continuation in waiting { continuation.resume(returning: port) }
   }
 
-  /// Waits for the port; nil when the task is cancelled before.
+  /// Waits for the port.
+  ///
+  /// - Returns: The port, or nil if the task is cancelled first.
   func port() async -> Int? {
     let id = state.withLock { state in
       state.nextID += 1

@@ -1,18 +1,19 @@
 import Logging
 import ServiceLifecycle
 
-/// Runs a server from listening to drained, in this order:
-/// start, SERVING, ready announcement … graceful shutdown: NOT_SERVING, `beginDrain`, drain, shutdown.
+/// The lifecycle of a server, from listening to drained.
+///
+/// The order is: start, SERVING, ready announcement; on graceful shutdown NOT_SERVING, `beginDrain`, drain, shutdown.
 struct ServerLifecycle: Service {
   let server: any DrainableServer
   let health: HealthRegistry
-  /// Names besides the empty one that turn SERVING.
+  /// Services to set to SERVING, in addition to the empty name.
   let serviceNames: [String]
   let drainTimeoutMs: Int64
   let logger: Logger
-  /// Answers the admin server's port when it listens, nil when there is none. Waited for before the RPC server starts.
+  /// Waits for the HTTP port; returns nil if there is none. Awaited before the RPC server starts.
   let httpPort: @Sendable () async -> Int?
-  /// As `httpPort`, of the operator's surface.
+  /// Waits for the admin port; returns nil if there is none. Awaited before the RPC server starts.
   let adminPort: @Sendable () async -> Int?
   let announce: @Sendable (_ rpcPort: Int, _ httpPort: Int?, _ adminPort: Int?) throws -> Void
   let beginDrain: @Sendable () async -> Void

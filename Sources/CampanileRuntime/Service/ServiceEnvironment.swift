@@ -18,9 +18,9 @@ import UnixSignals
   import Darwin
 #endif
 
-/// What the service main takes from the process around it; tests put their own in its place.
+/// The process environment of the service main, replaceable in tests.
 struct ServiceEnvironment: Sendable {
-  /// Without the program's name.
+  /// The command-line arguments, without the program's name.
   var arguments: [String]
   var variables: [String: String]
   var logSink: any LogSink
@@ -28,13 +28,13 @@ struct ServiceEnvironment: Sendable {
   var isTerminal: Bool
   var writeOutput: @Sendable (String) -> Void
   var writeError: @Sendable (String) -> Void
-  /// Signals that ask for the end, and SIGHUP that asks for a reload, from now on.
+  /// Traps signals and returns those that arrive from now on: requests to end, and SIGHUP for a reload.
   var signals: @Sendable () async -> AsyncStream<Int32>
-  /// Ends the process without further ado.
+  /// Ends the process immediately.
   var endAtOnce: @Sendable (Int32) -> Void
-  /// Makes logging and metrics global; once a process, so tests leave it out.
+  /// Installs the global logging and metrics systems. Tests skip this, because it is possible only once per process.
   var bootstrap: @Sendable (_ logger: @escaping @Sendable (String) -> CampanileLogHandler, MetricsRegistry) -> Void
-  /// Puts another server in the place of the RPC server.
+  /// Replaces the RPC server by another server.
   var replaceServer: (@Sendable (RPCServer) -> any DrainableServer)?
 
   static func live() -> ServiceEnvironment {
@@ -53,7 +53,9 @@ struct ServiceEnvironment: Sendable {
       })
   }
 
-  /// SIGTERM, SIGINT and SIGHUP as they come. Of more than 64 waiting the oldest are dropped: two of the first kinds decide everything.
+  /// Returns SIGTERM, SIGINT and SIGHUP as they arrive. Beyond 64 pending signals, the oldest are dropped.
+  ///
+  /// Dropping is harmless, because the second SIGTERM or SIGINT ends the process.
   private static func trapSignals() async -> AsyncStream<Int32> {
     let sequence = await UnixSignalsSequence(trapping: .sigterm, .sigint, .sighup)
     let (stream, continuation) = AsyncStream.makeStream(of: Int32.self, bufferingPolicy: .bufferingNewest(64))

@@ -11,48 +11,50 @@ import ServiceLifecycle
   import Darwin
 #endif
 
-/// The main of every executable of the suite.
+/// The entry point of every executable of the suite.
 ///
-/// It reads the settings, sets up logging and metrics, opens the executable's components, serves until SIGTERM or
-/// SIGINT, and drains: health turns NOT_SERVING, the server refuses new calls, open ones finish within
-/// `drain-timeout-ms`, background services end, stores are closed. A second signal ends the process at once. SIGHUP has settings,
-/// certificates and keys read again, as a change of their files has.
+/// It reads the settings, sets up logging and metrics, opens the executable's components, and serves until SIGTERM or
+/// SIGINT. Then it drains: health becomes NOT_SERVING, the server rejects new calls, and open calls finish within
+/// `drain-timeout-ms`. Finally, background services end and stores are closed.
 ///
-/// Exit codes: 0 after a drain, `--help`, `--version` and `--print-config`; 78 (`EX_CONFIG`) for a configuration that
-/// cannot be used; 1 for any other failure; 128 + the signal's number after a second signal. A failure is one line on
-/// standard error.
+/// A second signal ends the process immediately. SIGHUP, or a change of their files, reloads settings, certificates and
+/// keys.
+///
+/// Exit codes: 0 after a drain, `--help`, `--version` and `--print-config`; 78 (`EX_CONFIG`) for an invalid
+/// configuration; 1 for any other failure; 128 + the signal's number after a second signal. A failure is reported as
+/// one line on standard error.
 public enum ServiceMain {
-  /// Makes the components of an executable. What it throws ends the start: a `ConfigurationError` with 78.
+  /// Creates the components of an executable. An error ends the start, with exit code 78 for a `ConfigurationError`.
   public typealias Open = @Sendable (ServiceContext) async throws -> ServiceComponents
 
   static let exitConfiguration: Int32 = 78
 
   /// Runs the executable and ends the process.
   public static func main(_ specification: ServiceSpecification, open: @escaping Open) async -> Never {
-    // Writing to a peer that has gone must be an error of that connection, not the end of the process.
+    // Writing to a closed connection must fail with an error instead of ending the process.
     signal(SIGPIPE, SIG_IGN)
     exit(await run(specification, environment: .live(), open: open))
   }
 
-  /// Runs the executable and answers the exit code.
+  /// Runs the executable and returns the exit code.
   static func run(
     _ specification: ServiceSpecification, environment: ServiceEnvironment, open: @escaping Open
   ) async -> Int32 {
     do {
       let loader = SettingsLoader(
         executable: specification.name,
-        settings: CommonSettings.all(defaultPort: specification.defaultPort) + specification.settings)
+        settings: CommonConfiguration.all(defaultPort: specification.defaultPort) + specification.settings)
       switch try loader.load(arguments: environment.arguments, environment: environment.variables) {
       case .print(let text):
         environment.writeOutput(text)
-      case .run(let settings) where try settings.bool(CommonSettings.planMigrations):
-        let plan = try specification.planMigrations?(try settings.string(CommonSettings.dataDir))
+      case .run(let settings) where try settings.bool(CommonConfiguration.planMigrations):
+        let plan = try specification.planMigrations?(try settings.string(CommonConfiguration.dataDir))
         environment.writeOutput((plan ?? "no database") + "\n")
       case .run(let settings):
         try specification.check(settings)
         let reload: @Sendable () throws -> Settings = {
           let again = try loader.load(arguments: environment.arguments, environment: environment.variables)
-          guard case .run(let settings) = again else { throw StartupError("the command line asks for no run") }
+          guard case .run(let settings) = again else { throw StartupError("the command line does not request a run") }
           try specification.check(settings)
           return settings
         }

@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileRPC
 import Logging
 import NIOCore
@@ -13,7 +14,7 @@ import ServiceLifecycle
   import Darwin
 #endif
 
-/// One run of an executable, from checked settings to closed stores.
+/// A run of an executable, from validated settings to closed stores.
 struct ServiceRun {
   let specification: ServiceSpecification
   let settings: Settings
@@ -24,14 +25,17 @@ struct ServiceRun {
   private let levels: SharedLogLevel
   private let reload: @Sendable () throws -> Settings
 
-  /// - Parameter reload: reads and checks the settings again.
+  /// Creates a run and sets up logging and metrics.
+  ///
+  /// - Parameter reload: Reads and validates the settings again.
   init(
     _ specification: ServiceSpecification, settings: Settings, environment: ServiceEnvironment,
     reload: @escaping @Sendable () throws -> Settings
   ) throws(ConfigurationError) {
-    let levels = SharedLogLevel(Logger.Level(rawValue: try settings.string(CommonSettings.logLevel)) ?? .info)
+    let levels = SharedLogLevel(Logger.Level(rawValue: try settings.string(CommonConfiguration.logLevel)) ?? .info)
     let format =
-      LogFormat(rawValue: try settings.string(CommonSettings.logFormat)) ?? (environment.isTerminal ? .pretty : .json)
+      LogFormat(rawValue: try settings.string(CommonConfiguration.logFormat))
+      ?? (environment.isTerminal ? .pretty : .json)
     let redactor = LogRedactor(additionalKeys: settings.order.filter { settings.entries[$0]?.setting.isSecret == true })
     let makeHandler: @Sendable (String) -> CampanileLogHandler = { label in
       CampanileLogHandler(
@@ -47,20 +51,24 @@ struct ServiceRun {
     environment.bootstrap(makeHandler, metrics)
   }
 
-  /// Opens, serves, drains and closes. What `open` has opened is closed whatever happens later.
+  /// Opens, serves, drains and closes. The components that `open` returns are closed even after a failure.
   func run(_ open: ServiceMain.Open) async throws {
     for name in settings.undeclaredEnvironmentNames {
       logger.debug("variable is not a setting of this executable", metadata: ["name": "\(name)"])
     }
-    // Before anything is opened, so that a signal during the start drains too.
+    // Trap signals before anything is opened, so that a signal during the start leads to a drain as well.
     let signals = await environment.signals()
-    let group = MultiThreadedEventLoopGroup(numberOfThreads: try settings.int(CommonSettings.eventLoopThreads))
+    let group = MultiThreadedEventLoopGroup(numberOfThreads: try settings.int(CommonConfiguration.eventLoopThreads))
     let readiness = ReadinessRegistry { [health] in health.status(of: "") == .serving }
     let tracing = try ProcessTracing.make(
       settings, name: specification.name, group: group, metrics: metrics, logger: logger)
     let context = ServiceContext(
       settings: settings, logger: logger, metrics: metrics, health: health, readiness: readiness, eventLoopGroup: group,
-      tracer: tracing?.tracer, observation: try observation(tracing?.tracer))
+      tracer: tracing?.tracer, observation: try observation(tracing?.tracer),
+      waitingBytes: try MemoryConfiguration.budget(settings),
+      unreadBytes: try MemoryConfiguration.budget(settings))
+    metrics.addGauge("campanile_waiting_bytes") { [budget = context.waitingBytes] in budget.totalBytes }
+    metrics.addGauge("campanile_unread_bytes") { [budget = context.unreadBytes] in budget.totalBytes }
     let exporting = tracing.map { tracing in Task { await tracing.exporter.run() } }
     do {
       let components = try await open(context)
@@ -83,30 +91,31 @@ struct ServiceRun {
   }
 
   private func observation(_ tracer: Tracer?) throws(ConfigurationError) -> CallObservation? {
-    let slowMs = Int64(try settings.int(TracingSettings.slowCallMs))
+    let slowMs = Int64(try settings.int(TracingConfiguration.slowCallMs))
     return tracer == nil && slowMs == 0 ? nil : CallObservation(tracer: tracer, slowMs: slowMs, logger: logger)
   }
 
   private func serve(
     _ offered: ServiceComponents, context: ServiceContext, signals: AsyncStream<Int32>
   ) async throws {
-    let drainTimeoutMs = Int64(try settings.int(CommonSettings.drainTimeoutMs))
-    let tls = try CommonSettings.serverTLS(settings).map { files in try files.explained { try ServerTLSContext(files) }
+    let drainTimeoutMs = Int64(try settings.int(CommonConfiguration.drainTimeoutMs))
+    let tls = try CommonConfiguration.serverTLS(settings).map { files in
+      try files.explained { try ServerTLSContext(files) }
     }
     if let tls {
       metrics.addGauge("campanile_tls_certificate_expiry_timestamp_seconds") { tls.expirySeconds }
     }
-    if let space = DiskSpace(folder: try settings.string(CommonSettings.dataDir)) { space.tell(metrics) }
+    if let space = DiskSpace(folder: try settings.string(CommonConfiguration.dataDir)) { space.tell(metrics) }
     let budget = DescriptorBudget(
-      limit: DescriptorBudget.raiseLimit(), rpc: try settings.int(CommonSettings.maxConnections),
-      http: offered.httpFrontEnd?.connectionsMax ?? 0)
+      limit: DescriptorBudget.raiseLimit(), rpc: try settings.int(CommonConfiguration.maxConnections),
+      http: offered.publicHTTP?.limiter.connectionsMax ?? 0)
     if budget.isShort {
       logger.info(
-        "the process may have too few descriptors for the connections that are configured",
+        "too few file descriptors for the configured connections; raise the limit (ulimit -n or LimitNOFILE)",
         metadata: ["rpc": "\(budget.rpcConnections)", "http": "\(budget.httpConnections)"])
     }
-    var components = offered
-    components.httpFrontEnd?.connectionsMax = budget.httpConnections
+    offered.publicHTTP?.limiter.connectionsMax = budget.httpConnections
+    let components = offered
     let (server, serviceNames) = try makeServer(
       components, tls, context: context, connectionsMax: budget.rpcConnections)
     let hangups = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
@@ -118,7 +127,7 @@ struct ServiceRun {
     let adminPort = try addOperatorServer(components, reloader, context, to: &services)
     services.append(ReloadService(reloader: reloader, hangups: hangups.stream))
     let announcement = try announcer()
-    // Last, because a service group shuts down in the reverse order: the server drains while everything else runs.
+    // Last, because a service group shuts down in reverse order: the server drains while everything else still runs.
     services.append(
       ServerLifecycle(
         server: server, health: health, serviceNames: serviceNames, drainTimeoutMs: drainTimeoutMs, logger: logger,
@@ -129,21 +138,23 @@ struct ServiceRun {
       ServiceGroup(configuration: configuration), signals: signals, hangup: { hangups.continuation.yield() })
   }
 
-  /// Adds what serves HTTP, where it is on. Answers what waits for its port.
+  /// Adds the HTTP server and the redirect server, if they are enabled.
+  ///
+  /// - Returns: A function that waits for the HTTP port, and returns nil if HTTP is disabled.
   private func addHTTP(
     _ components: ServiceComponents, _ tls: ServerTLSContext?, _ context: ServiceContext,
     to services: inout [any Service]
   ) throws -> @Sendable () async -> Int? {
-    let redirect = try RedirectSettings.configuration(settings)
-    guard let port = try CommonSettings.resolvedHTTPPort(settings) else { return { nil } }
-    let host = try settings.string(CommonSettings.host)
+    let redirect = try RedirectConfiguration.configuration(settings)
+    guard let port = try CommonConfiguration.resolvedHTTPPort(settings) else { return { nil } }
+    let host = try settings.string(CommonConfiguration.host)
     let running = RunningPort()
     services.append(
       AdminServer(
-        host: host, port: port, metrics: metrics, readiness: context.readiness, routes: components.adminRoutes,
-        frontEnd: components.httpFrontEnd,
-        // What only the operator's own machines reach stays as it is.
-        tls: components.httpFrontEnd == nil ? nil : tls, group: context.eventLoopGroup, logger: logger,
+        host: host, port: port, pages: pages(context), routes: components.adminRoutes,
+        publicHTTP: components.publicHTTP,
+        // Without a public HTTP server, the port serves only operators, in plaintext.
+        tls: components.publicHTTP == nil ? nil : tls, group: context.eventLoopGroup, logger: logger,
         onRunning: { running.set($0) }))
     if let redirect {
       services.append(
@@ -154,20 +165,34 @@ struct ServiceRun {
     return { await running.port() }
   }
 
+  private func pages(_ context: ServiceContext) -> OperationsPages {
+    OperationsPages(metrics: metrics, readiness: context.readiness)
+  }
+
+  /// Adds the admin server and the additional metrics server, if they are enabled.
+  ///
+  /// - Returns: A function that waits for the admin port, and returns nil if there is none.
   private func addOperatorServer(
     _ components: ServiceComponents, _ reloader: Reloader, _ context: ServiceContext, to services: inout [any Service]
   ) throws -> @Sendable () async -> Int? {
-    guard let (port, isFixed) = try OperatorSettings.resolvedPort(settings) else { return { nil } }
+    if let address = try OperatorConfiguration.metricsAddress(settings) {
+      services.append(
+        AdminServer(
+          host: address.host, port: address.port, pages: pages(context), group: context.eventLoopGroup, logger: logger,
+          onRunning: { _ in }))
+    }
+    guard let (port, isFixed) = try OperatorConfiguration.resolvedPort(settings) else { return { nil } }
     let running = RunningPort()
     let own = RuntimeOperation(levels: levels, reloader: reloader, logger: logger)
     services.append(
       OperatorServer(
-        port: port, isFixed: isFixed, routes: [own.answer] + (components.operatorRoutes.map { [$0] } ?? []),
+        port: port, isFixed: isFixed,
+        routes: [own.answer, pages(context).answer] + (components.operatorRoutes.map { [$0] } ?? []),
         group: context.eventLoopGroup, logger: logger, onRunning: { running.set($0) }))
     return { await running.port() }
   }
 
-  /// The service group tells each step of its own at debug; a service's log is about the service.
+  /// The logger of the service group, without its debug messages about each step.
   private var quietLogger: Logger {
     var quiet = logger
     quiet.logLevel = max(logger.logLevel, .warning)
@@ -186,7 +211,7 @@ struct ServiceRun {
         }
         guard !isEnding else { return environment.endAtOnce(128 + signal) }
         isEnding = true
-        logger.info("signal received, draining; a second one ends at once", metadata: ["signal": "\(signal)"])
+        logger.info("signal received, draining; a second one ends immediately", metadata: ["signal": "\(signal)"])
         await group.triggerGracefulShutdown()
       }
     }
@@ -199,18 +224,22 @@ struct ServiceRun {
   ) throws -> (server: any DrainableServer, serviceNames: [String]) {
     if let server = components.server { return (server, []) }
     let counting: any ServerObserver =
-      try settings.bool(TracingSettings.callMetrics) ? RPCServerMetrics(registry: metrics) : SilentServerObserver()
+      try settings.bool(TracingConfiguration.callMetrics) ? RPCServerMetrics(registry: metrics) : SilentServerObserver()
     let observer: any ServerObserver = components.wrapObserver?(counting) ?? counting
-    var configuration = try CommonSettings.serverConfiguration(
+    var configuration = try CommonConfiguration.serverConfiguration(
       settings, agent: "\(specification.name)/\(CampanileVersion.string)", tls: tls, logger: logger)
     configuration.connectionsMax = connectionsMax
+    configuration.isTrustedProxy = components.isTrustedProxy
+    configuration.waitingBytes = context.waitingBytes
+    configuration.unreadBytes = context.unreadBytes
+    configuration.nowMs = { WallClock.nowMs() }
     let offered = MethodRegistry(components.rpcServices + [HealthService(health)]).methods
     let methods = offered + ReflectionServiceMethods.all + components.forwardedMethods
     let reflection = ReflectionService(methods: methods, descriptorSet: DescriptorSet.serializedBytes)
     let registry = MethodRegistry(components.rpcServices + [HealthService(health), reflection])
     let typed = TypedDispatcher(
       registry, observer: observer, limits: configuration.limits, observation: context.observation, logger: logger)
-    let token = try settings.secret(CommonSettings.internalToken)?.reveal()
+    let token = try settings.secret(CommonConfiguration.internalToken)?.reveal()
     let server = RPCServer(
       configuration, dispatcher: components.wrapDispatcher?(typed, observer) ?? typed,
       authenticator: components.authenticator ?? InternalTokenAuthenticator(token: token), observer: observer,
@@ -221,8 +250,8 @@ struct ServiceRun {
   }
 
   private func announcer() throws(ConfigurationError) -> @Sendable (Int, Int?, Int?) throws -> Void {
-    let file = try settings.optionalString(CommonSettings.readyFile)
-    let descriptor = try settings.optionalInt(CommonSettings.readyFd)
+    let file = try settings.optionalString(CommonConfiguration.readyFile)
+    let descriptor = try settings.optionalInt(CommonConfiguration.readyFd)
     return { rpcPort, httpPort, adminPort in
       let announcement = ReadyAnnouncement(
         rpcPort: rpcPort, httpPort: httpPort, processID: Int(getpid()), adminPort: adminPort)

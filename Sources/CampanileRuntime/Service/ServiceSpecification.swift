@@ -1,19 +1,22 @@
+public import CampanileBase
 public import CampanileRPC
 public import Logging
 public import NIOPosix
 public import ServiceLifecycle
 
-/// What an executable is: its name and the settings it takes.
+/// The name and settings of an executable.
 public struct ServiceSpecification: Sendable {
-  /// For example `campanile-notifications`.
+  /// The executable's name, for example `campanile-notifications`.
   public var name: String
   public var defaultPort: Int
-  /// Its own settings besides `CommonSettings.all`; one with a common key replaces that one.
+  /// Settings in addition to `CommonConfiguration.all`. A setting with the key of a common one replaces it.
   public var settings: [Setting]
   public var listenPolicy: ListenPolicy
-  /// Whether what listens on `port` encrypts by itself, whatever the settings of TLS say.
+  /// Whether the server on `port` encrypts its connections regardless of the TLS settings.
   public var encryptsItself = false
-  /// Tells what opening the database in a data folder would do to its schema, without changing it; throws what opening would.
+  /// Describes the migrations that opening the database in a data folder would apply, without applying them.
+  ///
+  /// Throws the errors of opening the database.
   public var planMigrations: (@Sendable (_ dataDir: String) throws -> String)?
 
   public init(
@@ -29,57 +32,66 @@ public struct ServiceSpecification: Sendable {
 }
 
 extension ServiceSpecification {
-  /// Throws `ConfigurationError` for settings that would let others in, or listen.
+  /// Validates settings that affect security, and the URL for traces.
+  ///
+  /// - Throws: `ConfigurationError` for settings that would expose the service, and for an invalid URL.
   func check(_ settings: Settings) throws(ConfigurationError) {
     try listenPolicy.check(settings)
+    try InternalTokenRule.check(settings)
     if !encryptsItself { try ListenPolicy.checkEncryption(settings) }
-    _ = try TracingSettings.url(settings)
+    _ = try TracingConfiguration.url(settings)
   }
 }
 
-/// What an executable builds its components from.
+/// The facilities from which an executable creates its components.
 public struct ServiceContext: Sendable {
   public let settings: Settings
   public let logger: Logger
   public let metrics: MetricsRegistry
   public let health: HealthRegistry
   public let readiness: ReadinessRegistry
-  /// The loops that serve connections; clients of other services share them.
+  /// The event loops that serve connections, shared with the clients of other services.
   public let eventLoopGroup: MultiThreadedEventLoopGroup
-  /// Nil when traces are off.
+  /// The tracer; nil if tracing is disabled.
   public let tracer: Tracer?
-  /// Watches single calls; for who forwards calls. Nil when they are neither traced nor logged.
+  /// Observes single calls, for executables that forward calls. Nil if calls are neither traced nor logged.
   public let observation: CallObservation?
+  /// The process-wide budget for bytes of waiting requests, shared by all listeners.
+  public let waitingBytes: WaitingBytesBudget
+  /// The process-wide budget for response bytes that callers have not read.
+  public let unreadBytes: WaitingBytesBudget
 }
 
-/// What an executable runs, as its `open` closure returns it.
+/// The parts of an executable to run, returned by its `open` closure.
 public struct ServiceComponents: Sendable {
-  /// Offered on the RPC port besides health and reflection.
+  /// Services on the RPC port, in addition to health and reflection.
   public var rpcServices: [any RPCService]
-  /// Extra methods for reflection and health that a wrapping dispatcher serves, as a gateway's backends do.
+  /// Further methods for reflection and health, served by a wrapping dispatcher, such as those of a gateway's backends.
   public var forwardedMethods: [MethodDescriptor] = []
-  /// Judges tokens of `rpc.hello`; by default the configured internal token.
+  /// Authenticates the tokens of `rpc.hello` (default: compares with the configured internal token).
   public var authenticator: (any HelloAuthenticator)?
-  /// Wraps the dispatcher of the port's own services: a gateway forwards what those do not serve.
+  /// Wraps the dispatcher of `rpcServices`. A gateway forwards the calls that those services do not handle.
   public var wrapDispatcher: (@Sendable (TypedDispatcher, any ServerObserver) -> any CallDispatcher)?
-  /// Listens on `port` in place of the RPC server, for an executable that speaks another protocol there.
+  /// Returns whether an address belongs to a trusted proxy, which is exempt from the limit of connections per address.
+  public var isTrustedProxy: @Sendable (_ host: String) -> Bool = { _ in false }
+  /// Replaces the RPC server on `port`, for an executable with another protocol.
   public var server: (any DrainableServer)?
-  /// Served on the HTTP port, too.
+  /// Additional routes on the HTTP port.
   public var adminRoutes: [AdminRoutes] = []
-  /// Answers requests of the operator's own surface, on loopback alone; `nil` for paths that it does not have.
+  /// Handles requests on the admin port, which listens only on loopback; returns nil for unknown paths.
   public var operatorRoutes: (@Sendable (AdminRoutes.Request) async -> AdminRoutes.Response?)?
-  /// What takes up new settings while it runs, beside the log level and the certificates.
+  /// Reloadable parts, in addition to the log level and the certificates.
   public var reloadables: [Reloadable] = []
-  /// Is told of the calls of the port's own services, too.
+  /// Wraps the observer of the calls on the RPC port.
   public var wrapObserver: (@Sendable (any ServerObserver) -> any ServerObserver)?
-  /// Serves the HTTP port in the place of the runtime's router and `adminRoutes`.
-  public var httpFrontEnd: HTTPFrontEnd?
-  /// Run until graceful shutdown: relays, sweepers, client pools. They end after the server has drained.
+  /// Serves the HTTP port instead of the runtime's router and `adminRoutes`.
+  public var publicHTTP: PublicHTTPServer?
+  /// Services that run until graceful shutdown, such as relays and client pools. They end after the server has drained.
   public var backgroundServices: [any Service] = []
   public var readinessChecks: [ReadinessCheck] = []
-  /// Called when draining begins: ends the streams that would go on for ever, so that the server can drain.
+  /// Called when draining begins. Ends the streams that would otherwise never finish, so that the server can drain.
   public var beginDrain: @Sendable () async -> Void = {}
-  /// Called last, when nothing runs any more: closes stores.
+  /// Called last, after everything else has stopped. Closes stores.
   public var close: @Sendable () async throws -> Void = {}
 
   public init(rpcServices: [any RPCService] = []) {

@@ -1,4 +1,4 @@
-/// A failure to start, told in one line; the executable ends with 1.
+/// A failure to start, reported as one line. The exit code is 1.
 public struct StartupError: Error, Sendable, Hashable, CustomStringConvertible {
   public var message: String
 

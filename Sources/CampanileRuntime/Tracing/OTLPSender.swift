@@ -2,16 +2,18 @@ import AsyncHTTPClient
 import NIOCore
 import NIOHTTP1
 
-/// Sends spans to a receiver of OTLP over HTTP with JSON.
+/// Sends spans to an OTLP receiver, as JSON over HTTP.
 final class OTLPSender: SpanSending {
   private static let timeout = TimeAmount.seconds(10)
-  /// What is read of an answer, which says nothing that matters.
+  /// Maximum size of a response body, which is discarded.
   private static let answerBytesMax = 64 * 1024
 
   private let url: String
   private let client: HTTPClient
 
-  /// - Parameter url: of `POST /v1/traces`.
+  /// Creates a sender.
+  ///
+  /// - Parameter url: The complete URL, including `/v1/traces`.
   init(url: String, group: any EventLoopGroup) {
     self.url = url
     var configuration = HTTPClient.Configuration()

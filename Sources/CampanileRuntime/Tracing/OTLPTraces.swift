@@ -1,12 +1,13 @@
+import CampanileBase
 import CampanileRPC
 
-/// Spans as OTLP's JSON: an `ExportTraceServiceRequest` of one resource and one scope. Pure.
+/// Encodes spans as OTLP JSON: an `ExportTraceServiceRequest` with one resource and one scope.
 ///
-/// ProtoJSON, except that ids are hexadecimal (opentelemetry.io/docs/specs/otlp, "JSON Protobuf Encoding").
+/// The format is ProtoJSON with hexadecimal ids (opentelemetry.io/docs/specs/otlp, "JSON Protobuf Encoding").
 enum OTLPTraces {
-  /// The most of a status's message that is sent.
+  /// Maximum size of a status message; longer ones are truncated.
   private static let messageBytesMax = 1_024
-  /// What most spans take, for which room is made beforehand.
+  /// Typical size of a span, for the initial capacity.
   private static let spanSizeBytes = 768
 
   static func json(_ spans: [FinishedSpan], resource: [FinishedSpan.Attribute]) -> [UInt8] {

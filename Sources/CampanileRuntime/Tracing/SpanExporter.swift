@@ -1,37 +1,39 @@
+import CampanileBase
 import CampanileRPC
 import Logging
 import Synchronization
 
-/// What takes a batch of spans: a receiver of OTLP over HTTP, or a test.
+/// A destination for batches of spans: an OTLP receiver over HTTP, or a test.
 protocol SpanSending: Sendable {
-  /// Sends the JSON of an `ExportTraceServiceRequest`. Bounded in time.
+  /// Sends the JSON of an `ExportTraceServiceRequest`, with a timeout.
   func send(_ body: [UInt8]) async -> SpanSendOutcome
   func close() async
 }
 
 enum SpanSendOutcome: Sendable, Hashable {
   case taken
-  /// Worth another attempt (OTLP: 429, 502, 503, 504, or nobody there).
+  /// A temporary failure; retry (OTLP: 429, 502, 503, 504, or no connection).
   case busy(String)
-  /// The receiver will never take it.
+  /// A permanent failure; do not retry.
   case refused(String)
 }
 
-/// Sends the spans of a queue in batches, one at a time, and gives up what a receiver does not take after a few attempts.
+/// Sends the spans of a queue in batches, one at a time, and drops a batch after a few failed attempts.
 final class SpanExporter: Sendable {
   struct Limits: Sendable {
     var batchSpansMax = 512
-    /// The longest pause between two looks at the queue. A request for every few spans would cost more than all else of tracing.
+    /// Maximum pause between batches. A request for every few spans would cost more than the rest of tracing.
     var intervalMs: Int64 = 500
-    /// The shortest one.
+    /// Minimum pause between batches.
     var intervalMsMin: Int64 = 10
     var attemptsMax = 3
     var retryMs: Int64 = 500
 
     init() {}
 
-    /// How long the exporter rests when a pause of `lastMs` brought `count` spans: so long that they fill a quarter of a queue
-    /// for `spansMax`, which leaves room for three times as many.
+    /// Returns the next pause, in which the queue should fill to a quarter of `spansMax` at the current rate.
+    ///
+    /// The remaining three quarters absorb bursts. The current rate is `count` spans in `lastMs`.
     func pauseMs(after lastMs: Int64, count: Int, spansMax: Int) -> Int64 {
       min(intervalMs, max(intervalMsMin, lastMs * Int64(spansMax / 4) / Int64(max(1, count))))
     }
@@ -59,7 +61,7 @@ final class SpanExporter: Sendable {
     self.sleepMs = sleepMs
   }
 
-  /// Exports until `finish`, or until the task is cancelled.
+  /// Exports until `finish` is called or the task is cancelled.
   func run() async {
     var pauseMs = limits.intervalMs
     var countSincePause = 0
@@ -73,9 +75,11 @@ final class SpanExporter: Sendable {
     }
   }
 
-  /// Exports what waits, as long as the receiver takes it and at most for `timeoutMs`, and ends the connection.
+  /// Stops the exporter, exports the remaining spans, and closes the connection.
   ///
-  /// - Parameter running: the task of `run`, which ends.
+  /// Gives up after the first failure or after `timeoutMs`.
+  ///
+  /// - Parameter running: The task of `run`, which ends as well.
   func finish(after running: Task<Void, Never>, timeoutMs: Int64 = 3_000) async {
     isEnding.store(true, ordering: .relaxed)
     await withTaskGroup(of: Void.self) { group in
@@ -93,7 +97,9 @@ final class SpanExporter: Sendable {
     await sender.close()
   }
 
-  /// One batch. Answers how many spans it had: 0 when nothing waited.
+  /// Exports a batch.
+  ///
+  /// - Returns: The number of spans in the batch; 0 if the queue was empty.
   func exportBatch() async -> Int {
     let spans = queue.take(limits.batchSpansMax)
     guard !spans.isEmpty else { return 0 }
@@ -123,6 +129,7 @@ final class SpanExporter: Sendable {
   private func giveUp(_ count: Int, _ why: String) {
     queue.settled(count, isTaken: false)
     guard !isFailing.exchange(true, ordering: .relaxed) else { return }
-    logger.warning("traces cannot be exported, and are dropped until they can", metadata: ["reason": "\(why)"])
+    logger.warning(
+      "traces cannot be exported; spans are dropped until the receiver accepts them", metadata: ["reason": "\(why)"])
   }
 }

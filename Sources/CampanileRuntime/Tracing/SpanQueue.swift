@@ -1,15 +1,17 @@
+import CampanileBase
 import CampanileRPC
 import DequeModule
 import Synchronization
 
-/// Spans that wait to be exported, bounded: one too many is dropped and counted. Safe from any thread; taking part in it never
-/// waits for an export.
+/// A bounded queue of spans to export. If the queue is full, further spans are dropped and counted.
+///
+/// Safe to use from any thread. No operation waits for an export.
 final class SpanQueue: Sendable {
   struct Counts: Sendable, Hashable {
     var exported = 0
-    /// The queue was full.
+    /// Spans dropped because the queue was full.
     var dropped = 0
-    /// The receiver did not take them.
+    /// Spans that the receiver did not accept.
     var failed = 0
   }
 
@@ -30,11 +32,11 @@ final class SpanQueue: Sendable {
     }
   }
 
-  /// The oldest, at most `countMax`.
+  /// Removes and returns the oldest spans, at most `countMax`.
   func take(_ countMax: Int) -> [FinishedSpan] {
     state.withLock { state in
       let taken = Array(state.spans.prefix(countMax))
-      // A full queue of an array's would be moved for each batch.
+      // Cheap with a deque; an array would move the remaining spans for each batch.
       state.spans.removeFirst(taken.count)
       return taken
     }

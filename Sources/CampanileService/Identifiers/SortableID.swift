@@ -1,12 +1,12 @@
 import Synchronization
 
-/// Makes ids that ascend with time: a prefix and 22 characters of Crockford's base 32.
+/// Generates ids that ascend with time: a prefix and 22 characters of Crockford's base 32.
 ///
 /// The first ten characters are the creation time in milliseconds, the other twelve 60 random bits. Within a
-/// millisecond, and while the clock stands still or goes back, the random part of the last id is counted on, so that
-/// every id of one generator is greater than the one before.
+/// millisecond, or if the clock does not advance, the random part of the last id is increased. Every id of a generator
+/// is therefore greater than the one before.
 public final class SortableIDGenerator: Sendable {
-  /// An id's random part and the time that it carries.
+  /// The time and the random part of the last id.
   private struct Last {
     var timeMs: Int64 = 0
     var tail: UInt64 = 0
@@ -24,7 +24,7 @@ public final class SortableIDGenerator: Sendable {
     self.random = random
   }
 
-  /// A new id and the time inside of it, which is the object's creation time.
+  /// Returns a new id and the time inside it, which is the object's creation time.
   public func next(prefix: StaticString) -> (id: String, timeMs: Int64) {
     let nowMs = min(max(0, clockMs()), SortableID.timeMsMax)
     let chance = random()
@@ -32,7 +32,7 @@ public final class SortableIDGenerator: Sendable {
       if nowMs > last.timeMs {
         last = Last(timeMs: nowMs, tail: chance & Self.tailMax)
       } else {
-        // A random step keeps the next id unguessable.
+        // A random step keeps the next id unpredictable.
         let step = 1 + chance & 0xFFFFF
         if last.tail > Self.tailMax - step {
           last = Last(timeMs: last.timeMs + 1, tail: chance & (Self.tailMax >> 1))
@@ -47,17 +47,17 @@ public final class SortableIDGenerator: Sendable {
 }
 
 extension SortableIDGenerator {
-  /// An id for something that begins at a time to come. It is apart from the others: two of one time are in no order.
+  /// Returns an id for an object that begins at a future time. Two ids of the same future time are not ordered.
   public func future(prefix: StaticString, timeMs: Int64) -> String {
     SortableID.text(prefix: prefix, timeMs: min(max(0, timeMs), SortableID.timeMsMax), tail: random() & Self.tailMax)
   }
 }
 
-/// The text of sortable ids.
+/// The text format of sortable ids.
 public enum SortableID {
   /// The end of the year 9999.
   public static let timeMsMax: Int64 = 253_402_300_799_999
-  /// Bytes of an id with its prefix.
+  /// The size of an id including its prefix.
   public static let sizeBytes = 24
 
   /// Ascending in ASCII, without i, l, o and u.
@@ -73,7 +73,7 @@ public enum SortableID {
     }
   }
 
-  /// The beginning that ids of a time have: ids of that time and later are not less, earlier ones are less.
+  /// Returns the prefix of all ids of a time. Ids of that time and later are greater; earlier ones are less.
   public static func lowerBound(prefix: StaticString, timeMs: Int64) -> String {
     String(unsafeUninitializedCapacity: 12) { buffer in
       write(prefix, min(max(0, timeMs), timeMsMax), to: buffer)

@@ -1,8 +1,9 @@
-public import CampanileRPC
+public import CampanileBase
+import CampanileRPC
 
 /// Page sizes and page tokens (AIP-158).
 public enum Paging {
-  /// The size to use; a violation when it is out of bounds.
+  /// Returns the page size to use. Adds a violation if the requested one is out of range.
   public static func size(_ requested: Int32, _ limits: some ServiceLimits, _ violations: inout Violations) -> Int {
     let size = Int(requested)
     if size == 0 { return min(limits.pageSizeDefault, limits.pageSizeMax) }
@@ -17,7 +18,7 @@ public enum Paging {
     OpaqueToken.encode(Array(position.joined(separator: "\u{0}").utf8), scope: scope)
   }
 
-  /// The position that a token carries; nil for the first page. A token of another query or user is a violation.
+  /// Returns the position inside a token, or nil for the first page. A token of another query or user is a violation.
   public static func position(
     _ token: String, parts: Int, scope: [String], _ violations: inout Violations
   ) -> [String]? {
@@ -26,12 +27,12 @@ public enum Paging {
       let position = text.split(separator: "\u{0}", omittingEmptySubsequences: false).map(String.init)
       if position.count == parts { return position }
     }
-    violations.add("pageToken", "is no token of this list", .pageTokenInvalid)
+    violations.add("pageToken", "is not a token of this list", .pageTokenInvalid)
     return nil
   }
 }
 
-/// A page of a user's list that goes on after a position: the sort key of the last object of the page before.
+/// A query for one page of a user's list. Its position is the sort key of the last object of the previous page.
 public struct PositionQuery: Sendable, Hashable {
   public var user: String
   public var pageSize: Int
@@ -39,7 +40,11 @@ public struct PositionQuery: Sendable, Hashable {
   public var position: [String]
   private var scope: [String]
 
-  /// `scope` names the list and its filters: a token of another is refused. `parts` is the length of a position.
+  /// Creates a query. Rejects tokens of another scope.
+  ///
+  /// - Parameters:
+  ///   - scope: Names the list and its filters.
+  ///   - parts: The number of parts of a position.
   public init(
     user: String, pageSize: Int32, pageToken: String, scope: [String], parts: Int, limits: some ServiceLimits
   ) throws(RPCError) {
@@ -51,23 +56,23 @@ public struct PositionQuery: Sendable, Hashable {
     try violations.check()
   }
 
-  /// Cuts what was read, one more than a page, to the page. The token is empty after the last page.
+  /// Returns the page from up to one object more than the page size. The token is empty after the last page.
   public func page<T>(_ found: [T], _ key: (T) -> [String]) -> (page: [T], nextPageToken: String) {
     guard found.count > pageSize, let last = found.prefix(pageSize).last else { return (found, "") }
     return (Array(found.prefix(pageSize)), Paging.token(key(last), scope: scope))
   }
 
-  /// What was read for a page. The token is empty after the last one.
+  /// Returns the page from collected rows. The token is empty after the last page.
   public func page<T>(_ rows: PageRows<T>, _ key: (T) -> [String]) -> (page: [T], nextPageToken: String) {
     guard rows.hasMore, let last = rows.items.last else { return (rows.items, "") }
     return (rows.items, Paging.token(key(last), scope: scope))
   }
 }
 
-/// Gathers objects of unequal size for one page, which ends when it has enough objects or enough bytes: however long they
-/// are, a page fits into a frame. The first is always taken.
+/// Collects objects of varying size for one page, which ends at a maximum number of objects or bytes. A page therefore
+/// fits into a frame. The first object is always accepted.
 ///
-/// Its code is visible to the services, so that the compiler makes it for their types: a list is a hot path.
+/// The code is inlinable, because lists are a hot path and must be specialized for the types of each service.
 @frozen
 public struct PageRows<T> {
   @usableFromInline var taken: [T] = []
@@ -86,7 +91,7 @@ public struct PageRows<T> {
     self.sizeBytesMax = sizeBytesMax
   }
 
-  /// False when the page was full: then the object belongs to the next one, and nothing more is to be read.
+  /// Returns false if the page is full: the object belongs to the next page, and reading should stop.
   @inlinable
   public mutating func add(_ item: T, sizeBytes: Int) -> Bool {
     guard taken.isEmpty || (taken.count < countMax && self.sizeBytes + sizeBytes <= sizeBytesMax) else {

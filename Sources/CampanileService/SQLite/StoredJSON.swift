@@ -1,9 +1,9 @@
 public import CampanileCodec
 public import CampanileStore
 
-/// Reads the messages that a service keeps as ProtoJSON, maybe written by an older or a newer program.
+/// Decodes messages that a service stores as ProtoJSON, possibly written by an older or a newer version.
 public enum StoredJSON {
-  /// Throws a `StoreError` of the code `corrupt` that names `what`.
+  /// Throws a `StoreError` with the code `corrupt`, which names `what`.
   public static func message<M: ProtoMessage>(
     _ type: M.Type, _ bytes: UnsafeRawBufferPointer, _ what: String
   ) throws(StoreError) -> M {
@@ -18,7 +18,7 @@ public enum StoredJSON {
     try bytes.withUnsafeBytes { try message(type, $0, what) }
   }
 
-  /// The message in a column of text or blob.
+  /// Decodes the message in a column of type text or blob.
   public static func message<M: ProtoMessage>(
     _ type: M.Type, _ row: borrowing SQLRow, _ column: Int, _ what: String
   ) throws -> M {

@@ -1,7 +1,7 @@
 public import CampanileStore
 
-/// What is to happen to a subject at a time: a row of `timers`. `Kind` is the service's own list, whose numbers are in the
-/// database.
+/// A row of `timers`: something due for a subject at a time. `Kind` is an enum of the service, whose raw values are
+/// stored.
 public struct DueTimer<Kind: RawRepresentable<Int64> & Hashable & Sendable>: Sendable, Hashable {
   public var user: String
   public var subject: String
@@ -15,14 +15,14 @@ public struct DueTimer<Kind: RawRepresentable<Int64> & Hashable & Sendable>: Sen
     self.dueMs = dueMs
   }
 
-  /// Nil for a kind of a newer program, which is left where it is.
+  /// Returns nil for a kind of a newer version, whose row is left unchanged.
   init?(_ row: borrowing SQLRow) throws {
     guard let kind = Kind(rawValue: try row.integer(2)) else { return nil }
     self.init(user: try row.text(0), subject: try row.text(1), kind: kind, dueMs: try row.integer(3))
   }
 }
 
-/// The table `timers`, alike in each service that has one: a timer of a kind for each subject of a user.
+/// The table `timers`, identical in each service that has one: at most one timer of a kind per subject and user.
 public enum TimerTable {
   public static let setSQL = """
     INSERT INTO timers (user_id, subject_id, kind, due_ms) VALUES ($1, $2, $3, $4)
@@ -32,8 +32,8 @@ public enum TimerTable {
   public static let clearAllSQL = "DELETE FROM timers WHERE user_id = $1 AND subject_id = $2"
   public static let takeSQL = "DELETE FROM timers WHERE user_id = $1 AND subject_id = $2 AND kind = $3 AND due_ms = $4"
   public static let hastenSQL = "UPDATE timers SET due_ms = $1 WHERE user_id = $2 AND kind = $3 AND due_ms > $1"
-  /// In the order in which they are due; those of one instant in the order of their subjects, so that what was held is
-  /// released in the order in which it came.
+  /// Ordered by due time, then by subject, so that held notifications are released in the order in which they were
+  /// published.
   public static let dueSQL = """
     SELECT user_id, subject_id, kind, due_ms FROM timers WHERE due_ms <= $1 ORDER BY due_ms, subject_id LIMIT $2
     """
@@ -41,7 +41,7 @@ public enum TimerTable {
 }
 
 extension WriteTransaction {
-  /// Sets a timer, in place of one that its subject has of the kind.
+  /// Sets a timer and replaces the subject's timer of the same kind.
   public func setTimer(_ kind: some RawRepresentable<Int64>, _ subject: String, user: String, dueMs: Int64) throws {
     try execute(TimerTable.setSQL, [.text(user), .text(subject), .integer(kind.rawValue), .integer(dueMs)])
   }
@@ -54,7 +54,7 @@ extension WriteTransaction {
     try execute(TimerTable.clearAllSQL, [.text(user), .text(subject)])
   }
 
-  /// Takes a timer's row away. False when it was changed since it was read.
+  /// Deletes a timer's row. Returns false if it was changed after it had been read.
   public func takeTimer(_ timer: DueTimer<some RawRepresentable<Int64> & Hashable & Sendable>) throws -> Bool {
     try execute(
       TimerTable.takeSQL,
@@ -63,7 +63,7 @@ extension WriteTransaction {
 }
 
 extension StoreBacked {
-  /// What is due, the earliest first.
+  /// Returns the due timers, earliest first.
   public func dueTimers<Kind>(_ kind: Kind.Type, nowMs: Int64, rowsMax: Int) throws -> [DueTimer<Kind>] {
     try readSingle { transaction in
       try transaction.query(
@@ -72,7 +72,7 @@ extension StoreBacked {
     }
   }
 
-  /// When the next timer is due; nil without one.
+  /// Returns the time of the next timer, or nil if there is none.
   public func nextTimerMs() throws -> Int64? {
     try readSingle { try $0.queryOne(TimerTable.nextSQL) { try $0.integerIfPresent(0) }.flatMap { $0 } }
   }

@@ -1,9 +1,9 @@
 public import CampanileStore
 
-/// Drops old changes from the log, a small batch a commit, oldest first.
+/// Purges old changes from the log, oldest first, in one small batch per commit.
 ///
-/// The newest change always stays: the next sequence follows from it. What a feed of another service has not taken yet is
-/// kept beyond its age, but not beyond the number of rows.
+/// The newest change is always retained, because the next sequence is derived from it. Changes that a feed of another
+/// service has not read yet are retained beyond their maximum age, but not beyond the maximum number of rows.
 public struct ChangeLogCompactor: Sendable {
   private let store: Store
   private let retention: ChangeRetention
@@ -13,7 +13,7 @@ public struct ChangeLogCompactor: Sendable {
     self.retention = retention
   }
 
-  /// Drops what is due in at most `batchesMax` commits and returns how many changes that were.
+  /// Purges what is due in at most `batchesMax` commits. Returns the number of purged changes.
   @discardableResult
   public func compact(nowMs: Int64, batchesMax: Int = 1_000) async throws -> Int {
     var total = 0

@@ -1,10 +1,10 @@
-/// How long the change log remembers, which is how long a watch may be interrupted and still resume.
+/// The retention of the change log, which is the longest time that a watch can be interrupted and still resume.
 public struct ChangeRetention: Sendable, Hashable {
-  /// Changes kept at most, of all users together.
+  /// Maximum number of changes, across all users.
   public var rowsMax: Int64 = 1_000_000
-  /// Age after which a change is dropped.
+  /// Age after which a change is purged.
   public var ageMaxMs: Int64 = 7 * 24 * 3_600 * 1_000
-  /// Changes dropped in one commit, so that no write waits long behind it.
+  /// Changes purged per commit, which bounds the time that other writes wait.
   public var batchRows = 1_000
 
   public init() {}

@@ -1,13 +1,18 @@
-/// Hands on, step by step, what a store holds for another service: until nothing is left, then again after the next commit.
+/// Delivers the pending data of a store to another service in steps, until nothing is left, and again after each
+/// commit.
 public enum FeedLoop {
-  /// The longest pause between attempts while the other side is away.
+  /// The maximum pause between attempts while the other service is unavailable.
   public static let retryMsMax: Int64 = 30_000
 
-  /// Runs until the task is cancelled. `step` takes a bounded piece and answers how much that was; what it throws means that
-  /// nothing was handed on, and it is tried again after a pause that doubles from 250 ms. `bell` is rung by every commit.
-  /// `log` is told of the first failure in a row, and when it is over.
+  /// Runs until the task is cancelled.
+  ///
+  /// - Parameters:
+  ///   - signal: Signalled after every commit.
+  ///   - log: Receives the first of successive failures, and the recovery.
+  ///   - step: Processes a bounded part and returns its size. If it throws, nothing counts as delivered, and it is
+  ///     retried after a pause that doubles from 250 ms.
   public static func run(
-    bell: WatchBell, log: @Sendable (String) -> Void = { _ in },
+    signal: WatchSignal, log: @Sendable (String) -> Void = { _ in },
     sleepMs: @Sendable (Int64) async throws -> Void = { try await Task.sleep(for: .milliseconds($0)) },
     _ step: @Sendable () async throws -> Int
   ) async {
@@ -15,13 +20,13 @@ public enum FeedLoop {
     while !Task.isCancelled {
       do {
         let count = try await step()
-        if failures > 0 { log("works again") }
+        if failures > 0 { log("resumed") }
         failures = 0
-        if count == 0 { try await bell.wait() }
+        if count == 0 { try await signal.wait() }
       } catch is CancellationError {
         return
       } catch {
-        if failures == 0 { log("failed, and is tried until it works: \(error)") }
+        if failures == 0 { log("failed; retrying until it succeeds: \(error)") }
         failures = min(failures + 1, 8)
         do { try await sleepMs(min(125 << failures, retryMsMax)) } catch { return }
       }

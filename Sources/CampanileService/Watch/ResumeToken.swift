@@ -1,10 +1,11 @@
-public import CampanileRPC
+public import CampanileBase
+import CampanileRPC
 
-/// Where a watch stands in the change log of one store, as callers keep it.
+/// The position of a watch in the change log of one store, encoded for callers.
 public struct ResumeToken: Sendable, Hashable {
-  /// Of the store whose log it is.
+  /// The epoch of the store's change log.
   public var epoch: UInt64
-  /// The last change that was told.
+  /// The last change that was sent.
   public var sequence: Int64
 
   public func text(user: String) -> String {
@@ -19,14 +20,14 @@ public struct ResumeToken: Sendable, Hashable {
     self.sequence = sequence
   }
 
-  /// Throws INVALID_ARGUMENT, reason `RESUME_TOKEN_INVALID`, for a text that is no token of this user.
+  /// Throws INVALID_ARGUMENT, reason `RESUME_TOKEN_INVALID`, for a text that is not a token of this user.
   public init(_ text: String, user: String) throws(RPCError) {
     guard let payload = OpaqueToken.decode(text, scope: Self.scope(user)), payload.count == 16,
       let epoch = OpaqueToken.readInteger(payload, at: 0), let bits = OpaqueToken.readInteger(payload, at: 8),
       let sequence = Int64(exactly: bits)
     else {
       throw .invalidField(
-        "resumeToken", "is no resume token of this user", reason: Reason.resumeTokenInvalid.rawValue)
+        "resumeToken", "is not a resume token of this user", reason: Reason.resumeTokenInvalid.rawValue)
     }
     self.init(epoch: epoch, sequence: sequence)
   }

@@ -1,79 +1,77 @@
-public import CampanileRPC
+public import CampanileBase
+import CampanileRPC
 import Synchronization
 
-/// Wakes the watches of a user after a commit. It carries no events: each watch reads the log at its own pace, so a slow
-/// one holds up neither writers nor memory.
+/// Wakes the watches of a user after a commit. It does not carry events: each watch reads the log at its own pace, so a
+/// slow one delays no writer and uses no memory.
 public final class WatchHub: Sendable {
   private struct State {
-    var bells: [String: [WatchBell]] = [:]
+    var signals: [String: [WatchSignal]] = [:]
     var count = 0
     var isClosed = false
   }
 
-  private let limits: any ServiceLimits
+  private let limit: SharedLimit
   private let state = Mutex(State())
 
-  public init(limits: any ServiceLimits) { self.limits = limits }
+  public init(limits: any ServiceLimits) { limit = limits.watches }
 
-  /// Open watches.
+  /// The number of open watches.
   public var count: Int { state.withLock { $0.count } }
 
-  /// Adds a watch. Throws RESOURCE_EXHAUSTED, reason `WATCHES_EXHAUSTED`, beyond the limits, UNAVAILABLE after `close`.
-  public func add(user: String) throws(RPCError) -> WatchBell {
-    let bell = WatchBell()
+  /// Adds a watch. Throws RESOURCE_EXHAUSTED, reason `WATCHES_EXHAUSTED`, if the `SharedLimit` refuses it, and
+  /// UNAVAILABLE after `close`.
+  public func add(user: String) throws(RPCError) -> WatchSignal {
+    let signal = WatchSignal()
     let refusal: RPCError? = state.withLock { state in
       if state.isClosed { return Self.closed }
-      let ofUser = state.bells[user]?.count ?? 0
-      guard ofUser < limits.watchesPerUserMax else {
-        return .exhausted(
-          "a user may have \(limits.watchesPerUserMax) open watches", .watchesExhausted,
-          limit: limits.watchesPerUserMax)
+      do throws(RPCError) {
+        try limit.check(
+          held: state.signals[user]?.count ?? 0, taken: state.count, of: "open watches", .watchesExhausted)
+      } catch {
+        return error
       }
-      guard state.count < limits.watchesMax else {
-        return .exhausted(
-          "the service has \(limits.watchesMax) open watches", .watchesExhausted, limit: limits.watchesMax)
-      }
-      state.bells[user, default: []].append(bell)
+      state.signals[user, default: []].append(signal)
       state.count += 1
       return nil
     }
     if let refusal { throw refusal }
-    return bell
+    return signal
   }
 
-  public func remove(_ bell: WatchBell, user: String) {
+  public func remove(_ signal: WatchSignal, user: String) {
     state.withLock { state in
-      guard var bells = state.bells[user], let index = bells.firstIndex(where: { $0 === bell }) else { return }
-      bells.remove(at: index)
-      state.bells[user] = bells.isEmpty ? nil : bells
+      guard var signals = state.signals[user], let index = signals.firstIndex(where: { $0 === signal }) else { return }
+      signals.remove(at: index)
+      state.signals[user] = signals.isEmpty ? nil : signals
       state.count -= 1
     }
   }
 
-  /// Says that something of this user was committed.
-  public func ring(user: String) {
-    let bells = state.withLock { $0.bells[user] }
-    guard let bells else { return }
-    for bell in bells { bell.ring() }
+  /// Signals the watches of a user.
+  public func notify(user: String) {
+    let signals = state.withLock { $0.signals[user] }
+    guard let signals else { return }
+    for signal in signals { signal.notify() }
   }
 
-  /// Ends all watches, so that the service can drain: each is told UNAVAILABLE and resumes elsewhere.
+  /// Ends all watches with UNAVAILABLE, so that the service can drain; callers resume them elsewhere.
   public func close() {
-    let bells = state.withLock { state in
+    let signals = state.withLock { state in
       state.isClosed = true
-      return state.bells.values.flatMap { $0 }
+      return state.signals.values.flatMap { $0 }
     }
-    for bell in bells { bell.close() }
+    for signal in signals { signal.close() }
   }
 
   public static let closed = RPCError(
     .unavailable, "the service is stopping: resume the watch", reason: "SERVICE_STOPPING")
 }
 
-/// A signal that is remembered until its one waiter takes it: any number of rings before a wait are one.
-public final class WatchBell: Sendable {
+/// A signal that is stored until its single waiter receives it. Several signals before a wait count as one.
+public final class WatchSignal: Sendable {
   private struct State {
-    var isRung = false
+    var isRaised = false
     var isClosed = false
     var waiter: CheckedContinuation<Void, Never>?
   }
@@ -82,10 +80,10 @@ public final class WatchBell: Sendable {
 
   public init() {}
 
-  public func ring() {
+  public func notify() {
     let waiter = state.withLock { state in
       defer { state.waiter = nil }
-      if state.waiter == nil { state.isRung = true }
+      if state.waiter == nil { state.isRaised = true }
       return state.waiter
     }
     waiter?.resume()
@@ -93,16 +91,17 @@ public final class WatchBell: Sendable {
 
   public func close() {
     state.withLock { $0.isClosed = true }
-    ring()
+    notify()
   }
 
-  /// Returns after the next ring. Throws `CancellationError` when the task is cancelled, UNAVAILABLE when it was closed.
+  /// Returns after the next signal. Throws `CancellationError` if the task is cancelled, and UNAVAILABLE if the signal
+  /// was closed.
   public func wait() async throws {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let mustResume = state.withLock { state in
-          if state.isRung || state.isClosed || state.waiter != nil || Task.isCancelled {
-            state.isRung = false
+          if state.isRaised || state.isClosed || state.waiter != nil || Task.isCancelled {
+            state.isRaised = false
             return true
           }
           state.waiter = continuation
@@ -111,7 +110,7 @@ public final class WatchBell: Sendable {
         if mustResume { continuation.resume() }
       }
     } onCancel: {
-      ring()
+      notify()
     }
     try Task.checkCancellation()
     if state.withLock({ $0.isClosed }) { throw WatchHub.closed }

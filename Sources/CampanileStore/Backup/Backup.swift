@@ -1,3 +1,4 @@
+import CampanileCrypto
 import GRDB
 
 #if canImport(Darwin)
@@ -6,23 +7,23 @@ import GRDB
   import Glibc
 #endif
 
-/// Copies a live database into a new file by SQLite's backup interface.
+/// Copies a live database into a new file with SQLite's backup API.
 ///
-/// The source is read through a connection of its own that holds one snapshot: writers go on meanwhile (the log only
-/// cannot be emptied until the end), and their commits do not make the copy start over.
+/// The source is read through a separate connection that holds one snapshot. Writers continue, and their commits do not
+/// restart the copy. The write-ahead log cannot be truncated until the copy ends.
 struct Backup {
-  /// Pages copied before the next look at a cancellation.
+  /// Number of pages copied between two checks for cancellation.
   static let stepPages: Int32 = 256
 
   let factory: ConnectionFactory
   let target: String
-  /// Asked between two steps.
+  /// Called between two steps.
   let isCancelled: @Sendable () -> Bool
 
-  /// Blocks until the copy is complete, checked, synced and renamed to its name.
+  /// Copies the database. Blocks until the copy is complete, verified, synced and named.
   ///
-  /// Throws `alreadyExists` when the target exists, `interrupted` when `isCancelled` said so, `diskFull`,
-  /// `unavailable` or `corrupt`; no target is left behind then.
+  /// - Throws: `alreadyExists` if the target exists, `interrupted` after a cancellation, `diskFull`, `unavailable` or
+  ///   `corrupt`. No target is left behind then.
   func run() throws(StoreError) -> BackupReport {
     guard !DatabaseFile.exists(target) else {
       throw StoreError(.alreadyExists, "the target of a backup must not exist", path: target)
@@ -36,7 +37,7 @@ struct Backup {
       try copy(to: partial)
       try DatabaseFile.sync(partial)
       let digest = try Self.sha256(of: partial)
-      // A link, not a rename: it fails when someone created the target meanwhile.
+      // Link instead of rename: it fails if the target was created in the meantime.
       guard link(partial, target) == 0 else {
         let reason = errno
         throw reason == EEXIST
@@ -67,22 +68,22 @@ struct Backup {
         }
       }
     }
-    // The copy says "write-ahead log" in its header; without it the backup is one file, whole in itself.
+    // The copied header requires a write-ahead log. Without one, the backup is a single, self-contained file.
     try copy.run("PRAGMA journal_mode = DELETE")
     _ = try IntegrityCheck.run(.complete, on: copy)
   }
 
-  private static func sha256(of path: String) throws(StoreError) -> String {
+  private static func sha256(of path: String) throws -> String {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw DatabaseFile.failure("open", path) }
     defer { close(descriptor) }
-    var hash = SHA256()
+    let hasher = try SHA256Hasher()
     var buffer = [UInt8](repeating: 0, count: 1 << 16)
     while true {
       let count = read(descriptor, &buffer, buffer.count)
       guard count >= 0 else { throw DatabaseFile.failure("read", path) }
-      guard count > 0 else { return hash.finalize() }
-      buffer.withUnsafeBytes { hash.update(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+      guard count > 0 else { return try hasher.digest().hexadecimal }
+      try buffer.withUnsafeBytes { try hasher.update(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
     }
   }
 }

@@ -2,6 +2,6 @@
 public struct BackupReport: Sendable, Hashable {
   public var path: String
   public var sizeBytes: Int64
-  /// In lower-case hexadecimal, of the file as it is on disk.
+  /// The digest of the file on disk, in lower-case hexadecimal.
   public var sha256: String
 }

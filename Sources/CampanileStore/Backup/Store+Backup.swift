@@ -2,23 +2,24 @@ import Foundation
 import Synchronization
 
 extension Store {
-  /// Copies the database into the new file `target` while reads and writes go on.
+  /// Copies the database into the new file `target` while reads and writes continue.
   ///
-  /// The copy is one snapshot, passes SQLite's integrity check and is on the disk when this returns. Throws
-  /// `alreadyExists` when the target exists, `interrupted` after a cancellation, and the errors of the disk.
+  /// The copy is one snapshot, has passed SQLite's integrity check and is on disk when this returns.
+  ///
+  /// - Throws: `alreadyExists` if the target exists, `interrupted` after a cancellation, or an error of the disk.
   public func backup(to target: String) async throws -> BackupReport {
     try await Self.backup(path: configuration.path, to: target)
   }
 
-  /// Like `backup(to:)` for a database that another process may have open at the same time.
+  /// Copies a database that another process may have open. Otherwise like `backup(to:)`.
   public static func backup(path: String, to target: String) async throws -> BackupReport {
     guard DatabaseFile.exists(path) else {
-      throw StoreError(.unavailable, "there is no database", path: path)
+      throw StoreError(.unavailable, "the database file does not exist", path: path)
     }
     let cancellation = BackupCancellation()
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
-        // A thread of its own: the copy blocks for as long as the file is large.
+        // A separate thread, because copying a large file blocks for long.
         let thread = Thread {
           let backup = Backup(
             factory: ConnectionFactory(configuration: StoreConfiguration(path: path)), target: target,

@@ -1,22 +1,24 @@
 extension Store {
-  /// Checks all of a database file, such as a backup, and changes nothing of it.
+  /// Checks a whole database file, such as a backup, without changing it.
   ///
-  /// Throws `corrupt` with the first faults, `unavailable` when there is none, `foreignFile` for another application's.
+  /// - Throws: `corrupt` with the first faults, `unavailable` if the file does not exist, `foreignFile` if another
+  ///   application created it.
   public static func checkFile(path: String) throws(StoreError) {
     guard DatabaseFile.exists(path) else {
-      throw StoreError(.unavailable, "there is no database", path: path)
+      throw StoreError(.unavailable, "the database file does not exist", path: path)
     }
     let connection = try ConnectionFactory(configuration: StoreConfiguration(path: path)).verifiedReader()
     defer { try? connection.close() }
     _ = try IntegrityCheck.run(.complete, on: connection)
   }
 
-  /// Runs queries on a database file that nobody writes, such as a backup, and changes nothing of it.
+  /// Runs queries on a database file that has no writer, such as a backup, without changing it.
   ///
-  /// Throws `unavailable` when there is none, `foreignFile` for another application's, and what `body` throws.
+  /// - Throws: `unavailable` if the file does not exist, `foreignFile` if another application created it, or an error
+  ///   of `body`.
   public static func readFile<T>(path: String, _ body: (ReadTransaction) throws -> T) throws -> T {
     guard DatabaseFile.exists(path) else {
-      throw StoreError(.unavailable, "there is no database", path: path)
+      throw StoreError(.unavailable, "the database file does not exist", path: path)
     }
     let connection = try ConnectionFactory(configuration: StoreConfiguration(path: path)).verifiedReader()
     defer { try? connection.close() }

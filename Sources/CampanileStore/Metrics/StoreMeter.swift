@@ -1,24 +1,27 @@
 public import CoreMetrics
 import Synchronization
 
-/// Tells a store's commits, queue, files and outbox to swift-metrics.
+/// Exports a store's commits, queue, files and outbox to swift-metrics.
 ///
-/// For every commit: `campanile_store_commit_seconds` (the wait for the disk), `campanile_store_transaction_seconds` and
-/// `campanile_store_batch_writes` (writes that shared it), histograms; failed ones count in
-/// `campanile_store_failed_commits_total`. When it is asked to collect: `campanile_store_pending_writes` beside
-/// `campanile_store_pending_writes_limit`, `campanile_store_overloaded_writes_total`, `campanile_store_writes_total`,
-/// `campanile_store_database_bytes`, `campanile_store_wal_bytes`, `campanile_store_readers`,
-/// `campanile_store_reader_waits_total`, `campanile_store_reopens_total`, and of the outbox
-/// `campanile_outbox_pending_messages`, `campanile_outbox_dead_messages` and `campanile_outbox_lag_seconds` (the age of the
-/// oldest message that waits; 0 without one).
+/// Histograms, recorded for every commit: `campanile_store_commit_seconds` (the wait for the disk),
+/// `campanile_store_transaction_seconds` and `campanile_store_batch_writes` (writes per commit). Failed commits are
+/// counted in `campanile_store_failed_commits_total`.
+///
+/// Gauges and counters, recorded by `collect`: `campanile_store_pending_writes` and
+/// `campanile_store_pending_writes_limit`, `campanile_store_writes_total`, `campanile_store_failed_writes_total`,
+/// `campanile_store_overloaded_writes_total`, `campanile_store_database_bytes`, `campanile_store_wal_bytes`,
+/// `campanile_store_readers`, `campanile_store_reader_waits_total`, `campanile_store_reopens_total`.
+///
+/// Of the outbox: `campanile_outbox_pending_messages`, `campanile_outbox_dead_messages` and
+/// `campanile_outbox_lag_seconds` (the age of the oldest pending message; 0 if there is none).
 public final class StoreMeter: Sendable {
   private let factory: any MetricsFactory
   private let commitSeconds: Timer
   private let transactionSeconds: Timer
   private let batchWrites: Recorder
   private let failedCommits: Counter
-  /// What was told of each total so far: counters take differences.
-  private let told = Mutex<[String: Int64]>([:])
+  /// The last exported value of each total: counters are incremented by the difference.
+  private let reported = Mutex<[String: Int64]>([:])
 
   public init(factory: any MetricsFactory) {
     self.factory = factory
@@ -28,7 +31,7 @@ public final class StoreMeter: Sendable {
     failedCommits = Counter(label: "campanile_store_failed_commits_total", dimensions: [], factory: factory)
   }
 
-  /// Has the store that is opened with this configuration tell its commits, besides whoever is told already.
+  /// Observes the commits of stores opened with this configuration, in addition to its current observer.
   public func attach(to configuration: inout StoreConfiguration) {
     let earlier = configuration.observer
     configuration.observer = { commit in
@@ -44,7 +47,7 @@ public final class StoreMeter: Sendable {
     batchWrites.record(commit.writes)
   }
 
-  /// Tells what the store has now. Reads the outbox's counters from the database; what cannot be read is left as it was.
+  /// Exports the store's current state. Reads the outbox counters from the database and skips them if that fails.
   public func collect(_ store: Store, nowMs: Int64) {
     let now = store.metrics()
     gauge("campanile_store_pending_writes", Int64(now.pendingWrites))
@@ -69,11 +72,11 @@ public final class StoreMeter: Sendable {
   }
 
   private func total(_ name: String, _ value: Int64) {
-    let added = told.withLock { told in
-      defer { told[name] = value }
-      return value - told[name, default: 0]
+    let added = reported.withLock { reported in
+      defer { reported[name] = value }
+      return value - reported[name, default: 0]
     }
-    // Also with nothing to add: a counter that appears with its first event has no rate for it.
+    // Also increment by 0: a counter that first appears with its first event has no rate for that event.
     Counter(label: name, dimensions: [], factory: factory).increment(by: max(0, added))
   }
 }

@@ -1,36 +1,36 @@
-/// One commit, as told to `StoreConfiguration.observer`.
+/// One commit, as passed to `StoreConfiguration.observer`.
 public struct CommitObservation: Sendable, Hashable {
-  /// Writes that the commit carried, failed ones excluded.
+  /// Committed writes, without failed ones.
   public var writes: Int
-  /// From BEGIN to the end of COMMIT.
+  /// The time from BEGIN to the end of COMMIT.
   public var transactionNs: Int64
-  /// COMMIT alone: the wait for the disk.
+  /// The time of COMMIT alone: the wait for the disk.
   public var commitNs: Int64
-  /// Writes that were waiting when it ended.
+  /// Writes that were waiting when the commit ended.
   public var pendingWrites: Int
-  /// Why nothing was kept, when the commit failed.
+  /// The error of a failed commit, of which nothing was kept.
   public var failure: StoreError?
 }
 
-/// A store's counters since it was opened, and its sizes now.
+/// A store's counters since it was opened, and its current sizes.
 public struct StoreMetrics: Sendable, Hashable {
   public var commits: Int64 = 0
   public var failedCommits: Int64 = 0
-  /// Writes acknowledged.
+  /// Acknowledged writes.
   public var writes: Int64 = 0
   /// Writes whose own body or statement failed.
   public var failedWrites: Int64 = 0
-  /// Writes refused because the queue was full.
+  /// Writes rejected because the queue was full.
   public var overloadedWrites: Int64 = 0
   /// Writes cancelled before they started.
   public var cancelledWrites: Int64 = 0
   public var commitNsTotal: Int64 = 0
   public var commitNsMax: Int64 = 0
   public var batchWritesLargest: Int = 0
-  /// Times that the writer's connection was replaced after a failure of the disk.
+  /// Number of times that the writer reopened its connection after a disk failure.
   public var reopens: Int64 = 0
   public var pendingWrites: Int = 0
-  /// Reads that found no free connection and waited.
+  /// Reads that had to wait for a connection.
   public var readerWaits: Int64 = 0
   public var readersOpen: Int = 0
   public var databaseBytes: Int64 = 0

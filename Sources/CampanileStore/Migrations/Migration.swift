@@ -1,6 +1,9 @@
-/// One forward step of a schema. Never edited once released: its checksum is kept in every file it was applied to.
+import CampanileCrypto
+
+/// One forward step of a schema. Never edit a released migration: its checksum is stored in every file it was applied
+/// to.
 public struct Migration: Sendable, Hashable {
-  /// Unique within the list, conventionally "0001-create-notifications".
+  /// Unique within the list; by convention like "0001-create-notifications".
   public var identifier: String
   /// One or more statements, without transaction control.
   public var sql: String
@@ -11,17 +14,19 @@ public struct Migration: Sendable, Hashable {
   }
 
   /// The SHA-256 of the SQL, in lower-case hexadecimal.
-  public var checksum: String { SHA256.hexadecimal(of: sql.utf8) }
+  public var checksum: String {
+    get throws(CryptoError) { try SHA256.digest(sql).hexadecimal }
+  }
 }
 
-/// What the migrations of a program mean for one file.
+/// The effect of a program's migrations on one file.
 public struct MigrationPlan: Sendable, Hashable {
-  /// Already in the file, in order.
+  /// Migrations already applied to the file, in order.
   public var applied: [String] = []
-  /// Applied by opening the store; in a dry run: would be applied.
+  /// Migrations that opening the store applies, or would apply in a dry run.
   public var pending: [String] = []
 
-  /// One line for the operator.
+  /// A one-line summary for the operator.
   public var text: String {
     let steps = pending.isEmpty ? "nothing to do" : "to do: \(pending.joined(separator: ", "))"
     return "\(applied.count) steps are done; \(steps)"

@@ -1,18 +1,18 @@
 import GRDB
 
-/// Brings a file's schema up to a list of migrations: forward only, each in its own transaction.
+/// Applies a list of migrations to a file's schema: forward only, each in its own transaction.
 struct Migrator {
-  /// Two lists share the table: the store's own tables and the service's. Each is ordered in itself.
+  /// Two lists share the table: the store's own migrations and the service's. Each has its own order.
   private let lists: [(component: String, migrations: [Migration])]
 
   init(_ migrations: [Migration]) {
     lists = [("store", StoreSchema.migrations), ("service", migrations)]
   }
 
-  /// Applies what is pending and returns what was there and what was added.
+  /// Applies the pending migrations and returns those applied before and now.
   ///
-  /// Throws `migration` when the file holds a migration that this program does not know (it was written by a newer
-  /// one), when an applied one was changed since, when two share an identifier, or when one fails.
+  /// - Throws: `migration` if the file holds an unknown migration (of a newer program), an applied one has changed, two
+  ///   share an identifier, or one fails.
   func apply(on connection: SQLConnection) throws(StoreError) -> MigrationPlan {
     do {
       try connection.run(
@@ -35,12 +35,12 @@ struct Migrator {
     }
   }
 
-  /// The plan for a file that does not exist.
+  /// The plan for a missing file.
   var allPending: MigrationPlan {
     MigrationPlan(pending: lists.flatMap { $0.migrations.map(\.identifier) })
   }
 
-  /// What `apply` would do, changing nothing.
+  /// Returns the plan of `apply` without changing anything.
   func plan(on connection: SQLConnection) throws(StoreError) -> MigrationPlan {
     do {
       let hasTable = try connection.integer("SELECT count(*) FROM sqlite_schema WHERE name = 'schema_migrations'") ?? 0
@@ -73,7 +73,7 @@ struct Migrator {
           .migration, "the schema is newer than this program: it has the unknown migration \(entry.identifier)",
           path: connection.path)
       }
-      guard known.checksum == entry.checksum else {
+      guard try known.checksum == entry.checksum else {
         throw StoreError(
           .migration, "migration \(entry.identifier) was changed after it had been applied", path: connection.path)
       }
@@ -93,11 +93,11 @@ struct Migrator {
     do {
       try connection.queue.unsafeReentrantWrite { try $0.execute(sql: migration.sql) }
       guard !connection.isAutocommit else {
-        throw StoreError(.migration, "it ends the transaction that it runs in")
+        throw StoreError(.migration, "it ends its transaction")
       }
       try connection.run(
         "INSERT INTO schema_migrations (component, position, identifier, checksum) VALUES ($1, $2, $3, $4)",
-        [.text(component), .int(position), .text(migration.identifier), .text(migration.checksum)])
+        [.text(component), .int(position), .text(migration.identifier), .text(try migration.checksum)])
       try connection.run("COMMIT")
     } catch {
       if !connection.isAutocommit { try? connection.run("ROLLBACK") }

@@ -1,7 +1,9 @@
 extension Store {
-  /// What opening `path` with these migrations would do to its schema, without changing or owning the file.
+  /// Returns the effect of opening `path` with these migrations, without changing or locking the file.
   ///
-  /// Throws as opening would: `migration`, `foreignFile`, `corrupt`. A missing file has everything pending.
+  /// All migrations are pending for a missing file.
+  ///
+  /// - Throws: `migration`, `foreignFile` or `corrupt`, as opening would.
   public static func migrationPlan(path: String, migrations: [Migration]) throws(StoreError) -> MigrationPlan {
     let migrator = Migrator(migrations)
     guard DatabaseFile.sizeBytes(path) > 0 else { return migrator.allPending }

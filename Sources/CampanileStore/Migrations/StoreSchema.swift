@@ -1,4 +1,4 @@
-/// The store's own tables. BYTEA and BIGINT are PostgreSQL's names, which SQLite takes for blobs and integers.
+/// The store's own tables. BYTEA and BIGINT are PostgreSQL's type names, which SQLite accepts for blobs and integers.
 enum StoreSchema {
   static let migrations = [
     Migration(

@@ -2,13 +2,13 @@ import CSQLiteSettings
 import GRDB
 import GRDBSQLite
 
-/// Opens connections to one file with the pragmas of their role.
+/// Opens connections to one file with the pragmas for their role.
 struct ConnectionFactory: Sendable {
-  /// "CAMP": marks a database file as this suite's own.
+  /// "CAMP": marks a database file as created by Campanile.
   static let applicationID: Int64 = 0x43_41_4D_50
 
-  /// Once in a process, before its first connection. Where something else has used SQLite before, everything works as well,
-  /// somewhat slower: so the code that it answers is not asked for.
+  /// Runs once per process, before its first connection. The result is ignored: if SQLite was used before, everything
+  /// still works, only somewhat slower.
   private static let memoryIsUncounted: Bool = campanile_sqlite_leave_memory_uncounted() == SQLITE_OK
 
   let configuration: StoreConfiguration
@@ -20,9 +20,9 @@ struct ConnectionFactory: Sendable {
 
   var path: String { configuration.path }
 
-  /// The connection that writes: write-ahead log, the wanted durability, both read back.
+  /// Opens the writer's connection, and verifies that the write-ahead log and the durability are in effect.
   ///
-  /// Throws `corrupt` for a file that is no database, `foreignFile` for one that another application made.
+  /// - Throws: `corrupt` if the file is not a database, `foreignFile` if another application created it.
   func writer() throws(StoreError) -> SQLConnection {
     let connection = try SQLConnection(path: path, configuration: settings(isReader: false))
     do {
@@ -35,12 +35,12 @@ struct ConnectionFactory: Sendable {
     }
   }
 
-  /// A connection that cannot write.
+  /// Opens a read-only connection.
   func reader() throws(StoreError) -> SQLConnection {
     try SQLConnection(path: path, configuration: settings(isReader: true))
   }
 
-  /// A reader of a file that no store of this process has open; checks first that the file is this suite's.
+  /// Opens a reader for a file that no store of this process has open. Verifies first that Campanile created the file.
   func verifiedReader() throws(StoreError) -> SQLConnection {
     let connection = try reader()
     do {
@@ -59,13 +59,13 @@ struct ConnectionFactory: Sendable {
     settings.readonly = isReader
     settings.foreignKeysEnabled = true
     settings.busyMode = .timeout(Double(configuration.busyTimeoutMs) / 1_000)
-    // The writer begins and commits by itself; GRDB would trap on a transaction that it did not begin.
+    // The writer begins and commits transactions itself; GRDB would trap on a transaction that it did not begin.
     settings.allowsUnsafeTransactions = true
     settings.acceptsDoubleQuotedStringLiterals = false
     settings.label = isReader ? "store.reader" : "store.writer"
     let cacheKiB = isReader ? configuration.cacheKiB : configuration.writerCacheKiB
     settings.prepareDatabase { database in
-      // Memory-mapped reads stay off: there an I/O error is a SIGBUS, here it is an error that a caller can answer.
+      // Memory-mapped reads stay off: an I/O error would raise SIGBUS instead of an error that can be returned.
       try database.execute(
         sql: "PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -\(cacheKiB)")
     }
@@ -89,12 +89,12 @@ struct ConnectionFactory: Sendable {
       return false
     }
     guard mode == "wal" else {
-      throw StoreError(.unavailable, "the file system has no write-ahead log (journal mode \(mode))", path: path)
+      throw StoreError(.unavailable, "no write-ahead log on this file system (journal mode \(mode))", path: path)
     }
     let synchronous: Int64 = configuration.durability == .full ? 2 : 1
     try connection.run("PRAGMA synchronous = \(synchronous)")
     guard try connection.integer("PRAGMA synchronous") == synchronous else {
-      throw StoreError(.unavailable, "SQLite did not take the wanted durability", path: path)
+      throw StoreError(.unavailable, "SQLite did not accept the configured durability", path: path)
     }
     try connection.run("PRAGMA wal_autocheckpoint = \(configuration.checkpointPages)")
     try connection.run("PRAGMA journal_size_limit = \(configuration.walBytesMax)")

@@ -4,9 +4,10 @@
   import Glibc
 #endif
 
-/// The file system's side of a database: private modes, sizes and the sync of a directory.
+/// File system operations for a database: private modes, sizes and syncing.
 enum DatabaseFile {
-  /// Creates the directory (0700) and an empty file (0600) where missing, and takes other users' rights off an old one.
+  /// Creates the directory (0700) and an empty file (0600) if missing, and removes other users' permissions from an old
+  /// file.
   static func prepare(_ path: String) throws(StoreError) {
     try createDirectory(directory(of: path))
     let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
@@ -29,13 +30,13 @@ enum DatabaseFile {
 
   static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
-  /// The size in bytes; 0 for a missing file.
+  /// Returns the size in bytes; 0 for a missing file.
   static func sizeBytes(_ path: String) -> Int64 {
     var status = stat()
     return stat(path, &status) == 0 ? Int64(status.st_size) : 0
   }
 
-  /// Makes a file's contents, or a directory's entries, survive a loss of power.
+  /// Syncs a file's contents, or a directory's entries, so that they survive a power loss.
   static func sync(_ path: String) throws(StoreError) {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw failure("open", path) }

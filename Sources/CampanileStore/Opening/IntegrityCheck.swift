@@ -1,17 +1,17 @@
 import GRDBSQLite
 import Synchronization
 
-/// What the check at start found. A damaged file is no outcome: it throws.
+/// The result of the startup check. A damaged file is not a result but an error.
 public enum StartupCheckOutcome: Sendable, Hashable {
   case skipped
   case passed
-  /// The time limit came first; nothing wrong was found until then.
+  /// The time limit was reached before any fault was found.
   case timedOut
 }
 
-/// SQLite's own checks of a file, bounded in time.
+/// SQLite's own checks of a file, with a time limit.
 enum IntegrityCheck {
-  /// Throws `corrupt`, naming the first faults, when the file is damaged.
+  /// Checks the file. Throws `corrupt` with the first faults if it is damaged.
   static func run(
     _ check: StoreConfiguration.StartupCheck, on connection: SQLConnection
   ) throws(StoreError) -> StartupCheckOutcome {

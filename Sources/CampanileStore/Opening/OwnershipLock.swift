@@ -6,14 +6,15 @@ import Synchronization
   import Glibc
 #endif
 
-/// The right to write a database file, held by one process through `flock` on `PATH.lock`.
+/// The exclusive right of one process to write a database file, held through `flock` on `PATH.lock`.
 ///
-/// SQLite itself would let two processes take turns; two group-commit writers and two outbox relays on one file are
-/// an operator's mistake that must be told at start. The kernel frees the lock with the process, however it ends.
+/// SQLite itself would let two processes take turns. Two group-commit writers or outbox relays on one file are an
+/// operator's mistake, which must be reported at startup. The kernel releases the lock when the process ends, however
+/// it ends.
 final class OwnershipLock: Sendable {
   private let descriptor: Mutex<Int32>
 
-  /// Throws `inUse`, naming the owner's process id, when another process (or store) has the file.
+  /// Acquires the lock. Throws `inUse` with the owner's process id if another process or store holds it.
   init(databasePath: String) throws(StoreError) {
     let path = databasePath + ".lock"
     let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
@@ -27,13 +28,13 @@ final class OwnershipLock: Sendable {
         .inUse, "the database is in use by another process\(owner.map { " (pid \($0))" } ?? "")", path: databasePath)
     }
     let owner = Array("\(getpid())\n".utf8)
-    // The pid is for the message alone: a full disk must not keep a store from opening to be read.
+    // The pid is for the error message only, so a full disk must not prevent opening a store for reading.
     _ = ftruncate(descriptor, 0)
     _ = pwrite(descriptor, owner, owner.count, 0)
     self.descriptor = Mutex(descriptor)
   }
 
-  /// Gives the file up. The lock file stays: removing it would let two openers lock different files.
+  /// Releases the lock. The lock file stays: removing it would let two openers lock different files.
   func release() {
     descriptor.withLock { descriptor in
       if descriptor >= 0 { close(descriptor) }

@@ -1,8 +1,8 @@
 extension WriteTransaction {
-  /// Notes a message as seen; false when it was seen before, and the receiver must change nothing.
+  /// Records a message as seen. Returns false if it was seen before; the receiver must then change nothing.
   ///
-  /// Call it in the transaction of the message's effect: both are kept or neither, which with a sender that repeats
-  /// makes the effect happen once.
+  /// Call it in the transaction of the message's effect, so that both commit or neither. With a sender that repeats,
+  /// the effect then happens exactly once.
   public func acceptOnce(source: String, messageID: String, nowMs: Int64) throws -> Bool {
     let count = try execute(
       """
@@ -14,7 +14,7 @@ extension WriteTransaction {
 }
 
 extension Store {
-  /// Forgets messages seen before a time, in bounded batches. Keep them longer than any sender goes on trying.
+  /// Deletes messages seen before a time, in bounded batches. Retain them for longer than any sender retries.
   @discardableResult
   public func purgeInbox(seenBeforeMs: Int64, batchRows: Int = 500, batchesMax: Int = 100) async throws -> Int {
     try await purge(batchRows: batchRows, batchesMax: batchesMax) { transaction in

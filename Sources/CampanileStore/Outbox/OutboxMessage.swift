@@ -1,47 +1,46 @@
-public import CampanileRPC
+public import CampanileBase
 
-/// A message for another service, kept in the sender's database until it is delivered.
+/// A message for another service, stored in the sender's database until it is delivered.
 public struct OutboxMessage: Sendable, Hashable {
-  /// Rises with every message of this database; order within a key follows it.
+  /// Increases with every message of this database; the order within a key follows it.
   public var sequence: Int64
-  /// Unique for all time: what receivers recognise a repeat by (`WriteTransaction.acceptOnce`).
+  /// Globally unique. Receivers detect repeats by it (`WriteTransaction.acceptOnce`).
   public var id: String
-  /// What it is about; tells the receiver.
+  /// The subject of the message, which tells the receiver how to handle it.
   public var topic: String
   /// Messages with the same topic and key are delivered in order, one at a time.
   public var key: String
   public var payload: [UInt8]
   public var createdAtMs: Int64
-  /// Deliveries that failed so far.
+  /// Number of failed deliveries so far.
   public var attempts: Int
-  /// Why the last one failed.
+  /// The reason of the last failure.
   public var lastError: String?
-  /// The trace of the call that sent it, as `TraceContext.text`; `nil` where that was not recorded.
+  /// The trace of the call that sent the message, as `TraceContext.text`; `nil` if it was not recorded.
   public var trace: String?
 }
 
-/// How many messages an outbox holds.
+/// The number of messages in an outbox.
 public struct OutboxCounts: Sendable, Hashable {
-  /// Not yet delivered, dead letters excluded.
+  /// Messages not yet delivered, without dead letters.
   public var pending: Int
-  /// Given up, kept for an operator.
+  /// Messages that were given up and are retained for an operator.
   public var deadLetters: Int
-  /// When the oldest pending message was created.
+  /// The creation time of the oldest pending message.
   public var oldestPendingMs: Int64?
 }
 
-/// Bounds of an outbox.
+/// Limits of an outbox.
 public enum Outbox {
-  /// Pending messages; one more is refused with `overloaded`, and with it the change that wanted to send it.
+  /// Maximum number of pending messages. Beyond it, sending and the change that requested it fail with `overloaded`.
   public static let pendingMax: Int64 = 1_000_000
 }
 
 extension WriteTransaction {
-  /// Puts a message into the outbox; it is sent if and only if this transaction commits.
+  /// Adds a message to the outbox; it is sent if and only if this transaction commits.
   ///
-  /// `trace` is what the delivery continues; by default that of the call whose body this is.
-  ///
-  /// Throws `overloaded` when `pendingMax` messages wait.
+  /// - Parameter trace: The trace that the delivery continues; by default that of the current call.
+  /// - Throws: `overloaded` if `pendingMax` messages are pending.
   @discardableResult
   public func enqueue(
     topic: String, key: String, payload: [UInt8], nowMs: Int64, pendingMax: Int64 = Outbox.pendingMax,
@@ -49,10 +48,10 @@ extension WriteTransaction {
   ) throws -> Int64 {
     let pending = try bump("outbox.pending", by: 1)
     guard pending <= pendingMax else {
-      throw StoreError(.overloaded, "\(pendingMax) messages wait in the outbox")
+      throw StoreError(.overloaded, "\(pendingMax) messages are pending in the outbox")
     }
     let sequence = try bump("outbox.sequence", by: 1)
-    // Random, not the sequence: a database restored from a backup hands out the same sequences again.
+    // Random instead of the sequence, because a database restored from a backup reuses sequences.
     let id = HexadecimalDigits(.random(in: .min ... .max)).text + HexadecimalDigits(.random(in: .min ... .max)).text
     try execute(
       """
@@ -66,10 +65,8 @@ extension WriteTransaction {
     return sequence
   }
 
-  /// Puts a message into the outbox in place of those of its topic and key that wait: for states of which only the latest
-  /// matters. One whose delivery is under way is delivered, and then this one.
-  ///
-  /// Throws as `enqueue`.
+  /// Adds a message to the outbox and removes the pending ones of its topic and key, for states of which only the
+  /// latest matters. A delivery in progress ends before this one begins, and is not retried. Throws as `enqueue`.
   @discardableResult
   public func enqueueLatest(
     topic: String, key: String, payload: [UInt8], nowMs: Int64, pendingMax: Int64 = Outbox.pendingMax,

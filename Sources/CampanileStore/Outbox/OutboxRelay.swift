@@ -1,22 +1,22 @@
-public import CampanileRPC
+public import CampanileBase
 
-/// What became of one delivery.
+/// The result of one delivery.
 public enum OutboxDelivery: Sendable, Hashable {
   case delivered
-  /// Try again later.
+  /// The delivery failed; retry later.
   case retry(reason: String)
-  /// The receiver will never take it: a dead letter at once.
+  /// The receiver rejects the message permanently, so it becomes a dead letter at once.
   case reject(reason: String)
 }
 
-/// Time and chance as the relay sees them, so that tests own both.
+/// The relay's clock and randomness, which tests replace.
 public struct RelayEnvironment: Sendable {
   public var nowMs: @Sendable () -> Int64
   /// In 0..<1.
   public var random: @Sendable () -> Double
-  /// Waits, or throws `CancellationError`.
+  /// Sleeps, or throws `CancellationError`.
   public var sleepMs: @Sendable (Int64) async throws -> Void
-  /// Continues the traces of messages; `nil` ends them.
+  /// Continues the traces of messages; `nil` disables that.
   public var tracer: Tracer?
 
   public init(
@@ -32,31 +32,31 @@ public struct RelayEnvironment: Sendable {
   }
 }
 
-/// Delivers a store's outbox: at least once, in order within a key, bounded in every direction.
+/// Delivers the messages of a store's outbox at least once, in order within a key, and with bounded concurrency.
 ///
-/// One relay a store: two would break the order. `deliver` is given one message at a time per key and must end by
-/// itself (its call has a deadline). What it throws counts as `retry`, except a cancellation, which counts as nothing.
+/// Run one relay per store: two would break the order. `deliver` receives one message at a time per key. It must finish
+/// by itself, for example at the deadline of its call. Its errors count as `retry`; a cancellation is not counted.
 public struct OutboxRelay: Sendable {
   public struct Limits: Sendable {
-    /// Messages taken in one round.
+    /// Messages read in one round.
     public var batchMessagesMax = 64
-    /// Keys delivered to at the same time.
+    /// Keys delivered to concurrently.
     public var parallelKeysMax = 8
-    /// Failures after which a message is a dead letter.
+    /// Number of failures after which a message becomes a dead letter.
     public var attemptsMax = 12
-    /// Longest wait between two looks into the outbox when nobody calls `wake`.
+    /// Maximum time between two polls of the outbox if `wake` is not called.
     public var pollMs: Int64 = 1_000
     public var backoff = Backoff()
 
     public init() {}
   }
 
-  /// One round in numbers.
+  /// The results of one round.
   public struct Round: Sendable, Hashable {
     public var delivered = 0
     public var retried = 0
     public var deadLetters = 0
-    /// Messages that wait behind a failed one of their key.
+    /// Messages that were not tried because an earlier one of their key failed.
     public var heldBack = 0
     public var taken: Int { delivered + retried + deadLetters + heldBack }
 
@@ -67,7 +67,7 @@ public struct OutboxRelay: Sendable {
   private let limits: Limits
   private let environment: RelayEnvironment
   private let deliver: @Sendable (OutboxMessage) async throws -> OutboxDelivery
-  private let bell = RelayBell()
+  private let signal = RelaySignal()
 
   public init(
     store: Store, limits: Limits = Limits(), environment: RelayEnvironment,
@@ -79,10 +79,10 @@ public struct OutboxRelay: Sendable {
     self.deliver = deliver
   }
 
-  /// Says that messages were committed, so that they need not wait for the next look. Cheap; from any thread.
-  public func wake() { bell.ring() }
+  /// Wakes the relay after messages were committed, so that they do not wait for the next poll. Cheap and thread-safe.
+  public func wake() { signal.notify() }
 
-  /// Delivers until the task is cancelled. A round that the store refuses is repeated after `pollMs`.
+  /// Delivers messages until the task is cancelled. If the store fails, the round is repeated after `pollMs`.
   public func run() async {
     while !Task.isCancelled {
       do {
@@ -97,40 +97,40 @@ public struct OutboxRelay: Sendable {
     }
   }
 
-  /// One round: takes due messages, delivers them and notes each outcome.
+  /// Runs one round: reads due messages, delivers them and records each result.
   ///
-  /// Throws what the store throws, `CancellationError` when cancelled between two messages.
+  /// - Throws: Errors of the store; `CancellationError` if cancelled between two messages.
   public func deliverDue() async throws -> Round {
     let nowMs = environment.nowMs()
     let messages = try store.readSingle {
       try $0.dueMessages(nowMs: nowMs, rowsMax: max(1, limits.batchMessagesMax))
     }
-    let groups = Dictionary(grouping: messages) { LaneKey(topic: $0.topic, key: $0.key) }
-    let lanes = groups.values.sorted { ($0.first?.sequence ?? 0) < ($1.first?.sequence ?? 0) }
+    let groups = Dictionary(grouping: messages) { OrderingKey(topic: $0.topic, key: $0.key) }
+    let queues = groups.values.sorted { ($0.first?.sequence ?? 0) < ($1.first?.sequence ?? 0) }
     var total = Round()
     try await withThrowingTaskGroup(of: Round.self) { group in
-      var next = lanes.makeIterator()
+      var next = queues.makeIterator()
       for _ in 0..<max(1, limits.parallelKeysMax) {
-        guard let lane = next.next() else { break }
-        group.addTask { try await self.deliver(inOrder: lane) }
+        guard let queue = next.next() else { break }
+        group.addTask { try await self.deliver(inOrder: queue) }
       }
       while let round = try await group.next() {
         total.add(round)
-        if let lane = next.next() { group.addTask { try await self.deliver(inOrder: lane) } }
+        if let queue = next.next() { group.addTask { try await self.deliver(inOrder: queue) } }
       }
     }
     return total
   }
 
-  private struct LaneKey: Hashable {
+  private struct OrderingKey: Hashable {
     let topic: String
     let key: String
   }
 
-  /// The messages of one key. The first that must be tried again ends the lane; a dead letter does not.
-  private func deliver(inOrder lane: [OutboxMessage]) async throws -> Round {
+  /// Delivers the messages of one key. Stops at the first that must be retried; a dead letter does not stop it.
+  private func deliver(inOrder queue: [OutboxMessage]) async throws -> Round {
     var round = Round()
-    for (index, message) in lane.enumerated() {
+    for (index, message) in queue.enumerated() {
       try Task.checkCancellation()
       let sequence = message.sequence
       switch try await attempt(message) {
@@ -148,7 +148,7 @@ public struct OutboxRelay: Sendable {
           continue
         }
         round.retried += 1
-        round.heldBack += lane.count - index - 1
+        round.heldBack += queue.count - index - 1
         return round
       }
     }
@@ -183,7 +183,7 @@ public struct OutboxRelay: Sendable {
 
   private func settle(_ message: OutboxMessage, isFinal: Bool, _ reason: String) async throws {
     let attempts = message.attempts + 1
-    let delayMs = limits.backoff.delayMs(attempts: attempts, random: environment.random())
+    let delayMs = limits.backoff.delayMs(failures: attempts, random: environment.random())
     let next = isFinal ? nil : environment.nowMs().addingClamped(delayMs)
     let sequence = message.sequence
     try await store.write {
@@ -191,10 +191,10 @@ public struct OutboxRelay: Sendable {
     }
   }
 
-  /// Until the next message is due, `pollMs` at most.
+  /// Returns the time until the next message is due, at most `pollMs`.
   private func pauseMs() throws -> Int64 {
     guard let next = try store.readSingle({ try $0.nextAttemptMs() }) else { return limits.pollMs }
-    // A message that is due but held back by its key has a time in the past: look again after a pause, not at once.
+    // A due message that is blocked by an earlier one of its key has a time in the past: poll again after a pause.
     let wait = next &- environment.nowMs()
     return wait > 0 ? min(wait, limits.pollMs) : limits.pollMs
   }
@@ -202,7 +202,7 @@ public struct OutboxRelay: Sendable {
   private func rest(_ pauseMs: Int64) async throws {
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await environment.sleepMs(pauseMs) }
-      group.addTask { await bell.wait() }
+      group.addTask { await signal.wait() }
       defer { group.cancelAll() }
       try await group.next()
     }

@@ -1,9 +1,10 @@
-/// The outbox's queries, shared by the relay and the operator's calls.
+/// The queries of the outbox, shared by the relay and the operator's calls.
 extension ReadTransaction {
   private static let columns =
     "o.sequence, o.message_id, o.topic, o.message_key, o.payload, o.created_at_ms, o.attempts, o.last_error, o.trace"
 
-  /// Messages to deliver now, oldest first: due, and with no earlier one of their key waiting for its next attempt.
+  /// Returns the messages to deliver now, oldest first: due ones without an earlier one of their key that is not due
+  /// yet.
   func dueMessages(nowMs: Int64, rowsMax: Int) throws -> [OutboxMessage] {
     try query(
       """
@@ -16,7 +17,7 @@ extension ReadTransaction {
       """, [.integer(nowMs), .int(rowsMax)], rowsMax: rowsMax, Self.message)
   }
 
-  /// When the next pending message is due, nil when there is none.
+  /// Returns the time at which the next pending message is due; nil if there is none.
   func nextAttemptMs() throws -> Int64? {
     try queryOne(
       "SELECT next_attempt_at_ms FROM store_outbox WHERE is_dead = 0 ORDER BY next_attempt_at_ms LIMIT 1"
@@ -49,13 +50,13 @@ extension ReadTransaction {
 }
 
 extension WriteTransaction {
-  /// Takes a delivered message out.
+  /// Deletes a delivered message.
   func settleDelivered(_ sequence: Int64) throws {
     let count = try execute("DELETE FROM store_outbox WHERE sequence = $1 AND is_dead = 0", [.integer(sequence)])
     if count > 0 { _ = try bump("outbox.pending", by: -1) }
   }
 
-  /// Notes a failed delivery and when to try again; nil: never, it becomes a dead letter.
+  /// Records a failed delivery and the time of the next attempt; nil makes the message a dead letter.
   func settleFailed(_ sequence: Int64, attempts: Int, nextAttemptAtMs: Int64?, reason: String) throws {
     let count = try execute(
       """
@@ -71,15 +72,15 @@ extension WriteTransaction {
 }
 
 extension Store {
-  /// How many messages wait and how many were given up.
+  /// Returns the number of pending messages and of dead letters.
   public func outboxCounts() throws -> OutboxCounts { try read { try $0.outboxCounts() } }
 
-  /// Dead letters in the order they were created, a page at a time (`rowsMax` ≤ 1,000).
+  /// Returns a page of dead letters in the order of their creation (`rowsMax` ≤ 1,000).
   public func deadLetters(afterSequence: Int64 = 0, rowsMax: Int = 100) throws -> [OutboxMessage] {
     try read { try $0.deadLetters(afterSequence: afterSequence, rowsMax: min(max(0, rowsMax), 1_000)) }
   }
 
-  /// Gives a dead letter new attempts; false when there is none with this sequence.
+  /// Makes a dead letter pending again, with new attempts. Returns false if there is none with this sequence.
   public func reviveDeadLetter(_ sequence: Int64, nowMs: Int64) async throws -> Bool {
     try await write { transaction in
       let count = try transaction.execute(
@@ -92,7 +93,7 @@ extension Store {
     }
   }
 
-  /// Deletes dead letters created before a time, in bounded batches. Returns how many.
+  /// Deletes dead letters created before a time, in bounded batches. Returns their number.
   @discardableResult
   public func purgeDeadLetters(
     createdBeforeMs: Int64, batchRows: Int = 500, batchesMax: Int = 100

@@ -1,9 +1,9 @@
 import Dispatch
 import Synchronization
 
-/// Read-only connections lent to one caller each. No thread is changed: the caller's own thread runs its query.
+/// A pool of read-only connections, each used by one caller at a time. Queries run on the caller's own thread.
 final class ReaderPool: Sendable {
-  /// A caller that found no connection. Its semaphore is signalled once, with the connection (or the end) in place.
+  /// A caller that waits for a connection. Its semaphore is signalled once, after the outcome is set.
   private final class Waiter: Sendable {
     let arrived = DispatchSemaphore(value: 0)
     let outcome = Mutex<Result<SQLConnection, StoreError>?>(nil)
@@ -24,17 +24,18 @@ final class ReaderPool: Sendable {
 
   var counts: (waits: Int64, open: Int) { state.withLock { ($0.waits, $0.openCount) } }
 
-  /// Opens the first connection, which then waits to be lent.
+  /// Opens the first connection, which stays in the pool.
   ///
-  /// The index of the write-ahead log is shared memory that ends with its last connection, and needs a disk that writes to be made
-  /// anew. While this one is open the writer may be replaced, and all may be read, though nothing can be written.
+  /// The index of the write-ahead log is in shared memory that disappears with the last connection, and recreating it
+  /// requires a writable disk. While this connection is open, the writer can be replaced and reads work even if the
+  /// disk is not writable.
   func openFirst() throws {
     try withConnection { _ = try $0.integer("SELECT count(*) FROM sqlite_schema") }
   }
 
-  /// Runs `body` with a connection that no one else uses meanwhile.
+  /// Runs `body` with a connection that no other caller uses at the same time.
   ///
-  /// Throws `overloaded` when none came free in time, `closed` after `close`.
+  /// - Throws: `overloaded` if no connection became available in time, `closed` after `close`.
   func withConnection<T>(_ body: (SQLConnection) throws -> T) throws -> T {
     let connection = try checkOut()
     do {
@@ -51,7 +52,7 @@ final class ReaderPool: Sendable {
     }
   }
 
-  /// Closes idle connections now and lent ones when they come back.
+  /// Closes idle connections now, and the others when their callers return them.
   func close() {
     let (idle, waiters) = state.withLock { state in
       state.isClosed = true
@@ -113,15 +114,15 @@ final class ReaderPool: Sendable {
         return state.waiters.count < count
       }
       guard !wasWaiting else {
-        throw StoreError(.overloaded, "no read connection came free in time", path: factory.path)
+        throw StoreError(.overloaded, "no read connection became available in time", path: factory.path)
       }
-      // Someone took the waiter off the list a moment ago: its outcome is on the way.
+      // The waiter was removed from the list just now: its outcome is about to arrive.
       waiter.arrived.wait()
     }
     switch waiter.outcome.withLock({ $0 }) {
     case .success(let connection): return connection
     case .failure(let error): throw error
-    case nil: throw StoreError(.overloaded, "no read connection came free in time", path: factory.path)
+    case nil: throw StoreError(.overloaded, "no read connection became available in time", path: factory.path)
     }
   }
 
@@ -141,7 +142,7 @@ final class ReaderPool: Sendable {
     if let waiter { resolve(waiter, .success(connection)) }
   }
 
-  /// Drops a connection that met a failure of the disk; a caller that waits gets a new one instead.
+  /// Closes a connection after a disk failure. A waiting caller gets a new connection instead.
   private func discard(_ connection: SQLConnection) {
     try? connection.close()
     let waiter: Waiter? = state.withLock { state in

@@ -1,7 +1,7 @@
-/// Memory for the texts and blobs bound to one statement while it runs, used again by its next run: SQLite would allocate
-/// and free a copy of each.
+/// A buffer for the texts and blobs bound to one statement, reused by every run. Without it, SQLite would allocate and
+/// free a copy of each.
 final class BindBuffer {
-  /// Runs that need more let SQLite copy, so that one long value does not hold its memory for good.
+  /// Larger runs let SQLite copy, so that one long value does not occupy memory permanently.
   static let sizeBytesMax = 64 << 10
 
   private var memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 256, alignment: 16)
@@ -9,7 +9,7 @@ final class BindBuffer {
 
   deinit { memory.deallocate() }
 
-  /// Forgets what it holds and makes room for a run. False when that is too much to be kept here.
+  /// Clears the buffer and reserves space for a run. Returns false if the run exceeds `sizeBytesMax`.
   func begin(sizeBytes: Int) -> Bool {
     usedBytes = 0
     guard sizeBytes <= Self.sizeBytesMax else { return false }
@@ -19,7 +19,7 @@ final class BindBuffer {
     return true
   }
 
-  /// Copies bytes, for which there must be room, to where they stay until the next `begin`. Nil without room.
+  /// Copies bytes into the buffer, where they stay until the next `begin`. Returns nil if they do not fit.
   func copy(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawPointer? {
     guard bytes.count <= memory.count - usedBytes, let start = memory.baseAddress else { return nil }
     let place = start + usedBytes

@@ -1,29 +1,29 @@
 import GRDB
 import GRDBSQLite
 
-/// A statement of one connection, ready to be bound and stepped.
+/// A prepared statement of one connection.
 ///
-/// GRDB compiles and owns it; binding and stepping talk to SQLite, which is what makes a one-row read cost a
-/// quarter of one through GRDB's own row cursor.
+/// GRDB compiles and owns it. Binding and stepping call SQLite directly, which makes a one-row read four times as fast
+/// as through GRDB's row cursor.
 final class PreparedStatement {
-  /// Longest text or blob bound: far below SQLite's own limit of 1 GB, far above any frame.
+  /// Maximum size of a bound text or blob: far below SQLite's own limit of 1 GB, far above any frame.
   static let valueBytesMax = 256 << 20
 
   private let statement: Statement
   let sql: String
   let kind: StatementKinds
   let handle: OpaquePointer
-  /// For each SQLite parameter the index of the argument it takes. `$2 … $1` numbers its parameters by appearance,
-  /// while PostgreSQL takes the digits: the digits win.
+  /// The index of the argument for each SQLite parameter. SQLite numbers `$2 … $1` by appearance, PostgreSQL by the
+  /// digits; the digits decide here.
   private let argumentIndexes: [Int]
   private let argumentCount: Int
   private let buffer = BindBuffer()
-  /// Whether it changes nothing.
+  /// Whether the statement changes nothing.
   let isReadOnly: Bool
-  /// Set while a cursor stands on the statement, so that a nested use compiles its own.
+  /// Set while a cursor uses the statement, so that a nested use compiles its own.
   var isInUse = false
 
-  /// Throws `invalidArgument` when parameters are neither all `$n` without gaps nor all plain `?`.
+  /// Throws `invalidArgument` unless the parameters are either all `$n` without gaps or all plain `?`.
   init(_ statement: Statement, _ sql: String, _ kind: StatementKinds) throws(StoreError) {
     self.statement = statement
     self.sql = sql
@@ -52,13 +52,13 @@ final class PreparedStatement {
     argumentCount = indexes.count
   }
 
-  /// Binds all arguments. Texts and blobs are copied.
+  /// Binds all arguments. Copies texts and blobs.
   func bind(_ arguments: [SQLValue]) throws(StoreError) {
     guard arguments.count == argumentCount else {
       throw StoreError(
-        .invalidArgument, "the statement takes \(argumentCount) arguments and was given \(arguments.count)")
+        .invalidArgument, "the statement takes \(argumentCount) arguments but got \(arguments.count)")
     }
-    // A parameter may take the argument of another, which then is copied twice.
+    // Several parameters may use the same argument, which is then copied for each.
     var sizeBytes = 0
     for index in argumentIndexes { sizeBytes += arguments[index].sizeBytes }
     let isBuffered = buffer.begin(sizeBytes: sizeBytes)
@@ -66,13 +66,13 @@ final class PreparedStatement {
     for index in argumentIndexes {
       let code = bind(arguments[index], at: parameter, isBuffered: isBuffered)
       guard code == SQLITE_OK else {
-        throw .sqlite(code, "argument $\(index + 1) cannot be bound", path: nil)
+        throw .sqlite(code, "cannot bind argument $\(index + 1)", path: nil)
       }
       parameter += 1
     }
   }
 
-  /// Back to the start, free of its arguments. The code of a failed step comes again here and was reported there.
+  /// Resets the statement and clears its bindings. The code of a failed step is returned again and was reported before.
   func reset() {
     _ = sqlite3_reset(handle)
     if argumentCount > 0 { _ = sqlite3_clear_bindings(handle) }
@@ -92,14 +92,14 @@ final class PreparedStatement {
 
   private func bind(_ bytes: UnsafeRawBufferPointer, at parameter: Int32, isText: Bool, isBuffered: Bool) -> Int32 {
     guard bytes.count <= Self.valueBytesMax else { return SQLITE_TOOBIG }
-    // A null pointer would bind NULL where the empty text or blob is meant.
+    // A null pointer would bind NULL instead of an empty text or blob.
     guard !bytes.isEmpty, var start = bytes.baseAddress else {
       return isText
         ? sqlite3_bind_text(handle, parameter, "", 0, Self.transient) : sqlite3_bind_zeroblob(handle, parameter, 0)
     }
     var lifetime: sqlite3_destructor_type? = Self.transient
     if isBuffered, let kept = buffer.copy(bytes) {
-      // SQLITE_STATIC: it stays where it is until the statement is reset.
+      // SQLITE_STATIC, because the bytes stay in place until the statement is reset.
       (start, lifetime) = (kept, nil)
     }
     let count = Int32(bytes.count)
@@ -108,14 +108,14 @@ final class PreparedStatement {
       : sqlite3_bind_blob(handle, parameter, start, count, lifetime)
   }
 
-  /// SQLITE_TRANSIENT, a macro that C spells as the pointer -1 and Swift does not import.
+  /// SQLITE_TRANSIENT, a C macro for the pointer -1 that Swift does not import.
   private static var transient: sqlite3_destructor_type {
     unsafeBitCast(-1, to: sqlite3_destructor_type.self)
   }
 }
 
 extension SQLValue {
-  /// Of a text or blob; 0 for what a statement holds in itself.
+  /// The size of a text or blob; 0 for values that the statement stores itself.
   fileprivate var sizeBytes: Int {
     switch self {
     case .text(let text): text.utf8.count

@@ -1,4 +1,4 @@
-/// Reading EXPLAIN QUERY PLAN.
+/// Parses the output of EXPLAIN QUERY PLAN.
 enum QueryPlan {
   static func details(of sql: String, on connection: SQLConnection) throws -> [String] {
     var details: [String] = []

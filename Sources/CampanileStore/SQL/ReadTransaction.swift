@@ -1,10 +1,10 @@
-/// Queries inside one read, or inside a write (`WriteTransaction` is one too).
+/// Queries inside one read, or inside a write (`WriteTransaction` inherits from it).
 ///
-/// SQL is the subset that SQLite ≥ 3.40 and PostgreSQL ≥ 15 both run: `$1` placeholders, `ON CONFLICT`, `RETURNING`,
-/// integers for times in milliseconds, JSON as text. Valid inside the body it is given to; used later it throws
+/// SQL is the subset that both SQLite ≥ 3.40 and PostgreSQL ≥ 15 run: `$1` placeholders, `ON CONFLICT`, `RETURNING`,
+/// times as integers in milliseconds, JSON as text. Valid only inside the body that receives it; later uses throw
 /// `StoreError.invalidArgument`.
 public class ReadTransaction {
-  /// Rows that `query` collects when no limit is given.
+  /// Maximum number of rows that `query` returns by default.
   public static let rowsMax = 10_000
 
   private var connection: SQLConnection?
@@ -15,12 +15,12 @@ public class ReadTransaction {
     self.allowed = allowed
   }
 
-  /// Ends the object's life: what a body kept of it must not touch a connection that others use.
+  /// Invalidates the transaction: a copy that escapes its body must not use a connection that others use.
   final func invalidate() { connection = nil }
 
-  /// All rows of a query, mapped.
+  /// Returns all rows of a query, mapped.
   ///
-  /// Throws `overloaded` when there are more than `rowsMax` rows: page the query instead.
+  /// - Throws: `overloaded` if there are more than `rowsMax` rows; read such results in pages.
   public final func query<T>(
     _ sql: String, _ arguments: [SQLValue] = [], rowsMax: Int = ReadTransaction.rowsMax,
     _ map: (borrowing SQLRow) throws -> T
@@ -28,7 +28,7 @@ public class ReadTransaction {
     var rows: [T] = []
     try forEach(sql, arguments) { row in
       guard rows.count < rowsMax else {
-        throw StoreError(.overloaded, "a query returned more than \(rowsMax) rows: page it")
+        throw StoreError(.overloaded, "a query returned more than \(rowsMax) rows; read it in pages")
       }
       rows.append(try map(row))
       return true
@@ -36,7 +36,7 @@ public class ReadTransaction {
     return rows
   }
 
-  /// The first row of a query, mapped; nil when there is none.
+  /// Returns the first row of a query, mapped; nil if there is none.
   public final func queryOne<T>(
     _ sql: String, _ arguments: [SQLValue] = [], _ map: (borrowing SQLRow) throws -> T
   ) throws -> T? {
@@ -48,7 +48,7 @@ public class ReadTransaction {
     return found
   }
 
-  /// Hands each row to `body` until it returns false. For results that are not to be held in memory.
+  /// Calls `body` with each row until it returns false. For results that do not fit into memory.
   public final func forEach(
     _ sql: String, _ arguments: [SQLValue] = [], _ body: (borrowing SQLRow) throws -> Bool
   ) throws {
@@ -57,7 +57,7 @@ public class ReadTransaction {
 
   final func usable() throws(StoreError) -> SQLConnection {
     guard let connection else {
-      throw StoreError(.invalidArgument, "a transaction was used after its body had returned")
+      throw StoreError(.invalidArgument, "the transaction was used after its body returned")
     }
     return connection
   }
@@ -66,18 +66,18 @@ public class ReadTransaction {
 @available(*, unavailable)
 extension ReadTransaction: Sendable {}
 
-/// Queries and changes inside one write. Several writes share a commit, each rolls back alone.
+/// Queries and changes inside one write. Several writes share a commit, but each is rolled back individually.
 public final class WriteTransaction: ReadTransaction {
-  /// Whether its changes can be undone without those of the writes before it in the same commit. Then nothing that waits for
-  /// the commit (see `StoreConfiguration.beforeCommit`) may be left behind by its body.
-  public let isUndoneAlone: Bool
+  /// Whether the changes can be undone without those of earlier writes in the same commit. If so, the body must not
+  /// leave anything behind for `StoreConfiguration.beforeCommit`.
+  public let usesSavepoint: Bool
 
-  init(_ connection: SQLConnection, isUndoneAlone: Bool) {
-    self.isUndoneAlone = isUndoneAlone
+  init(_ connection: SQLConnection, usesSavepoint: Bool) {
+    self.usesSavepoint = usesSavepoint
     super.init(connection, .writing)
   }
 
-  /// Runs an INSERT, UPDATE or DELETE and returns how many rows it changed.
+  /// Runs an INSERT, UPDATE or DELETE and returns the number of changed rows.
   @discardableResult
   public func execute(_ sql: String, _ arguments: [SQLValue] = []) throws -> Int {
     let connection = try usable()

@@ -1,10 +1,10 @@
 import GRDB
 import GRDBSQLite
 
-/// One connection to a database file: GRDB opens, configures and closes it and compiles its statements.
+/// A connection to a database file. GRDB opens, configures and closes it and compiles its statements.
 ///
-/// `@unchecked Sendable`: whoever holds the connection uses it alone. The writer's thread owns one for good; the
-/// reader pool hands one to a single caller at a time, and its mutex orders the hand-overs.
+/// `@unchecked Sendable`: a connection has one user at a time. The writer's thread owns one permanently; the reader
+/// pool lends each to a single caller, and its mutex orders the transfers.
 final class SQLConnection: @unchecked Sendable {
   let path: String
   let queue: DatabaseQueue
@@ -23,21 +23,21 @@ final class SQLConnection: @unchecked Sendable {
       throw .from(error, path: path)
     }
     sqlite3_extended_result_codes(handle, 1)
-    // GRDB's hooks feed its transaction observers, of which there are none, and trap outside its own queue.
+    // GRDB's hooks serve transaction observers, which are not used here, and trap outside its own queue.
     _ = sqlite3_commit_hook(handle, nil, nil)
     _ = sqlite3_rollback_hook(handle, nil, nil)
   }
 
-  /// Whether no transaction is open: also when SQLite rolled one back on its own after an I/O error.
+  /// Whether no transaction is open; also true after SQLite itself rolled one back because of an I/O error.
   var isAutocommit: Bool { sqlite3_get_autocommit(handle) != 0 }
 
-  /// Rows changed by the last INSERT, UPDATE or DELETE.
+  /// Number of rows changed by the last INSERT, UPDATE or DELETE.
   var changes: Int { Int(sqlite3_changes64(handle)) }
 
-  /// Runs one statement and hands each row to `body` until it returns false.
-  /// Without arguments its parameters stay NULL: for explaining it.
+  /// Runs one statement and calls `body` with each row until it returns false.
   ///
-  /// Throws `invalidArgument` for a statement that is not of the `allowed` kinds.
+  /// - Parameter arguments: nil leaves the parameters NULL, to explain the statement.
+  /// - Throws: `invalidArgument` if the statement is not of the `allowed` kinds.
   func forEachRow(
     _ sql: String, _ arguments: [SQLValue]?, allowed: StatementKinds = .all,
     _ body: (borrowing SQLRow) throws -> Bool
@@ -54,7 +54,7 @@ final class SQLConnection: @unchecked Sendable {
       switch sqlite3_step(statement.handle) {
       case SQLITE_ROW:
         if isWanted { isWanted = try body(SQLRow(statement: statement.handle)) }
-        // A change with RETURNING runs to its end, whoever reads the rows.
+        // A change with RETURNING must run to its end, even if its rows are no longer wanted.
         if !isWanted, statement.isReadOnly { return }
       case SQLITE_DONE:
         return
@@ -64,7 +64,7 @@ final class SQLConnection: @unchecked Sendable {
     }
   }
 
-  /// Runs one statement to its end. Rows it returns are dropped.
+  /// Runs one statement to its end and ignores its rows.
   func run(_ sql: String, _ arguments: [SQLValue] = []) throws(StoreError) {
     do {
       try forEachRow(sql, arguments) { _ in true }
@@ -73,7 +73,7 @@ final class SQLConnection: @unchecked Sendable {
     }
   }
 
-  /// The first column of the first row as an integer.
+  /// Returns the first column of the first row as an integer.
   func integer(_ sql: String, _ arguments: [SQLValue] = []) throws -> Int64? {
     var found: Int64?
     try forEachRow(sql, arguments) { row in
@@ -83,7 +83,7 @@ final class SQLConnection: @unchecked Sendable {
     return found
   }
 
-  /// Closes the file. The statements go first: SQLite refuses to close a connection that still has some.
+  /// Closes the file. Releases the statements first, because SQLite refuses to close a connection that has some.
   func close() throws(StoreError) {
     statements.removeAll()
     do {
@@ -98,7 +98,7 @@ final class SQLConnection: @unchecked Sendable {
       guard allowed.contains(known.kind) else { throw refused(allowed) }
       return known
     }
-    // First: some pragmas act while they are compiled.
+    // Check before compiling, because some pragmas take effect while they are compiled.
     let kind = StatementKinds.kind(of: sql)
     guard allowed.contains(kind) else { throw refused(allowed) }
     let compiled: PreparedStatement
@@ -113,6 +113,6 @@ final class SQLConnection: @unchecked Sendable {
 
   private func refused(_ allowed: StatementKinds) -> StoreError {
     StoreError(
-      .invalidArgument, "only \(allowed.names) run here: the store opens and ends transactions itself", path: path)
+      .invalidArgument, "only \(allowed.names) are allowed; the store begins and ends transactions itself", path: path)
   }
 }

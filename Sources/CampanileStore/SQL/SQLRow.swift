@@ -1,16 +1,16 @@
 internal import GRDBSQLite
 
-/// One row of a result while its statement stands on it. Columns count from 0.
+/// The current row of a running statement. Columns count from 0.
 ///
-/// Throws `StoreError.invalidArgument` where a column is NULL, missing or of another storage class than asked for,
-/// so a wrong mapping fails in the first test instead of yielding zeros. Cannot leave the closure it is given to.
+/// Accessors throw `StoreError.invalidArgument` if a column is NULL, missing or of another storage class. A wrong
+/// mapping thus fails in the first test instead of yielding zeros. A row cannot escape the closure that receives it.
 public struct SQLRow: ~Copyable {
   let statement: OpaquePointer
 
-  /// How many columns the row has.
+  /// Number of columns.
   public var count: Int { Int(sqlite3_column_count(statement)) }
 
-  /// Whether the column is NULL (or does not exist).
+  /// Reports whether the column is NULL or does not exist.
   public func isNull(_ column: Int) -> Bool { sqlite3_value_type(field(column)) == SQLITE_NULL }
 
   public func integer(_ column: Int) throws(StoreError) -> Int64 {
@@ -28,10 +28,10 @@ public struct SQLRow: ~Copyable {
     }
   }
 
-  /// An integer as a truth value: 0 is false.
+  /// Returns an integer as a boolean; 0 is false.
   public func bool(_ column: Int) throws(StoreError) -> Bool { try integer(column) != 0 }
 
-  /// A number; integers are widened.
+  /// Returns a number; integers are converted.
   public func real(_ column: Int) throws(StoreError) -> Double {
     let field = field(column)
     switch sqlite3_value_type(field) {
@@ -55,7 +55,7 @@ public struct SQLRow: ~Copyable {
     }
   }
 
-  /// A copy of the column's bytes; of a text its UTF-8.
+  /// Returns a copy of the column's bytes; for a text, its UTF-8.
   public func bytes(_ column: Int) throws(StoreError) -> [UInt8] {
     let field = field(column)
     switch sqlite3_value_type(field) {
@@ -68,12 +68,12 @@ public struct SQLRow: ~Copyable {
     isNull(column) ? nil : try bytes(column)
   }
 
-  /// The column's bytes without a copy, valid inside `body` only; empty for NULL.
+  /// Calls `body` with the column's bytes without copying them. Valid inside `body` only; empty for NULL.
   public func withBytes<T>(_ column: Int, _ body: (UnsafeRawBufferPointer) throws -> T) rethrows -> T {
     try body(Self.bytes(field(column)))
   }
 
-  /// The column as a value, whatever its storage class.
+  /// Returns the column's value, whatever its storage class.
   public func value(_ column: Int) -> SQLValue {
     let field = field(column)
     return switch sqlite3_value_type(field) {
@@ -85,17 +85,17 @@ public struct SQLRow: ~Copyable {
     }
   }
 
-  /// The value in a column; NULL for a column that does not exist.
+  /// Returns the value in a column; NULL if the column does not exist.
   ///
-  /// It is asked for once and then looked at: each `sqlite3_column_*` finds it anew, under the connection's lock. It is an unprotected
-  /// value (sqlite.org/c3ref/value.html), good for one thread at a time, as the connection is.
+  /// Fetched once per access, because each `sqlite3_column_*` function looks the value up under the connection's lock.
+  /// It is an unprotected value (sqlite.org/c3ref/value.html), to be used by one thread at a time, like the connection.
   private func field(_ column: Int) -> OpaquePointer? {
     sqlite3_column_value(statement, Int32(truncatingIfNeeded: column))
   }
 
   private static func text(_ field: OpaquePointer?) -> String { String(decoding: bytes(field), as: UTF8.self) }
 
-  /// Of a text, too: as a text it would be copied to end in a zero.
+  /// Reads texts as blobs as well: `sqlite3_value_text` may copy a text to append a zero.
   private static func bytes(_ field: OpaquePointer?) -> UnsafeRawBufferPointer {
     guard let start = sqlite3_value_blob(field) else { return UnsafeRawBufferPointer(start: nil, count: 0) }
     return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_value_bytes(field)))
@@ -103,7 +103,7 @@ public struct SQLRow: ~Copyable {
 
   private static func mismatch(_ column: Int, _ field: OpaquePointer?, _ wanted: String) -> StoreError {
     StoreError(
-      .invalidArgument, "column \(column) holds \(name(of: sqlite3_value_type(field))) where \(wanted) was asked for")
+      .invalidArgument, "column \(column) holds \(name(of: sqlite3_value_type(field))) instead of \(wanted)")
   }
 
   private static func name(of type: Int32) -> String {

@@ -1,4 +1,4 @@
-/// One argument of a statement: the five storage classes that SQLite and PostgreSQL share.
+/// An argument of a statement: the five storage classes that SQLite and PostgreSQL share.
 public enum SQLValue: Sendable, Hashable {
   case null
   case integer(Int64)
@@ -10,7 +10,7 @@ public enum SQLValue: Sendable, Hashable {
 extension SQLValue {
   /// An `Int` as a 64-bit integer.
   public static func int(_ value: Int) -> SQLValue { .integer(Int64(value)) }
-  /// A truth value as 0 or 1.
+  /// A boolean as 0 or 1.
   public static func bool(_ value: Bool) -> SQLValue { .integer(value ? 1 : 0) }
   /// NULL for nil.
   public static func integer(_ value: Int64?) -> SQLValue { value.map { .integer($0) } ?? .null }

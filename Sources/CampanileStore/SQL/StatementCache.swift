@@ -1,17 +1,17 @@
 /// The compiled statements of one connection, by their text.
 ///
-/// Nearly all texts are constants, which stay where they are in memory: so a statement is looked for under the address of
-/// its text first, which spares hashing some hundred bytes for every statement that runs. Comparing the texts tells whether it
-/// is the one; for the same constant that is a comparison of addresses.
+/// Nearly all texts are constants with a fixed address. Statements are therefore looked up by the text's address first,
+/// which avoids hashing the whole text for every run. A comparison of the texts verifies the result; for the same
+/// constant it compares addresses only.
 struct StatementCache {
-  /// Compiled statements kept. Services use a few dozen; a text built at run time would otherwise pile up here.
+  /// Maximum number of cached statements. Services use a few dozen, but texts built at run time would accumulate.
   static let countMax = 512
   private static let placesCount = 256
 
   private var places = [PreparedStatement?](repeating: nil, count: Self.placesCount)
   private var byText: [String: PreparedStatement] = [:]
 
-  /// The statement with a text that nobody uses just now.
+  /// Returns the cached statement for a text; nil if there is none or it is in use.
   mutating func find(_ sql: String) -> PreparedStatement? {
     let place = Self.place(of: sql)
     if let place, let statement = places[place], statement.sql == sql {
@@ -22,7 +22,7 @@ struct StatementCache {
     return statement
   }
 
-  /// Keeps a statement, unless there is one with its text.
+  /// Caches a statement unless there is one with the same text.
   mutating func keep(_ statement: PreparedStatement) {
     if byText.count >= Self.countMax { removeAll() }
     if byText[statement.sql] == nil { byText[statement.sql] = statement }
@@ -33,9 +33,9 @@ struct StatementCache {
     for place in places.indices { places[place] = nil }
   }
 
-  /// Nil for a text that has no address of its own: a short one.
+  /// Returns nil for a short text, which has no fixed address.
   private static func place(of sql: String) -> Int? {
-    // Up to 15 bytes are kept in the string itself.
+    // Swift stores up to 15 bytes inside the string itself.
     guard sql.utf8.count > 15 else { return nil }
     return sql.utf8.withContiguousStorageIfAvailable { text in
       let address = UInt(bitPattern: text.baseAddress)

@@ -1,6 +1,8 @@
-/// Kinds of statements, told by their first word. What a body may run is SELECT, INSERT, UPDATE and DELETE: transaction
-/// control, ATTACH, PRAGMA and schema changes stay with the store, since one COMMIT inside a body would acknowledge half of
-/// the writes that share its transaction.
+/// Kinds of statements, determined by their first word.
+///
+/// Bodies may run SELECT, INSERT, UPDATE and DELETE only. Transaction control, ATTACH, PRAGMA and schema changes are
+/// reserved for the store, because a COMMIT inside a body would acknowledge half of the writes that share its
+/// transaction.
 struct StatementKinds: OptionSet {
   let rawValue: UInt8
 
@@ -15,13 +17,13 @@ struct StatementKinds: OptionSet {
   private static let queryWords = ["SELECT", "WITH", "VALUES"]
   private static let changeWords = ["INSERT", "UPDATE", "DELETE"]
 
-  /// The words with which statements of these kinds begin.
+  /// The words that begin statements of these kinds.
   var names: String {
     ((contains(.queries) ? Self.queryWords : []) + (contains(.changes) ? Self.changeWords : []))
       .joined(separator: ", ")
   }
 
-  /// The one kind that a statement is of.
+  /// Returns the kind of a statement.
   static func kind(of sql: String) -> StatementKinds {
     let text = sql.utf8
     guard let start = text.firstIndex(where: { !isSpace($0) }) else { return .others }

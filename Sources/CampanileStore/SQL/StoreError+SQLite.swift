@@ -2,18 +2,18 @@ import GRDB
 import GRDBSQLite
 
 extension StoreError {
-  /// The error for an extended result code of SQLite and its message.
+  /// Creates the error for an extended result code of SQLite and its message.
   static func sqlite(_ extendedCode: Int32, _ message: String, path: String?) -> StoreError {
     StoreError(code(for: extendedCode), message, path: path, sqliteCode: extendedCode)
   }
 
-  /// The last failure of a connection.
+  /// Returns the last error of a connection.
   static func last(of handle: OpaquePointer, path: String?) -> StoreError {
     let message = sqlite3_errmsg(handle).map { String(cString: $0) } ?? "unknown error"
     return sqlite(sqlite3_extended_errcode(handle), message, path: path)
   }
 
-  /// Any error as a store error, so that no caller ever meets another type from opening, committing or backing up.
+  /// Converts any error to a store error, so that opening, committing and backing up throw no other type.
   static func from(_ error: any Error, path: String?) -> StoreError {
     switch error {
     case let error as StoreError: error
@@ -35,10 +35,10 @@ extension StoreError {
     }
   }
 
-  /// Whether the connection that reported this must not be trusted with another commit: its cache, its lock state or
-  /// the kernel's view of the file may differ from what is on disk (a failed fsync drops dirty pages).
+  /// Whether the connection that reported the error must not be used for another commit. Its cache, its lock state or
+  /// the kernel's view of the file may differ from the disk; for example, a failed fsync drops dirty pages.
   var discredits: Bool {
-    // Bodies may throw store errors of their own making: only SQLite's say something about the connection.
+    // Bodies may throw store errors of their own; only errors of SQLite concern the connection.
     guard sqliteCode != nil else { return false }
     switch code {
     case .diskFull, .unavailable, .corrupt: return true

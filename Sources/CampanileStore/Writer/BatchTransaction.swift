@@ -1,15 +1,15 @@
 import GRDBSQLite
 
-/// One transaction that carries many writes. Used by the writer's thread alone.
+/// A transaction that carries many writes. Used on the writer's thread only.
 ///
-/// Writes join it without savepoints, which would cost as much as a small write does. One that fails before it has changed
-/// anything leaves nothing to undo. One that fails later takes the transaction back to its beginning: the writes that
-/// had joined run once more, and every further one gets a savepoint, so that faulty writes cannot repeat this.
+/// Writes join without savepoints, which would cost as much as a small write. A write that fails before it changes
+/// anything leaves nothing to undo. A write that fails later restarts the transaction: the joined writes run again, and
+/// every further write gets a savepoint, so that faulty writes cannot cause another restart.
 struct BatchTransaction {
   let connection: SQLConnection
-  /// Writes whose changes the transaction holds, to be told after the commit.
+  /// Writes whose changes are in the transaction, to be acknowledged after the commit.
   private(set) var joined: [PendingWrite] = []
-  /// Writes whose own body failed, with their errors; the others are not touched by it.
+  /// Writes whose own body failed, with their errors. They do not affect the other writes.
   private(set) var failed: [(PendingWrite, any Error)] = []
   private var usesSavepoints = false
   private let onBegin: (@Sendable () -> Void)?
@@ -21,14 +21,15 @@ struct BatchTransaction {
     onBegin?()
   }
 
-  /// Runs one write. Throws only when the transaction as a whole is lost, and then holds `item` neither in `joined`
-  /// nor in `failed`.
+  /// Runs one write.
+  ///
+  /// - Throws: Only if the whole transaction is lost. `item` is then neither in `joined` nor in `failed`.
   mutating func add(_ item: PendingWrite) throws(StoreError) {
     let hasSavepoint = usesSavepoints && !joined.isEmpty
     if hasSavepoint { try connection.run("SAVEPOINT w") }
     let changesBefore = sqlite3_total_changes64(connection.handle)
     do {
-      let transaction = WriteTransaction(connection, isUndoneAlone: usesSavepoints)
+      let transaction = WriteTransaction(connection, usesSavepoint: usesSavepoints)
       defer { transaction.invalidate() }
       try item.run(in: transaction)
       try checkForeignKeys()
@@ -36,16 +37,16 @@ struct BatchTransaction {
       let hasChanged = sqlite3_total_changes64(connection.handle) != changesBefore
       return try undo(item, error, hasSavepoint: hasSavepoint, hasChanged: hasChanged)
     }
-    // A body may swallow the error with which SQLite rolled everything back.
+    // A body may hide the error with which SQLite rolled everything back.
     guard !connection.isAutocommit else { throw lost(because: nil) }
     if hasSavepoint { try connection.run("RELEASE w") }
     joined.append(item)
   }
 
-  /// Lets `body` add to what the writes did, once for all of them. A failure is that of the whole transaction.
+  /// Runs `body` once for all joined writes. Its failure fails the whole transaction.
   func complete(_ body: @Sendable (WriteTransaction) throws -> Void) throws(StoreError) {
     guard !joined.isEmpty else { return }
-    let transaction = WriteTransaction(connection, isUndoneAlone: false)
+    let transaction = WriteTransaction(connection, usesSavepoint: false)
     defer { transaction.invalidate() }
     do {
       try body(transaction)
@@ -57,7 +58,7 @@ struct BatchTransaction {
 
   func commit() throws(StoreError) { try connection.run("COMMIT") }
 
-  /// Leaves the transaction, if it still stands. What cannot be rolled back now is by closing the connection.
+  /// Rolls the transaction back if it is still open. If that fails, closing the connection does it.
   func rollBack() {
     if !connection.isAutocommit { try? connection.run("ROLLBACK") }
   }
@@ -66,7 +67,7 @@ struct BatchTransaction {
     _ item: PendingWrite, _ error: any Error, hasSavepoint: Bool, hasChanged: Bool
   ) throws(StoreError) {
     let cause = error as? StoreError
-    // With a full disk SQLite undoes the one statement; after other failures of the disk nothing is certain.
+    // On a full disk SQLite undoes the single statement; after other disk failures the state is unknown.
     if let cause, cause.discredits, cause.code != .diskFull { throw cause }
     guard !connection.isAutocommit else { throw lost(because: cause) }
     if hasSavepoint {
@@ -78,14 +79,15 @@ struct BatchTransaction {
     failed.append((item, error))
   }
 
-  /// Runs everything that had joined once more. What it throws leaves all of it in `joined`, to be told.
+  /// Runs all joined writes again. If that throws, all of them are in `joined`, to be notified.
   private mutating func beginAnew() throws(StoreError) {
     try connection.run("ROLLBACK")
     try connection.run("BEGIN IMMEDIATE")
     onBegin?()
     let again = joined
     joined = []
-    usesSavepoints = !again.isEmpty
+    // A write that fails in its second run, when nothing has joined yet, must not clear this.
+    if !again.isEmpty { usesSavepoints = true }
     for (index, item) in again.enumerated() {
       do throws(StoreError) {
         try add(item)
@@ -96,7 +98,7 @@ struct BatchTransaction {
     }
   }
 
-  /// Deferred foreign keys are checked by COMMIT, where one write's fault would fail all: so ask after each body.
+  /// COMMIT checks deferred foreign keys, and would fail all writes for one violation. Check after each body instead.
   private func checkForeignKeys() throws(StoreError) {
     var open: Int32 = 0
     var highest: Int32 = 0

@@ -1,20 +1,20 @@
-import CampanileRPC
+import CampanileBase
 import Foundation
 import Synchronization
 
-/// The one writer of a database: a thread that gathers waiting writes into transactions and commits them.
+/// The only writer of a database: a thread that groups waiting writes into transactions and commits them.
 ///
-/// A write is acknowledged after the COMMIT that carries it. While one commit waits for the disk, the next writes
-/// gather, so the number of commits follows the disk and the number of writes follows the callers.
+/// A write is acknowledged after the COMMIT that includes it. While one commit waits for the disk, the next writes
+/// accumulate. The number of commits thus depends on the disk, and the number of writes on the callers.
 final class GroupCommitWriter: Sendable {
-  /// How long writes that arrive meanwhile join a transaction: callers who are answered by one commit come back at about the
-  /// same time, and the first of them would otherwise be followed by a commit that few share.
+  /// Maximum age of a transaction that new writes may join. Callers of one commit return at about the same time;
+  /// without this time, the first of them would start a commit that few share.
   private static let gatheringMax = Duration.milliseconds(5)
 
   private let factory: ConnectionFactory
   private let queue: WriteQueue
   private let metrics = Mutex(StoreMetrics())
-  /// Of a writer without a thread.
+  /// The state of a writer without a thread.
   private struct Staged {
     var connection: SQLConnection?
     var isScheduled = false
@@ -22,7 +22,7 @@ final class GroupCommitWriter: Sendable {
   }
   private let staged = Mutex(Staged())
   private var stage: (any WriterStage)? { factory.configuration.stage }
-  /// Run on the writer's thread after the last commit, with the connection if there is one.
+  /// Called on the writer's thread after the last commit, with the connection if there is one.
   private let onEnd: @Sendable (SQLConnection?) -> Void
 
   init(factory: ConnectionFactory, onEnd: @escaping @Sendable (SQLConnection?) -> Void) {
@@ -31,7 +31,7 @@ final class GroupCommitWriter: Sendable {
     queue = WriteQueue(path: factory.path, itemsMax: factory.configuration.pendingWritesMax)
   }
 
-  /// Starts the thread, which owns the connection from here on.
+  /// Starts the thread, which then owns the connection.
   func start(_ connection: SQLConnection) {
     guard stage == nil else { return staged.withLock { $0.connection = connection } }
     let thread = Thread { self.loop(connection) }
@@ -40,9 +40,9 @@ final class GroupCommitWriter: Sendable {
     thread.start()
   }
 
-  /// Queues a body and waits for the commit that carries it.
+  /// Queues a body and waits for the commit that includes it.
   ///
-  /// `scope` is bound while the body runs.
+  /// - Parameter scope: Bound while the body runs.
   func write<T: Sendable>(
     _ scope: CallScope?, _ body: @escaping @Sendable (WriteTransaction) throws -> T
   ) async throws -> T {
@@ -57,7 +57,7 @@ final class GroupCommitWriter: Sendable {
     }
   }
 
-  /// Takes no further writes; the thread ends after those that wait.
+  /// Stops accepting writes. The thread ends after the queued ones.
   func close() {
     queue.close()
     scheduleStep()
@@ -81,7 +81,7 @@ final class GroupCommitWriter: Sendable {
     onEnd(connection)
   }
 
-  /// Runs the items in as many transactions as failures demand: each pass settles at least one of them.
+  /// Runs the items in as many transactions as failures require. Each pass finishes at least one item.
   private func process(_ items: [PendingWrite], _ connection: inout SQLConnection?) {
     var rest = items[...]
     while !rest.isEmpty {
@@ -99,8 +99,9 @@ final class GroupCommitWriter: Sendable {
     }
   }
 
-  /// One transaction: takes items off the front, and more that arrive meanwhile once these are done.
-  /// Returns why it was lost, if it was.
+  /// Runs one transaction: takes items off the front, then others that have arrived in the meantime.
+  ///
+  /// - Returns: The error if the transaction was lost.
   private func runTransaction(_ rest: inout ArraySlice<PendingWrite>, _ connection: SQLConnection) -> StoreError? {
     let begun = ContinuousClock.now
     var transaction: BatchTransaction
@@ -156,8 +157,8 @@ final class GroupCommitWriter: Sendable {
     factory.configuration.observer?(commit)
   }
 
-  /// After a failed write or sync the kernel may have dropped dirty pages and would report the next sync as done:
-  /// nothing learned through this connection is trusted again.
+  /// Closes a connection after a failed write or sync, because its state cannot be trusted. The kernel may have dropped
+  /// dirty pages and would report the next sync as successful.
   private func discard(_ connection: inout SQLConnection?) {
     try? connection?.close()
     connection = nil
@@ -166,13 +167,13 @@ final class GroupCommitWriter: Sendable {
   private func reopen() throws(StoreError) -> SQLConnection {
     let connection = try factory.writer()
     metrics.withLock { $0.reopens += 1 }
-    // Frames of the failed commit may stand behind the valid log; an emptied log cannot bring them back after a crash.
+    // Frames of the failed commit may follow the valid log. Truncate it so that a crash cannot bring them back.
     try? connection.run("PRAGMA wal_checkpoint(TRUNCATE)")
     return connection
   }
 }
 
-// MARK: - without a thread
+// MARK: - Operation without a thread
 
 extension GroupCommitWriter {
   private func scheduleStep() {
@@ -184,7 +185,7 @@ extension GroupCommitWriter {
     if mustSchedule { stage.schedule { self.step() } }
   }
 
-  /// What the thread does between two waits.
+  /// Does one round of the thread's work.
   private func step() {
     var connection = staged.withLock { staged in
       staged.isScheduled = false
@@ -196,7 +197,7 @@ extension GroupCommitWriter {
     if queue.count > 0 { scheduleStep() } else if queue.isClosed { end() }
   }
 
-  /// Ends as a process does that is killed: what waits is not written.
+  /// Ends like a killed process: waiting writes are lost.
   func abandon() {
     guard stage != nil else { return }
     queue.close()

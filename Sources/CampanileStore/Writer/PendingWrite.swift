@@ -1,10 +1,11 @@
-import CampanileRPC
+import CampanileBase
 import Synchronization
 
-/// A write on its way: created, queued, then run by the writer or cancelled by its caller, whichever comes first.
+/// A write in progress: created, queued, then either run by the writer or cancelled by its caller, whichever comes
+/// first.
 class PendingWrite: @unchecked Sendable {
-  // `@unchecked`: subclasses keep their result between the run and the end of the commit, both on the writer's thread;
-  // everything else that several threads touch is the atomic stage.
+  // `@unchecked`: subclasses store their result between the run and the end of the commit, both on the writer's thread.
+  // Only the atomic stage is shared between threads.
 
   enum Stage: UInt8, AtomicRepresentable {
     case created, queued, running, cancelled
@@ -12,17 +13,17 @@ class PendingWrite: @unchecked Sendable {
 
   private let stage = Atomic(Stage.created)
 
-  /// Takes one step of the life above; false when another step was taken before.
+  /// Advances the stage. Returns false if it is no longer `from`.
   final func advance(from: Stage, to next: Stage) -> Bool {
     stage.compareExchange(expected: from, desired: next, ordering: .acquiringAndReleasing).exchanged
   }
 
   final var isCancelled: Bool { stage.load(ordering: .acquiring) == .cancelled }
 
-  /// Runs the body and keeps its result for `finish`. Throws what the body threw.
+  /// Runs the body and stores its result for `finish`. Rethrows errors of the body.
   func run(in transaction: WriteTransaction) throws {}
 
-  /// Tells the caller: the result of `run`, or `failure`.
+  /// Resumes the caller with the result of `run`, or with `failure`.
   func finish(_ failure: (any Error)?) {}
 }
 
@@ -31,7 +32,7 @@ final class TypedWrite<Value: Sendable>: PendingWrite, @unchecked Sendable {
   private let body: @Sendable (WriteTransaction) throws -> Value
   private let scope: CallScope?
   private var value: Value?
-  /// Set before the write is queued, used once, after it has left the queue.
+  /// Set before the write is queued; used once, after it has left the queue.
   var continuation: UnsafeContinuation<Value, any Error>?
 
   init(_ scope: CallScope?, _ body: @escaping @Sendable (WriteTransaction) throws -> Value) {

@@ -1,11 +1,12 @@
 import Dispatch
 import Synchronization
 
-/// Writes waiting for the writer's thread, bounded, first come first served.
+/// A bounded FIFO queue of the writes that wait for the writer's thread.
 final class WriteQueue: Sendable {
   private struct State {
     var items: [PendingWrite] = []
-    /// Items in the list that were cancelled: they hold no place, and are swept when they outnumber the others.
+    /// Cancelled items in the list. They do not count towards the limit, and are removed once they outnumber the
+    /// others.
     var cancelledCount = 0
     var isClosed = false
     var isWriterWaiting = false
@@ -29,13 +30,13 @@ final class WriteQueue: Sendable {
 
   var refusals: (overloaded: Int64, cancelled: Int64) { state.withLock { ($0.overloaded, $0.cancelled) } }
 
-  /// Queues a write, or says why not: `overloaded`, `closed`, or its caller cancelled it.
+  /// Queues a write. Returns an error if it is refused: `overloaded`, `closed`, or cancelled by its caller.
   func append(_ item: PendingWrite) -> (any Error)? {
     let (failure, mustWake): ((any Error)?, Bool) = state.withLock { state in
       if state.isClosed { return (StoreError(.closed, "the store is closed", path: path), false) }
       guard state.items.count - state.cancelledCount < itemsMax else {
         state.overloaded += 1
-        return (StoreError(.overloaded, "\(itemsMax) writes are waiting already", path: path), false)
+        return (StoreError(.overloaded, "\(itemsMax) writes are already waiting", path: path), false)
       }
       guard item.advance(from: .created, to: .queued) else {
         state.cancelled += 1
@@ -50,7 +51,9 @@ final class WriteQueue: Sendable {
     return failure
   }
 
-  /// Takes a write out that has not started. The caller of it must be told by the one who cancels.
+  /// Cancels a write that has not started.
+  ///
+  /// - Returns: Whether the caller must finish the write. False if it has started, or if `append` will refuse it.
   func cancel(_ item: PendingWrite) -> Bool {
     if item.advance(from: .created, to: .cancelled) { return false }
     return state.withLock { state in
@@ -65,12 +68,12 @@ final class WriteQueue: Sendable {
     }
   }
 
-  /// The next writes, waiting for the first; nil once the queue is closed and empty. For the writer's thread alone.
+  /// Waits for the next writes and returns them; nil once the queue is closed and empty. For the writer's thread only.
   func take(_ countMax: Int) -> [PendingWrite]? {
     while true {
       let (items, isOver): ([PendingWrite], Bool) = state.withLock { state in
         var items: [PendingWrite] = []
-        // A whole window may have been cancelled while live writes stand behind it.
+        // All items of a batch may have been cancelled while others follow.
         while items.isEmpty, !state.items.isEmpty { items = Self.takeNow(countMax, &state) }
         if items.isEmpty { state.isWriterWaiting = !state.isClosed }
         return (items, state.isClosed)
@@ -81,12 +84,12 @@ final class WriteQueue: Sendable {
     }
   }
 
-  /// The writes that are here now, without waiting.
+  /// Returns the waiting writes without blocking.
   func takeMore(_ countMax: Int) -> [PendingWrite] {
     state.withLock { Self.takeNow(countMax, &$0) }
   }
 
-  /// No further writes; those queued are still done.
+  /// Stops accepting writes; queued ones still run.
   func close() {
     let mustWake = state.withLock { state in
       state.isClosed = true
@@ -96,7 +99,8 @@ final class WriteQueue: Sendable {
     if mustWake { arrival.signal() }
   }
 
-  /// Takes items in order and marks them running under the lock, so that a cancellation finds them queued or started.
+  /// Takes items in order and marks them as running under the lock, so that a cancellation finds them either queued or
+  /// started.
   private static func takeNow(_ countMax: Int, _ state: inout State) -> [PendingWrite] {
     guard !state.items.isEmpty else { return [] }
     var taken = state.items

@@ -1,9 +1,9 @@
-/// Stands in for the writer's thread and the disk, so that a test decides when commits are made and what becomes of them.
+/// Replaces the writer's thread and the disk, so that a test controls the time and the result of each commit.
 package protocol WriterStage: Sendable {
-  /// Runs `work` once, later than the call of this.
+  /// Runs `work` once, after this call has returned.
   func schedule(_ work: @escaping @Sendable () -> Void)
-  /// Before a commit: what it throws is the disk's failure, and nothing is kept.
+  /// Called before a commit. An error counts as a disk failure, and nothing is kept.
   func willCommit() throws(StoreError)
-  /// After a commit, before anybody is told: what it throws hides that it was kept.
+  /// Called after a commit and before its callers are notified. An error hides that the commit succeeded.
   func didCommit() throws(StoreError)
 }

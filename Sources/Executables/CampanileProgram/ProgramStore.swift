@@ -1,29 +1,29 @@
 public import CampanileRuntime
 public import CampanileStore
 
-/// The store of a program: a file in its data folder, kept as `--durability` says, with its metrics.
+/// A program's store: a file in its data folder, with the durability of `--durability` and with metrics.
 public struct ProgramStore: Sendable {
-  /// What the store is opened with.
+  /// The configuration with which to open the store.
   public var configuration: StoreConfiguration
   private let meter: StoreMeter
   private let metrics: MetricsRegistry
 
-  /// - Parameter name: of the file, without `.sqlite`.
+  /// - Parameter name: The file's name without `.sqlite`.
   public init(_ name: String, _ context: ServiceContext) throws {
     let settings = context.settings
-    configuration = StoreConfiguration(path: Self.path(name, dataDir: try settings.string(CommonSettings.dataDir)))
-    configuration.durability = try settings.string(CommonSettings.durability) == "normal" ? .normal : .full
+    configuration = StoreConfiguration(path: Self.path(name, dataDir: try settings.string(CommonConfiguration.dataDir)))
+    configuration.durability = try settings.string(CommonConfiguration.durability) == "normal" ? .normal : .full
     metrics = context.metrics
     meter = StoreMeter(factory: metrics)
     meter.attach(to: &configuration)
   }
 
-  /// The store is open: each look at the metrics asks it, from now on.
+  /// Exports the metrics of the opened store: every scrape reads them from it.
   public func opened(_ store: Store) {
     metrics.addCollector { [meter] in meter.collect(store, nowMs: WallClock.nowMs()) }
   }
 
-  /// What a start would change in the file, for `ServiceSpecification.planMigrations`.
+  /// Returns the planned migrations of the file, for `ServiceSpecification.planMigrations`.
   public static func plan(_ name: String, _ migrations: [Migration]) -> @Sendable (String) throws -> String {
     { dataDir in try Store.migrationPlan(path: path(name, dataDir: dataDir), migrations: migrations).text }
   }

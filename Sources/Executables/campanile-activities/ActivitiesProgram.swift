@@ -22,35 +22,37 @@ public enum ActivitiesProgram {
   private static let userWatchesMax = "watches-per-user-max"
   private static let watchesMax = "watches-max"
 
-  /// Runs the program with the process's arguments, and ends the process.
+  /// Runs the program with the process's arguments, then exits the process.
   public static func main() async {
     let settings: [Setting] = [
       .list(
         apnsEndpoint, default: [], maximumCount: 32,
-        help: "other APNs servers than Apple's, ENVIRONMENT=HOST:PORT each; a new ENVIRONMENT adds one"),
-      .path(apnsTrust, help: "PEM file of the certificates that APNs' servers are trusted by; by default the system's"),
+        help: "APNs servers to use instead of Apple's, ENVIRONMENT=HOST:PORT each; a new ENVIRONMENT adds one"),
+      .path(apnsTrust, help: "CA certificates (PEM) for the APNs servers (default: the system's)"),
       .path(
         signingKeysDir,
-        help: "directory of .p8 signing keys, each named AuthKey_KEYID.p8 or with a KEYID.json beside it"),
-      .string(signingTeamID, help: "team id of signing keys without a description"),
+        help: "directory of .p8 signing keys, each named AuthKey_KEYID.p8 or with a KEYID.json next to it"),
+      .string(signingTeamID, help: "team id of signing keys without a KEYID.json"),
       .list(
         contentStateDates, default: [], maximumCount: 1024,
-        help: "how apps read dates, APP=foundation|unix|iso8601 each; others read foundation, seconds since 2001"),
+        help: "date formats of apps, APP=foundation|unix|iso8601 each (default: foundation, seconds since 2001)"),
       .int(
         updateSpacingMs, default: 1000, in: 0...60_000,
-        help: "least time between two updates of an activity; of those between only the last is pushed"),
+        help: "minimum interval between two updates of an activity; only the last one within it is pushed"),
       .string(
         notificationsAddress, default: "",
-        help: "HOST:PORT of campanile-notifications, which is told what became of its pushes; empty tells nobody"),
-      .int(activitiesMax, default: 1000, in: 1...100_000, help: "live activities a user may have"),
-      .int(tokensMax, default: 1000, in: 1...100_000, help: "tokens a user may have"),
-      .int(changesMax, default: 1_000_000, in: 1000...100_000_000, help: "changes kept for watches to resume from"),
-      .int(changeAgeHours, default: 168, in: 1...8760, help: "how long changes are kept for watches"),
-      .int(userWatchesMax, default: 100, in: 1...10_000, help: "watches a user may have open"),
-      .int(watchesMax, default: 10_000, in: 1...1_000_000, help: "watches that may be open in all"),
+        help: "HOST:PORT of campanile-notifications, which receives delivery results; empty disables reporting"),
+      .int(activitiesMax, default: 1000, in: 1...100_000, help: "maximum number of live activities per user"),
+      .int(tokensMax, default: 1000, in: 1...100_000, help: "maximum number of push tokens per user"),
+      .int(changesMax, default: 1_000_000, in: 1000...100_000_000, help: "changes retained for watches to resume from"),
+      .int(changeAgeHours, default: 168, in: 1...8760, help: "retention of these changes in hours"),
+      .int(userWatchesMax, default: 100, in: 1...10_000, help: "maximum number of open watches per user"),
+      .int(
+        watchesMax, default: 10_000, in: 1...1_000_000,
+        help: "maximum number of open watches; a quarter is reserved for users without one"),
     ]
     let specification = ServiceSpecification(
-      name: "campanile-activities", defaultPort: 7402, settings: settings + ServiceLinkSettings.all,
+      name: "campanile-activities", defaultPort: 7402, settings: settings + ServiceClientConfiguration.all,
       planMigrations: ProgramStore.plan("activities", ActivitiesMigrations.all))
     await ServiceMain.main(specification) { context in try await open(context) }
   }
@@ -59,7 +61,7 @@ public enum ActivitiesProgram {
     let logger = context.logger
     let clock = ContinuousClock()
     let start = clock.now
-    let notifications = try ServiceLinkSettings.client(notificationsAddress, context.settings)
+    let notifications = try ServiceClientConfiguration.client(notificationsAddress, context.settings)
     let store = try ProgramStore("activities", context)
     let component = try await ActivitiesComponent(
       try configuration(context.settings, store.configuration), group: context.eventLoopGroup,
@@ -99,7 +101,7 @@ public enum ActivitiesProgram {
   private static func configuration(
     _ settings: Settings, _ store: StoreConfiguration
   ) throws -> ActivitiesConfiguration {
-    let dataDir = try settings.string(CommonSettings.dataDir)
+    let dataDir = try settings.string(CommonConfiguration.dataDir)
     var configuration = ActivitiesConfiguration(store: store, addedKeysDirectory: "\(dataDir)/signing-keys")
     try configuration.setEndpoints(try settings.list(apnsEndpoint))
     configuration.trustFile = try settings.optionalString(apnsTrust)

@@ -9,9 +9,10 @@ import Logging
   import Foundation
 #endif
 
-/// `campanile-apns-simulator`: an APNs that enforces Apple's rules, fails on demand, and shows what devices would display.
+/// `campanile-apns-simulator`: simulates APNs, enforces Apple's rules, fails on demand, and shows what devices would
+/// display.
 ///
-/// `--port` is that of senders (HTTP/2 over TLS), `--http-port` that of the control API and metrics.
+/// Senders connect to `--port` (HTTP/2 over TLS); the control API and the metrics are at `--http-port`.
 public enum APNsSimulatorProgram {
   private static let keysDir = "keys-dir"
   private static let environment = "environment"
@@ -25,24 +26,24 @@ public enum APNsSimulatorProgram {
   private static let journalBytesMax = "journal-bytes-max"
   private static let seed = "seed"
 
-  /// Runs the program with the process's arguments, and ends the process.
+  /// Runs the program with the process's arguments, then exits the process.
   public static func main() async {
     let settings: [Setting] = [
-      .path(keysDir, help: "folder of JSON files with teamId, keyId and publicKeyPem of the keys that may push"),
+      .path(keysDir, help: "folder of JSON files with teamId, keyId and publicKeyPem of each accepted key"),
       .choice(
-        environment, of: APNsEnvironment.allCases.map(\.rawValue), default: "any", help: "which endpoint this is"),
+        environment, of: APNsEnvironment.allCases.map(\.rawValue), default: "any", help: "the simulated environment"),
       .string(
-        certificateNames, default: "", help: "more names of a new certificate, such as DNS:apns.test,IP:10.0.0.7"),
-      .bool(registeredTokensOnly, help: "refuse device tokens that were not registered by the control API"),
+        certificateNames, default: "", help: "additional names in a new certificate, such as DNS:apns.test,IP:10.0.0.7"),
+      .bool(registeredTokensOnly, help: "reject device tokens that were not registered through the control API"),
       .choice(
         tokenRenewalScope, of: TokenRenewalScope.allCases.map(\.rawValue), default: "connection",
-        help: "where too frequent new provider tokens are counted"),
-      .int(tokenRenewalSeconds, default: 1200, in: 0...86_400, help: "how long a provider token must be used"),
-      .int(concurrentStreams, default: 1000, in: 1...100_000, help: "streams open at once on a connection"),
-      .int(screensMax, default: 1_000_000, in: 1...10_000_000, help: "tokens whose state is kept"),
-      .path(journal, help: "file that what devices display is kept in; without one a restart forgets it"),
-      .int(journalBytesMax, default: 1 << 30, in: 1 << 20...1 << 40, help: "where the journal ends, in bytes"),
-      .int(seed, default: 0, in: 0...Int.max, help: "what random faults follow from"),
+        help: "the scope in which provider token renewals are counted"),
+      .int(tokenRenewalSeconds, default: 1200, in: 0...86_400, help: "minimum interval between provider tokens"),
+      .int(concurrentStreams, default: 1000, in: 1...100_000, help: "maximum streams per connection"),
+      .int(screensMax, default: 1_000_000, in: 1...10_000_000, help: "maximum number of tokens with stored state"),
+      .path(journal, help: "file for the state of the devices (default: none, a restart loses it)"),
+      .int(journalBytesMax, default: 1 << 30, in: 1 << 20...1 << 40, help: "maximum size of the journal, in bytes"),
+      .int(seed, default: 0, in: 0...Int.max, help: "seed of the random faults"),
     ]
     var specification = ServiceSpecification(name: "campanile-apns-simulator", defaultPort: 7490, settings: settings)
     specification.encryptsItself = true
@@ -52,14 +53,14 @@ public enum APNsSimulatorProgram {
   private static func open(_ context: ServiceContext) throws -> ServiceComponents {
     let settings = context.settings
     var configuration = APNsSimulatorComponent.Configuration(
-      host: try settings.string(CommonSettings.host), port: try settings.int(CommonSettings.port),
-      folder: "\(try settings.string(CommonSettings.dataDir))/apns-simulator")
+      host: try settings.string(CommonConfiguration.host), port: try settings.int(CommonConfiguration.port),
+      folder: "\(try settings.string(CommonConfiguration.dataDir))/apns-simulator")
     configuration.limits = try limits(settings)
     configuration.certificateNames = try settings.string(certificateNames).split(separator: ",").map(String.init)
     configuration.keysFolder = try settings.optionalString(keysDir)
     configuration.journalPath = try settings.optionalString(journal)
     configuration.journalBytesMax = Int64(try settings.int(journalBytesMax))
-    configuration.controlToken = try settings.secret(CommonSettings.internalToken).map { secret in
+    configuration.controlToken = try settings.secret(CommonConfiguration.internalToken).map { secret in
       InternalTokenAuthenticator.presented(secret.reveal())
     }
     configuration.seed = UInt64(try settings.int(seed))
@@ -81,7 +82,7 @@ public enum APNsSimulatorProgram {
     limits.tokenRenewalScope = TokenRenewalScope(rawValue: try settings.string(tokenRenewalScope)) ?? .connection
     limits.tokenRenewalMsMin = Int64(try settings.int(tokenRenewalSeconds)) * 1000
     limits.concurrentStreamsMax = try settings.int(concurrentStreams)
-    limits.connectionsMax = try settings.int(CommonSettings.maxConnections)
+    limits.connectionsMax = try settings.int(CommonConfiguration.maxConnections)
     limits.screensMax = try settings.int(screensMax)
     return limits
   }

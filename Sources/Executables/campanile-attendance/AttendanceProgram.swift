@@ -13,20 +13,22 @@ public enum AttendanceProgram {
   private static let membersMax = "members-max"
   private static let watchesMax = "watches-max"
 
-  /// Runs the program with the process's arguments, and ends the process.
+  /// Runs the program with the process's arguments, then exits the process.
   public static func main() async {
     let settings: [Setting] = [
       .string(
         timeZone, default: "Europe/Rome",
-        help: "IANA time zone in which a new lodge counts days; later UpdateLodgeSettings changes it"),
-      .int(sessionHours, default: 8, in: 1...720, help: "how long a session lasts from its last renewal"),
+        help: "initial IANA time zone of the lodge's days; change it later with UpdateLodgeSettings"),
+      .int(sessionHours, default: 8, in: 1...720, help: "lifetime of a session after its last renewal, in hours"),
       .int(
-        sessionDaysMax, default: 30, in: 1...366, help: "how long a session lasts from its login, whatever renews it"),
+        sessionDaysMax, default: 30, in: 1...366, help: "maximum lifetime of a session after login, in days"),
       .bool(
         nameOnlyLogin, default: false,
-        help: "let members who have no PIN log in by their name alone; never where strangers can connect"),
-      .int(membersMax, default: 20_000, in: 1...20_000, help: "members the lodge may have"),
-      .int(watchesMax, default: 10_000, in: 1...1_000_000, help: "watches that may be open in all"),
+        help: "let members without a PIN log in by their name alone; never enable it on an open network"),
+      .int(membersMax, default: 20_000, in: 1...20_000, help: "maximum number of members"),
+      .int(
+        watchesMax, default: 10_000, in: 1...1_000_000,
+        help: "maximum number of open watches; a quarter is reserved for users without one"),
     ]
     let specification = ServiceSpecification(
       name: "campanile-attendance", defaultPort: 7404, settings: settings,
@@ -45,17 +47,21 @@ public enum AttendanceProgram {
     lifetime.allowsNameOnly = try settings.bool(nameOnlyLogin)
     if lifetime.allowsNameOnly {
       context.logger.warning(
-        "members without a PIN log in by their name alone: whoever knows a name is its member",
+        "members without a PIN log in by their name alone, so anyone who knows a name can act as that member",
         metadata: ["setting": "\(nameOnlyLogin)"])
     }
     var store = try ProgramStore("attendance", context)
-    // The indexes of millions of attendances: a commit of 64 records touches some forty pages all over the file.
+    // The indexes hold millions of attendances: a commit of 64 records touches about forty pages all over the file.
     store.configuration.writerCacheKiB = 16_384
     let component = try await AttendanceComponent(
       store: store.configuration, limits: limits, lifetime: lifetime, timeZone: try settings.string(timeZone),
       nowMs: { WallClock.nowMs() })
     store.opened(component.store)
     context.metrics.addGauge("campanile_watches_open") { component.watchCount }
+    context.metrics.addTotals("campanile_login_failures_total") {
+      component.loginFailures.map { ([("outcome", $0.outcome)], $0.total) }
+    }
+    context.metrics.addGauge("campanile_login_locked_members") { component.lockedMemberCount }
     var components = ServiceComponents(rpcServices: component.services)
     components.backgroundServices = [
       PeriodicService("maintenance", intervalMs: 60_000, logger: context.logger) {

@@ -7,17 +7,22 @@ import Logging
 
 /// `campanile-gateway`: authenticates callers and forwards their calls to the suite's services.
 public enum GatewayProgram {
-  /// Runs the program with the process's arguments, and ends the process.
+  /// Runs the program with the process's arguments, then exits the process.
   public static func main() async {
     let specification = ServiceSpecification(
-      name: "campanile-gateway", defaultPort: 7400, settings: GatewaySettings.all, listenPolicy: .serviceAuthenticates,
+      name: "campanile-gateway", defaultPort: 7400, settings: GatewayProgramConfiguration.all,
+      listenPolicy: .serviceAuthenticates,
       planMigrations: ProgramStore.plan("gateway", Gateway.migrations))
     await ServiceMain.main(specification, open: open)
   }
 
   private static func open(_ context: ServiceContext) async throws -> ServiceComponents {
     let settings = context.settings
-    let configuration = try GatewaySettings.configuration(settings)
+    var configuration = try GatewayProgramConfiguration.configuration(settings)
+    configuration.waitingBytesBudget = context.waitingBytes
+    configuration.unreadBytesBudget = context.unreadBytes
+    configuration.replies.pendingBytesMax = context.waitingBytes.totalBytesMax
+    configuration.replies.principalPendingBytesMax = context.waitingBytes.holderBytesMax
     let file = try ProgramStore("gateway", context)
     let store = try Store(file.configuration, migrations: Gateway.migrations)
     file.opened(store)
@@ -25,13 +30,13 @@ public enum GatewayProgram {
       let gateway = try Gateway(
         configuration, store: store, group: context.eventLoopGroup, logger: context.logger,
         onBackendChange: { name, isServing in
-          let level = isServing ? "serves" : "does not serve"
-          context.logger.notice("a backend \(level)", metadata: ["backend": "\(name)"])
+          let level = isServing ? "is serving" : "is not serving"
+          context.logger.notice("backend \(level)", metadata: ["backend": "\(name)"])
         })
       addMetrics(of: gateway, to: context.metrics)
       await gateway.resolveBackends()
       try gateway.prepare()
-      if let file = try settings.optionalString(GatewaySettings.bootstrapAdminKeyFile) {
+      if let file = try settings.optionalString(GatewayProgramConfiguration.bootstrapAdminKeyFile) {
         try await gateway.bootstrapAdminKey(file: file)
       }
       return try components(gateway, configuration, store, context)
@@ -62,34 +67,36 @@ public enum GatewayProgram {
     var components = ServiceComponents(rpcServices: gateway.services)
     components.forwardedMethods = SuiteMethods.methods(of: configuration.backends)
     components.authenticator = gateway.helloAuthenticator
-    let face = gateway.httpFace(try GatewaySettings.http(context.settings))
-    for fault in face.faults {
-      context.logger.warning("a rule cannot be served over HTTP", metadata: ["rule": "\(fault)"])
+    let http = try GatewayProgramConfiguration.http(context.settings)
+    let frontend = gateway.httpFrontend(http)
+    for fault in frontend.faults {
+      context.logger.warning("cannot serve an HTTP rule", metadata: ["rule": "\(fault)"])
     }
     components.wrapObserver = { gateway.counting($0) }
     components.operatorRoutes = { request in await operatorAnswer(gateway, request) }
     components.reloadables = [
-      Reloadable(keys: GatewaySettings.reloadable) { settings in
-        try gateway.prepare(try GatewaySettings.configuration(settings))
+      Reloadable(keys: GatewayProgramConfiguration.reloadable) { settings in
+        try gateway.prepare(try GatewayProgramConfiguration.configuration(settings))
       }
     ]
     components.wrapDispatcher = { local, observer in
       let dispatcher = gateway.dispatcher(local: local, observer: observer, observation: context.observation)
-      face.attach(dispatcher)
+      frontend.attach(dispatcher)
       return dispatcher
     }
-    components.httpFrontEnd = HTTPFrontEnd(connectionsMax: face.connectionsMax) { channel, operations in
-      try face.configure(channel) { path in
+    components.isTrustedProxy = { [proxies = http.trustedProxies] in proxies.trusts(host: $0) }
+    components.publicHTTP = PublicHTTPServer(limiter: frontend.limiter) { channel, operations in
+      try frontend.configure(channel) { path in
         await operations(path).map { HTTPAnswer(status: $0.status, contentType: $0.contentType, body: $0.body) }
       }
     }
     components.backgroundServices = [
       GatewayService(gateway: gateway, backends: configuration.backends, health: context.health)
     ]
-    if try context.settings.bool(GatewaySettings.readyNeedsBackends) {
+    if try context.settings.bool(GatewayProgramConfiguration.readyNeedsBackends) {
       components.readinessChecks = configuration.backends.map { backend in
         ReadinessCheck("backend \(backend.name)") {
-          gateway.missingBackends.contains(backend.name) ? "no address serves" : nil
+          gateway.missingBackends.contains(backend.name) ? "no serving address" : nil
         }
       }
     }

@@ -2,7 +2,8 @@ import CampanileRuntime
 import Gateway
 import ServiceLifecycle
 
-/// What runs beside the gateway's server: its maintenance, and telling by `grpc.health.v1.Health` which services serve.
+/// The background work of the gateway's server: its maintenance, and the `grpc.health.v1.Health` status of each
+/// service.
 struct GatewayService: Service {
   let gateway: Gateway
   let backends: [BackendConfiguration]
@@ -17,13 +18,13 @@ struct GatewayService: Service {
     }
   }
 
-  /// Looked at every second rather than told at each change: the server itself declares all services serving when it starts.
+  /// Polls every second instead of observing changes, because the server sets all services to SERVING when it starts.
   private func tellHealth() async {
     while !Task.isCancelled {
       let missing = gateway.missingBackends
       for backend in backends {
         for name in SuiteMethods.serviceNames(of: backend) {
-          // Before the server listens nothing serves, whatever the backends say.
+          // Nothing serves before the server listens, whatever the state of the backends.
           guard health.status(of: "") == .serving else { continue }
           health.set(name, missing.contains(backend.name) ? .notServing : .serving)
         }

@@ -10,6 +10,7 @@ public enum NotificationsProgram {
   private static let changesMax = "watch-changes-max"
   private static let changeAgeHours = "watch-change-age-hours"
   private static let bucketsMax = "buckets-per-user-max"
+  private static let sharedBucketsMax = "shared-buckets-per-user-max"
   private static let notificationsMax = "notifications-per-user-max"
   private static let userWatchesMax = "watches-per-user-max"
   private static let watchesMax = "watches-max"
@@ -17,25 +18,28 @@ public enum NotificationsProgram {
   private static let actionTimeoutMs = "action-timeout-ms"
   private static let activitiesAddress = "activities-address"
 
-  /// Runs the program with the process's arguments, and ends the process.
+  /// Runs the program with the process's arguments, then exits the process.
   public static func main() async {
     let settings: [Setting] = [
-      .int(changesMax, default: 1_000_000, in: 1000...100_000_000, help: "changes kept for watches to resume from"),
-      .int(changeAgeHours, default: 168, in: 1...8760, help: "how long changes are kept for watches"),
-      .int(bucketsMax, default: 1000, in: 1...100_000, help: "buckets a user may have"),
-      .int(notificationsMax, default: 1_000_000, in: 1...100_000_000, help: "notifications a user may have"),
-      .int(userWatchesMax, default: 100, in: 1...10_000, help: "watches a user may have open"),
-      .int(watchesMax, default: 10_000, in: 1...1_000_000, help: "watches that may be open in all"),
+      .int(changesMax, default: 1_000_000, in: 1000...100_000_000, help: "changes retained for watches to resume from"),
+      .int(changeAgeHours, default: 168, in: 1...8760, help: "retention of these changes in hours"),
+      .int(bucketsMax, default: 1000, in: 1...100_000, help: "maximum number of own buckets per user"),
+      .int(sharedBucketsMax, default: 1000, in: 1...100_000, help: "maximum number of joined buckets per user"),
+      .int(notificationsMax, default: 1_000_000, in: 1...100_000_000, help: "maximum number of notifications per user"),
+      .int(userWatchesMax, default: 100, in: 1...10_000, help: "maximum number of open watches per user"),
+      .int(
+        watchesMax, default: 10_000, in: 1...1_000_000,
+        help: "maximum number of open watches; a quarter is reserved for users without one"),
       .string(
         actionAddresses, default: "",
-        help: "blocks beside the public Internet that actions may call, such as 10.1.0.0/16,fd00::/8"),
-      .int(actionTimeoutMs, default: 10_000, in: 100...60_000, help: "how long the request of an action may take"),
+        help: "non-public address blocks that actions may call, such as 10.1.0.0/16,fd00::/8"),
+      .int(actionTimeoutMs, default: 10_000, in: 100...60_000, help: "timeout of an action's request"),
       .string(
         activitiesAddress, default: "",
-        help: "HOST:PORT of campanile-activities, which pushes to devices; empty pushes nothing"),
+        help: "HOST:PORT of campanile-activities, which pushes to devices; empty disables pushing"),
     ]
     let specification = ServiceSpecification(
-      name: "campanile-notifications", defaultPort: 7401, settings: settings + ServiceLinkSettings.all,
+      name: "campanile-notifications", defaultPort: 7401, settings: settings + ServiceClientConfiguration.all,
       planMigrations: ProgramStore.plan("notifications", NotificationsMigrations.all))
     await ServiceMain.main(specification) { context in try await open(context) }
   }
@@ -44,6 +48,7 @@ public enum NotificationsProgram {
     let settings = context.settings
     var limits = NotificationsLimits()
     limits.bucketsPerUserMax = try settings.int(bucketsMax)
+    limits.sharedBucketsPerUserMax = try settings.int(sharedBucketsMax)
     limits.notificationsPerUserMax = try settings.int(notificationsMax)
     limits.watchesPerUserMax = try settings.int(userWatchesMax)
     limits.watchesMax = try settings.int(watchesMax)
@@ -51,11 +56,11 @@ public enum NotificationsProgram {
     retention.rowsMax = Int64(try settings.int(changesMax))
     retention.ageMaxMs = Int64(try settings.int(changeAgeHours)) * 3_600_000
     let store = try ProgramStore("notifications", context)
-    let activities = try ServiceLinkSettings.client(activitiesAddress, settings)
+    let activities = try ServiceClientConfiguration.client(activitiesAddress, settings)
     let component = try await NotificationsComponent(
       store: store.configuration, limits: limits, retention: retention, actions: try actionLimits(settings),
       pusher: activities.map { DevicePusher($0) }, nowMs: { WallClock.nowMs() },
-      tracer: context.tracer)
+      tracer: context.tracer, log: { [logger = context.logger] in logger.info("\($0)") })
     store.opened(component.store)
     context.metrics.addGauge("campanile_watches_open") { component.watchCount }
     var components = ServiceComponents(rpcServices: component.services)
@@ -64,7 +69,7 @@ public enum NotificationsProgram {
         try await component.maintain(nowMs: WallClock.nowMs())
       },
       PeriodicService("timers", intervalMs: 1, logger: context.logger) { await component.runTimers() },
-      // The interval lets a burst of commits become one batch.
+      // The interval batches a burst of commits.
       PeriodicService("search index", intervalMs: 50, logger: context.logger) {
         try await component.indexForSearch()
       },

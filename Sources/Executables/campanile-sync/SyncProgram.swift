@@ -7,7 +7,7 @@ import Logging
 import Metrics
 import Sync
 
-/// `campanile-sync`: JSON files with their versions, and messages between the devices of a user.
+/// `campanile-sync`: versioned JSON files, and messages between the devices of a user.
 public enum SyncProgram {
   private static let notificationsAddress = "notifications-address"
   private static let exportedMax = "exported-notifications-max"
@@ -21,32 +21,34 @@ public enum SyncProgram {
   private static let userWatchesMax = "watches-per-user-max"
   private static let watchesMax = "watches-max"
 
-  /// Runs the program with the process's arguments, and ends the process.
+  /// Runs the program with the process's arguments, then exits the process.
   public static func main() async {
     let settings: [Setting] = [
       .string(
         notificationsAddress, default: "",
-        help: "HOST:PORT of campanile-notifications, whose notifications become files; empty exports nothing"),
-      .int(exportedMax, default: 150, in: 0...1000, help: "notifications in an exported file, the newest"),
-      .int(contentBytesMax, default: 250_000_000, in: 1...2_000_000_000, help: "bytes of one content"),
-      .int(userBytesMax, default: 10_000_000_000, in: 1...1_000_000_000_000, help: "bytes of one user's versions"),
-      .int(zoneBytesMax, default: 5_000_000_000, in: 1...1_000_000_000_000, help: "bytes of one zone's versions"),
-      .int(revisionsMax, default: 100, in: 1...10_000_000, help: "revisions of a zone and versions of an asset kept"),
-      .int(historyDays, default: 30, in: 1...3650, help: "days that replaced versions are kept"),
-      .int(messageDays, default: 7, in: 1...365, help: "days that a message waits for a device"),
-      .bool(packContents, default: false, help: "keep contents packed with zlib: less room, less speed"),
-      .int(userWatchesMax, default: 100, in: 1...10_000, help: "watches a user may have open"),
-      .int(watchesMax, default: 10_000, in: 1...1_000_000, help: "watches that may be open in all"),
+        help: "HOST:PORT of campanile-notifications, whose notifications to export to files; empty disables the export"),
+      .int(exportedMax, default: 150, in: 0...1000, help: "newest notifications per exported file"),
+      .int(contentBytesMax, default: 250_000_000, in: 1...2_000_000_000, help: "maximum bytes of one content"),
+      .int(userBytesMax, default: 10_000_000_000, in: 1...1_000_000_000_000, help: "quota of one user, in bytes"),
+      .int(zoneBytesMax, default: 5_000_000_000, in: 1...1_000_000_000_000, help: "quota of one zone, in bytes"),
+      .int(revisionsMax, default: 100, in: 1...10_000_000, help: "retained revisions per zone and versions per asset"),
+      .int(historyDays, default: 30, in: 1...3650, help: "retention of replaced versions in days"),
+      .int(messageDays, default: 7, in: 1...365, help: "retention of undelivered messages in days"),
+      .bool(packContents, default: false, help: "store contents compressed with zlib: smaller but slower"),
+      .int(userWatchesMax, default: 100, in: 1...10_000, help: "maximum number of open watches per user"),
+      .int(
+        watchesMax, default: 10_000, in: 1...1_000_000,
+        help: "maximum number of open watches; a quarter is reserved for users without one"),
     ]
     let specification = ServiceSpecification(
-      name: "campanile-sync", defaultPort: 7403, settings: settings + ServiceLinkSettings.all,
+      name: "campanile-sync", defaultPort: 7403, settings: settings + ServiceClientConfiguration.all,
       planMigrations: ProgramStore.plan("sync", SyncMigrations.all))
     await ServiceMain.main(specification) { context in try await open(context) }
   }
 
   private static func open(_ context: ServiceContext) async throws -> ServiceComponents {
     let logger = context.logger
-    let notifications = try ServiceLinkSettings.client(notificationsAddress, context.settings)
+    let notifications = try ServiceClientConfiguration.client(notificationsAddress, context.settings)
     let store = try ProgramStore("sync", context)
     let component = try await SyncComponent(
       try configuration(context.settings, store.configuration), link: notifications.map { NotificationsLink($0) },
@@ -73,7 +75,7 @@ public enum SyncProgram {
     return components
   }
 
-  /// The early warning of quotas, and what is stored.
+  /// Records the quota warnings and the stored bytes.
   private static func report(_ usage: SyncUsage) {
     Gauge(label: "campanile_sync_quota_warnings", dimensions: [("of", "user")]).record(usage.usersWarned)
     Gauge(label: "campanile_sync_quota_warnings", dimensions: [("of", "zone")]).record(usage.zonesWarned)
@@ -82,7 +84,7 @@ public enum SyncProgram {
   }
 
   private static func configuration(_ settings: Settings, _ store: StoreConfiguration) throws -> SyncConfiguration {
-    let dataDir = try settings.string(CommonSettings.dataDir)
+    let dataDir = try settings.string(CommonConfiguration.dataDir)
     var configuration = SyncConfiguration(store: store, contentsFolder: "\(dataDir)/sync-contents")
     configuration.packsContents = try settings.bool(packContents)
     configuration.exportedNotificationsMax = try settings.int(exportedMax)

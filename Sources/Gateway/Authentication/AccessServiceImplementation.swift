@@ -1,9 +1,10 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileStore
 
-/// `AccessService`. That the caller has the scope `admin` was checked before the call came here.
+/// Implements `AccessService`. Admission has already checked that the caller has the scope `admin`.
 struct AccessServiceImplementation: AccessServiceProtocol {
   let keys: KeyStore
 
@@ -25,7 +26,7 @@ struct AccessServiceImplementation: AccessServiceProtocol {
   func listApiKeys(_ request: ListApiKeysRequest, context: CallContext) async throws -> ListApiKeysResponse {
     let count = try ApiKeyRequest.pageSize(request.pageSize)
     let cursor = try ApiKeyPageToken.decode(request.pageToken, includingRevoked: request.includeRevoked)
-    // One more than asked for tells whether there is another page.
+    // Reads one more key than the page holds, to find out whether there is a next page.
     let found = try await Self.mapping {
       try keys.repository.list(after: cursor, count: count + 1, includingRevoked: request.includeRevoked)
     }
@@ -67,21 +68,21 @@ struct AccessServiceImplementation: AccessServiceProtocol {
     RPCError(.notFound, "there is no key \(id)", reason: "KEY_NOT_FOUND", errorMetadata: ["id": id])
   }
 
-  /// Answers a failure of the database without its text, which is the operator's.
+  /// Maps a database failure to an RPC error without its text, which only the operator may see.
   private static func mapping<T>(_ body: () async throws -> T) async throws -> T {
     do { return try await body() } catch let error as StoreError {
       switch error.code {
       case .overloaded, .busy:
         throw RPCError(
-          .unavailable, "the key database has too much to do", reason: "STORE_OVERLOADED", retryAfterMs: 1000)
-      default: throw RPCError(.unavailable, "the key database cannot be used now", reason: "STORE_UNAVAILABLE")
+          .unavailable, "the key database is overloaded", reason: "STORE_OVERLOADED", retryAfterMs: 1000)
+      default: throw RPCError(.unavailable, "the key database is unavailable", reason: "STORE_UNAVAILABLE")
       }
     }
   }
 }
 
 extension ApiKey {
-  /// The key as callers see it: without its digest.
+  /// Creates the public view of a key, without its digest.
   init(_ key: StoredApiKey) {
     self.init()
     id = key.id

@@ -1,8 +1,9 @@
+import CampanileBase
 import CampanileCrypto
 import CampanileRPC
 import CampanileStore
 
-/// The API keys in the database.
+/// The API keys stored in the database.
 struct ApiKeyRepository: Sendable {
   let store: Store
 
@@ -10,13 +11,13 @@ struct ApiKeyRepository: Sendable {
     "id, digest, principal, scopes, description, created_at_ms, expires_at_ms, revoked_at_ms, last_used_at_ms, "
     + "lifetime_ms"
 
-  /// Where a page begins: behind this key.
+  /// The position of a page: after this key.
   struct Cursor: Sendable, Hashable {
     var createdAtMs: Int64
     var id: String
   }
 
-  /// Hands every key to `body`, in no order.
+  /// Calls `body` with every key, in no particular order.
   func forEach(_ body: (StoredApiKey) -> Void) throws {
     try store.readSingle { transaction in
       try transaction.forEach("SELECT \(Self.columns) FROM api_keys") { row in
@@ -30,14 +31,17 @@ struct ApiKeyRepository: Sendable {
     try store.readSingle { try Self.find(id, in: $0) }
   }
 
-  /// Keeps a new key. Throws RESOURCE_EXHAUSTED `KEY_LIMIT` when there are too many.
+  /// Stores a new key.
+  ///
+  /// - Throws: RESOURCE_EXHAUSTED `KEY_LIMIT` if the database already holds `keysMax` keys.
   func insert(_ key: StoredApiKey, keysMax: Int = ApiKeyLimits.keysMax) async throws {
     try await store.write { try Self.insert(key, keysMax: keysMax, in: $0) }
   }
 
-  /// Keeps a new key in the place of another, which ends at `endsAtMs` if not before, and answers that one. `nil` when there is none.
+  /// Stores a new key that replaces another one, which then expires at `endsAtMs` unless it expires earlier.
   ///
-  /// Throws FAILED_PRECONDITION `KEY_ENDED` when the other has ended, and as `insert`.
+  /// - Returns: The replaced key; `nil` if there is none.
+  /// - Throws: FAILED_PRECONDITION `KEY_ENDED` if the replaced key is expired or revoked; otherwise as `insert`.
   func replace(
     _ id: String, with key: StoredApiKey, endsAtMs: Int64, nowMs: Int64, keysMax: Int = ApiKeyLimits.keysMax
   ) async throws -> StoredApiKey? {
@@ -45,7 +49,7 @@ struct ApiKeyRepository: Sendable {
       guard let old = try Self.find(id, in: transaction) else { return nil }
       guard old.revokedAtMs == nil, old.expiresAtMs.map({ $0 > nowMs }) != false else {
         throw RPCError(
-          .failedPrecondition, "the key \(id) has ended: make a new one", reason: "KEY_ENDED", errorMetadata: ["id": id]
+          .failedPrecondition, "key \(id) has ended; create a new one", reason: "KEY_ENDED", errorMetadata: ["id": id]
         )
       }
       try Self.insert(key, keysMax: keysMax, in: transaction)
@@ -73,7 +77,7 @@ struct ApiKeyRepository: Sendable {
       ])
   }
 
-  /// Up to `count` keys behind `cursor`, newest first.
+  /// Returns up to `count` keys after `cursor`, newest first.
   func list(after cursor: Cursor?, count: Int, includingRevoked: Bool) throws -> [StoredApiKey] {
     let filter = includingRevoked ? "" : " AND revoked_at_ms IS NULL"
     let sql =
@@ -85,7 +89,7 @@ struct ApiKeyRepository: Sendable {
     }
   }
 
-  /// Revokes a key and answers it; one that is revoked keeps its time. `nil` when there is none.
+  /// Revokes a key and returns it; `nil` if there is none. A key that is already revoked keeps its time of revocation.
   func revoke(_ id: String, nowMs: Int64) async throws -> StoredApiKey? {
     try await store.write { transaction in
       try transaction.execute(
@@ -94,7 +98,7 @@ struct ApiKeyRepository: Sendable {
     }
   }
 
-  /// Notes that keys were used.
+  /// Stores `nowMs` as the time at which the keys were last used.
   func touch(_ ids: [String], nowMs: Int64) async throws {
     try await store.write { transaction in
       for id in ids {
@@ -103,7 +107,7 @@ struct ApiKeyRepository: Sendable {
     }
   }
 
-  /// Deletes the keys that were revoked or expired before `beforeMs`, and answers their ids. At most 1000 at a time.
+  /// Deletes up to 1000 keys each of those revoked and those expired before `beforeMs`, and returns their ids.
   func deleteEnded(beforeMs: Int64) async throws -> [String] {
     try await store.write { transaction in
       let revoked = try transaction.query(
@@ -130,7 +134,7 @@ struct ApiKeyRepository: Sendable {
     else { throw StoreError(.corrupt, "an API key in the database cannot be read", path: nil) }
     return StoredApiKey(
       id: try row.text(0), digest: digest, principal: principal,
-      // A scope that this program does not know grants nothing; dropping all of them must not grant everything.
+      // An unknown scope is kept and grants nothing. A key whose scopes were all dropped would be unrestricted.
       scopes: scopes.compactMap { Scope($0) ?? Scope("unknown") }, description: try row.text(4),
       createdAtMs: try row.integer(5), expiresAtMs: try row.integerIfPresent(6),
       lifetimeMs: try row.integerIfPresent(9), revokedAtMs: try row.integerIfPresent(7),

@@ -1,19 +1,18 @@
+import CampanileBase
 import CampanileCodec
 import CampanileCrypto
 import CampanileRPC
 
-/// Checks what callers of `AccessService` send. Each violation names its field.
+/// Validation of the requests to `AccessService`. Each violation names its field.
 enum ApiKeyRequest {
   static func principal(_ text: String) throws(RPCError) -> Principal {
     guard let principal = Principal(text) else {
-      throw .invalidField(
-        "principal", "must be user/ID or service/ID, the ID 1 to 128 characters of A-Z a-z 0-9 . _ : @ -",
-        reason: "PRINCIPAL_INVALID")
+      throw .invalidField("principal", Principal.form, reason: "PRINCIPAL_INVALID")
     }
     return principal
   }
 
-  /// - Parameter services: the names that a scope may use.
+  /// - Parameter services: The service names that a scope may use.
   static func scopes(_ texts: [String], services: [String]) throws(RPCError) -> [Scope] {
     guard texts.count <= ApiKeyLimits.scopesMax else {
       throw .invalidField("scopes", "at most \(ApiKeyLimits.scopesMax)", reason: "TOO_MANY_SCOPES")
@@ -27,7 +26,7 @@ enum ApiKeyRequest {
       }
       if let service = scope.service, !services.contains(service) {
         throw .invalidField(
-          "scopes[\(index)]", "there is no service \(service) here, only \(services.joined(separator: ", "))",
+          "scopes[\(index)]", "unknown service \(service); known are \(services.joined(separator: ", "))",
           reason: "SCOPE_UNKNOWN")
       }
       if !scopes.contains(scope) { scopes.append(scope) }
@@ -51,7 +50,7 @@ enum ApiKeyRequest {
     return expiresAtMs
   }
 
-  /// How long a replaced key still works: up to 30 days, a day where nothing is said.
+  /// Returns how long a replaced key remains valid: at most 30 days; 24 hours if the request sets nothing.
   static func overlapMs(_ overlap: ProtoDuration?) throws(RPCError) -> Int64 {
     guard let overlap else { return ApiKeyLimits.overlapMsDefault }
     guard overlap.nanos >= 0, (0...ApiKeyLimits.overlapMsMax / 1000).contains(overlap.seconds) else {
@@ -69,7 +68,7 @@ enum ApiKeyRequest {
 
   static func keyID(_ id: String) throws(RPCError) -> String {
     guard (1...64).contains(id.utf8.count) else {
-      throw .invalidField("keyId", "must be the id of a key, as k_…", reason: "KEY_ID_INVALID")
+      throw .invalidField("keyId", "must be the id of a key, such as k_…", reason: "KEY_ID_INVALID")
     }
     return id
   }
@@ -77,13 +76,15 @@ enum ApiKeyRequest {
   private static func isControl(_ scalar: Unicode.Scalar) -> Bool { scalar.value < 0x20 || scalar.value == 0x7F }
 }
 
-/// Where a page of keys begins, as the opaque text that a caller hands back. It holds for the filter that it was made with.
+/// The position of a page of keys, as an opaque token. A token is valid only with the filter it was created for.
 enum ApiKeyPageToken {
   static func encode(_ key: StoredApiKey, includingRevoked: Bool) -> String {
     Base64URL.encode(Array("1:\(includingRevoked ? "a" : "c"):\(key.createdAtMs):\(key.id)".utf8))
   }
 
-  /// Throws INVALID_ARGUMENT `PAGE_TOKEN_INVALID` for text that this did not make, or made for the other filter.
+  /// Decodes a page token; `nil` for an empty one.
+  ///
+  /// - Throws: INVALID_ARGUMENT `PAGE_TOKEN_INVALID` if the token is malformed or belongs to the other filter.
   static func decode(_ token: String, includingRevoked: Bool) throws(RPCError) -> ApiKeyRepository.Cursor? {
     if token.isEmpty { return nil }
     let parts = Base64URL.decode(token).map { String(decoding: $0, as: UTF8.self) }?
@@ -91,7 +92,7 @@ enum ApiKeyPageToken {
     guard let parts, parts.count == 4, parts[0] == "1", parts[1] == (includingRevoked ? "a" : "c"),
       let createdAtMs = Int64(parts[2]), parts[3].utf8.count <= 64
     else {
-      throw .invalidField("pageToken", "is not one of this list's", reason: "PAGE_TOKEN_INVALID")
+      throw .invalidField("pageToken", "must be a page token of this list", reason: "PAGE_TOKEN_INVALID")
     }
     return ApiKeyRepository.Cursor(createdAtMs: createdAtMs, id: parts[3])
   }

@@ -1,9 +1,10 @@
+import CampanileBase
 import CampanileCrypto
 
-/// The text that a caller presents: `cmp_` and 256 random bits in base64url.
+/// The secret that a caller presents: `cmp_` and 256 random bits in base64url.
 ///
-/// It exists in memory while a key is made or checked, and is kept nowhere: what is stored is its SHA-256. With 256 random
-/// bits there is nothing that a slow password hash would protect.
+/// The secret is in memory only while a key is created or checked. Only its SHA-256 is stored. A slow password hash
+/// would not help, because 256 random bits cannot be guessed.
 struct ApiKeySecret: Sendable {
   static let prefix = "cmp_"
   /// `cmp_` and 43 characters.
@@ -13,7 +14,7 @@ struct ApiKeySecret: Sendable {
   let text: String
   let digest: SHA256Digest
 
-  /// A new secret. Throws when the machine has no random bytes.
+  /// Creates a secret. Throws if the system provides no random bytes.
   static func random() throws(CryptoError) -> ApiKeySecret {
     let text = prefix + Base64URL.encode(try SecureRandom.bytes(32))
     return ApiKeySecret(text: text, digest: try SHA256.digest(text))
@@ -24,7 +25,7 @@ struct ApiKeySecret: Sendable {
     self.digest = digest
   }
 
-  /// A presented secret; `nil` when it does not have the form of one.
+  /// Parses a presented secret; `nil` if it is malformed.
   init?(_ text: String) {
     guard text.utf8.count == Self.sizeBytes, text.hasPrefix(Self.prefix),
       Base64URL.decode(String(text.dropFirst(Self.prefix.count)))?.count == 32, let digest = try? SHA256.digest(text)
@@ -32,6 +33,6 @@ struct ApiKeySecret: Sendable {
     self.init(text: text, digest: digest)
   }
 
-  /// A new public id of a key, for example `k_7Zq0xVbN2aLm`: 72 random bits, unrelated to the secret.
+  /// Returns a new public key id such as `k_7Zq0xVbN2aLm`: 72 random bits, unrelated to the secret.
   static func randomKeyID() throws(CryptoError) -> String { "k_" + Base64URL.encode(try SecureRandom.bytes(9)) }
 }

@@ -1,23 +1,28 @@
+import CampanileBase
+import CampanileCrypto
 import CampanileRPC
 
-/// Who makes a call.
+/// The identity of a call's caller.
 enum Caller {
   case anonymous
   case known(Credential)
-  /// A program of the operator, by the internal token: it may do everything, also speak for others.
-  case trusted
+  /// One of the operator's programs, authenticated by the internal token. It acts as the operator or as the caller in
+  /// its metadata.
+  case trusted(DelegatedCaller?)
 
   var credential: Credential? { if case .known(let credential) = self { credential } else { nil } }
 }
 
-/// Finds out who makes a call, from its metadata or its connection.
+/// Authenticates callers by the metadata of the call or by the connection.
 struct CallerAuthenticator: Sendable {
   let keys: KeyRing
-  /// `nil` where no tokens are believed.
+  /// `nil` if tokens are not accepted.
   var tokens: TokenAuthority?
 
-  /// Throws UNAUTHENTICATED for a credential that is wrong, also where none would be needed; RESOURCE_EXHAUSTED when too many
-  /// wrong tokens came from the address.
+  /// Returns the caller of a call.
+  ///
+  /// - Throws: UNAUTHENTICATED if the credential is wrong, even for methods that need none. RESOURCE_EXHAUSTED if too
+  ///   many wrong tokens came from the address. INVALID_ARGUMENT if a trusted peer names a malformed caller.
   @inline(__always)
   func caller(of call: ServerCall, from address: CallerShare, nowNs: Int64) throws(RPCError) -> Caller {
     if !call.metadata.isEmpty, let presented = try Self.bearer(call.metadata) {
@@ -26,19 +31,20 @@ struct CallerAuthenticator: Sendable {
       return .known(credential)
     }
     if let kept = call.connectionCredential {
-      // It may have ended since the connection was opened.
+      // The credential may have ended after the connection was opened.
       guard let credential = kept as? Credential else { throw CredentialFault.invalid }
       if let fault = credential.fault(nowMs: keys.nowMs) { throw fault }
       credential.markUsed()
       return .known(credential)
     }
-    return call.isTrusted ? .trusted : .anonymous
+    guard call.isTrusted else { return .anonymous }
+    return .trusted(call.metadata.isEmpty ? nil : try DelegatedCaller(call.metadata, services: keys.services))
   }
 
-  /// What an API key or a token stands for, or why it is refused.
+  /// Authenticates an API key or a token.
   ///
-  /// - Parameter address: bounds how many wrong tokens are looked at, each of which costs a check of its signature. A key costs
-  ///   next to nothing, and none can be guessed.
+  /// - Parameter address: Limits how many wrong tokens are checked, because each costs a signature verification. API
+  ///   keys are not limited: a lookup is cheap, and a key cannot be guessed.
   func authenticate(
     _ presented: String, from address: CallerShare? = nil, nowNs: Int64 = 0
   ) -> Result<Credential, RPCError> {
@@ -56,7 +62,8 @@ struct CallerAuthenticator: Sendable {
     return result
   }
 
-  /// The token of `authorization: Bearer …` (RFC 6750 section 2.1; the scheme in any case, RFC 9110 section 11.1).
+  /// Returns the token of `authorization: Bearer …` (RFC 6750 section 2.1; the scheme is case-insensitive, RFC 9110
+  /// section 11.1).
   static func bearer(_ metadata: Metadata) throws(RPCError) -> String? {
     let values = metadata.values("authorization")
     guard let value = values.first else { return nil }
@@ -67,12 +74,54 @@ struct CallerAuthenticator: Sendable {
   }
 }
 
-/// A session of Attendance's, which members who have no key of their own log in for. The service that made it judges it.
+/// The caller on whose behalf one of the operator's programs calls. Its scopes count like those of a credential.
+final class DelegatedCaller: Sendable {
+  let rights: AccessRights
+  /// As `Credential.metadataMembers`.
+  let metadataMembers: [UInt8]
+
+  /// Reads the caller from the metadata of a trusted peer; nil if the metadata names none.
+  ///
+  /// - Throws: As `Principal.init(trusted:)`; INVALID_ARGUMENT `SCOPES_INVALID` for a scope with an unknown right.
+  init?(_ metadata: Metadata, services: [String]) throws(RPCError) {
+    guard let principal = try Principal(trusted: metadata) else { return nil }
+    let scopes = principal.scopes.compactMap { Scope($0) }
+    guard scopes.count == principal.scopes.count else {
+      var error = RPCError.invalidField(
+        Principal.scopesMetadataKey, "must be admin, SERVICE, or SERVICE: and read, write, publish or operate",
+        reason: "SCOPES_INVALID")
+      error.processed = false
+      throw error
+    }
+    rights = AccessRights(scopes, services: services)
+    metadataMembers = PrincipalMetadata.members(
+      principal: principal.name, scopes: principal.scopes.joined(separator: " "))
+  }
+}
+
+/// The metadata that identifies a caller in addition to its credential.
+enum CallerMetadata {
+  /// The keys of all kinds of sessions. Add new kinds here: idempotency keys are scoped to them.
+  static let keys = [PresentedSession.metadataKey]
+
+  /// Returns a digest of the metadata that identifies the caller; empty if there is none.
+  static func digest(_ metadata: Metadata) throws(CryptoError) -> String {
+    var text: [UInt8] = []
+    for key in keys {
+      for value in metadata.values(key) { text += Array("\(key) \(value.utf8.count) \(value)\n".utf8) }
+    }
+    return text.isEmpty ? "" : try SHA256.digest(text).hexadecimal
+  }
+}
+
+/// A session of Attendance, for members who log in without an API key. The Attendance service validates it.
 enum PresentedSession {
   static let metadataKey = "attendance-session"
   static let serviceName = "attendance"
 
-  /// Whether a call brings one. Throws UNAUTHENTICATED for what does not have the form of one: `cas_` and 43 characters.
+  /// Reports whether a call carries a session token.
+  ///
+  /// - Throws: UNAUTHENTICATED if the token is malformed. A token is `cas_` and 43 characters.
   static func isPresented(_ metadata: Metadata) throws(RPCError) -> Bool {
     guard !metadata.isEmpty else { return false }
     let tokens = metadata.values(metadataKey)
@@ -82,16 +131,20 @@ enum PresentedSession {
   }
 }
 
-/// Judges the token of `rpc.hello`: the suite's internal token, an API key, or a token of the issuer's.
+/// Authenticates the token of `rpc.hello`: the suite's internal token, an API key, or a token of the configured issuer.
 struct GatewayHelloAuthenticator: HelloAuthenticator {
   let authenticator: CallerAuthenticator
   let internalToken: InternalTokenAuthenticator
+  /// Provides the per-address shares, which limit the wrong tokens from each address.
+  let admission: Admission
 
-  func authenticate(token: String) -> HelloDecision {
+  func authenticate(token: String) -> HelloDecision { authenticate(token: token, from: "") }
+
+  func authenticate(token: String, from host: String) -> HelloDecision {
     if !token.hasPrefix(ApiKeySecret.prefix), case .trusted = internalToken.authenticate(token: token) {
       return .trusted
     }
-    switch authenticator.authenticate(token) {
+    switch credential(token, from: host) {
     case .success(let credential):
       credential.markUsed()
       return .credential(credential.principal, credential)
@@ -99,9 +152,18 @@ struct GatewayHelloAuthenticator: HelloAuthenticator {
     }
   }
 
-  /// A certificate with the URI `campanile:user/ID` or `campanile:service/ID` stands for that principal, with every service and
-  /// without `admin`.
-  func authenticate(certificateURIs: [String]) -> HelloDecision? {
+  /// Authenticates a key or a token, and counts wrong tokens against the address. A token costs a signature
+  /// verification.
+  private func credential(_ token: String, from host: String) -> Result<Credential, RPCError> {
+    let nowNs = MonotonicClock.nowNs()
+    let address = host.isEmpty ? nil : admission.callerCache(host, nowNs: nowNs).share
+    return authenticator.authenticate(token, from: address, nowNs: nowNs)
+  }
+
+  /// Authenticates a certificate with exactly one URI `campanile:user/ID` or `campanile:service/ID` as that principal.
+  ///
+  /// The credential has no scopes: it may read and write every service, but has neither `operate` nor `admin`.
+  func authenticate(certificateURIs: [String], expiresAtMs: Int64) -> HelloDecision? {
     let names = certificateURIs.filter { $0.hasPrefix(Self.certificatePrefix) }
     guard names.count == 1, let principal = Principal(String(names[0].dropFirst(Self.certificatePrefix.count))) else {
       return nil
@@ -109,10 +171,20 @@ struct GatewayHelloAuthenticator: HelloAuthenticator {
     let ring = authenticator.keys
     let share = ring.shares.share(of: principal.name, nowNs: MonotonicClock.nowNs())
     let credential = Credential(
-      id: "c_\(principal.name)", principal: principal, scopes: [], expiresAtMs: nil, services: ring.services,
+      id: "c_\(principal.name)", principal: principal, scopes: [], expiresAtMs: expiresAtMs, services: ring.services,
       share: share)
     return .credential(principal, credential)
   }
 
   private static let certificatePrefix = "campanile:"
+
+  func challenge(nonce: String) -> HelloChallenge? { internalToken.challenge(nonce: nonce) }
+
+  func authenticate(metadata: Metadata, remoteHost: String) -> HelloDecision? {
+    do throws(RPCError) {
+      guard let presented = try CallerAuthenticator.bearer(metadata) else { return nil }
+      let credential = try credential(presented, from: remoteHost).get()
+      return .credential(credential.principal, credential)
+    } catch { return .refused(error) }
+  }
 }

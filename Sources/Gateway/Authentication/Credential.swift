@@ -1,25 +1,26 @@
+import CampanileBase
 import CampanileRPC
 import NIOCore
 import Synchronization
 
-/// A credential that is ready to be used: what the calls made with it need, worked out once.
+/// An authenticated credential with everything that its calls need, computed once.
 final class Credential: Sendable {
-  /// Public: `k_…` of an API key, `j_…` of a token, `c_…` of a certificate.
+  /// A public identifier: `k_…` of an API key, `j_…` of a token, `c_…` of a certificate.
   let id: String
   let principal: Principal
   let rights: AccessRights
-  /// What the principal may use, over all its credentials.
+  /// The limits of the principal, shared by all its credentials.
   let share: CallerShare
-  /// The members of a metadata object that tell a backend who calls, as JSON without braces.
+  /// The members of a metadata object that identify the caller to a backend, as JSON without braces.
   let metadataMembers: [UInt8]
-  /// The bytes that these add to the metadata's size as the wire counts it.
+  /// The size of the members as the wire counts metadata.
   let metadataSizeBytes: Int
-  /// Shared by all credentials that end together: the tokens of one signing key.
+  /// Shared by all credentials that are revoked together, such as the tokens of one signing key.
   private let revocation: Revocation
   private let expiry: Atomic<Int64>
   private let used = Atomic<Bool>(false)
 
-  /// - Parameter expiresAtMs: `nil` for a credential that does not end by itself.
+  /// - Parameter expiresAtMs: `nil` for a credential that does not expire.
   init(
     id: String, principal: Principal, scopes: [Scope], expiresAtMs: Int64?, revocation: Revocation = Revocation(),
     services: [String], share: CallerShare
@@ -43,19 +44,21 @@ final class Credential: Sendable {
 
   var isRevoked: Bool { revocation.isRevoked }
   func revoke() { revocation.revoke() }
-  /// Lets the credential end at another time than it was made for.
+  /// Changes the time of expiry.
   func expire(atMs: Int64) { expiry.store(atMs, ordering: .relaxed) }
   func isExpired(nowMs: Int64) -> Bool { nowMs >= expiry.load(ordering: .relaxed) }
 
-  /// Notes that the credential was used. Reading first keeps the common case from writing to memory that all threads share.
+  /// Records a use. Loads before it stores, so that the common case does not write to a cache line shared by all
+  /// threads.
   @inline(__always)
   func markUsed() { if !used.load(ordering: .relaxed) { used.store(true, ordering: .relaxed) } }
-  /// Whether the credential was used since this was asked last.
+  /// Returns whether the credential was used since the last call of this function.
   func takeUsed() -> Bool { used.exchange(false, ordering: .relaxed) }
-  /// The use could not be stored and is to be told again.
+  /// Restores a use that could not be stored, so that the next attempt stores it.
   func restoreUsed() { used.store(true, ordering: .relaxed) }
 
-  /// What keeps the credential from being used now, or `nil`. Told only to who presented the whole secret.
+  /// Returns the reason to reject the credential; `nil` if it is valid. Only callers that presented the whole secret
+  /// may see it.
   @inline(__always)
   func fault(nowMs: () -> Int64) -> RPCError? {
     if isRevoked { return CredentialFault.revoked }
@@ -65,7 +68,7 @@ final class Credential: Sendable {
   }
 }
 
-/// Whether something was taken back. Counts for every look that begins after it.
+/// A flag for a revoked credential. A revocation is visible to every check that begins after it.
 final class Revocation: Sendable {
   private let flag: Atomic<Bool>
 
@@ -75,7 +78,7 @@ final class Revocation: Sendable {
   func revoke() { flag.store(true, ordering: .releasing) }
 }
 
-/// The refusals of credentials. None tells whether another secret would have done better.
+/// Authentication errors. None reveals whether another secret would be accepted.
 enum CredentialFault {
   static let missing = fault("the method needs a credential", "CREDENTIAL_MISSING")
   static let invalid = fault("the credential is not valid", "CREDENTIAL_INVALID")
@@ -87,13 +90,14 @@ enum CredentialFault {
   }
 }
 
-/// How the gateway tells a backend who calls, and from where.
+/// The metadata with which the gateway passes on the caller's identity and address to a backend.
 enum PrincipalMetadata {
   static let requestIDKey = Metadata.requestIDKey
   /// The IP address of the gateway's own caller.
-  static let addressKey = "campanile-remote-address"
+  static let addressKey = Principal.addressMetadataKey
 
-  /// `"campanile-principal":"…"`, and the scopes where there are any. Principals and scopes hold no characters that JSON escapes.
+  /// Returns `"campanile-principal":"…"`, followed by the scopes if there are any. Neither holds characters that JSON
+  /// escapes.
   static func members(principal: String, scopes: String) -> [UInt8] {
     var text = "\"\(Principal.metadataKey)\":\"\(principal)\""
     if !scopes.isEmpty { text += ",\"\(Principal.scopesMetadataKey)\":\"\(scopes)\"" }
@@ -105,7 +109,8 @@ enum PrincipalMetadata {
       + (scopes.isEmpty ? 0 : Principal.scopesMetadataKey.utf8.count + scopes.utf8.count)
   }
 
-  /// `members` and the address behind them. An address holds no characters that JSON escapes; an empty one adds nothing.
+  /// Returns `members` followed by the address; an empty address adds nothing. Addresses hold no characters that JSON
+  /// escapes.
   static func members(_ members: [UInt8], address: String) -> [UInt8] {
     guard !address.isEmpty else { return members }
     return members + (members.isEmpty ? [] : [UInt8(ascii: ",")]) + Array("\"\(addressKey)\":\"\(address)\"".utf8)

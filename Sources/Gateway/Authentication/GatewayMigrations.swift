@@ -15,12 +15,19 @@ enum GatewayMigrations {
       CREATE INDEX api_keys_revoked ON api_keys (revoked_at_ms) WHERE revoked_at_ms IS NOT NULL;
       CREATE INDEX api_keys_expiry ON api_keys (expires_at_ms) WHERE expires_at_ms IS NOT NULL;
       """),
-    // A rotation moves the end of the old key: what it was made for must not go with it.
+    // A rotation changes when the old key expires. Store the original lifetime separately, because the new key inherits
+    // it.
     Migration(
       "0002-keep-lifetimes-of-api-keys",
       """
       ALTER TABLE api_keys ADD COLUMN lifetime_ms BIGINT;
       UPDATE api_keys SET lifetime_ms = expires_at_ms - created_at_ms WHERE expires_at_ms IS NOT NULL;
+      """),
+    // Supports evicting a principal's oldest responses in favour of new ones.
+    Migration(
+      "0003-index-replies-by-principal",
+      """
+      CREATE INDEX replies_of_principal ON store_idempotency (principal, expires_at_ms);
       """),
   ]
 }

@@ -1,22 +1,23 @@
+import CampanileBase
 import CampanileCrypto
 import CampanileRPC
 import Foundation
 import Synchronization
 
-/// Every key of the database, in memory: this process owns the file, so what is here is what is there.
+/// All keys of the database, in memory. They stay in sync because only this process writes the file.
 ///
-/// Lookups are synchronous and safe from any thread. A revocation counts for every lookup that begins after it.
+/// Lookups are synchronous and thread-safe. A revocation is visible to every lookup that begins after it.
 final class KeyRing: Sendable {
   private struct State {
     var byID: [String: Credential] = [:]
-    /// By the first eight bytes of the digest; the whole is compared in constant time.
+    /// Indexed by the first eight bytes of the digest; the whole digest is compared in constant time.
     var byDigestPrefix: [UInt64: [(digest: SHA256Digest, entry: Credential)]] = [:]
   }
 
-  /// The names of the services, in the routing table's order.
+  /// The names of the services, in the order of the routing table.
   let services: [String]
   let nowMs: @Sendable () -> Int64
-  /// What principals may use, whatever they present.
+  /// The limits of each principal, whichever credential it presents.
   let shares: ShareTable
   private let state = Mutex(State())
 
@@ -50,13 +51,13 @@ final class KeyRing: Sendable {
     }
   }
 
-  /// Lets a key end at another time.
+  /// Changes when a key expires.
   func expire(_ id: String, atMs: Int64) { state.withLock { $0.byID[id] }?.expire(atMs: atMs) }
 
-  /// Ends a key for every later lookup and for the entries that connections hold.
+  /// Revokes a key for later lookups and for the credentials that connections have cached.
   func revoke(_ id: String) { state.withLock { $0.byID[id] }?.revoke() }
 
-  /// The key of a presented secret, or why it is refused: `CREDENTIAL_INVALID`, `_EXPIRED` or `_REVOKED`.
+  /// Returns the key with the presented secret, or `CREDENTIAL_INVALID`, `_EXPIRED` or `_REVOKED`.
   func authenticate(_ presented: String) -> Result<Credential, RPCError> {
     guard let secret = ApiKeySecret(presented) else { return .failure(CredentialFault.invalid) }
     let candidates = state.withLock { $0.byDigestPrefix[secret.digest.prefix] } ?? []
@@ -67,11 +68,11 @@ final class KeyRing: Sendable {
     return .success(entry)
   }
 
-  /// The key with this id, also one that is revoked or expired.
+  /// Returns the key with this id, even if it is revoked or expired.
   @inline(__always)
   func entry(id: String) -> Credential? { state.withLock { $0.byID[id] } }
 
-  /// The entries that satisfy `isIncluded`.
+  /// Returns the keys that satisfy `isIncluded`.
   func entries(where isIncluded: (Credential) -> Bool) -> [Credential] {
     state.withLock { Array($0.byID.values) }.filter(isIncluded)
   }

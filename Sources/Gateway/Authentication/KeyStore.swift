@@ -2,11 +2,11 @@ import CampanileCrypto
 import CampanileRPC
 import CampanileStore
 
-/// The keys, in the database and in memory, always both: what `AccessService` does, without its messages.
+/// The keys in the database and in memory, kept in sync. Implements `AccessService` without its messages.
 final class KeyStore: Sendable {
   let repository: ApiKeyRepository
   let ring: KeyRing
-  /// Told after a key was revoked, so that its open streams can be ended.
+  /// Called after a key is revoked, to end its open streams.
   private let onRevoke: @Sendable () -> Void
 
   init(store: Store, ring: KeyRing, onRevoke: @escaping @Sendable () -> Void = {}) {
@@ -15,10 +15,10 @@ final class KeyStore: Sendable {
     self.onRevoke = onRevoke
   }
 
-  /// Reads every key into memory. Called once, before anything is served.
+  /// Reads every key into memory. Call once, before the server starts.
   func load() throws { try repository.forEach { ring.add($0) } }
 
-  /// Makes a key and answers it with its secret, which is kept nowhere.
+  /// Creates a key and returns it with its secret, which is not stored.
   func create(
     principal: Principal, scopes: [Scope], description: String, expiresAtMs: Int64?, secret: ApiKeySecret? = nil
   ) async throws -> (key: StoredApiKey, secret: ApiKeySecret) {
@@ -33,9 +33,10 @@ final class KeyStore: Sendable {
     return (key, secret)
   }
 
-  /// Makes a key that may do what `id` may, and lets that one end after `overlapMs`, if it does not end before.
+  /// Creates a key with the same rights as `id`, which then expires after `overlapMs` unless it expires earlier.
   ///
-  /// Answers `nil` when there is no key `id`. Throws FAILED_PRECONDITION `KEY_ENDED` when it has ended.
+  /// - Returns: The new key, its secret and the replaced key; `nil` if there is no key `id`.
+  /// - Throws: FAILED_PRECONDITION `KEY_ENDED` if the replaced key is expired or revoked.
   func rotate(
     _ id: String, overlapMs: Int64, expiresAtMs: Int64?
   ) async throws -> (key: StoredApiKey, secret: ApiKeySecret, replaced: StoredApiKey)? {
@@ -55,7 +56,7 @@ final class KeyStore: Sendable {
     return (key, secret, replaced)
   }
 
-  /// Ends a key at once: in memory first, so that no call that begins after this one's does is accepted with it.
+  /// Revokes a key: in memory first, so that no call that begins after this one is accepted with it.
   func revoke(_ id: String) async throws -> StoredApiKey? {
     guard try repository.find(id) != nil else { return nil }
     ring.revoke(id)
@@ -63,7 +64,7 @@ final class KeyStore: Sendable {
     return try await repository.revoke(id, nowMs: ring.nowMs())
   }
 
-  /// Stores which keys were used since the last time. What could not be stored is told again the next time.
+  /// Stores which keys were used since the last call. Uses that could not be stored are stored by the next call.
   func flushUses() async throws {
     let used = ring.entries { $0.takeUsed() }
     guard !used.isEmpty else { return }
@@ -73,7 +74,7 @@ final class KeyStore: Sendable {
     }
   }
 
-  /// Deletes keys that ended long ago.
+  /// Deletes keys that ended more than `ApiKeyLimits.retentionMs` ago.
   func deleteEnded() async throws {
     while true {
       let ids = try await repository.deleteEnded(beforeMs: ring.nowMs() - ApiKeyLimits.retentionMs)

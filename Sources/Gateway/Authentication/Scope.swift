@@ -1,21 +1,21 @@
 import CampanileRPC
 
-/// What may be done with a service, as scopes name it.
+/// A kind of access to a service, as scopes name it.
 enum Right: String, Sendable, Hashable, CaseIterable {
-  /// The methods that have no side effects.
+  /// Methods without side effects.
   case read
-  /// The methods that have, or may have, side effects; also those of `publish`.
+  /// Methods with side effects, including those of `publish`.
   case write
-  /// Sending to people and devices, for programs that do nothing else.
+  /// Methods that send to people and devices, for programs that do nothing else.
   case publish
-  /// What only the operator's own programs need.
+  /// Methods that only the operator's own programs need.
   case operate
 }
 
-/// One thing that a credential may do, as its text says: `admin`, `<service>`, or `<service>:` and a right.
+/// A permission of a credential: `admin`, `<service>`, or `<service>:` and a right.
 public struct Scope: Sendable, Hashable, CustomStringConvertible {
   enum Grant: Sendable, Hashable {
-    /// Everything, and the management of keys.
+    /// Every method, and the management of keys.
     case admin
     /// Every method of a service.
     case service(String)
@@ -25,7 +25,7 @@ public struct Scope: Sendable, Hashable, CustomStringConvertible {
   let grant: Grant
   public let description: String
 
-  /// `nil` for text of another form. Services are named by `[a-z][a-z0-9-]{0,31}`, for example `notifications`.
+  /// Parses a scope; `nil` if it is malformed. Service names match `[a-z][a-z0-9-]{0,31}`, for example `notifications`.
   public init?(_ text: String) {
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
     guard let name = parts.first, Self.isServiceName(name) else { return nil }
@@ -40,7 +40,7 @@ public struct Scope: Sendable, Hashable, CustomStringConvertible {
     description = text
   }
 
-  /// The service that the scope is about; `nil` for `admin`.
+  /// The service that the scope applies to; `nil` for `admin`.
   public var service: String? {
     switch grant {
     case .admin: nil
@@ -56,7 +56,7 @@ public struct Scope: Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// What a method asks of its caller.
+/// The right that a method requires of its caller.
 struct Requirement: Sendable, Hashable {
   enum Kind: Sendable, Hashable {
     /// Callable without a credential.
@@ -64,7 +64,8 @@ struct Requirement: Sendable, Hashable {
     case admin
     case read, write, publish, operate
 
-    /// What a method's `campanile.rpc.v1.access` says; where it says nothing, what changes things needs the right to.
+    /// Reads a method's `campanile.rpc.v1.access`. If it is empty, methods with side effects require `write`, others
+    /// `read`.
     init(_ method: MethodDescriptor) {
       switch method.scope {
       case "public": self = .open
@@ -81,10 +82,10 @@ struct Requirement: Sendable, Hashable {
     }
   }
   var kind: Kind
-  /// The service's number in the routing table, 0 to 63; meaningless for `open` and `admin`.
+  /// The service's index in the routing table, 0 to 63; unused for `open` and `admin`.
   var serviceIndex = 0
 
-  /// The narrowest scope that would do, for the refusal's text.
+  /// Returns the narrowest sufficient scope, for the error message.
   func scope(serviceName: String) -> String {
     switch kind {
     case .open: ""
@@ -97,7 +98,7 @@ struct Requirement: Sendable, Hashable {
   }
 }
 
-/// A credential's scopes, resolved against the routing table so that a call is judged by one bit.
+/// A credential's scopes, resolved against the routing table so that one bit authorizes a call.
 struct AccessRights: Sendable, Hashable {
   private(set) var isAdmin = false
   private var readable: UInt64 = 0
@@ -113,14 +114,16 @@ struct AccessRights: Sendable, Hashable {
 
   private init() {}
 
-  /// `services` are the routing table's, in its order, at most 64. Scopes of services that it does not have grant nothing.
-  /// No scopes at all grant every service, but not `admin`.
+  /// Resolves scopes. Without any scope, every service may be read and written, but `operate` and `admin` are never
+  /// implied.
+  ///
+  /// - Parameter services: The services in the order of the routing table, at most 64. Scopes of other services grant
+  ///   nothing.
   init(_ scopes: [Scope], services: [String]) {
     if scopes.isEmpty {
       readable = .max
       writable = .max
       publishable = .max
-      operable = .max
     }
     for scope in scopes {
       let bit = scope.service.flatMap(services.firstIndex).map { $0 < 64 ? UInt64(1) << UInt64($0) : 0 } ?? 0

@@ -1,9 +1,9 @@
 import CampanileCrypto
 import CampanileRPC
 
-/// An API key as it is stored. Times are milliseconds since 1970.
+/// A stored API key. Times are milliseconds since 1970.
 struct StoredApiKey: Sendable, Hashable {
-  /// `k_` and 12 characters; public.
+  /// A public identifier: `k_` and 12 characters.
   var id: String
   var digest: SHA256Digest
   var principal: Principal
@@ -11,7 +11,7 @@ struct StoredApiKey: Sendable, Hashable {
   var description: String
   var createdAtMs: Int64
   var expiresAtMs: Int64?
-  /// How long it was made for, whatever has moved its end since; `nil` is without an end.
+  /// The lifetime that the key was created with, even if its expiry has changed since; `nil` if it does not expire.
   var lifetimeMs: Int64?
   var revokedAtMs: Int64?
   /// Accurate to a minute.

@@ -1,20 +1,21 @@
+import CampanileBase
 import CampanileRPC
 import NIOCore
 
-/// One address of a backend as one event loop sees it. Used on that loop only.
+/// One address of a backend, as seen by one event loop. Used on that loop only.
 final class BackendAddress {
-  /// 0 to 15; another address has it when this one leaves.
+  /// 0 to 15; reused once the address has been removed.
   let index: Int
-  /// Its place among the addresses that a call has tried.
+  /// The address's bit in the set of addresses that a call has tried.
   var bit: UInt16 { 1 << UInt16(truncatingIfNeeded: index) }
   let client: RPCClient
   private let loop: any EventLoop
-  /// Calls of this loop that were started here and have not ended.
+  /// Calls of this loop that were started at the address and have not ended.
   var openCalls = 0
-  /// What the server last said of itself over `Health/Watch`.
+  /// The server's last report over `Health/Watch`.
   private(set) var health = HealthReport.unknown
   private var watch: HealthWatch?
-  /// It is no longer among the backend's addresses: it gets no new calls, and finishes those that it has.
+  /// Whether the address has been removed from the backend: it receives no new calls and finishes those in progress.
   private(set) var isLeaving = false
   private var onUnused: (() -> Void)?
   private let onChange: () -> Void
@@ -27,10 +28,10 @@ final class BackendAddress {
   }
 
   var isConnected: Bool { client.isReady(on: loop) }
-  /// Whether calls can be expected to be answered here.
+  /// Whether the server is connected and counts as serving; see `HealthWatch`.
   var isServing: Bool { health == .serving && isConnected }
 
-  /// Connects, and watches the server's health from now on.
+  /// Connects and starts to watch the server's health.
   func start() {
     guard watch == nil else { return }
     let watch = HealthWatch(client: client, loop: loop) { [unowned self] report in
@@ -47,7 +48,7 @@ final class BackendAddress {
     watch = nil
   }
 
-  /// Gets no new calls from now on. `onUnused` is called once, when the last one has ended.
+  /// Stops new calls to the address. Calls `onUnused` once, when the last call has ended.
   func leave(onUnused: @escaping () -> Void) {
     isLeaving = true
     self.onUnused = onUnused
@@ -55,7 +56,7 @@ final class BackendAddress {
     callEnded()
   }
 
-  /// One of `openCalls` has ended.
+  /// Runs after a call has ended and was removed from `openCalls`.
   @inline(__always)
   func callEnded() { if isLeaving, openCalls == 0 { becomeUnused() } }
 

@@ -1,39 +1,40 @@
+import CampanileBase
 import CampanileRPC
-import CampanileService
 import Logging
 import NIOCore
 import Synchronization
 
-/// Which addresses each backend has at the moment: those that were configured, and for a name all that it resolves to.
+/// The current addresses of each backend: configured addresses, and those that configured names resolve to.
 ///
-/// Safe from any thread. A name that does not resolve keeps what it resolved to before; before that it is connected to as it is.
+/// Thread-safe. A name that fails to resolve keeps its last addresses. Before its first success, clients connect to the
+/// name itself.
 final class BackendDirectory: Sendable {
   private struct Entry {
     var backend: BackendConfiguration
     /// In the order of the addresses.
-    var clients: [(address: ClientConfiguration.Address, client: RPCClient)] = []
+    var clients: [(address: HostPort, client: RPCClient)] = []
   }
   private struct State {
     var entries: [Entry]
-    /// What names resolved to last.
+    /// The addresses of names that have been resolved.
     var resolved: [String: [IPAddress]] = [:]
-    /// Those that finish their calls.
+    /// Clients of removed addresses that finish their calls.
     var leaving: [ObjectIdentifier: RPCClient] = [:]
-    /// Names whose failure was told.
+    /// Names whose failure has been logged.
     var unresolved: Set<String> = []
     var isClosed = false
   }
 
-  private let make: @Sendable (ClientConfiguration.Address, _ serverName: String?) throws(RPCError) -> RPCClient
+  private let make: @Sendable (HostPort, _ serverName: String?) throws(RPCError) -> RPCClient
   private let resolver: any HostResolving
   private let resolveTimeoutMs: Int64
   private let logger: Logger
   private let state: Mutex<State>
 
-  /// - Parameter make: a client of an address; with the name that it was found by, where there is one.
+  /// - Parameter make: Creates the client of an address; the second argument is the name that resolved to it, if any.
   init(
     _ backends: [BackendConfiguration], resolver: any HostResolving, resolveTimeoutMs: Int64, logger: Logger,
-    make: @escaping @Sendable (ClientConfiguration.Address, _ serverName: String?) throws(RPCError) -> RPCClient
+    make: @escaping @Sendable (HostPort, _ serverName: String?) throws(RPCError) -> RPCClient
   ) throws(RPCError) {
     self.make = make
     self.resolver = resolver
@@ -48,10 +49,10 @@ final class BackendDirectory: Sendable {
     state = Mutex(State(entries: entries))
   }
 
-  /// Of each backend, in their order.
+  /// The clients of each backend, in the order of the backends.
   var clients: [[RPCClient]] { state.withLock { $0.entries.map { $0.clients.map(\.client) } } }
 
-  /// Whether any address is a name.
+  /// Whether any address is a host name.
   var hasNames: Bool { !names.isEmpty }
 
   private var names: [String] {
@@ -59,7 +60,7 @@ final class BackendDirectory: Sendable {
     return Set(hosts.filter { IPAddress($0) == nil }).sorted()
   }
 
-  /// Asks for the addresses of all names, and hands on what has changed.
+  /// Resolves all names and publishes the changes to the loops.
   func resolve(_ loops: [LoopForwarder]) async {
     let names = names
     guard !names.isEmpty else { return }
@@ -81,11 +82,11 @@ final class BackendDirectory: Sendable {
     }
     for name in failed.sorted() {
       logger.warning(
-        "a backend's name does not resolve: its addresses stay as they were", metadata: ["name": "\(name)"])
+        "backend name does not resolve; keeping its last addresses", metadata: ["name": "\(name)"])
     }
   }
 
-  /// Of one family, so that a host that has both counts once: IPv4 where there is any.
+  /// Returns the addresses of one family, so that a dual-stack host counts once: IPv4 if there is any.
   private func addresses(of name: String) async -> [IPAddress] {
     let found = await withTaskGroup(of: [IPAddress].self) { group in
       group.addTask { [resolver] in await resolver.addresses(of: name) }
@@ -101,22 +102,22 @@ final class BackendDirectory: Sendable {
     return four.isEmpty ? found : four
   }
 
-  /// Other addresses of the same backends. They count from the next `publish` on.
+  /// Sets new addresses for the same backends. They take effect with the next `publish`.
   func configure(_ backends: [BackendConfiguration]) {
     state.withLock { state in
       for index in state.entries.indices where index < backends.count { state.entries[index].backend = backends[index] }
     }
   }
 
-  /// Hands each loop the clients of the backends whose addresses have changed.
+  /// Passes the new clients to each loop, for backends whose addresses have changed.
   func publish(_ loops: [LoopForwarder]) {
     for index in state.withLock({ $0.entries.indices }) {
       guard let change = update(index) else { continue }
       logger.notice(
-        "a backend has other addresses",
+        "backend addresses changed",
         metadata: ["backend": "\(change.name)", "addresses": "\(change.addresses.joined(separator: ", "))"])
       for client in change.left {
-        // Each loop lets go of it by itself; the last one closes it.
+        // Each loop releases the client when its last call has ended; the last loop closes it.
         let retirement = Retirement(count: loops.count) { [weak self] in
           self?.state.withLock { $0.leaving[ObjectIdentifier(client)] = nil }
           Task { await client.close() }
@@ -145,7 +146,7 @@ final class BackendDirectory: Sendable {
     }
   }
 
-  /// Counts the loops that have let go of a client.
+  /// A count of the loops that have not yet released a client.
   private final class Retirement: Sendable {
     private let remaining: Atomic<Int>
     private let onDone: @Sendable () -> Void
@@ -164,14 +165,14 @@ final class BackendDirectory: Sendable {
       let entry = state.entries[index]
       let wanted = Self.wanted(entry.backend, state.resolved)
       guard Set(wanted.map(\.address)) != Set(entry.clients.map(\.address)) else { return nil }
-      var clients: [(address: ClientConfiguration.Address, client: RPCClient)] = []
+      var clients: [(address: HostPort, client: RPCClient)] = []
       for (address, name) in wanted {
         if let kept = entry.clients.first(where: { $0.address == address }) {
           clients.append(kept)
         } else {
           do throws(RPCError) { clients.append((address, try make(address, name))) } catch {
             logger.error(
-              "a backend's address cannot be used", metadata: ["address": "\(address)", "error": "\(error)"])
+              "cannot use backend address", metadata: ["address": "\(address)", "error": "\(error)"])
           }
         }
       }
@@ -185,15 +186,15 @@ final class BackendDirectory: Sendable {
     }
   }
 
-  /// The addresses of a backend, at most `addressesMax`, each with the name that it was found by.
+  /// Returns the addresses of a backend, at most `addressesMax`, each with the name that resolved to it.
   private static func wanted(
     _ backend: BackendConfiguration, _ resolved: [String: [IPAddress]]
-  ) -> [(address: ClientConfiguration.Address, name: String?)] {
-    var wanted: [(address: ClientConfiguration.Address, name: String?)] = []
+  ) -> [(address: HostPort, name: String?)] {
+    var wanted: [(address: HostPort, name: String?)] = []
     for address in backend.addresses {
-      // In an order of their own: name servers change theirs to spread callers.
+      // Sort: name servers rotate the order, but the selection below must be stable.
       let found = (resolved[address.host] ?? []).map(\.text).sorted()
-      let all = found.isEmpty ? [address] : found.map { ClientConfiguration.Address(host: $0, port: address.port) }
+      let all = found.isEmpty ? [address] : found.map { HostPort(host: $0, port: address.port) }
       for one in all where wanted.count < BackendConfiguration.addressesMax {
         if !wanted.contains(where: { $0.address == one }) { wanted.append((one, found.isEmpty ? nil : address.host)) }
       }
@@ -201,7 +202,7 @@ final class BackendDirectory: Sendable {
     return wanted
   }
 
-  /// Ends all calls and connections.
+  /// Closes all connections and ends their calls.
   func close() async {
     let clients = state.withLock { state in
       state.isClosed = true

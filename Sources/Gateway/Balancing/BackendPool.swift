@@ -1,11 +1,12 @@
+import CampanileBase
 import CampanileRPC
 import NIOCore
 
-/// The addresses of one backend as one event loop sees them. Used on that loop only.
+/// The addresses of one backend, as seen by one event loop. Used on that loop only.
 final class BackendPool {
   let name: String
   private(set) var addresses: [BackendAddress] = []
-  /// Those that are none of the backend's any more and finish their calls.
+  /// Removed addresses that finish their calls.
   private(set) var leaving: [BackendAddress] = []
   private var isStarted = false
   private let loop: any EventLoop
@@ -13,30 +14,34 @@ final class BackendPool {
   private var detector: OutlierDetector
   private var balancer: LoadBalancer
   private let onEjection: (String) -> Void
-  /// What this loop may have under way here.
+  /// Limits the calls in progress to this backend on this loop.
   var admission: BackendGuard
   var breaker: CircuitBreaker
-  /// For sending calls to another address.
-  var budget: RetryBudget
-  /// After how long a reading call is sent to a second address too; `nil` for never.
+  /// The budget for retries and hedged calls.
+  var budget: SecondAttemptBudget
+  /// The delay after which a read-only call is also sent to a second address; `nil` for never.
   private(set) var hedgeMs: Int64?
   private var hedgeMsAsked: Int64?
 
-  /// What became of a call at an address.
+  /// The result of a call at an address.
   enum Outcome: Sendable, Hashable {
     case answered
-    /// It was answered with a fault of the server's own.
+    /// The server responded with an error that it caused itself.
     case fault
-    /// There was no answer, or one that the server does not work.
+    /// There was no response, or the server reported that it is unavailable.
     case unavailable
-    /// It tells nothing: the call was ended from here.
+    /// The gateway or the caller ended the call; the result says nothing about the server.
     case gaveUp
 
-    /// `isAnswer`: the server itself said so, in an answer to the call. One whose handler ran and met a broken disk is there all the
-    /// same, and may still answer what only reads.
+    /// Classifies the error of a call.
+    ///
+    /// - Parameter isAnswer: Whether the server sent the error. A server whose handler ran and failed with UNAVAILABLE,
+    ///   for example because of a broken disk, is reachable and may still serve reads.
     init(_ error: RPCError, isAnswer: Bool) {
       if error.code == .unavailable, !(isAnswer && error.processed) {
         self = .unavailable
+      } else if error.code == .deadlineExceeded, !isAnswer {
+        self = .gaveUp
       } else {
         self = BackendFailure.isServerFault(error) ? .fault : .answered
       }
@@ -45,7 +50,7 @@ final class BackendPool {
 
   init(
     _ backend: BackendConfiguration, clients: [RPCClient], loop: any EventLoop, outliers: OutlierPolicy,
-    limits: LimitPolicy, breaker: BreakerPolicy, retries: SecondAttemptPolicy, seed: UInt64,
+    limits: GatewayLimits, breaker: BreakerPolicy, retries: SecondAttemptPolicy, seed: UInt64,
     onChange: @escaping () -> Void, onEjection: @escaping (String) -> Void
   ) {
     name = backend.name
@@ -54,7 +59,7 @@ final class BackendPool {
     self.onEjection = onEjection
     admission = BackendGuard(callsMax: limits.backendCallsMax, streamsMax: limits.backendStreamsMax)
     self.breaker = CircuitBreaker(breaker)
-    budget = RetryBudget(ratio: retries.ratio, burst: retries.burst)
+    budget = SecondAttemptBudget(ratio: retries.ratio, burst: retries.burst)
     hedgeMsAsked = retries.hedgeMs
     self.loop = loop
     self.onChange = onChange
@@ -63,11 +68,11 @@ final class BackendPool {
 
   private func add(_ clients: [RPCClient]) {
     for client in clients {
-      // Fewer than there are indices: the directory sees to that.
+      // Does not happen: the directory limits the addresses to the number of indices.
       guard let index = freeIndex() else { return }
       detector.forget(index)
       let address = BackendAddress(index: index, client: client, loop: loop) { [unowned self] in
-        // A server that says that it serves need not be tried out.
+        // A server that reports SERVING needs no probe.
         if isServing { self.breaker.succeeded() }
         onChange()
       }
@@ -78,7 +83,8 @@ final class BackendPool {
     hedge(afterMs: hedgeMsAsked)
   }
 
-  /// One that calls under way have not tried as another address, if there is one.
+  /// Returns a free index. Prefers one that no leaving address has, because pending calls may have marked that as
+  /// tried.
   private func freeIndex() -> Int? {
     let all = 0..<BackendConfiguration.addressesMax
     let taken = addresses.map(\.index)
@@ -98,9 +104,10 @@ final class BackendPool {
 
   func stop() { for address in addresses { address.stop() } }
 
-  /// Has calls go to these from now on. Answers the addresses that are left behind.
+  /// Sends new calls to these clients only.
   ///
-  /// - Parameter onUnused: told of each of them when its last call has ended.
+  /// - Parameter onUnused: Called for each removed client when its last call has ended.
+  /// - Returns: The removed addresses.
   func replace(_ clients: [RPCClient], onUnused: @escaping (RPCClient) -> Void) -> [BackendAddress] {
     let left = addresses.filter { address in !clients.contains { $0 === address.client } }
     addresses.removeAll { address in left.contains { $0 === address } }
@@ -111,17 +118,17 @@ final class BackendPool {
         leaving.removeAll { $0 === address }
         onUnused(address.client)
       }
-      // They were not sent: they go to another address.
+      // Calls that wait for a connection have not been sent, so they can go to another address.
       address.client.failWaiting(on: loop)
     }
     onChange()
     return left
   }
 
-  /// Whether any address serves.
+  /// Whether any address is serving.
   var isServing: Bool { addresses.contains(where: \.isServing) }
 
-  /// The address for a call; `nil` when all were tried. `tried` has a bit for each index that was.
+  /// Returns the address for a call; `nil` if all were tried. `tried` has a bit for each tried index.
   @inline(__always)
   func choose(tried: UInt16 = 0) -> BackendAddress? {
     if addresses.count == 1 { return tried & addresses[0].bit == 0 ? addresses[0] : nil }
@@ -142,7 +149,7 @@ final class BackendPool {
     return address.isConnected ? .ready : .unconnected
   }
 
-  /// A call to the address has ended. With one address there is nothing to choose, so the address is not judged.
+  /// Records the end of a call. Outliers are not detected with a single address, because there is no alternative to it.
   @inline(__always)
   func ended(_ address: BackendAddress, _ outcome: Outcome) {
     address.openCalls -= 1
@@ -150,32 +157,33 @@ final class BackendPool {
     switch outcome {
     case .answered, .fault: breaker.succeeded()
     case .unavailable: if !address.isLeaving { breaker.failed(nowMs: nowMs) }
-    case .gaveUp: if !breaker.isClosed { breaker.toldNothing(nowMs: nowMs) }
+    case .gaveUp: if !breaker.isClosed { breaker.probeAbandoned(nowMs: nowMs) }
     }
-    // Its index may be another one's by now.
+    // The index of a leaving address may already belong to another one.
     guard addresses.count > 1, !address.isLeaving else { return }
-    budget.called()
     switch outcome {
-    case .answered, .gaveUp: detector.succeeded(address.index, nowMs: nowMs)
+    case .answered: detector.succeeded(address.index, nowMs: nowMs)
     case .fault, .unavailable:
       if detector.failed(address.index, nowMs: nowMs) {
         onEjection(address.text)
       }
+    // Callers that give up must not clear the failures of an address that hangs.
+    case .gaveUp: break
     }
   }
 
-  /// Throws UNAVAILABLE while calls to the backend do not get through.
+  /// Throws UNAVAILABLE while the circuit breaker rejects calls to the backend.
   @inline(__always)
   func checkBreaker() throws(RPCError) {
     guard !breaker.isClosed, let waitMs = breaker.admit(nowMs: nowMs) else { return }
     throw BackendFailure.circuitOpen(name, waitMs: waitMs)
   }
 
-  /// What this loop knows, for the operator.
-  var facts: BackendFacts {
+  /// The state of the backend on this loop, for the operator.
+  var status: BackendStatus {
     let nowMs = self.nowMs
     let all = (addresses + leaving).map { address in
-      AddressFacts(
+      AddressStatus(
         address: address.text, health: "\(address.health)", isConnected: address.isConnected,
         ejectedForMs: address.isLeaving ? nil : detector.ejectedForMs(address.index, nowMs: nowMs),
         isLeaving: address.isLeaving, openCalls: address.openCalls)
@@ -186,7 +194,7 @@ final class BackendPool {
       case .open: "open"
       case .halfOpen: "halfOpen"
       }
-    return BackendFacts(
+    return BackendStatus(
       name: name, isServing: isServing, breaker: state, openCalls: admission.calls, openStreams: admission.streams,
       addresses: all)
   }

@@ -1,11 +1,12 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import NIOCore
 
-/// What a server says of itself.
+/// A server's report of its own health.
 enum HealthReport: Sendable, Hashable {
-  /// Nothing yet, or the connection is lost.
+  /// No report yet, or the connection is lost.
   case unknown
   case serving
   case notServing
@@ -13,7 +14,7 @@ enum HealthReport: Sendable, Hashable {
 
 /// Keeps `grpc.health.v1.Health/Watch` open on an address, and with it a connection. Used on its event loop only.
 ///
-/// A server without the method counts as serving as long as there is a connection, which is looked at now and then.
+/// A server without the method counts as serving while it is connected, which is checked every 2 seconds.
 final class HealthWatch: ClientCallHandler {
   private static let retryMs: Int64 = 500
   private static let retryMsUnimplemented: Int64 = 2_000
@@ -49,7 +50,7 @@ final class HealthWatch: ClientCallHandler {
   func callReceived(message: UnsafeRawBufferPointer) {
     guard !isStopped else { return }
     receivedCount += 1
-    // Half of what the call starts with, so that the server never has to wait.
+    // Half of the initial credit, so that the server never has to wait.
     if receivedCount % 16 == 0 { call?.grantCredit(16) }
     let response = try? HealthCheckResponse(jsonUTF8: message, options: JSONDecodingOptions(ignoreUnknownFields: true))
     report(response?.status == .serving ? .serving : .notServing)

@@ -1,23 +1,24 @@
+import CampanileBase
 import CampanileRPC
 
-/// Chooses among the addresses of a backend: of two that chance picks, the one with fewer open calls.
+/// Selects an address of a backend by two random choices: of two random candidates, the one with fewer open calls.
 ///
-/// Looking at two instead of all keeps many gateways from storming the one address that each thinks idle.
+/// Comparing two candidates instead of all prevents many gateways from overloading the same idle address.
 struct LoadBalancer {
-  /// What is known of an address when a call has to go somewhere.
+  /// The state of an address at the time of the selection.
   struct Candidate: Equatable {
-    /// Open calls.
+    /// Number of open calls.
     var load: Int
-    /// How good a choice it is: a lower tier is used only when no higher one has an address.
+    /// The quality of the candidate. A lower tier is used only if no higher one has a candidate.
     var tier: Tier
   }
 
   enum Tier: Int, Comparable {
-    /// Tried for this call already.
+    /// Already tried for this call.
     case excluded
-    /// Answers badly, or says itself that it is not serving. Better than nothing: it may have recovered.
+    /// Ejected as an outlier, or reports that it is not serving. Used as a last resort, because it may have recovered.
     case doubtful
-    /// Not connected; a call to it may have to wait.
+    /// Not connected: a call may have to wait.
     case unconnected
     case ready
 
@@ -28,14 +29,14 @@ struct LoadBalancer {
 
   init(seed: UInt64) { random = SplitMix64(seed: seed) }
 
-  /// The index of the chosen candidate; `nil` when all are excluded.
+  /// Returns the index of the selected candidate; `nil` if all are excluded.
   mutating func choose(_ candidates: [Candidate]) -> Int? {
     guard let best = candidates.lazy.map(\.tier).max(), best > .excluded else { return nil }
     let choices = candidates.indices.filter { candidates[$0].tier == best }
     let first = choices[random.below(choices.count)]
     guard choices.count > 1 else { return first }
     var second = choices[random.below(choices.count - 1)]
-    // The last choice stands in for the first one's place, so that the two differ and each pair is as likely.
+    // The last choice replaces a second pick equal to the first, so that both differ and every pair is equally likely.
     if second == first { second = choices[choices.count - 1] }
     return candidates[second].load < candidates[first].load ? second : first
   }

@@ -1,39 +1,41 @@
-/// When an address that answers badly is left out for a while.
+import CampanileBase
+
+/// Configuration of the temporary ejection of failing addresses.
 public struct OutlierPolicy: Sendable, Hashable {
-  /// Failures in a row that eject an address.
+  /// Consecutive failures that eject an address.
   public var consecutiveFailuresMax = 5
-  /// The part of a window's calls that must have failed to eject an address, 0 to 1.
+  /// The ratio of failed calls in a window that ejects an address, 0 to 1.
   public var failureRatioMax = 0.5
-  /// Calls of a window below which the ratio says nothing.
+  /// The minimum number of calls in a window for the ratio to count.
   public var ratioCallsMin = 20
-  /// How long calls are counted together for the ratio.
+  /// The length of a window.
   public var windowMs: Int64 = 10_000
-  /// How long the first ejection lasts; each further one twice as long as the one before, up to the maximum.
+  /// The length of the first ejection. Each further one is twice as long, up to the maximum.
   public var ejectionMs: Int64 = 5_000
   public var ejectionMsMax: Int64 = 300_000
-  /// The part of the addresses that may be ejected at the same time, rounded down: one address alone never is.
+  /// The maximum fraction of addresses ejected at the same time, rounded down: a single address is never ejected.
   public var ejectedFractionMax = 0.5
 
   public init() {}
 }
 
-/// Finds the addresses of one backend that answer worse than they should. It has no clock: it is told the time.
+/// Detects addresses of one backend that fail more often than they should. Has no clock: callers pass in the time.
 ///
-/// Only failures that speak of the server count: UNAVAILABLE and INTERNAL.
+/// Only the server's own failures count: UNAVAILABLE and INTERNAL.
 struct OutlierDetector {
   private struct Address {
     var consecutiveFailures = 0
     var calls = 0
     var failures = 0
     var windowStartMs: Int64 = 0
-    /// How often it was ejected, less one for each window that it behaved since.
+    /// Number of ejections, minus one for each later window without failures.
     var ejections = 0
     var ejectedUntilMs: Int64?
   }
 
   let policy: OutlierPolicy
   private var addresses: [Address]
-  /// How many there are now. Their indices may lie behind it, up to `BackendConfiguration.addressesMax`.
+  /// Number of current addresses. Their indices may be higher, up to `BackendConfiguration.addressesMax`.
   var addressCount: Int
   private(set) var ejectedCount = 0
 
@@ -43,21 +45,21 @@ struct OutlierDetector {
     addresses = Array(repeating: Address(), count: max(addressCount, BackendConfiguration.addressesMax))
   }
 
-  /// The most addresses that may be ejected at once.
+  /// Maximum number of addresses ejected at once.
   var ejectedMax: Int { Int(Double(addressCount) * min(max(policy.ejectedFractionMax, 0), 1)) }
 
-  /// Another address has this index from now on.
+  /// Resets the index for a new address.
   mutating func forget(_ index: Int) {
     if addresses[index].ejectedUntilMs != nil { ejectedCount -= 1 }
     addresses[index] = Address()
   }
 
-  /// For how long the address is left out; `nil` when it is not.
+  /// Returns the remaining time of the ejection; `nil` if the address is not ejected.
   func ejectedForMs(_ index: Int, nowMs: Int64) -> Int64? {
     addresses[index].ejectedUntilMs.flatMap { $0 > nowMs ? $0 - nowMs : nil }
   }
 
-  /// Whether the address is left out now. An ejection that is over ends here.
+  /// Reports whether the address is ejected, and ends an ejection that is over.
   mutating func isEjected(_ index: Int, nowMs: Int64) -> Bool {
     guard let until = addresses[index].ejectedUntilMs else { return false }
     guard nowMs >= until else { return true }
@@ -68,7 +70,7 @@ struct OutlierDetector {
     return false
   }
 
-  /// A call was answered well, or badly in a way that is not the server's fault.
+  /// Records a response that is a success or an error not caused by the server.
   @inline(__always)
   mutating func succeeded(_ index: Int, nowMs: Int64) {
     roll(index, nowMs)
@@ -76,21 +78,20 @@ struct OutlierDetector {
     addresses[index].calls += 1
   }
 
-  /// A call failed by the server's fault. Answers whether that ejected the address.
+  /// Records a failure caused by the server. Returns whether it ejected the address.
   @discardableResult
   mutating func failed(_ index: Int, nowMs: Int64) -> Bool {
     roll(index, nowMs)
     addresses[index].consecutiveFailures += 1
     addresses[index].calls += 1
     addresses[index].failures += 1
-    // Calls that were under way when the address was ejected do not prolong it.
+    // Calls that were in progress at the ejection do not prolong it.
     guard addresses[index].ejectedUntilMs == nil, isOutlier(addresses[index]), ejectedCount < ejectedMax else {
       return false
     }
-    let doublings = min(addresses[index].ejections, 30)
-    let lengthMs = min(policy.ejectionMs << Int64(doublings), policy.ejectionMsMax)
-    addresses[index].ejectedUntilMs = nowMs + max(1, lengthMs)
     addresses[index].ejections += 1
+    let length = Backoff(initialMs: policy.ejectionMs, multiplier: 2, jitter: 0, maxMs: policy.ejectionMsMax)
+    addresses[index].ejectedUntilMs = nowMs + max(1, length.delayMs(failures: addresses[index].ejections, random: 0.5))
     ejectedCount += 1
     return true
   }

@@ -1,14 +1,16 @@
+import CampanileBase
 import CampanileRPC
 import NIOHTTP1
 
-/// Cookies (RFC 6265) that carry a session.
+/// Session cookies (RFC 6265).
 enum SessionCookie {
   static let valueBytesMax = 256
 
-  /// The value of the cookie with this name; `nil` without one, and for one that no session has.
+  /// Returns the value of the cookie with this name; nil without one. A value that cannot be a token becomes `-`.
   ///
-  /// Throws INVALID_ARGUMENT `REQUEST_INVALID` for two of the name: which of them counts no two readers must decide differently.
-  static func value(_ name: String, _ request: HTTPRequestText) throws(RPCError) -> String? {
+  /// - Throws: INVALID_ARGUMENT `REQUEST_INVALID` if the cookie is given twice, because parsers could disagree on the
+  ///   one that counts.
+  static func value(_ name: String, _ request: RequestHead) throws(RPCError) -> String? {
     var found: [Substring] = []
     for header in request.headers["cookie"] {
       for pair in header.split(separator: ";") {
@@ -18,7 +20,7 @@ enum SessionCookie {
       }
     }
     guard found.count <= 1 else {
-      throw RPCError(.invalidArgument, "the cookie \(name) comes twice", reason: "REQUEST_INVALID", processed: false)
+      throw RPCError(.invalidArgument, "the cookie \(name) is given twice", reason: "REQUEST_INVALID", processed: false)
     }
     guard let value = found.first.map({ String($0).trimmingSpaces }), !value.isEmpty else { return nil }
     let isToken =
@@ -31,16 +33,24 @@ enum SessionCookie {
         default: false
         }
       }
-    // Something that is no token is a session that does not exist, and the service says so.
+    // An invalid token is a session that does not exist; the service reports that.
     return isToken ? value : "-"
   }
 
-  /// Sets the cookie for the paths of a dialect; scripts do not see it, and other sites' pages do not send it.
-  static func set(_ name: String, _ value: String, path: String, maxAgeS: Int64, isSecure: Bool) -> DialectAnswer.Header
-  {
+  /// Whether links on other sites' pages send the cookie.
+  enum SameSite: String {
+    case lax = "Lax"
+    case strict = "Strict"
+  }
+
+  /// Returns a header that sets the cookie for a dialect's paths. Scripts cannot read it, and other sites' pages do not
+  /// send it.
+  static func set(
+    _ name: String, _ value: String, path: String, maxAgeS: Int64, isSecure: Bool, sameSite: SameSite = .lax
+  ) -> DialectAnswer.Header {
     DialectAnswer.Header(
       name: "Set-Cookie",
-      value: "\(name)=\(value); Path=\(path); Max-Age=\(max(0, maxAgeS)); HttpOnly; SameSite=Lax"
+      value: "\(name)=\(value); Path=\(path); Max-Age=\(max(0, maxAgeS)); HttpOnly; SameSite=\(sameSite.rawValue)"
         + (isSecure ? "; Secure" : ""))
   }
 

@@ -2,17 +2,17 @@ import CampanileCodec
 import CampanileService
 import Foundation
 
-/// Instants as the apps write them: ISO 8601 with seconds and `Z`, without fractions.
+/// Conversion of times in the apps' format: ISO 8601 with seconds and `Z`, without fractions.
 enum DialectTimes {
   static func text(_ time: ProtoTimestamp?) -> String {
     let seconds = time?.seconds ?? 0
     return String(ProtoTimestamp(seconds: seconds).jsonString().dropFirst().dropLast())
   }
 
-  /// A day of the lodge as an instant: noon in UTC, which is that day between the time zones of -12 and +11 hours.
+  /// Returns a day of the lodge as an instant: noon UTC, which falls on that day in time zones from -12 to +11 hours.
   static func text(day: String) -> String { "\(day)T12:00:00Z" }
 
-  /// The instant that a text says; `nil` for another form.
+  /// Parses an instant; nil if the format differs.
   static func time(_ text: String) -> ProtoTimestamp? {
     guard text.utf8.count <= 40, text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != 0x22 && $0 != 0x5C }) else {
       return nil
@@ -20,7 +20,7 @@ enum DialectTimes {
     return try? ProtoTimestamp(jsonString: "\"\(text)\"")
   }
 
-  /// The day that an instant falls on in a time zone; in UTC where the zone is not known here.
+  /// Returns the day on which an instant falls in a time zone; in UTC if the zone is unknown.
   static func day(_ time: ProtoTimestamp, zone: String) -> String {
     let clock = WallClockTime(TimeZone(identifier: zone) ?? .gmt)
     let midnight = ProtoTimestamp(

@@ -1,47 +1,79 @@
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 
-/// An app's own paths and words, translated into calls of the suite's methods. Served only where a setting says so.
+/// An app's own API, translated into calls of the suite's methods. Served only if it is enabled in the configuration.
 ///
-/// Decided by a request's head and without I/O, as all routing is; what it answers is found out later, on the plan's own task.
+/// Like all routing, planning uses only the request's head and performs no I/O. The response is produced later by the
+/// plan's task.
 protocol HTTPDialect: Sendable {
-  /// What answers the request; `nil` for paths that are not the dialect's.
+  /// Returns the plan for a request; nil for paths outside the dialect.
   ///
-  /// - Parameter segments: the path's, still encoded.
-  func plan(_ request: HTTPRequestText, segments: [Substring]) throws(RPCError) -> DialectPlan?
+  /// - Parameter segments: The segments of the path, still encoded.
+  func plan(_ request: RequestHead, segments: [Substring]) throws(RPCError) -> DialectPlan?
 }
 
-/// How one request in a dialect is answered.
+/// The plan for serving one request in a dialect.
 struct DialectPlan: Sendable {
-  /// Makes calls, at most a bounded number of them, and puts their results into the dialect's words.
+  /// Makes a bounded number of calls and converts their results to the dialect's format.
   typealias Respond = @Sendable (_ body: [UInt8], _ calls: InnerCalls) async throws(RPCError) -> DialectAnswer
 
-  /// Whether a body is read. A request that brings one to a plan that reads none is refused.
+  /// The callers that may make a request. Checked before any byte of its body is read.
+  enum Access: Sendable {
+    /// Anyone; the response needs no call.
+    case none
+    /// Anyone, within the rate limit for unauthenticated callers.
+    case open
+    /// Callers that may call this method, which the plan always calls.
+    case method(MethodDescriptor)
+  }
+
+  var access: Access
+  /// Whether a body is read. If not, a request with a body is refused.
   var takesBody: Bool
-  /// The request's `Authorization` as the suite understands it. A wrong one is refused, whatever the plan would do.
+  /// The request's `Authorization` in the suite's form. An invalid one is refused in any case.
   var authorization: String?
-  /// Failures in the form that the dialect's clients understand.
+  /// The request's member session, which the service verifies.
+  var session: String?
+  /// Converts an error to the form that the dialect's clients understand.
   var failure: @Sendable (RPCError) -> DialectAnswer
   var respond: Respond
 
-  /// The same request, refused before anything is called.
+  /// Returns a plan that refuses the request before any call.
   func refused(with error: RPCError) -> DialectPlan {
-    DialectPlan(takesBody: false, authorization: authorization, failure: failure) { (_, _) throws(RPCError) in
-      throw error
+    DialectPlan(access: .none, takesBody: false, authorization: authorization, failure: failure) {
+      (_, _) throws(RPCError) in throw error
     }
   }
 
-  /// A path of the dialect's that nothing is at, or that takes other methods.
+  /// The kind of request for admission.
+  var kind: RequestKind {
+    switch access {
+    case .none: .plain
+    case .open: .calls(method: nil, isOpen: true)
+    case .method(let method): .calls(method: Array(method.path.utf8), isOpen: false)
+    }
+  }
+
+  /// The request's credentials as a call's metadata.
+  var credentials: Metadata {
+    var metadata = Metadata()
+    if let authorization { metadata.add(authorization, for: "authorization") }
+    if let session { metadata.add(session, for: PresentedSession.metadataKey) }
+    return metadata
+  }
+
+  /// Returns a plan for a path of the dialect that does not exist or that supports only other methods.
   static func unserved(
     allowed: [String], _ authorization: String?, _ failure: @escaping @Sendable (RPCError) -> DialectAnswer
   ) -> DialectPlan {
     let names = allowed.joined(separator: ", ")
     let error =
       allowed.isEmpty
-      ? RPCError(.notFound, "there is nothing at this path", reason: "ROUTE_UNKNOWN", processed: false)
-      : RPCError(.unimplemented, "the path takes \(names)", reason: "METHOD_NOT_ALLOWED", processed: false)
+      ? RPCError(.notFound, "no route matches this path", reason: "ROUTE_UNKNOWN", processed: false)
+      : RPCError(.unimplemented, "the path supports only \(names)", reason: "METHOD_NOT_ALLOWED", processed: false)
     let plan = DialectPlan(
-      takesBody: false, authorization: authorization,
+      access: .none, takesBody: false, authorization: authorization,
       failure: { error in
         var answer = failure(error)
         if error.reason == "METHOD_NOT_ALLOWED" { answer.headers.append(.init(name: "Allow", value: names)) }
@@ -51,7 +83,7 @@ struct DialectPlan: Sendable {
   }
 }
 
-/// A whole answer in a dialect.
+/// A complete response in a dialect.
 struct DialectAnswer: Sendable, Hashable {
   struct Header: Sendable, Hashable {
     var name: String
@@ -61,7 +93,9 @@ struct DialectAnswer: Sendable, Hashable {
   var headers: [Header] = []
   var body: [UInt8] = []
 
-  /// - Parameter tree: becomes the body; `nil` for none.
+  /// Creates a response.
+  ///
+  /// - Parameter tree: The body; nil for a response without one.
   init(_ status: Int, _ tree: JSONTree?, headers: [Header] = []) {
     self.status = status
     self.headers = [Header(name: "Cache-Control", value: "no-store")] + headers
@@ -73,11 +107,11 @@ struct DialectAnswer: Sendable, Hashable {
   }
 }
 
-extension HTTPRequestText {
-  /// Refuses a body that is not JSON, and one that nothing would read.
+extension RequestHead {
+  /// Refuses a body that is not JSON or that would not be read.
   ///
-  /// Throws INVALID_ARGUMENT `CONTENT_TYPE_UNSUPPORTED` or `BODY_UNEXPECTED`. A type of its own is also what keeps a form on
-  /// another site's page from posting with a visitor's cookie.
+  /// Throws INVALID_ARGUMENT `CONTENT_TYPE_UNSUPPORTED` or `BODY_UNEXPECTED`. Requiring the JSON type also keeps forms
+  /// on other sites from posting with a visitor's cookie.
   func checkDialectBody(isTaken: Bool) throws(RPCError) {
     guard hasBody else { return }
     guard isTaken else { throw HTTPPlan.bodyUnexpected }

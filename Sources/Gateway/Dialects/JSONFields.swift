@@ -1,18 +1,21 @@
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 
-/// The members of a JSON object that an app sent. Others than those that are asked for do not matter, since apps send more than
-/// they document; what is asked for has one type.
+/// The members of a JSON object that an app sent.
+///
+/// Unknown members are ignored, because apps send more than they document. Each known member has exactly one type.
 struct JSONFields: Sendable {
   static let membersMax = 256
   private let bytes: [UInt8]
   private var ranges: [String: Range<Int>] = [:]
-  /// Where in the body the object stands: `""`, or a path with a dot behind.
+  /// The object's path in the body: `""`, or a path with a trailing dot.
   private let prefix: String
 
-  /// - Parameter body: nothing at all counts as an empty object.
+  /// Parses an object.
   ///
-  /// Throws INVALID_ARGUMENT `BODY_NOT_JSON` and `BODY_NOT_OBJECT`, and `FIELD_INVALID` for a name that comes twice.
+  /// - Parameter body: The JSON text; an empty body counts as an empty object.
+  /// - Throws: INVALID_ARGUMENT `BODY_NOT_JSON` or `BODY_NOT_OBJECT`, or `FIELD_INVALID` for a duplicate name.
   init(_ body: [UInt8], prefix: String = "") throws(RPCError) {
     bytes = body.isEmpty ? Array("{}".utf8) : body
     self.prefix = prefix
@@ -26,14 +29,14 @@ struct JSONFields: Sendable {
     }
     for member in members {
       guard ranges.updateValue(member.value, forKey: member.name) == nil else {
-        throw RPCError.invalidField(prefix + member.name, "it comes twice")
+        throw RPCError.invalidField(prefix + member.name, "it is given twice")
       }
     }
   }
 
   var names: some Collection<String> { ranges.keys }
 
-  /// The bytes of a member's value; `nil` when it is absent or null.
+  /// Returns the bytes of a member's value; nil if it is absent or null.
   func raw(_ name: String) -> [UInt8]? {
     guard let range = ranges[name] else { return nil }
     let value = Array(bytes[range])
@@ -55,7 +58,7 @@ struct JSONFields: Sendable {
     }
   }
 
-  /// A whole number: not `85.7`, and not `"85"`.
+  /// Returns a whole number; neither `85.7` nor `"85"` is valid.
   func integer(_ name: String) throws(RPCError) -> Int64? {
     guard let value = raw(name) else { return nil }
     guard let number = Int64(String(decoding: value, as: UTF8.self)) else { throw wrong(name, "a whole number") }
@@ -76,7 +79,7 @@ struct JSONFields: Sendable {
     return try JSONFields(value, prefix: prefix + name + ".")
   }
 
-  /// The elements of an array, as the bytes of their values.
+  /// Returns the elements of an array as bytes.
   func elements(_ name: String, max: Int) throws(RPCError) -> [[UInt8]]? {
     guard raw(name) != nil, let range = ranges[name] else { return nil }
     guard let found = bytes.withUnsafeBytes({ RawJSON.elements($0, range) }) else { throw wrong(name, "an array") }

@@ -1,8 +1,9 @@
+import CampanileBase
 import CampanileRPC
 
-/// What a caller is told when a backend could not answer. It says nothing of addresses or links inside the suite.
+/// Errors for callers when a backend did not respond. They reveal no addresses or links inside the suite.
 enum BackendFailure {
-  /// The answer for a failure that the gateway's own client found out.
+  /// Returns the caller's error for a failure detected by the gateway's own client.
   static func answer(_ error: RPCError, service: String) -> RPCError {
     switch error.code {
     case .deadlineExceeded:
@@ -11,7 +12,7 @@ enum BackendFailure {
         processed: error.processed)
     case .resourceExhausted where error.reason == "FRAME_TOO_LARGE":
       return RPCError(
-        .resourceExhausted, "the message is longer than \(service) takes", reason: "FRAME_TOO_LARGE",
+        .resourceExhausted, "the message is longer than \(service) accepts", reason: "FRAME_TOO_LARGE",
         processed: error.processed)
     case .resourceExhausted where error.reason == "STREAM_OVERRUN":
       return RPCError(
@@ -21,23 +22,23 @@ enum BackendFailure {
         .resourceExhausted, "too many calls wait for \(service)", reason: "BACKEND_OVERLOADED", retryAfterMs: 100,
         processed: error.processed)
     case .invalidArgument: return error
-    // Also when the backend refuses the gateway itself, for example its token: that is not the caller's fault.
+    // Includes a backend that rejects the gateway itself, for example its token: that is not the caller's fault.
     default:
       let lost = error.processed
       return RPCError(
         .unavailable,
-        lost ? "the connection to \(service) was lost before it answered" : "\(service) cannot be reached",
+        lost ? "the connection to \(service) was lost before it responded" : "\(service) cannot be reached",
         reason: lost ? "BACKEND_LOST" : "BACKEND_UNAVAILABLE", processed: error.processed)
     }
   }
 
-  /// Whether an error speaks against the server that it came from.
+  /// Reports whether an error counts against the server that returned it.
   @inline(__always)
   static func isServerFault(_ error: RPCError) -> Bool {
     error.code == .unavailable || error.code == .internalError || error.reason == "STREAM_OVERRUN"
   }
 
-  /// Whether another address may do better, and no handler has seen the call.
+  /// Reports whether another address may succeed, and no handler has seen the call.
   static func mayTryAnother(_ error: RPCError) -> Bool {
     guard !error.processed else { return false }
     return error.code == .unavailable || error.code == .resourceExhausted && error.reason != "FRAME_TOO_LARGE"
@@ -45,11 +46,11 @@ enum BackendFailure {
 
   static func circuitOpen(_ service: String, waitMs: Int64) -> RPCError {
     RPCError(
-      .unavailable, "\(service) did not answer lately and is tried again soon", reason: "BACKEND_UNAVAILABLE",
+      .unavailable, "\(service) is not responding; retry later", reason: "BACKEND_UNAVAILABLE",
       retryAfterMs: max(1, waitMs), processed: false)
   }
 
-  /// Told to streams: their callers go on where they were, at another address.
+  /// Sent on streams, whose callers resume at another address.
   static func moved(_ service: String) -> RPCError {
     RPCError(.unavailable, "\(service) has moved to another address", reason: "BACKEND_DRAINING", retryAfterMs: 0)
   }

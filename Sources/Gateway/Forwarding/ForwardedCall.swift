@@ -1,83 +1,85 @@
+import CampanileBase
 import CampanileRPC
 import Logging
 import NIOCore
 
-/// One call on its way through the gateway: the server side of it and the client side, and what passes between them.
+/// One forwarded call: its server side, its client side, and the messages between them.
 ///
-/// Confined to the event loop of both. Bytes are passed on as they come; nothing of them is read. It ends exactly once: by the
-/// backend's answer, by the caller (cancel, deadline, a lost connection), or by a rule of the gateway's own.
+/// Confined to the event loop that both sides share. Bytes are passed on without being parsed. The call ends exactly
+/// once: with the backend's response, by the caller (cancel, deadline, a lost connection), or by a limit of the
+/// gateway.
 final class ForwardedCall {
-  /// The most bytes of a stream that wait for a backend.
+  /// Maximum size of a stream's messages that wait for a backend.
   static let bufferedBytesMax = 8 * 1024 * 1024
-  /// The longest request that is kept to be sent to another address.
+  /// Maximum size of a request that is kept for another attempt.
   static let retryBytesMax = 256 * 1024
   static let attemptsMax = 3
 
   private let call: ServerCall
   private let route: Route
-  private let place: Place
+  private let permit: CallPermit
   private let owner: LoopForwarder
-  /// What the call was made with; `nil` on trusted links, for strangers and for members with a session.
+  /// The caller's credential; `nil` on trusted connections, for anonymous callers and for members with a session.
   let credential: Credential?
   private let startedAt: NIODeadline
   private(set) var address: BackendAddress
-  /// Its neighbours among the calls of its loop.
+  /// The next and the previous call in the loop's list.
   var newer: ForwardedCall?
-  // The older one knows this one and tells it when it goes, so that there is no circle.
+  // Unowned to avoid a retain cycle; `LoopForwarder.closed` updates it when the older call ends.
   unowned(unsafe) var older: ForwardedCall?
   private var upstream: ClientCall?
   private var isEnded = false
-  /// Whether no attempt is under way at an address.
+  /// Whether no attempt is in progress at `address`.
   private var isLeft = true
-  /// Keeps the answer for calls that repeat this one.
-  private let keeper: RepeatedCall?
-  /// What the caller was told who did not wait for the answer that is kept.
-  private var goneCode: RPCError.Code?
+  /// Stores the response for repeats of an idempotent call.
+  private let idempotentCall: IdempotentCall?
+  /// The code for a caller that left early, while the call continues so that its response is stored.
+  private var cancelledCode: RPCError.Code?
   private var hedged: HedgedAttempt?
-  /// Whether a handler may have seen an attempt that is over.
+  /// Whether a handler may have seen an attempt that has ended.
   private var mayHaveRun = false
   private var hedgeTimer: Scheduled<Void>?
-  /// What is needed to send the request again. `nil` where there is no other address, and once something was passed on.
-  private var request: KeptRequest?
+  /// The request, kept for another attempt. `nil` if none is possible, and after a message was passed on.
+  private var request: RetainedRequest?
   private var stream: StreamRelay?
-  /// Its request id's number.
+  /// The number in the call's request id.
   var number: UInt64 = 0
 
-  /// What another attempt needs.
-  struct KeptRequest {
+  /// The data for another attempt.
+  struct RetainedRequest {
     var head: CallHead
     var params: [UInt8]
     var members: [UInt8]
     var attempts = 1
-    /// A bit for each address that was tried.
+    /// A bit for each tried address.
     var tried: UInt16 = 0
   }
 
-  /// The state that only streams have.
+  /// The state of streams only.
   struct StreamRelay {
-    /// From the backend to the caller.
+    /// Credit from the caller for the backend's messages.
     var responses = CreditRelay(initial: WireLimits.streamCredit)
-    /// From the caller to the backend.
+    /// Credit from the backend for the caller's messages.
     var requests = CreditRelay(initial: WireLimits.streamCredit)
-    /// Messages that the connection to the backend did not take.
+    /// Messages that the backend's connection has not yet accepted.
     var waiting: [[UInt8]] = []
     var waitingBytes = 0
     var isHalfClosed = false
   }
 
   init(
-    _ call: ServerCall, route: Route, place: Place, address: BackendAddress, owner: LoopForwarder,
-    credential: Credential?, keeper: RepeatedCall? = nil
+    _ call: ServerCall, route: Route, permit: CallPermit, address: BackendAddress, owner: LoopForwarder,
+    credential: Credential?, idempotentCall: IdempotentCall? = nil
   ) {
     self.call = call
     self.route = route
-    self.place = place
-    self.keeper = keeper
+    self.permit = permit
+    self.idempotentCall = idempotentCall
     self.address = address
     self.owner = owner
     self.credential = credential
     startedAt = owner.loop.now
-    route.recorder.callStarted(on: call.lane)
+    route.recorder.callStarted(on: call.shard)
     owner.opened(self)
     if route.kind != .unary {
       stream = StreamRelay()
@@ -85,13 +87,16 @@ final class ForwardedCall {
     }
   }
 
-  /// Sends the request to the address. Called once.
+  /// Sends the request to the address. Call once.
   @inline(__always)
   func start(_ head: CallHead, params: UnsafeRawBufferPointer, members: UnsafeRawBufferPointer) {
     call.handler = self
-    // Where there is no connection yet, the address may turn out to be gone.
-    if pool.addresses.count > 1 || !address.isConnected, params.count <= Self.retryBytesMax {
-      request = KeptRequest(
+    let hasOthers = pool.addresses.count > 1
+    // Credited once per call, not per attempt: retries must not pay for further retries.
+    if hasOthers { pool.budget.called() }
+    // Without a connection, the address may be removed from the backend before the request is sent.
+    if hasOthers || !address.isConnected, params.count <= Self.retryBytesMax {
+      request = RetainedRequest(
         head: head, params: [UInt8](params), members: [UInt8](members),
         tried: address.bit)
     }
@@ -107,26 +112,26 @@ final class ForwardedCall {
     isLeft = false
     let started = address.client.startCall(
       head, params: params, rawMetadata: members, on: owner.loop, now: now, handler: self)
-    // A client that refuses at once has ended this call already.
+    // A client that fails at once has already ended this call.
     if !isEnded { upstream = started }
   }
 
-  private var pool: BackendPool { place.pool }
+  private var pool: BackendPool { permit.pool }
   var hasDeadline: Bool { call.deadline != nil }
 
-  // MARK: the end
+  // MARK: End of the call
 
-  /// Ends the call with an error of the gateway's own, on both sides.
+  /// Ends the call on both sides with an error of the gateway.
   func end(_ error: RPCError) {
     guard !isEnded else { return }
     upstream?.cancel()
     leave(.gaveUp)
     call.fail(error)
     finish(error.code)
-    keeper?.failed(error)
+    idempotentCall?.failed(error)
   }
 
-  /// The attempt at the address is over.
+  /// Ends the attempt at the address.
   @inline(__always)
   private func leave(_ outcome: BackendPool.Outcome) {
     upstream = nil
@@ -142,17 +147,18 @@ final class ForwardedCall {
     endHedge()
     owner.closed(self)
     if stream != nil { owner.remove(stream: self) }
-    place.giveBack()
-    // The clock was read for the answer just now, unless the caller went earlier.
-    let endedAt = goneCode == nil && call.isAnswered ? call.answeredAt : owner.loop.now
-    route.recorder.callFinished(code: goneCode ?? code, durationNs: (endedAt - startedAt).nanoseconds, on: call.lane)
+    permit.giveBack()
+    // Reuse the time of the response, unless the caller left before it.
+    let endedAt = cancelledCode == nil && call.isAnswered ? call.answeredAt : owner.loop.now
+    route.recorder.callFinished(
+      code: cancelledCode ?? code, durationNs: (endedAt - startedAt).nanoseconds, on: call.shard)
     call.handlerEnded()
   }
 
-  /// Sends the request to another address. False when that is not possible.
+  /// Sends the request to another address. Returns false if that is not possible.
   private func tryAnother() -> Bool {
     guard var kept = request, kept.attempts < Self.attemptsMax, !call.isAnswered,
-      // What moves because its address is gone was never a load.
+      // Moving off a removed address is not a retry, so it costs no budget.
       let other = pool.choose(tried: kept.tried), address.isLeaving || pool.budget.take()
     else { return false }
     kept.attempts += 1
@@ -168,23 +174,23 @@ final class ForwardedCall {
 }
 
 extension ForwardedCall {
-  /// Of a call that is traced: what its backend continues.
+  /// The trace context that the backend continues, if the call is traced.
   var trace: TraceContext? { call.scope?.span?.context }
 
   var spanAttributes: [FinishedSpan.Attribute] {
-    var told: [FinishedSpan.Attribute] = [
+    var attributes: [FinishedSpan.Attribute] = [
       .init(key: "campanile.backend", value: pool.name), .init(key: "server.address", value: address.text),
     ]
-    if !route.isDescribed { told.append(.init(key: "rpc.method", value: route.path)) }
+    if !route.isDescribed { attributes.append(.init(key: "rpc.method", value: route.path)) }
     if let attempts = request?.attempts, attempts > 1 {
-      told.append(.init(key: "campanile.attempts", value: String(attempts)))
+      attributes.append(.init(key: "campanile.attempts", value: String(attempts)))
     }
-    return told
+    return attributes
   }
 
-  /// What log lines tell of it.
-  var facts: CallFacts? {
-    CallFacts(requestID: owner.requestID(number), principal: principalName)
+  /// The call's fields in log lines.
+  var record: CallRecord? {
+    CallRecord(requestID: owner.requestID(number), principal: principalName)
   }
 
   var partsMs: [String: Double] {
@@ -198,9 +204,9 @@ extension ForwardedCall {
     credential?.principal.name ?? (call.isTrusted ? "operator" : "anonymous")
   }
 
-  /// What the operator is told of it.
-  var openFacts: OpenCallFacts {
-    OpenCallFacts(
+  /// The call's state, for the operator.
+  var openRecord: OpenCallRecord {
+    OpenCallRecord(
       method: route.path, isStream: stream != nil,
       principal: principalName,
       remoteAddress: call.remoteHost, service: pool.name, address: address.text,
@@ -208,10 +214,10 @@ extension ForwardedCall {
   }
 }
 
-// MARK: - a second address
+// MARK: - Hedging
 
 extension ForwardedCall {
-  /// Sends the request to another address too, should this one not have answered by then.
+  /// Schedules a second attempt at another address, in case this one has not responded by then.
   private func hedge(afterMs: Int64) {
     hedgeTimer = owner.loop.assumeIsolated().scheduleTask(in: .milliseconds(afterMs)) { self.hedgeNow() }
   }
@@ -255,15 +261,15 @@ extension ForwardedCall {
   }
 }
 
-// MARK: - from the backend
+// MARK: - Events from the backend
 
 extension ForwardedCall: ClientCallHandler {
   func callFinished(result: UnsafeRawBufferPointer) {
     guard !isEnded else { return }
     leave(.answered)
-    if let keeper {
+    if let idempotentCall {
       let kept = [UInt8](result)
-      return keeper.succeeded(kept) { [self] in
+      return idempotentCall.succeeded(kept) { [self] in
         guard !isEnded else { return }
         kept.withUnsafeBytes { call.succeed($0) }
         finish(nil)
@@ -279,37 +285,37 @@ extension ForwardedCall: ClientCallHandler {
     mayHaveRun = mayHaveRun || error.processed
     let isUnseen = BackendFailure.mayTryAnother(error)
     if isUnseen, tryAnother() { return }
-    // The other address may still answer.
+    // The hedged attempt may still succeed.
     if hedged != nil, isUnseen || BackendFailure.isServerFault(error) { return }
     answer(error, rawError)
   }
 
   private func answer(_ last: RPCError, _ rawError: UnsafeRawBufferPointer?) {
     var error = last
-    // What the caller is told holds for all attempts, also for one that is given up now.
+    // `processed` covers all attempts, including a hedged attempt that is abandoned now.
     error.processed = last.processed || mayHaveRun || hedged != nil
-    // A backend that refuses the gateway's own link answers with an error too, but never to a call.
+    // The backend sent this error for the call. If it rejects the gateway's connection, there is no raw error.
     if let rawError {
       if error.processed == last.processed { call.fail(rawError: rawError, code: error.code) } else { call.fail(error) }
       finish(error.code)
-      keeper?.failed(error)
+      idempotentCall?.failed(error)
       return
     }
     let answer = BackendFailure.answer(error, service: pool.name)
     owner.logger.debug(
       "a forwarded call failed",
-      metadata: call.facts.logMetadata.merging(
+      metadata: call.record.logMetadata.merging(
         ["method": "\(route.path)", "error": "\(error)", "processed": "\(error.processed)"]) { $1 })
     call.fail(answer)
     finish(answer.code)
-    keeper?.failed(answer)
+    idempotentCall?.failed(answer)
   }
 
   func callReceived(message: UnsafeRawBufferPointer) {
     guard !isEnded, stream?.responses.received() == true else { return }
     request = nil
     if !pool.breaker.isClosed { pool.breaker.succeeded() }
-    // Where the caller's connection is full nothing more is granted; what was granted may still arrive.
+    // Credit is not granted while the caller's connection is full, but messages granted earlier may still arrive.
     if call.isUnread { return end(BackendFailure.slowConsumer(call.unreadBytesMax)) }
     guard call.send(message: message) else { return end(BackendFailure.streamNotAllowed(processed: true)) }
     grantUpstream()
@@ -328,7 +334,7 @@ extension ForwardedCall: ClientCallHandler {
   }
 }
 
-// MARK: - from the caller
+// MARK: - Events from the caller
 
 extension ForwardedCall: ServerCallHandler {
   func receive(message: UnsafeRawBufferPointer) {
@@ -338,7 +344,7 @@ extension ForwardedCall: ServerCallHandler {
     }
     request = nil
     if stream?.waiting.isEmpty == true, upstream?.send(message: message) == true { return grantDownstream() }
-    // A message that the backend can never take has ended the call just now.
+    // A message that is too long for the backend has just ended the call.
     guard !isEnded else { return }
     stream?.waiting.append([UInt8](message))
     stream?.waitingBytes += message.count
@@ -356,8 +362,8 @@ extension ForwardedCall: ServerCallHandler {
 
   func cancelled(_ error: RPCError) {
     guard !isEnded else { return }
-    // The request is carried out once for all who send it: it goes on for those who come back for its answer.
-    if keeper != nil { return goneCode = error.code }
+    // Other callers may repeat the request to get its response, so it continues.
+    if idempotentCall != nil { return cancelledCode = error.code }
     upstream?.cancel()
     leave(.gaveUp)
     finish(error.code)

@@ -1,7 +1,8 @@
+import CampanileBase
 import CampanileRPC
 import NIOCore
 
-/// The same request at a second address, sent because the first one takes its time. Used on the call's event loop.
+/// A second attempt of the same request at another address, because the first is slow. Used on the call's event loop.
 final class HedgedAttempt: ClientCallHandler {
   private unowned let owner: ForwardedCall
   private let pool: BackendPool
@@ -15,18 +16,18 @@ final class HedgedAttempt: ClientCallHandler {
     self.address = address
   }
 
-  func start(_ request: ForwardedCall.KeptRequest, on loop: any EventLoop) {
+  func start(_ request: ForwardedCall.RetainedRequest, on loop: any EventLoop) {
     address.openCalls += 1
     let started = request.params.withUnsafeBytes { params in
       request.members.withUnsafeBytes { members in
         address.client.startCall(request.head, params: params, rawMetadata: members, on: loop, handler: self)
       }
     }
-    // A client that refuses at once has ended the attempt already.
+    // A client that fails at once has already ended the attempt.
     if !isOver { upstream = started }
   }
 
-  /// The other address was faster.
+  /// Cancels the attempt because the call has ended.
   func cancel() {
     guard !isOver else { return }
     upstream?.cancel()

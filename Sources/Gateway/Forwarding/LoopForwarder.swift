@@ -1,19 +1,20 @@
+import CampanileBase
 import CampanileRPC
 import Logging
 import NIOCore
 
-/// The forwarding of one event loop: its connections to the backends, and the calls that are streams.
+/// The forwarder of one event loop: its connections to the backends, and the calls in progress.
 ///
-/// `@unchecked Sendable`: it is made on one thread and handed to its loop; everything but `loop` is touched on `loop` only.
+/// `@unchecked Sendable`: created on one thread and passed to its loop; everything but `loop` is used on `loop` only.
 final class LoopForwarder: @unchecked Sendable {
   let loop: any EventLoop
   let logger: Logger
   private(set) var pools: [BackendPool] = []
   private var requestIDs: RequestIDs
-  /// Where the metadata that the gateway adds is put together, one call after the other.
+  /// A reusable buffer for the metadata that the gateway adds to a call.
   private var members: [UInt8] = []
   private var streams: [ObjectIdentifier: ForwardedCall] = [:]
-  /// All calls under way, from the oldest to the newest, each knowing its neighbours.
+  /// All calls in progress as a linked list, from the oldest to the newest.
   private var oldest: ForwardedCall?
   private var newest: ForwardedCall?
   private let memory: MemoryGuard
@@ -24,7 +25,8 @@ final class LoopForwarder: @unchecked Sendable {
 
   init(
     loop: any EventLoop, backends: [BackendConfiguration], clients: [[RPCClient]], outliers: OutlierPolicy,
-    limits: LimitPolicy, breaker: BreakerPolicy, secondAttempts: SecondAttemptPolicy, board: BackendBoard,
+    limits: GatewayLimits, breaker: BreakerPolicy, secondAttempts: SecondAttemptPolicy,
+    availability: BackendAvailability,
     loopIndex: Int, memory: MemoryGuard, drainMs: Int64, logger: Logger,
     random: @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) }
   ) {
@@ -38,10 +40,12 @@ final class LoopForwarder: @unchecked Sendable {
       BackendPool(
         pair.0, clients: pair.1, loop: loop, outliers: outliers, limits: limits,
         breaker: breaker, retries: secondAttempts, seed: random(),
-        onChange: { [unowned self] in board.set(backend: index, loop: loopIndex, isServing: pools[index].isServing) },
+        onChange: { [unowned self] in
+          availability.set(backend: index, loop: loopIndex, isServing: pools[index].isServing)
+        },
         onEjection: { address in
           logger.warning(
-            "a backend's address is left out", metadata: ["backend": "\(pair.0.name)", "address": "\(address)"])
+            "ejected a backend address", metadata: ["backend": "\(pair.0.name)", "address": "\(address)"])
         })
     }
   }
@@ -54,18 +58,18 @@ final class LoopForwarder: @unchecked Sendable {
     }
   }
 
-  /// Whether the loop has more to do than it can, or the process more to remember than it may.
+  /// Whether the loop is overloaded or the process is short of memory.
   var isLate: Bool { lag.isLate || memory.isTight }
 
   func stop() {
     lagTick?.cancel()
     for pool in pools { pool.stop() }
-    let refusal = RPCError(.unavailable, "the gateway is going away", reason: "GATEWAY_CLOSED")
+    let refusal = RPCError(.unavailable, "the gateway is shutting down", reason: "GATEWAY_CLOSED")
     for stream in Array(streams.values) { stream.end(refusal) }
   }
 
-  /// Has the calls of a backend go to these addresses from now on. What is under way at others ends there; streams that nothing else
-  /// would end are ended after a while, so that their callers go on elsewhere.
+  /// Sends a backend's new calls to these clients only. Calls in progress at removed addresses finish there. After
+  /// `drainMs`, streams without a deadline are ended, so that their callers resume elsewhere.
   func update(backend index: Int, clients: [RPCClient], onUnused: @escaping (RPCClient) -> Void) {
     let pool = pools[index]
     let left = pool.replace(clients, onUnused: onUnused)
@@ -78,8 +82,8 @@ final class LoopForwarder: @unchecked Sendable {
     }
   }
 
-  /// Takes up other limits. What is under way stays.
-  func apply(_ limits: LimitPolicy, hedgeMs: Int64?) {
+  /// Applies new limits. Calls in progress continue.
+  func apply(_ limits: GatewayLimits, hedgeMs: Int64?) {
     for pool in pools {
       pool.admission.callsMax = limits.backendCallsMax
       pool.admission.streamsMax = limits.backendStreamsMax
@@ -87,7 +91,7 @@ final class LoopForwarder: @unchecked Sendable {
     }
   }
 
-  // MARK: all calls under way, for the operator
+  // MARK: Calls in progress, for the operator
 
   @inline(__always)
   func opened(_ call: ForwardedCall) {
@@ -105,18 +109,18 @@ final class LoopForwarder: @unchecked Sendable {
     call.newer = nil
   }
 
-  /// The oldest ones.
-  func openCalls(_ countMax: Int) -> [OpenCallFacts] {
-    var facts: [OpenCallFacts] = []
+  /// Returns the oldest calls.
+  func openCalls(_ countMax: Int) -> [OpenCallRecord] {
+    var records: [OpenCallRecord] = []
     var next = oldest
-    while let call = next, facts.count < countMax {
-      facts.append(call.openFacts)
+    while let call = next, records.count < countMax {
+      records.append(call.openRecord)
       next = call.newer
     }
-    return facts
+    return records
   }
 
-  /// Hands `body` the metadata members that a call gets from the gateway, as JSON without braces.
+  /// Calls `body` with the metadata members that the gateway adds to a call, as JSON without braces.
   @inline(__always)
   func withMembers<R>(
     _ principal: [UInt8], _ call: ForwardedCall, _ body: (UnsafeRawBufferPointer) -> R
@@ -129,24 +133,24 @@ final class LoopForwarder: @unchecked Sendable {
     return members.withUnsafeBytes(body)
   }
 
-  /// `traceparent` and its value count towards the metadata's size.
+  /// The size of `traceparent` and its value, which counts towards the metadata's size.
   static let traceSizeBytes = TraceContext.parentKey.utf8.count + TraceContext.parentSizeBytes
 
-  /// The request id of a call.
+  /// Returns the request id of a call.
   func requestID(_ number: UInt64) -> String { requestIDs.text(number) }
 
-  // MARK: streams, which may outlive the key that they were opened with
+  // MARK: Streams, which may outlive the credential that they were opened with
 
   func add(stream call: ForwardedCall) { streams[ObjectIdentifier(call)] = call }
   func remove(stream call: ForwardedCall) { streams[ObjectIdentifier(call)] = nil }
 
-  /// Ends the streams that may go on for ever.
+  /// Ends the streams without a deadline.
   func endStreamsWithoutDeadline() {
-    let draining = RPCError(.unavailable, "the gateway is going away", reason: "GATEWAY_DRAINING")
+    let draining = RPCError(.unavailable, "the gateway is shutting down", reason: "GATEWAY_DRAINING")
     for stream in Array(streams.values) where !stream.hasDeadline { stream.end(draining) }
   }
 
-  /// Ends the streams whose key has been revoked or has expired.
+  /// Ends the streams whose credential was revoked or has expired.
   func endStale(nowMs: Int64) {
     for stream in Array(streams.values) {
       if let fault = stream.credential?.fault(nowMs: { nowMs }) {
@@ -158,7 +162,7 @@ final class LoopForwarder: @unchecked Sendable {
   }
 }
 
-/// Gives every call of a loop a name that no other call has: 64 random bits of the loop's, and a count.
+/// A generator of unique request ids: 64 random bits per loop, and a counter.
 struct RequestIDs {
   private let head: [UInt8]
   private var count: UInt64 = 0
@@ -170,10 +174,10 @@ struct RequestIDs {
     self.head = head
   }
 
-  /// `campanile-request-id`, `-` and 33 characters count towards the metadata's size.
+  /// The size of `campanile-request-id` and its 33 characters, which counts towards the metadata's size.
   static let sizeBytes = PrincipalMetadata.requestIDKey.utf8.count + 33
 
-  /// Appends the next one as a member: `"campanile-request-id":"…"`. Answers its number.
+  /// Appends the next id as a member, `"campanile-request-id":"…"`. Returns its number.
   @discardableResult
   mutating func appendNext(to bytes: inout [UInt8]) -> UInt64 {
     count &+= 1
@@ -183,7 +187,7 @@ struct RequestIDs {
     return count
   }
 
-  /// The request id of this number.
+  /// Returns the request id with this number.
   func text(_ number: UInt64) -> String {
     var bytes = Array(head.suffix(17))
     HexadecimalDigits(number).append(to: &bytes)

@@ -1,54 +1,66 @@
-import CampanileRPC
+package import CampanileRPC
 
-/// How the gateway serves HTTP/1.1.
+/// Configuration of the gateway's HTTP/1.1 frontend.
 public struct HTTPConfiguration: Sendable, Hashable {
   public var crossOrigin = CrossOriginPolicy()
-  /// Whose word counts about where a request comes from.
+  /// Hosts that the `Host` header may name; nil allows any. Other hosts get 403 `HOST_NOT_ALLOWED`.
+  package var hostGuard: HostGuard?
+  /// Proxies that are trusted to report a request's client address.
   public var trustedProxies = TrustedProxies()
-  /// The apps whose own paths and words are served beside the suite's.
+  /// Apps whose own APIs are served in addition to the suite's.
   public var dialects: Set<Dialect> = []
-  /// Whether sessions' cookies are for encrypted connections alone, as they must be wherever anybody else can listen.
+  /// Whether session cookies are restricted to encrypted connections. Required wherever others can eavesdrop.
   public var areCookiesSecure = true
-  /// Which app the Firebase callables are for.
-  public var firebase = FirebaseSettings(app: "")
-  /// The longest body, after it is decompressed. Longer: 413 `BODY_TOO_LARGE`, told before the body is read where its length is
-  /// declared.
+  /// Whether the port itself uses TLS. If so, browsers are instructed to use only HTTPS for a year (RFC 6797).
+  public var isEncrypted = false
+  /// The app that the Firebase callables serve.
+  public var firebase = FirebaseConfiguration(app: "")
+  /// Maximum body length after decompression. Longer bodies get 413 `BODY_TOO_LARGE`, before the body is read if its
+  /// length is declared.
   public var bodyBytesMax = 4 * 1024 * 1024 - 65_536
-  /// Bytes of bodies that are being read, of all connections of an event loop. Beyond it: 503 `GATEWAY_OVERLOADED`.
-  public var readingBytesMax = 256 * 1024 * 1024
-  /// The headers of a request together. Longer: 431.
+  /// Maximum body length after decompression for callers without a credential or with a member's session, which the
+  /// gateway cannot verify. Longer bodies get 413 `BODY_TOO_LARGE`.
+  public var strangerBodyBytesMax = 64 * 1024
+  /// Maximum total length of a request's headers. Longer headers get 431.
   public var headerBytesMax = 16_384
   public var headerCountMax = 100
-  /// Connections open at once; more wait in the system's backlog.
+  /// Maximum number of open connections. An additional one replaces the unauthenticated connection that has been idle
+  /// longest. If there is none, it gets 503 `TOO_MANY_CONNECTIONS`.
   public var connectionsMax = 20_000
-  /// From the first byte of a request to the last of its headers. Longer: 408.
-  public var headerTimeoutMs: Int64 = 10_000
-  /// From a request's headers to the end of its body; of an asset's content, for each 64 KiB of it. Longer: 408.
+  /// Maximum number of connections per address group, trusted proxies excepted. An additional one gets 503
+  /// `TOO_MANY_CONNECTIONS` and is closed.
+  public var connectionsPerAddressMax = 1_000
+  /// Timeout from the first byte of a request to the end of its headers. Slower requests get 408.
+  public var headerTimeoutMs: Int64 = 5_000
+  /// Timeout from a request's headers to the end of its body, or for each 64 KiB of an asset's content. Slower requests
+  /// get 408.
   public var bodyTimeoutMs: Int64 = 30_000
-  /// From the end of an asset's content to the service's having it on its disk. Longer: 504.
+  /// Body timeout for callers without a credential, and for discarding the body of a refused request.
+  public var strangerBodyTimeoutMs: Int64 = 5_000
+  /// Timeout from the end of an asset's content until the service has stored it on disk. Slower uploads get 504.
   public var uploadFinishTimeoutMs: Int64 = 120_000
-  /// Without a request. Longer: the connection is closed.
+  /// Timeout of a connection without a request. The connection is then closed.
   public var idleTimeoutMs: Int64 = 60_000
-  /// How long a caller may leave what was sent unread. Longer: the connection is closed.
+  /// Timeout of a caller that reads nothing of what was sent. The connection is then closed.
   public var unreadTimeoutMs: Int64 = 30_000
-  /// Bytes of a stream that may wait for a caller to read them. More: the stream ends with RESOURCE_EXHAUSTED `SLOW_CONSUMER`.
+  /// Maximum number of unread bytes of a stream. Beyond it, the stream ends with RESOURCE_EXHAUSTED `SLOW_CONSUMER`.
   public var unreadBytesMax = 8 * 1024 * 1024
-  /// Between the signs of life of an event stream.
+  /// Interval between pings on an event stream.
   public var pingMs: Int64 = 15_000
-  /// How long the headers of an event stream wait for its first event, so that a refusal has a status of its own.
+  /// Delay of an event stream's headers while there is no first event, so that an immediate error can set the status.
   public var openingMs: Int64 = 250
-  /// Responses at least this long are compressed where the caller takes gzip or deflate.
+  /// Minimum length of responses that are compressed, if the caller accepts gzip or deflate.
   public var compressionBytesMin = 1024
 
   public init() {}
 }
 
-/// An app whose own HTTP face the gateway can serve.
+/// An app whose own HTTP API the gateway can serve.
 public enum Dialect: String, Sendable, Hashable, CaseIterable {
   case kilwinning, zentik, firebase
 }
 
-/// A whole answer of the gateway's own, such as `/metrics`.
+/// A complete response that the gateway itself produces, such as `/healthz`.
 public struct HTTPAnswer: Sendable, Hashable {
   public var status: Int
   public var contentType: String

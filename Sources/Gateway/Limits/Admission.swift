@@ -1,70 +1,81 @@
+import CampanileBase
 import CampanileRPC
 
-/// What every call is counted against before it goes anywhere. One for the whole gateway; safe from any thread.
+/// Counts every call against the rate limits before it is served or forwarded. One for the whole gateway; thread-safe.
 struct Admission: Sendable {
-  let settings: LimitSettings
+  let limits: CurrentLimits
   let addresses: ShareTable
 
-  init(_ settings: LimitSettings) {
-    self.settings = settings
-    addresses = ShareTable(max: settings.sharesMax) {
-      // Of one address many may be calling: only principals have a number of calls under way.
+  init(_ limits: CurrentLimits) {
+    self.limits = limits
+    addresses = ShareTable(max: limits.sharesMax) {
+      // Many principals may share an address, so only principals have limits of concurrent calls.
       CallerShare(
-        rate: settings.addressRate, anonymous: settings.anonymousRate, calls: CountSetting(.max),
-        streams: CountSetting(.max))
+        rate: limits.addressRate, anonymous: limits.anonymousRate, calls: CurrentCount(.max),
+        streams: CurrentCount(.max))
     }
   }
 
-  /// The shares of principals, for credentials to hold.
-  static func principals(_ settings: LimitSettings) -> ShareTable {
-    ShareTable(max: settings.sharesMax) {
+  /// Creates the shares of principals, which credentials reference.
+  static func principals(_ limits: CurrentLimits) -> ShareTable {
+    ShareTable(max: limits.sharesMax) {
       CallerShare(
-        rate: settings.principalRate, anonymous: nil, calls: settings.principalCallsMax,
-        streams: settings.principalStreamsMax)
+        rate: limits.principalRate, anonymous: nil, calls: limits.principalCallsMax,
+        streams: limits.principalStreamsMax)
     }
   }
 
-  func visitor(_ address: String, nowNs: Int64) -> Visitor {
-    Visitor(address: address, share: addresses.share(of: AddressGroup.name(of: address), nowNs: nowNs))
+  func callerCache(_ address: String, nowNs: Int64) -> ConnectionCredentialCache {
+    ConnectionCredentialCache(
+      address: address, share: addresses.share(of: AddressGroup.name(of: address), nowNs: nowNs))
   }
 
-  /// Counts a call against its address, before it is known who makes it. Throws RESOURCE_EXHAUSTED `RATE_LIMITED`.
+  /// Counts a call against its address, before the caller is authenticated.
+  ///
+  /// - Parameter isCounted: Whether to take a token; if not, this only throws if there is none.
+  /// - Throws: RESOURCE_EXHAUSTED `RATE_LIMITED`.
   @inline(__always)
-  func countCall(_ address: CallerShare, nowNs: Int64) throws(RPCError) {
-    try Self.take(address.rate, "from this address", nowNs)
+  func countCall(_ address: CallerShare, nowNs: Int64, isCounted: Bool = true) throws(RPCError) {
+    try Self.take(address.rate, "from this address", nowNs, isCounted)
   }
 
-  /// Counts a call against its principal, or against its address where there is none, and its method. Throws as the other; what
-  /// was counted before the refusal stays counted.
+  /// Counts a call against its principal, or as an anonymous call against its address. Tokens taken before a refusal
+  /// are not returned. Parameters and errors are those of `countCall(_:nowNs:isCounted:)`.
   @inline(__always)
   func countCall(
-    of caller: CallerShare?, from address: CallerShare, _ route: Route?, nowNs: Int64
+    of caller: CallerShare?, from address: CallerShare, nowNs: Int64, isCounted: Bool = true
   ) throws(RPCError) {
     if let caller {
-      try Self.take(caller.rate, "of this caller", nowNs)
+      try Self.take(caller.rate, "of this caller", nowNs, isCounted)
     } else {
-      try Self.take(address.anonymous, "without a credential from this address", nowNs)
+      try Self.take(address.anonymous, "without a credential from this address", nowNs, isCounted)
     }
-    if let route { try Self.take(route.rate, "to this method", nowNs) }
+  }
+
+  /// Counts a call against its method. Parameters and errors are those of `countCall(_:nowNs:isCounted:)`.
+  @inline(__always)
+  func countCall(to route: Route?, nowNs: Int64, isCounted: Bool = true) throws(RPCError) {
+    if let route { try Self.take(route.rate, "to this method", nowNs, isCounted) }
   }
 
   @inline(__always)
   private static func take(
-    _ bucket: SharedBucket?, _ what: @autoclosure () -> String, _ nowNs: Int64
+    _ bucket: SharedBucket?, _ what: @autoclosure () -> String, _ nowNs: Int64, _ isCounted: Bool
   ) throws(RPCError) {
     guard let bucket else { return }
-    let waitNs = bucket.take(nowNs: nowNs)
+    let waitNs = isCounted ? bucket.take(nowNs: nowNs) : bucket.waitNs(nowNs: nowNs)
     if waitNs > 0 { throw LimitFault.rate(what(), bucket.limit, waitNs: waitNs) }
   }
 }
 
-/// A call's place among those under way: taken before it is forwarded, given back once.
-struct Place {
+/// A permit for one concurrent call, acquired before forwarding and returned exactly once.
+struct CallPermit {
   let share: CallerShare?
   let pool: BackendPool
   let isStream: Bool
 
-  /// Throws RESOURCE_EXHAUSTED when the caller or the backend has too much under way. Nothing is taken then.
+  /// Throws RESOURCE_EXHAUSTED if the caller or the backend has reached a limit, UNAVAILABLE if the breaker is open.
+  /// Holds no permit then.
   @inline(__always)
   init(_ share: CallerShare?, _ pool: BackendPool, isStream: Bool, isBulk: Bool, isLoopLate: Bool) throws(RPCError) {
     if let share, !(isStream ? share.streams : share.calls).enter() {

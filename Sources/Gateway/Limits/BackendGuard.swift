@@ -1,15 +1,16 @@
-/// How much one event loop has under way with one backend, and what it refuses so that the rest is served well.
+/// A limit of the calls in progress from one event loop to one backend.
 ///
-/// Calls that may wait go first: bulk calls and new streams are refused from half of the limit on, others at the limit.
+/// Bulk calls are refused once half of `callsMax` is in use, or while the event loop is late. Routes mark streams as
+/// bulk, too. Other calls are refused at their limit.
 struct BackendGuard: Sendable, Hashable {
   enum Refusal: Sendable, Hashable {
-    /// The backend has as much as it may have.
+    /// The backend has reached its limit.
     case full
-    /// The backend has so much that what may wait has to.
+    /// The backend is busy, or the event loop is late: bulk calls and new streams have to wait.
     case bulkWaits
   }
 
-  /// May change under way: what was let in stays.
+  /// May change at run time; calls in progress continue.
   var callsMax: Int
   var streamsMax: Int
   private(set) var calls = 0
@@ -20,7 +21,7 @@ struct BackendGuard: Sendable, Hashable {
     self.streamsMax = streamsMax
   }
 
-  /// Counts a call in, or says why it is refused.
+  /// Admits and counts a call, or returns the reason to refuse it.
   @inline(__always)
   mutating func enter(isStream: Bool, isBulk: Bool, isLoopLate: Bool) -> Refusal? {
     if isBulk, isLoopLate || calls >= (callsMax + 1) / 2 { return .bulkWaits }
@@ -38,9 +39,9 @@ struct BackendGuard: Sendable, Hashable {
   mutating func leave(isStream: Bool) { if isStream { streams -= 1 } else { calls -= 1 } }
 }
 
-/// Whether an event loop has more to do than it can: told from how late a regular tick comes, several times in a row.
+/// Detects an overloaded event loop by regular ticks that are late several times in a row.
 struct LoopLag: Sendable, Hashable {
-  /// One late tick is a pause of the machine's; so many are a load.
+  /// A single late tick may be a pause of the machine; this many in a row are overload.
   static let lateTicksMin = 3
 
   let lateMs: Int64
@@ -51,7 +52,7 @@ struct LoopLag: Sendable, Hashable {
 
   var isLate: Bool { lateTicks >= Self.lateTicksMin }
 
-  /// A tick came; the next one is due after `periodMs`.
+  /// Records a tick; the next one is due after `periodMs`.
   mutating func tick(nowNs: Int64, periodMs: Int64) {
     if let expectedNs { lateTicks = nowNs - expectedNs > lateMs * 1_000_000 ? lateTicks + 1 : 0 }
     expectedNs = nowNs + periodMs * 1_000_000

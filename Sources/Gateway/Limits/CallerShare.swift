@@ -1,18 +1,18 @@
 import CampanileRPC
 import Synchronization
 
-/// What one principal, or one address, has used of what it may use. Safe from any thread.
+/// The usage and the limits of one principal or address. Thread-safe.
 final class CallerShare: Sendable {
   let rate: SharedBucket
-  /// What an address may try without a credential. Of principals there is none.
+  /// Rate limit for unauthenticated calls from this address; nil for principals.
   let anonymous: SharedBucket?
-  /// What an address may present that is refused after a signature was checked.
+  /// Rate limit for rejected credentials that cost a signature verification; nil for principals.
   let refusals: SharedBucket?
   let calls: SharedGauge
   let streams: SharedGauge
   let pace = RefusalPace()
 
-  init(rate: RateSetting, anonymous: RateSetting?, calls: CountSetting, streams: CountSetting) {
+  init(rate: CurrentRate, anonymous: CurrentRate?, calls: CurrentCount, streams: CurrentCount) {
     self.rate = SharedBucket(rate)
     self.anonymous = anonymous.map { SharedBucket($0) }
     refusals = anonymous.map { SharedBucket($0) }
@@ -22,11 +22,11 @@ final class CallerShare: Sendable {
 
   convenience init(rate: RateLimit?, anonymous: RateLimit? = nil, callsMax: Int = .max, streamsMax: Int = .max) {
     self.init(
-      rate: RateSetting(rate), anonymous: anonymous.map { RateSetting($0) }, calls: CountSetting(callsMax),
-      streams: CountSetting(streamsMax))
+      rate: CurrentRate(rate), anonymous: anonymous.map { CurrentRate($0) }, calls: CurrentCount(callsMax),
+      streams: CurrentCount(streamsMax))
   }
 
-  /// Whether a new share would be the same.
+  /// Reports whether the share is indistinguishable from a new one.
   func isUnused(nowNs: Int64) -> Bool {
     rate.isFull(nowNs: nowNs) && anonymous?.isFull(nowNs: nowNs) != false
       && refusals?.isFull(nowNs: nowNs) != false && calls.count == 0 && streams.count == 0
@@ -34,25 +34,25 @@ final class CallerShare: Sendable {
 }
 
 extension CallerShare: CallQuota {
-  func facts(nowNs: Int64) -> QuotaFacts? { rate.facts(nowNs: nowNs) }
+  func status(nowNs: Int64) -> QuotaStatus? { rate.status(nowNs: nowNs) }
 }
 
-/// The shares of principals or of addresses, a bounded number of them. Safe from any thread.
+/// A bounded table of the shares of principals or of addresses. Thread-safe.
 ///
-/// A share that nobody holds and nothing was taken from lately is as good as none and makes room for others. When there is no
-/// room, newcomers have one share together.
+/// An unused share that no caller holds is removed to make room. If the table stays full, newcomers use one common
+/// share.
 final class ShareTable: Sendable {
   private struct State {
     var shares: [String: CallerShare] = [:]
-    var sweptAtNs = Int64.min
+    var purgedAtNs = Int64.min
   }
 
   private let countMax: Int
   private let make: @Sendable () -> CallerShare
   private let overflow: CallerShare
   private let state = Mutex(State())
-  /// The table is not swept more often, however many newcomers there are.
-  static let sweepNs: Int64 = 1_000_000_000
+  /// The minimum interval between two purges of the table.
+  static let purgeIntervalNs: Int64 = 1_000_000_000
 
   init(max countMax: Int, make: @escaping @Sendable () -> CallerShare) {
     self.countMax = countMax
@@ -62,29 +62,29 @@ final class ShareTable: Sendable {
 
   var count: Int { state.withLock { $0.shares.count } }
 
-  /// Those with the most under way, and of these with the least left.
-  func busiest(_ countMax: Int, nowNs: Int64) -> [ShareFacts] {
+  /// Returns the shares with the most open calls and streams; of equal ones, those with the fewest remaining calls.
+  func busiest(_ countMax: Int, nowNs: Int64) -> [ShareUsage] {
     let known = state.withLock { Array($0.shares) }
-    let facts = known.map { name, share in
-      ShareFacts(
+    let usages = known.map { name, share in
+      ShareUsage(
         name: name, openCalls: share.calls.count, openStreams: share.streams.count,
-        remaining: share.facts(nowNs: nowNs)?.remaining)
+        remaining: share.status(nowNs: nowNs)?.remaining)
     }
-    let order: (ShareFacts, ShareFacts) -> Bool = { one, other in
+    let order: (ShareUsage, ShareUsage) -> Bool = { one, other in
       let (a, b) = (one.openCalls + one.openStreams, other.openCalls + other.openStreams)
       if a != b { return a > b }
       if one.remaining != other.remaining { return (one.remaining ?? .max) < (other.remaining ?? .max) }
       return one.name < other.name
     }
-    return Array(facts.sorted(by: order).prefix(countMax))
+    return Array(usages.sorted(by: order).prefix(countMax))
   }
 
   func share(of name: String, nowNs: Int64) -> CallerShare {
     state.withLock { state in
       if let known = state.shares[name] { return known }
-      if state.shares.count >= countMax, state.sweptAtNs == .min || nowNs - state.sweptAtNs >= Self.sweepNs {
-        state.sweptAtNs = nowNs
-        Self.sweep(&state.shares, nowNs)
+      if state.shares.count >= countMax, state.purgedAtNs == .min || nowNs - state.purgedAtNs >= Self.purgeIntervalNs {
+        state.purgedAtNs = nowNs
+        Self.purge(&state.shares, nowNs)
       }
       guard state.shares.count < countMax else { return overflow }
       let made = make()
@@ -93,30 +93,11 @@ final class ShareTable: Sendable {
     }
   }
 
-  private static func sweep(_ shares: inout [String: CallerShare], _ nowNs: Int64) {
+  private static func purge(_ shares: inout [String: CallerShare], _ nowNs: Int64) {
     for name in Array(shares.keys) {
       guard var share = shares.removeValue(forKey: name) else { continue }
-      // Whoever holds it counts in it.
+      // A caller that holds the share still counts in it.
       if !isKnownUniquelyReferenced(&share) || !share.isUnused(nowNs: nowNs) { shares[name] = share }
     }
-  }
-}
-
-/// What an address is counted as: itself, or of IPv6 its /64, which one customer has (RFC 6177).
-enum AddressGroup {
-  static func name(of host: String) -> String {
-    guard host.contains(":") else { return host }
-    let address = host.prefix { $0 != "%" }
-    let halves = address.firstRange(of: "::")
-    let front = (halves.map { address[..<$0.lowerBound] } ?? address[...]).split(separator: ":")
-    let back = halves.map { address[$0.upperBound...].split(separator: ":").count } ?? 0
-    var groups = front.prefix(4).map(String.init)
-    // The zeros that `::` stands for, as far as they lie in the first half.
-    if halves != nil { while groups.count < 4, groups.count < 8 - back { groups.append("0") } }
-    let missing = 4 - groups.count
-    if missing > 0, let halves {
-      groups += address[halves.upperBound...].split(separator: ":").prefix(missing).map(String.init)
-    }
-    return groups.joined(separator: ":") + "::/64"
   }
 }

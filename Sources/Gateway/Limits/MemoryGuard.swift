@@ -1,19 +1,19 @@
 import Synchronization
 
-/// How near the process is to the memory that it may use. It comes back to a lower step only some way below the one where it rose, so
-/// that it does not waver.
+/// The memory pressure of the process. The level falls only well below the threshold at which it rises, to prevent
+/// oscillation.
 struct MemoryPressure: Sendable, Hashable {
   enum Level: Int, Sendable, Hashable {
     case none
-    /// What may wait has to: bulk calls and new streams.
+    /// Bulk calls and new streams are refused.
     case tight
-    /// Nothing more is taken.
+    /// All calls are refused, except those of the operator's own programs.
     case full
   }
 
   private(set) var level = Level.none
 
-  /// - Parameter bytesMax: 0 for as much as there is.
+  /// - Parameter bytesMax: 0 for no limit.
   mutating func update(residentBytes: Int, bytesMax: Int) {
     guard bytesMax > 0 else { return level = .none }
     let percent = Double(residentBytes) / Double(bytesMax) * 100
@@ -25,9 +25,9 @@ struct MemoryPressure: Sendable, Hashable {
   }
 }
 
-/// Refuses work while the process uses more memory than it may. Safe from any thread.
+/// Refuses work while the process uses more memory than its limit. Thread-safe.
 final class MemoryGuard: Sendable {
-  /// How often the memory is looked at.
+  /// The interval between checks.
   static let checkMs: Int64 = 250
 
   private let probe: MemoryProbe
@@ -35,7 +35,7 @@ final class MemoryGuard: Sendable {
   private let pressure = Mutex(MemoryPressure())
   private let level = Atomic<Int>(0)
 
-  /// - Parameter bytesMax: 0 for as much as there is.
+  /// - Parameter bytesMax: 0 for no limit.
   init(bytesMax: Int, probe: MemoryProbe) {
     self.bytesMax = Atomic(bytesMax)
     self.probe = probe
@@ -52,12 +52,12 @@ final class MemoryGuard: Sendable {
 
   func set(bytesMax: Int) { self.bytesMax.store(bytesMax, ordering: .relaxed) }
 
-  /// Looks at the memory. Answers whether the level has changed.
+  /// Checks the memory. Returns whether the level has changed.
   @discardableResult
   func look() -> Bool {
     let bytesMax = bytesMax.load(ordering: .relaxed)
     guard bytesMax > 0 || isTight, var bytes = probe.residentBytes() else { return false }
-    // What is free and still held by the allocator is not needed by anybody.
+    // Return the allocator's free memory to the system before judging the rest.
     if bytesMax > 0, Double(bytes) >= Double(bytesMax) * 0.8 {
       probe.release()
       bytes = probe.residentBytes() ?? bytes
@@ -71,9 +71,9 @@ final class MemoryGuard: Sendable {
   }
 }
 
-/// How much memory the process has, and how it gives back what it does not need.
+/// Reads the memory usage of the process, and releases unused memory.
 public struct MemoryProbe: Sendable {
-  /// `nil` where the system does not tell.
+  /// Returns `nil` if the system does not report it.
   public var residentBytes: @Sendable () -> Int?
   public var release: @Sendable () -> Void
 

@@ -1,12 +1,12 @@
 import NIOCore
 
-/// The clock of everything that is limited by time, in nanoseconds since an unknown start.
+/// The clock of all time-based limits, in nanoseconds since an unspecified start.
 enum MonotonicClock {
   static func nowNs() -> Int64 { NIODeadline.now().nowNs }
 }
 
 extension NIODeadline {
-  /// The same moment in the form that limits are counted in.
+  /// The same time in nanoseconds, the unit of the limits.
   @inline(__always)
   var nowNs: Int64 { Int64(truncatingIfNeeded: uptimeNanoseconds) }
 }

@@ -1,4 +1,4 @@
-/// How often something may happen: `perSecond` on average, and `burst` at once after a pause.
+/// A rate limit: `perSecond` on average, and `burst` at once after a pause.
 public struct RateLimit: Sendable, Hashable, CustomStringConvertible {
   public static let perSecondMax = 10_000_000
   public static let burstMax = 100_000_000
@@ -8,14 +8,15 @@ public struct RateLimit: Sendable, Hashable, CustomStringConvertible {
   /// 1 to 100,000,000.
   public let burst: Int
 
-  /// `nil` for numbers out of their ranges.
+  /// Returns `nil` for numbers out of range.
   public init?(perSecond: Int, burst: Int) {
     guard (1...Self.perSecondMax).contains(perSecond), (1...Self.burstMax).contains(burst) else { return nil }
     self.perSecond = perSecond
     self.burst = burst
   }
 
-  /// Reads `PER_SECOND` or `PER_SECOND:BURST`, for example `50:200`; without a burst it is twice the rate. `nil` for other text.
+  /// Parses `PER_SECOND` or `PER_SECOND:BURST`, for example `50:200`. The default burst is twice the rate. `nil` for
+  /// malformed text.
   public init?(_ text: some StringProtocol) {
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     guard let first = parts.first, let perSecond = Int(first), (1...Self.perSecondMax).contains(perSecond) else {
@@ -28,13 +29,14 @@ public struct RateLimit: Sendable, Hashable, CustomStringConvertible {
   public var description: String { "\(perSecond):\(burst)" }
 }
 
-/// A token bucket in one number: the time at which it would be full again (the generic cell rate algorithm, ITU-T I.371).
+/// A token bucket stored as one number: the time at which it would be full again (the generic cell rate algorithm,
+/// ITU-T I.371).
 ///
-/// It has no clock and no memory: both are handed to it. Times are nanoseconds of a clock that does not go back.
+/// Stateless: callers pass in the state and the time. Times are nanoseconds of a monotonic clock.
 struct TokenBucket: Sendable, Hashable {
-  /// What one token costs.
+  /// The time that one token takes to refill.
   let intervalNs: Int64
-  /// What all tokens cost together.
+  /// The time that all tokens take to refill.
   let depthNs: Int64
 
   init(_ limit: RateLimit) {
@@ -48,14 +50,15 @@ struct TokenBucket: Sendable, Hashable {
     self.depthNs = depthNs
   }
 
-  /// How many tokens there are at most.
+  /// Maximum number of tokens.
   var burst: Int { Int(depthNs / intervalNs) }
 
-  /// A bucket nobody has taken from.
+  /// The state of an unused bucket.
   static let full = Int64.min
 
-  /// Takes a token: `fullAtNs` is then the new state and `waitNs` 0; else the state is unchanged and `waitNs` how long until there
-  /// is a token.
+  /// Takes a token.
+  ///
+  /// - Returns: The new state and `waitNs` 0; without a token, the unchanged state and the time until there is one.
   @inline(__always)
   func take(fullAtNs: Int64, nowNs: Int64) -> (fullAtNs: Int64, waitNs: Int64) {
     let next = max(fullAtNs, nowNs) + intervalNs
@@ -63,7 +66,9 @@ struct TokenBucket: Sendable, Hashable {
     return beyondNs > 0 ? (fullAtNs, beyondNs) : (next, 0)
   }
 
-  /// Takes a token also where there is none, which is owed then: `owedNs` is how long until it is there, `owedMaxNs` at most.
+  /// Takes a token, even if there is none.
+  ///
+  /// - Returns: The new state, and as `owedNs` the time until the owed token is refilled, at most `owedMaxNs`.
   func charge(fullAtNs: Int64, nowNs: Int64, owedMaxNs: Int64) -> (fullAtNs: Int64, owedNs: Int64) {
     let next = min(max(fullAtNs, nowNs) + intervalNs, nowNs + depthNs + owedMaxNs)
     return (next, max(0, next - nowNs - depthNs))

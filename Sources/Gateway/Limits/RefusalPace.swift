@@ -1,21 +1,22 @@
 import Synchronization
 
-/// How fast a caller is refused that goes on beyond its rate. Safe from any thread.
+/// Slows down the refusals of a caller that keeps calling beyond its rate. Thread-safe.
 ///
-/// A refusal costs as much as half a call, and one who asks again at once could have a gateway do nothing else. So a share's refusals
-/// have a rate too: who is beyond it has to wait until its connection is read from again, each connection for its own turn.
+/// A refusal costs half as much as a call, so a caller that retries at once could keep a gateway busy. The refusals of
+/// a share are therefore rate-limited, too. Beyond that rate, the gateway stops reading from the refused connection for
+/// a while.
 final class RefusalPace: Sendable {
   static let perSecond: Int64 = 5_000
-  /// How many refusals nobody waits for.
+  /// Number of refusals without a wait.
   static let burst: Int64 = 500
-  /// The longest wait.
+  /// Maximum wait.
   static let restMaxNs: Int64 = 1_000_000_000
 
   private static let intervalNs = 1_000_000_000 / perSecond
   private static let bucket = TokenBucket(intervalNs: intervalNs, depthNs: intervalNs * burst)
   private let fullAtNs = Atomic<Int64>(TokenBucket.full)
 
-  /// Counts a refusal. Answers how long the connection that it went to has to wait: 0 to `restMaxNs`.
+  /// Counts a refusal. Returns the time for which its connection must not be read: 0 to `restMaxNs`.
   func restNs(nowNs: Int64) -> Int64 {
     var before = fullAtNs.load(ordering: .relaxed)
     while true {

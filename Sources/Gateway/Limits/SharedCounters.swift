@@ -1,24 +1,24 @@
 import CampanileRPC
 import Synchronization
 
-/// A token bucket that all event loops take from.
+/// A token bucket shared by all event loops.
 final class SharedBucket: Sendable {
-  private let setting: RateSetting
+  private let setting: CurrentRate
   private let fullAtNs = Atomic<Int64>(TokenBucket.full)
 
-  init(_ setting: RateSetting) { self.setting = setting }
+  init(_ setting: CurrentRate) { self.setting = setting }
 
-  convenience init(_ limit: RateLimit?) { self.init(RateSetting(limit)) }
+  convenience init(_ limit: RateLimit?) { self.init(CurrentRate(limit)) }
 
-  /// `nil` where nothing is limited.
+  /// `nil` for no limit.
   var limit: RateLimit? { setting.limit }
 
-  /// Takes a token and answers 0, or answers how many nanoseconds until there is one.
+  /// Takes a token and returns 0; without a token, returns the nanoseconds until there is one.
   @inline(__always)
   func take(nowNs: Int64) -> Int64 {
     guard let bucket = setting.bucket else { return 0 }
     var before = fullAtNs.load(ordering: .relaxed)
-    // A loop turns again only when another one has taken a token in the meantime.
+    // Retries only if another loop took a token in the meantime.
     while true {
       let (after, waitNs) = bucket.take(fullAtNs: before, nowNs: nowNs)
       if waitNs > 0 { return waitNs }
@@ -28,37 +28,37 @@ final class SharedBucket: Sendable {
     }
   }
 
-  /// Whether there is a token, without taking it: 0, or the time until there is one.
+  /// Returns 0 if there is a token, otherwise the nanoseconds until there is one. Takes none.
   func waitNs(nowNs: Int64) -> Int64 {
     setting.bucket?.take(fullAtNs: fullAtNs.load(ordering: .relaxed), nowNs: nowNs).waitNs ?? 0
   }
 
   func isFull(nowNs: Int64) -> Bool { fullAtNs.load(ordering: .relaxed) <= nowNs }
 
-  /// `nil` where nothing is limited.
-  func facts(nowNs: Int64) -> QuotaFacts? {
+  /// `nil` for no limit.
+  func status(nowNs: Int64) -> QuotaStatus? {
     guard let bucket = setting.bucket else { return nil }
     let state = fullAtNs.load(ordering: .relaxed)
-    return QuotaFacts(
+    return QuotaStatus(
       limit: bucket.burst, remaining: bucket.remaining(fullAtNs: state, nowNs: nowNs),
       resetMs: bucket.resetMs(fullAtNs: state, nowNs: nowNs))
   }
 }
 
-/// How many of something are under way, over all event loops.
+/// A gauge of concurrent items, shared by all event loops.
 final class SharedGauge: Sendable {
-  private let setting: CountSetting
+  private let setting: CurrentCount
   private let value = Atomic<Int>(0)
 
-  init(_ setting: CountSetting) { self.setting = setting }
+  init(_ setting: CurrentCount) { self.setting = setting }
 
-  convenience init(max countMax: Int) { self.init(CountSetting(countMax)) }
+  convenience init(max countMax: Int) { self.init(CurrentCount(countMax)) }
 
   var countMax: Int { setting.count }
 
   var count: Int { value.load(ordering: .relaxed) }
 
-  /// Adds one unless that is too many.
+  /// Adds one unless the maximum is reached.
   @inline(__always)
   func enter() -> Bool {
     if value.wrappingAdd(1, ordering: .relaxed).newValue <= countMax { return true }

@@ -1,9 +1,9 @@
-import CampanileService
+import CampanileBase
 
-/// Who may say on whose behalf a request comes: the proxies before the gateway.
+/// The proxies in front of the gateway whose forwarding header is trusted.
 ///
-/// What a proxy adds stands at the end; what stands before the last address that is no proxy's own its caller has made up. Only one
-/// header is read: a proxy that writes one leaves the other as its caller sent it.
+/// Each proxy appends an address. Entries before the last address that is not a trusted proxy may be forged. Only one
+/// header is read, because a proxy that sets one passes the other on as its caller sent it.
 public struct TrustedProxies: Sendable, Hashable {
   public enum Header: String, Sendable, Hashable, CaseIterable {
     case forwardedFor = "x-forwarded-for"
@@ -11,16 +11,16 @@ public struct TrustedProxies: Sendable, Hashable {
     case forwarded
   }
 
-  /// Hops that are looked at.
+  /// Maximum number of hops that are read.
   static let hopsMax = 32
 
   private let blocks: [AddressBlock]
   let header: Header
 
-  /// Nobody is trusted.
+  /// Trusts no proxy.
   public init() { (blocks, header) = ([], .forwardedFor) }
 
-  /// - Parameter blocks: `10.0.0.0/8`, `fd00::/8`, or single addresses. `nil` for one that cannot be read.
+  /// - Parameter blocks: `10.0.0.0/8`, `fd00::/8`, or single addresses. Returns `nil` if one of them is malformed.
   public init?(_ blocks: [String], header: Header = .forwardedFor) {
     guard let blocks = try? AddressBlock.blocks(blocks) else { return nil }
     self.blocks = blocks
@@ -29,22 +29,25 @@ public struct TrustedProxies: Sendable, Hashable {
 
   public var isEmpty: Bool { blocks.isEmpty }
 
+  /// Reports whether the address belongs to a trusted proxy; false for malformed text.
+  public func trusts(host: String) -> Bool { !blocks.isEmpty && IPAddress(host).map(trusts) == true }
+
   func trusts(_ address: IPAddress) -> Bool {
     let address = address.unmapped
     return blocks.contains { $0.contains(address) }
   }
 
-  /// The address that a request comes from.
+  /// Returns the address that a request comes from.
   ///
   /// - Parameters:
-  ///   - peer: the connection's own.
-  ///   - values: of the header, in their order.
-  /// - Returns: `nil` where it is the peer.
+  ///   - peer: The address of the connection.
+  ///   - values: The header's values, in order.
+  /// - Returns: `nil` if the peer itself is the caller.
   func client(peer: String, values: [String]) -> String? {
     guard !blocks.isEmpty, let address = IPAddress(peer), trusts(address) else { return nil }
     var nearest: IPAddress?
     for hop in values.flatMap({ $0.split(separator: ",") }).reversed().prefix(Self.hopsMax) {
-      // Whoever hides is known by the proxy that it came through.
+      // An obfuscated hop cannot be identified: the proxy that reported it counts as the caller.
       guard let address = self.address(in: hop) else { break }
       nearest = address.unmapped
       if !trusts(address) { break }
@@ -62,7 +65,7 @@ public struct TrustedProxies: Sendable, Hashable {
     }
   }
 
-  /// An address, in quotes or not, with a port or not, of IPv6 in brackets or not.
+  /// Parses an address: quoted or not, with or without a port, IPv6 with or without brackets.
   private static func host(_ text: Substring) -> IPAddress? {
     var text = trimmed(text)
     if text.hasPrefix("\""), text.hasSuffix("\""), text.count > 1 { text = text.dropFirst().dropLast() }

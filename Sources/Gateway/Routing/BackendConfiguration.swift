@@ -1,26 +1,27 @@
-public import CampanileRPC
+public import CampanileBase
+import CampanileRPC
 
-/// One service of the suite behind the gateway, and where it listens.
+/// A service of the suite behind the gateway, and its addresses.
 public struct BackendConfiguration: Sendable, Hashable {
-  /// The service's short name, which scopes use: `[a-z][a-z0-9-]{0,31}`, not `admin`.
+  /// The service's short name in scopes: `[a-z][a-z0-9-]{0,31}`, except `admin`.
   public var name: String
-  /// What the full names of its RPC services start with, for example `campanile.notifications.`.
+  /// The common prefix of its RPC services' full names, for example `campanile.notifications.`.
   public var servicePrefix: String
-  /// The most addresses of one backend, also of those that its names resolve to.
+  /// Maximum number of addresses of one backend, including those that its names resolve to.
   static let addressesMax = 16
-  /// The addresses that serve the same data, 1 to 16. A name stands for all that it resolves to.
-  public var addresses: [ClientConfiguration.Address]
+  /// The addresses that serve the same data, 1 to 16. A host name stands for all its addresses.
+  public var addresses: [HostPort]
 
-  public init(name: String, servicePrefix: String? = nil, addresses: [ClientConfiguration.Address]) {
+  public init(name: String, servicePrefix: String? = nil, addresses: [HostPort]) {
     self.name = name
     self.servicePrefix = servicePrefix ?? "campanile.\(name)."
     self.addresses = addresses
   }
 
-  /// Reads `NAME=HOST:PORT` and `NAME@PREFIX=HOST:PORT` entries; a name that comes again adds an address.
+  /// Parses `NAME=HOST:PORT` and `NAME@PREFIX=HOST:PORT` entries. A repeated name adds an address.
   ///
-  /// Throws INVALID_ARGUMENT `CONFIGURATION_INVALID` naming the entry for other text, and for more backends or addresses than
-  /// there may be.
+  /// - Throws: INVALID_ARGUMENT `CONFIGURATION_INVALID` with the entry if it is malformed, or if there are too many
+  ///   backends or addresses.
   public static func parse(_ entries: [String]) throws(RPCError) -> [BackendConfiguration] {
     var backends: [BackendConfiguration] = []
     for entry in entries {
@@ -41,7 +42,7 @@ public struct BackendConfiguration: Sendable, Hashable {
   private static func read(_ entry: String) throws(RPCError) -> BackendConfiguration {
     guard let equals = entry.firstIndex(of: "=") else { throw invalid(entry, "is not NAME=HOST:PORT") }
     let names = entry[..<equals].split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-    guard let address = ClientConfiguration.Address(entry[entry.index(after: equals)...]) else {
+    guard let address = HostPort(entry[entry.index(after: equals)...]) else {
       throw invalid(entry, "has no HOST:PORT")
     }
     return BackendConfiguration(
@@ -49,12 +50,12 @@ public struct BackendConfiguration: Sendable, Hashable {
       addresses: [address])
   }
 
-  /// Throws INVALID_ARGUMENT `CONFIGURATION_INVALID` for a set of backends that cannot be routed to.
+  /// Throws INVALID_ARGUMENT `CONFIGURATION_INVALID` if calls cannot be routed to the backends.
   static func check(_ backends: [BackendConfiguration]) throws(RPCError) {
     guard backends.count <= 64 else { throw invalid("\(backends.count) backends", "are more than 64") }
     for (index, backend) in backends.enumerated() {
       guard Scope.isServiceName(backend.name), backend.name != "admin" else {
-        throw invalid(backend.name, "is no service's name")
+        throw invalid(backend.name, "is not a service name")
       }
       guard (1...16).contains(backend.addresses.count), Set(backend.addresses).count == backend.addresses.count else {
         throw invalid(backend.name, "needs 1 to 16 different addresses")

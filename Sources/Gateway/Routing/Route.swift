@@ -1,39 +1,42 @@
 import CampanileRPC
 
-/// Where the calls of one method go, and what they need. One object a method, shared by all calls.
+/// The destination and the requirements of one method's calls. One object per method, shared by all calls.
 final class Route: Sendable {
   enum Target: Sendable, Hashable {
     /// The gateway's own services.
     case local
-    /// The backend's number in the routing table.
+    /// The backend's index in the routing table.
     case backend(Int)
   }
 
   let path: String
   let target: Target
   let requirement: Requirement
-  /// The shape of the calls. Methods that no table describes are taken for the most general one.
+  /// The kind of the calls; the most general kind if no table describes the method.
   let kind: CallKind
-  /// Whether a table describes the method: then its kind is certain and a unary call gets a deadline.
+  /// Whether a table describes the method. If so, its kind is certain, and unary calls get a default deadline.
   let isDescribed: Bool
-  /// Whether its calls are the first to be refused under overload.
+  /// Whether its calls are refused first under overload.
   let isBulk: Bool
-  /// Whether a call whose answer was kept may be repeated: a unary one that changes something.
+  /// Whether idempotency keys apply: the method is unary and has side effects.
   let isRepeatable: Bool
-  /// Whether the call may be made twice at the same time: a unary one that only reads.
+  /// Whether the response holds a secret, which is never stored.
+  let hasSecretResponse: Bool
+  /// Whether two attempts may run concurrently: the method is unary and read-only.
   let isHedgeable: Bool
-  /// Whether a session of Attendance's will do in place of a credential.
+  /// Whether a session of Attendance is accepted instead of a credential.
   let takesSessions: Bool
-  /// What all calls of the method together may use.
+  /// The rate limit for all calls of the method together.
   let rate: SharedBucket
-  private let rateSetting: RateSetting
+  private let currentRate: CurrentRate
   let recorder: any MethodRecorder
-  /// Watches its calls; nil where they are neither traced nor logged, and for the gateway's own methods.
+  /// Observes the method's calls; nil if they are neither traced nor logged, and for the gateway's own methods.
   let observation: MethodObservation?
 
   init(
     path: String, target: Target, requirement: Requirement, kind: CallKind, isDescribed: Bool,
-    isBulk: Bool = false, isRepeatable: Bool = false, isHedgeable: Bool = false, takesSessions: Bool = false,
+    isBulk: Bool = false, isRepeatable: Bool = false, hasSecretResponse: Bool = false, isHedgeable: Bool = false,
+    takesSessions: Bool = false,
     rate: RateLimit? = nil,
     recorder: any MethodRecorder, observation: MethodObservation? = nil
   ) {
@@ -45,24 +48,25 @@ final class Route: Sendable {
     self.isDescribed = isDescribed
     self.isBulk = isBulk
     self.isRepeatable = isRepeatable
+    self.hasSecretResponse = hasSecretResponse
     self.isHedgeable = isHedgeable
     self.takesSessions = takesSessions
-    rateSetting = RateSetting(rate)
-    self.rate = SharedBucket(rateSetting)
+    currentRate = CurrentRate(rate)
+    self.rate = SharedBucket(currentRate)
     self.recorder = recorder
   }
 
-  func limit(to rate: RateLimit?) { rateSetting.set(rate) }
+  func limit(to rate: RateLimit?) { currentRate.set(rate) }
 }
 
-/// Decides where a call goes, by its method's name.
+/// Maps method names to routes.
 ///
-/// Methods that the generated tables describe are found whole. Other methods of a backend's services are forwarded too, since a
-/// backend may be newer than the gateway: as the most general kind of call, and needing the scope to write.
-/// What a method needs its proto says (`campanile.rpc.v1.access`).
+/// Described methods are looked up by their full name. Other methods of a backend's services are forwarded as well,
+/// because a backend may be newer than the gateway. They count as the most general kind of call and require the right
+/// `write`. Requirements of described methods come from their proto (`campanile.rpc.v1.access`).
 struct RoutingTable: Sendable {
   static let methodBytesMax = 256
-  /// The services that anyone may call and whose protos, being a standard's, cannot say so.
+  /// Services without authentication whose standard protos cannot declare it.
   static let openServices: Set<String> = ["grpc.health.v1.Health"]
 
   private struct Prefix: Sendable {
@@ -70,7 +74,7 @@ struct RoutingTable: Sendable {
     var backend: Int
   }
 
-  /// The backends' short names, in the order of their numbers.
+  /// The backends' short names, in the order of their indices.
   let serviceNames: [String]
   private let routes: MethodTable<Route>
   private let prefixes: [Prefix]
@@ -78,8 +82,9 @@ struct RoutingTable: Sendable {
   private let otherObservation: MethodObservation?
 
   /// - Parameters:
-  ///   - local: the methods that the gateway serves itself; those that are not public need the scope `admin`.
-  ///   - methods: what the generated tables know of the backends' methods; those that no prefix fits are left out.
+  ///   - local: The gateway's own methods; those that are not public require the scope `admin`.
+  ///   - methods: The methods of all backends, from the generated tables; methods without a matching prefix are
+  ///     ignored.
   init(
     backends: [BackendConfiguration], local: [MethodDescriptor], methods: [MethodDescriptor],
     rates: [String: RateLimit] = [:], observer: any ServerObserver, observation: CallObservation? = nil
@@ -96,6 +101,7 @@ struct RoutingTable: Sendable {
         requirement: Requirement(kind: Requirement.Kind(method), serviceIndex: index),
         kind: method.kind, isDescribed: true, isBulk: method.isBulk || method.kind != .unary,
         isRepeatable: method.kind == .unary && method.idempotency != .noSideEffects,
+        hasSecretResponse: method.hasSecretResponse,
         isHedgeable: method.kind == .unary && method.idempotency == .noSideEffects,
         takesSessions: backends[index].name == PresentedSession.serviceName, rate: rates[method.path],
         recorder: observer.recorder(for: method),
@@ -112,20 +118,20 @@ struct RoutingTable: Sendable {
     routes = MethodTable(entries)
   }
 
-  /// The route of a method; `nil` when no service here has it.
+  /// Returns the route of a method; `nil` if neither the gateway nor a backend has it.
   @inline(__always)
   func route(_ method: UnsafeRawBufferPointer) -> Route? { routes[method] ?? undescribed(method) }
 
-  /// The routes that the tables describe.
+  /// The routes of all described methods.
   var described: [Route] { routes.values }
 
-  /// What the operator is told of them.
-  var facts: [RouteFacts] {
+  /// The routes, for the operator.
+  var descriptions: [RouteDescription] {
     described.map { route in
       let service = if case .backend(let index) = route.target { serviceNames[index] } else { String?.none }
       let scope =
         route.requirement.kind == .open ? "public" : route.requirement.scope(serviceName: service ?? "")
-      return RouteFacts(
+      return RouteDescription(
         method: route.path, service: service, kind: "\(route.kind)", scope: scope, isBulk: route.isBulk,
         rate: route.rate.limit?.description)
     }.sorted { $0.method < $1.method }

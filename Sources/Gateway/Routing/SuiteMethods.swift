@@ -1,9 +1,9 @@
 import CampanileAPI
 public import CampanileRPC
 
-/// What the generated tables say of the methods behind the gateway.
+/// The methods behind the gateway, from the generated tables.
 public enum SuiteMethods {
-  /// Every method of the suite's services, whether they are configured or not.
+  /// Every method of the suite's services, including services that are not configured.
   public static let all: [MethodDescriptor] =
     NotificationsServiceMethods.all + SharingServiceMethods.all + AutomationServiceMethods.all
     + DeliveryServiceMethods.all + TransferServiceMethods.all + ContainersServiceMethods.all + EchoServiceMethods.all
@@ -21,12 +21,12 @@ public enum SuiteMethods {
   private static let sync: [MethodDescriptor] =
     ZonesServiceMethods.all + AssetsServiceMethods.all + UploadsServiceMethods.all + DevicesServiceMethods.all
 
-  /// Those of the configured backends: what reflection tells beside the gateway's own.
+  /// Returns the methods of the configured backends, which reflection lists in addition to the gateway's own.
   public static func methods(of backends: [BackendConfiguration]) -> [MethodDescriptor] {
     all.filter { method in backends.contains { method.path.hasPrefix($0.servicePrefix) } }
   }
 
-  /// The full names of the services of a backend, for health.
+  /// Returns the full names of a backend's services, for health checks.
   public static func serviceNames(of backend: BackendConfiguration) -> [String] {
     var names: [String] = []
     for method in methods(of: [backend]) where !names.contains(method.service) { names.append(method.service) }

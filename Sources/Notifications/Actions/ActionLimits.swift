@@ -1,29 +1,32 @@
+import CampanileBase
 import CampanileRPC
 import CampanileService
 
-/// What the requests of actions may do.
+/// Limits of the requests of actions.
 public struct ActionLimits: Sendable, Hashable {
-  /// Blocks such as `10.1.0.0/16` that may be called although they are no part of the public Internet.
+  /// Address blocks such as `10.1.0.0/16` that may be called although they are not part of the public Internet.
   public var allowedAddressBlocks: [String] = []
-  /// From the first lookup to the end of the last response.
+  /// The time limit from the first lookup to the end of the last response.
   public var timeoutMs: Int64 = 10_000
-  /// Requests under way at once.
+  /// Concurrent requests; see `ActionQueueLimits` for a user's share.
   public var inFlightMax = 64
 
   public init() {}
 
-  /// Throws INVALID_ARGUMENT, naming the block that is none.
-  func sender(nowMs: @escaping @Sendable () -> Int64) throws -> any HTTPActionSending {
+  /// Throws INVALID_ARGUMENT, naming the text that is not an address block.
+  func sender(
+    nowMs: @escaping @Sendable () -> Int64, log: @escaping @Sendable (String) -> Void
+  ) throws -> any HTTPActionSending {
     var limits = HTTPActionLimits()
     limits.timeoutMs = timeoutMs
-    limits.inFlightMax = inFlightMax
+    limits.queue.inFlightMax = inFlightMax
     let policy: AddressPolicy
     do throws(AddressBlock.InvalidBlock) {
       policy = try AddressPolicy(allowing: allowedAddressBlocks)
     } catch {
       throw RPCError.invalidField(
-        "allowedAddressBlocks", "\(error.text) is no block of addresses", reason: Reason.outOfRange.rawValue)
+        "allowedAddressBlocks", "\(error.text) is not an address block", reason: Reason.outOfRange.rawValue)
     }
-    return HTTPActionSender(policy: policy, limits: limits, nowMs: nowMs)
+    return HTTPActionSender(policy: policy, limits: limits, nowMs: nowMs, log: log)
   }
 }

@@ -1,27 +1,28 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
 import CampanileStore
 
-/// Runs the actions of notifications and keeps what came of them.
+/// Runs the actions of notifications and stores their results.
 ///
-/// What changes the user's own data happens in the transaction that keeps the run. A request to another server is kept
-/// first, then made; should the process end in between, a timer makes it again, under the same `Idempotency-Key`.
+/// A change of the user's own data happens in the transaction that stores the run. A request to another server is
+/// stored before it is sent. If the process ends in between, a timer repeats it with the same `Idempotency-Key`.
 struct ActionRunner: Sendable {
-  /// An attempt whose end was not kept by then is made again.
-  static let attemptLostAfterMs: Int64 = 60_000
-
   let repository: SQLiteNotificationsRepository
   let sender: any HTTPActionSending
   let random: @Sendable () -> UInt64
 
-  /// Throws NOT_FOUND for the notification and for an action that it does not have.
+  /// The time after which an attempt without a stored result is repeated.
+  var attemptLostAfterMs: Int64 { sender.durationMsMax + 35_000 }
+
+  /// Throws NOT_FOUND if the notification does not exist or has no such action.
   func invoke(
-    _ notificationID: String, actionID: String, user: String, repeatable: RepeatableRequest?
+    _ notificationID: String, actionID: String, user: String, idempotency: IdempotentRequest?
   ) async throws -> ActionRun {
     let (begun, isNew) = try await repository.write { transaction in
-      if let earlier = try repository.replayed(ActionRun.self, repeatable, transaction) { return (earlier, false) }
+      if let earlier = try repository.storedReply(ActionRun.self, idempotency, transaction) { return (earlier, false) }
       let notification = try repository.find(notificationID, user: user, field: "notificationId", transaction)
       let action = try ActionChoice.action(actionID, of: notification)
       var run = ActionRun()
@@ -33,15 +34,27 @@ struct ActionRunner: Sendable {
       run.createTime = ProtoTimestamp(millisecondsSince1970: nowMs)
       try begin(&run, action, notification, nowMs: nowMs, user: user, transaction)
       try repository.insert(run, user: user, transaction)
-      try repository.keep(run, repeatable, transaction)
+      try repository.storeReply(run, idempotency, transaction)
       return (run, true)
     }
     guard begun.state == .running else { return begun }
-    // A repeated request answers the run as it is by now, and makes no request of its own.
+    // A repeated request returns the current state of the run and does not send a request itself.
     return isNew ? try await attempt(begun, user: user) : try repository.run(begun.id, user: user) ?? begun
   }
 
-  /// Makes the next attempt of a run whose timer is due.
+  /// Postpones the timers of due attempts until these would count as lost. Returns the timers that had not changed.
+  func claim(_ due: [NotificationTimer]) async throws -> [NotificationTimer] {
+    let dueMs = repository.clockMs() + attemptLostAfterMs
+    return try await repository.write { transaction in
+      try due.filter { timer in
+        guard try transaction.takeTimer(timer) else { return false }
+        try repository.setTimer(.actionRetry, timer.subject, user: timer.user, dueMs: dueMs, transaction)
+        return true
+      }
+    }
+  }
+
+  /// Performs the next attempt of a run.
   func retry(_ runID: String, user: String) async throws {
     guard let run = try repository.run(runID, user: user), run.state == .retrying || run.state == .running else {
       return try await repository.write { try repository.clearTimer(.actionRetry, runID, user: user, $0) }
@@ -49,7 +62,7 @@ struct ActionRunner: Sendable {
     _ = try await attempt(run, user: user)
   }
 
-  /// Does at once what needs no other server.
+  /// Starts a run, and completes it if it does not need another server.
   private func begin(
     _ run: inout ActionRun, _ action: Action, _ notification: Notification, nowMs: Int64, user: String,
     _ transaction: WriteTransaction
@@ -73,9 +86,9 @@ struct ActionRunner: Sendable {
       run.attemptCount = 0
       run.finishTime = nil
       try repository.setTimer(
-        .actionRetry, run.id, user: user, dueMs: nowMs + Self.attemptLostAfterMs, transaction)
+        .actionRetry, run.id, user: user, dueMs: nowMs + attemptLostAfterMs, transaction)
     case .unspecified, .unrecognized:
-      throw RPCError(.failedPrecondition, "the action has no known type", reason: Reason.enumUnknown.rawValue)
+      throw RPCError(.failedPrecondition, "the action has an unknown type", reason: Reason.enumUnknown.rawValue)
     }
   }
 
@@ -83,13 +96,18 @@ struct ActionRunner: Sendable {
     var run = begun
     let result = await result(of: run, user: user)
     let nowMs = repository.clockMs()
-    run.attemptCount += 1
+    let isSent = result.reason != .senderBusy
+    if isSent { run.attemptCount += 1 }
     run.httpStatus = Int32(clamping: result.status)
     run.reason = result.reason?.rawValue ?? ""
     run.message = result.message
     run.nextAttemptTime = nil
-    let nextMs = RetryPolicy.nextAttemptMs(
-      after: result, attemptCount: Int(run.attemptCount), nowMs: nowMs, random: random())
+    let nextMs =
+      isSent
+      ? ActionRetryPolicy.nextAttemptMs(
+        after: result, attemptCount: Int(run.attemptCount), nowMs: nowMs, random: random())
+      : ActionRetryPolicy.nextAttemptMs(
+        afterBusyAtMs: nowMs, createdMs: run.createTime?.millisecondsSince1970 ?? 0, random: random())
     if result.isSuccess {
       run.state = .succeeded
     } else if let nextMs {
@@ -117,7 +135,7 @@ struct ActionRunner: Sendable {
     do {
       notification = try repository.notification(run.notificationId, user: user)
     } catch {
-      // Deleted since: the receiver still learns which one it was.
+      // The notification has been deleted: the receiver still gets its id.
       notification.id = run.notificationId
     }
     let request: HTTPActionRequest?
@@ -131,13 +149,13 @@ struct ActionRunner: Sendable {
     } else {
       request = HTTPActionRequest(backgroundCall: action, notification: notification)
     }
-    guard var request else { return .failure(.urlInvalid, "the action names no URL") }
+    guard var request else { return .failure(.urlInvalid, "the action has no valid URL") }
     request.idempotencyKey = run.id
-    return await sender.send(request)
+    return await sender.send(request, of: user)
   }
 }
 
-/// Which action of a notification an id names.
+/// Finds the action of a notification by its id.
 enum ActionChoice {
   static func action(_ id: String, of notification: Notification) throws(RPCError) -> Action {
     if let own = own(id, of: notification) { return own }

@@ -1,22 +1,30 @@
+import CampanileBase
 import CampanileService
 
-/// Which addresses the server may call on a user's behalf: those of the public Internet, and those that an operator allows.
+/// The addresses that the server may call on a user's behalf: those of the public Internet, and those allowed by an
+/// operator.
 ///
-/// Refused are all that IANA's special-purpose registries (RFC 6890 and later) do not call globally reachable: loopback,
-/// unspecified, private (RFC 1918), shared (RFC 6598), link-local with the metadata address 169.254.169.254, unique local,
-/// multicast, broadcast, benchmarking, documentation and reserved ones; of IPv6 everything outside of `2000::/3`. An
-/// address that carries an IPv4 address (mapped, NAT64, 6to4, Teredo) is judged by that as well.
+/// Rejects all addresses that IANA's special-purpose registries (RFC 6890 and later) do not list as globally reachable.
+/// These are loopback, unspecified, private (RFC 1918), shared (RFC 6598), link-local including the metadata address
+/// 169.254.169.254, unique local, multicast, broadcast, benchmarking, documentation and reserved. Of IPv6, rejects
+/// everything outside `2000::/3` except NAT64.
+///
+/// A mapped IPv4 address counts as that IPv4 address. The IPv4 address inside a NAT64 or 6to4 address must be public.
+/// Teredo is rejected.
 struct AddressPolicy: Sendable, Hashable {
   private let allowed: [AddressBlock]
 
-  /// `allowing` are blocks (`10.1.0.0/16`, `fd00::/8`) or addresses that may be called although they are refused otherwise.
-  /// Throws `AddressBlock.InvalidBlock` for what is neither.
+  /// Creates a policy with exceptions.
+  ///
+  /// - Parameter blocks: Blocks (`10.1.0.0/16`, `fd00::/8`) or addresses that may be called although they would be
+  ///   rejected.
+  /// - Throws: `AddressBlock.InvalidBlock` for a text that is neither.
   init(allowing blocks: [String]) throws(AddressBlock.InvalidBlock) { allowed = try AddressBlock.blocks(blocks) }
 
-  /// Nothing but the public Internet.
+  /// Creates a policy that allows only the public Internet.
   init() { allowed = [] }
 
-  /// Whether the server may connect to it.
+  /// Whether the server may connect to the address.
   func allows(_ address: IPAddress) -> Bool {
     let address = address.unmapped
     if allowed.contains(where: { $0.contains(address) }) { return true }
@@ -48,11 +56,11 @@ struct AddressPolicy: Sendable, Hashable {
     "224.0.0.0/4", "240.0.0.0/4",
   ])
 
-  /// Of `2000::/3`: the IETF's protocol assignments with Teredo, which no host uses any more (RFC 2928, 4380), and
+  /// Within `2000::/3`: the IETF's protocol assignments including Teredo, which is obsolete (RFC 2928, 4380), and
   /// documentation (RFC 3849, 9637).
   private static let refusedIPv6 = blocks(["2001::/23", "2001:db8::/32", "3fff::/20"])
 
-  /// How many of the built-in blocks can be read; a test compares it with how many there are.
+  /// The number of built-in blocks that were parsed; a test compares it with the number of texts.
   static var blockCount: Int {
     nat64.count + globalUnicast.count + sixToFour.count + refusedIPv4.count + refusedIPv6.count
   }

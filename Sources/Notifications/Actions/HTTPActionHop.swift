@@ -1,23 +1,23 @@
 import CampanileService
 import Foundation
 
-/// One request on the way of an action: the first, or what a redirect makes of it.
+/// One request of an action: the first one, or one that follows a redirect.
 struct HTTPActionHop: Sendable, Hashable {
-  var target: HTTPTarget
+  var target: HTTPActionTarget
   var method: String
   var headers: [String: String]
   var body: [UInt8]
 
-  /// What a response means for a hop.
+  /// The next step after a response.
   enum Next: Sendable, Hashable {
     case done
     case follow(HTTPActionHop)
     case refuse(HTTPActionResult.Reason)
   }
 
-  /// Nil when the URL is none that can be called; header names and values are checked before.
+  /// Returns nil if the URL cannot be called. Header names and values are checked by the caller.
   init?(_ request: HTTPActionRequest) {
-    guard let target = HTTPTarget(request.url) else { return nil }
+    guard let target = HTTPActionTarget(request.url) else { return nil }
     self.target = target
     method = request.method
     body = request.body
@@ -30,10 +30,10 @@ struct HTTPActionHop: Sendable, Hashable {
     }
   }
 
-  /// What to do after a response (RFC 9110, section 15.4).
+  /// Returns the next step after a response (RFC 9110, section 15.4).
   ///
-  /// 301, 302 and 303 are followed by a GET (a HEAD stays one) without a body, 307 and 308 by the same request. A redirect
-  /// from https to http is refused. Another server gets none of the user's headers.
+  /// 301, 302 and 303 are followed with a GET without a body (HEAD remains HEAD), 307 and 308 with the same request. A
+  /// redirect from https to http is rejected. A different server does not receive the user's headers.
   func next(status: Int, location: String?) -> Next {
     guard [301, 302, 303, 307, 308].contains(status), let location else { return .done }
     guard let target = target.resolving(location), self.target.scheme == "http" || target.scheme == "https" else {

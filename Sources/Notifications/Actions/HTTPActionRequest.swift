@@ -2,24 +2,25 @@ import CampanileAPI
 import CampanileCodec
 import CampanileService
 
-/// An HTTP request that an action asks for.
+/// The HTTP request of an action.
 struct HTTPActionRequest: Sendable, Hashable {
   static let userAgent = "campanile-notifications"
 
   /// In capitals.
   var method: String
-  /// An absolute http or https URL, checked once more before it is called.
+  /// An absolute http or https URL. It is checked again before it is called.
   var url: String
-  /// Of the user, in the order of their names.
+  /// The user's headers.
   var headers: [String: String]
-  /// Empty for none.
+  /// Empty if the request has none.
   var body: [UInt8]
-  /// Of the body, when the user's headers do not say.
+  /// The content type of the body, used if the user's headers do not set one.
   var contentType: String
-  /// Sent as `Idempotency-Key` when it is not empty, so that a receiver knows a repeated attempt.
+  /// Sent as `Idempotency-Key` if it is not empty, so that a receiver recognizes a repeated attempt.
   var idempotencyKey = ""
 
-  /// The request of a webhook. An empty body sends the notification as JSON for methods that carry a body.
+  /// Creates the request of a webhook. With an empty body, the notification is sent as JSON if the method carries a
+  /// body.
   init(webhook: Webhook, notification: Notification) {
     method = webhook.method.isEmpty ? WebhookRules.methodDefault : webhook.method
     url = webhook.url
@@ -37,8 +38,8 @@ struct HTTPActionRequest: Sendable, Hashable {
     }
   }
 
-  /// The request of an action of the type BACKGROUND_CALL, `METHOD::URL`; nil when it is none. It has no body, the
-  /// notification's id goes along in the header `X-Notification-Id`.
+  /// Creates the request of an action of type BACKGROUND_CALL, `METHOD::URL`; returns nil for any other. The request
+  /// has no body; the header `X-Notification-Id` carries the notification's id.
   init?(backgroundCall action: Action, notification: Notification) {
     guard action.type == .backgroundCall, let separator = action.value.firstRange(of: "::") else { return nil }
     method = String(action.value[..<separator.lowerBound])

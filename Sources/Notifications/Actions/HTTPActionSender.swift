@@ -1,74 +1,91 @@
 import AsyncHTTPClient
+import CampanileBase
+import CampanileRPC
 import CampanileService
 import NIOCore
 import NIOHTTP1
 import NIOPosix
 import NIOSSL
-import Synchronization
 
-/// Makes the HTTP requests of actions.
+/// Sends the HTTP requests of actions.
 protocol HTTPActionSending: Sendable {
-  /// Never throws: everything that can happen is a result.
-  func send(_ request: HTTPActionRequest) async -> HTTPActionResult
+  /// Sends a user's request. Never throws: every failure is a result.
+  func send(_ request: HTTPActionRequest, of user: String) async -> HTTPActionResult
+  /// The longest time that `send` takes.
+  var durationMsMax: Int64 { get }
 }
 
-/// Bounds of the requests that actions make.
+/// Limits of the requests of actions.
 struct HTTPActionLimits: Sendable, Hashable {
-  /// From the first lookup to the end of the last response, redirects included.
+  /// The time limit from the first lookup to the end of the last response, redirects included.
   var timeoutMs: Int64 = 10_000
   var connectTimeoutMs: Int64 = 5_000
-  /// One more is `TOO_MANY_REDIRECTS`.
+  /// The maximum number of redirects. Above: `TOO_MANY_REDIRECTS`.
   var redirectsMax = 5
-  /// Of a response's body, which is read and dropped; the rest is not awaited.
+  /// The maximum size of a response body, which is read and discarded. The rest is not read.
   var responseSizeBytesMax = 65_536
-  /// Requests under way at once; one more is `SENDER_BUSY`.
-  var inFlightMax = 64
-  /// Addresses of a host that are tried when a connection fails.
+  var queue = ActionQueueLimits()
+  /// A name that cannot be called is rejected after a multiple of this time, whether or not it has an address.
+  var refusalStepMs: Int64 = 1_000
+  /// The number of addresses of a host to try if connections fail.
   var addressesTriedMax = 3
 }
 
-/// Calls URLs that users chose, without letting them reach what only the server can.
+/// Calls URLs chosen by users without giving them access to hosts that only the server can reach.
 ///
-/// A host is resolved once for each request; every address it has must be allowed by the policy, and the connection goes
-/// to one of these, so that a name that resolves differently the next time gains nothing. Redirects are followed here,
-/// each checked like the first request.
+/// A host is resolved once per request. The policy must allow all of its addresses. The connection goes to one of them,
+/// so that a name that resolves differently the next time has no effect. Redirects are followed here, and each is
+/// checked like the first request.
 final class HTTPActionSender: HTTPActionSending {
   private let policy: AddressPolicy
   private let resolver: any HostResolving
   private let limits: HTTPActionLimits
   private let tls: TLSConfiguration
   private let nowMs: @Sendable () -> Int64
-  private let inFlight = Mutex(0)
+  private let log: @Sendable (String) -> Void
+  private let slots: ActionSlots
 
-  /// `nowMs` is the wall clock, for Retry-After.
+  /// - Parameters:
+  ///   - nowMs: The wall clock, for Retry-After.
+  ///   - log: Receives the reason for a rejected host, which is not disclosed to users.
   init(
     policy: AddressPolicy, resolver: any HostResolving = SystemHostResolver(),
     limits: HTTPActionLimits = HTTPActionLimits(), tls: TLSConfiguration = .makeClientConfiguration(),
-    nowMs: @escaping @Sendable () -> Int64
+    nowMs: @escaping @Sendable () -> Int64, log: @escaping @Sendable (String) -> Void = { _ in }
   ) {
     self.policy = policy
     self.resolver = resolver
     self.limits = limits
     self.tls = tls
     self.nowMs = nowMs
+    self.log = log
+    slots = ActionSlots(limits.queue)
   }
 
-  func send(_ request: HTTPActionRequest) async -> HTTPActionResult {
-    let isTaken = inFlight.withLock { count in
-      guard count < limits.inFlightMax else { return false }
-      count += 1
-      return true
+  var durationMsMax: Int64 { limits.queue.waitMaxMs + limits.timeoutMs }
+
+  func send(_ request: HTTPActionRequest, of user: String) async -> HTTPActionResult {
+    guard ActionRules.methods.contains(request.method), let hop = HTTPActionHop(request) else {
+      return .failure(.urlInvalid, "the URL cannot be called")
     }
-    guard isTaken else { return .failure(.senderBusy, "too many requests are under way") }
-    defer { inFlight.withLock { $0 -= 1 } }
-    return await withTaskGroup(of: HTTPActionResult?.self) { group in
-      group.addTask { await self.run(request) }
+    guard hop.headers.allSatisfy({ WebhookRules.isHeaderName($0.key) && WebhookRules.isHeaderValue($0.value) }) else {
+      return .failure(.headerInvalid, "a header cannot be sent")
+    }
+    let result = await slots.run(user: user, host: hop.target.host) {
+      await timed(hop, runID: request.idempotencyKey)
+    }
+    return result ?? .failure(.senderBusy, "too many requests are under way")
+  }
+
+  private func timed(_ hop: HTTPActionHop, runID: String) async -> HTTPActionResult {
+    await withTaskGroup(of: HTTPActionResult?.self) { group in
+      group.addTask { await self.run(hop, runID: runID) }
       group.addTask {
         try? await Task.sleep(for: .milliseconds(self.limits.timeoutMs))
         return nil
       }
       var result: HTTPActionResult?
-      // Whoever is first ends the other. A run that is cut short still says what the server answered, if it did.
+      // The first to finish cancels the other. A cancelled run still returns the server's response if it has one.
       while let finished = await group.next() {
         group.cancelAll()
         if let finished { result = finished }
@@ -77,25 +94,20 @@ final class HTTPActionSender: HTTPActionSending {
     }
   }
 
-  private static let timedOut = HTTPActionResult.failure(.timeout, "the server did not answer in time")
+  private static let timedOut = HTTPActionResult.failure(.timeout, "the server did not respond in time")
 
-  private func run(_ request: HTTPActionRequest) async -> HTTPActionResult {
-    guard ActionRules.methods.contains(request.method), var hop = HTTPActionHop(request) else {
-      return .failure(.urlInvalid, "the URL cannot be called")
-    }
-    guard hop.headers.allSatisfy({ WebhookRules.isHeaderName($0.key) && WebhookRules.isHeaderValue($0.value) }) else {
-      return .failure(.headerInvalid, "a header cannot be sent")
-    }
+  private func run(_ first: HTTPActionHop, runID: String) async -> HTTPActionResult {
+    var hop = first
     for _ in 0...max(0, limits.redirectsMax) {
       let response: Response
-      switch await exchange(hop) {
+      switch await exchange(hop, runID: runID) {
       case .failure(let failed): return failed.result
       case .success(let received): response = received
       }
       switch hop.next(status: response.status, location: response.location) {
       case .done: return .response(status: response.status, retryAfter: response.retryAfter, nowMs: nowMs())
       case .refuse(let reason):
-        var refused = HTTPActionResult.failure(reason, "the server redirects to where it must not")
+        var refused = HTTPActionResult.failure(reason, "the server redirects to a URL that must not be called")
         refused.status = response.status
         return refused
       case .follow(let next): hop = next
@@ -104,7 +116,7 @@ final class HTTPActionSender: HTTPActionSending {
     return .failure(.tooManyRedirects, "the server redirects more than \(limits.redirectsMax) times")
   }
 
-  /// What is kept of a response.
+  /// The parts of a response that are used.
   private struct Response {
     var status: Int
     var location: String?
@@ -115,16 +127,11 @@ final class HTTPActionSender: HTTPActionSending {
     var result: HTTPActionResult
   }
 
-  private func exchange(_ hop: HTTPActionHop) async -> Result<Response, Failed> {
-    var addresses = hop.target.address.map { [$0] } ?? []
-    if addresses.isEmpty { addresses = await resolver.addresses(of: hop.target.host) }
-    if Task.isCancelled { return .failure(Failed(result: Self.timedOut)) }
-    guard !addresses.isEmpty else {
-      return .failure(Failed(result: .failure(.dnsFailed, "the host has no address")))
-    }
-    // One that is not allowed condemns all: which of them is used must not matter.
-    guard addresses.allSatisfy(policy.allows) else {
-      return .failure(Failed(result: .failure(.addressRefused, "the host is at an address that must not be called")))
+  private func exchange(_ hop: HTTPActionHop, runID: String) async -> Result<Response, Failed> {
+    let addresses: [IPAddress]
+    switch await self.addresses(of: hop.target, runID: runID) {
+    case .failure(let failed): return .failure(failed)
+    case .success(let allowed): addresses = allowed
     }
     var failure = Failed(result: .failure(.connectFailed, "no connection"))
     for address in addresses.prefix(max(1, limits.addressesTriedMax)) {
@@ -132,11 +139,37 @@ final class HTTPActionSender: HTTPActionSending {
         return .success(try await exchange(hop, at: address))
       } catch {
         failure = Failed(result: HTTPActionFailures.result(of: error))
-        // Once connected, the request may have had its effect.
+        // Once connected, the request may have had an effect, so it must not be repeated.
         guard failure.result.reason == .connectFailed else { break }
       }
     }
     return .failure(failure)
+  }
+
+  /// Returns the addresses to connect to, at least one.
+  private func addresses(of target: HTTPActionTarget, runID: String) async -> Result<[IPAddress], Failed> {
+    if let address = target.address {
+      if policy.allows(address) { return .success([address]) }
+      return .failure(Failed(result: .failure(.addressRefused, "the address must not be called")))
+    }
+    let begun = ContinuousClock.now
+    let addresses = await resolver.addresses(of: target.host)
+    if Task.isCancelled { return .failure(Failed(result: Self.timedOut)) }
+    // One forbidden address rejects the host, because it must not matter which address is used.
+    let refused = addresses.first { !policy.allows($0) }
+    if refused == nil, !addresses.isEmpty { return .success(addresses) }
+    // Users must not learn which names exist behind the firewall: result and duration are the same in both cases.
+    log(
+      refused.map { "action run \(runID): host \(target.host) resolves to \($0.text), which must not be called" }
+        ?? "action run \(runID): host \(target.host) has no address")
+    let stepMs = max(1, limits.refusalStepMs)
+    let elapsedMs = Int64((ContinuousClock.now - begun) / .milliseconds(1))
+    do {
+      try await Task.sleep(until: begun + .milliseconds((elapsedMs / stepMs + 1) * stepMs), clock: .continuous)
+    } catch {
+      return .failure(Failed(result: Self.timedOut))
+    }
+    return .failure(Failed(result: .hostRefused))
   }
 
   private func exchange(_ hop: HTTPActionHop, at address: IPAddress) async throws -> Response {
@@ -146,7 +179,7 @@ final class HTTPActionSender: HTTPActionSending {
     configuration.httpVersion = .http1Only
     configuration.connectionPool.retryConnectionEstablishment = false
     if hop.target.address == nil { configuration.dnsOverride = [hop.target.host: address.text] }
-    // A client of its own, since it is the client that knows the one address to connect to.
+    // Each request has its own client, because the address to connect to is configured per client.
     let client = HTTPClient(
       eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton), configuration: configuration)
     do {
@@ -180,7 +213,7 @@ final class HTTPActionSender: HTTPActionSending {
         if sizeBytes >= limits.responseSizeBytesMax { break }
       }
     } catch {
-      // The status says what became of the request; its body is of no use here.
+      // Only the status matters; an incomplete body does not.
     }
     return kept
   }

@@ -1,11 +1,12 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
 import CampanileStore
 
 extension SQLiteNotificationsRepository {
-  /// Each run adds one, so that one too many is all there can be.
+  /// Each insertion adds one run, so there is at most one to delete.
   static let surplusRunsSQL = """
     DELETE FROM action_runs WHERE user_id = $1
       AND id = (SELECT id FROM action_runs WHERE user_id = $1 ORDER BY id DESC LIMIT 1 OFFSET $2)
@@ -39,9 +40,9 @@ extension SQLiteNotificationsRepository {
     try readSingle { try $0.queryOne(Self.runSQL, [.text(user), .text(id)], Self.actionRun) }
   }
 
-  /// At most one more than the page's size, newest first.
+  /// Returns at most one run more than the page size, newest first.
   func runs(_ query: PositionQuery, of notificationID: String?) throws -> [ActionRun] {
-    // Above every id, which has only lower-case letters and digits behind the prefix.
+    // Greater than every id, because ids have only lower-case letters and digits after the prefix.
     var arguments: [SQLValue] = [
       .text(query.user), .text(query.position.first ?? "r_~"), .int(query.pageSize + 1),
     ]
@@ -52,7 +53,7 @@ extension SQLiteNotificationsRepository {
     }
   }
 
-  /// With its headers as they are: for sending, never for answers.
+  /// Returns the webhook with its unmasked headers, for sending; never use it in a response.
   func webhook(_ id: String, user: String) throws -> Webhook? {
     try readSingle { try $0.automation(.webhook, id, user: user, as: Webhook.self) }
   }

@@ -1,60 +1,64 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
 import CampanileStore
 
-/// Has every notification that is handed over pushed to its user's devices: at least once asked for, and once pushed, since
-/// the pushing service knows each hand-over by its name.
+/// Requests a push for every notification that is handed over to devices.
 ///
-/// Follows the change log from a cursor that is kept beside it, so that nothing is missed while either side is away. One
-/// that the pushing service refuses for good is told in the ledger and does not hold up the rest.
+/// Follows the change log from a durable cursor, so nothing is missed while either side is down. Delivery to Activities
+/// is at least once; Activities deduplicates by alert id. An alert that Activities rejects permanently is recorded in
+/// the delivery log and does not block later ones.
 struct AlertFeed: Sendable {
   static let name = "activities"
   static let batchMax = 256
-  /// Alerts on their way at the same time.
+  /// Maximum number of concurrent requests to Activities.
   static let inFlightMax = 32
 
   private let feed: ChangeFeed
   private let repository: SQLiteNotificationsRepository
   private let pusher: any DevicePushing
-  private let bell: WatchBell
+  private let signal: WatchSignal
   private let tracer: Tracer?
 
-  /// One alert on its way, with the trace that it continues.
+  /// A request to Activities and the trace that it continues.
   private struct Alert {
     var request: SendAlertRequest
     var trace: String?
   }
 
-  /// `bell` is rung by every commit.
+  /// Creates a feed that resumes from its stored cursor.
+  ///
+  /// - Parameter signal: Signalled after every commit.
   init(
-    _ repository: SQLiteNotificationsRepository, _ pusher: any DevicePushing, bell: WatchBell, tracer: Tracer? = nil
+    _ repository: SQLiteNotificationsRepository, _ pusher: any DevicePushing, signal: WatchSignal, tracer: Tracer? = nil
   ) async throws {
     feed = try await ChangeFeed(Self.name, store: repository.store)
     self.repository = repository
     self.pusher = pusher
-    self.bell = bell
+    self.signal = signal
     self.tracer = tracer
   }
 
-  /// Runs until the task is cancelled.
+  /// Follows the log until the task is cancelled.
   func run(log: @Sendable (String) -> Void) async {
-    await FeedLoop.run(bell: bell, log: { log("pushing alerts \($0)") }) { try await step() }
+    await FeedLoop.run(signal: signal, log: { log("pushing alerts \($0)") }) { try await step() }
   }
 
-  /// Takes the next changes and returns how many there were.
+  /// Processes the next batch of changes. Returns the number of changes read, 1 after skipping a truncated log, or 0 if
+  /// there are none.
   func step() async throws -> Int {
     let entries: [ChangeFeed.Entry]
     do {
       entries = try feed.next(rowsMax: Self.batchMax)
     } catch let error as RPCError where error.reason == Reason.tokenTooOld.rawValue {
-      // Older than what is kept: too late to alert anybody.
+      // The cursor is older than the retained log: these alerts are too old to deliver, so skip to the end.
       try await feed.acknowledge(through: try feed.lastSequence())
       return 1
     }
     guard let last = entries.last else { return 0 }
-    // Of several hand-overs of one notification the latest is told.
+    // Only the latest hand-over of each notification is sent.
     var alerts: [Alert] = []
     var seen: Set<String> = []
     for entry in entries where entry.change.isAlert {
@@ -92,7 +96,7 @@ struct AlertFeed: Sendable {
         if failure == nil, let alert = next.next() { group.addTask { await send(alert) } }
       }
     }
-    // Also of a batch that will be sent again: a repeat does not say any more that it reached nobody.
+    // Record outcomes even if the batch will be repeated: a repetition no longer reports that no device was reached.
     if !records.isEmpty { _ = try await repository.record(records) }
     if let failure { throw failure }
   }
@@ -106,7 +110,8 @@ struct AlertFeed: Sendable {
     }
   }
 
-  /// A record for the ledger when no device is reached; what becomes of a push is told by the pushing service.
+  /// Sends one alert. Returns a delivery record if no device was reached or the alert was rejected; otherwise
+  /// Activities reports the result.
   private func send(_ request: SendAlertRequest) async -> Result<NotificationDelivery?, any Error> {
     do {
       let response = try await pusher.send(request)

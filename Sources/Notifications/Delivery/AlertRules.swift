@@ -1,21 +1,22 @@
 import CampanileAPI
 import CampanileCodec
 
-/// What is pushed to a user's devices for one notification.
+/// Builds the push of a notification.
 ///
-/// The texts are cut so that the push stays below APNs' 4,096 bytes whatever they hold.
+/// The texts are truncated so that the push stays below APNs' limit of 4,096 bytes.
 enum AlertRules {
   static let titleBytesMax = 600
   static let bodyBytesMax = 1_000
   static let bucketNameBytesMax = 200
   static let mediaURLBytesMax = 800
-  /// Of `apns-collapse-id`.
+  /// The maximum size of `apns-collapse-id`.
   static let collapseBytesMax = 64
 
-  /// Nil when there is nothing to push: the notification was read, deleted, set aside or expired in the meantime.
+  /// Returns nil if there is nothing to push: the notification has been read, deleted, snoozed, postponed or has
+  /// expired.
   ///
-  /// A repeat of the same hand-over has the same alert id, so that it is pushed once. SILENT is a background push, which the
-  /// user does not see; CRITICAL breaks through silence (it needs Apple's entitlement, without which it is an alert).
+  /// A repetition of a hand-over has the same alert id, so that it is pushed only once. SILENT is a background push,
+  /// which users do not see. CRITICAL overrides silent mode; without Apple's entitlement, it is an ordinary alert.
   static func request(
     _ notification: Notification?, user: String, bucketName: String?, unreadCount: Int64, nowMs: Int64
   ) -> SendAlertRequest? {
@@ -43,7 +44,8 @@ enum AlertRules {
     return request
   }
 
-  /// `bucketId`, `bucketName`, and `mediaUrl` of the first attachment that has a URL, where it is short enough.
+  /// Returns `bucketId`, `bucketName` and `mediaUrl`. The latter is the URL of the first attachment with a URL that is
+  /// short enough.
   private static func data(_ notification: Notification, bucketName: String?) -> ProtoStruct {
     var members = ["\"bucketId\":\(ProtoValue(string: notification.bucketId).json)"]
     if let bucketName {

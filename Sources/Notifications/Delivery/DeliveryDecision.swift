@@ -1,14 +1,15 @@
 import CampanileAPI
 
-/// Whether devices are told of a notification now, later or not at all. Pure.
+/// The decision to notify devices now, later or not at all. Pure.
 enum DeliveryDecision: Sendable, Hashable {
   case send
   case hold(untilMs: Int64, DeliveryOutcome)
   case suppress(DeliveryOutcome)
 
-  /// Snoozes and quiet hours may follow one another: the first decides the outcome that is told, the last the time.
+  /// Decides about one notification. If snoozes and quiet hours follow one another, the first provides the outcome and
+  /// the last the time.
   ///
-  /// - Parameter quietReleaseMs: the end of the quiet time at an instant, nil when it is in none.
+  /// - Parameter quietReleaseMs: Returns the end of the quiet period at an instant, or nil if there is none.
   static func decide(
     priority: Notification.Priority, isMuted: Bool, snoozedUntilMs: Int64?, nowMs: Int64,
     quietReleaseMs: (Int64) -> Int64?
@@ -18,7 +19,7 @@ enum DeliveryDecision: Sendable, Hashable {
     if isMuted { return .suppress(.muted) }
     var releaseMs = nowMs
     var outcome: DeliveryOutcome?
-    // A snooze and the quiet time that it may end in, and no more: each step moves the time forward past its cause.
+    // At most a snooze and the adjacent quiet periods: each step moves the time past its cause.
     for _ in 0..<4 {
       if let snoozedUntilMs, snoozedUntilMs > releaseMs {
         releaseMs = snoozedUntilMs

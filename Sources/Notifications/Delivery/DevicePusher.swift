@@ -2,19 +2,19 @@ public import CampanileAPI
 public import CampanileRPC
 import CampanileService
 
-/// The service that reaches devices: `campanile-activities`.
+/// The push service: `campanile-activities`.
 public protocol DevicePushing: Sendable {
   func put(_ summary: PutUnreadSummaryRequest) async throws -> PutUnreadSummaryResponse
   func send(_ alert: SendAlertRequest) async throws -> SendAlertResponse
 }
 
-/// Reaches it over the suite's own wire.
+/// Calls the push service over the suite's own wire protocol.
 public struct DevicePusher: DevicePushing {
   private let client: UnreadServiceClient
-  /// Both calls may be repeated, so that one which hangs is given up soon.
-  private let options = CallOptions.from(service: "notifications", timeoutMs: 10_000)
+  /// Both calls can be repeated safely, so a short time limit suffices.
+  private let options = CallOptions.from(service: "notifications", scope: "activities:operate", timeoutMs: 10_000)
 
-  /// `caller` presents the internal token.
+  /// - Parameter caller: Sends the internal token with each call.
   public init(_ caller: any RPCCaller) { client = UnreadServiceClient(caller) }
 
   public func put(_ summary: PutUnreadSummaryRequest) async throws -> PutUnreadSummaryResponse {

@@ -1,28 +1,29 @@
 import CampanileAPI
+import CampanileBase
 import CampanileRPC
 import CampanileService
 import CampanileStore
 
-/// Tells the pushing service each user's unread summary after it has changed.
+/// Sends each user's changed unread summary to the push service.
 ///
-/// The outbox holds one message for a user, without content; what is sent is the summary as it is at that moment, so that
-/// changes which come faster than they can be told are told together.
+/// The outbox has at most one message per user, without content. The summary is read when it is sent, so that rapid
+/// changes are combined.
 struct SummaryRelay: Sendable {
   private let relay: OutboxRelay
-  private let bell: WatchBell
+  private let signal: WatchSignal
 
-  /// `bell` is rung by every commit.
+  /// - Parameter signal: Signalled after every commit.
   init(
     repository: SQLiteNotificationsRepository, pusher: any DevicePushing, environment: RelayEnvironment,
-    bell: WatchBell
+    signal: WatchSignal
   ) {
-    self.bell = bell
+    self.signal = signal
     var limits = OutboxRelay.Limits()
-    // A summary is never given up: at most one waits for each user.
+    // A summary is never abandoned: at most one message per user is pending.
     limits.attemptsMax = .max
     limits.parallelKeysMax = 16
     relay = OutboxRelay(store: repository.store, limits: limits, environment: environment) { message in
-      guard message.topic == CommitBoard.summaryTopic else { return .reject(reason: "unknown topic") }
+      guard message.topic == CommitNotifier.summaryTopic else { return .reject(reason: "unknown topic") }
       return try await Self.deliver(message.key, repository, pusher)
     }
   }
@@ -31,7 +32,7 @@ struct SummaryRelay: Sendable {
   func run() async {
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await relay.run() }
-      group.addTask { while (try? await bell.wait()) != nil { relay.wake() } }
+      group.addTask { while (try? await signal.wait()) != nil { relay.wake() } }
     }
   }
 
@@ -42,12 +43,13 @@ struct SummaryRelay: Sendable {
   ) async throws -> OutboxDelivery {
     var request = PutUnreadSummaryRequest()
     request.userId = user
-    // Read before the summary: one that holds more than its number says is only followed by another.
+    // Read the sequence first: if the summary is newer than its sequence, another summary follows anyway.
     request.sequence = try repository.lastChange()
     request.summary = try repository.unreadSummary(user: user)
     do {
       let response = try await pusher.put(request)
-      // More is known of there than has happened here: this store was restored from a backup, and is right all the same.
+      // The receiver knows a higher sequence: this store was restored from a backup, but its summary is still the
+      // correct one.
       guard !response.accepted, response.knownSequence > request.sequence else { return .delivered }
       request.sequence = response.knownSequence + 1
       _ = try await pusher.put(request)

@@ -1,12 +1,12 @@
 import CampanileAPI
 import CampanileService
 
-/// What the value of an action must be, by its type.
+/// Validates an action's value by its type.
 enum ActionRules {
   static let valueMax = 2_048
   static let titleMax = 128
   static let iconMax = 256
-  /// A year.
+  /// One year.
   static let minutesMax = 525_600
   static let methods: Set<String> = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
 
@@ -25,7 +25,7 @@ enum ActionRules {
     let value = action.value
     switch action.type {
     case .unspecified: return ("type", "must be given", .enumUnspecified)
-    case .unrecognized(let number): return ("type", "\(number) is no action type", .enumUnknown)
+    case .unrecognized(let number): return ("type", "\(number) is not an action type", .enumUnknown)
     case .navigate:
       if value.isEmpty { return ("value", "must be the URL to open", .required) }
       return URLRules.isNavigable(value[...])
@@ -43,7 +43,7 @@ enum ActionRules {
     }
   }
 
-  /// The apps send the type's own word as the value; it says nothing, and so may be left out.
+  /// The apps send the type's own name as the value. It carries no information, so it may be omitted.
   private static func fixed(_ value: String, _ word: String) -> Fault? {
     value.isEmpty || value == word ? nil : ("value", "must be empty or \(word)", .actionValueInvalid)
   }
@@ -55,7 +55,7 @@ enum ActionRules {
     return (1...minutesMax).contains(minutes)
   }
 
-  /// `METHOD::URL`: an HTTP method in capitals and a web URL.
+  /// Reports whether the value is `METHOD::URL`: an HTTP method in capitals and a web URL.
   private static func isBackgroundCall(_ value: String) -> Bool {
     let bytes = value.utf8
     guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else { return false }

@@ -1,15 +1,16 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
 
-/// What is kept in the table `automation`; the raw value is its kind there.
+/// The kind of an object in the table `automation`; the raw value is stored.
 enum AutomationKind: Int64, Sendable, CaseIterable {
   case template = 1
   case heartbeat = 2
   case webhook = 3
 
-  /// Of each kind, for one user.
+  /// The maximum number of objects of each kind for one user.
   static let countMax = 200
 
   var prefix: StaticString {
@@ -28,7 +29,7 @@ enum AutomationKind: Int64, Sendable, CaseIterable {
     }
   }
 
-  /// NOT_FOUND for one that does not exist or belongs to another user: the two look the same.
+  /// Returns NOT_FOUND for an object that does not exist or belongs to another user; the two are indistinguishable.
   func notFound(_ id: String, field: String) -> RPCError {
     let reason: Reason =
       switch self {
@@ -44,7 +45,7 @@ enum AutomationKind: Int64, Sendable, CaseIterable {
   }
 }
 
-/// A page of one kind, in the order of the ids.
+/// A query for one page of one kind, ordered by id.
 struct AutomationQuery: Sendable, Hashable {
   var kind: AutomationKind
   var position: PositionQuery

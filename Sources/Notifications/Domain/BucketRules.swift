@@ -1,12 +1,12 @@
 import CampanileAPI
 import CampanileService
 
-/// What a bucket may hold.
+/// Validates buckets.
 enum BucketRules {
   static let nameMax = 128
   static let descriptionMax = 1_024
 
-  /// Checks every field that a caller may set.
+  /// Checks every field that callers may set.
   static func check(_ bucket: Bucket, _ path: String, _ violations: inout Violations) {
     for field in BucketField.allCases { check(field, of: bucket, path, &violations) }
   }

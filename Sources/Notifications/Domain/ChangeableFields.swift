@@ -55,7 +55,7 @@ enum BucketField: String, MaskableField {
   case quietHours = "quiet_hours"
   case retention
 
-  /// Whether it is the same for all members of a shared bucket.
+  /// Whether all members of a shared bucket have the same value.
   var isShared: Bool {
     switch self {
     case .name, .description, .color, .iconURL, .isOrphan: true

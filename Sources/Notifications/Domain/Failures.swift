@@ -1,21 +1,22 @@
 import CampanileAPI
+import CampanileBase
 import CampanileRPC
 import CampanileService
 
 extension RPCError {
-  /// NOT_FOUND for a bucket that does not exist or belongs to another user: the two look the same.
+  /// Returns NOT_FOUND for a bucket that does not exist or belongs to another user; the two are indistinguishable.
   static func bucketNotFound(_ id: String, field: String) -> RPCError {
     missing("bucket", id, field: field, .bucketNotFound)
   }
 
-  /// NOT_FOUND for a notification that does not exist or belongs to another user.
+  /// Returns NOT_FOUND for a notification that does not exist or belongs to another user.
   static func notificationNotFound(_ id: String, field: String) -> RPCError {
     missing("notification", id, field: field, .notificationNotFound)
   }
 }
 
 extension RPCError {
-  /// PERMISSION_DENIED: the caller is a member of the bucket, but may not do this.
+  /// Returns PERMISSION_DENIED for a member of the bucket whose role does not suffice.
   static func roleMissing(_ role: BucketRole, field: String) -> RPCError {
     let name = role == .publisher ? "PUBLISHER" : role == .admin ? "ADMIN" : "OWNER"
     return RPCError(

@@ -2,10 +2,11 @@ import CampanileAPI
 import CampanileCodec
 import CampanileService
 
-/// What a heartbeat may be, and how it goes through its life: expecting a beat until it is due, then missing it.
+/// Validates heartbeats and defines their life cycle: a heartbeat expects a beat until it is due, then the beat is
+/// missing.
 enum HeartbeatRules {
   static let nameMax = 128
-  /// A year.
+  /// One year.
   static let minutesMax: Int32 = 525_600
 
   static func check(_ heartbeat: Heartbeat, _ path: String, _ violations: inout Violations) {
@@ -18,14 +19,14 @@ enum HeartbeatRules {
       violations.add("\(path).graceMinutes", "must be 0 to \(minutesMax)", .outOfRange)
     }
     guard let notification = heartbeat.notification else { return }
-    checkKept(notification, "\(path).notification", &violations)
+    checkRetained(notification, "\(path).notification", &violations)
     var complete = notification
     complete.bucketId = heartbeat.bucketId.isEmpty ? "b_" : heartbeat.bucketId
     if complete.title.isEmpty { complete.title = "-" }
     NotificationRules.check(complete, "\(path).notification", nowMs: 0, &violations)
   }
 
-  /// A new heartbeat: it expects the first beat from now on.
+  /// Returns a new heartbeat, which expects its first beat from now on.
   static func begun(_ draft: Heartbeat, id: String, nowMs: Int64) -> Heartbeat {
     var heartbeat = Heartbeat()
     heartbeat.id = id
@@ -36,7 +37,7 @@ enum HeartbeatRules {
     if let given = draft.notification {
       var kept = Notification()
       for field in NotificationField.allCases where field != .bucketID { field.copy(from: given, to: &kept) }
-      // No field of an update mask, and so none of the loop.
+      // Not a field of the update mask, so the loop does not copy it.
       kept.collapseKey = given.collapseKey
       heartbeat.notification = kept
     }
@@ -53,7 +54,7 @@ enum HeartbeatRules {
     return heartbeat
   }
 
-  /// The heartbeat with its beat missing; nil when it is missing already or not due.
+  /// Returns the heartbeat marked as missing, or nil if it is already missing or not yet due.
   static func missed(_ heartbeat: Heartbeat, nowMs: Int64) -> Heartbeat? {
     guard let dueMs = heartbeat.dueTime?.millisecondsSince1970, dueMs <= nowMs, !heartbeat.isMissing else { return nil }
     var heartbeat = heartbeat
@@ -62,11 +63,11 @@ enum HeartbeatRules {
     return heartbeat
   }
 
-  /// What is published when the beat is missing.
+  /// Returns the notification to publish for a missing beat.
   static func notification(of heartbeat: Heartbeat) -> Notification {
     var draft = heartbeat.notification ?? Notification()
     draft.bucketId = heartbeat.bucketId
-    // At most 128 characters of a name: within the 256 of a title.
+    // A name has at most 128 characters, so the title stays within its 256.
     if draft.title.isEmpty { draft.title = "\(heartbeat.name): no beat" }
     if draft.priority == .unspecified { draft.priority = .normal }
     return draft
@@ -76,8 +77,8 @@ enum HeartbeatRules {
     sinceMs + (Int64(heartbeat.periodMinutes) + Int64(heartbeat.graceMinutes)) * 60_000
   }
 
-  /// It is published at a time that nobody knows yet, and again and again: no fixed times, and media by URL alone.
-  private static func checkKept(_ notification: Notification, _ path: String, _ violations: inout Violations) {
+  /// The notification is published repeatedly and at unknown times: fixed times and inline media are not allowed.
+  private static func checkRetained(_ notification: Notification, _ path: String, _ violations: inout Violations) {
     if notification.deliverTime != nil {
       violations.add("\(path).deliverTime", "must be absent in a heartbeat", .fieldNotAllowed)
     }

@@ -1,9 +1,11 @@
 import CampanileService
 
-/// What the ids of each kind of object begin with.
+/// The id prefix of each kind of object.
 extension SortableID {
   static let notificationPrefix: StaticString = "n_"
   static let bucketPrefix: StaticString = "b_"
   static let publishKeyPrefix: StaticString = "k_"
   static let actionRunPrefix: StaticString = "r_"
+  static let invitationPrefix: StaticString = "i_"
+  static let inviteCodePrefix: StaticString = "v_"
 }

@@ -1,8 +1,9 @@
 import CampanileAPI
+import CampanileBase
 import CampanileRPC
 import CampanileService
 
-/// A page of buckets: those after a name and id.
+/// A query for one page of buckets, ordered by name and id.
 struct BucketQuery: Sendable, Hashable {
   var user: String
   var pageSize: Int
@@ -20,21 +21,21 @@ struct BucketQuery: Sendable, Hashable {
     try violations.check()
   }
 
-  /// The token of the page after `last`.
+  /// Returns the token of the page after `last`.
   func nextPageToken(after last: Bucket) -> String { Paging.token([last.name, last.id], scope: scope) }
 
   private var scope: [String] { [isOfDeleted ? "deleted-buckets" : "buckets", user] }
 }
 
-/// A page of notifications, newest first: ids between two bounds, since ids ascend with time.
+/// A query for one page of notifications, newest first. Ids ascend with time, so two ids bound the time range.
 struct NotificationQuery: Sendable, Hashable {
   var user: String
   /// Nil for all buckets.
   var bucketID: String?
   var isUnreadOnly: Bool
-  /// Ids from here on.
+  /// The lowest id, inclusive.
   var lowerID: String
-  /// Ids below this.
+  /// The highest id, exclusive.
   var upperID: String
   var pageSize: Int
   private var scope: [String]
@@ -52,7 +53,7 @@ struct NotificationQuery: Sendable, Hashable {
     }
     let prefix = SortableID.notificationPrefix
     lowerID = startMs.map { SortableID.lowerBound(prefix: prefix, timeMs: $0) } ?? "n_"
-    // Above every id, which has only lower-case letters and digits behind the prefix.
+    // Greater than every id, because ids have only lower-case letters and digits after the prefix.
     upperID = endMs.map { SortableID.lowerBound(prefix: prefix, timeMs: $0) } ?? "n_~"
     scope = ["notifications", user, request.bucketId, isUnreadOnly ? "unread" : "all", lowerID, upperID]
     if let position = Paging.position(request.pageToken, parts: 1, scope: scope, &violations) {

@@ -1,9 +1,10 @@
 import CampanileAPI
 
-/// What a watch shows of a notification.
+/// Builds a watch's view of a notification.
 ///
-/// The base actions are mark as read, delete and open, in this order and whether or not the notification has such actions;
-/// its own ones of these types lend their title and icon. The others follow in their order, each with a label.
+/// The base actions are mark as read, delete and open, in this order, even if the notification has no such actions. If
+/// it has one of these types, that action provides title and icon. The other actions follow in their own order, each
+/// with a label.
 enum LongLookRules {
   static let markAsReadID = "mark_as_read"
   static let deleteID = "delete"
@@ -31,14 +32,14 @@ enum LongLookRules {
     return look
   }
 
-  /// The first image, else the first GIF, that has a place to fetch it from.
+  /// The first image with a URL or content, or else the first such GIF.
   private static func image(of notification: Notification) -> Attachment? {
     let shown = notification.attachments.filter { !$0.url.isEmpty || !$0.contentId.isEmpty }
     return shown.first { $0.mediaType == .image } ?? shown.first { $0.mediaType == .gif }
   }
 
   private static func baseActions(of notification: Notification) -> [LongLookAction] {
-    // Icons are names of SF Symbols, as the notification's own may be.
+    // Icons are names of SF Symbols, like those of the notification's own actions.
     let markAsRead = baseAction(
       markAsReadID, .markAsRead, of: notification, label: "Mark as read", icon: "checkmark.circle.fill")
     let delete = baseAction(deleteID, .delete, of: notification, label: "Delete", icon: "trash.circle.fill")
@@ -58,7 +59,7 @@ enum LongLookRules {
     return action
   }
 
-  /// Whether an action does what a base action does; one that opens another notification does not.
+  /// Whether an action has the effect of a base action. An action that opens another notification does not.
   private static func isBase(_ action: Action, of notification: Notification) -> Bool {
     switch action.type {
     case .markAsRead, .delete: true

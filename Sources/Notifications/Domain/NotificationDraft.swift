@@ -1,19 +1,20 @@
 import CampanileAPI
+import CampanileBase
 internal import CampanileCrypto
 import CampanileRPC
 
-/// A medium that was published inline, named by its SHA-256 in hexadecimal.
+/// An inline medium, identified by its SHA-256 in hexadecimal.
 struct InlineContent: Sendable, Hashable {
   var id: String
   var data: [UInt8]
 }
 
-/// A notification that was checked and is to be published.
+/// A validated notification, ready to be published.
 struct NotificationDraft: Sendable, Hashable {
-  /// Without inline data: its attachments name their contents.
+  /// The notification without inline data; its attachments refer to their contents by id.
   var notification: Notification
   var contents: [InlineContent] = []
-  /// Publishing it is a beat of this heartbeat; empty for none.
+  /// The heartbeat for which this publication counts as a beat; empty if there is none.
   var heartbeatID = ""
 
   init(_ notification: Notification, heartbeatID: String = "") throws(RPCError) {

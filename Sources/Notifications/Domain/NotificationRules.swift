@@ -2,7 +2,7 @@ import CampanileAPI
 import CampanileCodec
 import CampanileService
 
-/// What a notification may hold.
+/// Validates notifications.
 enum NotificationRules {
   static let titleMax = 256
   static let subtitleMax = 256
@@ -13,10 +13,10 @@ enum NotificationRules {
 
   static let collapseKeyMax = 64
   static let inlineSizeBytesMax = 262_144
-  /// A year.
+  /// One year, including a leap day.
   static let scheduleAheadMaxMs: Int64 = 366 * 24 * 3_600 * 1_000
 
-  /// Checks every field that a caller may set.
+  /// Checks every field that callers may set.
   static func check(_ notification: Notification, _ path: String, nowMs: Int64, _ violations: inout Violations) {
     for field in NotificationField.allCases { check(field, of: notification, path, nowMs: nowMs, &violations) }
     violations.text(notification.collapseKey, "\(path).collapseKey", max: collapseKeyMax)
@@ -31,7 +31,7 @@ enum NotificationRules {
     }
   }
 
-  /// Checks one field, named below `path` (`notification`, `requests[3].notification`).
+  /// Checks one field. `path` prefixes its name (`notification`, `requests[3].notification`).
   static func check(
     _ field: NotificationField, of notification: Notification, _ path: String, nowMs: Int64,
     _ violations: inout Violations
@@ -49,7 +49,7 @@ enum NotificationRules {
       }
     case .priority:
       if case .unrecognized(let number) = notification.priority {
-        violations.add("\(path).priority", "\(number) is no priority", .enumUnknown)
+        violations.add("\(path).priority", "\(number) is not a priority", .enumUnknown)
       }
     case .attachments: check(notification.attachments, "\(path).attachments", &violations)
     case .actions: check(notification.actions, "\(path).actions", &violations)
@@ -83,13 +83,13 @@ enum NotificationRules {
   private static func check(_ attachment: Attachment, _ path: String, _ violations: inout Violations) {
     switch attachment.mediaType {
     case .unspecified: violations.add("\(path).mediaType", "must be given", .enumUnspecified)
-    case .unrecognized(let number): violations.add("\(path).mediaType", "\(number) is no media type", .enumUnknown)
+    case .unrecognized(let number): violations.add("\(path).mediaType", "\(number) is not a media type", .enumUnknown)
     default: break
     }
     violations.text(attachment.name, "\(path).name", max: attachmentNameMax)
     if attachment.data.isEmpty, attachment.contentId.isEmpty { return violations.webURL(attachment.url, "\(path).url") }
     if !attachment.url.isEmpty {
-      violations.add("\(path).url", "must be empty beside data", .urlInvalid)
+      violations.add("\(path).url", "must be empty if data is given", .urlInvalid)
     }
     if !TextRules.isMediaType(attachment.contentType) {
       violations.add("\(path).contentType", "must be a media type such as image/png", .contentTypeInvalid)

@@ -2,7 +2,7 @@ import CampanileAPI
 import CampanileService
 import Foundation
 
-/// What quiet hours may be.
+/// Validates quiet hours.
 enum QuietHoursRules {
   static let windowsMax = 32
   private static let dayMinutes = 1_440
@@ -22,13 +22,15 @@ enum QuietHoursRules {
     }
   }
 
-  /// Start and end in minutes after midnight of the day on which a window begins; nil when one is no time of day.
+  /// Returns start and end in minutes after midnight of the day on which the window begins.
+  ///
+  /// - Returns: Nil if one of them is not a time of day.
   static func minutes(of window: QuietWindow) -> (start: Int, end: Int)? {
     guard let start = minutes(window.start), start < dayMinutes, let end = minutes(window.end) else { return nil }
     return (start, end > start ? end : end + dayMinutes)
   }
 
-  /// The days on which a window begins, each once, 0 for Monday.
+  /// The distinct days on which a window begins, in order; 0 is Monday.
   static func days(of window: QuietWindow) -> [Int] {
     if window.days.isEmpty { return Array(0..<7) }
     return Set(window.days.map { Int($0.rawValue) - 1 }).filter { (0..<7).contains($0) }.sorted()
@@ -40,7 +42,7 @@ enum QuietHoursRules {
       switch day {
       case .unspecified: violations.add("\(path).days[\(index)]", "must be given", .enumUnspecified)
       case .unrecognized(let number):
-        violations.add("\(path).days[\(index)]", "\(number) is no day of the week", .enumUnknown)
+        violations.add("\(path).days[\(index)]", "\(number) is not a day of the week", .enumUnknown)
       default: break
       }
     }
@@ -52,7 +54,7 @@ enum QuietHoursRules {
     }
   }
 
-  /// `HH:MM` from 00:00 to 24:00 in minutes.
+  /// Parses `HH:MM`, 00:00 to 24:00, into minutes.
   private static func minutes(_ text: String) -> Int? {
     let bytes = Array(text.utf8.prefix(6))
     guard bytes.count == 5, bytes[2] == UInt8(ascii: ":") else { return nil }
@@ -64,7 +66,7 @@ enum QuietHoursRules {
     return hours * 60 + minutes
   }
 
-  /// Whether the windows of a week without a change of clocks cover all of its minutes.
+  /// Whether the windows cover every minute of a week without a clock change.
   private static func leavesNothing(_ hours: QuietHours) -> Bool {
     var isQuiet = [Bool](repeating: false, count: 7 * dayMinutes)
     for window in hours.windows {
@@ -77,24 +79,25 @@ enum QuietHoursRules {
   }
 }
 
-/// Which names a time zone may have.
+/// Validates the names of time zones.
 enum TimeZoneRules {
   private static let sizeMax = 64
 
-  /// The zone of a name of the IANA time zone database, such as `Europe/Rome`; empty is `UTC`.
+  /// Returns the time zone with a name of the IANA time zone database, such as `Europe/Rome`. An empty name is `UTC`.
   ///
-  /// Names are compared exactly. Abbreviations (`CET`) and offsets (`GMT+2`) are none: they do not say where.
+  /// Names are compared exactly. Abbreviations (`CET`) and offsets (`GMT+2`) are not accepted, because they do not
+  /// identify a place.
   static func zone(_ name: String) -> TimeZone? {
     if name.isEmpty || name == "UTC" || name == "GMT" { return TimeZone(secondsFromGMT: 0) }
     let bytes = name.utf8
-    // The database that the library comes with also has System V's names, which are not IANA's.
+    // Foundation's database also has the names of System V, which are not IANA's.
     guard bytes.count <= sizeMax, bytes.contains(UInt8(ascii: "/")), bytes.allSatisfy(isNameByte),
       !name.hasPrefix("SystemV/"), let zone = TimeZone(identifier: name), zone.identifier == name
     else { return nil }
     return zone
   }
 
-  /// A violation unless `name` is empty or names a zone.
+  /// Adds a violation unless `name` is empty or names a zone.
   static func check(_ name: String, _ path: String, _ violations: inout Violations) {
     if zone(name) == nil {
       violations.add(path, "must be a name of the IANA time zone database, such as Europe/Rome", .timeZoneUnknown)

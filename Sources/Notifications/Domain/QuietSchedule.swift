@@ -1,18 +1,22 @@
 import CampanileAPI
+import CampanileBase
 import CampanileService
 import Foundation
 
-/// When devices are to be left alone: the windows of quiet hours, in a time zone.
+/// A schedule of quiet hours: windows in a time zone during which devices are not disturbed.
 ///
-/// A window begins on its days at its start and ends at its end, on the same day or, when that is not after the start,
-/// on the next. Both are times that clocks show. One that is skipped when clocks go forward is the instant of the
-/// change; of one that is repeated when they go back, a start is the first instant and an end the last, so that a
-/// window is never interrupted. Windows that touch or overlap are one.
+/// A window begins on each of its days at its start. It ends on the same day or, if its end is not after its start, on
+/// the next day. Both are wall-clock times.
+///
+/// A time that is skipped when clocks go forward is the instant of the change. A time that is repeated when clocks go
+/// back is the first instant for a start and the last for an end. No window is therefore interrupted. Windows that
+/// touch or overlap are merged.
 struct QuietSchedule: Sendable {
-  /// A quiet time never lasts longer than this, whatever the windows say: two weeks, and what daylight saving adds.
+  /// The maximum length of a quiet period, whatever the windows: two weeks, plus the hours added by daylight saving
+  /// time.
   static let lengthMaxMs: Int64 = 15 * WallClockTime.dayMs
 
-  /// Milliseconds after midnight of the day on which a window begins; the end may be on the next.
+  /// Milliseconds after midnight of the day on which a window begins. The end may be on the next day.
   private struct Span {
     var startMs: Int64
     var endMs: Int64
@@ -22,7 +26,7 @@ struct QuietSchedule: Sendable {
   private let spans: [[Span]]
   private let timeZone: TimeZone
 
-  /// Windows that `QuietHoursRules` refuse are left out.
+  /// Creates a schedule; skips windows that `QuietHoursRules` rejects.
   init(_ hours: QuietHours, timeZone: TimeZone) {
     self.timeZone = timeZone
     var spans: [[Span]] = Array(repeating: [], count: 7)
@@ -34,19 +38,19 @@ struct QuietSchedule: Sendable {
     self.spans = spans
   }
 
-  /// The end of the quiet time that `nowMs` is in, in milliseconds since 1970; nil when it is in none.
+  /// Returns the end of the quiet period that contains `nowMs`, in milliseconds since 1970, or nil if there is none.
   ///
-  /// A quiet time includes its start and excludes its end. Times outside of the years 1970 to 9999 are in none.
+  /// A quiet period includes its start and excludes its end. Times outside the years 1970 to 9999 are never quiet.
   func releaseMs(at nowMs: Int64) -> Int64? {
     guard (0...SortableID.timeMsMax).contains(nowMs), spans.contains(where: { !$0.isEmpty }) else { return nil }
     var clock = WallClockTime(timeZone)
-    // A window that began yesterday may reach into today; the day before serves zones that leave out a whole day.
+    // A window that began yesterday may extend into today. The day before serves zones that skipped a whole day.
     var nextDay = clock.day(of: nowMs) - 2
     var windows: [(start: Int64, end: Int64)] = []
     var end = nowMs
     let latest = nowMs + Self.lengthMaxMs
     while true {
-      // All that may begin at or before `end` must be known before it is decided whether the quiet goes on.
+      // Collect every window that may begin at or before `end` before deciding whether the quiet period continues.
       let lastDay = clock.day(of: end) + 1
       while nextDay <= lastDay {
         append(day: nextDay, &clock, &windows)
@@ -58,13 +62,13 @@ struct QuietSchedule: Sendable {
       if further == end { return end == nowMs ? nil : end }
       end = further
       if end >= latest { return latest }
-      // What ends before this cannot make the quiet longer.
+      // Windows that end before this cannot extend the quiet period.
       windows.removeAll { $0.end <= end }
     }
   }
 
   private func append(day: Int64, _ clock: inout WallClockTime, _ windows: inout [(start: Int64, end: Int64)]) {
-    // 1970-01-01 was a Thursday, the fourth day counted from Monday.
+    // 1970-01-01 was a Thursday, the fourth day of the week from Monday.
     let weekday = Int((day + 3) - (day + 3).floorDivided(by: 7) * 7)
     for span in spans[weekday] {
       let start = clock.instant(day: day, timeMs: span.startMs, .first)

@@ -1,8 +1,8 @@
 import CampanileService
 
-/// The reasons of this service's errors beside those that all services share.
+/// The error reasons of this service, in addition to those that all services share.
 extension Reason {
-  // About fields.
+  // Fields
   static let quietHoursEndless = Reason(rawValue: "QUIET_HOURS_ENDLESS")
   static let templateSyntaxInvalid = Reason(rawValue: "TEMPLATE_SYNTAX_INVALID")
   static let templateVariableMissing = Reason(rawValue: "TEMPLATE_VARIABLE_MISSING")
@@ -15,7 +15,7 @@ extension Reason {
   static let contentInvalid = Reason(rawValue: "CONTENT_INVALID")
   static let queryOnlyNegative = Reason(rawValue: "QUERY_ONLY_NEGATIVE")
   static let queryQuotesUnbalanced = Reason(rawValue: "QUERY_QUOTES_UNBALANCED")
-  // About objects and state.
+  // Objects and state
   static let bucketNotFound = Reason(rawValue: "BUCKET_NOT_FOUND")
   static let notificationNotFound = Reason(rawValue: "NOTIFICATION_NOT_FOUND")
   static let templateNotFound = Reason(rawValue: "TEMPLATE_NOT_FOUND")
@@ -30,6 +30,16 @@ extension Reason {
   static let contentNotFound = Reason(rawValue: "CONTENT_NOT_FOUND")
   static let actionNotFound = Reason(rawValue: "ACTION_NOT_FOUND")
   static let shareNotFound = Reason(rawValue: "SHARE_NOT_FOUND")
+  static let alreadyMember = Reason(rawValue: "ALREADY_MEMBER")
+  static let invitationNotFound = Reason(rawValue: "INVITATION_NOT_FOUND")
+  static let invitationEnded = Reason(rawValue: "INVITATION_ENDED")
+  static let invitationTooSoon = Reason(rawValue: "INVITATION_TOO_SOON")
+  static let invitationsExhausted = Reason(rawValue: "INVITATIONS_EXHAUSTED")
+  static let inviteCodeNotFound = Reason(rawValue: "INVITE_CODE_NOT_FOUND")
+  static let inviteCodeInvalid = Reason(rawValue: "INVITE_CODE_INVALID")
+  static let inviteCodesExhausted = Reason(rawValue: "INVITE_CODES_EXHAUSTED")
+  static let blockedUsersExhausted = Reason(rawValue: "BLOCKED_USERS_EXHAUSTED")
+  static let sharedBucketsExhausted = Reason(rawValue: "SHARED_BUCKETS_EXHAUSTED")
   static let publishKeyNotFound = Reason(rawValue: "PUBLISH_KEY_NOT_FOUND")
   static let publishKeyInvalid = Reason(rawValue: "PUBLISH_KEY_INVALID")
   static let copiesExhausted = Reason(rawValue: "COPIES_EXHAUSTED")

@@ -1,9 +1,10 @@
 import CampanileAPI
+import CampanileBase
 import CampanileRPC
 import CampanileService
 
 extension RequestChecks {
-  /// Forgets what only the server sets.
+  /// Clears the fields that only the server sets.
   static func clearOutput(_ notification: inout Notification) {
     for index in notification.attachments.indices {
       notification.attachments[index].contentId = ""
@@ -21,7 +22,7 @@ extension RequestChecks {
     return bucket
   }
 
-  /// Ids of a mark or delete call: 1 to the limit. What they name is found out by the repository.
+  /// Checks that a mark or delete call has 1 to the maximum number of ids. The repository checks whether they exist.
   static func ids(_ ids: [String], _ limits: NotificationsLimits) throws(RPCError) {
     var violations = Violations()
     count(ids.count, "notificationIds", limits, &violations)

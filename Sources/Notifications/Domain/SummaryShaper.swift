@@ -2,26 +2,31 @@ import CampanileAPI
 import CampanileCodec
 import CampanileService
 
-/// Makes the unread summary of a Live Activity fit into a push.
+/// Fits the unread summary of a Live Activity into a push.
 ///
-/// Bodies have at most 256 characters in any case. When the JSON would still be larger than `sizeBytesMax`, bodies are
-/// shortened, the longest first; then subtitles; then the oldest notifications are dropped, and what is left gets the
-/// room. Texts are cut between grapheme clusters and end with `…`; one of which nothing would be left is left out.
+/// Bodies always have at most 256 characters. If the JSON still exceeds `sizeBytesMax`, bodies are shortened, the
+/// longest first, and then subtitles. After that, the oldest notifications are dropped and the others use the freed
+/// space.
+///
+/// Texts are cut between grapheme clusters and end with `…`. A text of which nothing would remain is omitted.
 enum SummaryShaper {
-  /// Of the JSON: a push of 4096 bytes less the envelope of a Live Activity.
+  /// The maximum size of the JSON: a push of 4096 bytes minus the envelope of a Live Activity.
   static let sizeBytesMax = 3_584
-  /// Characters of a body, with the mark of its shortening.
+  /// The maximum number of characters of a body, including the truncation mark.
   static let bodyMax = 256
   static let mark: Character = "…"
   private static let markBytes = 3
 
-  /// A summary and its JSON, which is measured anyway.
+  /// A summary and its JSON, which the shaper encodes anyway to measure it.
   struct Shaped: Sendable, Hashable {
     var summary: UnreadSummary
     var json: [UInt8]
   }
 
-  /// `items` are the newest unread notifications, newest first, with their whole texts; the first five count.
+  /// Shapes a summary.
+  ///
+  /// - Parameter items: The newest unread notifications, newest first, with their full texts. Only the first five are
+  ///   used.
   static func shape(_ items: [UnreadItem], unreadCount: Int, lastUpdateMs: Int64) -> Shaped {
     var whole = UnreadSummary()
     whole.unreadCount = Int32(clamping: unreadCount)
@@ -43,15 +48,15 @@ enum SummaryShaper {
     return fit(whole, originals: items)
   }
 
-  /// Takes the oldest away, one after the other, until shortening is enough.
+  /// Drops the oldest notifications one by one until shortening suffices.
   private static func fit(_ whole: UnreadSummary, originals: [UnreadItem]) -> Shaped {
     let count = whole.notifications.count
     for kept in stride(from: count, through: 0, by: -1) {
       var summary = whole
       summary.notifications.removeLast(count - kept)
-      // A URL of 2 KiB can leave no room for the only notification; devices have an icon of their own.
+      // A URL of 2 KiB can leave no space for the only notification; devices have a default icon.
       if kept == 1 { dropOversizedIcon(&summary) }
-      // Three counts take the same room whatever they are: a summary has at most five notifications.
+      // Placeholders: the three counts always have one digit, because a summary has at most five notifications.
       var truncation = SummaryTruncation()
       truncation.shortenedBodyCount = 5
       truncation.shortenedSubtitleCount = 5
@@ -63,7 +68,7 @@ enum SummaryShaper {
       let json = summary.jsonUTF8Bytes()
       if json.count <= sizeBytesMax { return Shaped(summary: summary, json: json) }
     }
-    // Not reached: without notifications it has about two hundred bytes.
+    // Unreachable: without notifications, the JSON has about two hundred bytes.
     var empty = whole
     empty.notifications = []
     return Shaped(summary: empty, json: empty.jsonUTF8Bytes())
@@ -73,7 +78,7 @@ enum SummaryShaper {
     var bare = summary
     bare.notifications[0].body = nil
     bare.notifications[0].subtitle = nil
-    // The rest of the room is what the truncation takes.
+    // The remaining 128 bytes are reserved for the truncation.
     if bare.jsonUTF8Bytes().count > sizeBytesMax - 128 { summary.notifications[0].bucketIconUrl = nil }
   }
 
@@ -87,7 +92,7 @@ enum SummaryShaper {
     return truncation == SummaryTruncation() ? nil : truncation
   }
 
-  /// Shortens one text of every item to a common size, as little as is needed; shorter ones stay as they are.
+  /// Shortens one text of every item to a common size, by as little as necessary. Shorter texts remain unchanged.
   private static func shorten(_ text: WritableKeyPath<UnreadItem, String?>, in summary: inout UnreadSummary) {
     let excess = summary.jsonUTF8Bytes().count - sizeBytesMax
     guard excess > 0 else { return }
@@ -99,7 +104,7 @@ enum SummaryShaper {
     }
   }
 
-  /// The largest size to which all have to be cut so that together they have at most `sum`.
+  /// Returns the largest common size limit with which all texts together have at most `sum` bytes.
   private static func level(_ costs: [Int], sum: Int) -> Int {
     var left = sum
     let ascending = costs.sorted()
@@ -111,7 +116,8 @@ enum SummaryShaper {
     return ascending.last ?? 0
   }
 
-  /// A beginning with the mark whose JSON takes at most `limit` bytes; nil when not one character fits.
+  /// Returns a prefix with the truncation mark whose JSON has at most `limit` bytes, or nil if not even one character
+  /// fits.
   static func cut(_ text: String, toCost limit: Int) -> String? {
     var left = limit - markBytes
     var end = text.startIndex
@@ -124,7 +130,7 @@ enum SummaryShaper {
     return end == text.startIndex ? nil : marked(text[..<end])
   }
 
-  /// A body of at most 256 characters, nil when it has no more anyway.
+  /// Returns a body cut to 256 characters, or nil if it is not longer.
   private static func capped(_ body: String) -> String? {
     // A character has at least one byte.
     guard body.utf8.count > bodyMax,
@@ -141,7 +147,7 @@ enum SummaryShaper {
 
   static func cost(_ text: String) -> Int { cost(text[...]) }
 
-  /// Bytes of a text in JSON, without its quotes.
+  /// The size of a text in JSON in bytes, without its quotes.
   private static func cost(_ text: Substring) -> Int {
     text.utf8.reduce(0) { sum, byte in
       switch byte {
@@ -153,15 +159,15 @@ enum SummaryShaper {
   }
 }
 
-/// How many notifications an unread summary shows.
+/// The number of notifications in an unread summary.
 enum UnreadSummaryRules {
   static let sizeMin = 3
   static let sizeMax = 5
 
-  /// The size that a user's setting means: 0 is the largest.
+  /// Returns the size for a user's setting; 0 means the largest.
   static func size(_ setting: Int32) -> Int { setting == 0 ? sizeMax : min(max(Int(setting), sizeMin), sizeMax) }
 
-  /// A violation unless it is 0 or 3 to 5.
+  /// Adds a violation unless the setting is 0 or 3 to 5.
   static func check(_ setting: Int32, _ path: String, _ violations: inout Violations) {
     if setting != 0, !(Int32(sizeMin)...Int32(sizeMax)).contains(setting) {
       violations.add(path, "must be \(sizeMin) to \(sizeMax), or 0 for \(sizeMax)", .outOfRange)

@@ -1,7 +1,7 @@
 import CampanileAPI
 import CampanileService
 
-/// What a template may hold, and how a notification is made from one.
+/// Validates templates and renders notifications from them.
 enum TemplateRules {
   static let nameMax = 128
   static let titleMax = 1_024
@@ -37,24 +37,25 @@ enum TemplateRules {
     }
   }
 
-  /// A publication can give at most so many variables; a template with more could never be used.
+  /// A publication can set at most this many variables, so a template with more could never be used.
   static func checkVariableCount(_ template: Template, _ path: String, _ violations: inout Violations) {
     if names(in: template).count > variablesMax {
       violations.add(path, "must have at most \(variablesMax) variables", .tooMany)
     }
   }
 
-  /// The variables that must be given, in the order of their first use in title, subtitle and body.
+  /// The required variables, in the order of their first use in title, subtitle and body.
   static func requiredVariables(of template: Template) -> [String] {
     var seen: Set<String> = []
     return variables(in: template).compactMap { $0.isRequired && seen.insert($0.name).inserted ? $0.name : nil }
   }
 
-  /// Fills title, subtitle and body where `draft` has none.
+  /// Renders title, subtitle and body where `draft` has none.
   ///
-  /// Violations of `<prefix>variables.NAME`: `TEMPLATE_VARIABLE_MISSING` for a variable that a filled text needs,
-  /// `TEMPLATE_VARIABLE_UNKNOWN` for one that the template does not have, and those of values. A text that gets too long
-  /// is a violation of `<prefix>notification.FIELD`. The draft is left as it is when there is any.
+  /// Adds violations of `<prefix>variables.NAME`: `TEMPLATE_VARIABLE_MISSING` for a variable that a rendered text
+  /// requires, and `TEMPLATE_VARIABLE_UNKNOWN` for one that the template does not have. Values are checked, too. A text
+  /// that becomes too long is a violation of `<prefix>notification.FIELD`. If there is any violation, the draft remains
+  /// unchanged.
   static func render(
     template: Template, variables values: [String: String], into draft: inout Notification, prefix: String = "",
     _ violations: inout Violations
@@ -64,14 +65,14 @@ enum TemplateRules {
     guard violations.items.count == count else { return }
     let known = names(in: template)
     for name in values.keys.sorted() where !known.contains(name) {
-      violations.add("\(prefix)variables.\(name)", "is no variable of the template", .templateVariableUnknown)
+      violations.add("\(prefix)variables.\(name)", "is not a variable of the template", .templateVariableUnknown)
     }
     var filled = draft
     var missing: Set<String> = []
     func fill(_ text: String?, _ field: String, sizeBytesMax: Int) -> String? {
       guard let text else { return nil }
       guard let parsed = try? TemplateText(text) else {
-        violations.add("\(prefix)templateId", "is a template whose \(field) cannot be read", .templateSyntaxInvalid)
+        violations.add("\(prefix)templateId", "is a template with an invalid \(field)", .templateSyntaxInvalid)
         return nil
       }
       for case .variable(let name, nil) in parsed.parts where values[name] == nil && missing.insert(name).inserted {
@@ -83,7 +84,7 @@ enum TemplateRules {
       }
       return rendered
     }
-    // Code points take at most four bytes; the notification's own rules count them exactly.
+    // A code point has at most four bytes of UTF-8. The rules of notifications count code points exactly.
     if draft.title.isEmpty {
       filled.title = fill(template.title, "title", sizeBytesMax: NotificationRules.titleMax * 4) ?? ""
     }
@@ -102,7 +103,7 @@ enum TemplateRules {
     }
     for (name, value) in values.sorted(by: { $0.key < $1.key }) {
       guard TemplateText.isName(name.utf8) else {
-        // The name comes from the request: no more of it is echoed than a name has.
+        // The name comes from the request: echo at most the maximum length of a name.
         let shown = String(name.unicodeScalars.prefix(TemplateText.nameMax))
         violations.add(
           "\(prefix)variables.\(shown)",
@@ -115,7 +116,7 @@ enum TemplateRules {
   }
 
   private static func checkSyntax(_ text: String, _ path: String, _ violations: inout Violations) {
-    // A longer one is refused already, and not worth reading.
+    // A longer text is already rejected and not worth parsing.
     guard text.utf8.count <= NotificationRules.bodySizeBytesMax else { return }
     do throws(TemplateText.Fault) {
       _ = try TemplateText(text)

@@ -1,10 +1,11 @@
 import CampanileService
 
-/// A text with variables: `{{name}}` stands for a value, `{{name|text}}` for one that may be missing and then reads `text`.
+/// A text with variables: `{{name}}` is replaced by a value, `{{name|text}}` by a value or, if there is none, by
+/// `text`.
 ///
-/// Names have 1 to 64 letters, digits and underscores of ASCII. A text for a missing value has neither `{{` nor `}}`. All
-/// other braces are braces, `}}` without a beginning among them. Values are put in as they are: braces in them mean
-/// nothing.
+/// Names have 1 to 64 ASCII letters, digits and underscores. A default text contains neither `{{` nor `}}`. All other
+/// braces are literal, including a `}}` without an opening. Values are inserted literally: braces in them have no
+/// meaning.
 struct TemplateText: Sendable, Hashable {
   static let nameMax = 64
 
@@ -13,7 +14,7 @@ struct TemplateText: Sendable, Hashable {
     case variable(name: String, whenMissing: String?)
   }
 
-  /// What is wrong with a text, in words, and where: bytes of UTF-8 from its beginning.
+  /// A syntax error: its description and its offset from the beginning, in bytes of UTF-8.
   struct Fault: Error, Sendable, Hashable {
     var description: String
     var offsetBytes: Int
@@ -21,7 +22,7 @@ struct TemplateText: Sendable, Hashable {
 
   let parts: [Part]
 
-  /// Throws when `{{` has no `}}`, or what is between them is no variable.
+  /// Throws if `{{` has no `}}`, or if the text between them is not a variable.
   init(_ text: String) throws(Fault) {
     let open = Array("{{".utf8)
     let close = Array("}}".utf8)
@@ -42,14 +43,16 @@ struct TemplateText: Sendable, Hashable {
     self.parts = parts
   }
 
-  /// 1 to 64 letters, digits and underscores of ASCII.
+  /// Reports whether a name has 1 to 64 ASCII letters, digits and underscores.
   static func isName(_ name: some Collection<UInt8>) -> Bool {
     (1...nameMax).contains(name.count)
       && name.allSatisfy { TextRules.isLetter($0) || TextRules.isDigit($0) || $0 == UInt8(ascii: "_") }
   }
 
-  /// The text with its values; nil when it would have more than `sizeBytesMax` bytes, which is found out in time.
-  /// A variable that has neither a value nor a text for the case reads as nothing.
+  /// Returns the text with its values inserted. A variable without a value and without a default text is replaced by
+  /// nothing.
+  ///
+  /// - Returns: Nil if the result would exceed `sizeBytesMax` bytes; rendering stops there.
   func rendered(_ values: [String: String], sizeBytesMax: Int) -> String? {
     var result = ""
     var sizeBytes = 0

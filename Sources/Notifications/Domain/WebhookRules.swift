@@ -1,7 +1,7 @@
 import CampanileAPI
 import CampanileService
 
-/// What a webhook may hold.
+/// Validates webhooks.
 enum WebhookRules {
   static let nameMax = 128
   static let headersMax = 32
@@ -9,10 +9,10 @@ enum WebhookRules {
   static let headerValueMax = 2_048
   static let bodySizeBytesMax = 16_384
   static let methodDefault = "POST"
-  /// What is answered in place of a header's value; given back, it keeps the value.
+  /// The replacement for header values in responses. In an update, it retains the stored value.
   static let mask = "***"
 
-  /// Headers that say how a message is framed and routed (RFC 9110, 9112): the sender sets them itself.
+  /// Headers of framing and routing (RFC 9110, 9112), which the sender sets itself.
   private static let reservedHeaders: Set<String> = [
     "connection", "content-length", "expect", "host", "http2-settings", "keep-alive", "proxy-authenticate",
     "proxy-authorization", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade", "via",
@@ -31,7 +31,7 @@ enum WebhookRules {
       }
     case .url:
       violations.webURL(webhook.url, "\(path).url")
-      // Webhooks are answered with their URL, and with their headers masked.
+      // Responses contain the URL of a webhook, but only masked headers.
       if URLRules.hasUserInformation(webhook.url[...]) {
         violations.add("\(path).url", "must not contain credentials: put them into a header", .urlInvalid)
       }
@@ -48,32 +48,34 @@ enum WebhookRules {
   /// Whether a method sends a body (RFC 9110, section 9.3).
   static func carriesBody(_ method: String) -> Bool { method == "POST" || method == "PUT" || method == "PATCH" }
 
-  /// A token (RFC 9110, section 5.6.2) of 1 to 128 characters that the sender does not set itself.
+  /// Reports whether a name is a token (RFC 9110, section 5.6.2) of 1 to 128 characters that the sender does not set
+  /// itself.
   static func isHeaderName(_ name: String) -> Bool {
     (1...headerNameMax).contains(name.utf8.count) && name.utf8.allSatisfy(isTokenByte)
       && !reservedHeaders.contains(name.lowercased())
   }
 
-  /// At most 2048 visible characters of ASCII, spaces and tabs: no line break can begin another header.
+  /// Reports whether a value has at most 2048 visible ASCII characters, spaces and tabs. Line breaks would inject
+  /// another header.
   static func isHeaderValue(_ value: String) -> Bool {
     value.utf8.count <= headerValueMax && value.utf8.allSatisfy { (0x20...0x7E).contains($0) || $0 == 0x09 }
   }
 
-  /// The webhook as it is answered: header values are secrets.
+  /// Returns the webhook for a response: header values are secret.
   static func masked(_ webhook: Webhook) -> Webhook {
     var webhook = webhook
     webhook.headers = webhook.headers.mapValues { _ in mask }
     return webhook
   }
 
-  /// Puts the stored values in the place of `***`. A header that has none is a violation.
+  /// Replaces `***` by the stored values. Adds a violation for a header without one.
   static func unmask(_ headers: inout [String: String], stored: [String: String], _ violations: inout Violations) {
     let known = Dictionary(stored.map { ($0.key.lowercased(), $0.value) }, uniquingKeysWith: { first, _ in first })
     for (name, value) in headers.sorted(by: { $0.key < $1.key }) where value == mask {
       if let kept = known[name.lowercased()] {
         headers[name] = kept
       } else {
-        violations.add("webhook.headers.\(name)", "has no value that could be kept", .headerValueInvalid)
+        violations.add("webhook.headers.\(name)", "has no stored value to keep", .headerValueInvalid)
       }
     }
   }
@@ -84,10 +86,10 @@ enum WebhookRules {
     }
     var seen: Set<String> = []
     for (name, value) in headers.sorted(by: { $0.key < $1.key }) {
-      // The name comes from the request: no more of it is echoed than a name has.
+      // The name comes from the request: echo at most the maximum length of a name.
       let field = "\(path).\(String(name.unicodeScalars.prefix(headerNameMax)))"
       if !isHeaderName(name) {
-        violations.add(field, "must be a header's name that the server does not set itself", .headerNameInvalid)
+        violations.add(field, "must be a header name that the server does not set itself", .headerNameInvalid)
       } else if !seen.insert(name.lowercased()).inserted {
         violations.add(field, "is given twice", .headerNameInvalid)
       }

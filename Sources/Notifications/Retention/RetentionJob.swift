@@ -1,24 +1,24 @@
 import CampanileService
 import CampanileStore
 
-/// Walks the buckets that have a policy and deletes for good what it says, in small commits.
+/// Walks the buckets that have a retention policy and permanently deletes what is due, in small commits.
 ///
-/// One run is bounded; the next goes on where it ended, also after a restart.
+/// A run is bounded. The next one continues where it ended, even after a restart.
 struct RetentionJob: Sendable {
   let store: Store
-  let board: CommitBoard
-  /// Deletions of one commit: no other write waits longer than for these.
+  let notifier: CommitNotifier
+  /// Deletions per commit, which bounds the time that other writes wait.
   var batchRows = 200
-  /// Commits of one run.
+  /// Commits per run.
   var commitsMax = 500
-  /// Buckets looked at in one run.
+  /// Buckets examined per run.
   var bucketsMax = 5_000
 
   private static let pageRows = 100
 
-  init(store: Store, board: CommitBoard) {
+  init(store: Store, notifier: CommitNotifier) {
     self.store = store
-    self.board = board
+    self.notifier = notifier
   }
 
   static let cursorSQL = "SELECT user_id, id FROM maintenance_cursors WHERE name = 'retention'"
@@ -43,7 +43,7 @@ struct RetentionJob: Sendable {
     WHERE user_id = $1 AND bucket_id = $2 AND read_at_ms IS NOT NULL AND read_at_ms <= $3 ORDER BY read_at_ms LIMIT $4
     """
 
-  /// A bucket with its policy.
+  /// A bucket and its policy.
   struct Candidate: Sendable, Hashable {
     var user: String
     var bucketID: String
@@ -59,7 +59,7 @@ struct RetentionJob: Sendable {
     }
   }
 
-  /// Deletes what is due and returns how many that were.
+  /// Deletes what is due and returns the number of deleted notifications.
   func run(nowMs: Int64) async throws -> Int {
     var deleted = 0
     var commitsLeft = commitsMax
@@ -75,7 +75,7 @@ struct RetentionJob: Sendable {
           Self.bucketsSQL, [.text(user), .text(id), .int(min(Self.pageRows, bucketsMax - looked))], Candidate.init)
       }
       if candidates.isEmpty {
-        // The end: the next run begins anew.
+        // End of the table: the next run starts from the beginning.
         position = nil
         break
       }
@@ -94,7 +94,7 @@ struct RetentionJob: Sendable {
     return deleted
   }
 
-  /// The next notifications of a bucket to delete, the oldest first; none when nothing is due.
+  /// Returns the next notifications of a bucket to delete, oldest first; empty if none is due.
   static func due(
     _ candidate: Candidate, nowMs: Int64, rowsMax: Int, _ transaction: ReadTransaction
   ) throws -> [String] {
@@ -118,18 +118,18 @@ struct RetentionJob: Sendable {
   ) async throws -> (count: Int, isDone: Bool) {
     var deleted = 0
     let rowsMax = max(1, batchRows)
-    // Most buckets have nothing due: that is found out without a write.
+    // Most buckets have nothing due, so check that without a write.
     guard try store.read({ try !Self.due(candidate, nowMs: nowMs, rowsMax: 1, $0).isEmpty }) else { return (0, true) }
     while true {
       guard commitsLeft > 0 else { return (deleted, false) }
       commitsLeft -= 1
-      let board = board
+      let notifier = notifier
       let count = try await store.write { transaction in
-        try board.settle(transaction)
+        try notifier.settle(transaction)
         let key: [SQLValue] = [.text(candidate.user), .text(candidate.bucketID)]
         guard let current = try transaction.queryOne(Self.bucketSQL, key, Candidate.init) else { return 0 }
         let ids = try Self.due(current, nowMs: nowMs, rowsMax: rowsMax, transaction)
-        return try transaction.deleteForGood(ids, user: current.user, atMs: nowMs, board)
+        return try transaction.deleteForGood(ids, user: current.user, atMs: nowMs, notifier)
       }
       deleted += count
       if count == 0 { return (deleted, true) }

@@ -1,7 +1,7 @@
 import CampanileService
 import CampanileStore
 
-/// Deleting without a way back: the notification, its counts, its log entry, and everything that hangs on it.
+/// The statements of a permanent deletion.
 enum Deletion {
   static let notificationSQL = """
     DELETE FROM notifications WHERE user_id = $1 AND id = $2 RETURNING bucket_id, read_at_ms
@@ -15,8 +15,9 @@ enum Deletion {
 }
 
 extension WriteTransaction {
-  /// Deletes notifications of a user, in one go with their counts and changes, and returns how many there were.
-  func deleteForGood(_ ids: [String], user: String, atMs: Int64, _ board: CommitBoard) throws -> Int {
+  /// Permanently deletes notifications of a user, updates the counts and logs the changes. Returns the number of
+  /// deleted ones.
+  func deleteForGood(_ ids: [String], user: String, atMs: Int64, _ notifier: CommitNotifier) throws -> Int {
     var counts: [String: CountChange] = [:]
     var deleted = 0
     for id in ids {
@@ -25,7 +26,7 @@ extension WriteTransaction {
       }
       guard let row else { continue }
       try deleteAttendants(of: id, user: user)
-      try logDeletion(bucketID: row.bucketID, notificationID: id, atMs: atMs, user: user, board)
+      try logDeletion(bucketID: row.bucketID, notificationID: id, atMs: atMs, user: user, notifier)
       counts[row.bucketID, default: CountChange()] += CountChange(notifications: -1, unread: row.isRead ? 0 : -1)
       deleted += 1
     }
@@ -33,7 +34,8 @@ extension WriteTransaction {
     return deleted
   }
 
-  /// Deletes what hangs on a notification: timers, its lines in the ledger, and media that no other one has.
+  /// Deletes everything that belongs to a notification: its timers, its delivery log, and media that no other one
+  /// refers to.
   func deleteAttendants(of id: String, user: String) throws {
     let key: [SQLValue] = [.text(user), .text(id)]
     try clearTimers(of: id, user: user)

@@ -16,14 +16,14 @@ enum AutomationTable {
 }
 
 extension ReadTransaction {
-  /// A template, heartbeat or webhook of a user; nil when the user has none with this id.
+  /// Returns a template, heartbeat or webhook of a user, or nil if the user has none with this id.
   func automation<M: ProtoMessage>(_ kind: AutomationKind, _ id: String, user: String, as type: M.Type) throws -> M? {
     try queryOne(AutomationTable.oneSQL, [.text(user), .integer(kind.rawValue), .text(id)]) { row in
       try StoredJSON.message(type, row, 0, "a row of automation")
     }
   }
 
-  /// One page, in the order of the ids, and one row more.
+  /// Returns one page and one row more, ordered by id.
   func automation<M: ProtoMessage>(_ query: AutomationQuery, as type: M.Type) throws -> [M] {
     try self.query(
       AutomationTable.listSQL,
@@ -38,12 +38,12 @@ extension ReadTransaction {
 }
 
 extension WriteTransaction {
-  /// Throws `AUTOMATION_EXHAUSTED` when the user has as many as may be.
+  /// Throws `AUTOMATION_EXHAUSTED` if the user already has the maximum.
   func addAutomation(_ kind: AutomationKind, _ id: String, _ message: some ProtoMessage, user: String) throws {
     try addAutomation(kind, id, payload: message.jsonUTF8Bytes(), user: user)
   }
 
-  /// `payload` is the ProtoJSON of the message.
+  /// - Parameter payload: The ProtoJSON of the message.
   func addAutomation(_ kind: AutomationKind, _ id: String, payload: [UInt8], user: String) throws {
     let count = try queryOne(AutomationTable.countSQL, [.text(user), .integer(kind.rawValue)]) { try $0.integer(0) }
     guard (count ?? 0) < AutomationKind.countMax else { throw kind.exhausted }
@@ -58,15 +58,15 @@ extension WriteTransaction {
       [.blob(message.jsonUTF8Bytes()), .text(user), .integer(kind.rawValue), .text(id)])
   }
 
-  /// Throws NOT_FOUND when the user has none with this id.
+  /// Throws NOT_FOUND if the user has none with this id.
   func deleteAutomation(_ kind: AutomationKind, _ id: String, user: String, field: String) throws {
     let count = try execute(AutomationTable.deleteSQL, [.text(user), .integer(kind.rawValue), .text(id)])
     if count == 0 { throw kind.notFound(id, field: field) }
   }
 
-  /// Sets when a heartbeat is missed; nil waits for nothing.
-  func setHeartbeatTimer(_ id: String, dueMs: Int64?, user: String, _ board: CommitBoard) throws {
-    guard let dueMs else { return try clearTimer(TimerKind.heartbeat, id, user: user) }
-    try setTimer(.heartbeat, id, user: user, dueMs: dueMs, board)
+  /// Sets the time at which a heartbeat counts as missed; nil clears the timer.
+  func setHeartbeatTimer(_ id: String, dueMs: Int64?, user: String, _ notifier: CommitNotifier) throws {
+    guard let dueMs else { return try clearTimer(NotificationTimerKind.heartbeat, id, user: user) }
+    try setTimer(.heartbeat, id, user: user, dueMs: dueMs, notifier)
   }
 }

@@ -14,7 +14,7 @@ enum BucketRow {
     INSERT INTO buckets (\(columns))
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)
     """
-  /// Writes what callers can change, and the version.
+  /// Writes the fields that callers can change, and the version.
   static let updateSQL = """
     UPDATE buckets SET name = $3, description = $4, color = $5, icon_url = $6, is_orphan = $7, updated_at_ms = $8,
       version = $9, is_muted = $10, snoozed_until_ms = $11, quiet_hours_json = $12, max_age_days = $13,
@@ -85,7 +85,7 @@ enum BucketRow {
   }
 }
 
-/// How long what was deleted can be restored.
+/// The retention of deleted objects, during which they can be restored.
 enum Trash {
   static let retentionMs: Int64 = 30 * 24 * 3_600 * 1_000
 }

@@ -1,7 +1,7 @@
 import CampanileAPI
 import CampanileStore
 
-/// How much a change adds to the counts of buckets and of their user.
+/// The difference that a change makes to the counts of buckets and of their user.
 struct CountChange: Sendable, Hashable {
   var notifications: Int64 = 0
   var unread: Int64 = 0
@@ -13,7 +13,7 @@ struct CountChange: Sendable, Hashable {
 }
 
 extension WriteTransaction {
-  /// Adds to a bucket's counts; false when the user has no such bucket.
+  /// Adds to a bucket's counts. Returns false if the user has no such bucket.
   func addToBucket(_ id: String, _ change: CountChange, user: String) throws -> Bool {
     try execute(
       """
@@ -22,7 +22,7 @@ extension WriteTransaction {
       """, [.integer(change.notifications), .integer(change.unread), .text(user), .text(id)]) > 0
   }
 
-  /// Adds to the user's counts; false when that would make more than `notificationsMax` notifications.
+  /// Adds to the user's counts. Returns false if the result would exceed `notificationsMax` notifications.
   func addToUser(_ user: String, _ change: CountChange, notificationsMax: Int? = nil) throws -> Bool {
     try execute(
       """
@@ -35,7 +35,7 @@ extension WriteTransaction {
       ]) > 0
   }
 
-  /// Adds the changes of several buckets and their sum.
+  /// Adds the changes of several buckets to their counts, and the sum to the user's.
   func addCounts(_ changes: [String: CountChange], user: String) throws {
     var sum = CountChange()
     for (bucketID, change) in changes where change != CountChange() {
@@ -51,7 +51,7 @@ extension WriteTransaction {
 }
 
 extension ReadTransaction {
-  /// The counts of every bucket that has unread notifications, and their sum.
+  /// Returns the counts of every bucket with unread notifications, and their sum.
   func unreadCounts(user: String) throws -> UnreadCounts {
     var counts = UnreadCounts()
     let total = try queryOne(Self.userUnreadSQL, [.text(user)]) { try $0.integer(0) }

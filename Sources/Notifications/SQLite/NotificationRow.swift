@@ -13,7 +13,7 @@ enum NotificationRow {
     INSERT INTO notifications (user_id, \(columns))
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
     """
-  /// Writes every column; takes the arguments of `insertSQL`.
+  /// Writes every column. Takes the arguments of `insertSQL`.
   static let updateSQL = """
     UPDATE notifications SET bucket_id = $3, title = $4, subtitle = $5, body = $6, priority = $7, content_json = $8,
       created_at_ms = $9, updated_at_ms = $10, read_at_ms = $11, sent_at_ms = $12, version = $13, expires_at_ms = $14,
@@ -44,10 +44,10 @@ enum NotificationRow {
     return notification
   }
 
-  /// The arguments of both statements; the version is the etag's.
+  /// The arguments of both statements. The version is that of the etag.
   static func arguments(_ notification: Notification, user: String) throws(StoreError) -> [SQLValue] {
     guard let version = Etag.version(notification.etag) else {
-      throw StoreError(.invalidArgument, "a notification to be kept needs an etag")
+      throw StoreError(.invalidArgument, "a stored notification needs an etag")
     }
     return [
       .text(user), .text(notification.id), .text(notification.bucketId), .text(notification.title),
@@ -62,7 +62,7 @@ enum NotificationRow {
     ]
   }
 
-  /// Attachments, actions and tap action as the ProtoJSON of a notification that has nothing else; nil for none.
+  /// Attachments, actions and tap action as the ProtoJSON of an otherwise empty notification; nil if there are none.
   private static func contentJSON(_ notification: Notification) -> String? {
     if notification.attachments.isEmpty, notification.actions.isEmpty, notification.tapAction == nil { return nil }
     var content = Notification()

@@ -1,10 +1,11 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
 import CampanileStore
 
-/// What publishing needs to know of one user's row of a bucket.
+/// The columns of a user's bucket row that publishing needs.
 struct BucketState: Sendable, Hashable {
   static let selectSQL = """
     SELECT owner_id, role, share_expires_at_ms, share_count, is_muted, snoozed_until_ms, quiet_hours_json
@@ -16,11 +17,11 @@ struct BucketState: Sendable, Hashable {
   var ownerID: String
   var role: BucketRole
   var shareExpiresAtMs: Int64?
-  /// Members beside the owner; known in the owner's row.
+  /// The number of members without the owner; known only in the owner's row.
   var shareCount: Int64
   var isMuted: Bool
   var snoozedUntilMs: Int64?
-  /// The bucket's own quiet hours; nil means the user's.
+  /// The quiet hours of the bucket; nil if the user's apply.
   var quietHours: QuietHours?
 
   init(_ row: borrowing SQLRow) throws {
@@ -35,13 +36,13 @@ struct BucketState: Sendable, Hashable {
       ? nil : try StoredJSON.message(QuietHours.self, row, 6, "quiet_hours_json")
   }
 
-  /// What its user may do with it now: a share that has ended gives nothing.
+  /// The user's current role; an expired share grants none.
   func role(nowMs: Int64) -> BucketRole {
     if let shareExpiresAtMs, shareExpiresAtMs <= nowMs { return .unspecified }
     return role
   }
 
-  /// Throws NOT_FOUND of `field` when the share has ended, and PERMISSION_DENIED unless its user may publish.
+  /// Throws NOT_FOUND, naming `field`, if the share has expired, and PERMISSION_DENIED unless the user may publish.
   func requirePublisher(_ bucketID: String, field: String, nowMs: Int64) throws(RPCError) {
     let role = role(nowMs: nowMs)
     guard role != .unspecified else { throw RPCError.bucketNotFound(bucketID, field: field) }
@@ -50,23 +51,23 @@ struct BucketState: Sendable, Hashable {
 }
 
 extension BucketRole {
-  /// Whether it includes another role.
+  /// Whether this role includes another one.
   func includes(_ other: BucketRole) -> Bool { rawValue >= other.rawValue }
 }
 
 extension UserSettings {
-  /// Whether publishing must read them. A bucket's own quiet hours are in the user's time zone, too.
+  /// Whether publishing must read the settings. The quiet hours of a bucket are also in the user's time zone.
   var concernsQuietHours: Bool { quietHours != nil || !timeZone.isEmpty }
 }
 
-/// What publishing needs to know of a user.
+/// The columns of a user's row that publishing needs.
 struct UserState: Sendable, Hashable {
   static let selectSQL = """
     SELECT notification_count, has_quiet_hours, settings_json FROM users WHERE user_id = $1
     """
 
   var notificationCount: Int64
-  /// Absent unless the user has quiet hours.
+  /// Nil unless the user has quiet hours or a time zone.
   var settings: UserSettings?
 
   init(_ row: borrowing SQLRow) throws {
@@ -76,21 +77,21 @@ struct UserState: Sendable, Hashable {
   }
 }
 
-/// What one transaction knows of users and buckets while it publishes, and what it adds to their counts at its end.
+/// The users and buckets that one transaction has read while publishing, and the counts to add at its end.
 struct PublishingContext {
-  private struct Place: Hashable {
+  private struct BucketKey: Hashable {
     var user: String
     var bucketID: String
   }
 
   private(set) var nowMs: Int64
   let notificationsMax: Int
-  /// Copies that this transaction may still make.
+  /// The number of copies that this transaction may still create.
   private(set) var copiesLeft: Int
   private var users: [String: UserState?] = [:]
-  private var buckets: [Place: BucketState?] = [:]
+  private var buckets: [BucketKey: BucketState?] = [:]
   private var members: [String: [String]] = [:]
-  private var added: [Place: CountChange] = [:]
+  private var added: [BucketKey: CountChange] = [:]
 
   init(nowMs: Int64, limits: NotificationsLimits) {
     self.nowMs = nowMs
@@ -98,7 +99,7 @@ struct PublishingContext {
     copiesLeft = limits.copiesPerCallMax
   }
 
-  /// For the next call in the same transaction.
+  /// Prepares the context for the next call in the same transaction.
   mutating func renew(nowMs: Int64, limits: NotificationsLimits) {
     self.nowMs = nowMs
     copiesLeft = limits.copiesPerCallMax
@@ -112,14 +113,14 @@ struct PublishingContext {
   }
 
   mutating func bucket(_ id: String, of user: String, _ transaction: WriteTransaction) throws -> BucketState? {
-    let place = Place(user: user, bucketID: id)
-    if let known = buckets[place] { return known }
+    let key = BucketKey(user: user, bucketID: id)
+    if let known = buckets[key] { return known }
     let state = try transaction.queryOne(BucketState.selectSQL, [.text(user), .text(id)]) { try BucketState($0) }
-    buckets[place] = .some(state)
+    buckets[key] = .some(state)
     return state
   }
 
-  /// A bucket that the user may publish into; throws NOT_FOUND or PERMISSION_DENIED of `field`.
+  /// Returns a bucket into which the user may publish. Throws NOT_FOUND or PERMISSION_DENIED, naming `field`.
   mutating func publisherBucket(
     _ id: String, of user: String, field: String = "notification.bucketId", _ transaction: WriteTransaction
   ) throws -> BucketState {
@@ -128,7 +129,7 @@ struct PublishingContext {
     return bucket
   }
 
-  /// The members of a bucket beside its owner, in the order of their ids.
+  /// The members of a bucket without its owner, ordered by id.
   mutating func members(of bucketID: String, owner: String, _ transaction: WriteTransaction) throws -> [String] {
     if let known = members[bucketID] { return known }
     let found = try transaction.query(BucketState.membersSQL, [.text(bucketID), .text(owner)]) { try $0.text(0) }
@@ -136,14 +137,16 @@ struct PublishingContext {
     return members[bucketID] ?? []
   }
 
-  /// Whether the user may keep one more notification.
-  mutating func hasRoom(_ user: String, _ transaction: WriteTransaction) throws -> Bool {
+  /// Whether the user may store one more notification. Copies for members (`isShared`) leave a tenth of the limit free
+  /// for the user's own buckets.
+  mutating func hasRoom(_ user: String, isShared: Bool = false, _ transaction: WriteTransaction) throws -> Bool {
     guard let state = try self.user(user, transaction) else { return false }
     let added = added.reduce(0) { $0 + ($1.key.user == user ? $1.value.notifications : 0) }
-    return state.notificationCount + added < Int64(notificationsMax)
+    let max = isShared ? notificationsMax - notificationsMax / 10 : notificationsMax
+    return state.notificationCount + added < Int64(max)
   }
 
-  /// Takes one of the copies that the transaction may make; false when there is none.
+  /// Consumes one of the copies that the transaction may create. Returns false if none is left.
   mutating func takeCopy() -> Bool {
     guard copiesLeft > 0 else { return false }
     copiesLeft -= 1
@@ -151,13 +154,13 @@ struct PublishingContext {
   }
 
   mutating func add(_ change: CountChange, to bucketID: String, of user: String) {
-    added[Place(user: user, bucketID: bucketID), default: CountChange()] += change
+    added[BucketKey(user: user, bucketID: bucketID), default: CountChange()] += change
   }
 
-  /// Writes the counts. Call it once, at the end of the transaction.
+  /// Writes the counts. Call exactly once, at the end of the transaction.
   func finish(_ transaction: WriteTransaction) throws {
-    for (user, places) in Dictionary(grouping: added, by: { $0.key.user }) {
-      let changes = places.map { ($0.key.bucketID, $0.value) }
+    for (user, keys) in Dictionary(grouping: added, by: { $0.key.user }) {
+      let changes = keys.map { ($0.key.bucketID, $0.value) }
       try transaction.addCounts(Dictionary(uniqueKeysWithValues: changes), user: user)
     }
   }

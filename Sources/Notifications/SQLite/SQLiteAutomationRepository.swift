@@ -1,41 +1,42 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
 import CampanileStore
 
-/// The repository over the embedded store.
+/// The repository on the embedded store.
 struct SQLiteAutomationRepository: AutomationRepository, StoreBacked {
   let store: Store
   let ids: SortableIDGenerator
-  let board: CommitBoard
+  let notifier: CommitNotifier
   let clockMs: @Sendable () -> Int64
 
   init(
-    store: Store, board: CommitBoard, clockMs: @escaping @Sendable () -> Int64,
+    store: Store, notifier: CommitNotifier, clockMs: @escaping @Sendable () -> Int64,
     random: @escaping @Sendable () -> UInt64
   ) {
     self.store = store
-    self.board = board
+    self.notifier = notifier
     self.clockMs = clockMs
     ids = SortableIDGenerator(clockMs: clockMs, random: random)
   }
 
-  /// A write that is done once for a request id; a repeat answers what the first one made.
+  /// Performs a write once per request id. A repetition returns the result of the first write.
   func create<M: ProtoMessage>(
-    _ repeatable: RepeatableRequest?, _ change: @escaping @Sendable (WriteTransaction) throws -> M
+    _ idempotency: IdempotentRequest?, _ change: @escaping @Sendable (WriteTransaction) throws -> M
   ) async throws -> M {
     try await storeWrite { transaction in
-      guard let repeatable else { return try change(transaction) }
+      guard let idempotency else { return try change(transaction) }
       let reply = try transaction.idempotent(
-        repeatable.key, requestHash: repeatable.requestHash, nowMs: clockMs()
+        idempotency.key, requestHash: idempotency.requestHash, nowMs: clockMs()
       ) { try change($0).jsonUTF8Bytes() }
       return try StoredJSON.message(M.self, reply.bytes, "a stored reply")
     }
   }
 
-  func createTemplate(_ draft: Template, user: String, repeatable: RepeatableRequest?) async throws -> Template {
-    try await create(repeatable) { transaction in
+  func createTemplate(_ draft: Template, user: String, idempotency: IdempotentRequest?) async throws -> Template {
+    try await create(idempotency) { transaction in
       let (id, nowMs) = ids.next(prefix: AutomationKind.template.prefix)
       var template = Template()
       for field in TemplateField.allCases { field.copy(from: draft, to: &template) }
@@ -71,7 +72,7 @@ struct SQLiteAutomationRepository: AutomationRepository, StoreBacked {
       for field in fields { field.copy(from: change, to: &template) }
       guard template != found else { return found }
       var violations = Violations()
-      // Title and body may come from two updates: only together do they have too many variables.
+      // Title and body may come from two updates, each of which is within the limit of variables.
       TemplateRules.checkVariableCount(template, "template", &violations)
       try violations.check()
       template.requiredVariables = TemplateRules.requiredVariables(of: template)
@@ -86,8 +87,8 @@ struct SQLiteAutomationRepository: AutomationRepository, StoreBacked {
     try await storeWrite { try $0.deleteAutomation(.template, id, user: user, field: "templateId") }
   }
 
-  func createWebhook(_ draft: Webhook, user: String, repeatable: RepeatableRequest?) async throws -> Webhook {
-    try await create(repeatable) { transaction in
+  func createWebhook(_ draft: Webhook, user: String, idempotency: IdempotentRequest?) async throws -> Webhook {
+    try await create(idempotency) { transaction in
       let (id, nowMs) = ids.next(prefix: AutomationKind.webhook.prefix)
       var webhook = Webhook()
       for field in WebhookField.allCases { field.copy(from: draft, to: &webhook) }

@@ -1,11 +1,12 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
 import CampanileStore
 
-/// Deleting a bucket hides it at once, for all members, and takes its notifications out in commits of bounded size. A timer
-/// that is set with the first commit and cleared with the last goes on where the process was cut short.
+/// Deletion hides a bucket at once for all members and removes its notifications in commits of bounded size. The first
+/// commit sets a timer and the last clears it; after a crash, the timer resumes the work.
 extension SQLiteNotificationsRepository {
   static let hideBucketSQL = """
     UPDATE buckets SET deleted_at_ms = $1, version = version + 1 WHERE user_id = $2 AND id = $3 AND deleted_at_ms IS NULL
@@ -21,7 +22,10 @@ extension SQLiteNotificationsRepository {
     SELECT payload FROM deleted_notifications
     WHERE user_id = $1 AND bucket_id = $2 AND id > $3 AND is_with_bucket = 1 ORDER BY id LIMIT $4
     """
-  static let deletedCountSQL = "SELECT count(*) FROM buckets WHERE user_id = $1 AND deleted_at_ms IS NOT NULL"
+  /// Counts only the user's own buckets: members' rows are hidden and shown together with the owner's.
+  static let deletedCountSQL = """
+    SELECT count(*) FROM buckets WHERE user_id = $1 AND deleted_at_ms IS NOT NULL AND owner_id = ''
+    """
   static let hasTimerSQL = "SELECT due_ms FROM timers WHERE user_id = $1 AND subject_id = $2 AND kind = $3"
 
   func deleteBucket(_ id: String, etag: String, user: String) async throws -> Int {
@@ -39,11 +43,16 @@ extension SQLiteNotificationsRepository {
       }
       let members = [user] + (try self.members(of: bucket, beside: user, transaction))
       let nowMs = clockMs()
+      try withdraw(of: id, owner: user, transaction)
       for member in members {
         let hidden = try transaction.execute(Self.hideBucketSQL, [.integer(nowMs), .text(member), .text(id)])
         guard hidden > 0 else { continue }
-        try releaseBucketPlace(of: member, transaction)
-        try transaction.logDeletion(bucketID: id, notificationID: "", atMs: nowMs, user: member, board)
+        if member == user {
+          try releaseBucket(of: member, transaction)
+        } else {
+          try releaseSharedBucket(of: member, transaction)
+        }
+        try transaction.logDeletion(bucketID: id, notificationID: "", atMs: nowMs, user: member, notifier)
         try setTimer(.emptyBucket, id, user: member, dueMs: nowMs + Self.resumeAfterMs, transaction)
         try clearTimer(.refillBucket, id, user: member, transaction)
       }
@@ -57,13 +66,13 @@ extension SQLiteNotificationsRepository {
     return deleted
   }
 
-  /// When a timer takes over what a call began; the call itself is done long before, or gone.
+  /// The delay until a timer resumes an interrupted call; by then, the call has normally completed.
   static let resumeAfterMs: Int64 = 60_000
 
-  /// Takes the notifications out of a hidden bucket. Called again it goes on.
+  /// Removes the notifications of a hidden bucket. A repeated call continues the work.
   func emptyBucket(_ id: String, user: String) async throws -> Int {
     var emptied = 0
-    // Bounded by the rows there may be: nothing is published into a hidden bucket.
+    // Bounded by the maximum number of rows: nothing is published into a hidden bucket.
     for _ in 0...(limits.notificationsPerUserMax / max(1, limits.bucketDeletionRows)) {
       let count = try await write { try emptyBucketStep(id, user: user, $0) }
       emptied += count
@@ -73,9 +82,9 @@ extension SQLiteNotificationsRepository {
   }
 
   private func emptyBucketStep(_ id: String, user: String, _ transaction: WriteTransaction) throws -> Int {
-    // Restored meanwhile: nothing more to take out.
-    let isHidden = try transaction.queryOne(Self.deletedBucketSQL, [.text(user), .text(id)], { _ in true }) == true
-    guard isHidden else {
+    // The bucket was restored in the meantime: nothing is left to remove.
+    let hidden = try transaction.queryOne(Self.deletedBucketSQL, [.text(user), .text(id)], BucketRow.bucket)
+    guard let hidden else {
       try clearTimer(.emptyBucket, id, user: user, transaction)
       return 0
     }
@@ -83,17 +92,20 @@ extension SQLiteNotificationsRepository {
     let rowsMax = max(1, limits.bucketDeletionRows)
     let rows = try transaction.query(
       Self.bucketRowsSQL, [.text(user), .text(id), .int(rowsMax)], rowsMax: rowsMax, NotificationRow.notification)
-    for row in rows { try remove(row, isWithBucket: true, user: user, in: &context, transaction) }
+    let isShared = hidden.role != .owner
+    for row in rows {
+      try remove(row, isWithBucket: true, isShared: isShared, user: user, in: &context, transaction)
+    }
     try context.finish(transaction)
-    if !rows.isEmpty { board.changed(user) }
+    if !rows.isEmpty { notifier.changed(user) }
     if rows.count < rowsMax { try clearTimer(.emptyBucket, id, user: user, transaction) }
     return rows.count
   }
 
   func undeleteBucket(_ id: String, user: String) async throws -> Bucket {
-    let (members, _) = try await write { transaction in
-      if let there = try transaction.queryOne(Self.bucketSQL, [.text(user), .text(id)], BucketRow.bucket) {
-        return ([String](), there)
+    let (members, former) = try await write { transaction in
+      if try transaction.queryOne(Self.bucketSQL, [.text(user), .text(id)], BucketRow.bucket) != nil {
+        return ([String](), [String]())
       }
       let found = try transaction.queryOne(Self.deletedBucketSQL, [.text(user), .text(id)], BucketRow.bucket)
       guard let found, found.role.includes(.owner) else {
@@ -106,26 +118,39 @@ extension SQLiteNotificationsRepository {
       let members = [user] + (try self.members(of: found, beside: user, transaction))
       for member in members {
         let isBusy = try transaction.queryOne(
-          Self.hasTimerSQL, [.text(member), .text(id), .integer(TimerKind.emptyBucket.rawValue)], { _ in true })
+          Self.hasTimerSQL, [.text(member), .text(id), .integer(NotificationTimerKind.emptyBucket.rawValue)],
+          { _ in true })
         guard isBusy == nil else {
           throw RPCError(
             .aborted, "the bucket is still being deleted", reason: Reason.bucketBusy.rawValue, retryAfterMs: 1_000)
         }
       }
+      var former: [String] = []
       for member in members {
         guard try transaction.execute(Self.showBucketSQL, [.text(member), .text(id)]) > 0 else { continue }
-        try takeBucketPlace(of: member, transaction)
+        if member == user {
+          try reserveBucket(of: member, transaction)
+        } else {
+          try reserveSharedBucket(of: member, max: nil, transaction)
+        }
         let shown = try findBucket(id, user: member, field: "bucketId", transaction)
-        try transaction.log(.bucketCreated, shown, atMs: nowMs, user: member, board)
+        // The timer of the share found no row while the bucket was deleted.
+        if member != user, let endMs = shown.shareExpireTime?.millisecondsSince1970, endMs <= nowMs {
+          try endShare(shown, of: member, transaction)
+          former.append(member)
+          continue
+        }
+        try transaction.log(.bucketCreated, shown, atMs: nowMs, user: member, notifier)
         try setTimer(.refillBucket, id, user: member, dueMs: nowMs + Self.resumeAfterMs, transaction)
       }
-      return (members, found)
+      return (members.filter { !former.contains($0) }, former)
     }
+    for member in former { try await finishShare(id, of: member) }
     for member in members { try await refillBucket(id, user: member) }
     return try bucket(id, user: user)
   }
 
-  /// Puts back what went with a bucket. Called again it goes on.
+  /// Restores the notifications deleted with a bucket. A repeated call continues the work.
   func refillBucket(_ id: String, user: String) async throws {
     var after = ""
     for _ in 0...(limits.notificationsPerUserMax / max(1, limits.bucketDeletionRows)) {

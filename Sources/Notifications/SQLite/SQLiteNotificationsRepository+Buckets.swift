@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
@@ -13,7 +14,7 @@ extension SQLiteNotificationsRepository {
     """
   static let bucketVersionSQL = "SELECT version FROM buckets WHERE user_id = $1 AND id = $2 AND deleted_at_ms IS NULL"
   static let bucketsSQL = bucketList("IS NULL")
-  /// Those that the user can restore: a member's row of a bucket goes and comes with the owner's.
+  /// The deleted buckets that the user can restore; members' rows are restored together with the owner's.
   static let deletedBucketsSQL = bucketList("IS NOT NULL AND owner_id = ''")
   private static func bucketList(_ condition: String) -> String {
     """
@@ -22,11 +23,11 @@ extension SQLiteNotificationsRepository {
     """
   }
 
-  func createBucket(_ draft: Bucket, user: String, repeatable: RepeatableRequest?) async throws -> Bucket {
+  func createBucket(_ draft: Bucket, user: String, idempotency: IdempotentRequest?) async throws -> Bucket {
     try await write { transaction in
-      if let bucket = try replayed(Bucket.self, repeatable, transaction) { return bucket }
+      if let bucket = try storedReply(Bucket.self, idempotency, transaction) { return bucket }
       let (id, nowMs) = ids.next(prefix: SortableID.bucketPrefix)
-      try takeBucketPlace(of: user, transaction)
+      try reserveBucket(of: user, transaction)
       var bucket = Bucket()
       for field in BucketField.allCases { field.copy(from: draft, to: &bucket) }
       bucket.id = id
@@ -36,14 +37,14 @@ extension SQLiteNotificationsRepository {
       bucket.role = .owner
       bucket.ownerId = user
       try transaction.execute(BucketRow.insertSQL, BucketRow.inserting(bucket, user: user))
-      try transaction.log(.bucketCreated, bucket, atMs: nowMs, user: user, board)
-      try keep(bucket, repeatable, transaction)
+      try transaction.log(.bucketCreated, bucket, atMs: nowMs, user: user, notifier)
+      try storeReply(bucket, idempotency, transaction)
       return bucket
     }
   }
 
   /// Counts one more bucket of a user, who may be new.
-  func takeBucketPlace(of user: String, _ transaction: WriteTransaction) throws {
+  func reserveBucket(of user: String, _ transaction: WriteTransaction) throws {
     let joined = try transaction.execute(
       """
       INSERT INTO users (user_id, bucket_count, notification_count, unread_count, compacted_through)
@@ -56,7 +57,7 @@ extension SQLiteNotificationsRepository {
     }
   }
 
-  func releaseBucketPlace(of user: String, _ transaction: WriteTransaction) throws {
+  func releaseBucket(of user: String, _ transaction: WriteTransaction) throws {
     try transaction.execute("UPDATE users SET bucket_count = bucket_count - 1 WHERE user_id = $1", [.text(user)])
   }
 
@@ -109,13 +110,13 @@ extension SQLiteNotificationsRepository {
           _ = try rewrite(copy, nowMs: nowMs, user: other, transaction)
         }
       }
-      // Muting or quiet hours may have ended.
+      // The change may have ended muting or quiet hours.
       try hastenReleases(user: user, nowMs: nowMs, transaction)
       return bucket
     }
   }
 
-  /// Holds what is published until then; nil ends a snooze, and what it held is released.
+  /// Holds new publications for some minutes. 0 minutes end the snooze and release what it held.
   func snoozeBucket(_ id: String, minutes: Int64, field: String, user: String) async throws -> Bucket {
     try await write { transaction in
       try snoozeBucket(id, minutes: minutes, field: field, user: user, transaction)
@@ -143,7 +144,7 @@ extension SQLiteNotificationsRepository {
     return found
   }
 
-  /// Writes a changed bucket with a new etag and its log entry.
+  /// Writes a changed bucket with a new etag and logs the change.
   func rewrite(
     _ changed: Bucket, nowMs: Int64, user: String, _ transaction: WriteTransaction
   ) throws -> Bucket {
@@ -151,11 +152,11 @@ extension SQLiteNotificationsRepository {
     bucket.updateTime = ProtoTimestamp(millisecondsSince1970: nowMs)
     bucket.etag = Etag.text(version: (Etag.version(changed.etag) ?? 0) + 1)
     try transaction.execute(BucketRow.updateSQL, BucketRow.updating(bucket, user: user))
-    try transaction.log(.bucketUpdated, bucket, atMs: nowMs, user: user, board)
+    try transaction.log(.bucketUpdated, bucket, atMs: nowMs, user: user, notifier)
     return bucket
   }
 
-  /// All who have a bucket but one, its owner among them.
+  /// All members of a bucket including its owner, without `user`.
   func members(of bucket: Bucket, beside user: String, _ transaction: WriteTransaction) throws -> [String] {
     let found = try transaction.query(
       BucketState.membersSQL, [.text(bucket.id), .text(bucket.ownerId)], { try $0.text(0) })

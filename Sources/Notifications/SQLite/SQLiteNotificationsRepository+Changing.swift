@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
@@ -36,7 +37,7 @@ extension SQLiteNotificationsRepository {
     }
   }
 
-  /// A medium can be named that the notification has, or that comes with the request; nobody else's.
+  /// Checks that every named content belongs to this notification or comes with the request.
   private func checkContents(
     of new: Notification, beside old: Notification, _ contents: [InlineContent]
   ) throws(RPCError) {
@@ -47,13 +48,15 @@ extension SQLiteNotificationsRepository {
         || contents.contains { $0.id == attachment.contentId }
       if !isKnown {
         violations.add(
-          "notification.attachments[\(index)].contentId", "is none of this notification's", .contentNotFound)
+          "notification.attachments[\(index)].contentId", "does not belong to this notification", .contentNotFound)
       }
     }
     try violations.check()
   }
 
-  /// Checks that the user may make this change, and answers the other members whose copies it concerns.
+  /// Checks that the user may make this change.
+  ///
+  /// - Returns: The other members whose copies the change affects.
   private func othersToChange(
     _ old: Notification, to new: Notification, user: String, in context: inout PublishingContext,
     _ transaction: WriteTransaction
@@ -85,9 +88,11 @@ extension SQLiteNotificationsRepository {
     return ([owner] + (try context.members(of: old.bucketId, owner: owner, transaction))).filter { $0 != user }
   }
 
-  /// Writes a changed notification with a new etag, its timers and media, its place in the counts and its log entry.
+  /// Writes a changed notification with a new etag, its timers, media, counts and log entry.
   ///
-  /// What it was is found in the database as `old`; `read_time` and `bucket_id` may differ.
+  /// - Parameters:
+  ///   - old: The notification as it is stored.
+  ///   - new: The changed notification; `read_time` and `bucket_id` may change, too.
   func rewrite(
     _ old: Notification, as new: Notification, isAlert: Bool = false, user: String,
     in context: inout PublishingContext, _ transaction: WriteTransaction
@@ -114,7 +119,7 @@ extension SQLiteNotificationsRepository {
     }
     let movedFrom = notification.bucketId == old.bucketId ? nil : old.bucketId
     try transaction.log(
-      .notificationUpdated, notification, movedFrom: movedFrom, isAlert: isAlert, atMs: nowMs, user: user, board)
+      .notificationUpdated, notification, movedFrom: movedFrom, isAlert: isAlert, atMs: nowMs, user: user, notifier)
     return notification
   }
 
@@ -135,7 +140,7 @@ extension SQLiteNotificationsRepository {
 
   func mark(_ ids: [String], isRead: Bool, user: String, _ transaction: WriteTransaction) throws -> Int {
     var context = PublishingContext(nowMs: clockMs(), limits: limits)
-    // Looked up first: nothing may change when a later one is missing, and so nothing need be undone.
+    // Find all of them first: if one does not exist, nothing has been changed that would have to be undone.
     var found: [Notification] = []
     for (index, id) in ids.enumerated() {
       found.append(try find(id, user: user, field: "notificationIds[\(index)]", transaction))
@@ -153,7 +158,7 @@ extension SQLiteNotificationsRepository {
     return changed
   }
 
-  /// Reading a notification makes a later hand-over pointless.
+  /// Cancels pending deliveries of a notification that has been read.
   private func acknowledge(
     _ notification: inout Notification, user: String, nowMs: Int64, _ transaction: WriteTransaction
   ) throws {
@@ -184,14 +189,14 @@ extension SQLiteNotificationsRepository {
     """
   }
 
-  /// Marks a stretch of ids in each commit, in their order, so that no other writer waits long, and tells each stretch as
-  /// one event. What is published meanwhile has a later id and stays unread.
+  /// Marks one range of ids per commit, in ascending order, so that other writers do not wait long. Each range is
+  /// logged as one event. Notifications published in the meantime have later ids and stay unread.
   func markAllRead(bucketID: String?, user: String) async throws -> (changed: Int, counts: UnreadCounts) {
     if let bucketID { try requireBucket(bucketID, user: user) }
     let last = ids.next(prefix: SortableID.notificationPrefix).id
     var after = ""
     var changed = 0
-    // Bounded by the rows there may be.
+    // Bounded by the maximum number of rows.
     for _ in 0...(limits.notificationsPerUserMax / max(1, limits.rowsPerCommit)) {
       let start = after
       let (count, end) = try await write { transaction in
@@ -204,7 +209,8 @@ extension SQLiteNotificationsRepository {
     return (changed, try unreadCounts(user: user))
   }
 
-  /// The rows that were marked, and where the next stretch begins; nil after the last.
+  /// Marks one range. Returns the number of marked rows, and the id after which the next range begins; nil after the
+  /// last.
   private func markStretch(
     _ bucketID: String?, after: String, through last: String, user: String, _ transaction: WriteTransaction
   ) throws -> (count: Int, end: String?) {
@@ -226,7 +232,7 @@ extension SQLiteNotificationsRepository {
       return true
     }
     guard count > 0 else { return (0, nil) }
-    // Those that wait for something are told one by one; they are few.
+    // Notifications with a pending delivery or repeat are changed and logged one by one; they are few.
     var context = PublishingContext(nowMs: nowMs, limits: limits)
     for id in waiting {
       let notification = try find(id, user: user, field: "notificationId", transaction)
@@ -241,11 +247,12 @@ extension SQLiteNotificationsRepository {
     try transaction.execute(bucketID == nil ? Self.markChunkSQL : Self.markChunkOfBucketSQL, mark)
     try context.finish(transaction)
     try transaction.addCounts(counts, user: user)
-    try transaction.log(.markedRead, bucketID: bucketID ?? "", notificationID: end, atMs: nowMs, user: user, board)
+    try transaction.log(.markedRead, bucketID: bucketID ?? "", notificationID: end, atMs: nowMs, user: user, notifier)
     return (count, count < rowsMax ? nil : end)
   }
 
-  /// Snoozes (it stays unread) or postpones (it counts as read meanwhile); zero minutes end a snooze at once.
+  /// Snoozes (the notification stays unread) or postpones (it counts as read until then). Zero minutes end a snooze at
+  /// once.
   func setAside(
     _ id: String, minutes: Int64, state: DeliveryState, user: String
   ) async throws -> Notification {

@@ -1,9 +1,10 @@
 import CampanileAPI
+import CampanileBase
 import CampanileRPC
 import CampanileService
 import CampanileStore
 
-/// Inline media. Equal ones are kept once, for all users, while any notification names them.
+/// Inline media. Equal media are stored once for all users, as long as a notification refers to them.
 extension SQLiteNotificationsRepository {
   static let contentSQL = """
     SELECT c.data FROM content_refs r JOIN contents c ON c.content_id = r.content_id
@@ -27,7 +28,8 @@ extension SQLiteNotificationsRepository {
     }
   }
 
-  /// Lets go of the media of a notification, but for those that `new` names too; the last to let go deletes them.
+  /// Removes a notification's references to its media, except those that `new` also has. Media without references are
+  /// deleted.
   func dropContents(
     of old: Notification, keeping new: Notification? = nil, user: String, _ transaction: WriteTransaction
   ) throws {

@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
@@ -6,22 +7,22 @@ import CampanileStore
 
 extension SQLiteNotificationsRepository {
   func createNotification(
-    _ draft: NotificationDraft, user: String, repeatable: RepeatableRequest?
+    _ draft: NotificationDraft, user: String, idempotency: IdempotentRequest?
   ) async throws -> Notification {
-    try await writeBesidePublications { transaction in
-      if let notification = try replayed(Notification.self, repeatable, transaction) { return notification }
-      let notification = try createBesideOthers(draft, user: user, transaction)
-      try keep(notification, repeatable, transaction)
+    try await writeWithoutFlush { transaction in
+      if let notification = try storedReply(Notification.self, idempotency, transaction) { return notification }
+      let notification = try createCoalesced(draft, user: user, transaction)
+      try storeReply(notification, idempotency, transaction)
       return notification
     }
   }
 
-  /// Leaves the counts to the end of the commit, unless it may be undone alone.
-  private func createBesideOthers(
+  /// Leaves the counts to the end of the commit, unless this write has a savepoint and may be rolled back alone.
+  private func createCoalesced(
     _ draft: NotificationDraft, user: String, _ transaction: WriteTransaction
   ) throws -> Notification {
-    guard transaction.isUndoneAlone else {
-      return try board.publish(nowMs: clockMs(), limits: limits) { context in
+    guard transaction.usesSavepoint else {
+      return try notifier.withPublishingContext(nowMs: clockMs(), limits: limits) { context in
         try create(draft, user: user, in: &context, transaction)
       }
     }
@@ -44,8 +45,8 @@ extension SQLiteNotificationsRepository {
     }
   }
 
-  /// Throws only for failures that concern the whole batch. What refuses one entry is found out before it changes anything,
-  /// so that it needs no savepoint.
+  /// Creates one entry of a batch. Throws only errors that concern the whole batch. An entry is rejected before it
+  /// changes anything, so it does not need a savepoint.
   private func create(
     _ entry: NewNotification, user: String, in context: inout PublishingContext, _ transaction: WriteTransaction
   ) throws -> Result<Notification, RPCError> {
@@ -55,9 +56,9 @@ extension SQLiteNotificationsRepository {
     case .failure(let error): return .failure(error)
     }
     do {
-      if let earlier = try replayed(Notification.self, entry.repeatable, transaction) { return .success(earlier) }
+      if let earlier = try storedReply(Notification.self, entry.idempotency, transaction) { return .success(earlier) }
       let notification = try create(draft, user: user, in: &context, transaction)
-      try keep(notification, entry.repeatable, transaction)
+      try storeReply(notification, entry.idempotency, transaction)
       return .success(notification)
     } catch let failure as StoreError where failure.code == .requestIDReused {
       return .failure(RPCError(failure, at: entry.path))
@@ -66,7 +67,7 @@ extension SQLiteNotificationsRepository {
     }
   }
 
-  /// Publishes at once, or schedules.
+  /// Publishes or schedules a notification.
   private func create(
     _ draft: NotificationDraft, user: String, in context: inout PublishingContext, _ transaction: WriteTransaction
   ) throws -> Notification {

@@ -4,7 +4,7 @@ import CampanileRPC
 import CampanileService
 import CampanileStore
 
-/// Deleted notifications move to a table of their own as they are, so that lists and counts need not look past them.
+/// Deleted notifications move unchanged to a separate table, so that lists and counts do not have to filter them out.
 extension SQLiteNotificationsRepository {
   static let removeSQL = "DELETE FROM notifications WHERE user_id = $1 AND id = $2"
   static let trashSQL = """
@@ -38,18 +38,20 @@ extension SQLiteNotificationsRepository {
       guard let found else { continue }
       try remove(found, isWithBucket: false, user: user, in: &context, transaction)
       try transaction.logDeletion(
-        bucketID: found.bucketId, notificationID: id, atMs: context.nowMs, user: user, board)
+        bucketID: found.bucketId, notificationID: id, atMs: context.nowMs, user: user, notifier)
       deleted += 1
     }
     try context.finish(transaction)
     return deleted
   }
 
-  /// Takes a notification out of lists and counts, to where it can be restored from.
+  /// Removes a notification from lists and counts, and stores it for restoring while there is room. Copies that are
+  /// deleted with their owner's bucket (`isShared`) leave a tenth of the limit free for the user's own deletions.
   func remove(
-    _ notification: Notification, isWithBucket: Bool, user: String, in context: inout PublishingContext,
-    _ transaction: WriteTransaction
+    _ notification: Notification, isWithBucket: Bool, isShared: Bool = false, user: String,
+    in context: inout PublishingContext, _ transaction: WriteTransaction
   ) throws {
+    let keptMax = limits.deletedPerUserMax - (isShared ? limits.deletedPerUserMax / 10 : 0)
     try transaction.execute(Self.removeSQL, [.text(user), .text(notification.id)])
     let unread: Int64 = notification.readTime == nil ? -1 : 0
     context.add(CountChange(notifications: -1, unread: unread), to: notification.bucketId, of: user)
@@ -57,7 +59,7 @@ extension SQLiteNotificationsRepository {
     let isKept =
       try transaction.execute(
         "UPDATE users SET deleted_count = deleted_count + 1 WHERE user_id = $1 AND deleted_count < $2",
-        [.text(user), .int(limits.deletedPerUserMax)]) > 0
+        [.text(user), .int(keptMax)]) > 0
     guard isKept else { return try dropContents(of: notification, user: user, transaction) }
     try transaction.execute(
       Self.trashSQL,
@@ -67,7 +69,7 @@ extension SQLiteNotificationsRepository {
       ])
   }
 
-  /// Takes a notification away for good.
+  /// Deletes a notification permanently.
   func destroy(
     _ notification: Notification, user: String, in context: inout PublishingContext, _ transaction: WriteTransaction
   ) throws {
@@ -77,7 +79,7 @@ extension SQLiteNotificationsRepository {
     try transaction.clearTimers(of: notification.id, user: user)
     try dropContents(of: notification, user: user, transaction)
     try transaction.logDeletion(
-      bucketID: notification.bucketId, notificationID: notification.id, atMs: context.nowMs, user: user, board)
+      bucketID: notification.bucketId, notificationID: notification.id, atMs: context.nowMs, user: user, notifier)
   }
 
   func undeleteNotifications(_ ids: [String], user: String) async throws -> (restored: Int, counts: UnreadCounts) {
@@ -96,7 +98,8 @@ extension SQLiteNotificationsRepository {
     }
   }
 
-  /// Puts a deleted notification back; false when its bucket or the user's room for it is gone, or it has expired.
+  /// Restores a deleted notification. Returns false if its bucket no longer exists, the user is at the limit, or it has
+  /// expired.
   func restore(
     _ old: Notification, user: String, in context: inout PublishingContext, _ transaction: WriteTransaction
   ) throws -> Bool {
@@ -114,11 +117,11 @@ extension SQLiteNotificationsRepository {
     context.add(
       CountChange(notifications: 1, unread: old.readTime == nil ? 1 : 0), to: old.bucketId, of: user)
     try setTimers(notification, user: user, nowMs: context.nowMs, transaction)
-    try transaction.log(.notificationCreated, notification, atMs: context.nowMs, user: user, board)
+    try transaction.log(.notificationCreated, notification, atMs: context.nowMs, user: user, notifier)
     return true
   }
 
-  /// At most one more than the page's size, last deleted first.
+  /// Returns at most one notification more than the page size, last deleted first.
   func deletedNotifications(_ query: PositionQuery) throws -> [Notification] {
     try readSingle { transaction in
       try transaction.query(

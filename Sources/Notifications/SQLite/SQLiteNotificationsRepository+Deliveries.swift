@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
@@ -11,8 +12,9 @@ extension SQLiteNotificationsRepository {
     """
   static let deliveriesMax = 1_000
 
-  /// The ledger of a notification, oldest first. The plain hand-over of a new notification is told by the notification
-  /// itself. Throws NOT_FOUND when there is neither a notification nor a record.
+  /// Returns the delivery log of a notification, oldest first. The immediate hand-over of a new notification has no
+  /// record of its own; it is derived from the notification. Throws NOT_FOUND if there is neither a notification nor a
+  /// record.
   func deliveries(of id: String, user: String) throws -> [DeliveryRecord] {
     try read { transaction in
       let notification = try transaction.queryOne(
@@ -50,7 +52,7 @@ extension SQLiteNotificationsRepository {
     }
   }
 
-  /// Adds what the pushing services report. Records of notifications that do not exist (any more) are passed over.
+  /// Appends the results that the push services report. Skips records of notifications that do not exist.
   func record(_ deliveries: [NotificationDelivery]) async throws -> Int {
     try await write { transaction in
       var count = 0
@@ -76,12 +78,13 @@ extension SQLiteNotificationsRepository {
     WHERE user_id = $1 AND read_at_ms IS NULL ORDER BY id DESC LIMIT $2
     """
 
-  /// The newest change of all users.
+  /// The sequence of the latest change of all users.
   func lastChange() throws -> Int64 {
-    try readSingle { try $0.queryOne(ChangeLog.lastSQL) { try $0.integer(0) } ?? 0 }
+    try readSingle { try $0.queryOne(NotificationChangeLog.lastSQL) { try $0.integer(0) } ?? 0 }
   }
 
-  /// What the user's Live Activity shows: a function of what is kept, so that it is never behind.
+  /// Returns the content of the user's Live Activity. It is computed from the stored notifications, so it is never
+  /// stale.
   func unreadSummary(user: String) throws -> UnreadSummary {
     try read { transaction in
       let size = UnreadSummaryRules.size(try settings(user: user, transaction).summarySize)

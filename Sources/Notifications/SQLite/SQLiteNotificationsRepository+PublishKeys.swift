@@ -1,10 +1,12 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
 import CampanileStore
 
-/// Publish keys. Of a secret only its SHA-256 is kept: it has 256 random bits, so that no slower hash is needed.
+/// Publish keys. Only the SHA-256 of a secret is stored; secrets have 256 random bits, so a slower hash is not
+/// necessary.
 extension SQLiteNotificationsRepository {
   static let keysSQL = """
     SELECT id, name, hint, expires_at_ms, created_at_ms FROM publish_keys
@@ -66,7 +68,7 @@ extension SQLiteNotificationsRepository {
     }
   }
 
-  /// The owner and the bucket of a key that is valid now. Unknown, revoked and expired look the same.
+  /// Returns the owner and the bucket of a valid key. Unknown, revoked and expired keys are indistinguishable.
   func publishTarget(secretHash: [UInt8]) throws -> (owner: String, bucketID: String) {
     let found = try readSingle { transaction in
       try transaction.queryOne(Self.keySQL, [.blob(secretHash)]) { row in

@@ -1,10 +1,11 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
 import CampanileStore
 
-/// Where a draft goes: fixed for a scheduled one, made anew otherwise.
+/// The id and creation time of a notification to publish: fixed for a scheduled one, otherwise new.
 struct PublishingTarget: Sendable, Hashable {
   var id: String
   var createdAtMs: Int64
@@ -16,10 +17,12 @@ extension SQLiteNotificationsRepository {
     WHERE user_id = $1 AND bucket_id = $2 AND collapse_key = $3 LIMIT 1
     """
 
-  /// Publishes into the draft's bucket as `user`, for the user and everyone whom the bucket is shared with, and answers the
-  /// user's own copy. Counts are gathered in `context`, which the caller finishes.
+  /// Publishes into the draft's bucket as `user`: writes copies for the user, the owner and the members.
   ///
-  /// Throws before it changes anything: NOT_FOUND for the bucket, PERMISSION_DENIED for a reader, RESOURCE_EXHAUSTED.
+  /// Throws before changing anything: NOT_FOUND for the bucket, PERMISSION_DENIED for a reader, RESOURCE_EXHAUSTED.
+  ///
+  /// - Parameter context: Collects the counts. The caller finishes it.
+  /// - Returns: The user's own copy.
   func publish(
     _ draft: NotificationDraft, by user: String, as target: PublishingTarget? = nil,
     in context: inout PublishingContext, _ transaction: WriteTransaction
@@ -36,7 +39,7 @@ extension SQLiteNotificationsRepository {
     if !draft.heartbeatID.isEmpty { try beat(draft.heartbeatID, user: user, nowMs: context.nowMs, transaction) }
     for content in draft.contents { try keep(content, transaction) }
     let target = replaced.map { PublishingTarget(id: $0.id, createdAtMs: 0) } ?? target ?? newTarget()
-    let own = try place(draft, bucket, replacing: replaced, at: target, of: user, in: &context, transaction)
+    let own = try upsert(draft, bucket, replacing: replaced, at: target, of: user, in: &context, transaction)
     for other in others {
       try copy(
         draft, at: PublishingTarget(id: own.id, createdAtMs: target.createdAtMs), to: other, in: &context, transaction)
@@ -61,7 +64,7 @@ extension SQLiteNotificationsRepository {
     return others
   }
 
-  /// A member's copy. One whose share has ended, or who has no room left, gets none.
+  /// Writes a member's copy. Skips members whose share has expired or who have reached their limit.
   private func copy(
     _ draft: NotificationDraft, at target: PublishingTarget, to user: String, in context: inout PublishingContext,
     _ transaction: WriteTransaction
@@ -70,17 +73,20 @@ extension SQLiteNotificationsRepository {
       bucket.role(nowMs: context.nowMs) != .unspecified
     else { return }
     let replaced = try collapsed(by: draft, of: user, transaction)
-    guard try replaced != nil || context.hasRoom(user, transaction), context.takeCopy() else { return }
+    let isShared = !bucket.ownerID.isEmpty
+    guard try replaced != nil || context.hasRoom(user, isShared: isShared, transaction), context.takeCopy() else {
+      return
+    }
     let isTaken =
       try replaced == nil
       && transaction.queryOne(Self.stateSQL, [.text(user), .text(target.id)], { _ in true }) == true
-    var place = replaced.map { PublishingTarget(id: $0.id, createdAtMs: 0) } ?? (isTaken ? newTarget() : target)
-    // Where the publisher's own was replaced in place, this copy is new and has its own time.
-    if replaced == nil, place.createdAtMs == 0 { place.createdAtMs = context.nowMs }
-    _ = try self.place(draft, bucket, replacing: replaced, at: place, of: user, in: &context, transaction)
+    var copyTarget = replaced.map { PublishingTarget(id: $0.id, createdAtMs: 0) } ?? (isTaken ? newTarget() : target)
+    // The publisher's own copy was replaced in place. This copy is new, so it has its own creation time.
+    if replaced == nil, copyTarget.createdAtMs == 0 { copyTarget.createdAtMs = context.nowMs }
+    _ = try self.upsert(draft, bucket, replacing: replaced, at: copyTarget, of: user, in: &context, transaction)
   }
 
-  /// The notification that a draft replaces by its collapse key.
+  /// Returns the notification that the draft replaces by its collapse key.
   private func collapsed(
     by draft: NotificationDraft, of user: String, _ transaction: WriteTransaction
   ) throws -> Notification? {
@@ -90,8 +96,8 @@ extension SQLiteNotificationsRepository {
       Self.collapsedSQL, [.text(user), .text(draft.notification.bucketId), .text(key)], NotificationRow.notification)
   }
 
-  /// Writes one user's copy with its delivery, timers, ledger and log.
-  private func place(
+  /// Writes one user's copy with its delivery state, timers, delivery log and change log entry.
+  private func upsert(
     _ draft: NotificationDraft, _ bucket: BucketState, replacing old: Notification?, at target: PublishingTarget,
     of user: String, in context: inout PublishingContext, _ transaction: WriteTransaction
   ) throws -> Notification {
@@ -101,7 +107,7 @@ extension SQLiteNotificationsRepository {
     notification.id = target.id
     if notification.priority == .unspecified { notification.priority = .normal }
     notification.createTime = ProtoTimestamp(millisecondsSince1970: createdAtMs)
-    // Ids carry the time: a clock that went back must not make a notification older than its id says.
+    // Ids contain the creation time: if the clock goes back, the update time must not precede it.
     notification.updateTime = ProtoTimestamp(millisecondsSince1970: max(nowMs, createdAtMs))
     notification.readTime = nil
     notification.deliverTime = nil
@@ -113,8 +119,9 @@ extension SQLiteNotificationsRepository {
     if notification.`repeat`?.maxCount == 0 { notification.`repeat`?.maxCount = NotificationField.repeatCountDefault }
     notification.etag = Etag.text(version: (old.flatMap { Etag.version($0.etag) } ?? 0) + 1)
     let decision = try decide(notification, bucket, of: user, in: &context, transaction)
-    // A new one's plain hand-over is its row; any later one is told by the ledger alone.
-    try deliver(&notification, decision, user: user, nowMs: nowMs, isHandOverTold: old != nil, transaction)
+    // The row itself records the immediate hand-over of a new notification; later ones are recorded only in the
+    // delivery log.
+    try deliver(&notification, decision, user: user, nowMs: nowMs, isHandOverLogged: old != nil, transaction)
     let arguments = try NotificationRow.arguments(notification, user: user)
     if let old {
       try transaction.execute(NotificationRow.updateSQL, arguments)
@@ -129,11 +136,11 @@ extension SQLiteNotificationsRepository {
     try setTimers(notification, user: user, nowMs: nowMs, transaction)
     try transaction.log(
       old == nil ? .notificationCreated : .notificationUpdated, notification, isAlert: decision == .send,
-      atMs: notification.updateTime?.millisecondsSince1970 ?? nowMs, user: user, board)
+      atMs: notification.updateTime?.millisecondsSince1970 ?? nowMs, user: user, notifier)
     return notification
   }
 
-  /// Whether devices are told now, as the user's and the bucket's settings are.
+  /// Decides whether devices are notified now, by the settings of the user and of the bucket.
   func decide(
     _ notification: Notification, _ bucket: BucketState, of user: String, in context: inout PublishingContext,
     _ transaction: WriteTransaction
@@ -146,16 +153,18 @@ extension SQLiteNotificationsRepository {
     ) { schedule?.releaseMs(at: $0) }
   }
 
-  /// The quiet hours that hold for a bucket: its own, else the user's.
+  /// Returns the quiet hours that apply to a bucket: its own, or else the user's.
   static func quietSchedule(_ settings: UserSettings?, _ own: QuietHours?) -> QuietSchedule? {
     guard let hours = own ?? settings?.quietHours, !hours.windows.isEmpty else { return nil }
     guard let zone = TimeZoneRules.zone(settings?.timeZone ?? "") else { return nil }
     return QuietSchedule(hours, timeZone: zone)
   }
 
-  /// Sets what a decision means for a notification, and tells the ledger: of a hand-over only where `isHandOverTold`.
+  /// Applies a decision to a notification and records it in the delivery log. Records a hand-over only if
+  /// `isHandOverLogged`.
   func deliver(
-    _ notification: inout Notification, _ decision: DeliveryDecision, user: String, nowMs: Int64, isHandOverTold: Bool,
+    _ notification: inout Notification, _ decision: DeliveryDecision, user: String, nowMs: Int64,
+    isHandOverLogged: Bool,
     _ transaction: WriteTransaction
   ) throws {
     notification.deliveryState = decision.state
@@ -164,7 +173,7 @@ extension SQLiteNotificationsRepository {
       notification.sendTime = notification.updateTime
       notification.releaseTime = nil
       notification.sendCount += 1
-      if isHandOverTold {
+      if isHandOverLogged {
         try record(.handedOver, of: notification.id, user: user, atMs: nowMs, transaction)
       }
     case .hold(let untilMs, let outcome):

@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileRPC
 import CampanileService
 import CampanileStore
@@ -6,7 +7,8 @@ import CampanileStore
 extension SQLiteNotificationsRepository {
   static let notificationSQL = "SELECT \(NotificationRow.columns) FROM notifications WHERE user_id = $1 AND id = $2"
 
-  /// The list, by user or by bucket, of all or of unread ones. Ids ascend with time: the newest come first.
+  /// The statement of a list, by user or by bucket, of all or only unread notifications. Newest first, because ids
+  /// ascend with time.
   static func listSQL(ofBucket: Bool, isUnreadOnly: Bool) -> String {
     switch (ofBucket, isUnreadOnly) {
     case (false, false): ofUserSQL

@@ -1,11 +1,12 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
 import CampanileStore
 
-/// Notifications that wait for their `deliver_time`, each under the id that it will have. Ids carry the time of delivery, so
-/// that the list is in the order of delivery, and each takes its place among the newest when it comes.
+/// Notifications that wait for their `deliver_time`, stored under their final ids. Ids contain the delivery time: the
+/// list is ordered by delivery, and a delivered notification is sorted among the newest.
 extension SQLiteNotificationsRepository {
   static let scheduledListSQL = """
     SELECT payload FROM scheduled WHERE user_id = $1 AND id > $2 ORDER BY id LIMIT $3
@@ -19,8 +20,14 @@ extension SQLiteNotificationsRepository {
   ) throws -> Notification {
     let bucketID = draft.notification.bucketId
     _ = try context.publisherBucket(bucketID, of: user, transaction)
-    try transaction.takeScheduledPlace(of: user, limits)
-    if !draft.heartbeatID.isEmpty { try beat(draft.heartbeatID, user: user, nowMs: context.nowMs, transaction) }
+    // Read before the entry is counted, because a refused entry must not change anything.
+    let heartbeat =
+      draft.heartbeatID.isEmpty
+      ? nil : try SQLiteAutomationRepository.heartbeat(draft.heartbeatID, user: user, transaction)
+    try transaction.reserveScheduled(of: user, limits)
+    if let heartbeat {
+      _ = try SQLiteAutomationRepository.beat(heartbeat, user: user, nowMs: context.nowMs, transaction, notifier)
+    }
     var notification = draft.notification
     notification.id = ids.future(prefix: SortableID.notificationPrefix, timeMs: atMs)
     if notification.priority == .unspecified { notification.priority = .normal }
@@ -55,8 +62,8 @@ extension SQLiteNotificationsRepository {
     }
   }
 
-  /// Publishes a scheduled notification whose time has come. One whose bucket is gone, or that may not be published any
-  /// more, is dropped; the ledger tells.
+  /// Publishes a scheduled notification that is due. Drops it if its bucket no longer exists or publishing is no longer
+  /// permitted, and records that in the delivery log.
   func deliverScheduled(_ id: String, user: String, nowMs: Int64, _ transaction: WriteTransaction) throws {
     guard let notification = try takeScheduled(id, user: user, transaction) else { return }
     let atMs = notification.deliverTime?.millisecondsSince1970 ?? nowMs
@@ -70,10 +77,10 @@ extension SQLiteNotificationsRepository {
         try NotificationDraft(notification), by: user, as: PublishingTarget(id: id, createdAtMs: atMs), in: &context,
         transaction)
       try context.finish(transaction)
-      // Replaced in place by its collapse key, it lives on under another id.
+      // The collapse key replaced an existing notification, which has another id.
       if own.id != id { try dropContents(of: notification, user: user, transaction) }
     } catch is RPCError {
-      // Refused before anything was changed.
+      // Rejected before anything was changed.
       try record(.obsolete, of: id, user: user, atMs: nowMs, transaction)
       try dropContents(of: notification, user: user, transaction)
     }
@@ -94,8 +101,8 @@ extension SQLiteNotificationsRepository {
 }
 
 extension WriteTransaction {
-  /// Counts one more scheduled notification. Throws RESOURCE_EXHAUSTED when the user has as many as may be.
-  func takeScheduledPlace(of user: String, _ limits: NotificationsLimits) throws {
+  /// Counts one more scheduled notification. Throws RESOURCE_EXHAUSTED if the user already has the maximum.
+  func reserveScheduled(of user: String, _ limits: NotificationsLimits) throws {
     let taken = try execute(
       "UPDATE users SET scheduled_count = scheduled_count + 1 WHERE user_id = $1 AND scheduled_count < $2",
       [.text(user), .int(limits.scheduledPerUserMax)])

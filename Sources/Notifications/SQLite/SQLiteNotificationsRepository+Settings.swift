@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
@@ -53,7 +54,7 @@ extension SQLiteNotificationsRepository {
           .text(user), .text(json), .integer(version),
           .bool(settings.concernsQuietHours),
         ])
-      board.changed(user)
+      notifier.changed(user)
       try hastenReleases(user: user, nowMs: nowMs, transaction)
       return settings
     }

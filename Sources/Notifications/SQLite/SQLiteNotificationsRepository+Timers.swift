@@ -5,23 +5,26 @@ import CampanileStore
 
 extension SQLiteNotificationsRepository {
   func setTimer(
-    _ kind: TimerKind, _ subject: String, user: String, dueMs: Int64, _ transaction: WriteTransaction
+    _ kind: NotificationTimerKind, _ subject: String, user: String, dueMs: Int64, _ transaction: WriteTransaction
   ) throws {
-    try transaction.setTimer(kind, subject, user: user, dueMs: dueMs, board)
+    try transaction.setTimer(kind, subject, user: user, dueMs: dueMs, notifier)
   }
 
-  func clearTimer(_ kind: TimerKind, _ subject: String, user: String, _ transaction: WriteTransaction) throws {
+  func clearTimer(_ kind: NotificationTimerKind, _ subject: String, user: String, _ transaction: WriteTransaction)
+    throws
+  {
     try transaction.clearTimer(kind, subject, user: user)
   }
 
-  /// Lets what is held be decided anew at once: after its reason may have ended.
+  /// Makes held notifications due at once, so that they are decided again. Called when the reason for holding may have
+  /// ended.
   func hastenReleases(user: String, nowMs: Int64, _ transaction: WriteTransaction) throws {
     let count = try transaction.execute(
-      TimerTable.hastenSQL, [.integer(nowMs), .text(user), .integer(TimerKind.release.rawValue)])
-    if count > 0 { board.scheduled(nowMs) }
+      TimerTable.hastenSQL, [.integer(nowMs), .text(user), .integer(NotificationTimerKind.release.rawValue)])
+    if count > 0 { notifier.scheduled(nowMs) }
   }
 
-  /// The timers that a notification needs in the state that it has.
+  /// Sets the timers for the notification's current state.
   func setTimers(
     _ notification: Notification, user: String, nowMs: Int64, _ transaction: WriteTransaction
   ) throws {
@@ -30,7 +33,7 @@ extension SQLiteNotificationsRepository {
       try setTimer(.expire, id, user: user, dueMs: expireMs, transaction)
     }
     if let releaseMs = notification.releaseTime?.millisecondsSince1970 {
-      let kind: TimerKind = notification.deliveryState == .held ? .release : .wake
+      let kind: NotificationTimerKind = notification.deliveryState == .held ? .release : .wake
       try setTimer(kind, id, user: user, dueMs: releaseMs, transaction)
     }
     if let `repeat` = notification.`repeat`, notification.deliveryState == .sent, notification.readTime == nil,
@@ -40,7 +43,7 @@ extension SQLiteNotificationsRepository {
     }
   }
 
-  /// Clears the timers of a notification that it may have; most have none, which costs nothing.
+  /// Clears the timers that the notification can have. Most have none, which costs no statement.
   func clearTimers(
     of old: Notification, user: String, keeping new: Notification? = nil, _ transaction: WriteTransaction
   ) throws {
@@ -59,7 +62,7 @@ extension SQLiteNotificationsRepository {
     ON CONFLICT (user_id, notification_id, at_ms, device_id, outcome, push_id) DO NOTHING
     """
 
-  /// Adds a line to the ledger that holds for all devices.
+  /// Appends a record that applies to all devices to the delivery log.
   func record(
     _ outcome: DeliveryOutcome, of notificationID: String, user: String, atMs: Int64, releaseAtMs: Int64? = nil,
     _ transaction: WriteTransaction

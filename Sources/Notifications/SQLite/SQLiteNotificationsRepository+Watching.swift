@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileRPC
 import CampanileService
 import CampanileStore
@@ -13,17 +14,18 @@ extension SQLiteNotificationsRepository {
     }
   }
 
-  func changes(after token: ResumeToken, user: String, rowsMax: Int) throws -> [Change] {
+  func changes(after token: ResumeToken, user: String, rowsMax: Int) throws -> [NotificationChange] {
     try read { transaction in
-      try ChangeLogTable.checkKept(token, user: user, transaction)
+      try ChangeLogTable.checkRetained(token, user: user, transaction)
       let changes = try transaction.query(
-        ChangeLog.ofUserSQL, [.text(user), .integer(token.sequence), .int(rowsMax)], rowsMax: max(0, rowsMax),
-        ChangeLog.change)
+        NotificationChangeLog.ofUserSQL, [.text(user), .integer(token.sequence), .int(rowsMax)],
+        rowsMax: max(0, rowsMax),
+        NotificationChangeLog.change)
       return try changes.map { try $0.completed(user: user, transaction) }
     }
   }
 
-  /// A watched bucket must exist, or have changes to tell after the token: its deletion is one.
+  /// Checks that a watched bucket exists or has changes after the token; its deletion is such a change.
   private func checkWatched(
     _ id: String, since token: ResumeToken?, user: String, _ transaction: ReadTransaction
   ) throws {
@@ -32,15 +34,15 @@ extension SQLiteNotificationsRepository {
     }
     if let token {
       let arguments: [SQLValue] = [.text(user), .integer(token.sequence), .text(id)]
-      if try transaction.queryOne(ChangeLog.ofBucketSQL, arguments, { try $0.integer(0) }) != nil { return }
+      if try transaction.queryOne(NotificationChangeLog.ofBucketSQL, arguments, { try $0.integer(0) }) != nil { return }
     }
     throw RPCError.bucketNotFound(id, field: "bucketId")
   }
 }
 
-extension Change {
-  /// With the notification that it is about, as it is now.
-  func completed(user: String, _ transaction: ReadTransaction) throws -> Change {
+extension NotificationChange {
+  /// Returns the change with the current notification that it refers to.
+  func completed(user: String, _ transaction: ReadTransaction) throws -> NotificationChange {
     guard kind == .notificationCreated || kind == .notificationUpdated else { return self }
     var change = self
     change.notification = try transaction.queryOne(

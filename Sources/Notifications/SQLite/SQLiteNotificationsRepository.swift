@@ -4,24 +4,26 @@ import CampanileRPC
 import CampanileService
 import CampanileStore
 
-/// The repository over the embedded store. Reads run on the caller's thread, so that a handler never leaves its event
-/// loop for one; writes join the store's group commit.
+/// The repository on the embedded store.
+///
+/// Reads run on the caller's thread, so that a handler never leaves its event loop for them. Writes join the store's
+/// group commit.
 struct SQLiteNotificationsRepository: NotificationsRepository, StoreBacked {
   let store: Store
   let limits: NotificationsLimits
   let ids: SortableIDGenerator
   let clockMs: @Sendable () -> Int64
-  let board: CommitBoard
-  /// Names this database's change log in resume tokens.
+  let notifier: CommitNotifier
+  /// Identifies this database's change log in resume tokens.
   let epoch: UInt64
 
-  /// `random` names a new database's log and fills ids.
+  /// - Parameter random: Provides the epoch of a new database's change log and the random part of ids.
   init(
-    store: Store, limits: NotificationsLimits, board: CommitBoard, clockMs: @escaping @Sendable () -> Int64,
+    store: Store, limits: NotificationsLimits, notifier: CommitNotifier, clockMs: @escaping @Sendable () -> Int64,
     random: @escaping @Sendable () -> UInt64
   ) async throws {
     self.store = store
-    self.board = board
+    self.notifier = notifier
     self.limits = limits
     self.clockMs = clockMs
     ids = SortableIDGenerator(clockMs: clockMs, random: random)
@@ -29,16 +31,17 @@ struct SQLiteNotificationsRepository: NotificationsRepository, StoreBacked {
     epoch = try await store.write { try $0.logEpoch(in: "notifications_meta", candidate: candidate) }
   }
 
-  /// A write whose failures are `RPCError`s.
+  /// Performs a write. All errors are `RPCError`s.
   func write<T: Sendable>(_ body: @escaping @Sendable (WriteTransaction) throws -> T) async throws -> T {
-    try await writeBesidePublications { transaction in
-      try board.settle(transaction)
+    try await writeWithoutFlush { transaction in
+      try notifier.settle(transaction)
       return try body(transaction)
     }
   }
 
-  /// A write that neither reads nor changes what publications of the same commit keep in mind (see `CommitBoard.publish`).
-  func writeBesidePublications<T: Sendable>(
+  /// Performs a write that neither reads nor changes the state that publications of the same commit have cached (see
+  /// `CommitNotifier.publish`).
+  func writeWithoutFlush<T: Sendable>(
     _ body: @escaping @Sendable (WriteTransaction) throws -> T
   ) async throws -> T {
     try await storeWrite(body)

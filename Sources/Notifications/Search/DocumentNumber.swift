@@ -1,13 +1,14 @@
 import CampanileService
 import CampanileStore
 
-/// The numbers of documents: 48 bits of the time in the notification's id, then 15 bits that keep the order within it.
+/// Document numbers: the 48 bits of the time in the notification's id, followed by 15 bits that order documents of the
+/// same time.
 ///
-/// Numbers are chosen when a notification is indexed, which may be long after others of the same time (an import, an
-/// undeletion): it then takes a number between those of its neighbours.
+/// A number is assigned when a notification is indexed. That may be long after others of the same time (import,
+/// undeletion), in which case it gets a number between those of its neighbours.
 enum DocumentNumber {
   private static let slotBits: Int64 = 15
-  /// Left free behind each new number, for what comes between later.
+  /// The gap after each new number, left free for later insertions.
   private static let gap: Int64 = 4
   private static let attemptsMax = 64
 
@@ -26,11 +27,11 @@ enum DocumentNumber {
   static let takenSQL = "SELECT document_id FROM search_documents WHERE document_id = $1"
   static let highestSQL = "SELECT coalesce(max(document_id), 0) FROM search_documents"
 
-  /// The lowest number of a time.
+  /// Returns the lowest number for a time.
   static func lowest(timeMs: Int64) -> Int64 { min(max(0, timeMs), SortableID.timeMsMax) << slotBits }
 
-  /// A free number that keeps the user's notifications in the order of their ids. When more than 8,000 crowd into one
-  /// millisecond out of order, the order among those may be lost, and nothing else.
+  /// Returns a free number that preserves the order of the user's notification ids. With more than 8,000 insertions out
+  /// of order within one millisecond, only the order among those may be lost.
   static func next(
     notificationID: String, timeMs: Int64, user: String, _ transaction: ReadTransaction
   ) throws -> Int64 {
@@ -59,7 +60,7 @@ enum DocumentNumber {
 }
 
 extension SortableID {
-  /// The time inside an id; nil for a text that is no id with this prefix.
+  /// Returns the time inside an id, or nil for a text that is not an id with this prefix.
   static func timeMs(of id: String, prefix: StaticString) -> Int64? {
     let bytes = Array(id.utf8)
     guard bytes.count == sizeBytes, bytes[0] == prefix.utf8Start[0], bytes[1] == prefix.utf8Start[1] else { return nil }

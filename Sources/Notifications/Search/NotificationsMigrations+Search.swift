@@ -1,14 +1,14 @@
 import CampanileStore
 
 extension NotificationsMigrations {
-  /// - `search_documents`: what is in the index. `document_id` ascends with the notification's id within a user, so that
-  ///   the index, which yields its rows by number, yields the newest first.
-  /// - `search_index`: the text, and in `scope` a word for the user and one for the bucket. Merges are asked for by the
-  ///   indexer, in steps of known size: left to themselves they would hold up a commit now and then.
-  /// - `search_terms`: where the index has which word.
-  /// - `search_state`: one row: the last change that is indexed; how far a rebuild has come (NULL: none is under way);
-  ///   and how far the bucket of the next change has been walked.
-  /// - `maintenance_cursors`: where a bounded walk over all users goes on.
+  /// - `search_documents`: the indexed notifications. `document_id` ascends with the notification's id within a user.
+  ///   The index returns rows by number, so it returns the newest first.
+  /// - `search_index`: the text; `scope` has one word for the user and one for the bucket. The indexer requests merges
+  ///   in steps of a known size, because automatic merges would occasionally delay a commit.
+  /// - `search_terms`: the positions of each word in the index.
+  /// - `search_state`: a single row. It has the last indexed change, the progress of a rebuild (NULL if none is
+  ///   running), and the position in the bucket of the next change.
+  /// - `maintenance_cursors`: the positions at which bounded walks over all users continue.
   static let searchAndRetention = Migration(
     "0003-search-retention",
     """

@@ -1,10 +1,11 @@
 import CampanileAPI
+import CampanileBase
 import CampanileRPC
 import CampanileService
 import CampanileStore
 
 extension SQLiteNotificationsRepository {
-  /// The index yields its rows by falling number as it meets them: only the page is gathered.
+  /// The index returns rows by descending number while it scans, so only one page is collected.
   static let searchSQL = """
     SELECT rowid FROM search_index WHERE search_index MATCH $1 AND rowid >= $2 AND rowid < $3
     ORDER BY rowid DESC LIMIT $4
@@ -31,7 +32,7 @@ extension SQLiteNotificationsRepository {
       guard let key, key.user == query.user else { continue }
       let notification = try transaction.queryOne(
         Self.notificationSQL, [.text(key.user), .text(key.id)], NotificationRow.notification)
-      // What was deleted or moved since it was indexed is left out.
+      // Skip notifications that were deleted or moved after they had been indexed.
       guard let notification, query.bucketID.map({ $0 == notification.bucketId }) ?? true else { continue }
       page.notifications.append(notification)
     }
@@ -40,13 +41,15 @@ extension SQLiteNotificationsRepository {
   }
 
   private func documents(_ query: SearchPageQuery, _ transaction: ReadTransaction) throws -> [Int64] {
+    guard let user = try SearchUser.existing(query.user, transaction) else { return [] }
     var required: [SearchExpression.Alternative] = []
     for term in query.query.required {
-      guard let alternative = try SearchPrefix.alternative(term, transaction) else { return [] }
+      guard let alternative = try SearchPrefix.alternative(term, of: user, transaction) else { return [] }
       required.append(alternative)
     }
     let expression = SearchExpression.text(
-      user: query.user, bucketID: query.bucketID, required: required, excluded: query.query.excluded)
+      bucketWord: query.bucketID.map(user.bucketWord), required: required,
+      excluded: query.query.excluded.map(user.term))
     let lower = query.startMs.map(DocumentNumber.lowest) ?? 0
     let upper = min(query.endMs.map(DocumentNumber.lowest) ?? .max, query.before ?? .max)
     return try transaction.query(

@@ -1,33 +1,23 @@
-import CampanileService
-
-/// The query in the index's own language (FTS5). Every text that comes from outside stands inside a string literal, where
-/// nothing but the quote has a meaning, and quotes are doubled.
+/// Builds a query in the language of the index (FTS5). External text always appears in a string literal, in which only
+/// the quote has a meaning, and quotes are doubled.
 enum SearchExpression {
   private static let textColumns = "{title subtitle body}"
 
-  /// How a term is looked for.
+  /// A term, or the terms that may match in its place.
   enum Alternative: Sendable, Hashable {
-    case term(SearchQuery.Term)
-    /// One of these words, or words that begin so.
-    case anyOf([SearchQuery.Term])
+    case term(SearchTerm)
+    /// Any of these words or prefixes.
+    case anyOf([SearchTerm])
   }
 
-  /// Whatever matches is of this user and bucket, has all of `required` and none of `excluded`.
-  static func text(user: String, bucketID: String?, required: [Alternative], excluded: [SearchQuery.Term]) -> String {
-    var parts = ["scope : \(quoted(userWord(user)))"]
-    if let bucketID { parts.append("scope : \(quoted(bucketWord(bucketID)))") }
-    parts.append("\(textColumns) : (\(required.map(text).joined(separator: " AND ")))")
-    let wanted = parts.joined(separator: " AND ")
-    if excluded.isEmpty { return wanted }
-    return "(\(wanted)) NOT \(textColumns) : (\(excluded.map(text).joined(separator: " OR ")))"
+  /// Returns a query for matches in this bucket that have all of `required` and none of `excluded`. The words carry
+  /// their user's key.
+  static func text(bucketWord: String?, required: [Alternative], excluded: [SearchTerm]) -> String {
+    let wanted = "\(textColumns) : (\(required.map(text).joined(separator: " AND ")))"
+    let scoped = bucketWord.map { "scope : \(quoted($0)) AND \(wanted)" } ?? wanted
+    if excluded.isEmpty { return scoped }
+    return "(\(scoped)) NOT \(textColumns) : (\(excluded.map(text).joined(separator: " OR ")))"
   }
-
-  /// What stands in the column `scope` of a document.
-  static func scope(user: String, bucketID: String) -> String { "\(userWord(user)) \(bucketWord(bucketID))" }
-
-  /// Hexadecimal, since the tokenizer would cut an id into pieces.
-  private static func userWord(_ user: String) -> String { "u" + Hexadecimal.text(user.utf8) }
-  private static func bucketWord(_ id: String) -> String { "b" + Hexadecimal.text(id.utf8) }
 
   private static func text(_ alternative: Alternative) -> String {
     switch alternative {
@@ -36,7 +26,7 @@ enum SearchExpression {
     }
   }
 
-  private static func text(_ term: SearchQuery.Term) -> String { quoted(term.text) + (term.isPrefix ? "*" : "") }
+  private static func text(_ term: SearchTerm) -> String { quoted(term.text) + (term.isPrefix ? "*" : "") }
 
   private static func quoted(_ text: String) -> String {
     var result = "\""

@@ -1,19 +1,22 @@
+import CampanileBase
 import CampanileRPC
 import CampanileService
 import CampanileStore
 
-/// Keeps the full-text index up to date, after the fact: it follows the change log in small commits, so that publishing
-/// does not wait for it. Its progress is in the database; any number of them may run at once.
+/// Updates the full-text index asynchronously, so that publishing does not wait for it.
+///
+/// Follows the change log in small commits. The progress is stored in the database; any number of indexers may run
+/// concurrently.
 struct SearchIndexer: Sendable {
   let store: Store
-  /// Work of one commit, see `SearchWriter.budget`: some milliseconds.
+  /// Work per commit, which takes some milliseconds; see `SearchWriter.budget`.
   var batchBudget = 200
-  /// Commits that a search makes at most before it asks its caller to come back.
+  /// Maximum number of commits in a search before it fails with a retryable error.
   var catchUpSteps = 8
-  /// Pages that one step of a merge writes about.
+  /// Approximate number of pages written by one step of a merge.
   static let mergePages = 64
   private static let mergeStepsMax = 4
-  /// Other writes during one step that mean that many write.
+  /// The number of other writes during one step above which the store counts as busy.
   private static let busyWrites: Int64 = 16
 
   init(store: Store) { self.store = store }
@@ -26,7 +29,7 @@ struct SearchIndexer: Sendable {
     ORDER BY sequence LIMIT $3
     """
 
-  /// Whether there is anything to do.
+  /// Whether there are changes to index or a rebuild is in progress.
   func hasWork() throws -> Bool {
     try store.read { transaction in
       let state = try SearchState(transaction)
@@ -34,7 +37,7 @@ struct SearchIndexer: Sendable {
     }
   }
 
-  /// One commit: the next changes, and a piece of a rebuild that is under way.
+  /// Performs one commit: indexes the next changes, and a part of a rebuild in progress.
   func step() async throws {
     let budget = batchBudget
     try await store.write { transaction in
@@ -48,7 +51,8 @@ struct SearchIndexer: Sendable {
     }
   }
 
-  /// Joins small parts of the index into larger ones, a bounded piece a commit. Answers whether nothing is left to be joined.
+  /// Merges small segments of the index into larger ones, a bounded part per commit. Returns whether nothing is left to
+  /// merge.
   @discardableResult
   func merge() async throws -> Bool {
     for _ in 0..<Self.mergeStepsMax {
@@ -58,14 +62,14 @@ struct SearchIndexer: Sendable {
           "INSERT INTO search_index (search_index, rank) VALUES ('merge', $1)", [.int(Self.mergePages)])
         return try Self.totalChanges(transaction) - before
       }
-      // The statement itself counts as one.
+      // The statement itself counts as one change.
       if changed < 2 { return true }
     }
     return false
   }
 
-  /// Indexes what is left of the user's own changes. Throws UNAVAILABLE, reason `SEARCH_INDEX_BEHIND`, when that is too
-  /// much for one call.
+  /// Indexes the user's remaining changes. Throws UNAVAILABLE, reason `SEARCH_INDEX_BEHIND`, if they are too many for
+  /// one call.
   func catchUp(user: String) async throws {
     for _ in 0..<max(1, catchUpSteps) {
       let (isComplete, isFar) = try store.read { transaction in
@@ -76,7 +80,7 @@ struct SearchIndexer: Sendable {
       }
       if isComplete { return }
       if isFar {
-        // Others have published much: the user need not wait for theirs.
+        // The backlog is mostly from other users, so skip it and index only this user's changes.
         if try await index(user: user) { return }
         break
       }
@@ -85,12 +89,12 @@ struct SearchIndexer: Sendable {
     let isComplete = try store.read { try SearchState($0).isComplete(for: user, $0) }
     guard isComplete else {
       throw RPCError(
-        .unavailable, "the search index is being brought up to date", reason: Reason.searchIndexBehind.rawValue,
+        .unavailable, "the search index is not up to date yet", reason: Reason.searchIndexBehind.rawValue,
         retryAfterMs: 1_000)
     }
   }
 
-  /// Indexes the changes of one user ahead of the others'; false when there are more than fit into a commit.
+  /// Indexes the changes of one user ahead of the others'. Returns false if they do not fit into one commit.
   private func index(user: String) async throws -> Bool {
     let budget = batchBudget
     return try await store.write { transaction in
@@ -116,7 +120,7 @@ struct SearchIndexer: Sendable {
     _ state: inout SearchState, _ writer: inout SearchWriter, rowsMax: Int, _ transaction: WriteTransaction
   ) throws {
     guard try isKept(state, transaction) else {
-      // The log was cut behind the index: everything is looked at anew, and what follows from here on.
+      // The log was truncated beyond the index position: rebuild everything and follow the log from its current end.
       state.sequence = try last(transaction)
       state.rebuild = SearchKey(user: "", notificationID: "")
       state.bucketPosition = ""
@@ -137,12 +141,12 @@ struct SearchIndexer: Sendable {
 
   /// Whether the log still has every change that is not indexed.
   private static func isKept(_ state: SearchState, _ transaction: ReadTransaction) throws -> Bool {
-    let first = try transaction.queryOne(ChangeLog.firstSQL) { try $0.integer(0) } ?? 0
+    let first = try transaction.queryOne(NotificationChangeLog.firstSQL) { try $0.integer(0) } ?? 0
     return try first <= state.sequence + 1 && state.sequence <= last(transaction)
   }
 
   private static func last(_ transaction: ReadTransaction) throws -> Int64 {
-    try transaction.queryOne(ChangeLog.lastSQL) { try $0.integer(0) } ?? 0
+    try transaction.queryOne(NotificationChangeLog.lastSQL) { try $0.integer(0) } ?? 0
   }
 
   private static func totalChanges(_ transaction: ReadTransaction) throws -> Int64 {
@@ -151,11 +155,11 @@ struct SearchIndexer: Sendable {
 }
 
 extension SearchIndexer {
-  /// One change, as far as the index cares.
+  /// One change, reduced to what the index needs.
   private struct Entry {
     enum Subject {
       case notification(SearchKey)
-      /// It came or went with all its notifications.
+      /// The bucket was created or deleted with all its notifications.
       case bucket(String, user: String)
       case none
     }
@@ -166,7 +170,7 @@ extension SearchIndexer {
     init(_ row: borrowing SQLRow) throws {
       sequence = try row.integer(0)
       let user = try row.text(2)
-      switch Change.Kind(rawValue: try row.integer(1)) {
+      switch NotificationChange.Kind(rawValue: try row.integer(1)) {
       case .notificationCreated, .notificationUpdated, .notificationDeleted:
         subject = .notification(SearchKey(user: user, notificationID: try row.text(4)))
       case .bucketCreated, .bucketDeleted: subject = .bucket(try row.text(3), user: user)
@@ -175,9 +179,11 @@ extension SearchIndexer {
     }
   }
 
-  /// Works off what there is, leaving most of the writer's time to others, and returns the state in which everything is joined,
-  /// or nil when some of that is left. Where nothing has happened since `joined`, it commits nothing: a commit rings the bell
-  /// that it is called at.
+  /// Indexes all pending changes and leaves most of the writer's time to others.
+  ///
+  /// Commits nothing if nothing has happened since `joined`, because each commit signals the caller to call again.
+  ///
+  /// - Returns: The state of a fully merged index, or nil if segments are left to merge.
   @discardableResult
   func drain(joined: SearchState? = nil, clock: ContinuousClock = ContinuousClock()) async throws -> SearchState? {
     while try hasWork() {
@@ -186,8 +192,8 @@ extension SearchIndexer {
       try await step()
       let spent = clock.now - begun
       let isBusy = store.metrics().writes - writesBefore > Self.busyWrites
-      // Where many write, a twentieth of the time; what is left waits until they are done. Else a pause in which one may
-      // come.
+      // When busy, use a twentieth of the time and leave merging for later. Otherwise, pause so that another write can
+      // run.
       if !isBusy { try await merge() }
       try await clock.sleep(for: isBusy ? max(spent * 19, .milliseconds(100)) : spent / 4)
     }

@@ -1,8 +1,9 @@
 import CampanileAPI
+import CampanileBase
 import CampanileRPC
 import CampanileService
 
-/// A page of a search: what is asked for, and where the page begins.
+/// A query for one page of search results.
 struct SearchPageQuery: Sendable, Hashable {
   static let pageSizeMax = 200
 
@@ -10,11 +11,11 @@ struct SearchPageQuery: Sendable, Hashable {
   var query: SearchQuery
   /// Nil for all buckets.
   var bucketID: String?
-  /// Times of creation from here on, and before this.
+  /// The time range of creation: inclusive start, exclusive end.
   var startMs: Int64?
   var endMs: Int64?
   var pageSize: Int
-  /// Documents below this; nil for the first page.
+  /// Only documents below this number; nil for the first page.
   var before: Int64?
   private var scope: [String]
 
@@ -37,17 +38,17 @@ struct SearchPageQuery: Sendable, Hashable {
     let position = Paging.position(request.pageToken, parts: 1, scope: scope, &violations)
     before = position.flatMap { Int64($0[0]) }
     try violations.check()
-    // Without a query there was a violation.
-    guard let query else { throw .invalidField("query", "is no query", reason: Reason.required.rawValue) }
+    // A missing query has already caused a violation.
+    guard let query else { throw .invalidField("query", "is not a query", reason: Reason.required.rawValue) }
     self.query = query
   }
 
   func nextPageToken(after document: Int64) -> String { Paging.token([String(document)], scope: scope) }
 }
 
-/// What was found.
+/// One page of search results.
 struct SearchPage: Sendable, Hashable {
   var notifications: [Notification]
-  /// The last document of the page when there are more.
+  /// The last document of the page; nil on the last page.
   var last: Int64?
 }

@@ -1,44 +1,47 @@
 import CampanileService
 import CampanileStore
 
-/// Spells out the beginning of a word as the words that the index has.
+/// Expands a prefix into the matching words of the user's part of the index.
 ///
-/// The index keeps lists for beginnings of 2, 3, 4 and 6 characters. For another length it would gather everything that
-/// matches before it answers the first row; a choice among a few lists is answered row by row.
+/// The index has prefix lists for 2 and 5 characters after the key. For other lengths, it would collect all matches
+/// before it returns the first row. A choice among a few lists is returned row by row.
 enum SearchPrefix {
-  static let indexedLengths = [2, 3, 4, 6]
-  /// Choices at most; with more, the index gathers.
+  static let indexedLengths = [2, 5]
+  /// The maximum number of choices. With more, the index collects all matches.
   static let choicesMax = 64
 
-  /// Nil when nothing in the index begins so.
+  /// Returns nil if no word of the user has this prefix.
   static func alternative(
-    _ term: SearchQuery.Term, _ transaction: ReadTransaction
+    _ term: SearchQuery.Term, of user: SearchUser, _ transaction: ReadTransaction
   ) throws -> SearchExpression.Alternative? {
-    guard let beginning = plainBeginning(term) else { return .term(term) }
-    let count = beginning.utf8.count
-    if indexedLengths.contains(count) { return .term(SearchQuery.Term(text: beginning, isPrefix: true)) }
-    // The next list of a longer beginning, or whole words.
-    let length = indexedLengths.contains(count + 1) ? count + 1 : nil
-    var choices: [SearchQuery.Term] = []
+    guard let plain = plainBeginning(term) else { return .term(user.term(term)) }
+    let beginning = user.key + plain
+    let whole = SearchTerm(text: beginning, isPrefix: true)
+    let count = plain.utf8.count
+    if indexedLengths.contains(count) { return .term(whole) }
+    // The next longer prefix list, or else whole words.
+    let length = indexedLengths.first { $0 > count }.map { $0 + SearchUser.keySizeBytes }
+    var choices: [SearchTerm] = []
     var position = beginning
     while true {
       let found = try transaction.queryOne(SearchWords.nextSQL, [.text(position)]) { try $0.text(0) }
       guard let found, found.utf8.starts(with: beginning.utf8) else { break }
-      guard choices.count < choicesMax else { return .term(term) }
+      guard choices.count < choicesMax else { return .term(whole) }
       let scalars = found.unicodeScalars
       if let length, scalars.count >= length {
         let longer = String(String.UnicodeScalarView(scalars.prefix(length)))
-        choices.append(SearchQuery.Term(text: longer, isPrefix: true))
+        choices.append(SearchTerm(text: longer, isPrefix: true))
         position = longer + "\u{10FFFF}"
       } else {
-        choices.append(SearchQuery.Term(text: found))
+        choices.append(SearchTerm(text: found))
         position = found + "\u{0}"
       }
     }
     return choices.isEmpty ? nil : .anyOf(choices)
   }
 
-  /// The beginning as the index spells it; nil for what only its tokenizer can spell: phrases and letters beyond ASCII.
+  /// Returns the prefix in the spelling of the index, or nil for phrases and non-ASCII letters, which only the index's
+  /// tokenizer can spell.
   private static func plainBeginning(_ term: SearchQuery.Term) -> String? {
     guard term.isPrefix else { return nil }
     let word = term.text.hasSuffix("*") ? String(term.text.dropLast()) : term.text

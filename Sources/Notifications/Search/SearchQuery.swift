@@ -1,8 +1,8 @@
 import CampanileService
 
-/// What a user searches for: the words of a query, taken apart.
+/// A parsed query.
 ///
-/// The syntax is that of `SearchNotificationsRequest.query`. Text without letters or digits says nothing and is left out.
+/// The syntax is that of `SearchNotificationsRequest.query`. Text without letters or digits is ignored.
 struct SearchQuery: Sendable, Hashable {
   static let charactersMax = 256
   static let termsMax = 16
@@ -10,17 +10,17 @@ struct SearchQuery: Sendable, Hashable {
   /// A word or a phrase.
   struct Term: Sendable, Hashable {
     var text: String
-    /// Whether its last word matches by its beginning.
+    /// Whether the last word matches as a prefix.
     var isPrefix = false
   }
 
-  /// All of these occur: at least one.
+  /// Terms that must all occur; at least one.
   var required: [Term] = []
-  /// None of these occurs.
+  /// Terms that must not occur.
   var excluded: [Term] = []
 
-  /// Nil, with violations of `field`, for a text that is no query: `REQUIRED`, `TOO_LONG`, `TEXT_INVALID`, `TOO_MANY`,
-  /// `QUERY_QUOTES_UNBALANCED`, `QUERY_ONLY_NEGATIVE`.
+  /// Parses a query. Returns nil and adds violations of `field` for an invalid one: `REQUIRED`, `TOO_LONG`,
+  /// `TEXT_INVALID`, `TOO_MANY`, `QUERY_QUOTES_UNBALANCED`, `QUERY_ONLY_NEGATIVE`.
   init?(_ text: String, field: String, _ violations: inout Violations) {
     guard TextRules.fits(text, max: Self.charactersMax) else {
       violations.add(field, "must have at most \(Self.charactersMax) characters", .tooLong)
@@ -50,27 +50,18 @@ struct SearchQuery: Sendable, Hashable {
       if excluded.isEmpty {
         violations.add(field, "must have a word", .required)
       } else {
-        violations.add(field, "must have a word that occurs", .queryOnlyNegative)
+        violations.add(field, "must have a word that is not excluded", .queryOnlyNegative)
       }
       return nil
     }
     if let last, !last.isExcluded, !last.isPhrase { required[required.count - 1].isPrefix = true }
   }
 
-  /// Whether the index finds any word in it: letters, digits and private characters make words.
-  private static func hasWord(_ text: String) -> Bool {
-    text.unicodeScalars.contains { scalar in
-      switch scalar.properties.generalCategory {
-      case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter, .decimalNumber,
-        .letterNumber, .otherNumber, .privateUse:
-        true
-      default: false
-      }
-    }
-  }
+  /// Whether the text has a word in the sense of the index.
+  private static func hasWord(_ text: String) -> Bool { text.unicodeScalars.contains(where: WordScalars.begins) }
 }
 
-/// Cuts a query into its parts.
+/// Splits a query into its parts.
 private struct Parser {
   struct Part {
     var text: String

@@ -1,12 +1,12 @@
 import CampanileStore
 
-/// How far the index has come: the one row of `search_state`.
+/// The progress of the index: the only row of `search_state`.
 struct SearchState: Sendable, Hashable {
-  /// The last change whose notification is indexed.
+  /// The last change that is indexed.
   var sequence: Int64
-  /// The last notification that a rebuild has reached; nil when none is under way.
+  /// The last notification that a rebuild has reached; nil if none is in progress.
   var rebuild: SearchKey?
-  /// The last notification, by id, of the bucket that the change after `sequence` is about.
+  /// The last processed notification id in the bucket of the change after `sequence`.
   var bucketPosition: String
 
   static let loadSQL = """
@@ -36,15 +36,15 @@ struct SearchState: Sendable, Hashable {
       ])
   }
 
-  /// Whether the index has everything that the user has published.
+  /// Whether everything that the user has published is indexed.
   func isComplete(for user: String, _ transaction: ReadTransaction) throws -> Bool {
-    // A rebuild goes through users in the order of their ids.
+    // A rebuild walks users in the order of their ids.
     if let rebuild, user.utf8.elementsEqual(rebuild.user.utf8) || !user.precedes(rebuild.user) { return false }
     return try transaction.queryOne(Self.pendingSQL, [.text(user), .integer(sequence)]) { try $0.integer(0) } == nil
   }
 }
 
-/// A notification of a user, in the order of the database: by bytes.
+/// A notification of a user. Ordered like the database, by bytes.
 struct SearchKey: Sendable, Hashable, Comparable {
   var user: String
   var notificationID: String
@@ -56,6 +56,6 @@ struct SearchKey: Sendable, Hashable, Comparable {
 }
 
 extension String {
-  /// The order of SQLite's BINARY collation: by the bytes of UTF-8.
+  /// Compares like SQLite's BINARY collation, by the bytes of UTF-8.
   func precedes(_ other: String) -> Bool { utf8.lexicographicallyPrecedes(other.utf8) }
 }

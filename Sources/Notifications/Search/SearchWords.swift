@@ -1,13 +1,15 @@
 import CampanileService
 import CampanileStore
 
-/// The words that the index has, in their order: `search_words`.
+/// The indexed words with their users' keys, in order: the table `search_words`.
 ///
-/// The index can name its words itself (fts5vocab), but walks through all places of a word to find the one behind it: slower
-/// the more there is of the commonest words. So words are kept beside it, in the commit that indexes their text, as the
-/// index's own tokenizer cuts them: a small index of the commit's texts alone (`search_batch`) names them and is emptied.
+/// The index can list its words itself (fts5vocab), but scans all occurrences of a word to find the next one. That is
+/// slow for the most common words. The words are therefore stored separately, in the commit that indexes their text.
+///
+/// To split words like the index's own tokenizer, a small index with only the texts of the commit (`search_batch`)
+/// lists them and is then emptied.
 enum SearchWords {
-  /// Words looked at in one commit, and commits of one run.
+  /// Words examined per commit, and commits per run.
   static let tidyRows = 200
   static let tidyCommits = 5
 
@@ -26,7 +28,8 @@ enum SearchWords {
     ON CONFLICT (name) DO UPDATE SET id = excluded.id
     """
 
-  /// Drops words that no text has any more. One run is bounded; the next goes on where it ended. Answers how many went.
+  /// Deletes words that no text has any more, and returns their number. A run is bounded; the next one continues where
+  /// it ended.
   static func tidy(_ store: Store) async throws -> Int {
     var dropped = 0
     for _ in 0..<tidyCommits {
@@ -52,7 +55,7 @@ enum SearchWords {
 }
 
 extension NotificationsMigrations {
-  /// See `SearchWords`. `search_terms` stays for exact words, which it finds without walking.
+  /// See `SearchWords`. `search_terms` remains for exact words, which it finds without a scan.
   static let searchWords = Migration(
     "0004-search-words",
     """

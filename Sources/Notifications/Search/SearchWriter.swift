@@ -1,15 +1,17 @@
 import CampanileService
 import CampanileStore
 
-/// Brings single documents of the index in line with the notifications, inside one commit of limited size.
+/// Updates single documents of the index to match their notifications, within one commit of bounded size.
 ///
-/// Nothing is taken from the change log but what changed: the document becomes what the notification is now. So it does
-/// not matter how often and in which order a notification is looked at.
+/// The change log only provides which notification changed; the document becomes the notification's current state. It
+/// is therefore harmless to process a notification repeatedly or in any order.
 struct SearchWriter {
-  /// What one commit may do: each notification looked at counts, and every `textUnitBytes` of text that is indexed.
+  /// The remaining work of the commit. Each examined notification costs one unit, and so does every `textUnitBytes` of
+  /// indexed text.
   private(set) var budget: Int
   private var seen: Set<SearchKey> = []
   private var textCount = 0
+  private var users: [String: SearchUser] = [:]
   private let transaction: WriteTransaction
   static let textUnitBytes = 1_024
 
@@ -20,7 +22,7 @@ struct SearchWriter {
 
   var isExhausted: Bool { budget <= 0 }
 
-  /// Nothing is found in a deleted bucket, whether it is emptied yet or not.
+  /// Excludes deleted buckets, whether or not they have been emptied yet.
   static let notificationSQL = """
     SELECT n.bucket_id, n.title, n.subtitle, n.body, n.created_at_ms FROM notifications AS n
     JOIN buckets AS b ON b.user_id = n.user_id AND b.id = n.bucket_id
@@ -31,6 +33,7 @@ struct SearchWriter {
     """
   static let textSQL = "SELECT title, subtitle, body FROM search_index WHERE rowid = $1"
 
+  /// The words of a notification's texts.
   private struct Text: Hashable {
     var title: String
     var subtitle: String?
@@ -43,9 +46,18 @@ struct SearchWriter {
       subtitle = try row.textIfPresent(column + 1)
       body = try row.textIfPresent(column + 2)
     }
+
+    /// Returns the texts in the spelling of the index.
+    func words(of user: SearchUser) -> Text {
+      var words = self
+      words.title = user.words(of: title)
+      words.subtitle = subtitle.map(user.words)
+      words.body = body.map(user.words)
+      return words
+    }
   }
 
-  /// Indexes, changes or removes one document.
+  /// Creates, updates or removes one document.
   mutating func update(_ key: SearchKey) throws {
     budget -= 1
     guard seen.insert(key).inserted else { return }
@@ -60,6 +72,8 @@ struct SearchWriter {
     case (nil, nil): return
     case (let document?, nil): try remove(document.number)
     case (nil, let notification?):
+      let user = try searchUser(key.user)
+      let words = notification.text.words(of: user)
       let id = key.notificationID
       let timeMs = SortableID.timeMs(of: id, prefix: SortableID.notificationPrefix) ?? notification.createdAtMs
       let number = try DocumentNumber.next(notificationID: id, timeMs: timeMs, user: key.user, transaction)
@@ -68,17 +82,19 @@ struct SearchWriter {
         [.integer(number)] + arguments + [.text(notification.bucketID)])
       try transaction.execute(
         "INSERT INTO search_index (rowid, title, subtitle, body, scope) VALUES ($1, $2, $3, $4, $5)",
-        [.integer(number)] + notification.text.values + [scope(key, notification.bucketID)])
-      try keepWords(of: notification.text)
+        [.integer(number)] + words.values + [.text(user.bucketWord(notification.bucketID))])
+      try keepWords(of: words)
       budget -= notification.text.sizeBytes / Self.textUnitBytes
     case (let document?, let notification?):
+      let user = try searchUser(key.user)
+      let words = notification.text.words(of: user)
       let known = try transaction.queryOne(Self.textSQL, [.integer(document.number)]) { try Text($0, from: 0) }
       let isMoved = document.bucketID != notification.bucketID
-      guard isMoved || known != notification.text else { return }
+      guard isMoved || known != words else { return }
       try transaction.execute(
         "UPDATE search_index SET title = $1, subtitle = $2, body = $3, scope = $4 WHERE rowid = $5",
-        notification.text.values + [scope(key, notification.bucketID), .integer(document.number)])
-      if known != notification.text { try keepWords(of: notification.text) }
+        words.values + [.text(user.bucketWord(notification.bucketID)), .integer(document.number)])
+      if known != words { try keepWords(of: words) }
       if isMoved {
         try transaction.execute(
           "UPDATE search_documents SET bucket_id = $1 WHERE document_id = $2",
@@ -89,21 +105,24 @@ struct SearchWriter {
   }
 
   private mutating func keepWords(of text: Text) throws {
-    for value in text.values {
+    for value in text.values where value != .null {
       textCount += 1
       try transaction.execute(SearchWords.batchSQL, [.int(textCount), value])
     }
   }
 
-  /// Keeps the words of what was indexed. The last step before the commit.
+  /// Stores the words of the indexed texts. The last step before the commit.
   func finish() throws {
     guard textCount > 0 else { return }
     try transaction.execute(SearchWords.keepSQL)
     try transaction.execute(SearchWords.emptySQL)
   }
 
-  private func scope(_ key: SearchKey, _ bucketID: String) -> SQLValue {
-    .text(SearchExpression.scope(user: key.user, bucketID: bucketID))
+  private mutating func searchUser(_ id: String) throws -> SearchUser {
+    if let known = users[id] { return known }
+    let user = try SearchUser.make(id, transaction)
+    users[id] = user
+    return user
   }
 
   private func remove(_ number: Int64) throws {
@@ -119,8 +138,8 @@ struct SearchWriter {
     ORDER BY notification_id LIMIT $4
     """
 
-  /// Goes on through a bucket that came or went with its notifications, from `position`, which it moves.
-  /// True once the bucket is done.
+  /// Continues with a bucket that was created or deleted with its notifications, from `position`, and advances
+  /// `position`. Returns true once the bucket is done.
   mutating func updateBucket(_ bucketID: String, user: String, from position: inout String) throws -> Bool {
     let arguments: [SQLValue] = [.text(user), .text(bucketID), .text(position), .int(max(1, budget))]
     let (ids, isDone) = Self.merge(
@@ -144,7 +163,7 @@ struct SearchWriter {
     ORDER BY user_id, notification_id LIMIT $3
     """
 
-  /// Goes on through everything that is, or should be, indexed. Nil at the end.
+  /// Continues with everything that is or should be indexed. Returns nil at the end.
   mutating func rebuild(from start: SearchKey) throws -> SearchKey? {
     let arguments: [SQLValue] = [.text(start.user), .text(start.notificationID), .int(max(1, budget))]
     func key(_ row: borrowing SQLRow) throws -> SearchKey {
@@ -162,8 +181,8 @@ struct SearchWriter {
     return isDone ? nil : position
   }
 
-  /// Two ascending lists as one, without doubles, up to where both are known; and whether that is all there is.
-  /// A list with `countMax` entries may go on.
+  /// Merges two ascending lists without duplicates, up to the point where both are known. A list with `countMax`
+  /// entries may be incomplete. `isDone` reports whether both are complete.
   static func merge<T: Hashable>(
     _ a: [T], _ b: [T], countMax: Int, by precedes: (T, T) -> Bool
   ) -> (items: [T], isDone: Bool) {

@@ -1,14 +1,15 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
 import CampanileStore
 
-/// What the timers do that need nothing but the database. Each takes its row away in the transaction of its effect, so that
-/// it happens once, whenever the process ends.
+/// Timers that only need the database. Each deletes its row in the transaction of its effect, so that it runs exactly
+/// once, even if the process ends.
 extension SQLiteNotificationsRepository {
-  /// Does what a timer says, unless it was changed since it was read.
-  func run(_ timer: DueTimer, _ transaction: WriteTransaction) throws {
+  /// Runs a timer, unless it was changed after it had been read.
+  func run(_ timer: NotificationTimer, _ transaction: WriteTransaction) throws {
     guard try transaction.takeTimer(timer) else { return }
     let nowMs = max(clockMs(), timer.dueMs)
     switch timer.kind {
@@ -25,25 +26,25 @@ extension SQLiteNotificationsRepository {
     }
   }
 
-  /// Puts a timer off that could not be run, so that it does not stand before the others.
-  func putOff(_ timer: DueTimer, toMs: Int64) async throws {
+  /// Postpones a timer that failed, so that it does not block the others.
+  func putOff(_ timer: NotificationTimer, toMs: Int64) async throws {
     try await write { transaction in
       try setTimer(timer.kind, timer.subject, user: timer.user, dueMs: toMs, transaction)
     }
   }
 
-  /// Hands over what was held, snoozed or postponed, unless there is a reason now to hold it longer.
+  /// Hands over a held, snoozed or postponed notification, unless it must now be held for another reason.
   private func release(_ id: String, user: String, nowMs: Int64, _ transaction: WriteTransaction) throws {
     let found = try transaction.queryOne(Self.notificationSQL, [.text(user), .text(id)], NotificationRow.notification)
     guard let found, [.held, .snoozed, .postponed].contains(found.deliveryState) else { return }
     var context = PublishingContext(nowMs: nowMs, limits: limits)
     guard let bucket = try context.bucket(found.bucketId, of: user, transaction) else { return }
     var notification = found
-    // Its own snooze has ended; what its user had read in the meantime comes back unread.
+    // The snooze of the notification has ended: it becomes unread again, even if it was read in the meantime.
     if found.deliveryState != .held { notification.readTime = nil }
     let decision = try decide(notification, bucket, of: user, in: &context, transaction)
     notification.updateTime = ProtoTimestamp(millisecondsSince1970: nowMs)
-    try deliver(&notification, decision, user: user, nowMs: nowMs, isHandOverTold: true, transaction)
+    try deliver(&notification, decision, user: user, nowMs: nowMs, isHandOverLogged: true, transaction)
     _ = try rewrite(found, as: notification, isAlert: decision == .send, user: user, in: &context, transaction)
     try context.finish(transaction)
   }
@@ -80,10 +81,10 @@ extension SQLiteNotificationsRepository {
     try context.finish(transaction)
   }
 
-  /// Publishes what a heartbeat has to say that has missed its beat.
+  /// Publishes the notification of a heartbeat that has missed its beat.
   private func miss(_ id: String, user: String, nowMs: Int64, _ transaction: WriteTransaction) throws {
     guard
-      let (_, notification) = try SQLiteAutomationRepository.missed(id, user: user, nowMs: nowMs, transaction, board)
+      let (_, notification) = try SQLiteAutomationRepository.missed(id, user: user, nowMs: nowMs, transaction, notifier)
     else {
       return
     }
@@ -92,12 +93,12 @@ extension SQLiteNotificationsRepository {
       _ = try publish(try NotificationDraft(notification), by: user, in: &context, transaction)
       try context.finish(transaction)
     } catch is RPCError {
-      // Its bucket is gone or full: the heartbeat stays marked as missing, which its user sees.
+      // The bucket no longer exists or is full. The heartbeat stays marked as missing, which its user can see.
     }
   }
 
-  /// A beat that comes with a publication.
+  /// Records the beat of a publication.
   func beat(_ id: String, user: String, nowMs: Int64, _ transaction: WriteTransaction) throws {
-    _ = try SQLiteAutomationRepository.beat(id, user: user, nowMs: nowMs, transaction, board)
+    _ = try SQLiteAutomationRepository.beat(id, user: user, nowMs: nowMs, transaction, notifier)
   }
 }

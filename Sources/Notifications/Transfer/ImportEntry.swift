@@ -1,9 +1,10 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
 
-/// One entry of an import that was found valid, ready to be kept.
+/// One valid entry of an import, ready to be stored.
 struct ImportEntry: Sendable {
   enum Content: Sendable {
     case settings(UserSettings)
@@ -11,15 +12,16 @@ struct ImportEntry: Sendable {
     case notification(Notification, contents: [String: [UInt8]])
     case scheduled(Notification, contents: [String: [UInt8]])
     case automation(AutomationKind, id: String, payload: [UInt8])
+    case blockedUser(BlockedUser)
   }
 
-  /// Its place in the stream.
+  /// The position in the stream.
   var index: Int64
   var content: Content
-  /// What a commit that carries it writes about.
+  /// The approximate number of bytes written for this entry.
   var sizeBytes: Int
 
-  /// Nil for a header. Throws INVALID_ARGUMENT for an entry that breaks a rule, and FAILED_PRECONDITION, reason
+  /// Returns nil for a header. Throws INVALID_ARGUMENT for an invalid entry. Throws FAILED_PRECONDITION, reason
   /// `FORMAT_VERSION_UNKNOWN`, for a header of a newer format, which ends the import.
   init?(_ entry: TransferEntry?, index: Int64, nowMs: Int64) throws(RPCError) {
     var violations = Violations()
@@ -28,7 +30,7 @@ struct ImportEntry: Sendable {
     case .header(let header):
       guard header.formatVersion <= UserExport.formatVersion else {
         throw RPCError(
-          .failedPrecondition, "the export has format \(header.formatVersion), which is newer than this service",
+          .failedPrecondition, "the export has format \(header.formatVersion), which is too new for this service",
           reason: Reason.formatVersionUnknown.rawValue)
       }
       if header.formatVersion < 1 { violations.add("entry.header.formatVersion", "must be 1", .outOfRange) }
@@ -53,6 +55,8 @@ struct ImportEntry: Sendable {
     case .webhook(let entry):
       let webhook = ImportRules.webhook(entry, "entry.webhook", &violations)
       content = .automation(.webhook, id: webhook.id, payload: webhook.jsonUTF8Bytes())
+    case .blockedUser(let entry):
+      content = .blockedUser(ImportRules.blockedUser(entry, "entry.blockedUser", &violations))
     case nil:
       throw .invalidField("entry", "must be given", reason: Reason.required.rawValue)
     }
@@ -62,7 +66,7 @@ struct ImportEntry: Sendable {
     sizeBytes = Self.sizeBytes(of: content)
   }
 
-  /// Only what an attachment names is kept.
+  /// Returns only the contents that an attachment refers to.
   private static func contents(of notification: Notification, _ entry: ExportedNotification) -> [String: [UInt8]] {
     let named = Set(notification.attachments.map(\.contentId))
     return entry.contents.filter { named.contains($0.key) }
@@ -70,7 +74,7 @@ struct ImportEntry: Sendable {
 
   private static func sizeBytes(of content: Content) -> Int {
     switch content {
-    case .settings, .bucket: 1_024
+    case .settings, .bucket, .blockedUser: 1_024
     case .automation(_, _, let payload): payload.count
     case .notification(let notification, let contents), .scheduled(let notification, let contents):
       1_024 + (notification.body?.utf8.count ?? 0) + contents.values.reduce(0) { $0 + $1.count }

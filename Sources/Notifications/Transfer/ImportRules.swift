@@ -3,10 +3,10 @@ import CampanileCodec
 internal import CampanileCrypto
 import CampanileService
 
-/// What an entry of an import must be, by the rules of what callers create, and what becomes of it.
+/// Validates the entries of an import, by the rules for creation, and converts them.
 ///
-/// An import tells no device. So what was held, snoozed or postponed counts as handed over, what waited to be repeated is
-/// not repeated, and a heartbeat waits for its next beat.
+/// An import does not notify devices. Therefore, held, snoozed or postponed notifications count as handed over, pending
+/// repeats are dropped, and a heartbeat waits for its next beat.
 enum ImportRules {
   static let contentsSizeBytesMax = 256 << 10
   static let collapseKeyMax = 64
@@ -22,6 +22,12 @@ enum ImportRules {
     bucket.unreadCount = 0
     bucket.etag = Etag.text(version: 1)
     return bucket
+  }
+
+  static func blockedUser(_ entry: BlockedUser, _ path: String, _ violations: inout Violations) -> BlockedUser {
+    InvitationRules.userID(entry.userId, &violations, field: "\(path).userId")
+    times([(entry.createTime, "createTime")], isRequired: true, path, &violations)
+    return entry
   }
 
   static func notification(
@@ -42,7 +48,7 @@ enum ImportRules {
         (notification.expireTime, "expireTime"),
       ], isRequired: false, path, &violations)
     if let time = notification.expireTime, time.millisecondsSince1970 <= nowMs {
-      violations.add("\(path).expireTime", "is past", .outOfRange)
+      violations.add("\(path).expireTime", "must be in the future", .outOfRange)
     }
     if notification.priority == .unspecified { notification.priority = .normal }
     notification.deliveryState = notification.deliveryState == .suppressed ? .suppressed : .sent
@@ -59,7 +65,7 @@ enum ImportRules {
     return notification
   }
 
-  /// Also that its time is still to come.
+  /// Also checks that the delivery time is in the future.
   static func scheduled(
     _ entry: ExportedNotification, nowMs: Int64, _ path: String, _ violations: inout Violations
   ) -> Notification {
@@ -67,7 +73,7 @@ enum ImportRules {
     var notification = notification(entry, nowMs: nowMs, path, &violations)
     times([(deliverTime, "deliverTime")], isRequired: true, "\(path).notification", &violations)
     if let deliverTime, deliverTime.millisecondsSince1970 <= nowMs {
-      violations.add("\(path).notification.deliverTime", "is past", .outOfRange)
+      violations.add("\(path).notification.deliverTime", "must be in the future", .outOfRange)
     }
     notification.deliverTime = deliverTime
     notification.repeat = entry.notification?.repeat
@@ -114,11 +120,11 @@ enum ImportRules {
     _ id: String, _ prefix: StaticString, _ path: String, _ violations: inout Violations
   ) {
     if SortableID.timeMs(of: id, prefix: prefix) == nil {
-      violations.add("\(path).id", "is no id of this kind", .idInvalid)
+      violations.add("\(path).id", "is not an id of this kind", .idInvalid)
     }
   }
 
-  /// Times are kept in milliseconds since 1970.
+  /// Checks that times are in the years 1970 to 9999; they are stored in milliseconds since 1970.
   private static func times(
     _ times: [(ProtoTimestamp?, String)], isRequired: Bool, _ path: String, _ violations: inout Violations
   ) {
@@ -133,13 +139,13 @@ enum ImportRules {
     }
   }
 
-  /// The rules for notifications that are created; media that are kept already have no URL there.
+  /// Applies the rules for new notifications. For these, stored media have a placeholder URL.
   private static func check(_ notification: Notification, _ path: String, _ violations: inout Violations) {
     var plain = notification
     for index in plain.attachments.indices where !plain.attachments[index].contentId.isEmpty {
       let attachment = plain.attachments[index]
       if !attachment.url.isEmpty || !attachment.data.isEmpty {
-        violations.add("\(path).attachments[\(index)].url", "must be empty beside contentId", .contentInvalid)
+        violations.add("\(path).attachments[\(index)].url", "must be empty if contentId is given", .contentInvalid)
       }
       violations.text(
         attachment.contentType, "\(path).attachments[\(index)].contentType", max: contentTypeMax, isRequired: true)
@@ -147,16 +153,16 @@ enum ImportRules {
       plain.attachments[index].contentType = ""
       plain.attachments[index].sizeBytes = 0
       plain.attachments[index].data = []
-      // Stands for the medium, which is checked by its digest.
+      // Placeholder for the medium, which is checked by its digest.
       plain.attachments[index].url = "https://content/"
     }
-    // Its own times are checked by the caller.
+    // The caller checks the notification's times.
     for field in NotificationField.allCases where field != .expireTime {
       NotificationRules.check(field, of: plain, path, nowMs: 0, &violations)
     }
   }
 
-  /// Every kept medium is there and is what its id says.
+  /// Checks that the content of every attachment is present and matches its id.
   private static func contents(
     of notification: Notification, _ contents: [String: [UInt8]], _ path: String, _ violations: inout Violations
   ) {

@@ -1,14 +1,15 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
 import CampanileStore
 
-/// Keeps the entries of one commit, in their order, with counts and changes.
+/// Stores the entries of one commit in order, and updates counts and the change log.
 struct ImportWriter {
   enum Outcome: Sendable {
     case imported
-    /// It was there already.
+    /// The entry already existed and was not changed.
     case kept
     case refused(RPCError)
   }
@@ -17,7 +18,7 @@ struct ImportWriter {
   private let user: String
   private let limits: NotificationsLimits
   private let nowMs: Int64
-  private let board: CommitBoard
+  private let notifier: CommitNotifier
   private var counts: [String: CountChange] = [:]
   private var buckets: [String: Bool] = [:]
   private var room: Int
@@ -42,10 +43,10 @@ struct ImportWriter {
     """
 
   init(
-    _ transaction: WriteTransaction, user: String, limits: NotificationsLimits, nowMs: Int64, board: CommitBoard
+    _ transaction: WriteTransaction, user: String, limits: NotificationsLimits, nowMs: Int64, notifier: CommitNotifier
   ) throws {
     self.transaction = transaction
-    self.board = board
+    self.notifier = notifier
     self.user = user
     self.limits = limits
     self.nowMs = nowMs
@@ -54,7 +55,7 @@ struct ImportWriter {
     room = limits.notificationsPerUserMax - Int(count)
   }
 
-  /// Throws for failures of the store alone. What refuses an entry is found out before anything of it is kept.
+  /// Stores one entry. Throws only errors of the store; an entry is rejected before any part of it is stored.
   mutating func keep(_ content: ImportEntry.Content) throws -> Outcome {
     switch content {
     case .settings(let settings):
@@ -64,6 +65,7 @@ struct ImportWriter {
     case .bucket(let bucket): return try keep(bucket)
     case .notification(let notification, let contents): return try keep(notification, contents)
     case .scheduled(let notification, let contents): return try schedule(notification, contents)
+    case .blockedUser(let blocked): return try keep(blocked)
     case .automation(let kind, let id, let payload):
       let key: [SQLValue] = [.text(user), .integer(kind.rawValue), .text(id)]
       if try transaction.queryOne(AutomationTable.oneSQL, key, { _ in true }) == true { return .kept }
@@ -71,7 +73,7 @@ struct ImportWriter {
     }
   }
 
-  /// Adds the counts of what was kept: the last step before the commit.
+  /// Adds the counts of the stored entries. The last step before the commit.
   func finish() throws { try transaction.addCounts(counts, user: user) }
 
   private mutating func keep(_ bucket: Bucket) throws -> Outcome {
@@ -91,7 +93,27 @@ struct ImportWriter {
     bucket.etag = Etag.text(version: 1)
     try transaction.execute(BucketRow.insertSQL, BucketRow.inserting(bucket, user: user))
     buckets[bucket.id] = true
-    try transaction.log(.bucketCreated, bucket, atMs: nowMs, user: user, board)
+    try transaction.log(.bucketCreated, bucket, atMs: nowMs, user: user, notifier)
+    return .imported
+  }
+
+  private func keep(_ blocked: BlockedUser) throws -> Outcome {
+    typealias Repository = SQLiteNotificationsRepository
+    guard blocked.userId != user else {
+      return .refused(
+        .invalidField("entry.blockedUser.userId", "must be another user", reason: Reason.outOfRange.rawValue))
+    }
+    let other = SQLValue.text(blocked.userId)
+    if try transaction.queryOne(Repository.isBlockedSQL, [.text(user), other, other], { _ in true }) == true {
+      return .kept
+    }
+    let count = try transaction.queryOne(Repository.blockedCountSQL, [.text(user)]) { try $0.integer(0) } ?? 0
+    guard count < Int64(limits.blockedUsersPerUserMax) else {
+      return .refused(.blockedUsersExhausted(limits))
+    }
+    let timeMs = blocked.createTime?.millisecondsSince1970 ?? nowMs
+    try transaction.execute(Repository.blockSQL, [.text(user), other, .integer(timeMs)])
+    try transaction.execute(Repository.hideSQL, [.text(user), other])
     return .imported
   }
 
@@ -122,7 +144,7 @@ struct ImportWriter {
     if let time = notification.expireTime { try setTimer(.expire, notification.id, time) }
     let unread: Int64 = notification.readTime == nil ? 1 : 0
     counts[notification.bucketId, default: CountChange()] += CountChange(notifications: 1, unread: unread)
-    try transaction.log(.notificationCreated, notification, atMs: nowMs, user: user, board)
+    try transaction.log(.notificationCreated, notification, atMs: nowMs, user: user, notifier)
     return .imported
   }
 
@@ -131,7 +153,7 @@ struct ImportWriter {
     guard let time = notification.deliverTime else {
       return .refused(.invalidField("entry.scheduled.notification.deliverTime", "must be given", reason: "REQUIRED"))
     }
-    let taken = try Self.orRefused { try transaction.takeScheduledPlace(of: user, limits) }
+    let taken = try Self.orRefused { try transaction.reserveScheduled(of: user, limits) }
     guard case .imported = taken else { return taken }
     try transaction.addScheduled(notification, atMs: time.millisecondsSince1970, user: user)
     try keepContents(contents, of: notification)
@@ -139,7 +161,7 @@ struct ImportWriter {
     return .imported
   }
 
-  /// The outcome of a step that throws an `RPCError` before it changes anything.
+  /// Returns the outcome of a step that throws an `RPCError` before it changes anything.
   private static func orRefused(_ step: () throws -> Void) throws -> Outcome {
     do {
       try step()
@@ -149,7 +171,7 @@ struct ImportWriter {
     }
   }
 
-  /// `kept` for what is there already, a refusal when its bucket is not, else nil.
+  /// Returns `kept` if the notification already exists, a rejection if its bucket does not, and nil otherwise.
   private mutating func settled(_ notification: Notification, path: String) throws -> Outcome? {
     let key: [SQLValue] = [.text(user), .text(notification.id)]
     if try transaction.queryOne(Self.knownNotificationSQL, key, { try $0.integer(0) }) != nil { return .kept }
@@ -172,7 +194,7 @@ struct ImportWriter {
     }
   }
 
-  private func setTimer(_ kind: TimerKind, _ subject: String, _ time: ProtoTimestamp) throws {
-    try transaction.setTimer(kind, subject, user: user, dueMs: time.millisecondsSince1970, board)
+  private func setTimer(_ kind: NotificationTimerKind, _ subject: String, _ time: ProtoTimestamp) throws {
+    try transaction.setTimer(kind, subject, user: user, dueMs: time.millisecondsSince1970, notifier)
   }
 }

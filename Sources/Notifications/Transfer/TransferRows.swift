@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileCodec
 import CampanileStore
 
 /// Maps whole rows for an export.
@@ -9,7 +10,14 @@ enum TransferRows {
     return notification
   }
 
-  /// As it is for the user alone: whose it is and what the user may do with it does not travel.
+  static func blockedUser(_ row: borrowing SQLRow) throws -> BlockedUser {
+    var blocked = BlockedUser()
+    blocked.userId = try row.text(0)
+    blocked.createTime = ProtoTimestamp(millisecondsSince1970: try row.integer(1))
+    return blocked
+  }
+
+  /// Maps a bucket without its owner and the user's role, which are not exported.
   static func bucket(_ row: borrowing SQLRow) throws -> Bucket {
     var bucket = try BucketRow.bucket(row)
     bucket.role = .unspecified

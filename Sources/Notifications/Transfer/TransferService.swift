@@ -2,11 +2,11 @@ public import CampanileAPI
 public import CampanileRPC
 import CampanileStore
 
-/// Serves `campanile.notifications.v1.TransferService`: everything of the calling user out and in.
+/// Serves `campanile.notifications.v1.TransferService`: exports and imports all data of the calling user.
 public struct TransferService: TransferServiceProtocol {
   let store: Store
   let limits: NotificationsLimits
-  let board: CommitBoard
+  let notifier: CommitNotifier
   let clockMs: @Sendable () -> Int64
 
   public func exportUserData(
@@ -24,7 +24,7 @@ public struct TransferService: TransferServiceProtocol {
     _ requests: RequestStream<ImportUserDataRequest>, context: CallContext
   ) async throws -> ImportUserDataResponse {
     let user = try context.requireUser()
-    var run = UserImport(store: store, user: user, limits: limits, board: board, clockMs: clockMs)
+    var run = UserImport(store: store, user: user, limits: limits, notifier: notifier, clockMs: clockMs)
     for try await request in requests { try await run.add(request.entry) }
     return try await run.finish()
   }

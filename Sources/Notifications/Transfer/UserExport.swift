@@ -3,8 +3,10 @@ import CampanileRPC
 import CampanileService
 import CampanileStore
 
-/// Reads everything that a user has, a page at a time and each page in a transaction of its own, so that a receiver may
-/// take its time. What is made after the beginning is left out; what is changed meanwhile is told as it is then.
+/// Reads all data of a user, one page per transaction, so that a slow receiver blocks nothing.
+///
+/// Notifications published after the start are omitted, and so are new buckets unless a notification has moved there.
+/// Objects changed in the meantime are exported in their current state.
 struct UserExport: Sendable {
   static let formatVersion: Int32 = 1
   private static let pageRows = 100
@@ -37,7 +39,8 @@ struct UserExport: Sendable {
     SELECT id, payload FROM scheduled WHERE user_id = $1 AND id > $2 ORDER BY id LIMIT $3
     """
 
-  /// Sends the header, the settings, then buckets, automation, notifications and what is scheduled, each by its id.
+  /// Sends the header, settings, blocked users, buckets, automation, notifications and scheduled notifications, each
+  /// ordered by id.
   func run(send: (TransferEntry) async throws -> Void) async throws {
     let (settings, lastBucket, lastNotification) = try store.read { transaction in
       (
@@ -55,6 +58,16 @@ struct UserExport: Sendable {
       message.etag = ""
       try await send(.of(.settings(message)))
     }
+    try await pages(after: "") { position in
+      try store.readSingle { transaction in
+        try transaction.query(
+          SQLiteNotificationsRepository.blockedSQL, [.text(user), .text(position), .int(Self.pageRows)],
+          TransferRows.blockedUser)
+      }
+    } each: { blocked in
+      try await send(.of(.blockedUser(blocked)))
+      return blocked.userId
+    }
     var sentBuckets: Set<String> = []
     try await pages(after: "") { position in
       try page(Self.bucketsSQL, position, lastBucket ?? "", TransferRows.bucket)
@@ -67,7 +80,7 @@ struct UserExport: Sendable {
     try await pages(after: "") { position in
       try page(Self.notificationsSQL, position, lastNotification ?? "", TransferRows.notification)
     } each: { notification in
-      // It may have moved to a bucket that is newer than the export.
+      // The notification may have moved to a bucket created after the start.
       if sentBuckets.insert(notification.bucketId).inserted, let bucket = try bucket(notification.bucketId) {
         try await send(.of(.bucket(bucket)))
       }

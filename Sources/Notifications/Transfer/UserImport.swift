@@ -1,9 +1,10 @@
 import CampanileAPI
+import CampanileBase
 import CampanileRPC
 import CampanileService
 import CampanileStore
 
-/// Takes the entries of one import as they come and keeps them in batches.
+/// Collects the entries of one import and stores them in batches.
 struct UserImport {
   static let batchEntriesMax = 200
   static let batchSizeBytesMax = 1 << 20
@@ -13,7 +14,7 @@ struct UserImport {
   let user: String
   let limits: NotificationsLimits
   let clockMs: @Sendable () -> Int64
-  let board: CommitBoard
+  let notifier: CommitNotifier
 
   private var batch: [ImportEntry] = []
   private var batchSizeBytes = 0
@@ -21,18 +22,18 @@ struct UserImport {
   private var response = ImportUserDataResponse()
 
   init(
-    store: Store, user: String, limits: NotificationsLimits, board: CommitBoard,
+    store: Store, user: String, limits: NotificationsLimits, notifier: CommitNotifier,
     clockMs: @escaping @Sendable () -> Int64
   ) {
     self.store = store
     self.user = user
     self.limits = limits
     self.clockMs = clockMs
-    self.board = board
+    self.notifier = notifier
   }
 
-  /// Throws FAILED_PRECONDITION, reason `FORMAT_VERSION_UNKNOWN`, for a header of a newer format, and what the store
-  /// throws. Batches before that are kept: the import may be repeated.
+  /// Adds one entry. Throws FAILED_PRECONDITION, reason `FORMAT_VERSION_UNKNOWN`, for a header of a newer format, and
+  /// the errors of the store. Earlier batches remain stored, so the import can be repeated.
   mutating func add(_ entry: TransferEntry?) async throws {
     defer { index += 1 }
     do throws(RPCError) {
@@ -46,7 +47,7 @@ struct UserImport {
     if batch.count >= Self.batchEntriesMax || batchSizeBytes >= Self.batchSizeBytesMax { try await flush() }
   }
 
-  /// Keeps the rest and says what became of all.
+  /// Stores the remaining entries and returns the totals.
   mutating func finish() async throws -> ImportUserDataResponse {
     try await flush()
     response.errors.sort { $0.index < $1.index }
@@ -58,10 +59,10 @@ struct UserImport {
     batch = []
     batchSizeBytes = 0
     guard !entries.isEmpty else { return }
-    let (user, limits, nowMs, board) = (user, limits, clockMs(), board)
+    let (user, limits, nowMs, notifier) = (user, limits, clockMs(), notifier)
     let outcomes = try await store.write { transaction in
-      try board.settle(transaction)
-      var writer = try ImportWriter(transaction, user: user, limits: limits, nowMs: nowMs, board: board)
+      try notifier.settle(transaction)
+      var writer = try ImportWriter(transaction, user: user, limits: limits, nowMs: nowMs, notifier: notifier)
       let outcomes = try entries.map { try writer.keep($0.content) }
       try writer.finish()
       return outcomes

@@ -1,55 +1,58 @@
+import CampanileBase
 import CampanileRPC
 import CampanileService
 import CampanileStore
 
-/// The whole change log for one other service, which takes it in order from a cursor kept beside it: the outbox of this
-/// service. Delivery is at least once: what was read and not acknowledged is read again.
+/// The whole change log as a feed for one other service, in order and from a durable cursor: the outbox of this
+/// service.
+///
+/// Delivery is at least once: changes that were read but not acknowledged are read again.
 struct ChangeFeed: Sendable {
-  /// One change with its owner.
+  /// A change and its user.
   struct Entry: Sendable, Hashable {
     var user: String
-    var change: Change
-    /// The trace of the call that made it, as `TraceContext.text`; of alerts that were recorded.
+    var change: NotificationChange
+    /// The trace of the call that caused the change, as `TraceContext.text`. Set only for alerts of sampled calls.
     var trace: String?
   }
 
-  /// Names the receiver, for example `sync`.
+  /// The name of the receiver, for example `sync`.
   let name: String
   private let store: Store
 
   static let lowestSQL = ChangeLogTable.cursorsSQL
   static let cursorSQL = "SELECT sequence FROM change_cursors WHERE feed = $1"
   static let entriesSQL = """
-    SELECT \(ChangeLog.columns), user_id, trace FROM changes WHERE sequence > $1 ORDER BY sequence LIMIT $2
+    SELECT \(NotificationChangeLog.columns), user_id, trace FROM changes WHERE sequence > $1 ORDER BY sequence LIMIT $2
     """
 
-  /// Opens the feed at its cursor; a new one begins with the next change.
+  /// Opens the feed at its cursor. A new feed starts with the next change.
   init(_ name: String, store: Store) async throws {
     self.name = name
     self.store = store
     _ = try await store.write { transaction in
-      let last = try transaction.queryOne(ChangeLog.lastSQL) { try $0.integer(0) } ?? 0
+      let last = try transaction.queryOne(NotificationChangeLog.lastSQL) { try $0.integer(0) } ?? 0
       try transaction.execute(
         "INSERT INTO change_cursors (feed, sequence) VALUES ($1, $2) ON CONFLICT (feed) DO NOTHING",
         [.text(name), .integer(last)])
     }
   }
 
-  /// The next changes, oldest first.
+  /// Returns the next changes, oldest first.
   ///
-  /// Throws OUT_OF_RANGE, reason `TOKEN_TOO_OLD`, when the log was cut behind the cursor: the receiver reads everything
-  /// anew and acknowledges `lastSequence`.
+  /// - Throws: OUT_OF_RANGE, reason `TOKEN_TOO_OLD`, if the log was truncated beyond the cursor. The receiver must then
+  ///   read everything again and acknowledge `lastSequence`.
   func next(rowsMax: Int) throws -> [Entry] {
     try store.read { transaction in
       let cursor = try transaction.queryOne(Self.cursorSQL, [.text(name)]) { try $0.integer(0) } ?? 0
-      let first = try transaction.queryOne(ChangeLog.firstSQL) { try $0.integer(0) } ?? 0
+      let first = try transaction.queryOne(NotificationChangeLog.firstSQL) { try $0.integer(0) } ?? 0
       guard first <= cursor + 1 else {
-        throw RPCError(.outOfRange, "the log begins behind the feed's cursor", reason: Reason.tokenTooOld.rawValue)
+        throw RPCError(.outOfRange, "the log begins after the feed's cursor", reason: Reason.tokenTooOld.rawValue)
       }
       let entries = try transaction.query(
         Self.entriesSQL, [.integer(cursor), .int(rowsMax)], rowsMax: max(0, rowsMax)
       ) { row in
-        Entry(user: try row.text(8), change: try ChangeLog.change(row), trace: try row.textIfPresent(9))
+        Entry(user: try row.text(8), change: try NotificationChangeLog.change(row), trace: try row.textIfPresent(9))
       }
       return try entries.map { entry in
         Entry(
@@ -58,12 +61,12 @@ struct ChangeFeed: Sendable {
     }
   }
 
-  /// The newest change of the log.
+  /// The sequence of the latest change.
   func lastSequence() throws -> Int64 {
-    try store.readSingle { try $0.queryOne(ChangeLog.lastSQL) { try $0.integer(0) } ?? 0 }
+    try store.readSingle { try $0.queryOne(NotificationChangeLog.lastSQL) { try $0.integer(0) } ?? 0 }
   }
 
-  /// Notes that everything through `sequence` was taken. The cursor never goes back.
+  /// Records that everything through `sequence` was processed. The cursor never moves back.
   func acknowledge(through sequence: Int64) async throws {
     let name = name
     _ = try await store.write { transaction in

@@ -1,35 +1,37 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
 
-/// One open watch: reads its user's changes from the log and sends them in the order of the commits.
+/// One open watch: reads its user's changes from the log and sends them in commit order.
 ///
-/// It holds one page of changes at most. While its caller takes nothing it reads nothing, and neither writers nor other
-/// watches wait for it; should the log be cut behind it meanwhile, it ends with `TOKEN_TOO_OLD`.
+/// It holds at most one page of changes. While its caller does not receive, it does not read, and neither writers nor
+/// other watches wait for it. If the log is truncated beyond its position in the meantime, it ends with
+/// `TOKEN_TOO_OLD`.
 struct NotificationWatch: Sendable {
   let repository: any NotificationsRepository
   let hub: WatchHub
   let pageRows: Int
 
-  /// Runs until the task is cancelled, the service stops, `send` throws, or the one watched bucket is deleted.
+  /// Runs until the task is cancelled, the service stops, `send` throws, or the watched bucket is deleted.
   ///
-  /// `send` asks for the next response when it can be sent, and answers false when there was none.
+  /// - Parameter send: Calls its argument for the next response once it can be sent. Returns false if there was none.
   func run(
     _ request: WatchNotificationsRequest, user: String,
     send: (() throws -> WatchNotificationsResponse?) async throws -> Bool
   ) async throws {
     let bucketID = request.bucketId.isEmpty ? nil : request.bucketId
-    // Before the first look into the log, so that no commit falls between.
-    let bell = try hub.add(user: user)
-    defer { hub.remove(bell, user: user) }
+    // Subscribe before reading the log, so that no commit is missed.
+    let signal = try hub.add(user: user)
+    defer { hub.remove(signal, user: user) }
     let position = try repository.watchStart(resumeToken: request.resumeToken, bucketID: bucketID, user: user)
     let page = WatchPage(position, user: user, bucketID: bucketID)
     _ = try await send(page.started)
     while true {
       try page.fill(from: repository, rowsMax: max(1, pageRows))
       if page.isEmpty {
-        try await bell.wait()
+        try await signal.wait()
       } else {
         while try await send(page.next) {}
         if page.isOver { return }
@@ -38,15 +40,15 @@ struct NotificationWatch: Sendable {
   }
 }
 
-/// Where a watch stands, and the changes that it has read but not sent.
+/// The position of a watch, and the changes that it has read but not sent.
 ///
-/// What it makes is made while it is sent: a response is large, and a watch that waits must not hold one.
+/// Responses are built when they are sent: they are large, and a waiting watch must not hold one.
 private final class WatchPage {
   private let user: String
   private let bucketID: String?
   private var position: ResumeToken
-  private var changes: ArraySlice<Change> = []
-  /// Whether the one watched bucket is deleted.
+  private var changes: ArraySlice<NotificationChange> = []
+  /// Whether the watched bucket has been deleted.
   private(set) var isOver = false
 
   init(_ position: ResumeToken, user: String, bucketID: String?) {
@@ -68,7 +70,7 @@ private final class WatchPage {
     }
   }
 
-  /// The response for the next change that concerns the watch; nil after the last one.
+  /// Returns the response for the next change that concerns the watch, or nil after the last one.
   func next() throws(RPCError) -> WatchNotificationsResponse? {
     while !isOver, let change = changes.popFirst() {
       position.sequence = change.sequence
@@ -81,12 +83,12 @@ private final class WatchPage {
         $0.alert = change.isAlert
       }
     }
-    // An empty slice would go on holding all that it was cut from.
+    // An empty slice would retain its whole base array.
     changes = []
     return nil
   }
 
-  private func event(of change: Change) throws(RPCError) -> WatchNotificationsResponse.Event? {
+  private func event(of change: NotificationChange) throws(RPCError) -> WatchNotificationsResponse.Event? {
     do throws(ProtoJSONError) {
       return try change.event(watching: bucketID)
     } catch {

@@ -1,7 +1,7 @@
 import CampanileAPI
 import CampanileService
 
-/// A change as its request says it, checked, with its content still in memory.
+/// A change of a request after validation, with its content still in memory.
 struct RequestedChange: Sendable {
   enum Kind: Sendable {
     case put(RequestedPut)
@@ -11,19 +11,19 @@ struct RequestedChange: Sendable {
   var name: String
   var ifMatch: String
   var kind: Kind
-  /// Of the change in its request, for errors.
+  /// The path of the change in its request, for errors.
   var path: String
 }
 
 struct RequestedPut: Sendable {
-  /// Without its content when that is inline.
+  /// Without its content if the content is inline.
   var put: PutDraft
   var inlineContent: [UInt8]?
   var isStrict: Bool
   var isMerge: Bool
 }
 
-/// Checks the changes of commits.
+/// Validates the changes of commits.
 enum ChangeRules {
   static func changes(
     _ changes: [AssetChange], _ limits: SyncLimits, _ violations: inout Violations
@@ -43,9 +43,9 @@ enum ChangeRules {
         violations.add("changes[\(index)]", "must be a put or a delete", .required)
         continue
       }
-      // Bytes, since names that differ only in their Unicode normalization are two.
+      // Compare bytes, because names that differ only in Unicode normalization are different names.
       if !names.insert(Array(requested.name.utf8).description).inserted {
-        violations.add("\(requested.path)name", "is changed twice in one commit", .nameRepeated)
+        violations.add("\(requested.path)name", "must not be repeated in one commit", .nameRepeated)
       }
       result.append(requested)
     }
@@ -57,12 +57,12 @@ enum ChangeRules {
   ) -> RequestedChange {
     NameRules.asset(put.name, "\(path)name", &violations)
     NameRules.recordType(put.recordType, "\(path)recordType", isRequired: false, &violations)
-    if put.recordCount < 0 { violations.add("\(path)recordCount", "must not be below 0", .outOfRange) }
+    if put.recordCount < 0 { violations.add("\(path)recordCount", "must not be negative", .outOfRange) }
     if !put.ifNoneMatch.isEmpty, put.ifNoneMatch != "*" {
       violations.add("\(path)ifNoneMatch", "must be * or empty", .textInvalid)
     }
     if !put.ifNoneMatch.isEmpty, !put.ifMatch.isEmpty {
-      violations.add("\(path)ifNoneMatch", "excludes ifMatch", .fieldNotAllowed)
+      violations.add("\(path)ifNoneMatch", "must be empty if ifMatch is set", .fieldNotAllowed)
     }
     let isMerge = put.onConflict == .merge
     if ![.unspecified, .lastWriteWins, .merge].contains(put.onConflict) {
@@ -70,7 +70,7 @@ enum ChangeRules {
     }
     if isMerge {
       if !put.ifMatch.isEmpty || !put.ifNoneMatch.isEmpty {
-        violations.add("\(path)onConflict", "a merge has no conditions", .fieldNotAllowed)
+        violations.add("\(path)onConflict", "a merge must not have conditions", .fieldNotAllowed)
       }
       if !put.recordType.isEmpty, !ContentCheck.isContainer(put.recordType) {
         violations.add("\(path)onConflict", "only BucketsData and NotificationsData can be merged", .fieldNotAllowed)
@@ -88,14 +88,14 @@ enum ChangeRules {
       inline = content
       if content.count > limits.inlineBytesMax {
         violations.add(
-          "\(path)inlineContent", "has more than \(limits.inlineBytesMax) bytes: upload it", .contentTooLarge)
+          "\(path)inlineContent", "has more than \(limits.inlineBytesMax) bytes; upload it", .contentTooLarge)
       }
     case .uploadId(let id):
       draft.content = .upload(id)
       if id.isEmpty { violations.add("\(path)uploadId", "must not be empty", .required) }
     case .sha256(let hash):
       if let digest = NameRules.hash(hash, "\(path)sha256", &violations) { draft.content = .known(digest) }
-    case nil: violations.add("\(path)inlineContent", "must be given, or uploadId or sha256", .required)
+    case nil: violations.add("\(path)inlineContent", "inlineContent, uploadId or sha256 must be given", .required)
     }
     return RequestedChange(
       name: put.name, ifMatch: put.ifMatch,

@@ -1,15 +1,15 @@
 import CampanileAPI
 import CampanileCrypto
 
-/// A commit whose fields are checked and whose contents are on the disk.
+/// A validated commit whose contents are stored.
 struct CommitDraft: Sendable, Hashable {
   var zone: String
-  /// Empty for what the service itself exports, which needs no device.
+  /// Empty for exports by the service, which need no device.
   var device: String
   var changes: [ChangeDraft]
 }
 
-/// What a commit does to one asset.
+/// The change of one asset in a commit.
 struct ChangeDraft: Sendable, Hashable {
   enum Kind: Sendable, Hashable {
     case put(PutDraft)
@@ -20,7 +20,7 @@ struct ChangeDraft: Sendable, Hashable {
   /// The etag that the current version must have; empty for any.
   var ifMatch: String
   var kind: Kind
-  /// Where the change stands in the request, for errors: `changes[2].put.`, or empty.
+  /// The path of the change in the request, for errors: `changes[2].put.`, or empty.
   var path: String
 }
 
@@ -28,22 +28,23 @@ struct ChangeDraft: Sendable, Hashable {
 struct PutDraft: Sendable, Hashable {
   var recordType: String
   var syncTimestampMs: Int64?
-  /// 0 for a known container, which says it by itself.
+  /// 0 for a known container, which has its own count.
   var recordCount: Int64
   var content: ContentSource
-  /// The asset must not exist.
+  /// Whether the asset must not exist.
   var mustBeNew = false
   var baseEtag = ""
   var isMerged = false
-  /// Its condition was already checked against a version that the content follows from: nothing is a conflict.
+  /// Whether the condition was already checked against the version that the content is based on. The put is then never
+  /// a conflict.
   var followsCurrent = false
 }
 
-/// Where the content of a new version comes from.
+/// The source of a new version's content.
 enum ContentSource: Sendable, Hashable {
-  /// On the disk, pinned.
-  case stored(ContentFacts)
+  /// A stored and pinned content.
+  case stored(ContentSummary)
   case upload(String)
-  /// Of a version that the zone has.
+  /// The content of a version in the zone.
   case known(SHA256Digest)
 }

@@ -1,21 +1,23 @@
+import CampanileBase
 import CampanileCodec
 import CampanileJSON
 import CampanileRPC
 import CampanileService
 
-/// Checks a content as it comes, in chunks of any size: that it is JSON, and for the two known record types that it is
-/// their container. Memory does not grow with it.
+/// Checks a content as it arrives, in chunks of any size: that it is JSON and, for the two known record types, a valid
+/// container. Uses constant memory.
 struct ContentCheck {
-  /// What was learned about a content.
+  /// The findings about a content.
   struct Findings: Sendable, Hashable {
-    /// Nil for what is no known container.
+    /// Nil unless the content is a known container.
     var recordCount: Int64?
-    /// The container's own time.
+    /// The timestamp in the container.
     var syncTimestampMs: Int64?
     var duplicateNames: [String] = []
   }
 
-  /// Nil for a known container that need not be looked through for duplicate names: its check includes this one.
+  /// Nil for a known container without a search for duplicate keys, because the container check includes JSON
+  /// validation.
   private var validator: JSONValidator?
   private var container: ContainerCheck?
 
@@ -25,10 +27,10 @@ struct ContentCheck {
     if container == nil || isStrict { validator = JSONValidator(limits: text) }
   }
 
-  /// Whether contents of this type are containers that the service knows.
+  /// Whether contents of this type are known containers.
   static func isContainer(_ recordType: String) -> Bool { Container(rawValue: recordType) != nil }
 
-  /// Throws INVALID_ARGUMENT about the first byte or value that cannot be there.
+  /// Throws INVALID_ARGUMENT for the first invalid byte or value.
   mutating func update(_ bytes: UnsafeRawBufferPointer) throws(RPCError) {
     do throws(JSONSyntaxError) {
       try validator?.update(bytes)
@@ -38,13 +40,13 @@ struct ContentCheck {
     } catch { throw .containerInvalid(error) }
   }
 
-  /// A path as answers have it: those of deep documents are long.
+  /// Returns a path cut to 256 scalars, because paths in deep documents are long.
   private static func cut(_ path: String) -> String {
     let kept = path.unicodeScalars.prefix(256)
     return kept.endIndex == path.unicodeScalars.endIndex ? path : String(kept) + "\u{2026}"
   }
 
-  /// Throws INVALID_ARGUMENT when the text has ended too early, or something is missing.
+  /// Finishes the check. Throws INVALID_ARGUMENT if the text is incomplete, or a required member is missing.
   mutating func finish() throws(RPCError) -> Findings {
     var findings = Findings()
     do throws(JSONSyntaxError) {
@@ -64,11 +66,11 @@ struct ContentCheck {
 }
 
 extension RPCError {
-  /// INVALID_ARGUMENT with the path in the container and what is wrong there.
+  /// Returns INVALID_ARGUMENT with the path in the container and the error there.
   static func containerInvalid(_ failure: ContainerError) -> RPCError {
     if let syntax = failure.syntax { return .jsonInvalid(syntax) }
     return RPCError(
-      .invalidArgument, "the content is no container: \(failure.path): \(failure.reason)",
+      .invalidArgument, "the content is not a valid container: \(failure.path): \(failure.reason)",
       reason: Reason.containerInvalid.rawValue,
       errorMetadata: [
         "path": String(failure.path.unicodeScalars.prefix(256)), "byteOffset": String(failure.byteOffset),
@@ -80,12 +82,12 @@ extension RPCError {
       ])
   }
 
-  /// INVALID_ARGUMENT with the byte and what was expected there.
+  /// Returns INVALID_ARGUMENT with the offset of the byte and the expected input.
   static func jsonInvalid(_ failure: JSONSyntaxError) -> RPCError {
     let reason: Reason =
       failure.code == .depthExceeded ? .jsonTooDeep : failure.code == .sizeExceeded ? .contentTooLarge : .jsonInvalid
     return RPCError(
-      .invalidArgument, "the content is no JSON: \(failure.message)", reason: reason.rawValue,
+      .invalidArgument, "the content is not valid JSON: \(failure.message)", reason: reason.rawValue,
       errorMetadata: [
         "byteOffset": String(failure.byteOffset), "expected": failure.expected, "code": failure.code.description,
       ],

@@ -1,12 +1,15 @@
 import CampanileAPI
+import CampanileBase
 import CampanileJSON
 import CampanileRPC
 import CampanileService
 
-/// Patches, deltas and merges of whole documents. Takes memory and time: for `DocumentWorker` alone.
+/// Patches, deltas and merges of whole documents. Takes memory and time: run only on `DocumentWorker`.
 enum Documents {
-  /// The document after a patch. Throws INVALID_ARGUMENT, reason `PATCH_INVALID`, for what is no patch, and
-  /// FAILED_PRECONDITION, reason `PATCH_REFUSED`, with the operation and its path where it does not apply.
+  /// Applies a patch to a document.
+  ///
+  /// - Throws: INVALID_ARGUMENT, reason `PATCH_INVALID`, if the patch is malformed; FAILED_PRECONDITION, reason
+  ///   `PATCH_REFUSED`, with the operation and its path if it does not apply.
   static func apply(
     _ patch: PatchAssetRequest.Patch, to document: [UInt8], sizeMax: Int64
   ) throws(RPCError) -> [UInt8] {
@@ -28,12 +31,13 @@ enum Documents {
     }
     let bytes = changed.serialised()
     guard Int64(bytes.count) <= sizeMax else {
-      throw .refused("patch", "makes more than \(sizeMax) bytes", .contentTooLarge)
+      throw .refused("patch", "results in more than \(sizeMax) bytes", .contentTooLarge)
     }
     return bytes
   }
 
-  /// The shortest of the accepted kinds, each of which was tried; nil where none is shorter than the whole.
+  /// Returns the smallest delta of the accepted kinds, each verified by applying it; nil if none is smaller than the
+  /// new document.
   static func delta(
     from old: [UInt8], to new: [UInt8], accepted: [DeltaKind]
   ) throws(RPCError) -> (kind: DeltaKind, bytes: [UInt8])? {
@@ -63,7 +67,7 @@ enum Documents {
     return best
   }
 
-  /// The records of two files over the version that both have started from. Throws FAILED_PRECONDITION, reason
+  /// Merges the records of two files, with the version that both are based on. Throws FAILED_PRECONDITION, reason
   /// `MERGE_REFUSED`.
   static func merge(
     base: [UInt8]?, mine: [UInt8], theirs: [UInt8], recordType: String, path: String
@@ -90,7 +94,7 @@ enum Documents {
 
 extension RPCError {
   static func patchInvalid(_ field: String, _ message: String) -> RPCError {
-    .invalidField(field, "is no patch: \(message)", reason: Reason.patchInvalid.rawValue)
+    .invalidField(field, "is not a valid patch: \(message)", reason: Reason.patchInvalid.rawValue)
   }
 
   static func patchRefused(_ failure: JSONPatchError) -> RPCError {

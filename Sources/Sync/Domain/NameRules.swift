@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCrypto
 import CampanileRPC
 import CampanileService
@@ -10,7 +11,7 @@ enum NameRules {
   static let bucketsType = "BucketsData"
   static let notificationsType = "NotificationsData"
 
-  /// The zone that a request means; its name is checked.
+  /// Returns the zone of a request, or the default zone if it is empty, and validates its name.
   static func zone(_ name: String, _ violations: inout Violations) -> String {
     if name.isEmpty { return defaultZone }
     if !isIdentifier(name) {
@@ -19,7 +20,7 @@ enum NameRules {
     return name
   }
 
-  /// An asset's name: it may become that of a file on a device.
+  /// Validates an asset's name, which may become a file name on a device.
   static func asset(_ name: String, _ field: String, _ violations: inout Violations) {
     if name.isEmpty {
       violations.add(field, "must not be empty", .required)
@@ -46,7 +47,7 @@ enum NameRules {
     }
   }
 
-  /// 64 hexadecimal digits in lower case.
+  /// Parses 64 hexadecimal digits in lower case.
   static func hash(_ text: String, _ field: String, _ violations: inout Violations) -> SHA256Digest? {
     if let digest = digest(text) { return digest }
     violations.add(field, "must have 64 lower-case hexadecimal digits", .hashInvalid)
@@ -54,22 +55,7 @@ enum NameRules {
   }
 
   static func digest(_ text: String) -> SHA256Digest? {
-    let digits = Array(text.utf8)
-    guard digits.count == 2 * SHA256Digest.sizeBytes else { return nil }
-    var bytes: [UInt8] = []
-    for index in stride(from: 0, to: digits.count, by: 2) {
-      guard let high = value(digits[index]), let low = value(digits[index + 1]) else { return nil }
-      bytes.append(high << 4 | low)
-    }
-    return SHA256Digest(bytes: bytes)
-  }
-
-  private static func value(_ digit: UInt8) -> UInt8? {
-    switch digit {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
-    default: nil
-    }
+    Hexadecimal.bytes(text).flatMap { SHA256Digest(bytes: $0) }
   }
 
   private static func isIdentifier(_ text: String) -> Bool {

@@ -1,30 +1,32 @@
 import CampanileAPI
+import CampanileBase
 import CampanileRPC
 import CampanileService
+import SyncContents
 
-/// The reasons of this service beside those that all have.
+/// The error reasons of this service, in addition to the common ones.
 extension Reason {
-  // About fields.
+  // Fields
   static let nameInvalid = Reason(rawValue: "NAME_INVALID")
   static let nameRepeated = Reason(rawValue: "NAME_REPEATED")
   static let hashInvalid = Reason(rawValue: "HASH_INVALID")
   static let recordCountWrong = Reason(rawValue: "RECORD_COUNT_WRONG")
   static let patchInvalid = Reason(rawValue: "PATCH_INVALID")
-  // About contents.
+  // Contents
   static let jsonInvalid = Reason(rawValue: "JSON_INVALID")
   static let jsonTooDeep = Reason(rawValue: "JSON_TOO_DEEP")
   static let containerInvalid = Reason(rawValue: "CONTAINER_INVALID")
   static let contentTooLarge = Reason(rawValue: "CONTENT_TOO_LARGE")
   static let contentChanged = Reason(rawValue: "CONTENT_CHANGED")
-  static let contentDamaged = Reason(rawValue: "CONTENT_DAMAGED")
+  static let contentDamaged = Reason(rawValue: ContentReason.contentDamaged)
   static let contentNotFound = Reason(rawValue: "CONTENT_NOT_FOUND")
-  static let contentsUnavailable = Reason(rawValue: "CONTENTS_UNAVAILABLE")
-  static let diskFull = Reason(rawValue: "DISK_FULL")
+  static let contentsUnavailable = Reason(rawValue: ContentReason.contentsUnavailable)
+  static let diskFull = Reason(rawValue: ContentReason.diskFull)
   static let hashMismatch = Reason(rawValue: "HASH_MISMATCH")
   static let chunkInvalid = Reason(rawValue: "CHUNK_INVALID")
   static let patchRefused = Reason(rawValue: "PATCH_REFUSED")
   static let mergeRefused = Reason(rawValue: "MERGE_REFUSED")
-  // About objects and state.
+  // Objects and state
   static let zoneNotFound = Reason(rawValue: "ZONE_NOT_FOUND")
   static let zoneExists = Reason(rawValue: "ZONE_EXISTS")
   static let zoneNotEmpty = Reason(rawValue: "ZONE_NOT_EMPTY")
@@ -42,7 +44,7 @@ extension Reason {
   static let uploadsExhausted = Reason(rawValue: "UPLOADS_EXHAUSTED")
   static let offsetMismatch = Reason(rawValue: "OFFSET_MISMATCH")
   static let commitContended = Reason(rawValue: "COMMIT_CONTENDED")
-  // About devices.
+  // Devices
   static let deviceNotFound = Reason(rawValue: "DEVICE_NOT_FOUND")
   static let deviceReadOnly = Reason(rawValue: "DEVICE_READ_ONLY")
   static let devicesExhausted = Reason(rawValue: "DEVICES_EXHAUSTED")
@@ -51,7 +53,7 @@ extension Reason {
 }
 
 extension RPCError {
-  /// FAILED_PRECONDITION about one field.
+  /// Returns FAILED_PRECONDITION for one field.
   static func refused(_ field: String, _ description: String, _ reason: Reason) -> RPCError {
     RPCError(
       .failedPrecondition, "\(field): \(description)", reason: reason.rawValue,
@@ -77,7 +79,7 @@ extension RPCError {
   static var deviceReadOnly: RPCError {
     RPCError(
       .permissionDenied,
-      "a reader changes no assets: publish a SyncUpdateMessage, which a writer or the service applies",
+      "readers cannot change assets; publish a SyncUpdateMessage, which a writer or the service applies",
       reason: Reason.deviceReadOnly.rawValue,
       fieldViolations: [
         .init(field: "deviceId", description: "is a reader", reason: Reason.deviceReadOnly.rawValue)
@@ -86,7 +88,7 @@ extension RPCError {
 
   static func tokenTooOld(zone: String) -> RPCError {
     RPCError(
-      .outOfRange, "the revisions after this token are no longer kept: list the assets and go on from there",
+      .outOfRange, "the revisions after this token are no longer stored; list the assets and continue from there",
       reason: Reason.tokenTooOld.rawValue, errorMetadata: ["zone": zone],
       fieldViolations: [
         .init(field: "resumeToken", description: "is too old", reason: Reason.tokenTooOld.rawValue)

@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileRPC
 import CampanileService
 
@@ -7,16 +8,16 @@ extension StorageUse {
     self.init()
     self.usedBytes = usedBytes
     self.limitBytes = limitBytes
-    // Divided first: a limit may be as large as the type.
+    // Divide first: the limit may be close to the maximum of the type.
     warning = usedBytes >= limitBytes / 100 * limits.quotaWarningPercent
   }
 }
 
 extension RPCError {
-  /// RESOURCE_EXHAUSTED: `what` is the zone or the user.
+  /// Returns RESOURCE_EXHAUSTED; `what` is the zone or the user.
   static func quotaExceeded(_ what: String, used: Int64, wanted: Int64, limit: Int64) -> RPCError {
     RPCError(
-      .resourceExhausted, "\(wanted) bytes more do not fit: the \(what) has \(used) of \(limit) bytes",
+      .resourceExhausted, "\(wanted) more bytes exceed the quota: the \(what) uses \(used) of \(limit) bytes",
       reason: Reason.quotaExceeded.rawValue,
       errorMetadata: ["limit": String(limit), "used": String(used), "of": what])
   }

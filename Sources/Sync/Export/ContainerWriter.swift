@@ -1,8 +1,8 @@
 import CampanileAPI
 import CampanileCodec
 
-/// Writes buckets and notifications as the files that the apps read. The records come first and the time last, so that
-/// two files with the same records differ at their end only.
+/// Writes buckets and notifications as the files that the apps read. The time comes last, so that two files with the
+/// same records differ only at their end.
 enum ContainerWriter {
   static func buckets(_ buckets: [Bucket], atMs: Int64) -> [UInt8] {
     container("{\"buckets\":[", buckets, atMs: atMs, write)
@@ -21,7 +21,7 @@ enum ContainerWriter {
   private static let timeMarkBytes = Array("],\"syncTimestamp\":\"".utf8)
   private static let timeBytesMax = 40
 
-  /// What is before the time: the last mark, since nothing follows the time but quote and brace.
+  /// Returns the part before the time. The last mark precedes it, because only a quote and a brace follow the time.
   private static func records(_ file: [UInt8]) -> ArraySlice<UInt8>? {
     let first = max(0, file.count - timeBytesMax - timeMarkBytes.count)
     for start in stride(from: file.count - timeMarkBytes.count, through: first, by: -1)
@@ -111,7 +111,7 @@ enum ContainerWriter {
 }
 
 extension Attachment.MediaType {
-  /// As the apps write it.
+  /// The name that the apps use.
   fileprivate var shortName: String {
     switch self {
     case .image: "IMAGE"
@@ -125,7 +125,7 @@ extension Attachment.MediaType {
 }
 
 extension ActionType {
-  /// As the apps write it.
+  /// The name that the apps use.
   fileprivate var shortName: String {
     switch self {
     case .navigate: "NAVIGATE"

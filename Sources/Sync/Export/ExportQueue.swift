@@ -2,16 +2,16 @@ import CampanileRPC
 import CampanileService
 import CampanileStore
 
-/// Whose notifications are to be written into files, and how far the other service's changes were followed. Both are kept, so
-/// that nothing is missed while either side is away.
+/// The users whose notifications await export, and the position in the other service's changes. Both are stored, so
+/// that nothing is missed while either side is down.
 struct ExportQueue: Sendable {
-  /// Changes that come within it are written together.
+  /// The time within which changes are exported together.
   static let delayMs: Int64 = 200
   static let retryMsMax: Int64 = 300_000
 
   struct Entry: Sendable, Hashable {
     var user: String
-    /// Of the last change; one that comes while the files are written is another.
+    /// The generation of the last change. A change during the export gets a new one.
     var generation: Int64
     var attempts: Int64
   }
@@ -19,7 +19,7 @@ struct ExportQueue: Sendable {
   let store: Store
   let nowMs: @Sendable () -> Int64
 
-  // Who waits already does not wait longer for one more change.
+  // A further change does not postpone a waiting user.
   static let putSQL = """
     INSERT INTO export_queue (user_id, generation, due_ms, attempts) VALUES ($1, $2, $3, 0)
     ON CONFLICT (user_id) DO UPDATE SET generation = excluded.generation
@@ -36,12 +36,12 @@ struct ExportQueue: Sendable {
     ON CONFLICT (name) DO UPDATE SET value = excluded.value
     """
 
-  /// Where to follow the changes from; empty at first.
+  /// Returns the token to resume the changes from; empty at first.
   func token() throws -> String {
     try store.readSingle { try $0.queryOne(Self.tokenSQL) { try $0.text(0) } } ?? ""
   }
 
-  /// Notes users, and with them how far the changes were followed unless `token` is nil.
+  /// Adds users, and stores the position in the changes unless `token` is nil.
   func add(_ users: [String], token: String?) async throws {
     let dueMs = nowMs() + Self.delayMs
     try await store.write { transaction in
@@ -61,12 +61,12 @@ struct ExportQueue: Sendable {
     }
   }
 
-  /// When the next is due; nil when nobody waits.
+  /// Returns the time at which the next user is due; nil if the queue is empty.
   func nextDueMs() throws -> Int64? {
     try store.readSingle { try $0.queryOne(Self.nextSQL) { try $0.integer(0) } }
   }
 
-  /// Done, unless something has changed meanwhile: then again after the delay.
+  /// Removes an exported user. If something has changed in the meantime, schedules the user again after the delay.
   func settle(_ entry: Entry) async throws {
     let dueMs = nowMs() + Self.delayMs
     try await store.write { transaction in
@@ -76,7 +76,7 @@ struct ExportQueue: Sendable {
     }
   }
 
-  /// It failed: again after a pause that doubles.
+  /// Schedules a failed export again, after a delay that doubles.
   func retry(_ entry: Entry) async throws {
     let attempts = entry.attempts + 1
     let pauseMs = min(500 << min(attempts, 10), Self.retryMsMax)

@@ -1,28 +1,29 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCrypto
 import CampanileRPC
 import CampanileService
 
-/// Writes users' notifications into the files of `ZentikSyncZone`: both as one commit, within a second of a change, and
-/// once for all changes that come together.
+/// Exports users' notifications to the files of `ZentikSyncZone`, both files in one commit. A change is exported within
+/// a second; changes that come together are exported once.
 struct Exporter: Sendable {
   static let bucketsName = "buckets.json"
   static let notificationsName = "notifications.json"
-  /// Users that are written at the same time.
+  /// The maximum number of concurrent exports.
   static let inFlightMax = 4
   private static let batchMax = 64
 
   let queue: ExportQueue
   let link: any NotificationsLinking
   let assets: AssetsService
-  /// How many notifications a file has, the newest.
+  /// The maximum number of notifications in a file; the newest are kept.
   let notificationsMax: Int
   let nowMs: @Sendable () -> Int64
-  /// Rung when users were added.
-  let bell: WatchBell
+  /// Signalled when users were added.
+  let signal: WatchSignal
   let log: @Sendable (String) -> Void
 
-  /// Follows the changes and writes files until the task is cancelled.
+  /// Follows the changes and exports files until the task is cancelled.
   func run() async {
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await follow() }
@@ -30,26 +31,26 @@ struct Exporter: Sendable {
     }
   }
 
-  /// Notes whose data changes. The watch begins anew, after a pause, whenever the other service goes away.
+  /// Records users whose data changes. Restarts the watch after a delay whenever it ends.
   private func follow() async {
     var pauseMs: Int64 = 250
     while !Task.isCancelled {
       do {
         try await link.changedUsers(since: try queue.token()) { response in
-          // Without a token every user is being named: should that break off, it begins anew.
+          // Without a token, the response is part of the list of all users. If that is interrupted, it must start over.
           try await queue.add(response.userIds, token: response.resumeToken.isEmpty ? nil : response.resumeToken)
           pauseMs = 250
-          if !response.userIds.isEmpty { bell.ring() }
+          if !response.userIds.isEmpty { signal.notify() }
         }
       } catch let error as RPCError where error.reason == Reason.resumeTokenInvalid.rawValue {
-        // A store put back from elsewhere: everybody is named again.
+        // The other service was restored or replaced: list all users again.
         try? await queue.add([], token: "")
       } catch {
-        // A normal end: the task is cancelled, or the connection is closed because the service ends.
+        // A regular end: the task is cancelled, or the connection is closed because this service stops.
         if Task.isCancelled { return }
-        // The other service says good-bye: whether it comes back the next attempt will show.
+        // The other service is shutting down; the next attempt shows whether it is back.
         if (error as? RPCError)?.reason != WatchHub.closed.reason {
-          log("changes of notifications cannot be followed: \(error)")
+          log("cannot follow the changes of notifications: \(error)")
         }
       }
       do { try await Task.sleep(for: .milliseconds(pauseMs)) } catch { return }
@@ -71,7 +72,9 @@ struct Exporter: Sendable {
     }
   }
 
-  /// Writes the files of everybody who is due and returns how many those were.
+  /// Exports the files of all due users.
+  ///
+  /// - Returns: The number of due users.
   func step() async throws -> Int {
     let entries = try queue.due(countMax: Self.batchMax)
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -92,9 +95,9 @@ struct Exporter: Sendable {
       try await write(user: entry.user)
       try await queue.settle(entry)
     } catch {
-      // Calls that a cancelled task has begun fail in ways of their own.
+      // Calls in a cancelled task fail with various errors; report the cancellation instead.
       try Task.checkCancellation()
-      log("the files of a user cannot be written: \(error)")
+      log("cannot write the files of a user: \(error)")
       try await queue.retry(entry)
     }
   }
@@ -112,7 +115,7 @@ struct Exporter: Sendable {
     try await assets.export(files, user: user)
   }
 
-  /// Whether the asset has other records than a file. What cannot be read is written anew.
+  /// Whether the asset differs from a file in its records. An unreadable asset counts as different.
   private func differs(_ name: String, _ content: [UInt8], user: String) async throws -> Bool {
     do {
       let current = try assets.repository.version(0, of: name, zone: NameRules.defaultZone, user: user)
@@ -124,7 +127,7 @@ struct Exporter: Sendable {
   private func rest(_ pauseMs: Int64) async throws {
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await Task.sleep(for: .milliseconds(pauseMs)) }
-      group.addTask { try await bell.wait() }
+      group.addTask { try await signal.wait() }
       defer { group.cancelAll() }
       try await group.next()
     }
@@ -133,20 +136,20 @@ struct Exporter: Sendable {
 }
 
 extension AssetsService {
-  /// Commits files that the service itself has made: name, record type and content of each.
+  /// Commits files that the service has generated: the name, record type and content of each.
   func export(_ files: [(String, String, [UInt8])], user: String) async throws {
     var changes: [ChangeDraft] = []
     var stored: [SHA256Digest] = []
     var failure: (any Error)?
     do {
       for (name, recordType, content) in files {
-        let facts = try await store(content, recordType: recordType, false, "")
-        stored.append(facts.digest)
-        let put = PutDraft(recordType: recordType, syncTimestampMs: nil, recordCount: 0, content: .stored(facts))
+        let summary = try await store(content, recordType: recordType, false, "")
+        stored.append(summary.digest)
+        let put = PutDraft(recordType: recordType, syncTimestampMs: nil, recordCount: 0, content: .stored(summary))
         changes.append(ChangeDraft(name: name, ifMatch: "", kind: .put(put), path: ""))
       }
       _ = try await repository.commit(
-        CommitDraft(zone: NameRules.defaultZone, device: "", changes: changes), user: user, repeatable: nil)
+        CommitDraft(zone: NameRules.defaultZone, device: "", changes: changes), user: user, idempotency: nil)
     } catch { failure = error }
     await release(stored, isKept: failure == nil)
     if let failure { throw failure }

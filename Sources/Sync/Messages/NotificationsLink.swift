@@ -1,26 +1,28 @@
 public import CampanileAPI
+import CampanileBase
 public import CampanileRPC
+import CampanileService
 
-/// The service that keeps notifications: `campanile-notifications`.
+/// The service that stores notifications: `campanile-notifications`.
 public protocol NotificationsLinking: Sendable {
-  /// Marks a user's notification read. One that is gone is no error.
+  /// Marks a user's notification as read. A missing notification is not an error.
   func markRead(_ id: String, user: String) async throws
-  /// Deletes a user's notification. One that is gone is no error.
+  /// Deletes a user's notification. A missing notification is not an error.
   func delete(_ id: String, user: String) async throws
-  /// Whose data changes from a token on, until the connection ends.
+  /// Calls `body` with the users whose data changes after a token, until the connection ends.
   func changedUsers(since token: String, _ body: (WatchChangedUsersResponse) async throws -> Void) async throws
-  /// A user's buckets and newest notifications at one moment.
+  /// Returns a consistent snapshot of a user's buckets and newest notifications.
   func containers(user: String, notificationsMax: Int) async throws -> ([Bucket], [Notification])
 }
 
-/// Reaches it over the suite's own wire.
+/// Calls the notifications service over the suite's wire protocol.
 public struct NotificationsLink: NotificationsLinking {
   private static let timeoutMs: Int64 = 10_000
 
   private let notifications: NotificationsServiceClient
   private let exports: ContainersServiceClient
 
-  /// `caller` presents the internal token.
+  /// Creates a link. `caller` must present the internal token.
   public init(_ caller: any RPCCaller) {
     notifications = NotificationsServiceClient(caller)
     exports = ContainersServiceClient(caller)
@@ -65,7 +67,7 @@ public struct NotificationsLink: NotificationsLinking {
   }
 
   private var service: CallOptions {
-    CallOptions(metadata: [Principal.metadataKey: Principal(kind: .service, id: "campanile-sync").name])
+    .from(service: "campanile-sync", scope: "notifications:operate")
   }
 
   private func options(_ user: String) -> CallOptions {

@@ -1,20 +1,21 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
 import CampanileStore
 
-/// Applies the messages of devices to their user's notifications: at least once, in the order of each user's, until the
-/// other service has taken them. Both changes may be repeated.
+/// Applies messages of devices to their user's notifications, in order for each user, until the other service has
+/// accepted them. Delivery is at least once; both changes are idempotent.
 struct UpdateRelay: Sendable {
   private let relay: OutboxRelay
-  private let bell: WatchBell
+  private let signal: WatchSignal
 
-  /// `bell` is rung by every commit.
-  init(store: Store, link: any NotificationsLinking, environment: RelayEnvironment, bell: WatchBell) {
-    self.bell = bell
+  /// `signal` is signalled by every commit.
+  init(store: Store, link: any NotificationsLinking, environment: RelayEnvironment, signal: WatchSignal) {
+    self.signal = signal
     var limits = OutboxRelay.Limits()
-    // The other service may be away for long; nothing is given up for that.
+    // The other service may be down for long; never give up because of that.
     limits.attemptsMax = .max
     relay = OutboxRelay(store: store, limits: limits, environment: environment) { message in
       guard message.topic == SQLiteSyncRepository.applyTopic else { return .reject(reason: "unknown topic") }
@@ -26,7 +27,7 @@ struct UpdateRelay: Sendable {
   func run() async {
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await relay.run() }
-      group.addTask { while (try? await bell.wait()) != nil { relay.wake() } }
+      group.addTask { while (try? await signal.wait()) != nil { relay.wake() } }
     }
   }
 
@@ -40,7 +41,7 @@ struct UpdateRelay: Sendable {
       switch update.type {
       case .notificationRead: try await link.markRead(update.entityId, user: message.key)
       case .notificationDeleted: try await link.delete(update.entityId, user: message.key)
-      default: return .reject(reason: "it is about no notification")
+      default: return .reject(reason: "the message does not concern a notification")
       }
       return .delivered
     } catch let refusal as RPCError where refusal.code == .invalidArgument || refusal.code == .permissionDenied {

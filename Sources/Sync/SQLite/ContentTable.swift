@@ -1,7 +1,7 @@
 import CampanileCrypto
 import CampanileStore
 
-/// Rows of `contents`: which files there are, and how many versions and uploads name each.
+/// Statements of `contents`: the files, and the number of versions and uploads that reference each.
 enum ContentTable {
   static let addSQL = "INSERT INTO contents (sha256, size_bytes, stored_bytes, ref_count) VALUES ($1, $2, $3, 1)"
   static let retainSQL = """
@@ -21,36 +21,36 @@ enum ContentTable {
 }
 
 extension WriteTransaction {
-  /// One more version or upload names a content that is on the disk, or whose file goes into the journal with it.
-  func addContent(_ facts: ContentFacts) throws {
-    if !facts.journaledFile.isEmpty {
+  /// Adds a reference to a content that is on disk, or whose file enters the journal in this transaction.
+  func addContent(_ summary: ContentSummary) throws {
+    if !summary.journaledFile.isEmpty {
       try execute(
         ContentJournal.addSQL,
         [
-          .integer(try bump(counter: "journal")), .blob(facts.digest.bytes), .int(facts.journaledFile.count),
-          .blob(facts.journaledFile),
+          .integer(try bump(counter: "journal")), .blob(summary.digest.bytes), .int(summary.journaledFile.count),
+          .blob(summary.journaledFile),
         ])
     }
-    if try execute(ContentTable.retainSQL, [.blob(facts.digest.bytes)]) == 1 { return }
+    if try execute(ContentTable.retainSQL, [.blob(summary.digest.bytes)]) == 1 { return }
     try execute(
-      ContentTable.addSQL, [.blob(facts.digest.bytes), .integer(facts.sizeBytes), .integer(facts.storedBytes)])
-    _ = try bump(counter: "stored", by: facts.storedBytes)
+      ContentTable.addSQL, [.blob(summary.digest.bytes), .integer(summary.sizeBytes), .integer(summary.storedBytes)])
+    _ = try bump(counter: "stored", by: summary.storedBytes)
   }
 
-  /// One more version names a content that others name already.
+  /// Adds a reference to a content that already has one.
   func retainContent(_ digest: SHA256Digest) throws {
     guard try execute(ContentTable.retainSQL, [.blob(digest.bytes)]) == 1 else {
-      throw StoreError(.corrupt, "a version names a content that has no row")
+      throw StoreError(.corrupt, "a version references a content without a row")
     }
   }
 
-  /// One version or upload less names it. After the last it stays for a grace time.
+  /// Removes a reference to a content. An unreferenced content stays for a grace time.
   func releaseContent(_ digest: SHA256Digest?, nowMs: Int64) throws {
     guard let digest else { return }
     try execute(ContentTable.releaseSQL, [.blob(digest.bytes), .integer(nowMs)])
   }
 
-  /// Drops the row of a content that nothing names.
+  /// Deletes the row of an unreferenced content.
   func dropContent(_ digest: [UInt8]) throws {
     let storedBytes = try queryOne(ContentTable.dropSQL, [.blob(digest)]) { try $0.integer(0) }
     if let storedBytes { _ = try bump(counter: "stored", by: -storedBytes) }

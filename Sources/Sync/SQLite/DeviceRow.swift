@@ -3,7 +3,7 @@ import CampanileCodec
 import CampanileService
 import CampanileStore
 
-/// Maps rows of `devices`.
+/// Statements of `devices` and the mapping of its rows.
 enum DeviceRow {
   static let columns = "device_id, role, display_name, created_at_ms, acknowledged"
   static let roleSQL = "SELECT role FROM devices WHERE user_id = $1 AND device_id = $2"
@@ -27,7 +27,7 @@ enum DeviceRow {
   }
 }
 
-/// Maps rows of `messages`.
+/// Statements of `messages`.
 enum MessageRow {
   static let insertSQL = """
     INSERT INTO messages (user_id, sequence, device_id, mutation_id, payload, at_ms) VALUES ($1, $2, $3, $4, $5, $6)
@@ -39,7 +39,7 @@ enum MessageRow {
     SELECT sequence, device_id, payload, at_ms FROM messages
     WHERE user_id = $1 AND sequence > $2 ORDER BY sequence
     """
-  /// The newest one that is too many, after so many.
+  /// Selects the newest surplus message, where $2 is the maximum number.
   static let surplusSQL = """
     SELECT sequence FROM messages WHERE user_id = $1 ORDER BY sequence DESC LIMIT 1 OFFSET $2
     """

@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
@@ -6,46 +7,46 @@ import CampanileStore
 
 extension SQLiteSyncRepository {
   func commit(
-    _ draft: CommitDraft, user: String, repeatable: RepeatableRequest?
+    _ draft: CommitDraft, user: String, idempotency: IdempotentRequest?
   ) async throws -> CommitAssetsResponse {
     try await storeWrite { transaction in
-      if let reply = try replayed(CommitAssetsResponse.self, repeatable, transaction) { return reply }
+      if let reply = try storedReply(CommitAssetsResponse.self, idempotency, transaction) { return reply }
       if !draft.device.isEmpty { try Self.requireWriter(draft.device, user: user, transaction) }
       let nowMs = clockMs()
       var counters = try transaction.syncUser(user)
       var zone = try Self.zone(draft.zone, user: user, transaction)
       if zone.number == 0 { zone = try makeZone(draft.zone, user: user, &counters, nowMs: nowMs, transaction) }
-      var ledger = CommitLedger(
+      var commitWriter = CommitWriter(
         draft, zone: zone, counters: counters, user: user, limits: limits, nowMs: nowMs, transaction)
-      try ledger.run()
-      try ledger.finish()
-      counters = ledger.counters
+      try commitWriter.run()
+      try commitWriter.finish()
+      counters = commitWriter.counters
       if draft.device.isEmpty {
-        try announce(revision: ledger.zone.revision, user: user, &counters, nowMs: nowMs, transaction)
+        try announce(revision: commitWriter.zone.revision, user: user, &counters, nowMs: nowMs, transaction)
       }
       try transaction.put(counters, user: user)
-      board.changed(user)
-      let reply = response(ledger)
-      try keep(reply, repeatable, transaction)
+      notifier.changed(user)
+      let reply = response(commitWriter)
+      try storeReply(reply, idempotency, transaction)
       return reply
     }
   }
 
-  func repeated(_ repeatable: RepeatableRequest?) async throws -> CommitAssetsResponse? {
-    guard let repeatable else { return nil }
-    return try await storeWrite { try replayed(CommitAssetsResponse.self, repeatable, $0) }
+  func storedCommit(_ idempotency: IdempotentRequest?) async throws -> CommitAssetsResponse? {
+    guard let idempotency else { return nil }
+    return try await storeWrite { try storedReply(CommitAssetsResponse.self, idempotency, $0) }
   }
 
-  private func response(_ ledger: CommitLedger) -> CommitAssetsResponse {
+  private func response(_ commitWriter: CommitWriter) -> CommitAssetsResponse {
     .with {
-      $0.revision = ledger.zone.revision
-      $0.results = ledger.results
+      $0.revision = commitWriter.zone.revision
+      $0.results = commitWriter.results
       $0.storage = StorageUse(
-        usedBytes: ledger.zone.usedBytes, limitBytes: limits.zoneBytesMax, limits: limits)
+        usedBytes: commitWriter.zone.usedBytes, limitBytes: limits.zoneBytesMax, limits: limits)
       $0.userStorage = StorageUse(
-        usedBytes: ledger.counters.usedBytes, limitBytes: limits.userBytesMax, limits: limits)
-      $0.resumeToken = ZonePosition(epoch: epoch, zone: ledger.zone.number, revision: ledger.zone.revision)
-        .text(user: ledger.user)
+        usedBytes: commitWriter.counters.usedBytes, limitBytes: limits.userBytesMax, limits: limits)
+      $0.resumeToken = ZonePosition(epoch: epoch, zone: commitWriter.zone.number, revision: commitWriter.zone.revision)
+        .text(user: commitWriter.user)
     }
   }
 

@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
@@ -10,7 +11,7 @@ extension SQLiteSyncRepository {
       let key: [SQLValue] = [.text(user), .text(device.id)]
       if var found = try transaction.queryOne(DeviceRow.oneSQL, key, DeviceRow.device) {
         guard found.role == device.role else {
-          throw RPCError.refused("device.role", "is fixed: unregister the device first", .roleFixed)
+          throw RPCError.refused("device.role", "cannot be changed; unregister the device first", .roleFixed)
         }
         try transaction.execute(DeviceRow.renameSQL, key + [.text(device.displayName)])
         found.displayName = device.displayName
@@ -24,7 +25,7 @@ extension SQLiteSyncRepository {
       var made = device
       let nowMs = clockMs()
       made.createTime = ProtoTimestamp(millisecondsSince1970: nowMs)
-      // It is told what is published from now on.
+      // The device receives only later messages.
       made.acknowledgedSequence = counters.messageSequence
       try transaction.execute(
         DeviceRow.insertSQL,
@@ -53,7 +54,7 @@ extension SQLiteSyncRepository {
       var counters = try transaction.syncUser(user)
       counters.deviceCount -= 1
       try transaction.put(counters, user: user)
-      board.changed(user)
+      notifier.changed(user)
     }
   }
 
@@ -81,12 +82,14 @@ extension SQLiteSyncRepository {
       if appliesUpdates, message.type == .notificationRead || message.type == .notificationDeleted {
         try transaction.enqueue(topic: Self.applyTopic, key: user, payload: payload, nowMs: nowMs)
       }
-      board.changed(user)
+      notifier.changed(user)
       return (sequence, false)
     }
   }
 
-  /// Adds a message and lets the oldest go when there are too many of the user. Answers its sequence.
+  /// Adds a message, and deletes the oldest messages if the user has too many.
+  ///
+  /// - Returns: The message's sequence.
   private func add(
     _ payload: [UInt8], device: String, mutationID: String, user: String, _ counters: inout StoredUser, nowMs: Int64,
     _ transaction: WriteTransaction
@@ -97,7 +100,7 @@ extension SQLiteSyncRepository {
       MessageRow.insertSQL,
       [.text(user), .integer(sequence), .text(device), .text(mutationID), .blob(payload), .integer(nowMs)])
     guard sequence - limits.messagesPerUserMax > counters.droppedThrough else { return sequence }
-    // Counted, as a message of the service that a newer one has replaced is gone already.
+    // Count the rows instead of comparing sequences, because replaced messages of the service leave gaps.
     let surplus = try transaction.queryOne(
       MessageRow.surplusSQL, [.text(user), .integer(limits.messagesPerUserMax)]
     ) { try $0.integer(0) }
@@ -108,8 +111,8 @@ extension SQLiteSyncRepository {
     return sequence
   }
 
-  /// Tells the devices of a user that the service has written their files: FULL_SYNC. It takes the place of the last such
-  /// message, so that however many commits a device has missed, it is told once.
+  /// Notifies the user's devices with FULL_SYNC that the service has exported their files. Replaces the previous such
+  /// message, so that a device receives one however many commits it has missed.
   func announce(
     revision: Int64, user: String, _ counters: inout StoredUser, nowMs: Int64, _ transaction: WriteTransaction
   ) throws {
@@ -136,7 +139,7 @@ extension SQLiteSyncRepository {
         updates.append(.fullSync(through: position, atMs: clockMs()))
       }
       guard countMax > updates.count else { return updates }
-      // Bounded by the messages that are kept of a user.
+      // Bounded by the number of stored messages of a user.
       try transaction.forEach(MessageRow.afterSQL, [.text(user), .integer(position)]) { row in
         let source = try row.text(1)
         if source == device { return true }
@@ -156,7 +159,7 @@ extension SQLiteSyncRepository {
     try await storeWrite { transaction in
       guard try transaction.queryOne(DeviceRow.roleSQL, [.text(user), .text(device)], { try $0.integer(0) }) != nil
       else { throw RPCError.deviceNotFound(device) }
-      // Nothing beyond what there is: what comes later must not be taken for handled.
+      // Cap at the last sequence, because later messages must not count as acknowledged.
       let last = try transaction.syncUser(user).messageSequence
       try transaction.execute(
         DeviceRow.acknowledgeSQL, [.text(user), .text(device), .integer(min(sequence, last))])
@@ -165,7 +168,7 @@ extension SQLiteSyncRepository {
 }
 
 extension SyncUpdate {
-  /// In place of messages that are no longer kept.
+  /// Returns an update that stands for messages no longer stored.
   static func fullSync(through sequence: Int64, atMs: Int64) -> SyncUpdate {
     .with {
       $0.sequence = sequence

@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileRPC
 import CampanileService
 import CampanileStore
@@ -25,10 +26,10 @@ extension SQLiteSyncRepository {
       let zone = try Self.zone(zoneName, user: user, transaction)
       if query.position.count == 2, query.position[1] != String(zone.revision) {
         throw RPCError(
-          .aborted, "the zone has changed since the first page: list it anew", reason: Reason.zoneChanged.rawValue,
+          .aborted, "the zone has changed since the first page; list it again", reason: Reason.zoneChanged.rawValue,
           fieldViolations: [
             .init(
-              field: "pageToken", description: "is of another revision", reason: Reason.zoneChanged.rawValue)
+              field: "pageToken", description: "belongs to another revision", reason: Reason.zoneChanged.rawValue)
           ])
       }
       let assets = try transaction.query(

@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileRPC
 import CampanileService
 import CampanileStore
@@ -9,16 +10,10 @@ extension SQLiteSyncRepository {
       try Self.requireWriter(device, user: user, transaction)
       let zone = try Self.zone(upload.zone, user: user, transaction)
       var counters = try transaction.syncUser(user)
-      guard counters.uploadCount < Int64(limits.uploadsPerUserMax) else {
-        throw RPCError.exhausted(
-          "a user may have \(limits.uploadsPerUserMax) open uploads", .uploadsExhausted,
-          limit: limits.uploadsPerUserMax)
-      }
-      guard try transaction.bump(counter: "uploads") <= Int64(limits.uploadsMax) else {
-        throw RPCError.exhausted(
-          "the service has \(limits.uploadsMax) open uploads", .uploadsExhausted, limit: limits.uploadsMax)
-      }
-      // Old versions may give way later; what cannot fit even alone is refused before its first byte.
+      let taken = try transaction.bump(counter: "uploads") - 1
+      try SharedLimit(total: limits.uploadsMax, perUser: limits.uploadsPerUserMax).check(
+        held: Int(counters.uploadCount), taken: Int(taken), of: "open uploads", .uploadsExhausted)
+      // Old versions may be deleted later to make room. Reject now what cannot fit even then.
       try checkFits(upload.sizeBytes, zone, counters, transaction)
       counters.uploadCount += 1
       try transaction.put(counters, user: user)
@@ -43,19 +38,19 @@ extension SQLiteSyncRepository {
 
   func upload(_ id: String, user: String) throws -> StoredUpload {
     let upload = try readSingle { try $0.queryOne(UploadRow.oneSQL, [.text(user), .text(id)], UploadRow.upload) }
-    // One that is past its time is gone, whether it was swept yet or not.
+    // An expired upload does not exist any more, whether or not it was purged.
     guard let upload, upload.expiresAtMs > clockMs() else { throw RPCError.uploadNotFound(id) }
     return upload
   }
 
-  func completeUpload(_ id: String, _ facts: ContentFacts, user: String) async throws -> StoredUpload {
+  func completeUpload(_ id: String, _ summary: ContentSummary, user: String) async throws -> StoredUpload {
     try await storeWrite { transaction in
       let expiresAtMs = clockMs() + limits.uploadIdleMaxMs
       let count = try transaction.execute(
-        UploadRow.completeSQL, [.text(user), .text(id), .text(UploadRow.json(facts)), .integer(expiresAtMs)])
+        UploadRow.completeSQL, [.text(user), .text(id), .text(UploadRow.json(summary)), .integer(expiresAtMs)])
       let upload = try transaction.queryOne(UploadRow.oneSQL, [.text(user), .text(id)], UploadRow.upload)
       guard count == 1, let upload else { throw RPCError.uploadNotFound(id) }
-      try transaction.addContent(facts)
+      try transaction.addContent(summary)
       return upload
     }
   }
@@ -80,7 +75,7 @@ extension SQLiteSyncRepository {
     let found = try transaction.queryOne(UploadRow.oneSQL, [.text(user), .text(id)], UploadRow.upload)
     guard let upload = found else { return false }
     try transaction.execute(UploadRow.deleteSQL, [.text(user), .text(id)])
-    try transaction.releaseContent(upload.facts?.digest, nowMs: nowMs)
+    try transaction.releaseContent(upload.summary?.digest, nowMs: nowMs)
     var counters = try transaction.syncUser(user)
     counters.uploadCount -= 1
     try transaction.put(counters, user: user)

@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
@@ -10,8 +11,8 @@ extension SQLiteSyncRepository {
       let found = try transaction.queryOne(ZoneRow.oneSQL, [.text(user), .text(name)], ZoneRow.zone)
       guard found == nil else {
         throw RPCError(
-          .alreadyExists, "zone: there is one of this name", reason: Reason.zoneExists.rawValue,
-          fieldViolations: [.init(field: "zone", description: "exists", reason: Reason.zoneExists.rawValue)])
+          .alreadyExists, "zone: already exists", reason: Reason.zoneExists.rawValue,
+          fieldViolations: [.init(field: "zone", description: "already exists", reason: Reason.zoneExists.rawValue)])
       }
       var counters = try transaction.syncUser(user)
       let zone = try makeZone(name, user: user, &counters, nowMs: clockMs(), transaction)
@@ -42,7 +43,7 @@ extension SQLiteSyncRepository {
       let found = try transaction.queryOne(ZoneRow.oneSQL, [.text(user), .text(name)], ZoneRow.zone)
       guard let zone = found else { throw RPCError.zoneNotFound(name) }
       guard isForced || zone.assetCount == 0 else {
-        throw RPCError.refused("zone", "has assets: delete it with force", .zoneNotEmpty)
+        throw RPCError.refused("zone", "has assets; set force to delete them too", .zoneNotEmpty)
       }
       var counters = try transaction.syncUser(user)
       counters.zoneCount -= 1
@@ -50,29 +51,32 @@ extension SQLiteSyncRepository {
       counters.revisionFloor = max(counters.revisionFloor, zone.revision + 1)
       try transaction.put(counters, user: user)
       try transaction.execute(ZoneRow.deleteSQL, [.integer(zone.number)])
-      // Its versions go later, a few a commit.
+      // Its versions are deleted later, in small commits.
       try transaction.execute(ZoneRow.markDeletedSQL, [.integer(zone.number)])
-      board.changed(user)
+      notifier.changed(user)
     }
   }
 
   func position(_ token: String, zone name: String, user: String, startsNow: Bool) throws -> ZonePosition {
-    let told = token.isEmpty ? nil : try ZonePosition(token, user: user)
+    let resumed = token.isEmpty ? nil : try ZonePosition(token, user: user)
     return try readSingle { transaction in
       let zone = try Self.zone(name, user: user, transaction)
-      guard let told else {
+      guard let resumed else {
         let start = ZonePosition(epoch: epoch, zone: zone.number, revision: startsNow ? zone.revision : 0)
-        // The first revision of a zone that was made anew comes after those of its predecessor.
+        // A zone created again continues the revisions of its predecessor.
         guard startsNow || zone.compactedThrough == 0 else { throw RPCError.tokenTooOld(zone: name) }
         return start
       }
-      try Self.check(told, epoch: epoch, zone)
-      return ZonePosition(epoch: epoch, zone: zone.number, revision: told.revision)
+      try Self.check(resumed, epoch: epoch, zone)
+      return ZonePosition(epoch: epoch, zone: zone.number, revision: resumed.revision)
     }
   }
 
-  /// Another epoch is another database in this one's place; a revision ahead is one put back from a backup; another number
-  /// is a zone that was deleted since. A default zone has no number before its first commit.
+  /// Throws unless the position belongs to this zone and its following revisions are stored.
+  ///
+  /// A different epoch means another database. A later revision means that the database was restored from a backup. A
+  /// different number means that the zone was deleted in the meantime. A default zone has no number before its first
+  /// commit.
   private static func check(_ position: ZonePosition, epoch: UInt64, _ zone: StoredZone) throws(RPCError) {
     let isSame = position.zone == zone.number || position.zone == 0 && zone.compactedThrough == 0
     guard position.epoch == epoch, isSame, position.revision <= zone.revision,
@@ -98,7 +102,7 @@ extension SQLiteSyncRepository {
         if page.revisions.last?.revision != version.version { page.revisions.append(ZoneRevision(first: version)) }
         count += 1
         guard count <= RevisionPage.changesMax || page.revisions.count == 1 else {
-          // Told with the next page, whole.
+          // Leave the whole revision to the next page.
           page.revisions.removeLast()
           page.more = true
           return false

@@ -1,34 +1,35 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileCrypto
 import CampanileRPC
 import CampanileService
 import CampanileStore
 
-/// The repository over the embedded store. Reads run on the caller's thread, so that a handler never leaves its event loop
-/// for one; writes join the store's group commit.
+/// The repository over the embedded store. Reads run on the caller's thread, so that a handler never leaves its event
+/// loop. Writes join the store's group commit.
 struct SQLiteSyncRepository: SyncRepository, StoreBacked {
-  /// The topic of the outbox under which messages wait that change notifications.
+  /// The outbox topic of messages that change notifications.
   static let applyTopic = "apply-update"
 
   let store: Store
   let limits: SyncLimits
   let ids: SortableIDGenerator
   let clockMs: @Sendable () -> Int64
-  let board: WakeBoard
-  /// Names this database in the tokens of those who follow a zone.
+  let notifier: AlarmSchedule
+  /// The id of this database in the tokens of clients that follow a zone.
   let epoch: UInt64
-  /// Whether messages about notifications are to be applied to them.
+  /// Whether messages about notifications are applied to the notifications.
   let appliesUpdates: Bool
 
-  /// `random` names a new database's log and fills ids.
+  /// Opens the repository. `random` provides the epoch of a new database, and random bits for ids.
   init(
-    store: Store, limits: SyncLimits, board: WakeBoard, appliesUpdates: Bool,
+    store: Store, limits: SyncLimits, notifier: AlarmSchedule, appliesUpdates: Bool,
     clockMs: @escaping @Sendable () -> Int64, random: @escaping @Sendable () -> UInt64
   ) async throws {
     self.store = store
     self.limits = limits
-    self.board = board
+    self.notifier = notifier
     self.appliesUpdates = appliesUpdates
     self.clockMs = clockMs
     ids = SortableIDGenerator(clockMs: clockMs, random: random)
@@ -50,14 +51,14 @@ struct SQLiteSyncRepository: SyncRepository, StoreBacked {
     guard role == Int64(DeviceRole.writer.rawValue) else { throw RPCError.deviceReadOnly }
   }
 
-  /// The zone, or for the default one an empty one that is not kept yet (number 0).
+  /// Returns the zone. A default zone without a row is empty and has number 0.
   static func zone(_ name: String, user: String, _ transaction: ReadTransaction) throws -> StoredZone {
     if let zone = try transaction.queryOne(ZoneRow.oneSQL, [.text(user), .text(name)], ZoneRow.zone) { return zone }
     guard name == NameRules.defaultZone else { throw RPCError.zoneNotFound(name) }
     return StoredZone(name: name, number: 0, createdAtMs: 0, updatedAtMs: 0)
   }
 
-  /// Makes a zone and counts it.
+  /// Creates a zone and counts it for the user.
   func makeZone(
     _ name: String, user: String, _ counters: inout StoredUser, nowMs: Int64, _ transaction: WriteTransaction
   ) throws -> StoredZone {

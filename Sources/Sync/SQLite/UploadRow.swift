@@ -4,21 +4,21 @@ import CampanileCrypto
 import CampanileService
 import CampanileStore
 
-/// An upload as the store has it.
+/// An upload as stored.
 struct StoredUpload: Sendable, Hashable {
   var id: String
   var zone: String
   var recordType: String
   var sizeBytes: Int64
-  /// What was declared.
+  /// The declared digest.
   var digest: SHA256Digest
   var isStrict: Bool
   var expiresAtMs: Int64
-  /// Nil until it is complete.
-  var facts: ContentFacts?
+  /// Nil until the upload is complete.
+  var summary: ContentSummary?
 }
 
-/// Maps rows of `uploads`.
+/// Statements of `uploads` and the mapping of its rows.
 enum UploadRow {
   static let columns = "id, zone, record_type, size_bytes, sha256, is_strict, expires_at_ms, facts_json"
   static let oneSQL = "SELECT \(columns) FROM uploads WHERE user_id = $1 AND id = $2"
@@ -36,13 +36,13 @@ enum UploadRow {
 
   static func upload(_ row: borrowing SQLRow) throws -> StoredUpload {
     guard let digest = SHA256Digest(bytes: try row.bytes(4)) else {
-      throw StoreError(.corrupt, "an upload has no hash of 32 bytes")
+      throw StoreError(.corrupt, "the hash of an upload is not 32 bytes long")
     }
     var upload = StoredUpload(
       id: try row.text(0), zone: try row.text(1), recordType: try row.text(2), sizeBytes: try row.integer(3),
       digest: digest, isStrict: try row.bool(5), expiresAtMs: try row.integer(6))
     if !row.isNull(7) {
-      upload.facts = facts(
+      upload.summary = summary(
         try StoredJSON.message(PutAssetResponse.self, row, 7, "facts_json"), digest, sizeBytes: upload.sizeBytes)
     }
     return upload
@@ -55,20 +55,20 @@ enum UploadRow {
     ]
   }
 
-  /// What was found out about a content, as the answer to a put tells it.
-  static func json(_ facts: ContentFacts) -> String {
+  /// Encodes the findings about a content as the response to a put.
+  static func json(_ summary: ContentSummary) -> String {
     var kept = PutAssetResponse()
     var asset = Asset()
-    asset.recordCount = facts.recordCount ?? -1
-    asset.syncTimestamp = facts.syncTimestampMs.map { ProtoTimestamp(millisecondsSince1970: $0) }
+    asset.recordCount = summary.recordCount ?? -1
+    asset.syncTimestamp = summary.syncTimestampMs.map { ProtoTimestamp(millisecondsSince1970: $0) }
     kept.asset = asset
-    kept.duplicateNames = facts.duplicateNames
+    kept.duplicateNames = summary.duplicateNames
     return kept.jsonString()
   }
 
-  private static func facts(_ kept: PutAssetResponse, _ digest: SHA256Digest, sizeBytes: Int64) -> ContentFacts {
+  private static func summary(_ kept: PutAssetResponse, _ digest: SHA256Digest, sizeBytes: Int64) -> ContentSummary {
     let count = kept.asset?.recordCount ?? -1
-    return ContentFacts(
+    return ContentSummary(
       digest: digest, sizeBytes: sizeBytes, recordCount: count < 0 ? nil : count,
       syncTimestampMs: kept.asset?.syncTimestamp?.millisecondsSince1970, duplicateNames: kept.duplicateNames)
   }

@@ -4,7 +4,7 @@ import CampanileCrypto
 import CampanileService
 import CampanileStore
 
-/// One version of an asset as the store has it.
+/// A version of an asset as stored.
 struct StoredVersion: Sendable, Hashable {
   var name: String
   var version: Int64
@@ -19,7 +19,7 @@ struct StoredVersion: Sendable, Hashable {
   var atMs: Int64
   var isDeleted: Bool
   var isConflict: Bool
-  /// Nil while it is the current one.
+  /// Nil for the current version.
   var replacedAtMs: Int64?
 
   var etag: String { Etag.text(version: version) }
@@ -51,7 +51,7 @@ struct StoredVersion: Sendable, Hashable {
   }
 }
 
-/// Maps rows of `versions`.
+/// Statements of `versions` and `assets`, and the mapping of their rows.
 enum VersionRow {
   static let columns = """
     name, version, number, record_type, sync_timestamp_ms, record_count, size_bytes, sha256, device_id, at_ms,
@@ -70,7 +70,7 @@ enum VersionRow {
     JOIN versions AS v ON v.zone_no = a.zone_no AND v.name = a.name AND v.version = a.version
     WHERE a.zone_no = $1 AND a.name = $2
     """
-  /// The current ones after a name.
+  /// Selects the current versions after a name.
   static let listSQL = """
     SELECT \(joined) FROM assets AS a
     JOIN versions AS v ON v.zone_no = a.zone_no AND v.name = a.name AND v.version = a.version
@@ -86,7 +86,7 @@ enum VersionRow {
   static let changesSQL = """
     SELECT \(columns) FROM versions WHERE zone_no = $1 AND version > $2 AND version <= $3 ORDER BY version, name
     """
-  /// The last of the next revisions.
+  /// Selects the next revisions.
   static let revisionsSQL = """
     SELECT DISTINCT version FROM versions WHERE zone_no = $1 AND version > $2 ORDER BY version LIMIT $3
     """
@@ -103,13 +103,13 @@ enum VersionRow {
     UPDATE versions SET is_conflict = 0 WHERE zone_no = $1 AND name = $2 AND version = $3 AND is_conflict = 1
     """
   static let deleteSQL = "DELETE FROM versions WHERE zone_no = $1 AND name = $2 AND version = $3"
-  /// What has more than so many successors.
+  /// Selects versions with at least a number of successors.
   static let surplusSQL = """
     SELECT \(columns) FROM versions
     WHERE zone_no = $1 AND name = $2 AND number <= $3 AND is_conflict = 0 AND replaced_at_ms IS NOT NULL
     ORDER BY number LIMIT 8
     """
-  /// What can give way, what was replaced first before the others.
+  /// Selects versions that may be deleted to free space, those replaced first at the front.
   static let evictableSQL = """
     SELECT \(columns) FROM versions
     WHERE zone_no = $1 AND replaced_at_ms IS NOT NULL AND is_conflict = 0 ORDER BY replaced_at_ms LIMIT $2
@@ -132,7 +132,7 @@ enum VersionRow {
   static func version(_ row: borrowing SQLRow) throws -> StoredVersion {
     let digest = try row.bytesIfPresent(7).map { bytes in
       guard let digest = SHA256Digest(bytes: bytes) else {
-        throw StoreError(.corrupt, "a version has no hash of 32 bytes")
+        throw StoreError(.corrupt, "the hash of a version is not 32 bytes long")
       }
       return digest
     }

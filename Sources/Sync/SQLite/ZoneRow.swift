@@ -2,7 +2,7 @@ import CampanileAPI
 import CampanileCodec
 import CampanileStore
 
-/// A zone as the store has it.
+/// A zone as stored.
 struct StoredZone: Sendable, Hashable {
   var name: String
   var number: Int64
@@ -25,7 +25,7 @@ struct StoredZone: Sendable, Hashable {
   }
 }
 
-/// Maps rows of `zones`, and the counters of their users.
+/// Statements of `zones` and the mapping of its rows.
 enum ZoneRow {
   static let columns = """
     name, zone_no, revision, asset_count, used_bytes, compacted_through, created_at_ms, updated_at_ms
@@ -41,8 +41,6 @@ enum ZoneRow {
     """
   static let deleteSQL = "DELETE FROM zones WHERE zone_no = $1"
   static let markDeletedSQL = "INSERT INTO deleted_zones (zone_no) VALUES ($1)"
-  static let ownerSQL = "SELECT user_id FROM zones WHERE zone_no = $1"
-  static let ofNumberSQL = "SELECT \(columns) FROM zones WHERE zone_no = $1"
 
   static func zone(_ row: borrowing SQLRow) throws -> StoredZone {
     StoredZone(
@@ -71,7 +69,7 @@ struct StoredUser: Sendable, Hashable {
   var droppedThrough: Int64 = 0
 }
 
-/// Maps rows of `users`.
+/// Statements of `users`.
 enum UserRow {
   static let oneSQL = """
     SELECT zone_count, device_count, upload_count, used_bytes, revision_floor, message_sequence, dropped_through
@@ -109,7 +107,7 @@ extension WriteTransaction {
       ])
   }
 
-  /// Adds to a counter of the whole database and answers what it is then.
+  /// Adds to a database-wide counter and returns the new value.
   func bump(counter: String, by step: Int64 = 1) throws -> Int64 {
     let value = try queryOne(
       "UPDATE counters SET value = value + $1 WHERE name = $2 RETURNING value", [.integer(step), .text(counter)]

@@ -1,42 +1,44 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCrypto
 import CampanileRPC
 import CampanileService
+import SyncContents
 
-/// One stream that brings an upload. It holds one chunk at most beside what its file holds.
+/// A stream that writes an upload. Holds one chunk at most in addition to its file.
 struct UploadRun: Sendable {
   let upload: StoredUpload
   let user: String
   let repository: any SyncRepository
   let contents: ContentStore
-  let board: UploadBoard
+  let uploadTable: OpenUploadTable
   private let open: OpenUpload
 
-  /// Nil for an upload that is complete already. Throws OUT_OF_RANGE, reason `OFFSET_MISMATCH`.
+  /// Starts or resumes an upload; nil if it is already complete. Throws OUT_OF_RANGE, reason `OFFSET_MISMATCH`.
   static func begin(
     _ start: UploadContentRequest.UploadStart, user: String, repository: any SyncRepository,
-    contents: ContentStore, board: UploadBoard
+    contents: ContentStore, uploadTable: OpenUploadTable
   ) async throws -> UploadRun? {
     let upload = try repository.upload(start.uploadId, user: user)
-    if upload.facts != nil { return nil }
-    try board.begin(upload.id, nowMs: repository.clockMs())
+    if upload.summary != nil { return nil }
+    try uploadTable.begin(upload.id, nowMs: repository.clockMs())
     do {
       let limits = repository.limits
       let isNew = start.offset == 0
       let open = try await contents.run {
         let find = { try repository.upload(upload.id, user: user) }
-        let open = try board.reopen(contents, limits, find)
+        let open = try uploadTable.reopen(contents, limits, find)
         guard isNew, let open, open.receivedBytes > 0 else { return open }
-        return try board.restart(contents, limits, find)
+        return try uploadTable.restart(contents, limits, find)
       }
       guard let open else {
-        board.end(upload.id)
+        uploadTable.end(upload.id)
         return nil
       }
       let received = open.receivedBytes
       guard start.offset == received else {
         throw RPCError(
-          .outOfRange, "start.offset: is \(start.offset) where \(received) bytes are here",
+          .outOfRange, "start.offset: is \(start.offset), but \(received) bytes were received",
           reason: Reason.offsetMismatch.rawValue, errorMetadata: ["receivedBytes": String(received)],
           fieldViolations: [
             .init(
@@ -44,9 +46,9 @@ struct UploadRun: Sendable {
           ])
       }
       return UploadRun(
-        upload: upload, user: user, repository: repository, contents: contents, board: board, open: open)
+        upload: upload, user: user, repository: repository, contents: contents, uploadTable: uploadTable, open: open)
     } catch {
-      board.end(upload.id)
+      uploadTable.end(upload.id)
       throw error
     }
   }
@@ -65,13 +67,13 @@ struct UploadRun: Sendable {
         encoding == .gzip ? data.withUnsafeBytes { Deflate.unpack($0, .gzip, sizeMax: sizeMax) } : data
       guard let bytes = unpacked, (1...sizeMax).contains(bytes.count) else {
         throw RPCError.invalidField(
-          "chunk.data", "must be 1 to \(sizeMax) bytes, packed as its encoding says",
+          "chunk.data", "must be 1 to \(sizeMax) bytes, encoded as its encoding field says",
           reason: Reason.chunkInvalid.rawValue)
       }
       guard open.receivedBytes + Int64(bytes.count) <= upload.sizeBytes else {
         throw UploadFailure(
           error: .invalidField(
-            "chunk.data", "goes beyond the \(upload.sizeBytes) bytes that were declared",
+            "chunk.data", "exceeds the declared size of \(upload.sizeBytes) bytes",
             reason: Reason.contentTooLarge.rawValue))
       }
       do {
@@ -80,58 +82,58 @@ struct UploadRun: Sendable {
         throw UploadFailure(error: error)
       }
     }
-    // Well before it would be past its time, however slow it comes.
+    // Extend the retention well before it ends, however slow the stream is.
     let touchEveryMs = repository.limits.uploadIdleMaxMs / 4
-    if board.noteChunk(upload.id, nowMs: repository.clockMs(), touchEveryMs: touchEveryMs) {
+    if uploadTable.noteChunk(upload.id, nowMs: repository.clockMs(), touchEveryMs: touchEveryMs) {
       try await repository.touchUpload(upload.id, user: user)
     }
   }
 
-  /// The stream has ended: completes the upload when all of it is here.
+  /// Completes the upload if all bytes have arrived. Call at the end of the stream.
   func finish() async throws {
     guard open.receivedBytes == upload.sizeBytes else { return }
     try requireCurrent()
     let (open, upload, contents) = (open, upload, contents)
-    let facts = try await contents.run {
-      let facts: ContentFacts
+    let summary = try await contents.run {
+      let summary: ContentSummary
       do {
-        facts = try open.finish()
+        summary = try open.finish()
       } catch let error as RPCError where error.code == .invalidArgument {
         throw UploadFailure(error: error)
       }
-      guard facts.digest == upload.digest else {
+      guard summary.digest == upload.digest else {
         throw UploadFailure(
           error: RPCError(
-            .invalidArgument, "the content has another SHA-256 than was declared", reason: Reason.hashMismatch.rawValue,
-            errorMetadata: ["sha256": facts.digest.hexadecimal]))
+            .invalidArgument, "the SHA-256 of the content is not as declared", reason: Reason.hashMismatch.rawValue,
+            errorMetadata: ["sha256": summary.digest.hexadecimal]))
       }
-      contents.pin(facts.digest)
+      contents.pin(summary.digest)
       do {
-        try contents.adopt(contents.uploadPath(upload.id), facts.digest)
+        try contents.adopt(contents.uploadPath(upload.id), summary.digest)
       } catch {
-        contents.unpin(facts.digest)
-        // Whether it has its name already nobody knows.
+        contents.unpin(summary.digest)
+        // The rename may or may not have happened.
         open.fail(.sync)
         throw error
       }
-      return facts
+      return summary
     }
     do {
-      _ = try await repository.completeUpload(upload.id, facts, user: user)
-      contents.unpin(facts.digest)
+      _ = try await repository.completeUpload(upload.id, summary, user: user)
+      contents.unpin(summary.digest)
     } catch {
       let repository = repository
       try? await contents.run {
-        contents.remove(facts.digest, ownPins: 1) { try repository.hasContent(facts.digest) }
+        contents.remove(summary.digest, ownPins: 1) { try repository.hasContent(summary.digest) }
       }
       await discard()
       throw error
     }
-    // Not before: who asks for its progress in between would open it anew.
+    // Only now: a request for its progress would otherwise open the upload again.
     await discard()
   }
 
-  /// After the stream: what is wrong with the content drops the upload, everything else leaves it to be gone on with.
+  /// Ends the run. An error in the content deletes the upload; after any other error it can be resumed.
   func end(after error: (any Error)?) async {
     if error is UploadFailure {
       _ = try? await repository.deleteUpload(upload.id, user: user)
@@ -139,25 +141,27 @@ struct UploadRun: Sendable {
     } else if error == nil {
       try? await repository.touchUpload(upload.id, user: user)
     } else if let fault = open.fault {
-      // To go on, the file is read anew.
-      if fault == .sync { await discard() } else { board.forget(upload.id) }
+      // A resumed upload must read the file again.
+      if fault == .sync { await discard() } else { uploadTable.forget(upload.id) }
     }
-    // It may have been cancelled or swept meanwhile: nothing of it stays open.
-    if board.isCurrent(open, upload.id), (try? repository.upload(upload.id, user: user)) == nil { await discard() }
-    board.end(upload.id)
+    // It may have been cancelled or purged in the meantime: leave nothing open.
+    if uploadTable.isCurrent(open, upload.id), (try? repository.upload(upload.id, user: user)) == nil {
+      await discard()
+    }
+    uploadTable.end(upload.id)
   }
 
   private func discard() async {
-    let (board, contents, id) = (board, contents, upload.id)
-    try? await contents.run { board.discard(id, contents) }
+    let (uploadTable, contents, id) = (uploadTable, contents, upload.id)
+    try? await contents.run { uploadTable.discard(id, contents) }
   }
 
   private func requireCurrent() throws(RPCError) {
-    guard board.isCurrent(open, upload.id) else { throw .uploadNotFound(upload.id) }
+    guard uploadTable.isCurrent(open, upload.id) else { throw .uploadNotFound(upload.id) }
   }
 }
 
-/// Something is wrong with the content itself, so that going on is of no use.
+/// An error in the content itself; the upload cannot be resumed.
 struct UploadFailure: Error, RPCErrorConvertible {
   var error: RPCError
   var rpcError: RPCError { error }

@@ -3,7 +3,7 @@ import CampanileCodec
 import CampanileRPC
 import CampanileService
 
-/// One open watch of a device's messages: sends what waits, then what comes, each once and in order.
+/// An open watch of a device's messages. Sends waiting and new messages, each once and in order.
 struct UpdateWatch: Sendable {
   static let pageUpdates = 64
 
@@ -14,8 +14,8 @@ struct UpdateWatch: Sendable {
   func run(
     device: String, after start: Int64, user: String, send: (WatchUpdatesResponse) async throws -> Void
   ) async throws {
-    let bell = try hub.add(user: user)
-    defer { hub.remove(bell, user: user) }
+    let signal = try hub.add(user: user)
+    defer { hub.remove(signal, user: user) }
     var position = start
     while true {
       let updates = try repository.updates(
@@ -24,8 +24,8 @@ struct UpdateWatch: Sendable {
         position = update.sequence
         try await send(.with { $0.update = update })
       }
-      // What is published after that look rings the bell, which remembers it.
-      if updates.count < Self.pageUpdates { try await bell.wait() }
+      // A message published after this read sets the signal, which remembers it.
+      if updates.count < Self.pageUpdates { try await signal.wait() }
     }
   }
 }

@@ -1,13 +1,14 @@
+import CampanileBase
 import CampanileRPC
 import CampanileService
 
-/// Where somebody stands in the revisions of a zone, as callers keep it.
+/// A client's position in the revisions of a zone.
 struct ZonePosition: Sendable, Hashable {
-  /// Of the store whose log it is.
+  /// The epoch of the store.
   var epoch: UInt64
-  /// The number of the zone, which a zone of the same name that is made later does not have.
+  /// The number of the zone, which differs for a later zone of the same name.
   var zone: Int64
-  /// The last one that was told.
+  /// The last revision that the client has received.
   var revision: Int64
 
   init(epoch: UInt64, zone: Int64, revision: Int64) {
@@ -24,7 +25,7 @@ struct ZonePosition: Sendable, Hashable {
     return OpaqueToken.encode(payload, scope: Self.scope(user))
   }
 
-  /// Throws INVALID_ARGUMENT, reason `RESUME_TOKEN_INVALID`, for a text that is no token of this user.
+  /// Throws INVALID_ARGUMENT, reason `RESUME_TOKEN_INVALID`, if the text is not a token of this user.
   init(_ text: String, user: String) throws(RPCError) {
     guard let payload = OpaqueToken.decode(text, scope: Self.scope(user)), payload.count == 24,
       let epoch = OpaqueToken.readInteger(payload, at: 0), let zone = OpaqueToken.readInteger(payload, at: 8),
@@ -32,7 +33,7 @@ struct ZonePosition: Sendable, Hashable {
       let revisionNumber = Int64(exactly: revision)
     else {
       throw .invalidField(
-        "resumeToken", "is no resume token of this user", reason: Reason.resumeTokenInvalid.rawValue)
+        "resumeToken", "is not a resume token of this user", reason: Reason.resumeTokenInvalid.rawValue)
     }
     self.init(epoch: epoch, zone: zoneNumber, revision: revisionNumber)
   }

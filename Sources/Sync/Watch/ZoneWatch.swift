@@ -3,21 +3,22 @@ import CampanileCodec
 import CampanileRPC
 import CampanileService
 
-/// One open watch of a zone: reads its revisions and sends them in the order of the commits. It holds one page at most; while
-/// its caller takes nothing it reads nothing, and nobody waits for it.
+/// An open watch of a zone: reads its revisions and sends them in commit order.
+///
+/// It holds one page at most. While its caller receives nothing, it reads nothing, and no commit waits for it.
 struct ZoneWatch: Sendable {
   static let pageRevisions = 16
 
   let repository: any SyncRepository
   let hub: WatchHub
 
-  /// Runs until the task is cancelled, the service stops, `send` throws, or revisions are gone that were not told.
+  /// Runs until the task is cancelled, the service stops, `send` throws, or unsent revisions are no longer stored.
   func run(
     zone: String, resumeToken: String, user: String, send: (WatchZoneChangesResponse) async throws -> Void
   ) async throws {
-    // Before the first look, so that no commit falls between.
-    let bell = try hub.add(user: user)
-    defer { hub.remove(bell, user: user) }
+    // Register before the first read, so that no commit is missed.
+    let signal = try hub.add(user: user)
+    defer { hub.remove(signal, user: user) }
     var position = try repository.position(resumeToken, zone: zone, user: user, startsNow: true)
     try await send(response(.started(.init()), position, user))
     while true {
@@ -26,8 +27,8 @@ struct ZoneWatch: Sendable {
         position.revision = revision.revision
         try await send(response(.revision(revision), position, user))
       }
-      // What is committed after that look rings the bell, which remembers it.
-      if !page.more { try await bell.wait() }
+      // A revision committed after this read sets the signal, which remembers it.
+      if !page.more { try await signal.wait() }
     }
   }
 

@@ -3,7 +3,7 @@ import CampanileCodec
 
 @testable import Attendance
 
-/// A calendar's lines are short, end as they must, and say what the meeting says once they are put together again.
+/// Lines of a calendar are short and correctly terminated, and unfolding them returns the meeting's texts.
 let calendarTarget = FuzzTarget("calendar") { input in
   let parts = String(decoding: input, as: UTF8.self).unicodeScalars
     .split(separator: "\u{0}", maxSplits: 3, omittingEmptySubsequences: false).map { String($0) }
@@ -15,18 +15,18 @@ let calendarTarget = FuzzTarget("calendar") { input in
   if parts.count > 2 { meeting.introducedBy = parts[2] }
   if parts.count > 3 { meeting.notes = parts[3] }
   let bytes = Array(ICalendar.text([meeting], nowMs: 0).utf8)
-  require(bytes.suffix(2) == [13, 10], "the last line has no end")
+  require(bytes.suffix(2) == [13, 10], "the last line is not terminated")
   var lines: [[UInt8]] = []
   for line in split(bytes) {
     require(line.count <= ICalendar.lineBytesMax, "a line of \(line.count) bytes")
-    require(String(validating: line, as: UTF8.self) != nil, "a character was cut: \(shown(line))")
+    require(String(validating: line, as: UTF8.self) != nil, "a character is split: \(shown(line))")
     require(!line.contains { $0 < 0x20 && $0 != 9 || $0 == 0x7F }, "a control character: \(shown(line))")
     if line.first == 0x20, !lines.isEmpty { lines[lines.count - 1] += line.dropFirst() } else { lines.append(line) }
   }
-  require(lines.filter { $0 == Array("BEGIN:VEVENT".utf8) }.count == 1, "a text made an event of its own")
-  require(value("SUMMARY", lines) == plain(parts[0]), "another summary: \(shown(bytes))")
+  require(lines.filter { $0 == Array("BEGIN:VEVENT".utf8) }.count == 1, "a text created another event")
+  require(value("SUMMARY", lines) == plain(parts[0]), "different summary: \(shown(bytes))")
   if parts.count > 1, !parts[1].isEmpty {
-    require(value("LOCATION", lines) == plain(parts[1]), "another location: \(shown(bytes))")
+    require(value("LOCATION", lines) == plain(parts[1]), "different location: \(shown(bytes))")
   }
 }
 
@@ -45,7 +45,7 @@ private func split(_ bytes: [UInt8]) -> [[UInt8]] {
   return lines.dropLast()
 }
 
-/// A line's TEXT with its escapes resolved.
+/// Returns a line's TEXT value, unescaped.
 private func value(_ name: String, _ lines: [[UInt8]]) -> [UInt8]? {
   let start = Array("\(name):".utf8)
   guard let line = lines.first(where: { $0.starts(with: start) })?.dropFirst(start.count) else { return nil }
@@ -58,7 +58,7 @@ private func value(_ name: String, _ lines: [[UInt8]]) -> [UInt8]? {
   return out
 }
 
-/// What is left of a text: every end of a line is a line feed, and other control characters are gone.
+/// Returns the part of a text that a calendar preserves: line ends as line feeds, without other control characters.
 private func plain(_ text: String) -> [UInt8] {
   var out: [UInt8] = []
   var last: UInt8 = 0

@@ -2,7 +2,7 @@ import CampanileAPI
 import CampanileCodec
 import TestMessages
 
-/// What a generated codec takes it writes so that it reads the same message again, and writes the same text.
+/// A text that a generated codec accepts is encoded so that decoding and encoding it again gives the same text.
 let codecTarget = FuzzTarget("codec") { input in
   guard let kind = input.first else { return }
   let text = Array(input.dropFirst())
@@ -19,7 +19,7 @@ private func roundTrip<M: ProtoMessage>(_ type: M.Type, _ text: [UInt8]) {
   for options in [JSONDecodingOptions(), JSONDecodingOptions(ignoreUnknownFields: true)] {
     guard let message = try? M(jsonUTF8: text, options: options) else { continue }
     let written = message.jsonUTF8Bytes()
-    // Any's content, an enum's number and a NaN may be written otherwise than they were read, but only once.
+    // The first encoding may differ from the input in an Any's content, an enum's number and a NaN; later ones may not.
     guard let again = try? M(jsonUTF8: written) else {
       return require(false, "\(M.protoFullName) cannot be read again: \(shown(text)) became \(shown(written))")
     }

@@ -2,7 +2,7 @@ import NIOCore
 
 @testable import CampanileRPC
 
-/// A stream of bytes has the same frames however it is cut into reads.
+/// A byte stream contains the same frames for every division into reads.
 let frameTarget = FuzzTarget("frame") { input in
   guard let seed = input.first else { return }
   let stream = Array(input.dropFirst())
@@ -15,12 +15,12 @@ let frameTarget = FuzzTarget("frame") { input in
     at += size
     size = size * Int(seed | 1) % 11 + 1
   }
-  require(framesOf(pieces) == whole, "other frames in \(pieces.count) pieces")
+  require(framesOf(pieces) == whole, "different frames in \(pieces.count) pieces")
   require(whole.frames.allSatisfy { (1...frameBytesMax).contains($0.count) }, "a frame beyond the limit")
-  // What was read is what the stream says.
+  // The frames match the stream's content.
   var expected = 0
   for frame in whole.frames {
-    require(stream[expected + 4..<expected + 4 + frame.count].elementsEqual(frame), "another content")
+    require(stream[expected + 4..<expected + 4 + frame.count].elementsEqual(frame), "different content")
     expected += 4 + frame.count
   }
 }

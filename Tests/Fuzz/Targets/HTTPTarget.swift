@@ -6,30 +6,31 @@ import NIOHTTP1
 
 @testable import Gateway
 
-/// Whatever a request's head and body are, the service is sent one JSON object, in which nothing that the body says is missing;
-/// and a refusal is JSON, too.
+/// For every request, the service receives one JSON object with all members of the body, or the request is refused with
+/// a JSON body.
 let httpTarget = FuzzTarget("http") { input in
   guard let (head, body) = request(input) else { return }
-  switch planner.decide(head) {
+  var target = HTTPJudgedTarget()
+  switch planner.decide(head, &target) {
   case .call(let plan): judge(plan, body)
   case .refusal(let refusal):
     var writer = JSONWriter()
     ErrorBody.rest(refusal.error, status: 400, to: &writer)
     let text = writer.withUnsafeBytes { [UInt8]($0) }
-    require((try? JSONValue.parse(text)) != nil, "a refusal that is no JSON: \(shown(text))")
+    require((try? JSONValue.parse(text)) != nil, "a refusal that is not JSON: \(shown(text))")
   default: break
   }
 }
 
 private let planner = HTTPPlanner(
   table: HTTPTable(methods: SuiteMethods.all + Gateway.ownMethods, descriptorSet: DescriptorSet.serializedBytes),
-  crossOrigin: CrossOriginPolicy(), openAPI: [], bodyBytesMax: 65_536,
+  crossOrigin: CrossOriginPolicy(), openAPI: OpenAPIPage([]), hostGuard: nil,
   dialects: [
     KilwinningDialect(isCookieSecure: true, nowMs: { 0 }), ZentikDialect(nowMs: { 0 }),
-    FirebaseDialect(settings: FirebaseSettings(app: "app"), nowMs: { 0 }),
-  ], credentialFault: { _ in nil })
+    FirebaseDialect(configuration: FirebaseConfiguration(app: "app"), nowMs: { 0 }),
+  ])
 
-/// `POST /path` and a line for each header; behind an empty line the body.
+/// Parses `POST /path` and a line per header, followed by an empty line and the body.
 private func request(_ input: [UInt8]) -> (HTTPRequestHead, [UInt8])? {
   var lines: [String] = []
   var rest = input[...]
@@ -46,7 +47,7 @@ private func request(_ input: [UInt8]) -> (HTTPRequestHead, [UInt8])? {
   head.headers.add(name: "host", value: "localhost")
   for line in lines.dropFirst() {
     let parts = line.split(separator: ":", maxSplits: 1)
-    // Other names do not come through NIO's decoder.
+    // NIO's decoder rejects other header names.
     guard parts.count == 2, parts[0].utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else { return nil }
     head.headers.add(name: String(parts[0]), value: parts[1].drop { $0 == " " }.description)
   }
@@ -55,10 +56,10 @@ private func request(_ input: [UInt8]) -> (HTTPRequestHead, [UInt8])? {
 }
 
 private func judge(_ plan: HTTPPlan, _ body: [UInt8]) {
-  let outcome = body.withUnsafeBytes { raw -> [UInt8]? in try? plan.withParams(raw) { [UInt8]($0) } }
+  let outcome = body.withUnsafeBytes { raw -> [UInt8]? in try? plan.withParams(raw, bytesMax: 65_536) { [UInt8]($0) } }
   guard let params = outcome, !params.isEmpty else { return }
   guard case .object(let object)? = try? JSONValue.parse(params) else {
-    return require(false, "the service is sent no object: \(shown(params))")
+    return require(false, "the service does not receive an object: \(shown(params))")
   }
   guard case .bound(let tree, .whole) = plan.params, case .object(let before)? = try? JSONValue.parse(body) else {
     return

@@ -2,24 +2,25 @@ import CampanileCodec
 import CampanileJSON
 import CampanileRPC
 
-/// Three readers that share no code call the same texts JSON, and the validator does so however a text is cut.
+/// Three independent readers agree whether a text is valid JSON, and the validator agrees for every division into
+/// chunks.
 let jsonTarget = FuzzTarget("json") { input in
   let limits = JSONLimits(depthMax: RawJSON.depthMax, loneSurrogates: .accept)
   let isValid = validate([input], limits)
   let isRaw = input.withUnsafeBytes { (try? RawJSON.checkValue($0)) != nil }
-  require(isValid == isRaw, "the validator says \(isValid), the gateway's scanner \(isRaw): \(shown(input))")
+  require(isValid == isRaw, "the validator returns \(isValid), the gateway's scanner \(isRaw): \(shown(input))")
   require(isValid == ((try? JSONValue.parse(input, limits: limits)) != nil), "the parser disagrees: \(shown(input))")
   var strict = limits
   strict.loneSurrogates = .reject
   let isStrict = validate([input], strict)
   require(
-    isStrict == readsAsValue(input), "the validator says \(isStrict), the codec \(!isStrict): \(shown(input))")
+    isStrict == readsAsValue(input), "the validator returns \(isStrict), the codec \(!isStrict): \(shown(input))")
   let cut = Int(input.first ?? 0) % (input.count + 1)
   let parts = [Array(input[..<cut]), Array(input[cut...])]
-  require(validate(parts, limits) == isValid, "cut at \(cut) it is judged otherwise: \(shown(input))")
+  require(validate(parts, limits) == isValid, "split at \(cut) the result differs: \(shown(input))")
   if isValid, let value = try? JSONValue.parse(input, limits: limits) {
     let text = value.serialised()
-    require((try? JSONValue.parse(text, limits: limits)) == value, "written anew it differs: \(shown(text))")
+    require((try? JSONValue.parse(text, limits: limits)) == value, "the value changes when serialised: \(shown(text))")
   }
 }
 

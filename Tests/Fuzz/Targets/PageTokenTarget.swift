@@ -1,7 +1,7 @@
 import CampanileRPC
 import CampanileService
 
-/// A page token gives back its position to its own list alone, and no two texts are the same token.
+/// A page token returns its position only for its own list, and no two texts are the same token.
 let pageTokenTarget = FuzzTarget("page-token") { input in
   let text = String(decoding: input, as: UTF8.self)
   for parts in 1...3 {
@@ -19,9 +19,9 @@ let pageTokenTarget = FuzzTarget("page-token") { input in
   var violations = Violations()
   let found = Paging.position(token, parts: position.count, scope: ["list", "ada"], &violations)
   if token.utf8.count <= OpaqueToken.sizeMax, !position.isEmpty {
-    require(found.map { $0.map { Array($0.utf8) } } == position.map { Array($0.utf8) }, "another position: \(token)")
+    require(found.map { $0.map { Array($0.utf8) } } == position.map { Array($0.utf8) }, "different position: \(token)")
   }
   require(
     Paging.position(token, parts: position.count, scope: ["list", "bob"], &violations) == nil,
-    "another user's token: \(token)")
+    "accepted another user's token: \(token)")
 }

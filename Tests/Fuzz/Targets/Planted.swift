@@ -1,6 +1,6 @@
-/// Faults that are here on purpose: a harness that does not find them sees nothing.
+/// Intentional faults, which the harness must find.
 enum Planted {
-  /// Believes a length before it has looked whether so much is there: AddressSanitizer must see the read.
+  /// Uses a length before checking it against the input's size: AddressSanitizer must report the read.
   static let lengthBeforeCheck = FuzzTarget("planted-length") { input in
     guard input.count >= 4, input.starts(with: [0x43, 0x42]) else { return }
     let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: input.count, alignment: 1)
@@ -20,7 +20,7 @@ enum Planted {
       guard (0x30...0x39).contains(byte) else { return }
       value = value * 10 + Int8(byte - 0x30)
     }
-    // Used, so that the compiler keeps it.
+    // The value is used, so that the compiler does not remove it.
     if value == 99 { print("ninety-nine") }
   }
 }

@@ -1,7 +1,10 @@
+import CampanileBase
+
 @testable import CampanileCrypto
 @testable import Gateway
 
-/// Tokens, key sets, PEM, DER and base64url of strangers are read or refused, and what was read is written the same.
+/// Untrusted tokens, key sets, PEM, DER and base64url are read or refused, and encoding a decoded value gives the same
+/// text.
 let tokenTarget = FuzzTarget("token") { input in
   guard let kind = input.first else { return }
   let bytes = Array(input.dropFirst())
@@ -10,8 +13,8 @@ let tokenTarget = FuzzTarget("token") { input in
   case 0:
     if let token = try? JSONWebToken(text) {
       let signed = text.utf8.prefix(token.signedBytes.count)
-      require(signed.elementsEqual(token.signedBytes), "other bytes are signed")
-      require(text.hasSuffix("." + Base64URL.encode(token.signature)), "another signature: \(shown(bytes))")
+      require(signed.elementsEqual(token.signedBytes), "different bytes are signed")
+      require(text.hasSuffix("." + Base64URL.encode(token.signature)), "different signature: \(shown(bytes))")
     }
   case 1:
     if let set = try? TokenKeySet(bytes, source: "fuzz") {
@@ -23,14 +26,14 @@ let tokenTarget = FuzzTarget("token") { input in
     }
     _ = try? ES256PublicKey(pem: bytes, source: "fuzz")
   case 3:
-    // Each value has one text.
+    // Each value has exactly one text.
     if let decoded = Base64URL.decode(text) {
-      require(Base64URL.encode(decoded).utf8.elementsEqual(bytes), "two texts")
+      require(Base64URL.encode(decoded).utf8.elementsEqual(bytes), "a value has two texts")
     }
-    require(Base64URL.decode(Base64URL.encode(bytes)) == bytes, "base64url gives other bytes")
+    require(Base64URL.decode(Base64URL.encode(bytes)) == bytes, "base64url returns different bytes")
   default:
     if let signature = ES256Signature(der: bytes) {
-      require(signature.der == bytes, "a signature has two texts: \(shown(bytes))")
+      require(signature.der == bytes, "a signature has two encodings: \(shown(bytes))")
     }
   }
 }

@@ -4,8 +4,8 @@ import TestMessages
 
 @testable import Gateway
 
-/// A message comes through protobuf's binary form unchanged; what a service's codec calls ambiguous has no binary form; and what
-/// becomes of a stranger's binary form a service can read.
+/// A message survives a round trip through protobuf's binary form unchanged. A text that a service's codec calls
+/// ambiguous has no binary form. A service can read the result of transcoding an untrusted binary form.
 let transcodeTarget = FuzzTarget("transcode") { input in
   guard let kind = input.first else { return }
   let bytes = Array(input.dropFirst())
@@ -19,7 +19,7 @@ private struct Check: Sendable {
   let ofText: @Sendable ([UInt8]) -> Void
   let ofBinary: @Sendable ([UInt8]) -> Void
 
-  /// `keepsTexts` for messages without a `google.protobuf.Value`, whose numbers are kept as they are written.
+  /// - Parameter keepsTexts: True for messages without a `google.protobuf.Value`, whose numbers keep their notation.
   init<M: ProtoMessage>(_ type: M.Type, keepsTexts: Bool) {
     ofText = { judgeText(type, $0, keepsTexts: keepsTexts) }
     ofBinary = { judgeBinary(type, $0) }
@@ -47,18 +47,18 @@ private func judgeText<M: ProtoMessage>(_ type: M.Type, _ text: [UInt8], keepsTe
     message = try M(jsonUTF8: text, options: JSONDecodingOptions(ignoreUnknownFields: true, maxDepth: 40))
   } catch {
     guard error.code == .duplicateField || error.code == .oneofConflict else { return }
-    // Keys of a map that Swift calls equal are refused by the codec, though their bytes differ.
+    // The codec refuses map keys that are equal as Swift strings, even if their bytes differ.
     guard text.allSatisfy({ $0 < 0x80 }), !String(decoding: text, as: UTF8.self).contains("\\u") else { return }
     let isJSON = text.withUnsafeBytes { (try? RawJSON.checkObject($0)) != nil }
     return require(!isJSON || binary(text, name) == nil, "\(error) has a binary form: \(shown(text))")
   }
   let canonical = message.jsonUTF8Bytes()
-  // An Any has none.
+  // An Any has no binary form here.
   guard let first = binary(canonical, name) else {
     return require(
       String(decoding: canonical, as: UTF8.self).contains("\"@type\""), "no binary form: \(shown(canonical))")
   }
-  guard let second = json(first, name) else { return require(false, "nothing came back: \(shown(canonical))") }
+  guard let second = json(first, name) else { return require(false, "no JSON came back: \(shown(canonical))") }
   if keepsTexts {
     require(second == canonical, "\(shown(canonical)) became \(shown(second))")
   }
@@ -71,7 +71,8 @@ private func judgeBinary<M: ProtoMessage>(_ type: M.Type, _ bytes: [UInt8]) {
   do throws(ProtoJSONError) {
     _ = try M(jsonUTF8: text)
   } catch {
-    // A path of a field mask that has no form in JSON, as protobuf says; and keys that Swift calls equal, as above.
+    // Known exceptions: a path of a field mask without a JSON form, as documented by protobuf, and equal Swift keys, as
+    // above.
     let isKnown = error.code == .invalidFormat || error.code == .duplicateField && !text.allSatisfy { $0 < 0x80 }
     require(isKnown, "\(error) for \(shown(text)) of \(shown(bytes))")
   }

@@ -1,15 +1,16 @@
-// A continuation that is resumed before it is awaited. Swift's runtime tells ThreadSanitizer when a continuation is resumed, and when a task
-// goes on that had to wait for it; a task that finds it resumed goes on at once, and nothing is told. So what follows an await is preceded
-// here by what is missing: the task goes on in `gone_on`, which acquires what the resumption released, and then where it wanted to.
+// Annotates a continuation that is resumed before it is awaited. Swift's runtime informs ThreadSanitizer when a
+// continuation is resumed, and when a task that had to wait for it continues. A task that finds the continuation
+// already resumed continues at once, without this information. So every await is redirected to `gone_on`, which
+// acquires what the resumption has released and then continues the task at its original function.
 #include "CThreadSanitizer.h"
 #if defined(__has_feature) && __has_feature(thread_sanitizer)
 #include <stdatomic.h>
 
 #define ASYNC __attribute__((swiftasynccall))
-// Neither counted as an access nor as an order between threads: the table below must not order what the program does not.
+// Excluded from instrumentation: the table below must not establish an order that the program does not have.
 #define UNSEEN __attribute__((disable_sanitizer_instrumentation))
 
-// The beginning of every asynchronous context, which is part of Swift's ABI.
+// The start of every asynchronous context, which is part of Swift's ABI.
 struct context;
 typedef ASYNC void go_on(__attribute__((swift_async_context)) struct context *context);
 struct context {
@@ -17,7 +18,8 @@ struct context {
   go_on *go_on;
 };
 
-// Where the tasks that await a continuation go on: a list for each hash of the context, which is theirs alone while they wait.
+// The resume functions of tasks that await a continuation: a list per hash of the context. A context belongs to its
+// task alone while the task waits.
 struct awaiting {
   struct awaiting *next;
   struct context *context;

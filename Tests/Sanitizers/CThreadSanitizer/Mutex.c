@@ -1,5 +1,5 @@
-// The waiting half of Swift's Mutex. Taking a free one, and giving back one that nobody waits for, are atomics that the compiler puts into
-// the caller, where they are seen; the rest is in libswiftSynchronization.
+// Annotates the slow path of Swift's Mutex. The fast paths of locking and unlocking are atomics inlined into the
+// caller, which are instrumented; the slow paths are in libswiftSynchronization.
 #include "CThreadSanitizer.h"
 #if defined(__has_feature) && __has_feature(thread_sanitizer)
 
@@ -14,7 +14,7 @@ SWIFT void campanile_unlock_slow(SELF) __asm__(UNLOCK_SLOW);
 static SWIFT void (*lock_slow)(uint32_t thread, SELF);
 static SWIFT void (*unlock_slow)(SELF);
 
-// Before there is a second thread.
+// Runs before there is a second thread.
 __attribute__((constructor)) static void find_mutex(void) {
   lock_slow = next_definition(LOCK_SLOW);
   unlock_slow = next_definition(UNLOCK_SLOW);

@@ -1,5 +1,6 @@
-// The last reference to what several threads have read. An array, a string or a dictionary is changed in place by who holds the only
-// reference: others have read it, but have given up theirs before, which the count of references orders. That is in libswiftCore.
+// Annotates the last reference to a value that several threads have read. The holder of the only reference changes an
+// array, a string or a dictionary in place. Other threads have read it, but released their references before, and the
+// reference count orders that. The count is in libswiftCore.
 #include "CThreadSanitizer.h"
 #if defined(__has_feature) && __has_feature(thread_sanitizer)
 #include <stdbool.h>
@@ -14,7 +15,7 @@ static void (*bridged_release_n)(void *object, uint32_t count);
 static bool (*is_unique)(const void *object);
 static bool (*is_unique_not_null)(const void *object);
 
-// Anything may be released by a constructor that runs before this one, when there is one thread.
+// A constructor that runs earlier may already release objects; at that time there is only one thread.
 UNSEEN __attribute__((constructor(101))) static void find_references(void) {
   release_n = next_definition("swift_release_n");
   bridged_release = next_definition("swift_bridgeObjectRelease");
@@ -23,14 +24,15 @@ UNSEEN __attribute__((constructor(101))) static void find_references(void) {
   is_unique_not_null = next_definition("swift_isUniquelyReferenced_nonNull_native");
   release = next_definition("swift_release");
 }
-// The runtime takes what is not positive for no object: null, and values that a pointer's place holds besides.
+// Values that are not positive are not objects for the runtime: null, and other values that are stored in place of a
+// pointer.
 UNSEEN static void tell_release(void *object) {
   if (release == NULL) find_references();
   if ((intptr_t)object > 0) __tsan_release(object);
 }
 UNSEEN static void tell_bridged(void *object) {
   if (release == NULL) find_references();
-  // Small strings and the like are no objects, and their highest bit is set.
+  // Small strings and similar values are not objects, and their highest bit is set.
   if ((intptr_t)object > 0) __tsan_release((void *)((uintptr_t)object & BRIDGED_OBJECT_MASK));
 }
 UNSEEN static bool tell_unique(const void *object, bool is) {

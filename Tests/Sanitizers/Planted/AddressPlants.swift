@@ -1,6 +1,6 @@
 import Testing
 
-/// Faults of memory that are here on purpose. `scripts/sanitize` runs each by itself, and fails if it is not reported.
+/// Intentional memory errors. `scripts/sanitize` runs each one separately, and fails if it is not reported.
 @Suite struct AddressPlants {
   @Test func readBehindTheEnd() {
     let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: 100, alignment: 1)

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What looks like a race to a sanitizer that does not see what orders it: none of these may be reported.
+/// Correct code that looks like a race to a sanitizer unaware of its ordering. None of these tests may be reported.
 @Suite struct ThreadOrder {
   @Test func aContendedLock() async {
     let meeting = Meeting()
@@ -16,7 +16,7 @@ import Testing
     #expect(meeting.word == 40_000)
   }
 
-  /// Every second one is resumed before it is awaited.
+  /// Resumes every second continuation before it is awaited.
   @Test func resumedContinuations() async {
     for round in 0..<200 {
       let meeting = Meeting()
@@ -33,7 +33,7 @@ import Testing
     }
   }
 
-  /// Who changes an array in place has the last reference: the other has read a copy and let it go.
+  /// The thread that changes an array in place has the last reference: the other has read a copy and released it.
   @Test func aCopyThatWasReadAndLetGo() {
     let meeting = Meeting()
     Thread.detachNewThread {

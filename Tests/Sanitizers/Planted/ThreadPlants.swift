@@ -4,8 +4,8 @@ import NIOCore
 import NIOPosix
 import Testing
 
-/// Races that are here on purpose, one for each kind of thread that the suite has: what is left alone in thread.supp must hide none of them.
-/// `scripts/sanitize` runs each by itself, and fails if it is not reported.
+/// Intentional races, one for each kind of thread in the suite. The suppressions in thread.supp must not hide any of
+/// them. `scripts/sanitize` runs each one separately, and fails if it is not reported.
 @Suite struct ThreadPlants {
   @Test func racingTasks() async {
     let meeting = Meeting()
@@ -33,7 +33,7 @@ import Testing
     await store.close()
   }
 
-  /// One of the two takes the lock, the other does not.
+  /// Only one of the two takes the lock.
   @Test func racingPastTheLock() async {
     let meeting = Meeting()
     await withTaskGroup { group in

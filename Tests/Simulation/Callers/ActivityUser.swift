@@ -1,9 +1,10 @@
 import Activities
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 
-/// One person with a Live Activity on one device, whose state changes all the time.
+/// A user with a Live Activity on one device, whose state changes continually.
 ///
 /// `@unchecked Sendable`: see `SimulatedLoop`.
 final class ActivityUser: @unchecked Sendable {
@@ -15,7 +16,7 @@ final class ActivityUser: @unchecked Sendable {
   private let client: RPCClient
   private var chance: SplitMix64
   private var isRegistered = false
-  /// The last state that was acknowledged, and those of which nobody knows.
+  /// The last acknowledged state, and states with an unknown outcome.
   private var acknowledged = 0
   private var unknown: Set<Int> = []
   private var world: World { book.world }
@@ -35,7 +36,7 @@ final class ActivityUser: @unchecked Sendable {
 
   func run(stepCount: Int) async {
     let activities = ActivitiesServiceClient(client)
-    guard await start(activities) else { return world.check(false, "\(name) never got an activity") }
+    guard await start(activities) else { return world.check(false, "\(name) did not get an activity") }
     for state in 1...stepCount {
       await world.sleep(ms: Int64(chance.below(90)))
       var request = UpdateActivityRequest()
@@ -43,7 +44,7 @@ final class ActivityUser: @unchecked Sendable {
       request.contentState = try? ProtoStruct(json: "{\"n\":\(state)}")
       switch await call("UpdateActivity", { try await activities.updateActivity(request, options: $0) }) {
       case .success: acknowledged = state
-      // It may also be carried out after later ones.
+      // It may also be executed after later ones.
       case .failure(let error): if error.processed { unknown.insert(state) }
       }
     }
@@ -80,7 +81,8 @@ final class ActivityUser: @unchecked Sendable {
     return isRegistered
   }
 
-  /// When nothing runs any more: the device shows what the service has, and the service has what it said.
+  /// Runs after all activity has ended: the device shows the service's state, and that state was acknowledged or has an
+  /// unknown outcome.
   func verify(_ component: ActivitiesComponent, _ apns: SimulatedAPNs) async {
     guard isRegistered else { return }
     let context = CallContext(
@@ -94,13 +96,13 @@ final class ActivityUser: @unchecked Sendable {
       world.check(number >= 0, "\(name): the state is \(state)")
       world.check(
         number == acknowledged || unknown.contains(number),
-        "\(name): the state is \(state), and \(acknowledged) was acknowledged")
+        "\(name): the state is \(state), but \(acknowledged) was acknowledged")
       guard number > 0 else { return }
       let shown = apns.shown["/3/device/\(token)"] ?? ""
       world.check(
         shown.contains("\"content-state\":\(state)"), "\(name): the device shows \(shown), the service has \(state)")
     } catch {
-      world.check(false, "\(name): the service does not answer in the end: \(error)")
+      world.check(false, "\(name): the service fails at the end: \(error)")
     }
   }
 }

@@ -1,11 +1,12 @@
+import CampanileBase
 import CampanileRPC
 import NIOCore
 
-/// Keeps all calls that were made, to see that each ends once and in time.
+/// Records all calls, to check that each ends exactly once and in time.
 ///
 /// `@unchecked Sendable`: see `SimulatedLoop`.
 final class CallBook: @unchecked Sendable {
-  /// How late a call may end: the deadline wheel fires up to a tick late, and is looked at once a tick.
+  /// The tolerated delay after a deadline: the deadline wheel fires up to a tick late, and is advanced once per tick.
   static let slackMs: Int64 = 10
 
   private struct Open {
@@ -31,19 +32,19 @@ final class CallBook: @unchecked Sendable {
 
   func ended(_ number: Int, _ outcome: String) {
     guard let call = open.removeValue(forKey: number) else {
-      return world.check(false, "call \(number) has ended twice, the second time as \(outcome)")
+      return world.check(false, "call \(number) ended twice, the second time with \(outcome)")
     }
     endCounts[outcome, default: 0] += 1
     world.saw("call \(number) \(call.label) \(outcome)")
     world.check(
-      call.isLate || world.loop.now <= call.deadline, "\(call.label) has ended as \(outcome) after its deadline")
+      call.isLate || world.loop.now <= call.deadline, "\(call.label) ended with \(outcome) after its deadline")
   }
 
-  /// Looks for calls that live on past their deadlines.
+  /// Checks for calls that are still open after their deadlines.
   func look() {
     for (number, call) in open where world.loop.now > call.deadline && !call.isLate {
       open[number]?.isLate = true
-      world.check(false, "\(call.label) lives on after its deadline")
+      world.check(false, "\(call.label) is still open after its deadline")
     }
   }
 
@@ -53,7 +54,7 @@ final class CallBook: @unchecked Sendable {
     }
   }
 
-  /// Makes a call and answers what has become of it.
+  /// Makes a call, records it and returns its result.
   func make<R: Sendable>(
     _ label: String, timeoutMs: Int64, _ body: (CallOptions) async throws -> R, user: String? = nil
   ) async -> Result<R, RPCError> {
@@ -72,11 +73,11 @@ final class CallBook: @unchecked Sendable {
   }
 }
 
-/// What is known of something that was asked for, perhaps several times.
+/// The known outcome of a request, over all its attempts.
 struct Fate {
-  /// Some attempt was answered with success.
+  /// An attempt has succeeded.
   var isDone = false
-  /// Some attempt may have run.
+  /// An attempt may have been executed.
   var isPossible = false
 
   mutating func note<R>(_ result: Result<R, RPCError>) {

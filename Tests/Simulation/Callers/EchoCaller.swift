@@ -1,8 +1,9 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 
-/// Makes calls whose handlers are counted: what reads may run more than once, the rest may not.
+/// Makes calls whose executions are counted: reads may run more than once, other calls may not.
 ///
 /// `@unchecked Sendable`: see `SimulatedLoop`.
 final class EchoCaller: @unchecked Sendable {
@@ -12,15 +13,15 @@ final class EchoCaller: @unchecked Sendable {
   }
 
   private let book: CallBook
-  private let ledger: EchoLedger
+  private let echoLog: EchoLog
   private let client: RPCClient
   private let name: String
   private var chance: SplitMix64
   private var calls: [(payload: String, kept: Kept)] = []
   private var world: World { book.world }
 
-  init(_ name: String, _ book: CallBook, _ ledger: EchoLedger, _ client: RPCClient) {
-    (self.name, self.book, self.ledger, self.client) = (name, book, ledger, client)
+  init(_ name: String, _ book: CallBook, _ echoLog: EchoLog, _ client: RPCClient) {
+    (self.name, self.book, self.echoLog, self.client) = (name, book, echoLog, client)
     chance = book.world.chance(name)
   }
 
@@ -37,11 +38,11 @@ final class EchoCaller: @unchecked Sendable {
     let request = EchoRequest.with { $0.payload = payload }
     var result = await echo(request, timeoutMs)
     if world.plant == .forgetsEarlierAttempts, case .failure(let error) = result, error.code == .unavailable {
-      // The planted fault: a client that judges a call by its last attempt.
+      // The planted fault: a client that reports only the outcome of the last attempt.
       result = await echo(request, timeoutMs)
     }
     if case .success(let reply) = result {
-      world.check(reply.payload == payload, "the call of \(payload) was answered with \(reply.payload)")
+      world.check(reply.payload == payload, "the call with \(payload) returned \(reply.payload)")
     }
     keep(payload, result, isRepeatable: true)
   }
@@ -57,7 +58,7 @@ final class EchoCaller: @unchecked Sendable {
   private func change(_ payload: String, _ timeoutMs: Int64) async {
     let request = FailRequest.with { $0.key = payload }
     var method = EchoServiceMethods.fail
-    // The planted fault: a client that repeats what it must not.
+    // The planted fault: a client that repeats calls that must not be repeated.
     if world.plant == .repeatsUnsafeCalls { method = method.declared(.idempotent) }
     let result: Result<FailResponse, RPCError> = await book.make(
       "Fail \(payload)", timeoutMs: timeoutMs,
@@ -73,19 +74,19 @@ final class EchoCaller: @unchecked Sendable {
     calls.append((payload, kept))
   }
 
-  /// When nothing can run any more.
+  /// Runs when no handler can run any more.
   func verify() {
     for (payload, kept) in calls {
-      let runs = ledger.runs[payload] ?? 0
-      world.check(kept.fate.isPossible || runs == 0, "\(payload) was told that no handler ran, and \(runs) did")
-      world.check(!kept.fate.isDone || runs > 0, "\(payload) was answered, and no handler ran")
-      world.check(kept.isRepeatable || runs <= 1, "\(payload) must not be repeated, and ran \(runs) times")
+      let runs = echoLog.runs[payload] ?? 0
+      world.check(kept.fate.isPossible || runs == 0, "\(payload) was reported as not executed, but ran \(runs) times")
+      world.check(!kept.fate.isDone || runs > 0, "\(payload) succeeded, but no handler ran")
+      world.check(kept.isRepeatable || runs <= 1, "\(payload) must not be repeated, but ran \(runs) times")
     }
   }
 }
 
 extension MethodDescriptor {
-  /// The same method, said to be of another kind.
+  /// Returns the same method with a different idempotency.
   fileprivate func declared(_ idempotency: Idempotency) -> MethodDescriptor {
     MethodDescriptor(
       path: path, kind: kind, idempotency: idempotency, requestType: requestType, responseType: responseType)

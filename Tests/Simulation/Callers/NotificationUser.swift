@@ -1,9 +1,10 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import Notifications
 
-/// One person with notifications, who repeats what failed under the same request id.
+/// A user with notifications, who repeats failed calls with the same request id.
 ///
 /// `@unchecked Sendable`: see `SimulatedLoop`.
 final class NotificationUser: @unchecked Sendable {
@@ -12,9 +13,9 @@ final class NotificationUser: @unchecked Sendable {
   private let client: NotificationsServiceClient
   private var chance: SplitMix64
   private var bucketID = ""
-  /// By title, each of which was asked for under one request id.
+  /// By title. Each notification has one request id.
   private var creations: [(title: String, fate: Fate, id: String?)] = []
-  /// Ids that a call may have deleted.
+  /// Ids of notifications that a call may have deleted.
   private var deletions: [String: Fate] = [:]
   private var world: World { book.world }
 
@@ -57,7 +58,7 @@ final class NotificationUser: @unchecked Sendable {
       let result = await call("CreateBucket") { try await client.createBucket(request, options: $0) }
       if case .success(let reply) = result { bucketID = reply.bucket?.id ?? "" } else { await world.sleep(ms: 20) }
     }
-    world.check(!bucketID.isEmpty, "\(name) never got a bucket")
+    world.check(!bucketID.isEmpty, "\(name) did not get a bucket")
   }
 
   private func create() async {
@@ -74,9 +75,9 @@ final class NotificationUser: @unchecked Sendable {
         let id = reply.notification?.id
         world.check(
           creations[index].id == nil || creations[index].id == id,
-          "\(title) was answered with two ids for one request id")
+          "\(title) has two ids for one request id")
         creations[index].id = id
-        // Sometimes once more, as a caller does whose process ended before it had noted the answer.
+        // Sometimes repeats a successful call, as a client does whose process ended before it stored the response.
         if !chance.oneIn(4) { return }
       }
       await world.sleep(ms: Int64(chance.below(60)))
@@ -106,9 +107,9 @@ final class NotificationUser: @unchecked Sendable {
       await call("Delete") { try await client.deleteNotifications(request, options: $0) })
   }
 
-  // MARK: what must be true in the end
+  // MARK: final checks
 
-  /// When nothing runs any more: asks the service itself.
+  /// Runs after all activity has ended, and queries the service directly.
   func verify(_ service: NotificationsService) async {
     let context = CallContext(
       method: NotificationsServiceMethods.listNotifications, principal: Principal(kind: .user, id: name))
@@ -118,11 +119,11 @@ final class NotificationUser: @unchecked Sendable {
       let counts = try await service.getUnreadCounts(.init(), context: context).unreadCounts
       let unread = found.count { $0.readTime == nil }
       world.check(
-        Int(counts?.total ?? 0) == unread, "\(name): \(counts?.total ?? 0) unread are told, and \(unread) found")
+        Int(counts?.total ?? 0) == unread, "\(name): \(counts?.total ?? 0) unread reported, but \(unread) found")
       world.check(
-        Int(counts?.byBucket[bucketID] ?? 0) == unread, "\(name): the bucket's unread count is no recount")
+        Int(counts?.byBucket[bucketID] ?? 0) == unread, "\(name): the bucket's unread count differs from a recount")
     } catch {
-      world.check(false, "\(name): the service does not answer in the end: \(error)")
+      world.check(false, "\(name): the service fails at the end: \(error)")
     }
   }
 
@@ -143,15 +144,15 @@ final class NotificationUser: @unchecked Sendable {
     for notification in found { byTitle[notification.title, default: []].append(notification) }
     for (title, fate, id) in creations {
       let matching = byTitle[title] ?? []
-      world.check(matching.count <= 1, "\(title) is there \(matching.count) times under one request id")
+      world.check(matching.count <= 1, "\(title) exists \(matching.count) times with one request id")
       world.check(
-        fate.isPossible || matching.isEmpty, "\(title) is there, though every attempt was told not to have run")
+        fate.isPossible || matching.isEmpty, "\(title) exists, but every attempt was reported as not executed")
       guard let id else { continue }
       let deletion = deletions[id] ?? Fate()
       if !deletion.isPossible {
-        world.check(matching.first?.id == id, "\(title) was acknowledged as \(id), and is not there")
+        world.check(matching.first?.id == id, "\(title) was acknowledged as \(id), but is missing")
       }
-      if deletion.isDone { world.check(matching.isEmpty, "\(title) is there, though its deletion was acknowledged") }
+      if deletion.isDone { world.check(matching.isEmpty, "\(title) exists, but its deletion was acknowledged") }
     }
   }
 }

@@ -1,9 +1,10 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import NIOCore
 
-/// One stream in both directions: all that it sends must come back in order, within the credit of each side.
+/// A bidirectional stream: every message sent must be echoed in order, within the credit of each side.
 ///
 /// `@unchecked Sendable`: see `SimulatedLoop`.
 final class StreamCaller: ClientCallHandler, @unchecked Sendable {
@@ -43,20 +44,20 @@ final class StreamCaller: ClientCallHandler, @unchecked Sendable {
     let response = try? ChatResponse(jsonUTF8: message)
     world.check(
       response?.payload == "\(name)-\(receivedCount)",
-      "stream \(name) got \(response?.payload ?? "nothing readable") as its message \(receivedCount)")
+      "stream \(name) received \(response?.payload ?? "an unreadable message") as message \(receivedCount)")
     receivedCount += 1
     if receivedCount % 16 == 0 { call?.grantCredit(16) }
   }
 
   func callFinished(result: UnsafeRawBufferPointer) {
     world.check(
-      receivedCount == messageCount, "stream \(name) has ended well after \(receivedCount) of \(messageCount) messages")
+      receivedCount == messageCount, "stream \(name) succeeded after \(receivedCount) of \(messageCount) messages")
     ended("OK")
   }
 
   func callFailed(error: RPCError, rawError: UnsafeRawBufferPointer?) {
-    // Without it anything that was done was done by a handler that nobody was told of.
-    world.check(error.processed || receivedCount == 0, "stream \(name) was told that no handler ran, and got messages")
+    // If the error is reported as not executed, no handler may have sent messages.
+    world.check(error.processed || receivedCount == 0, "stream \(name) was reported as not executed after messages")
     ended(error.reason)
   }
 

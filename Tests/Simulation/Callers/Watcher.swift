@@ -1,8 +1,9 @@
 import CampanileAPI
+import CampanileBase
 import CampanileRPC
 import CampanileService
 
-/// A device that watches a person's notifications, and goes on where it was whenever the watch ends.
+/// A device that watches a user's notifications, and resumes whenever the watch ends.
 ///
 /// `@unchecked Sendable`: see `SimulatedLoop`.
 final class Watcher: @unchecked Sendable {
@@ -10,9 +11,9 @@ final class Watcher: @unchecked Sendable {
   private let world: World
   private let client: NotificationsServiceClient
   private var last: String
-  /// Where the first watch began.
+  /// The position at which the first watch started.
   private(set) var start: String?
-  /// The places in the log of all events that came.
+  /// The log positions of all received events.
   private(set) var seen: [Int64] = []
   private(set) var watchCount = 0
   private var task: Task<Void, Never>?
@@ -55,21 +56,21 @@ final class Watcher: @unchecked Sendable {
     } catch {
       let code = error.code
       let isUsual = isOver || code == .unavailable || code == .resourceExhausted || code == .cancelled
-      world.check(isUsual, "the watch of \(user) has ended with \(error)")
+      world.check(isUsual, "the watch of \(user) ended with \(error)")
     }
   }
 
   private func took(_ token: String) {
     let place = (try? ResumeToken(token, user: user))?.sequence ?? -1
-    world.check(place > seen.last ?? 0, "the watch of \(user) saw event \(place) after \(seen.last ?? 0)")
+    world.check(place > seen.last ?? 0, "the watch of \(user) received event \(place) after \(seen.last ?? 0)")
     seen.append(place)
   }
 
-  /// Nothing that `fresh` has read, which looked at the log when nothing was amiss, may be missing. It reads less: of what was
-  /// deleted since, it is told only that.
+  /// Checks that no event is missing which `fresh` has read from the log after all faults had ended. `fresh` reads
+  /// fewer events: for notifications deleted since, it receives only the deletion.
   func verify(against fresh: Watcher) {
     let missing = Set(fresh.seen).subtracting(seen).sorted()
-    world.check(missing.isEmpty, "the watch of \(user) never saw the events \(missing)")
-    world.check(seen.last == fresh.seen.last, "the watch of \(user) stands at another place than the log")
+    world.check(missing.isEmpty, "the watch of \(user) missed the events \(missing)")
+    world.check(seen.last == fresh.seen.last, "the watch of \(user) and the log end at different positions")
   }
 }

@@ -1,7 +1,8 @@
+import CampanileBase
 import CampanileRPC
 import NIOCore
 
-/// One connection: two ends, and what is on its way between them.
+/// A connection: its two ends, and the bytes in transit.
 ///
 /// `@unchecked Sendable`: see `SimulatedLoop`.
 final class Link: @unchecked Sendable {
@@ -16,11 +17,11 @@ final class Link: @unchecked Sendable {
   private let world: World
   private var chance: SplitMix64
   private var tap: WireTap
-  /// When the last bytes of each direction arrive: to the client, to the server.
+  /// The time at which the last bytes of each direction arrive: to the client, to the server.
   private var lastArrival = [NIODeadline.uptimeNanoseconds(0), NIODeadline.uptimeNanoseconds(0)]
-  /// Nothing arrives before it.
+  /// Nothing arrives before this time.
   private var stalledUntil = NIODeadline.uptimeNanoseconds(0)
-  /// Nothing arrives any more, and nobody is told.
+  /// Nothing arrives any more, and neither end is informed.
   private var isDead = false
   private var isCut = false
 
@@ -45,19 +46,19 @@ final class Link: @unchecked Sendable {
 
   // MARK: faults
 
-  /// Nothing arrives for a while, and then everything.
+  /// Delays everything in transit for a while.
   func stall(ms: Int64) {
-    world.fault("stalled line")
+    world.fault("stalled connection")
     stalledUntil = world.loop.now + .milliseconds(ms)
   }
 
-  /// Nothing arrives any more.
+  /// Drops everything from now on.
   func die() {
-    world.fault("dead line")
+    world.fault("dead connection")
     isDead = true
   }
 
-  /// Both ends are told that the connection is gone; what is on its way is lost.
+  /// Closes both ends; bytes in transit are lost.
   func cut() {
     guard !isCut else { return }
     isCut = true
@@ -71,7 +72,7 @@ final class Link: @unchecked Sendable {
 
   private func delay() -> TimeAmount {
     guard network.isFaulty else { return .microseconds(Int64(50 + chance.below(400))) }
-    // Mostly quick, now and then slow.
+    // Usually fast, sometimes slow.
     return .microseconds(Int64(50 + chance.below(chance.oneIn(10) ? 60_000 : 2_000)))
   }
 
@@ -86,7 +87,7 @@ final class Link: @unchecked Sendable {
     var bytes = tap.pass(bytes, toServer: toServer)
     guard !isDead, !isCut else { return }
     while bytes.readableBytes > 0 {
-      // Bytes come in pieces of any size.
+      // Bytes arrive in pieces of any size.
       let isSplit = network.isFaulty && bytes.readableBytes > 1 && chance.oneIn(4)
       let count = isSplit ? 1 + chance.below(bytes.readableBytes - 1) : bytes.readableBytes
       guard let piece = bytes.readSlice(length: count) else { return }

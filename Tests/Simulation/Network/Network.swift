@@ -1,7 +1,9 @@
+import CampanileBase
 import CampanileRPC
 import NIOCore
 
-/// Who can be connected to, and by which lines. Lines keep their order, as TCP does; between them everything is reordered.
+/// The reachable nodes and the connections to them. A connection preserves order, like TCP; different connections are
+/// not ordered with each other.
 ///
 /// `@unchecked Sendable`: see `SimulatedLoop`.
 final class Network: @unchecked Sendable {
@@ -10,7 +12,7 @@ final class Network: @unchecked Sendable {
   private(set) var links: [Link] = []
   private var linkCount = 0
   private var chance: SplitMix64
-  /// Whether connecting may fail by the network's fault.
+  /// Whether the network causes connection failures.
   var isFaulty = false
 
   init(_ world: World) {
@@ -28,7 +30,7 @@ final class Network: @unchecked Sendable {
   }
 
   private func dial(
-    from name: String, _ address: ClientConfiguration.Address, _ loop: any EventLoop, _ limit: TimeAmount
+    from name: String, _ address: HostPort, _ loop: any EventLoop, _ limit: TimeAmount
   ) -> EventLoopFuture<any Channel> {
     let promise = loop.makePromise(of: (any Channel).self)
     let delayUs = Int64(100 + chance.below(isFaulty ? 20_000 : 2_000))
@@ -47,7 +49,7 @@ final class Network: @unchecked Sendable {
       self.links.append(link)
       link.open()
       if isDoubled {
-        // The peer has a second connection of which nobody knows.
+        // The peer sees a second connection that no client uses.
         self.world.fault("doubled connection")
         node.accept(SimulatedChannel(self.world.loop, remoteAddress: Link.address, isAutoRead: false))
       }
@@ -58,7 +60,7 @@ final class Network: @unchecked Sendable {
 
   func remove(_ link: Link) { links.removeAll { $0 === link } }
 
-  /// Ends all connections of a node at once, as the end of its process does.
+  /// Cuts all connections of a node at once, as at the end of its process.
   func cut(_ name: String) {
     for link in links where link.from == name || link.to.name == name { link.cut() }
   }

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// One end of a simulated connection. What is written is handed to `onSend`; the network delivers what the other end wrote.
+/// One end of a simulated connection. Writes are passed to `onSend`; the network delivers the writes of the other end.
 ///
 /// `@unchecked Sendable`: see `SimulatedLoop`.
 final class SimulatedChannel: Channel, ChannelCore, @unchecked Sendable {
@@ -39,7 +39,7 @@ final class SimulatedChannel: Channel, ChannelCore, @unchecked Sendable {
   }
   var _channelCore: any ChannelCore { self }
 
-  /// The connection is there.
+  /// Marks the connection as established.
   func activate(tells: Bool) {
     guard !hasEnded else { return }
     isActive = true
@@ -54,7 +54,7 @@ final class SimulatedChannel: Channel, ChannelCore, @unchecked Sendable {
     hand()
   }
 
-  /// The other end has closed: what arrived before is read first.
+  /// Records that the other end has closed. Bytes that arrived before are read first.
   func peerClosed() {
     isPeerGone = true
     hand()
@@ -72,7 +72,7 @@ final class SimulatedChannel: Channel, ChannelCore, @unchecked Sendable {
     if isPeerGone, arrived.readableBytes == 0 { end() }
   }
 
-  /// Ends this end without a word to the other one.
+  /// Closes this end without informing the other one.
   func end() {
     guard !hasEnded else { return }
     hasEnded = true
@@ -85,7 +85,7 @@ final class SimulatedChannel: Channel, ChannelCore, @unchecked Sendable {
       self.eventLoop.execute {
         self.removeHandlers(pipeline: self.pipeline)
         self.closePromise.succeed()
-        // The pipeline knows its channel: this lets go of both.
+        // The pipeline and the channel reference each other: this breaks the cycle.
         self.pipelineStore = nil
         self.onSend = { _ in }
         self.onClose = {}
@@ -108,14 +108,14 @@ final class SimulatedChannel: Channel, ChannelCore, @unchecked Sendable {
     unsent = []
     for (bytes, promise) in sending {
       onSend(bytes)
-      // A socket takes what is written in a later turn of the loop.
+      // A socket completes a write in a later turn of the loop.
       if let promise { eventLoop.execute { promise.succeed() } }
     }
   }
 
   func read0() {
     wantsRead = true
-    // Not inside of the handler that asks.
+    // Not within the handler that requests the read.
     if arrived.readableBytes > 0 || isPeerGone { eventLoop.execute { self.hand() } }
   }
 

@@ -1,16 +1,17 @@
+import CampanileBase
 import CampanileRPC
 import NIOCore
 
-/// Reads along what a connection carries, knowing nothing of the suite's own code: nobody may send more messages of a stream than
-/// the other side has granted. Planted faults of the wire are put in here.
+/// Inspects the traffic of a connection independently of the suite's code: no side may send more messages of a stream
+/// than the other side has granted. Planted faults of the wire protocol are applied here.
 struct WireTap {
   private let world: World
   private let name: String
   private let toNode: String
   private var chance: SplitMix64
-  /// Messages that may still be sent, by direction and call.
+  /// The remaining credit, by direction and call.
   private var credits: [String: Int] = [:]
-  /// Of planted faults: a message that is told after the next one, and the answer before.
+  /// State of planted faults: a message to deliver after the next one, and the previous payload.
   private var held: String?
   private var lastPayload: String?
 
@@ -19,7 +20,7 @@ struct WireTap {
     chance = world.chance("tap \(name)")
   }
 
-  /// What is put on the line in the place of `bytes`, which are whole frames.
+  /// Returns the bytes to send instead of `bytes`, which contain only complete frames.
   mutating func pass(_ bytes: ByteBuffer, toServer: Bool) -> ByteBuffer {
     var rest = bytes
     var frames: [String] = []
@@ -27,7 +28,7 @@ struct WireTap {
       check(frame, toServer: toServer)
       frames.append(frame)
     }
-    world.check(rest.readableBytes == 0, "\(name): a write that is no whole frames")
+    world.check(rest.readableBytes == 0, "\(name): a write with an incomplete frame")
     guard let plant = world.plant, change(&frames, plant, toServer: toServer) else { return bytes }
     var changed = ByteBuffer()
     for frame in frames {
@@ -45,7 +46,7 @@ struct WireTap {
       let left = credits[key, default: 32] - 1
       credits[key] = left
       world.check(
-        left >= 0, "\(name): call \(id) sent a message that was not granted, to the \(toServer ? "server" : "client")")
+        left >= 0, "\(name): call \(id) sent a message without credit to the \(toServer ? "server" : "client")")
     } else if let granted = Self.number(after: "\"messages\":", in: frame) {
       credits["\(!toServer) \(id)", default: 32] += granted
     }

@@ -1,25 +1,26 @@
+import CampanileBase
 import CampanileRPC
 import CampanileStore
 import Foundation
 import Logging
 import NIOCore
 
-/// What runs while a process is up.
+/// The running parts of a process.
 struct Running {
   var server: RPCServer
   var store: Store?
-  /// What the process lets go of when it ends.
+  /// Releases the resources of the process when it ends.
   var stop: @Sendable () async -> Void = {}
 }
 
-/// One process of the suite: it listens at an address, ends at any moment, and starts again on what its disk has kept.
+/// A process of the suite: listens on an address, can crash at any moment, and restarts with the data on its disk.
 ///
 /// `@unchecked Sendable`: see `SimulatedLoop`.
 final class Node: @unchecked Sendable {
   static let token = "internal-token-of-the-simulation"
 
   let name: String
-  let address: ClientConfiguration.Address
+  let address: HostPort
   let world: World
   let network: Network
   private let build: (Node) async throws -> Running
@@ -27,7 +28,7 @@ final class Node: @unchecked Sendable {
   private(set) var generation = 0
   private var channels: [SimulatedChannel] = []
   private var isStarting = false
-  /// Asked when the process has ended by itself.
+  /// Called after the process has crashed.
   var onCrash: (Node) -> Void = { _ in }
 
   init(_ name: String, host: String, _ network: Network, build: @escaping (Node) async throws -> Running) {
@@ -35,18 +36,18 @@ final class Node: @unchecked Sendable {
     self.network = network
     self.build = build
     world = network.world
-    address = ClientConfiguration.Address(host: host, port: 7_400)
+    address = HostPort(host: host, port: 7_400)
     network.add(self)
   }
 
   var isUp: Bool { running != nil }
 
-  // MARK: what all processes have
+  // MARK: parts of all processes
 
-  /// Where the process keeps its files.
+  /// The folder of the process's files.
   var folder: String { "\(world.folder)/\(name)" }
 
-  /// A source of random bits, another one after each start.
+  /// Returns a source of random bits, a different one after each start.
   func numbers(_ what: String) -> @Sendable () -> UInt64 { world.numbers("\(name) \(generation) \(what)") }
 
   var logger: Logger {
@@ -77,7 +78,7 @@ final class Node: @unchecked Sendable {
     return RPCServer(configuration, dispatcher: dispatcher, authenticator: authenticator, group: world.loop)
   }
 
-  // MARK: life
+  // MARK: life cycle
 
   func start() {
     guard !isUp, !isStarting else { return }
@@ -89,13 +90,13 @@ final class Node: @unchecked Sendable {
         running = try await build(self)
         world.saw("\(name) is up")
       } catch {
-        world.check(false, "\(name) does not start: \(error)")
+        world.check(false, "\(name) failed to start: \(error)")
       }
       isStarting = false
     }
   }
 
-  /// Ends the process as `kill -9` does.
+  /// Ends the process like `kill -9`.
   func crash() {
     guard let former = running else { return }
     running = nil
@@ -103,7 +104,7 @@ final class Node: @unchecked Sendable {
     network.cut(name)
     let orphans = channels
     channels = []
-    // Not inside of a commit, which may be what the process ends in.
+    // Not within a commit, which may be the moment of the crash.
     world.loop.execute {
       former.store?.abandon()
       for channel in orphans { channel.end() }
@@ -112,7 +113,7 @@ final class Node: @unchecked Sendable {
     onCrash(self)
   }
 
-  /// A connection has come in.
+  /// Accepts an incoming connection.
   func accept(_ channel: SimulatedChannel) {
     guard let running else { return channel.end() }
     channels.removeAll { !$0.isActive }
@@ -121,11 +122,11 @@ final class Node: @unchecked Sendable {
       try running.server.serve(channel)
       channel.activate(tells: true)
     } catch {
-      world.check(false, "\(name) does not serve a connection: \(error)")
+      world.check(false, "\(name) failed to serve a connection: \(error)")
     }
   }
 
-  /// With the planted fault a restart finds the file as it was at the start before.
+  /// Applies the planted fault: a restart finds the file of the previous start.
   private func keepOlderFile() {
     guard world.plant == .losesCommits else { return }
     let (file, older) = ("\(folder)/store.sqlite", "\(folder)/older.sqlite")

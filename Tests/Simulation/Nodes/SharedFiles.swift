@@ -1,7 +1,7 @@
 import CampanileCrypto
 import Foundation
 
-/// What all runs of one process read: signing keys, a certificate, and databases that were migrated once.
+/// Files shared by all runs of one process: signing keys, a certificate, and databases that were migrated once.
 package final class SharedFiles: Sendable {
   let folder: String
   var keysFolder: String { "\(folder)/keys" }
@@ -26,7 +26,7 @@ package final class SharedFiles: Sendable {
     else { throw CocoaError(.fileWriteUnknown) }
   }
 
-  /// A folder for one run, with the databases that `keep` has kept.
+  /// Creates a folder for one run, with the databases stored by `keep`.
   func runFolder(_ seed: UInt64) throws -> String {
     let path = "\(folder)/run-\(seed)-\(UUID().uuidString)"
     let kept = "\(folder)/migrated"
@@ -38,12 +38,12 @@ package final class SharedFiles: Sendable {
     return path
   }
 
-  /// Has later runs begin with the files of a run that has ended.
+  /// Stores the files of a finished run as the initial files of later runs.
   func keep(_ runFolder: String) throws {
     try FileManager.default.moveItem(atPath: runFolder, toPath: "\(folder)/migrated")
   }
 
-  /// Nobody is trusted by it: it stands in for the system's certificates, which take long to read.
+  /// Not trusted by anything: it replaces the system's certificates, which take long to read.
   private static let certificate = """
     -----BEGIN CERTIFICATE-----
     MIIBgDCCASegAwIBAgIUQ/t8Ya6jltdtDb2N9Xm2XoMsYEYwCgYIKoZIzj0EAwIw

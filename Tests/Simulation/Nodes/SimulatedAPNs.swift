@@ -1,14 +1,15 @@
 import Activities
+import CampanileBase
 import CampanileRPC
 import Foundation
 
-/// APNs and the devices behind it: what each device shows, however the requests fared.
+/// APNs and the devices behind it: records the payload that each device shows, whatever happens to the responses.
 ///
 /// `@unchecked Sendable`: see `SimulatedLoop`.
 final class SimulatedAPNs: @unchecked Sendable {
   private let world: World
   private var chance: SplitMix64
-  /// The payload that each device got last, by path.
+  /// The last payload received by each device, by path.
   private(set) var shown: [String: String] = [:]
   private(set) var acceptedCount = 0
   var isFaulty = false
@@ -18,7 +19,7 @@ final class SimulatedAPNs: @unchecked Sendable {
     chance = world.chance("apns")
   }
 
-  /// What a process sends by; its results go with it.
+  /// Returns a sender for one process. Its results are lost with the process.
   func connection() -> any PushSending { Connection(self) }
 
   private func show(_ request: PushRequest) {
@@ -26,7 +27,7 @@ final class SimulatedAPNs: @unchecked Sendable {
     world.saw("push \(request.path.suffix(4)) \(payload.count)")
     let former = shown[request.path]
     shown[request.path] = payload
-    // The planted fault: the older one arrives once more.
+    // The planted fault: the older payload arrives once more.
     if world.plant == .deliversLate, let former, former != payload, chance.oneIn(3) { shown[request.path] = former }
   }
 
@@ -45,7 +46,7 @@ final class SimulatedAPNs: @unchecked Sendable {
 
     private func submit(_ request: PushRequest) {
       let isAlone = underWay.insert(request.path).inserted
-      apns.world.check(isAlone, "two pushes to \(request.path) are under way at once")
+      apns.world.check(isAlone, "two pushes to \(request.path) are in flight at once")
       let (arrives, outcome) = apns.fate()
       let toMs = Int64(1 + apns.chance.below(20))
       let backMs = Int64(1 + apns.chance.below(20))
@@ -62,7 +63,7 @@ final class SimulatedAPNs: @unchecked Sendable {
     }
   }
 
-  /// Whether a push arrives, and what its sender is told.
+  /// Decides whether a push arrives, and which outcome its sender receives.
   private func fate() -> (arrives: Bool, outcome: PushOutcome) {
     let accepted = PushOutcome.answered(PushAnswer(status: 200))
     acceptedCount += 1
@@ -73,7 +74,7 @@ final class SimulatedAPNs: @unchecked Sendable {
       world.fault("push lost")
       return (false, .lost("the connection was lost"))
     case 2...3:
-      world.fault("answer to a push lost")
+      world.fault("response to a push lost")
       return (true, .lost("the connection was lost"))
     case 4: return (false, .answered(PushAnswer(status: 503, reason: "ServiceUnavailable")))
     case 5: return (false, .answered(PushAnswer(status: 429, reason: "TooManyRequests")))

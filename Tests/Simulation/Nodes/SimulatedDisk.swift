@@ -1,17 +1,18 @@
+import CampanileBase
 import CampanileRPC
 import CampanileStore
 import NIOCore
 
-/// The disk and the writer's thread of one process: when commits are made, and what becomes of them.
+/// The disk and the writer thread of one process: decides when commits happen and whether they succeed.
 ///
 /// `@unchecked Sendable`: see `SimulatedLoop`.
 final class SimulatedDisk: WriterStage, @unchecked Sendable {
   private let world: World
   private let name: String
   private var chance: SplitMix64
-  /// Whether faults happen now.
+  /// Whether faults are currently injected.
   private let isFaulty: () -> Bool
-  /// Ends the process.
+  /// Crashes the process.
   private let crash: () -> Void
 
   init(_ world: World, name: String, isFaulty: @escaping () -> Bool, crash: @escaping () -> Void) {
@@ -38,7 +39,7 @@ final class SimulatedDisk: WriterStage, @unchecked Sendable {
     world.saw("commit \(name)")
     guard isFaulty() else { return }
     if chance.oneIn(25) {
-      world.fault("commit of unknown fate")
+      world.fault("commit with an unknown outcome")
       throw StoreError(.unavailable, "the disk failed", sqliteCode: 10)
     }
     if chance.oneIn(40) {

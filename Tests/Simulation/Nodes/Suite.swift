@@ -1,17 +1,18 @@
 import Activities
 import CampanileAPI
+import CampanileBase
 import CampanileRPC
 import CampanileStore
 import Gateway
 import Notifications
 
-/// The processes of a run, each a `Node` that differs in what it serves only.
+/// The processes of a run. Each is a `Node` with different services.
 ///
 /// `@unchecked Sendable`: see `SimulatedLoop`.
 final class Suite: @unchecked Sendable {
   let world: World
   let network: Network
-  let ledger: EchoLedger
+  let echoLog: EchoLog
   let apns: SimulatedAPNs
   private(set) var notificationsComponent: NotificationsComponent?
   private(set) var activitiesComponent: ActivitiesComponent?
@@ -24,12 +25,12 @@ final class Suite: @unchecked Sendable {
   init(_ world: World, files: SharedFiles) {
     self.world = world
     network = Network(world)
-    ledger = EchoLedger(world)
+    echoLog = EchoLog(world)
     apns = SimulatedAPNs(world)
-    let (ledger, apns) = (ledger, apns)
+    let (echoLog, apns) = (echoLog, apns)
     echoes = ["echo-1", "echo-2"].enumerated().map { index, name in
       Node(name, host: "10.0.1.\(index + 1)", network) { node in
-        Running(server: node.server([LedgerEcho(ledger, node)]))
+        Running(server: node.server([LoggingEcho(echoLog, node)]))
       }
     }
     notifications = Node("notifications", host: "10.0.2.1", network) { [unowned self] node in
@@ -93,7 +94,7 @@ final class Suite: @unchecked Sendable {
     return try RPCClient(configuration, group: world.loop, environment: network.environment(of: name))
   }
 
-  /// Has pushes delivered from now on; `everyMs` says how often.
+  /// Delivers pushes repeatedly; `everyMs` returns the interval.
   func deliver(everyMs: @escaping @Sendable () -> Int64, while isWanted: @escaping @Sendable () -> Bool) {
     world.after(ms: everyMs()) { [self] in
       guard isWanted() else { return }
@@ -101,14 +102,14 @@ final class Suite: @unchecked Sendable {
       guard !isDelivering, activities.isUp, let component = activitiesComponent else { return }
       isDelivering = true
       world.task { [self] in
-        // A round that the disk refuses is repeated.
+        // A round that fails because of the disk is repeated.
         _ = try? await component.deliverOnce()
         isDelivering = false
       }
     }
   }
 
-  /// Ends everything, so that nothing of the run is left.
+  /// Ends everything and releases all resources of the run.
   func end() {
     for node in nodes {
       node.onCrash = { _ in }

@@ -1,6 +1,7 @@
+import CampanileBase
 import CampanileRPC
 
-/// Breaks lines and ends processes at times that the seed says, and starts them again.
+/// Breaks connections, and kills and restarts processes, at times determined by the seed.
 ///
 /// `@unchecked Sendable`: see `SimulatedLoop`.
 final class Faults: @unchecked Sendable {
@@ -22,7 +23,7 @@ final class Faults: @unchecked Sendable {
     next()
   }
 
-  /// From now on everything works; what is broken comes back.
+  /// Stops all faults, and repairs what is broken.
   func end() {
     isOver = true
     suite.network.isFaulty = false
@@ -48,13 +49,13 @@ final class Faults: @unchecked Sendable {
     switch chance.below(8) {
     case 0...2:
       guard !links.isEmpty else { return }
-      world.fault("cut line")
+      world.fault("cut connection")
       links[chance.below(links.count)].cut()
     case 3...4:
       guard !links.isEmpty else { return }
       links[chance.below(links.count)].stall(ms: Int64(20 + chance.below(900)))
     case 5:
-      // Only where somebody looks whether the other side is there before long.
+      // Only connections whose ends detect a dead peer soon, by keep-alive pings.
       let outer = links.filter { $0.to === suite.gateway }
       if !outer.isEmpty { outer[chance.below(outer.count)].die() }
     default:

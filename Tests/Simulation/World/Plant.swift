@@ -1,33 +1,33 @@
-/// A fault that is put into a run on purpose, to see that it is found.
+/// An intentional fault in a run, which the checks must detect.
 package enum Plant: String, Sendable, CaseIterable {
-  /// A restart finds an older file: commits that were acknowledged are gone.
+  /// A restart finds an older file: acknowledged commits are lost.
   case losesCommits
-  /// Each sending of a request has a request id of its own.
+  /// Each attempt of a request has a different request id.
   case forgetsRequestIDs
-  /// Failures of handlers are told as if none had run.
+  /// Failures of handlers are reported as not executed.
   case callsRunUnprocessed
-  /// Receivers grant more than they mean.
+  /// Receivers grant too much credit.
   case overrunsCredit
-  /// Timers never fire now and then.
+  /// Some timers never fire.
   case losesTimers
-  /// Messages of watches are told twice now and then.
+  /// Some messages of watches are delivered twice.
   case repeatsEvents
-  /// Messages of watches change places now and then.
+  /// Some messages of watches are reordered.
   case swapsEvents
-  /// Messages of watches are left out now and then.
+  /// Some messages of watches are dropped.
   case dropsEvents
   /// The stored count of unread notifications is off by one.
   case miscountsUnread
-  /// A push arrives again when a newer one has arrived.
+  /// A push arrives again after a newer one.
   case deliversLate
-  /// APNs' acceptance is told of pushes that it never got.
+  /// APNs accepts pushes that it does not deliver.
   case swallowsPushes
-  /// Two answers change places.
+  /// Some responses carry the payload of an earlier one.
   case mixesAnswers
-  /// Clients repeat what must not be repeated.
+  /// Clients repeat calls that must not be repeated.
   case repeatsUnsafeCalls
-  /// The end of a stream is told twice.
+  /// The end of a stream is reported twice.
   case endsTwice
-  /// Only the last attempt of a call decides whether it may have run.
+  /// Only the last attempt of a call determines whether it may have been executed.
   case forgetsEarlierAttempts
 }

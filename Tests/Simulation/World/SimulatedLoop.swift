@@ -2,9 +2,9 @@ package import Dispatch
 import Foundation
 package import NIOCore
 
-/// An event loop whose time is made up: it passes when there is nothing left to do at the present moment.
+/// An event loop with simulated time, which advances when there is no work left at the current moment.
 ///
-/// `@unchecked Sendable`: all of a simulation runs on the one thread that made it, which `execute` makes sure of.
+/// `@unchecked Sendable`: a simulation runs entirely on the thread that created it, which `execute` checks.
 package final class SimulatedLoop: EventLoop, @unchecked Sendable {
   private final class Entry: @unchecked Sendable {
     let at: NIODeadline
@@ -19,28 +19,28 @@ package final class SimulatedLoop: EventLoop, @unchecked Sendable {
   }
 
   package private(set) var now = NIODeadline.uptimeNanoseconds(1_000_000_000)
-  /// What is to be done at the present moment, in order.
+  /// Work for the current moment, in order.
   private var ready: [() -> Void] = []
   private var readyIndex = 0
-  /// A binary heap of what is to be done later.
+  /// A binary heap of later work.
   private var later: [Entry] = []
   private var lastOrder: UInt64 = 0
   package private(set) var stepCount = 0
   private var lost: [() -> Void] = []
-  /// Asked for each timer whether it is lost.
+  /// Called for each timer; returns whether the timer is lost.
   var losesTimer: () -> Bool = { false }
   private let thread = pthread_self()
 
   package var inEventLoop: Bool { pthread_equal(thread, pthread_self()) != 0 }
 
   package func execute(_ task: @escaping @Sendable () -> Void) {
-    precondition(inEventLoop, "something has left the simulation's thread")
+    precondition(inEventLoop, "called outside the simulation's thread")
     ready.append(task)
   }
 
   @discardableResult
   package func scheduleTask<T>(deadline: NIODeadline, _ task: @escaping @Sendable () throws -> T) -> Scheduled<T> {
-    precondition(inEventLoop, "something has left the simulation's thread")
+    precondition(inEventLoop, "called outside the simulation's thread")
     let promise = makePromise(of: T.self)
     lastOrder += 1
     let entry = Entry(deadline, lastOrder) {
@@ -63,7 +63,7 @@ package final class SimulatedLoop: EventLoop, @unchecked Sendable {
     callback(nil)
   }
 
-  /// Does the next thing, at `end` at the latest. False when there is none.
+  /// Does the next piece of work that is due by `end`. Returns false if there is none.
   func step(until end: NIODeadline) -> Bool {
     if readyIndex < ready.count {
       let work = ready[readyIndex]
@@ -88,7 +88,8 @@ package final class SimulatedLoop: EventLoop, @unchecked Sendable {
     return false
   }
 
-  /// Does what is left, lost timers included, so that nothing waits for ever. The run is over: nobody looks any more.
+  /// Does all remaining work, including lost timers, so that nothing waits forever. Called after the run, when checks
+  /// no longer count.
   func finish() {
     losesTimer = { false }
     let end = now + .seconds(120)

@@ -1,12 +1,13 @@
+import CampanileBase
 import CampanileRPC
 import Foundation
 import NIOCore
 
-/// All that one run shares: time, chance, what was seen, and what must not have happened.
+/// The state shared by a run: time, randomness, events and violations.
 ///
 /// `@unchecked Sendable`: see `SimulatedLoop`.
 final class World: @unchecked Sendable {
-  /// The wall clock at the beginning of each run.
+  /// The wall clock at the start of each run.
   static let startMs: Int64 = 1_770_000_000_000
 
   let seed: UInt64
@@ -19,16 +20,16 @@ final class World: @unchecked Sendable {
   private(set) var checkCount = 0
   private(set) var eventCount = 0
   private(set) var faultCounts: [String: Int] = [:]
-  /// Of all events and their times. Those of one moment count without their order: sets and dictionaries of the suite's code, which
-  /// have none, decide it.
+  /// A hash of all events and their times. The order of events at the same moment does not count: the suite's sets and
+  /// dictionaries, which are unordered, determine it.
   private(set) var traceHash: UInt64 = 0xCBF2_9CE4_8422_2325
   private var momentHash: UInt64 = 0
   private var moment = NIODeadline.uptimeNanoseconds(0)
-  /// The last events, told where something is wrong.
+  /// The last events, for reports of violations.
   private(set) var lastEvents: [String] = []
   private(set) var keepsEvents = false
 
-  /// Nothing is judged any more.
+  /// Whether the run is over: violations no longer count.
   var isOver = false
 
   init(seed: UInt64, plant: Plant?, folder: String, keepsEvents: Bool) {
@@ -37,14 +38,15 @@ final class World: @unchecked Sendable {
     origin = loop.now
   }
 
-  /// Milliseconds since the beginning.
+  /// Milliseconds since the start of the run.
   var timeMs: Int64 { (loop.now - origin).nanoseconds / 1_000_000 }
   var wallMs: Int64 { Self.startMs + timeMs }
 
-  /// Chance of its own for each part, so that parts that act at the same moment do not take each other's.
+  /// Returns a separate source of randomness for each part, so that parts that act at the same moment do not influence
+  /// each other.
   func chance(_ name: String) -> SplitMix64 { SplitMix64(seed: Self.hash(name, from: seed &* 0x9E37_79B9_7F4A_7C15)) }
 
-  /// The same as a function that the suite's code can be given.
+  /// Returns the same source as a function, for the suite's code.
   func numbers(_ name: String) -> @Sendable () -> UInt64 {
     let source = Source(chance(name))
     return { source.chance.next() }
@@ -66,9 +68,9 @@ final class World: @unchecked Sendable {
     return hash
   }
 
-  // MARK: what happens
+  // MARK: events
 
-  /// Something that every run of the seed sees at the same moment.
+  /// Records an event that happens at the same moment in every run of the seed.
   func saw(_ event: @autoclosure () -> String) {
     eventCount += 1
     let text = event()
@@ -96,14 +98,15 @@ final class World: @unchecked Sendable {
 
   func after(ms: Int64, _ body: @escaping @Sendable () -> Void) { loop.scheduleTask(in: .milliseconds(ms), body) }
 
-  /// Waits in the simulation's time.
+  /// Waits in simulated time.
   func sleep(ms: Int64) async {
     await withUnsafeContinuation { continuation in after(ms: ms) { continuation.resume() } }
   }
 
   // MARK: running
 
-  /// Lets so much time pass. False when more was to be done at one moment than can be meant.
+  /// Advances the time. Returns false if the work at one moment exceeds a limit, because the suite does not become
+  /// idle.
   func run(ms: Int64) -> Bool {
     let end = loop.now + .milliseconds(ms)
     let stepsMax = loop.stepCount + 3_000_000

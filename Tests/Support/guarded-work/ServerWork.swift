@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileRPC
 import CampanileStore
 import Echo
@@ -9,13 +10,13 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// Calls of servers in this process, all on one event loop, so that what happens at a call is the same every time.
+/// Calls to servers in this process. Everything runs on one event loop, so that each call does the same work.
 enum ServerWork {
   private static let token = "token-of-the-guard"
-  /// Servers that end with the process.
+  /// Servers that run until the process ends.
   private static let servers = Mutex<[RPCServer]>([])
 
-  /// Calls in flight at once. What a loop does by the clock, whenever it wakes, is shared by that many.
+  /// The number of calls in flight. The loop's periodic work per wake-up is shared by all of them.
   private static let inFlight = 16
 
   private static var requests: [UInt8] {
@@ -48,7 +49,7 @@ enum ServerWork {
     return answered
   }
 
-  /// A server of the echo; answers its port. It ends with the process.
+  /// Starts an echo server that runs until the process ends, and returns its port.
   private static func echo(on group: any EventLoopGroup) async throws -> Int {
     try await serve(
       TypedDispatcher(MethodRegistry([EchoService()])), InternalTokenAuthenticator(token: token), on: group)
@@ -60,7 +61,7 @@ enum ServerWork {
       name: "echo", servicePrefix: "campanile.rpc.v1.EchoService", addresses: [.init(host: "127.0.0.1", port: port)])
     var configuration = GatewayConfiguration(
       backends: [backend], methods: EchoServiceMethods.all, internalToken: token)
-    // Under valgrind a loop is late by nature.
+    // Under valgrind a loop is always late.
     configuration.limits.loopLateMs = 600_000
     let gateway = try Gateway(configuration, store: store, group: group, logger: logger)
     await gateway.resolveBackends()

@@ -4,7 +4,7 @@ import CampanileStore
 import Foundation
 import Notifications
 
-/// Gives the work a folder of its own, which goes with it.
+/// Runs the work with a temporary folder and removes the folder afterwards.
 func withTemporaryFolder<R>(_ body: (String) throws -> R) throws -> R {
   let path = FileManager.default.temporaryDirectory.appending(path: "guarded-work-\(UUID())").path
   try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
@@ -12,7 +12,7 @@ func withTemporaryFolder<R>(_ body: (String) throws -> R) throws -> R {
   return try body(path)
 }
 
-/// Notifications published one after the other: each is a commit of its own.
+/// Publishes notifications one after the other, each in a separate commit.
 enum StoreWork {
   static func write(_ count: Int) throws -> Int {
     try withTemporaryFolder { path in

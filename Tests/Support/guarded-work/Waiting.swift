@@ -1,7 +1,7 @@
 import Dispatch
 import Synchronization
 
-/// Waits on this thread for what is asynchronous.
+/// Blocks this thread until the asynchronous work is finished.
 func waiting<R: Sendable>(_ body: @escaping @Sendable () async throws -> R) throws -> R {
   let outcome = Outcome<R>()
   let done = DispatchSemaphore(value: 0)

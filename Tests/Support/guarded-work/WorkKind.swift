@@ -2,22 +2,22 @@ import CampanileAPI
 import CampanileCodec
 import CampanileJSON
 
-/// What is counted.
+/// The kinds of work whose instructions are counted.
 enum WorkKind: String, CaseIterable {
   /// Validates a container of 50 notifications.
   case scan
   /// Decodes one request to create a notification.
   case decode
-  /// Encodes it.
+  /// Encodes the same request.
   case encode
-  /// One unary echo through a server on loopback, 16 in flight.
+  /// One unary echo through a server on the loopback interface, 16 in flight.
   case dispatch
-  /// The same through a gateway.
+  /// One unary echo through a gateway.
   case forward
-  /// One notification published, on the disk before it returns.
+  /// Publishes one notification, which is on disk before the call returns.
   case write
 
-  /// Does it so often; answers something that depends on all of it.
+  /// Does the work `count` times. Returns a value that depends on all of it.
   func run(_ count: Int) throws -> Int {
     switch self {
     case .scan: try Self.scan(count)

@@ -1,20 +1,20 @@
 import Foundation
 import SimulatedSuite
 
-// Runs the simulation; `scripts/simulate --help` tells more.
+// Runs the simulation; see `scripts/simulate --help`.
 //
 //   simulation FIRST COUNT [--plant NAME] [--events]
 //
-// Ends with 1 where a seed has found something.
+// Exits with 1 if a seed has failed.
 
-/// Prints a line, and never keeps it back.
+/// Prints a line without buffering.
 func tell(_ text: String) { FileHandle.standardOutput.write(Data((text + "\n").utf8)) }
 
 let arguments = CommandLine.arguments
 guard arguments.count >= 3, let first = UInt64(arguments[1]), let count = UInt64(arguments[2]), count > 0 else {
   let plants = Plant.allCases.map(\.rawValue).joined(separator: ", ")
   FileHandle.standardError.write(
-    Data("usage: simulation FIRST COUNT [--plant NAME] [--events]; planted faults are \(plants)\n".utf8))
+    Data("usage: simulation FIRST COUNT [--plant NAME] [--events]; plants are \(plants)\n".utf8))
   exit(64)
 }
 let plant = arguments.firstIndex(of: "--plant").flatMap { index in
@@ -44,9 +44,9 @@ do {
     }
     guard !report.violations.isEmpty else { continue }
     failed += 1
-    tell("seed \(seed) fails:")
+    tell("seed \(seed) failed:")
     for violation in report.violations { tell("  \(violation)") }
-    tell("  again: scripts/simulate --seed \(seed)" + (plant.map { " --plant \($0.rawValue)" } ?? ""))
+    tell("  to repeat: scripts/simulate --seed \(seed)" + (plant.map { " --plant \($0.rawValue)" } ?? ""))
     if plant != nil { break }
   }
   tell("faults: " + kinds.sorted { $0.key < $1.key }.map { "\($0.value) × \($0.key)" }.joined(separator: ", "))

@@ -1,5 +1,6 @@
-// Preloaded into a test process it writes every statement that SQLite has accepted from the process into the folder $SQL_RECORD,
-// one file a process, each statement ended by a zero byte. It changes nothing else, and does nothing in other programs.
+// A preloaded library that records the SQL statements of a test process. Writes every statement that SQLite has
+// accepted to a file per process in the folder $SQL_RECORD, each terminated by a zero byte. It does nothing in other
+// programs.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -7,11 +7,11 @@ import Foundation
   import Glibc
 #endif
 
-// A process for tests to kill or to starve.
+// A process that tests kill or restrict.
 //   store-crasher write PATH CLIENTS ROUND   inserts until killed; prints each id once it is acknowledged
-//   store-crasher hold PATH                  opens the store, says so, ends with its standard input
-//   store-crasher starve PATH                limits the size of files, writes into the limit, lifts it, writes again
-//   store-crasher blind PATH                 lets no file be written, fails to write, and then reads for the first time
+//   store-crasher hold PATH                  opens the store, prints "ready", exits when its standard input ends
+//   store-crasher starve PATH                limits the file size, writes beyond the limit, removes it, writes again
+//   store-crasher blind PATH                 forbids all writes to files, fails a write, then reads for the first time
 let schema = [Migration("0001-rows", "CREATE TABLE rows (id TEXT NOT NULL PRIMARY KEY, body TEXT NOT NULL)")]
 let arguments = CommandLine.arguments
 
@@ -35,7 +35,7 @@ func limitFileSize(_ limit: inout rlimit) {
   #endif
 }
 
-/// Fails with an I/O error, not with a full disk: what a broken disk looks like to SQLite.
+/// Makes writes fail with an I/O error, not with a full disk: SQLite reports a broken disk like this.
 func starve(_ store: Store) async throws {
   signal(SIGXFSZ, SIG_IGN)
   var limit = rlimit(rlim_cur: 300_000, rlim_max: .max)
@@ -56,7 +56,8 @@ func starve(_ store: Store) async throws {
   await store.close()
 }
 
-/// The writer was replaced, and nothing can be written: what is there can be read all the same.
+/// Reads for the first time after the writer was replaced and nothing can be written: existing data must still be
+/// readable.
 func blind(_ store: Store) async throws {
   signal(SIGXFSZ, SIG_IGN)
   try await insert("before", store)
@@ -82,7 +83,7 @@ func blind(_ store: Store) async throws {
 }
 
 do {
-  guard arguments.count >= 3 else { throw StoreError(.invalidArgument, "say what to do, and with which file") }
+  guard arguments.count >= 3 else { throw StoreError(.invalidArgument, "an action and a path are required") }
   let store = try Store(StoreConfiguration(path: arguments[2]), migrations: schema)
   switch arguments[1] {
   case "write":

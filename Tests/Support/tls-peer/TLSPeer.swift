@@ -1,18 +1,19 @@
 import Foundation
 
-/// A peer with TLS in a process of its own, Python's, whose TLS is OpenSSL's: asks something, reads its answer, and ends as it is told.
+/// A TLS client in a separate Python process, which uses OpenSSL. Sends a request, reads the response, and closes the
+/// connection in a given way.
 package struct TLSPeer: Sendable {
-  /// How it ends the connection.
+  /// The way in which the client closes the connection.
   package enum Ending: String, Sendable, CaseIterable {
-    /// Closes the socket and says nothing.
+    /// Closes the socket without a TLS close alert.
     case ragged
-    /// Says that it closes, and waits for the answer.
+    /// Sends a close alert, and waits for that of the server.
     case clean
-    /// Waits until the other side closes, and says that it closes, too.
+    /// Waits for the server's close alert, and responds with one.
     case answer
   }
 
-  /// What it failed by.
+  /// The process failed.
   package struct Failure: Error {}
 
   private static let script = """
@@ -23,7 +24,7 @@ package struct TLSPeer: Sendable {
     peer.sendall(bytes.fromhex(asked))
     text = b""
     while awaited.encode() not in text:
-        text += peer.recv(4096) or sys.exit("no answer")
+        text += peer.recv(4096) or sys.exit("no response")
     if ending == "ragged":
         peer.close()
     else:
@@ -36,7 +37,7 @@ package struct TLSPeer: Sendable {
   package var certificateFile: String { folder.appending(path: "cert.pem").path }
   package var keyFile: String { folder.appending(path: "key.pem").path }
 
-  /// Makes a key and a certificate of `server.test` for the server.
+  /// Creates a key and a certificate of `server.test` for the server.
   package init() async throws {
     folder = FileManager.default.temporaryDirectory.appending(path: "tls-peer-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -46,13 +47,15 @@ package struct TLSPeer: Sendable {
       certificateFile)
   }
 
-  /// Sends `asked` to a server on loopback, waits for `awaited`, and ends. Throws when it does not come that far.
+  /// Sends `asked` to a server on the loopback interface, waits for `awaited`, and closes the connection.
+  ///
+  /// - Throws: `Failure` if a step fails.
   package func ask(port: Int, _ asked: [UInt8], until awaited: String, ending: Ending) async throws {
     let digits = asked.map { $0 < 16 ? "0" + String($0, radix: 16) : String($0, radix: 16) }.joined()
     try await run("python3", "-c", Self.script, String(port), certificateFile, ending.rawValue, digits, awaited)
   }
 
-  /// Removes the files.
+  /// Removes the key and the certificate.
   package func remove() { try? FileManager.default.removeItem(at: folder) }
 
   private func run(_ words: String...) async throws {

@@ -26,27 +26,27 @@ fileprivate nonisolated struct _GeneratedWithProtocGenSwiftVersion: SwiftProtobu
   typealias Version = _2
 }
 
-/// DeliveryState says where a notification stands on its way to the user's devices.
+/// DeliveryState is the progress of a notification's delivery to the user's devices.
 nonisolated enum Campanile_Notifications_V1_DeliveryState: SwiftProtobuf.Enum, Swift.CaseIterable {
   typealias RawValue = Int
   case unspecified // = 0
 
-  /// Waits for its `deliver_time`, unseen by lists, counts and watches.
+  /// Waits for its `deliver_time`; not part of lists, counts and watches.
   case scheduled // = 1
 
-  /// Seen, but devices are told at `release_time` only: quiet hours or a snoozed bucket.
+  /// Visible, but devices are only notified at `release_time`: quiet hours or a snoozed bucket.
   case held // = 2
 
-  /// Handed to the devices at `send_time`.
+  /// Handed over to the devices at `send_time`.
   case sent // = 3
 
-  /// Never handed to devices: its bucket is muted or its priority is NO_PUSH.
+  /// Never handed over to devices: its bucket is muted or its priority is NO_PUSH.
   case suppressed // = 4
 
   /// Snoozed: it stays in the lists and is handed over again at `release_time`.
   case snoozed // = 5
 
-  /// Postponed: it counts as read until `release_time`, when it comes back unread.
+  /// Postponed: it counts as read until `release_time`, when it becomes unread again.
   case postponed // = 6
   case UNRECOGNIZED(Int)
 
@@ -93,7 +93,7 @@ nonisolated enum Campanile_Notifications_V1_DeliveryState: SwiftProtobuf.Enum, S
 
 }
 
-/// ActionType says what an action does.
+/// ActionType is the effect of an action.
 nonisolated enum Campanile_Notifications_V1_ActionType: SwiftProtobuf.Enum, Swift.CaseIterable {
   typealias RawValue = Int
   case unspecified // = 0
@@ -166,7 +166,7 @@ nonisolated enum Campanile_Notifications_V1_ActionType: SwiftProtobuf.Enum, Swif
 
 }
 
-/// Notification is one message to a user, kept until it is deleted.
+/// Notification is one message to a user, stored until it is deleted.
 nonisolated struct Campanile_Notifications_V1_Notification: @unchecked Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -263,7 +263,7 @@ nonisolated struct Campanile_Notifications_V1_Notification: @unchecked Sendable 
   /// Clears the value of `readTime`. Subsequent reads from it will return its default value.
   mutating func clearReadTime() {_uniqueStorage()._readTime = nil}
 
-  /// When it was handed to the user's devices.
+  /// The time at which it was handed over to the user's devices.
   var sendTime: SwiftProtobuf.Google_Protobuf_Timestamp {
     get {_storage._sendTime ?? SwiftProtobuf.Google_Protobuf_Timestamp()}
     set {_uniqueStorage()._sendTime = newValue}
@@ -279,7 +279,7 @@ nonisolated struct Campanile_Notifications_V1_Notification: @unchecked Sendable 
     set {_uniqueStorage()._etag = newValue}
   }
 
-  /// When it is deleted by itself; must be after it is delivered.
+  /// The time of automatic deletion; must be after the delivery.
   var expireTime: SwiftProtobuf.Google_Protobuf_Timestamp {
     get {_storage._expireTime ?? SwiftProtobuf.Google_Protobuf_Timestamp()}
     set {_uniqueStorage()._expireTime = newValue}
@@ -289,13 +289,14 @@ nonisolated struct Campanile_Notifications_V1_Notification: @unchecked Sendable 
   /// Clears the value of `expireTime`. Subsequent reads from it will return its default value.
   mutating func clearExpireTime() {_uniqueStorage()._expireTime = nil}
 
-  /// At most 64 characters. A publication with the key of an undeleted one in the same bucket replaces that in place.
+  /// At most 64 characters. A publication replaces the undeleted notification with the same key in the same bucket in
+  /// place.
   var collapseKey: String {
     get {_storage._collapseKey}
     set {_uniqueStorage()._collapseKey = newValue}
   }
 
-  /// Keeps the notification back until then, at most a year ahead; absent delivers it at once.
+  /// Delays the delivery until this time, at most a year ahead; absent means immediately.
   var deliverTime: SwiftProtobuf.Google_Protobuf_Timestamp {
     get {_storage._deliverTime ?? SwiftProtobuf.Google_Protobuf_Timestamp()}
     set {_uniqueStorage()._deliverTime = newValue}
@@ -314,13 +315,13 @@ nonisolated struct Campanile_Notifications_V1_Notification: @unchecked Sendable 
   /// Clears the value of ``repeat``. Subsequent reads from it will return its default value.
   mutating func clearRepeat() {_uniqueStorage()._repeat = nil}
 
-  /// Set by the server from here on.
+  /// Set by the server, like all fields below.
   var deliveryState: Campanile_Notifications_V1_DeliveryState {
     get {_storage._deliveryState}
     set {_uniqueStorage()._deliveryState = newValue}
   }
 
-  /// When a held, snoozed or postponed notification is handed to the devices (again).
+  /// The time at which a held, snoozed or postponed notification is handed over (again).
   var releaseTime: SwiftProtobuf.Google_Protobuf_Timestamp {
     get {_storage._releaseTime ?? SwiftProtobuf.Google_Protobuf_Timestamp()}
     set {_uniqueStorage()._releaseTime = newValue}
@@ -330,13 +331,13 @@ nonisolated struct Campanile_Notifications_V1_Notification: @unchecked Sendable 
   /// Clears the value of `releaseTime`. Subsequent reads from it will return its default value.
   mutating func clearReleaseTime() {_uniqueStorage()._releaseTime = nil}
 
-  /// How often it was handed to the devices.
+  /// The number of hand-overs.
   var sendCount: Int32 {
     get {_storage._sendCount}
     set {_uniqueStorage()._sendCount = newValue}
   }
 
-  /// When it was deleted; present in the list of deleted ones only.
+  /// The time of deletion; only present in the list of deleted notifications.
   var deleteTime: SwiftProtobuf.Google_Protobuf_Timestamp {
     get {_storage._deleteTime ?? SwiftProtobuf.Google_Protobuf_Timestamp()}
     set {_uniqueStorage()._deleteTime = newValue}
@@ -348,7 +349,7 @@ nonisolated struct Campanile_Notifications_V1_Notification: @unchecked Sendable 
 
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
-  /// Priority says how a device presents a notification.
+  /// Priority defines how a device presents a notification.
   nonisolated enum Priority: SwiftProtobuf.Enum, Swift.CaseIterable {
     typealias RawValue = Int
     case unspecified // = 0
@@ -400,7 +401,7 @@ nonisolated struct Campanile_Notifications_V1_Notification: @unchecked Sendable 
   fileprivate var _storage = _StorageClass.defaultInstance
 }
 
-/// Repeat hands a notification to the devices again until it is read or deleted.
+/// Repeat hands a notification over to the devices again until it is read or deleted.
 nonisolated struct Campanile_Notifications_V1_Repeat: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -412,7 +413,7 @@ nonisolated struct Campanile_Notifications_V1_Repeat: Sendable {
   /// 1 to 100; 0 means 5.
   var maxCount: Int32 = 0
 
-  /// How often it was repeated; set by the server.
+  /// The number of repetitions; set by the server.
   var count: Int32 = 0
 
   var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -428,23 +429,23 @@ nonisolated struct Campanile_Notifications_V1_Attachment: Sendable {
 
   var mediaType: Campanile_Notifications_V1_Attachment.MediaType = .unspecified
 
-  /// An absolute http or https URL of at most 2048 characters; empty when `data` is given or `content_id` is set.
+  /// An absolute http or https URL of at most 2048 characters; empty if `data` or `content_id` is set.
   var url: String = String()
 
   /// At most 256 characters.
   var name: String = String()
 
-  /// The medium itself, when it is published inline; at most 256 KiB for all attachments of a notification. Kept by the
-  /// server and never answered: GetAttachmentContent has it.
+  /// The inline medium; at most 256 KiB for all attachments of a notification. It is stored by the server and never part
+  /// of a response; GetAttachmentContent returns it.
   var data: Data = Data()
 
-  /// The media type of `data` (RFC 6838), such as `image/png`; needed with it.
+  /// The media type of `data` (RFC 6838), such as `image/png`; required with `data`.
   var contentType: String = String()
 
-  /// Names the kept medium: the SHA-256 of `data` in hexadecimal. Set by the server.
+  /// The id of the stored medium: the SHA-256 of `data` in hexadecimal. Set by the server.
   var contentID: String = String()
 
-  /// Bytes of the kept medium. Set by the server.
+  /// The size of the stored medium in bytes. Set by the server.
   var sizeBytes: Int32 = 0
 
   var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -506,7 +507,7 @@ nonisolated struct Campanile_Notifications_V1_Attachment: Sendable {
   init() {}
 }
 
-/// Action is something that a user can do from a notification.
+/// Action is an operation that a user can perform from a notification.
 nonisolated struct Campanile_Notifications_V1_Action: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -514,7 +515,7 @@ nonisolated struct Campanile_Notifications_V1_Action: Sendable {
 
   var type: Campanile_Notifications_V1_ActionType = .unspecified
 
-  /// What the type needs: a URL, `METHOD::URL`, minutes, or an id; at most 2048 characters.
+  /// Depends on the type: a URL, `METHOD::URL`, minutes, or an id; at most 2048 characters.
   var value: String = String()
 
   var destructive: Bool = false

@@ -21,7 +21,7 @@ fileprivate nonisolated struct _GeneratedWithProtocGenSwiftVersion: SwiftProtobu
   typealias Version = _2
 }
 
-/// The same messages as campanile.rpc.v1.EchoService has, for the gRPC peer.
+/// The messages of campanile.rpc.v1.EchoService, for the gRPC peer.
 nonisolated struct Campanile_Benchmarks_V1_EchoRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for

@@ -21,7 +21,7 @@ fileprivate nonisolated struct _GeneratedWithProtocGenSwiftVersion: SwiftProtobu
   typealias Version = _2
 }
 
-/// What campanile.notifications.v1.NotificationsService has for the same calls, for the gRPC peer.
+/// The messages of campanile.notifications.v1.NotificationsService, for the gRPC peer.
 nonisolated struct Campanile_Benchmarks_V1_GetNotificationRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for

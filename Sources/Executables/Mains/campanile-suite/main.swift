@@ -7,7 +7,7 @@ import GatewayProgram
 import NotificationsProgram
 import SyncProgram
 
-// The whole suite in one file, for images: the name that it is called by picks the program. What the programs share is there
+// The whole suite in one executable, for images; the name that it is invoked by selects the program. Shared code exists
 // once instead of eight times.
 switch CommandLine.arguments.first?.split(separator: "/").last {
 case "campanile-activities": await ActivitiesProgram.main()

@@ -1,10 +1,12 @@
+import CampanileBase
+import CampanileCodec
 import CampanileCrypto
 import Foundation
 
-/// What keeps a token from being accepted. Callers are told only whether it has expired; the log tells the rest.
+/// The reason to reject a token. Callers learn only whether it has expired; the log has the reason.
 enum TokenFault: Error, Sendable, Hashable {
   case malformed
-  /// `none`, an algorithm that no key is for, or another one than the key's.
+  /// `none`, an unsupported algorithm, or an algorithm other than the key's.
   case algorithmNotAllowed
   case keyUnknown
   case signatureInvalid
@@ -13,33 +15,43 @@ enum TokenFault: Error, Sendable, Hashable {
   case issuerWrong
   case audienceWrong
   case subjectInvalid
+  case typeWrong
 }
 
-/// A JSON Web Token in its compact form (RFC 7519, RFC 7515 section 3.1), cut apart and not yet believed.
+/// A JSON Web Token in its compact form (RFC 7519, RFC 7515 section 3.1), parsed but not yet verified.
 struct JSONWebToken: Sendable {
-  /// Longer ones are refused unread.
+  /// The maximum size; longer tokens are rejected without being parsed.
   static let sizeBytesMax = 4096
+  static let depthMax = 32
 
   struct Header: Sendable, Decodable {
     var alg: String
     var kid: String?
     var typ: String?
-    /// Extensions that must be understood. None is.
+    /// Extensions that the recipient must understand. None is supported.
     var crit: [String]?
+
+    /// The type in lower case and without `application/` (RFC 7515 section 4.1.9).
+    var type: String? {
+      typ.map { typ in
+        let type = typ.lowercased()
+        return type.hasPrefix("application/") ? String(type.dropFirst("application/".count)) : type
+      }
+    }
   }
 
   struct Claims: Sendable, Decodable {
     var iss: String?
     var sub: String?
     var aud: Texts?
-    /// Seconds since 1970, with a fraction where the issuer gives one.
+    /// Seconds since 1970, possibly with a fraction.
     var exp: Double?
     var nbf: Double?
     var scope: Texts?
     var scp: Texts?
   }
 
-  /// A text, or a list of texts.
+  /// A string or a list of strings.
   struct Texts: Sendable, Decodable {
     var all: [String]
 
@@ -56,7 +68,7 @@ struct JSONWebToken: Sendable {
   let signedBytes: [UInt8]
   let signature: [UInt8]
 
-  /// Whether a text looks like a token rather than another credential: what begins with `{"` in base64url.
+  /// Reports whether a text looks like a token rather than another credential: a token begins with `{"` in base64url.
   static func isPlausible(_ text: String) -> Bool { text.hasPrefix("eyJ") }
 
   init(_ text: String) throws(TokenFault) {
@@ -72,6 +84,22 @@ struct JSONWebToken: Sendable {
   }
 
   private static func decode<T: Decodable>(_ type: T.Type, _ bytes: [UInt8]) throws(TokenFault) -> T {
+    guard isUnambiguous(bytes) else { throw .malformed }
     do { return try JSONDecoder().decode(type, from: Data(bytes)) } catch { throw .malformed }
+  }
+
+  /// Reports whether the bytes are one JSON value without duplicate member names. Two parsers could read duplicates
+  /// differently (RFC 7519 section 4).
+  private static func isUnambiguous(_ bytes: [UInt8]) -> Bool {
+    bytes.withUnsafeBytes { bytes in
+      var reader = JSONReader(bytes, options: JSONDecodingOptions(maxDepth: depthMax))
+      do throws(ProtoJSONError) {
+        _ = try reader.rawValue()
+        try reader.finish()
+        return true
+      } catch {
+        return false
+      }
+    }
   }
 }

@@ -1,15 +1,16 @@
+import CampanileBase
 import CampanileCrypto
 import CampanileRPC
 import Foundation
 import Logging
 import Synchronization
 
-/// Turns bearer tokens of an issuer into credentials. Safe from any thread; nothing waits for a file here but `reload`.
+/// Creates credentials from an issuer's bearer tokens. Thread-safe; only `reload` reads a file.
 final class TokenAuthority: Sendable {
   private struct State {
     var keys = TokenKeySet()
     var stamp: FileStamp?
-    /// Tokens that were checked, by their digest.
+    /// Verified tokens, by their digest.
     var checked: [SHA256Digest: Credential] = [:]
   }
 
@@ -18,7 +19,7 @@ final class TokenAuthority: Sendable {
   private let logger: Logger
   private let state = Mutex(State())
 
-  /// - Parameter ring: whose clock, services and shares are used.
+  /// - Parameter ring: Provides the clock, the services and the shares.
   init(_ policy: TokenPolicy, ring: KeyRing, logger: Logger) {
     self.policy = policy
     self.ring = ring
@@ -27,27 +28,27 @@ final class TokenAuthority: Sendable {
 
   var checkedCount: Int { state.withLock { $0.checked.count } }
 
-  /// What a token that was checked before is worth now; `nil` for one that must be checked.
+  /// Returns the current result for a token that was verified before; `nil` if the token must be verified.
   func checked(_ text: String) -> Result<Credential, RPCError>? {
     guard text.utf8.count <= JSONWebToken.sizeBytesMax, let digest = try? SHA256.digest(text) else {
       return .failure(CredentialFault.invalid)
     }
-    // One whose key is gone may have been signed by the key that took its name.
+    // Verify the token again if its key was removed: a new key with the same `kid` may have signed it.
     guard let known = state.withLock({ $0.checked[digest] }), !known.isRevoked else { return nil }
     return known.fault(nowMs: ring.nowMs).map { .failure($0) } ?? .success(known)
   }
 
-  /// The credential of a token, or why it is refused: `CREDENTIAL_INVALID` or `CREDENTIAL_EXPIRED`.
+  /// Verifies a token and returns its credential, or `CREDENTIAL_INVALID` or `CREDENTIAL_EXPIRED`.
   func check(_ text: String) -> Result<Credential, RPCError> {
     let keys = state.withLock { $0.keys }
     do throws(TokenFault) {
       guard let digest = try? SHA256.digest(text) else { throw .malformed }
       let token = try JSONWebToken(text)
       let signer = try keys.verify(token)
-      let grant = try policy.grant(token.claims, services: ring.services, nowMs: ring.nowMs())
+      let grant = try policy.grant(token, services: ring.services, nowMs: ring.nowMs())
       return .success(keep(credential(grant, signer, digest), digest))
     } catch {
-      logger.debug("a token was refused", metadata: ["reason": "\(error)"])
+      logger.debug("rejected a token", metadata: ["reason": "\(error)"])
       return .failure(error == .expired ? CredentialFault.expired : CredentialFault.invalid)
     }
   }
@@ -59,14 +60,14 @@ final class TokenAuthority: Sendable {
       expiresAtMs: grant.expiresAtMs, revocation: signer.revocation, services: ring.services, share: share)
   }
 
-  /// Remembers a credential; of two that were made at the same time the first one stays.
+  /// Caches a credential and returns it. If another thread cached the token first, returns that credential.
   private func keep(_ credential: Credential, _ digest: SHA256Digest) -> Credential {
     let nowMs = ring.nowMs()
     return state.withLock { state in
       if let known = state.checked[digest], !known.isRevoked { return known }
       if state.checked.count >= policy.checkedTokensMax {
         state.checked = state.checked.filter { !$0.value.isRevoked && !$0.value.isExpired(nowMs: nowMs) }
-        // Any quarter: what is asked for again is checked again.
+        // Evict any quarter: tokens that are still in use are verified again.
         let surplus = state.checked.count - policy.checkedTokensMax * 3 / 4
         if surplus > 0 { for digest in Array(state.checked.keys.prefix(surplus)) { state.checked[digest] = nil } }
       }
@@ -75,13 +76,16 @@ final class TokenAuthority: Sendable {
     }
   }
 
-  // MARK: the key set
+  // MARK: Key set
 
-  /// Reads the key set if its file has changed. Answers whether it has; tokens of keys that are gone are then refused.
+  /// Reads the key set if its file has changed, and revokes the credentials of removed keys.
   ///
-  /// Throws when the file cannot be read or is no key set: the keys stay as they are.
+  /// - Returns: Whether the file has changed.
+  /// - Throws: If the file is unreadable or not a key set. The current keys stay in use.
   func reload() throws -> Bool {
-    let stamp = try FileStamp(policy.keySetFile)
+    guard let stamp = FileStamp(path: policy.keySetFile) else {
+      throw CryptoError(.keyUnreadable, "\(policy.keySetFile): is not a readable file")
+    }
     guard state.withLock({ $0.stamp != stamp }) else { return false }
     guard let file = FileHandle(forReadingAtPath: policy.keySetFile) else {
       throw CryptoError(.keyUnreadable, "\(policy.keySetFile): cannot be read")
@@ -95,20 +99,5 @@ final class TokenAuthority: Sendable {
       state.checked = state.checked.filter { !$0.value.isRevoked }
     }
     return true
-  }
-}
-
-/// What tells that a file has changed.
-struct FileStamp: Sendable, Hashable {
-  private var inode: UInt64
-  private var sizeBytes: UInt64
-  private var modified: Date
-
-  init(_ path: String) throws(CryptoError) {
-    guard let facts = try? FileManager.default.attributesOfItem(atPath: path),
-      let inode = facts[.systemFileNumber] as? UInt64, let size = facts[.size] as? UInt64,
-      let modified = facts[.modificationDate] as? Date
-    else { throw CryptoError(.keyUnreadable, "\(path): is no file that can be read") }
-    (self.inode, sizeBytes, self.modified) = (inode, size, modified)
   }
 }

@@ -1,12 +1,13 @@
+import CampanileBase
 import CampanileCrypto
 import Foundation
 
-/// A key that tokens are signed with.
+/// A key that verifies tokens.
 final class TokenSigner: Sendable {
   let key: TokenKey
-  /// The numbers of the key, to tell whether a set that was read again has the same one.
+  /// The key's parameters, which show whether a reloaded set has the same key.
   let material: [String]
-  /// Ends every credential that was made with the key, once it is gone from the set.
+  /// Revokes every credential that the key verified, once the key is removed from the set.
   let revocation = Revocation()
 
   init(key: TokenKey, material: [String]) {
@@ -15,15 +16,16 @@ final class TokenSigner: Sendable {
   }
 }
 
-/// The keys of a JSON Web Key Set that this program can use: RSA for RS256 and P-256 for ES256, each for its algorithm alone.
+/// The supported keys of a JSON Web Key Set: RSA for RS256 and P-256 for ES256. Each key is used for its algorithm
+/// only.
 struct TokenKeySet: Sendable {
   static let sizeBytesMax = 256 * 1024
   static let keysMax = 64
 
-  /// By `kid`; the empty one is that of a key without.
+  /// Keys by `kid`; the empty string for a key without one.
   private(set) var signers: [String: TokenSigner] = [:]
 
-  /// The wire form (RFC 7517, RFC 7518 section 6). What a key of another kind has is left out.
+  /// The wire form (RFC 7517, RFC 7518 section 6). Members of unsupported kinds of keys are ignored.
   private struct Document: Decodable {
     struct Key: Decodable {
       var kty: String
@@ -41,11 +43,13 @@ struct TokenKeySet: Sendable {
 
   init() {}
 
-  /// Reads a set. Keys that are not for signing, of other kinds or for other algorithms are left out. Throws for a text that is no
-  /// set, one with a broken key, two keys of one name, or none that can be used.
+  /// Reads a key set and ignores keys that are not for signing or are of unsupported kinds or algorithms.
+  ///
+  /// - Throws: `CryptoError` if the text is not a key set, a key is malformed, two keys have the same `kid`, or no key
+  ///   is supported.
   init(_ bytes: [UInt8], source: String) throws(CryptoError) {
     guard bytes.count <= Self.sizeBytesMax, let document = try? JSONDecoder().decode(Document.self, from: Data(bytes))
-    else { throw CryptoError(.keyMalformed, "\(source): is no JSON Web Key Set") }
+    else { throw CryptoError(.keyMalformed, "\(source): is not a JSON Web Key Set") }
     guard document.keys.count <= Self.keysMax else {
       throw CryptoError(.keyMalformed, "\(source): has more than \(Self.keysMax) keys")
     }
@@ -79,17 +83,19 @@ struct TokenKeySet: Sendable {
     }
   }
 
-  /// The key that a token names; where it names none, the only one that there is.
+  /// Returns the key that a token names, or the only key if the token names none.
   func signer(named kid: String?) -> TokenSigner? {
     if let kid { return signers[kid] }
     return signers.count == 1 ? signers.values.first : nil
   }
 
-  /// Who signed a token. The key decides the algorithm, never the token: so neither `none` nor a public key used as a secret of
-  /// HMAC gets anywhere (RFC 8725 section 3.1).
+  /// Verifies a token's signature and returns the key.
+  ///
+  /// The key determines the algorithm, not the token. This rejects `none`, and an HMAC computed with the public key as
+  /// its secret (RFC 8725 section 3.1).
   func verify(_ token: JSONWebToken) throws(TokenFault) -> TokenSigner {
     guard token.header.crit == nil else { throw .malformed }
-    if let type = token.header.typ?.lowercased(), type != "jwt", type != "at+jwt" { throw .malformed }
+    if let type = token.header.type, type != "jwt", type != TokenPolicy.accessTokenType { throw .malformed }
     guard TokenKey.Algorithm(rawValue: token.header.alg) != nil else { throw .algorithmNotAllowed }
     guard let signer = signer(named: token.header.kid), !signer.revocation.isRevoked else { throw .keyUnknown }
     guard signer.key.algorithm.rawValue == token.header.alg else { throw .algorithmNotAllowed }
@@ -101,7 +107,8 @@ struct TokenKeySet: Sendable {
     return signer
   }
 
-  /// This set with the signers of `before` where the keys are the same, so that what they signed goes on; revokes the others.
+  /// Returns this set with the unchanged signers of `before`, so that their credentials stay valid; revokes the other
+  /// signers.
   func replacing(_ before: TokenKeySet) -> TokenKeySet {
     var set = self
     for (kid, signer) in before.signers {

@@ -1,18 +1,23 @@
 import CampanileRPC
 
-/// Whose tokens are believed, and for what.
+/// The tokens that are accepted, and the rights that they grant.
 public struct TokenPolicy: Sendable, Hashable {
-  /// A JSON Web Key Set (RFC 7517 section 5); read again when it changes.
+  /// The path of a JSON Web Key Set (RFC 7517 section 5), which is reloaded when it changes.
   public var keySetFile: String
-  /// What `iss` must be.
+  /// The required `iss`.
   public var issuer: String
-  /// What `aud` must name, one of these.
+  /// The accepted audiences; `aud` must name one of them.
   public var audiences: [String]
-  /// How far the issuer's clock may be off.
+  /// The tolerated deviation of the issuer's clock.
   public var leewayMs: Int64 = 30_000
-  /// Whether the scope `admin` of a token counts. Else only API keys administer.
+  /// The required `typ`; nil accepts `JWT`, `at+jwt` and none. `at+jwt` (RFC 9068) rejects the issuer's ID tokens.
+  public var type: String?
+  public static let accessTokenType = "at+jwt"
+  /// A prefix of the subject, which separates an issuer's users from those with API keys: `user/<prefix><sub>`.
+  public var subjectPrefix = ""
+  /// Accepts the scope `admin` in tokens. Otherwise only API keys administer.
   public var allowsAdmin = false
-  /// Tokens that are remembered as checked, so that each is checked once.
+  /// Maximum number of verified tokens in the cache.
   public var checkedTokensMax = 10_000
 
   public init(keySetFile: String, issuer: String, audiences: [String]) {
@@ -21,16 +26,21 @@ public struct TokenPolicy: Sendable, Hashable {
     self.audiences = audiences
   }
 
-  /// What a token is worth whose signature is right.
+  /// The identity and the rights that a verified token grants.
   struct Grant: Sendable, Hashable {
     var principal: Principal
     var scopes: [Scope]
     var expiresAtMs: Int64
   }
 
-  /// Judges the claims (RFC 7519 section 4.1). The subject becomes the user; the end is that of the token with the leeway.
+  /// Validates the claims (RFC 7519 section 4.1). The subject becomes the user; the leeway extends the time of expiry.
   ///
-  /// - Parameter services: whose scopes are the suite's.
+  /// - Parameter services: The services whose scopes count.
+  func grant(_ token: JSONWebToken, services: [String], nowMs: Int64) throws(TokenFault) -> Grant {
+    if let type, token.header.type != type.lowercased() { throw .typeWrong }
+    return try grant(token.claims, services: services, nowMs: nowMs)
+  }
+
   func grant(_ claims: JSONWebToken.Claims, services: [String], nowMs: Int64) throws(TokenFault) -> Grant {
     guard claims.iss == issuer else { throw .issuerWrong }
     guard let audience = claims.aud?.all, audience.contains(where: audiences.contains) else { throw .audienceWrong }
@@ -40,11 +50,15 @@ public struct TokenPolicy: Sendable, Hashable {
     if let nbf = claims.nbf {
       guard let startMs = Self.milliseconds(nbf), startMs - leewayMs <= nowMs else { throw .notYetValid }
     }
-    guard let subject = claims.sub, let principal = Principal("user/\(subject)") else { throw .subjectInvalid }
+    guard let subject = claims.sub, !subject.isEmpty, let principal = Principal("user/\(subjectPrefix)\(subject)")
+    else {
+      throw .subjectInvalid
+    }
     return Grant(principal: principal, scopes: scopes(claims, services), expiresAtMs: expiresAtMs)
   }
 
-  /// Scopes that are not this suite's are none of its business; but a token that has only such grants nothing, not everything.
+  /// Returns the token's scopes for this suite. A token that has only other scopes grants nothing, rather than
+  /// everything.
   private func scopes(_ claims: JSONWebToken.Claims, _ services: [String]) -> [Scope] {
     guard let said = claims.scope ?? claims.scp else { return [] }
     let known = said.all.flatMap { $0.split(separator: " ") }.compactMap { Scope(String($0)) }

@@ -1,30 +1,44 @@
+import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 
-/// What the Growth app is to Activities.
-public struct FirebaseSettings: Sendable, Hashable {
+/// Configuration of the Growth app in Activities.
+public struct FirebaseConfiguration: Sendable, Hashable {
   /// The app's bundle id.
   public var app: String
-  /// Whether dates inside of a pushed content-state become seconds since 2001, which the app's widget decodes, or stay as sent.
+  /// Whether dates in a pushed content-state are written as seconds since 2001, which the app's widget decodes, or
+  /// remain as sent.
   public var writesFoundationDates = true
 
   public init(app: String) { self.app = app }
 }
 
-/// The Growth app's Firebase callables over Activities: `POST /<name>`, and `POST /<project>/<region>/<name>` as the SDK calls an
-/// emulator. Their protocol is the HTTPS callable's (firebase.google.com/docs/functions/callable-reference).
+/// The Growth app's Firebase callables over Activities: `POST /<name>`, or `POST /<project>/<region>/<name>` as the SDK
+/// calls an emulator.
+///
+/// They follow the protocol of HTTPS callables (firebase.google.com/docs/functions/callable-reference).
 struct FirebaseDialect: HTTPDialect {
   static let eventsType = "text/event-stream"
 
-  let settings: FirebaseSettings
+  let configuration: FirebaseConfiguration
   let nowMs: @Sendable () -> Int64
 
   enum Function: String, Sendable, CaseIterable {
     case registerLiveActivityPushToken, updateLiveActivity, updateLiveActivityTimer, registerPushToStartToken
     case manageLiveActivityUpdates, getLiveActivityPushToken, updateFrequentPushesSettings
+
+    var method: MethodDescriptor {
+      switch self {
+      case .registerLiveActivityPushToken, .registerPushToStartToken: PushTokensServiceMethods.registerPushToken
+      case .getLiveActivityPushToken, .updateFrequentPushesSettings: PushTokensServiceMethods.listPushTokens
+      case .updateLiveActivity: ActivitiesServiceMethods.updateActivity
+      case .updateLiveActivityTimer, .manageLiveActivityUpdates: ActivitiesServiceMethods.getActivity
+      }
+    }
   }
 
-  func plan(_ request: HTTPRequestText, segments: [Substring]) throws(RPCError) -> DialectPlan? {
+  func plan(_ request: RequestHead, segments: [Substring]) throws(RPCError) -> DialectPlan? {
     guard segments.count == 1 || segments.count == 3, let last = segments.last,
       let function = Function(rawValue: String(last))
     else { return nil }
@@ -33,9 +47,10 @@ struct FirebaseDialect: HTTPDialect {
       return DialectPlan.unserved(allowed: ["POST"], authorization, FirebaseAnswer.failure)
     }
     let isStream = request.accepts(Self.eventsType)
-    let growth = GrowthCalls(settings: settings, identity: .bearer(authorization), nowMs: nowMs)
-    return DialectPlan(takesBody: true, authorization: authorization, failure: FirebaseAnswer.failure) {
-      (body, calls) async throws(RPCError) in
+    let growth = GrowthCalls(configuration: configuration, identity: .bearer(authorization), nowMs: nowMs)
+    return DialectPlan(
+      access: .method(function.method), takesBody: true, authorization: authorization, failure: FirebaseAnswer.failure
+    ) { (body, calls) async throws(RPCError) in
       try request.checkDialectBody(isTaken: true)
       guard isStream else {
         return FirebaseAnswer.result(try await growth.answer(function, try Self.data(body), calls))
@@ -47,7 +62,7 @@ struct FirebaseDialect: HTTPDialect {
     }
   }
 
-  /// The `data` of a request's body, which has nothing else.
+  /// Returns the `data` of a request's body, which must have no other members.
   static func data(_ body: [UInt8]) throws(RPCError) -> JSONFields {
     let fields = try JSONFields(body)
     guard Array(fields.names) == ["data"] else { throw badRequest }
@@ -59,11 +74,11 @@ struct FirebaseDialect: HTTPDialect {
   static let badRequest = RPCError(.invalidArgument, "Bad Request", reason: "BODY_INVALID", processed: false)
 }
 
-/// The forms of a callable's answers.
+/// The response formats of a callable.
 enum FirebaseAnswer {
   static func result(_ tree: JSONTree) -> DialectAnswer { DialectAnswer(200, .object(["result": tree])) }
 
-  /// A fault that nobody expected tells nothing of itself.
+  /// Returns the response for an error. The details of unexpected errors are hidden.
   static func failure(_ error: RPCError) -> DialectAnswer {
     let isFault = error.code == .internalError || error.code == .unknown || error.code == .dataLoss
     let status = error.reason == "METHOD_NOT_ALLOWED" ? 405 : HTTPStatusCode.of(error.code)
@@ -75,7 +90,7 @@ enum FirebaseAnswer {
     return DialectAnswer(isFault ? 500 : status, .object(["error": .object(members)]))
   }
 
-  /// The same as the one event of a stream, whose status is 200 whatever it tells.
+  /// Returns the response as the only event of a stream, whose status is always 200.
   static func event(_ answer: DialectAnswer) -> DialectAnswer {
     var answer = answer
     answer.status = 200
@@ -86,12 +101,13 @@ enum FirebaseAnswer {
   }
 }
 
-/// Whole numbers that JavaScript cannot hold, which a callable's data has as objects with a type.
+/// Integers too large for JavaScript, which a callable's data carries as typed objects.
 enum FirebaseNumbers {
   static let depthMax = 16
   private static let prefix = "type.googleapis.com/google.protobuf."
 
-  /// The value with plain numbers in their place. Throws INVALID_ARGUMENT for another type, or a text that is no such number.
+  /// Returns the value with plain numbers instead of typed objects. Throws INVALID_ARGUMENT for other types or invalid
+  /// numbers.
   static func plain(_ json: [UInt8], depth: Int = 0) throws(RPCError) -> [UInt8] {
     guard json.contains(UInt8(ascii: "@")) else { return json }
     guard depth < depthMax else { throw FirebaseDialect.badRequest }

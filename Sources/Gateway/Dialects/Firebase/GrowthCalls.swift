@@ -1,13 +1,14 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 
-/// The seven functions that the Growth app calls.
+/// The functions that the Growth app calls.
 struct GrowthCalls: Sendable {
-  /// How often a change is tried anew when another was made in between.
+  /// Maximum number of attempts for a change that conflicts with another.
   static let attemptsMax = 4
 
-  let settings: FirebaseSettings
+  let configuration: FirebaseConfiguration
   let identity: InnerCalls.Identity
   let nowMs: @Sendable () -> Int64
 
@@ -24,7 +25,7 @@ struct GrowthCalls: Sendable {
     case .manageLiveActivityUpdates: return try await manage(data, calls)
     case .getLiveActivityPushToken: return try await findToken(data, calls)
     case .updateFrequentPushesSettings:
-      // How often a device takes pushes is between it and APNs; the app's word of it is heard and changes nothing.
+      // APNs and the device decide on the push frequency, so the app's setting is validated but has no effect.
       _ = try data.required("frequentPushesEnabled", try data.bool("frequentPushesEnabled"))
       try await checkCaller(calls)
       return Self.success()
@@ -41,7 +42,7 @@ struct GrowthCalls: Sendable {
     try await calls.unary(method, request, as: identity)
   }
 
-  /// A call that anyone may make who is somebody.
+  /// Makes a call that any authenticated caller may make, to check the credential.
   private func checkCaller(_ calls: InnerCalls) async throws(RPCError) {
     var request = ListPushTokensRequest()
     request.pageSize = 1
@@ -62,7 +63,7 @@ struct GrowthCalls: Sendable {
     var request = RegisterPushTokenRequest()
     request.kind = kind
     request.token = try data.required("token", try data.string("token")).lowercased()
-    request.app = settings.app
+    request.app = configuration.app
     request.environment = try environment(data)
     if let platform = try data.string("platform"), platform != "ios" { throw data.wrong("platform", "ios") }
     if let seconds = try data.number("timestamp") {
@@ -77,7 +78,7 @@ struct GrowthCalls: Sendable {
     request.activityId = try data.required("activityId", try data.string("activityId"))
     do throws(RPCError) { try await register(request, calls) } catch {
       guard error.reason == "ACTIVITY_NOT_FOUND" else { throw error }
-      // The app has started it, and this is the first that is heard of it.
+      // The app has started the activity; this token is the first sign of it.
       let startedAtMs = request.tokenTime?.millisecondsSince1970 ?? nowMs()
       try await start(request.activityId, request.environment, GrowthState(startedAtMs: startedAtMs), calls)
       try await register(request, calls)
@@ -94,19 +95,19 @@ struct GrowthCalls: Sendable {
   ) async throws(RPCError) {
     var request = StartActivityRequest()
     request.activityId = id
-    request.app = settings.app
+    request.app = configuration.app
     request.environment = environment
     request.origin = .local
-    request.contentState = try state.content(isFoundation: settings.writesFoundationDates)
+    request.contentState = try state.content(isFoundation: configuration.writesFoundationDates)
     do throws(RPCError) {
       let _: StartActivityResponse = try await call(ActivitiesServiceMethods.startActivity, request, calls)
     } catch {
-      // Another request was faster. Whose it is the next call finds out.
+      // Another request has started it. The next call checks its owner.
       guard error.reason == "ACTIVITY_EXISTS" else { throw error }
     }
   }
 
-  /// Tokens are not told again: its first and last digits are.
+  /// Returns a redacted token, because complete tokens are never returned.
   private func findToken(_ data: JSONFields, _ calls: InnerCalls) async throws(RPCError) -> JSONTree {
     let id = try data.required("activityId", try data.string("activityId"))
     var page = ""
@@ -115,7 +116,7 @@ struct GrowthCalls: Sendable {
       request.pageSize = 1000
       request.pageToken = page
       let response: ListPushTokensResponse = try await call(PushTokensServiceMethods.listPushTokens, request, calls)
-      if let found = response.tokens.first(where: { $0.activityId == id && $0.app == settings.app }) {
+      if let found = response.tokens.first(where: { $0.activityId == id && $0.app == configuration.app }) {
         return .object(["token": .string(found.redactedToken)])
       }
       page = response.nextPageToken
@@ -143,11 +144,11 @@ struct GrowthCalls: Sendable {
     return Self.success(["activityId": .string(id)])
   }
 
-  /// A new state, or the last one with which the activity goes from the Lock Screen.
+  /// Writes a new state, or ends the activity with its final state and dismisses it from the Lock Screen.
   private func put(
     _ id: String, _ state: GrowthState, isEnd: Bool, etag: String = "", _ calls: InnerCalls
   ) async throws(RPCError) {
-    let content = try state.content(isFoundation: settings.writesFoundationDates)
+    let content = try state.content(isFoundation: configuration.writesFoundationDates)
     guard isEnd else {
       var request = UpdateActivityRequest()
       request.activityId = id
@@ -198,7 +199,8 @@ struct GrowthCalls: Sendable {
     }
   }
 
-  /// The service pushes as long as the activity lives; asking for it is a check that it does and is the caller's.
+  /// Checks that the activity exists and belongs to the caller. Nothing is enabled or disabled, because the service
+  /// pushes as long as the activity lives.
   private func manage(_ data: JSONFields, _ calls: InnerCalls) async throws(RPCError) -> JSONTree {
     let action = try data.required("action", try data.string("action"))
     guard ["startPushUpdates", "stopPushUpdates"].contains(action) else {

@@ -1,7 +1,8 @@
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 
-/// The content-state of the Growth app's timer: from the app's words to what its widget decodes, and back.
+/// The content-state of the Growth app's timer, in the app's format and in that of its widget.
 struct GrowthState: Sendable, Hashable {
   static let foundationEpochMs: Int64 = 978_307_200_000
   static let sessionTypes: Set<String> = [
@@ -14,10 +15,11 @@ struct GrowthState: Sendable, Hashable {
   var duration: Double
   var methodName: String
   var sessionType: String
-  /// Seconds of all pauses that have ended.
+  /// Total length of all finished pauses, in seconds.
   var totalPausedDuration: Double = 0
 
-  /// What stands for an activity of which nothing but its token is known. It is never pushed: the app shows its own.
+  /// Creates a placeholder state for an activity of which only the token is known. It is never pushed, because the app
+  /// shows its own state.
   init(startedAtMs: Int64) {
     self.startedAtMs = startedAtMs
     duration = 0
@@ -25,9 +27,10 @@ struct GrowthState: Sendable, Hashable {
     sessionType = "freestyle"
   }
 
-  /// Reads the app's `contentState`, whose dates are ISO 8601, or a kept one, whose dates may be seconds since 2001.
+  /// Reads a content-state of the app, whose dates are ISO 8601, or a stored one, whose dates may be seconds since
+  /// 2001.
   ///
-  /// Throws INVALID_ARGUMENT `FIELD_REQUIRED` or `FIELD_INVALID`.
+  /// - Throws: INVALID_ARGUMENT `FIELD_REQUIRED` or `FIELD_INVALID`.
   init(_ fields: JSONFields) throws(RPCError) {
     startedAtMs = try fields.required("startedAt", try Self.date(fields, "startedAt"))
     pausedAtMs = try Self.date(fields, "pausedAt")
@@ -65,10 +68,10 @@ struct GrowthState: Sendable, Hashable {
 
   // MARK: changes
 
-  /// Pauses at an instant. A pause that lasts goes on.
+  /// Pauses at an instant. An existing pause continues.
   mutating func pause(atMs nowMs: Int64) { pausedAtMs = pausedAtMs ?? nowMs }
 
-  /// Ends a pause, which is counted once.
+  /// Ends a pause and adds it to the total.
   mutating func resume(atMs nowMs: Int64) {
     guard let pausedAtMs else { return }
     totalPausedDuration += Double(max(0, nowMs - pausedAtMs)) / 1000
@@ -77,7 +80,9 @@ struct GrowthState: Sendable, Hashable {
 
   // MARK: forms
 
-  /// - Parameter isFoundation: whether dates are seconds since 2001; else ISO 8601.
+  /// Returns the state as JSON.
+  ///
+  /// - Parameter isFoundation: Whether dates are seconds since 2001 instead of ISO 8601.
   func tree(isFoundation: Bool) -> JSONTree {
     func date(_ ms: Int64) -> JSONTree {
       isFoundation
@@ -97,7 +102,7 @@ struct GrowthState: Sendable, Hashable {
     tree(isFoundation: isFoundation).write(to: &writer)
     let text = writer.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
     do throws(ProtoJSONError) { return try ProtoStruct(json: text) } catch {
-      throw RPCError(.internalError, "the state is no object")
+      throw RPCError(.internalError, "the state is not an object")
     }
   }
 }

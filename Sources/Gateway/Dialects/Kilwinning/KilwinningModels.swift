@@ -1,9 +1,11 @@
 import CampanileAPI
 import CampanileCodec
 
-/// The app's models, with every key that its decoders require, in Italian and in English.
+/// The app's models, with all keys that its decoders require, in Italian and English.
 enum KilwinningModels {
-  /// - Parameter isKnown: whether the caller has logged in; a stranger is told what the picker of names shows and no more.
+  /// Returns a member in the app's form.
+  ///
+  /// - Parameter isKnown: Whether the caller has logged in. Otherwise the result has only the data of the picker.
   static func brother(_ member: Member, isKnown: Bool = true) -> JSONTree {
     let names = names(of: member)
     let degree = KilwinningWords.word(member.degree, KilwinningWords.degrees)
@@ -22,10 +24,10 @@ enum KilwinningModels {
     return .object(tree)
   }
 
-  /// Whether the app is to show what is for those who keep the meetings.
+  /// Returns whether the app shows the functions for managing meetings.
   static func isAdmin(_ member: Member) -> Bool { member.role == .admin || member.role == .secretary }
 
-  /// First and last name; of a member who has only one of them or neither, the parts of the whole name.
+  /// Returns the first and last name. If neither is set, splits the full name.
   private static func names(of member: Member) -> (first: String, last: String) {
     if !member.firstName.isEmpty || !member.lastName.isEmpty { return (member.firstName, member.lastName) }
     guard let space = member.name.firstIndex(of: " ") else { return (member.name, "") }
@@ -49,7 +51,9 @@ enum KilwinningModels {
     return .object(tree)
   }
 
-  /// - Parameter member: the number of the member whose presence it is.
+  /// Returns an attendance record in the app's form.
+  ///
+  /// - Parameter member: The number of the member.
   static func presence(_ attendance: Attendance, member: Int64) -> JSONTree? {
     guard let meeting = number(of: attendance.meetingId, "t_") else { return nil }
     var tree: [String: JSONTree] = [
@@ -62,7 +66,8 @@ enum KilwinningModels {
     return .object(tree)
   }
 
-  /// Meetings that an excuse takes out of the denominator are in neither total nor absences, so that the three figures agree.
+  /// Returns statistics in the app's form. Excused meetings outside the denominator count neither in the total nor as
+  /// absences, so that the three figures agree.
   static func statistics(_ found: AttendanceStatistics) -> JSONTree {
     let total = Int64(found.countedCount)
     let present = Int64(found.presentCount)
@@ -86,7 +91,7 @@ enum KilwinningModels {
     ])
   }
 
-  /// The number in an id such as `t_3`.
+  /// Returns the number in an id such as `t_3`.
   static func number(of id: String, _ prefix: String) -> Int64? {
     id.hasPrefix(prefix) ? Int64(id.dropFirst(prefix.count)) : nil
   }

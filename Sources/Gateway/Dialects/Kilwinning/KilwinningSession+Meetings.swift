@@ -1,8 +1,9 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 
-// Tornate.
+// Meetings (tornate).
 extension KilwinningSession {
   func meetings(_ calls: InnerCalls) async throws(RPCError) -> DialectAnswer {
     var status = MeetingStatus.unspecified
@@ -50,7 +51,7 @@ extension KilwinningSession {
     return DialectAnswer(200, KilwinningModels.tornata(response.meeting ?? Meeting()))
   }
 
-  /// What a request says of a meeting. Answers the paths of the fields that it names.
+  /// Reads the fields of a meeting. Returns the paths of the fields that are set.
   private func read(_ fields: JSONFields, into meeting: inout Meeting) throws(RPCError) -> [String] {
     var mask: [String] = []
     if let text = try fields.string("data") {
@@ -83,7 +84,7 @@ extension KilwinningSession {
     return mask
   }
 
-  /// With the attendance that was recorded, as the app has no other way; the audit log can undo it.
+  /// Deletes a meeting and its recorded attendance, because the app has no other way. The audit log can undo it.
   func deleteMeeting(_ id: Int64, _ calls: InnerCalls) async throws(RPCError) -> DialectAnswer {
     var request = DeleteMeetingRequest()
     request.meetingId = "t_\(id)"

@@ -1,8 +1,9 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 
-// Fratelli.
+// Members (fratelli).
 extension KilwinningSession {
   func members(_ calls: InnerCalls) async throws(RPCError) -> DialectAnswer {
     if !caller.isStranger {
@@ -10,14 +11,18 @@ extension KilwinningSession {
         let found = try await list(calls, as: caller.identity)
         return DialectAnswer(200, .array(found.map { KilwinningModels.brother($0) }))
       } catch {
-        // The picker is shown again when a session has ended, and its cookie comes along.
+        // An ended session shows the picker again, and its cookie is still sent.
         guard error.code == .unauthenticated, caller.session != nil else { throw error }
       }
     }
-    let found = try await list(calls, as: KilwinningCaller.picker)
-    return DialectAnswer(
-      200, .array(found.map { KilwinningModels.brother($0, isKnown: false) }),
-      headers: caller.session == nil ? [] : [noCookie])
+    var answer = try await dialect.picker.answer { [self] in
+      do throws(RPCError) {
+        let found = try await list(calls, as: KilwinningCaller.picker)
+        return .success(DialectAnswer(200, .array(found.map { KilwinningModels.brother($0, isKnown: false) })))
+      } catch { return .failure(error) }
+    }
+    if caller.session != nil { answer.headers.append(noCookie) }
+    return answer
   }
 
   private func list(_ calls: InnerCalls, as identity: InnerCalls.Identity) async throws(RPCError) -> [Member] {
@@ -31,7 +36,7 @@ extension KilwinningSession {
     }
   }
 
-  /// Changes what the request names, and leaves what it does not.
+  /// Updates only the fields that the request names.
   func updateMember(_ id: Int64, _ body: [UInt8], _ calls: InnerCalls) async throws(RPCError) -> DialectAnswer {
     let fields = try JSONFields(body)
     var member = Member()
@@ -53,7 +58,7 @@ extension KilwinningSession {
       member.raisingDate = try await day(text, "data_elevazione", calls)
       mask.append("raising_date")
     }
-    // An empty mask would mean what is set; here it means nothing.
+    // An empty mask would mean all set fields; here it means none.
     guard !mask.isEmpty else {
       var request = GetMemberRequest()
       request.memberId = member.id
@@ -67,7 +72,7 @@ extension KilwinningSession {
     return DialectAnswer(200, KilwinningModels.brother(response.member ?? Member()))
   }
 
-  /// A day as the lodge counts it: the app sends an instant, in whatever time zone its device is.
+  /// Returns the day in the lodge's time zone, because the app sends an instant in its device's time zone.
   private func day(_ text: String, _ key: String, _ calls: InnerCalls) async throws(RPCError) -> String {
     if text.utf8.count == 10 { return text }
     guard let time = DialectTimes.time(text) else {

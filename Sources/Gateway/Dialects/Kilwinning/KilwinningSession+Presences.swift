@@ -1,8 +1,9 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 
-// Presenze.
+// Attendance (presenze).
 extension KilwinningSession {
   func presences(_ id: Int64, _ calls: InnerCalls) async throws(RPCError) -> DialectAnswer {
     let found: [Attendance] = try await pages { (token) async throws(RPCError) in

@@ -1,8 +1,9 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 
-/// Answers one request of the app.
+/// Serves one request of the app.
 struct KilwinningSession: Sendable {
   let dialect: KilwinningDialect
   let caller: KilwinningCaller
@@ -35,6 +36,7 @@ struct KilwinningSession: Sendable {
     var request = LoginRequest()
     request.name = try fields.required("nome", try fields.string("nome"))
     request.pin = try fields.string("pin") ?? ""
+    request.deviceToken = caller.deviceToken
     let response: LoginResponse = try await calls.unary(
       SessionsServiceMethods.login, request, as: KilwinningCaller.login)
     let member = response.member ?? Member()
@@ -42,10 +44,21 @@ struct KilwinningSession: Sendable {
       200,
       .object([
         "user": KilwinningModels.brother(member), "admin_access": .bool(KilwinningModels.isAdmin(member)),
-      ]), headers: [cookie(response.sessionToken, response.session)])
+      ]), headers: [cookie(response.sessionToken, response.session)] + deviceCookie(response.deviceToken))
   }
 
-  /// The cookie lives as long as the session would without another request.
+  /// Returns the cookie that allows logins from this device while failures elsewhere lock the member's PIN. None for
+  /// logins by name alone.
+  private func deviceCookie(_ token: String) -> [DialectAnswer.Header] {
+    guard !token.isEmpty else { return [] }
+    return [
+      SessionCookie.set(
+        KilwinningDialect.deviceCookie, token, path: KilwinningDialect.loginPath,
+        maxAgeS: KilwinningDialect.deviceMaxAgeS, isSecure: dialect.isCookieSecure, sameSite: .strict)
+    ]
+  }
+
+  /// Returns the session cookie, which expires when the session would without further requests.
   private func cookie(_ token: String, _ session: MemberSession?) -> DialectAnswer.Header {
     let leftMs = (session?.expireTime?.millisecondsSince1970 ?? 0) - dialect.nowMs()
     return SessionCookie.set(
@@ -64,7 +77,7 @@ struct KilwinningSession: Sendable {
     return DialectAnswer(200, KilwinningModels.brother(response.member ?? Member()), headers: renewed)
   }
 
-  /// Also for who has no session any more: the app forgets its user in any case.
+  /// Ends the session. A session that has already ended is not an error, because the app forgets its user in any case.
   private func logout(_ calls: InnerCalls) async throws(RPCError) -> DialectAnswer {
     if caller.session != nil {
       do throws(RPCError) {
@@ -93,7 +106,7 @@ struct KilwinningSession: Sendable {
       if next.isEmpty { return all }
       token = next
     }
-    throw RPCError(.resourceExhausted, "there is more than one answer can hold", reason: "ANSWER_TOO_LONG")
+    throw RPCError(.resourceExhausted, "the list is too long for one response", reason: "ANSWER_TOO_LONG")
   }
 
   func known<Value>(

@@ -1,7 +1,7 @@
 import CampanileAPI
 import CampanileCodec
 
-/// The app's Italian words for what Attendance names by enums.
+/// The app's Italian names for Attendance's enum values.
 enum KilwinningWords {
   static let degrees: [(word: String, value: Degree)] = [
     ("Apprendista", .apprentice), ("Compagno", .fellow), ("Maestro", .master),
@@ -21,7 +21,8 @@ enum KilwinningWords {
   static let ownLocation = "Nostra Loggia - Tolfa"
   static let otherLocation = "Loggia in Visita"
 
-  /// The first word stands for what the table does not have, since the app's decoders fail on words they do not know.
+  /// Returns the name of a value, or the table's first name for an unknown one, because the app's decoders fail on
+  /// unknown names.
   static func word<Value: Equatable>(_ value: Value, _ table: [(word: String, value: Value)]) -> String {
     (table.first { $0.value == value } ?? table.first)?.word ?? ""
   }
@@ -30,12 +31,12 @@ enum KilwinningWords {
     table.first { $0.word == word }?.value
   }
 
-  /// Which of the two places that the app knows a location is.
+  /// Returns which of the app's two places a location is.
   static func place(_ location: String) -> String {
     location.isEmpty || location == ownLocation ? ownLocation : otherLocation
   }
 
-  /// Absences with an excuse are absences to the app, which has no word for them.
+  /// Returns the name of a status. The app has none for excused absences, so they count as absences.
   static func presence(_ status: AttendanceStatus) -> String {
     switch status {
     case .present: "Presente"

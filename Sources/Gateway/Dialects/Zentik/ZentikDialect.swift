@@ -1,50 +1,69 @@
+import CampanileAPI
+import CampanileBase
 import CampanileRPC
 
-/// The calls of the Zentik app's phone, watch and publishers over Notifications, under `/api/v1`.
+/// The Zentik app's API for phones, watches and publishers over Notifications, under `/api/v1`.
 struct ZentikDialect: HTTPDialect {
-  /// What the app's keys begin with. The rest is the secret of an API key.
+  /// Prefix of the app's keys. The rest is the secret of an API key.
   static let keyPrefix = "zat_"
-  private static let resources: Set<Substring> = ["messages", "notifications", "buckets", "webhooks"]
+  private static let resources = ZentikSharing.resources.union(["messages", "notifications", "buckets", "webhooks"])
 
   let nowMs: @Sendable () -> Int64
 
   enum Action: Sendable, Hashable {
     case publish, markRead([String]?), markUnread([String]?), delete([String]?), postpone
-    case snooze(String), executeWebhook(String)
+    case snooze(String), executeWebhook(String), share(ZentikSharing.Action)
 
-    /// Whether the body says something: lists of ids stand there, since they have no place in a path.
+    /// Whether the action reads the body. Lists of ids are in the body, because they do not fit in a path.
     var takesBody: Bool {
       switch self {
       case .publish, .postpone, .snooze, .executeWebhook: true
       case .markRead(let ids), .markUnread(let ids), .delete(let ids): ids == nil
+      case .share(let action): action.takesBody
+      }
+    }
+
+    /// Publishing needs no credential here, because a magic code in the body may be one.
+    var access: DialectPlan.Access {
+      switch self {
+      case .publish: .open
+      case .markRead: .method(NotificationsServiceMethods.markNotificationsRead)
+      case .markUnread: .method(NotificationsServiceMethods.markNotificationsUnread)
+      case .delete: .method(NotificationsServiceMethods.deleteNotifications)
+      case .postpone: .method(NotificationsServiceMethods.postponeNotification)
+      case .snooze: .method(NotificationsServiceMethods.snoozeBucket)
+      case .executeWebhook: .method(NotificationsServiceMethods.listNotifications)
+      case .share(let action): .method(action.method)
       }
     }
   }
 
-  func plan(_ request: HTTPRequestText, segments: [Substring]) throws(RPCError) -> DialectPlan? {
+  func plan(_ request: RequestHead, segments: [Substring]) throws(RPCError) -> DialectPlan? {
     guard segments.count >= 3, segments[0] == "api", segments[1] == "v1", Self.resources.contains(segments[2]) else {
       return nil
     }
     var path: [String] = []
-    for segment in segments.dropFirst(2) { path.append(try PathText.decoded(segment)) }
+    for segment in segments.dropFirst(2) { path.append(try RequestPath.decoded(segment)) }
     let authorization = request["authorization"].map(Self.authorization)
     let actions = Self.actions(path)
     guard let action = actions[request.method] else {
       return DialectPlan.unserved(allowed: actions.keys.sorted(), authorization, ZentikFailure.answer)
     }
-    let session = ZentikSession(identity: .bearer(authorization), nowMs: nowMs)
-    return DialectPlan(takesBody: action.takesBody, authorization: authorization, failure: ZentikFailure.answer) {
-      (body, calls) async throws(RPCError) in
-      // The app sends an empty object with calls that need none, too.
+    let session = ZentikSession(identity: .bearer(authorization), query: request.query, nowMs: nowMs)
+    return DialectPlan(
+      access: action.access, takesBody: action.takesBody, authorization: authorization, failure: ZentikFailure.answer
+    ) { (body, calls) async throws(RPCError) in
+      if authorization == nil, action == .publish { try ZentikSession.requireMagicCode(body) }
+      // The app also sends an empty object with calls that need no body.
       try request.checkDialectBody(isTaken: true)
       return try await session.answer(action, body: body, calls: calls)
     }
   }
 
-  /// What can be done at a path, by HTTP method. Batches come before ids, which `batch` is none of.
+  /// Returns the actions at a path, by HTTP method. `batch` is not an id, so batches take precedence.
   static func actions(_ path: [String]) -> [String: Action] {
     var path = path
-    // The watch has the phone's calls under a prefix of its own.
+    // The watch makes the phone's calls under its own prefix.
     if path.count > 2, path[0] == "notifications", path[1] == "watch" { path.remove(at: 1) }
     switch (path.first, path.count) {
     case ("messages", 1): return ["POST": .publish]
@@ -60,11 +79,11 @@ struct ZentikDialect: HTTPDialect {
       }
     case ("buckets", 3) where path[2] == "snooze-minutes": return ["POST": .snooze(path[1])]
     case ("webhooks", 3) where path[2] == "execute": return ["POST": .executeWebhook(path[1])]
-    default: return [:]
+    default: return ZentikSharing.actions(path).mapValues { .share($0) }
     }
   }
 
-  /// The header's value with the suite's name for the key. Whatever else it is, it is judged as it stands.
+  /// Returns the header's value with the suite's key prefix. Other values remain unchanged.
   static func authorization(_ value: String) -> String {
     let parts = value.split(separator: " ", omittingEmptySubsequences: true)
     guard parts.count == 2, parts[1].hasPrefix(keyPrefix) else { return value }
@@ -72,9 +91,9 @@ struct ZentikDialect: HTTPDialect {
   }
 }
 
-/// Failures as the app's server tells them.
+/// Errors in the format of the app's server.
 enum ZentikFailure {
-  /// A class validator's list for fields at fault, `{statusCode, message, error}` for all else.
+  /// Returns class-validator errors for invalid fields, and `{statusCode, message, error}` for all other errors.
   static func answer(_ error: RPCError) -> DialectAnswer {
     let status = HTTPStatusCode.ofREST(error, hasCondition: false)
     if status == 400, !error.fieldViolations.isEmpty {
@@ -95,13 +114,15 @@ enum ZentikFailure {
       ]))
   }
 
-  /// A field of the suite's under the name that the app sent it by.
+  /// Returns the app's name of a field of the suite.
   private static func property(_ field: String) -> String {
     let bare = field.hasPrefix("notification.") ? String(field.dropFirst("notification.".count)) : field
     switch bare {
     case "collapse_key", "collapseKey": return "collapseId"
     case "deliver_time", "deliverTime": return "scheduledSendAt"
     case "bucket_id": return "bucketId"
+    case "role": return "permissions"
+    case "expireTime" where bare == field: return "expiresAt"
     default: return bare
     }
   }

@@ -1,8 +1,9 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 
-/// A message as the app's publishers send it, checked by its own rules: all that is wrong is told at once.
+/// A message in the format of the app's publishers, validated by the app's rules. All errors are reported at once.
 struct ZentikMessage: Sendable {
   static let deliveryTypes: [String: Notification.Priority] = [
     "SILENT": .silent, "NORMAL": .normal, "CRITICAL": .critical, "NO_PUSH": .noPush,
@@ -21,13 +22,13 @@ struct ZentikMessage: Sendable {
   static let ephemeralMs: Int64 = 3_600_000
 
   var notification = Notification()
-  /// An id, a name, or a magic code.
+  /// The bucket's id, name or magic code.
   var bucket = ""
   var isScheduled: Bool { notification.deliverTime != nil }
 
   private var violations: [RPCError.FieldViolation] = []
 
-  /// Throws INVALID_ARGUMENT with every field at fault.
+  /// Throws INVALID_ARGUMENT with all invalid fields.
   init(_ fields: JSONFields, nowMs: Int64) throws(RPCError) {
     notification.title = text(fields, "title", max: Self.titleMax, isRequired: true) ?? ""
     notification.subtitle = text(fields, "subtitle", max: Self.titleMax)
@@ -43,7 +44,7 @@ struct ZentikMessage: Sendable {
     if let users = attempt("userIds", { () throws(RPCError) in try fields.strings("userIds", max: 100) }) ?? nil,
       !users.isEmpty
     {
-      violate("userIds", "messages go to all who have the bucket", "isEmpty")
+      violate("userIds", "messages go to everyone with access to the bucket", "isEmpty")
     }
     guard violations.isEmpty else {
       throw RPCError(

@@ -1,13 +1,16 @@
 import CampanileAPI
+import CampanileBase
 import CampanileRPC
 
 // Webhooks.
 extension ZentikSession {
-  /// How many of the newest notifications are looked through for the action that the app was asked to run.
+  /// Maximum number of the newest notifications that are searched for the webhook.
   static let notificationsLookedAtMax = 2000
 
-  /// Runs a webhook. The app knows it by the action of a notification alone, and tells neither: the newest one that has the webhook
-  /// among its actions is whose action is run.
+  /// Runs a webhook.
+  ///
+  /// The app sends neither the notification nor the action to which the webhook belongs. The action is therefore taken
+  /// from the newest notification that has the webhook among its actions.
   func executeWebhook(_ id: String, _ calls: InnerCalls) async throws(RPCError) -> DialectAnswer {
     let (notification, action) = try await action(of: id, calls)
     var request = InvokeActionRequest()
@@ -17,7 +20,7 @@ extension ZentikSession {
     let run = response.run ?? ActionRun()
     guard run.state != .failed else {
       throw RPCError(
-        .unavailable, run.message.isEmpty ? "the webhook has failed" : run.message,
+        .unavailable, run.message.isEmpty ? "the webhook failed" : run.message,
         reason: run.reason.isEmpty ? "WEBHOOK_FAILED" : run.reason)
     }
     return DialectAnswer(
@@ -45,7 +48,7 @@ extension ZentikSession {
     throw RPCError(.notFound, "no notification has this webhook", reason: "WEBHOOK_NOT_FOUND")
   }
 
-  /// The id of the action as `InvokeAction` has it.
+  /// Returns the id of the notification's action that runs the webhook, as `InvokeAction` expects it.
   static func action(of notification: Notification, running webhook: String) -> String? {
     let isIt = { (action: Action) in action.type == .webhook && action.value == webhook }
     if let index = notification.actions.firstIndex(where: isIt) { return String(index) }

@@ -1,14 +1,17 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 
-/// Answers one request of the app.
+/// Serves one request of the app.
 struct ZentikSession: Sendable {
   static let principal = "service/zentik"
   static let idsMax = 1000
   static let magicCodePrefix = "cpk_"
 
   let identity: InnerCalls.Identity
+  /// The request's query; used by lists.
+  let query: Substring
   let nowMs: @Sendable () -> Int64
 
   func answer(
@@ -37,6 +40,7 @@ struct ZentikSession: Sendable {
     case .postpone: return try await postpone(body, calls)
     case .snooze(let bucket): return try await snooze(bucket, body, calls)
     case .executeWebhook(let id): return try await executeWebhook(id, calls)
+    case .share(let action): return try await share(action, body: body, calls)
     }
   }
 
@@ -44,7 +48,7 @@ struct ZentikSession: Sendable {
     DialectAnswer(200, .object(["success": .bool(true), "count": .integer(Int64(count))]))
   }
 
-  /// Those of the path, or else of the body.
+  /// Returns the ids in the path, or otherwise those in the body.
   private func ids(_ given: [String]?, _ body: [UInt8]) throws(RPCError) -> [String] {
     if let given { return given }
     let fields = try JSONFields(body)
@@ -79,10 +83,18 @@ struct ZentikSession: Sendable {
 
   // MARK: publishing
 
+  /// Throws UNAUTHENTICATED for an unauthenticated message without a magic code, before any other error.
+  static func requireMagicCode(_ body: [UInt8]) throws(RPCError) {
+    guard let fields = try? JSONFields(body),
+      let bucket = try? fields.string("bucketId") ?? fields.string("magicCode"), bucket.hasPrefix(magicCodePrefix)
+    else { throw CredentialFault.missing }
+  }
+
   private func publish(_ body: [UInt8], _ calls: InnerCalls) async throws(RPCError) -> DialectAnswer {
     var message = try ZentikMessage(JSONFields(body), nowMs: nowMs())
     if message.bucket.hasPrefix(Self.magicCodePrefix) {
-      // The code is the credential: who has it may publish, with a key or without.
+      // The magic code is the credential: its holder may publish with or without a key. The request has counted against
+      // its caller's limits.
       var request = PublishWithKeyRequest()
       request.secret = message.bucket
       request.notification = message.notification
@@ -102,7 +114,7 @@ struct ZentikSession: Sendable {
       ]))
   }
 
-  /// The id of a bucket that is named by its id or its name.
+  /// Returns the id of the bucket with this id or name.
   private func bucket(_ text: String, _ calls: InnerCalls) async throws(RPCError) -> String {
     if text.hasPrefix("b_") { return text }
     var token = ""
@@ -117,7 +129,7 @@ struct ZentikSession: Sendable {
       if token.isEmpty { break }
     }
     guard let id = found.first else {
-      throw RPCError(.notFound, "there is no bucket with this id or name", reason: "BUCKET_NOT_FOUND")
+      throw RPCError(.notFound, "no bucket has this id or name", reason: "BUCKET_NOT_FOUND")
     }
     guard found.count == 1 else {
       throw RPCError.invalidField("bucketId", "\(found.count) buckets have this name; use the id", reason: "isUnique")

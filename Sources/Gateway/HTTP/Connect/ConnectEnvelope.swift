@@ -1,31 +1,31 @@
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import NIOCore
 
-/// The envelopes of a stream in the Connect protocol: a byte of flags, the length in four bytes, and the message.
+/// The envelopes of a Connect stream: a byte of flags, the length in four bytes, and the message.
 enum ConnectEnvelope {
   static let prefixBytes = 5
   static let compressedFlag: UInt8 = 0b01
   static let endFlag: UInt8 = 0b10
 
-  /// Hands the one message of a request to a method that streams its responses to `use`.
+  /// Passes the single request message of a server-streaming method to `use`.
   ///
-  /// - Parameter isGzip: whether `connect-content-encoding` says that compressed envelopes are gzip.
-  ///
-  /// Throws INVALID_ARGUMENT `ENVELOPE_INVALID` for a body that is not one whole envelope, and what `Gunzip` throws.
+  /// - Parameter isGzip: Whether `connect-content-encoding` declares gzip for compressed envelopes.
+  /// - Throws: INVALID_ARGUMENT `ENVELOPE_INVALID` if the body is not exactly one envelope, and the errors of `Gunzip`.
   static func withSingle<R>(
     _ body: UnsafeRawBufferPointer, isGzip: Bool, bytesMax: Int,
     _ use: (UnsafeRawBufferPointer) -> Result<R, RPCError>
   ) throws(RPCError) -> R {
-    guard body.count >= prefixBytes else { throw invalid("the body has no whole envelope") }
-    guard body[0] & ~compressedFlag == 0 else { throw invalid("the envelope has flags that are not known") }
+    guard body.count >= prefixBytes else { throw invalid("the body has no complete envelope") }
+    guard body[0] & ~compressedFlag == 0 else { throw invalid("the envelope has unknown flags") }
     let length = Int(UInt32(bigEndian: body.loadUnaligned(fromByteOffset: 1, as: UInt32.self)))
     guard length == body.count - prefixBytes else {
-      throw invalid("the envelope says \(length) bytes and the body has \(body.count - prefixBytes)")
+      throw invalid("the envelope declares \(length) bytes but the body has \(body.count - prefixBytes)")
     }
     let message = UnsafeRawBufferPointer(rebasing: body[prefixBytes...])
     guard body[0] & compressedFlag != 0 else { return try use(message).get() }
-    guard isGzip else { throw invalid("the envelope is compressed and nothing says how") }
+    guard isGzip else { throw invalid("the compressed envelope is not declared as gzip") }
     return try Gunzip.decompress(message, bytesMax: bytesMax).withUnsafeBytes(use).get()
   }
 
@@ -42,7 +42,7 @@ enum ConnectEnvelope {
     buffer.writeBytes(message)
   }
 
-  /// The last envelope: `{}`, or the error that ended the stream.
+  /// Writes the last envelope: `{}`, or the error that ended the stream.
   static func writeEnd(_ error: RPCError?, to buffer: inout ByteBuffer) {
     var writer = JSONWriter()
     let object = writer.beginObject()

@@ -1,29 +1,32 @@
+import CampanileBase
 import CampanileRPC
 
-/// Requests to `/<service>/<method>`: the Connect protocol, and event streams of the same methods.
+/// Plans requests to `/<service>/<method>`: the Connect protocol, and event streams of the same methods.
 struct ConnectPlanner {
   let table: HTTPTable
-  let bodyBytesMax: Int
 
-  func decide(_ request: HTTPRequestText) throws(RPCError) -> HTTPDecision {
+  func decide(_ request: RequestHead, _ target: inout HTTPJudgedTarget) throws(RPCError) -> HTTPDecision {
     let name = request.path.dropFirst()
     let method = table.method(name)
+    target.method = method?.path ?? Array(name.utf8)
     switch request.method {
-    case "POST": return try post(request, name, method)
-    case "GET": return try get(request, name, method)
+    case "POST":
+      try request.checkSingles()
+      return try post(request, name, method)
+    case "GET": return try get(request, method, &target)
     default: return HTTPRefusal.notAllowed(["GET", "POST"], style: .connectUnary)
     }
   }
 
   private func post(
-    _ request: HTTPRequestText, _ name: Substring, _ method: HTTPMethod?
+    _ request: RequestHead, _ name: Substring, _ method: HTTPMethod?
   ) throws(RPCError) -> HTTPDecision {
     let kind = method?.descriptor.kind
     let isEvents = kind == .serverStreaming && request.accepts(EventWriter.contentType)
     let shape = ConnectRequest.shape(contentType: request["content-type"])
-    // A method that no table describes is taken for a unary one.
+    // A method without a descriptor is assumed to be unary.
     let isUnary = kind.map { $0 == .unary || isEvents } ?? true
-    // Events are text, and without a descriptor there is no binary form.
+    // Events are text, and the binary form needs a descriptor.
     guard let shape, shape.isStream != isUnary, !shape.isBinary || method != nil && !isEvents else {
       let accepted =
         isUnary
@@ -43,7 +46,7 @@ struct ConnectPlanner {
     let params: HTTPPlan.Params =
       isUnary
       ? .body
-      : kind?.streamsRequests == true ? .messages(isGzip: isGzip) : .envelope(isGzip: isGzip, bytesMax: bodyBytesMax)
+      : kind?.streamsRequests == true ? .messages(isGzip: isGzip) : .envelope(isGzip: isGzip)
     var plan = HTTPPlan(method: Array(name.utf8), style: style, params: params, takesBody: true)
     plan.endsWithMessage = kind == .clientStreaming
     if shape.isBinary, let method { plan.binary = binary(method) }
@@ -54,27 +57,31 @@ struct ConnectPlanner {
   }
 
   private func get(
-    _ request: HTTPRequestText, _ name: Substring, _ method: HTTPMethod?
+    _ request: RequestHead, _ method: HTTPMethod?, _ target: inout HTTPJudgedTarget
   ) throws(RPCError) -> HTTPDecision {
     let isEvents = method?.descriptor.kind == .serverStreaming && request.accepts(EventWriter.contentType)
+    let query = try QueryText(request.query)
+    if isEvents { try target.readToken(query) }
+    try request.checkSingles()
     guard let method, method.isReadOnlyUnary || isEvents && method.descriptor.idempotency == .noSideEffects else {
       return HTTPRefusal.notAllowed(["POST"], style: .connectUnary)
     }
     guard !request.hasBody else { throw HTTPPlan.bodyUnexpected }
-    let query = try QueryText(request.query)
     try ConnectRequest.checkVersion(request["connect-protocol-version"])
-    let (message, isBinary) = try ConnectRequest.message(of: query, bytesMax: bodyBytesMax)
+    let isBinary = try ConnectRequest.isBinary(query)
     guard !isBinary || !isEvents else {
       throw RPCError(.unimplemented, "events are text", reason: "CODEC_UNSUPPORTED", processed: false)
     }
-    var params = HTTPPlan.Params.fixed(message)
+    var resume: ParamsTree?
     if isEvents, let token = method.token, let last = request["last-event-id"] {
-      params = try Self.resumed(message, token, after: last)
+      resume = ParamsTree()
+      _ = resume?.bind([token], FieldBinding.quoted(last))
     }
     var plan = HTTPPlan(
-      method: method.path, style: isEvents ? .events : .connectUnary, params: params, takesBody: false)
+      method: method.path, style: isEvents ? .events : .connectUnary, params: .query(query, resume: resume),
+      takesBody: false)
     if isBinary { plan.binary = binary(method) }
-    plan.metadata = try request.metadata(queryToken: isEvents ? query[HTTPPlanner.queryToken] : nil)
+    plan.metadata = try request.metadata(queryToken: target.queryToken)
     plan.timeoutMs = try ConnectRequest.timeoutMs(request["connect-timeout-ms"])
     plan.token = method.token?.jsonName
     return .call(plan)
@@ -83,20 +90,5 @@ struct ConnectPlanner {
   private func binary(_ method: HTTPMethod) -> HTTPPlan.BinaryForm {
     HTTPPlan.BinaryForm(
       index: table.index, request: method.descriptor.requestType, response: method.descriptor.responseType)
-  }
-
-  /// The message of a stream that the browser opens again: where it was takes the place of where it began.
-  private static func resumed(
-    _ message: [UInt8], _ token: FieldSchema, after last: String
-  ) throws(RPCError) -> HTTPPlan.Params {
-    var tree = ParamsTree()
-    _ = tree.bind([token], FieldBinding.quoted(last))
-    let plan = HTTPPlan(method: [], style: .events, params: .bound(tree, .whole), takesBody: false)
-    let outcome = message.withUnsafeBytes { bytes -> Result<[UInt8], RPCError> in
-      do throws(RPCError) { return .success(try plan.withParams(bytes) { [UInt8]($0) }) } catch {
-        return .failure(error)
-      }
-    }
-    return .fixed(try outcome.get())
   }
 }

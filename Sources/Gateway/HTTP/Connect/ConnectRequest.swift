@@ -1,7 +1,8 @@
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 
-/// How a request of the Connect protocol (connectrpc.com/docs/protocol) is read. Messages are JSON or protobuf.
+/// Parses requests of the Connect protocol (connectrpc.com/docs/protocol). Messages are JSON or protobuf.
 enum ConnectRequest {
   static let unaryType = "application/json"
   static let streamType = "application/connect+json"
@@ -17,7 +18,7 @@ enum ConnectRequest {
     var isStream: Bool { self == .stream || self == .binaryStream }
   }
 
-  /// What a POST's content type says. `nil` for types that the protocol does not have here: 415.
+  /// Returns the shape that a POST's content type declares; nil for unsupported types, which get 415.
   static func shape(contentType: String?) -> Shape? {
     guard let contentType else { return nil }
     let parts = contentType.split(separator: ";", omittingEmptySubsequences: false)
@@ -34,14 +35,15 @@ enum ConnectRequest {
     }
   }
 
-  /// Throws INVALID_ARGUMENT `PROTOCOL_UNSUPPORTED` for another version than the one there is.
+  /// Throws INVALID_ARGUMENT `PROTOCOL_UNSUPPORTED` for any version other than 1.
   static func checkVersion(_ value: String?) throws(RPCError) {
     guard let value, value != "1" else { return }
     throw RPCError(
       .invalidArgument, "connect-protocol-version must be 1", reason: "PROTOCOL_UNSUPPORTED", processed: false)
   }
 
-  /// The milliseconds of `connect-timeout-ms`. Throws INVALID_ARGUMENT `TIMEOUT_INVALID` for other text than 1 to 10 digits.
+  /// Returns the milliseconds of `connect-timeout-ms`. Throws INVALID_ARGUMENT `TIMEOUT_INVALID` unless the text is 1
+  /// to 10 digits.
   static func timeoutMs(_ value: String?) throws(RPCError) -> Int64? {
     guard let value else { return nil }
     guard (1...timeoutDigitsMax).contains(value.utf8.count),
@@ -54,18 +56,22 @@ enum ConnectRequest {
     return timeoutMs
   }
 
-  /// The message of a GET: `encoding=json&message=…` or `encoding=proto`, `base64=1` for base64url, and `compression=gzip`, which
-  /// needs it.
-  ///
-  /// Throws INVALID_ARGUMENT `QUERY_INVALID` for a parameter that is missing or not what it must be, UNIMPLEMENTED
-  /// `CODEC_UNSUPPORTED` and `COMPRESSION_UNSUPPORTED` for what is not served here, and what `Gunzip` throws.
-  static func message(of query: QueryText, bytesMax: Int) throws(RPCError) -> (bytes: [UInt8], isBinary: Bool) {
+  /// Returns whether the `encoding` of a GET is protobuf. Throws the errors of `message(of:)`.
+  static func isBinary(_ query: QueryText) throws(RPCError) -> Bool {
     if let version = query["connect"], version != "v1" { throw invalid("connect must be v1") }
     guard let encoding = query["encoding"] else { throw invalid("encoding is missing") }
     guard encoding == "json" || encoding == "proto" else {
       throw unsupported("encoding must be json or proto", "CODEC_UNSUPPORTED")
     }
-    let isBinary = encoding == "proto"
+    return encoding == "proto"
+  }
+
+  /// Returns the message of a GET: `message=…` with `encoding=json` or `encoding=proto`, `base64=1` for base64url, and
+  /// `compression=gzip`, which requires base64.
+  ///
+  /// - Throws: INVALID_ARGUMENT `QUERY_INVALID` for a missing or invalid parameter, UNIMPLEMENTED `CODEC_UNSUPPORTED`
+  ///   or `COMPRESSION_UNSUPPORTED` for unsupported values, and the errors of `Gunzip`.
+  static func message(of query: QueryText, bytesMax: Int) throws(RPCError) -> [UInt8] {
     let compression = query["compression"] ?? ""
     guard ["", "identity", "gzip"].contains(compression) else {
       throw unsupported("compression must be identity or gzip", "COMPRESSION_UNSUPPORTED")
@@ -74,16 +80,16 @@ enum ConnectRequest {
     switch query["base64"] {
     case nil, "0":
       guard compression != "gzip" else { throw invalid("a compressed message needs base64=1") }
-      return (Array(message.utf8), isBinary)
+      return Array(message.utf8)
     case "1":
       guard let bytes = Base64.decode(message) else { throw invalid("message is not base64") }
-      guard compression == "gzip", !bytes.isEmpty else { return (bytes, isBinary) }
+      guard compression == "gzip", !bytes.isEmpty else { return bytes }
       let outcome = bytes.withUnsafeBytes { raw -> Result<[UInt8], RPCError> in
         do throws(RPCError) { return .success(try Gunzip.decompress(raw, bytesMax: bytesMax)) } catch {
           return .failure(error)
         }
       }
-      return (try outcome.get(), isBinary)
+      return try outcome.get()
     default: throw invalid("base64 must be 1")
     }
   }

@@ -1,18 +1,21 @@
 import CZlib
+import CampanileBase
 import CampanileRPC
 
-/// Decompresses one gzip member (RFC 1952) into a limit: what envelopes of the Connect protocol carry, which HTTP's own content coding
-/// does not reach.
+/// Decompresses one gzip member (RFC 1952) up to a size limit. Connect envelopes are compressed individually, which
+/// HTTP's content coding does not cover.
 enum Gunzip {
   private static let chunkBytes = 16_384
 
-  /// Throws INVALID_ARGUMENT `BODY_NOT_DECODED` for other bytes, also behind the member, and RESOURCE_EXHAUSTED `BODY_TOO_LARGE` for
-  /// more than `bytesMax`, without making more.
+  /// Returns the decompressed bytes.
+  ///
+  /// - Throws: INVALID_ARGUMENT `BODY_NOT_DECODED` for invalid data or data after the member; RESOURCE_EXHAUSTED
+  ///   `BODY_TOO_LARGE` as soon as the output exceeds `bytesMax`.
   static func decompress(_ bytes: UnsafeRawBufferPointer, bytesMax: Int) throws(RPCError) -> [UInt8] {
     var stream = z_stream()
-    // 15 bits of window, and 16 for gzip's header.
+    // A 15-bit window; 16 selects the gzip header.
     guard campanile_inflate_init(&stream, 31) == Z_OK else {
-      throw RPCError(.resourceExhausted, "there is no memory to decompress", reason: "OUT_OF_MEMORY", processed: false)
+      throw RPCError(.resourceExhausted, "not enough memory to decompress", reason: "OUT_OF_MEMORY", processed: false)
     }
     defer { inflateEnd(&stream) }
     // zlib does not write to its input.
@@ -34,7 +37,7 @@ enum Gunzip {
       }
       result.append(contentsOf: chunk[..<count])
       if status == Z_STREAM_END { break }
-      // Without progress there is no more to come: the member is cut off.
+      // No progress means that the member is cut off.
       guard status == Z_OK, count > 0 || stream.avail_in > 0 else { throw invalid }
     }
     guard stream.avail_in == 0 else { throw invalid }

@@ -1,14 +1,15 @@
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 
-/// Turns a service's answer from ProtoJSON into protobuf's binary form, by its descriptor.
+/// Converts a service's response from ProtoJSON to protobuf's binary form, by its descriptor.
 ///
-/// Members that the descriptor does not have are left out: a service may be newer than the gateway.
+/// Members that the descriptor lacks are left out, because a service may be newer than the gateway.
 struct JSONToProtobuf {
   let index: SchemaIndex
   let json: UnsafeRawBufferPointer
 
-  /// Throws INTERNAL `RESPONSE_NOT_CONVERTED` for an answer that is no such message.
+  /// Converts a response of the given type. Throws INTERNAL `RESPONSE_NOT_CONVERTED` if it does not match the type.
   static func convert(_ json: UnsafeRawBufferPointer, _ type: String, _ index: SchemaIndex) throws(RPCError) -> [UInt8]
   {
     if json.isEmpty { return [] }
@@ -16,7 +17,7 @@ struct JSONToProtobuf {
   }
 
   private static func fault(_ what: String) -> RPCError {
-    RPCError(.internalError, "the answer's \(what) has no binary form", reason: "RESPONSE_NOT_CONVERTED")
+    RPCError(.internalError, "the response's \(what) cannot be converted to protobuf", reason: "RESPONSE_NOT_CONVERTED")
   }
 
   private func message(_ range: Range<Int>, _ type: String, depth: Int) throws(RPCError) -> ProtobufBytes {
@@ -28,7 +29,7 @@ struct JSONToProtobuf {
     var chosen: Set<Int32> = []
     for member in members {
       guard let field = schema.field(member.name) else { continue }
-      // What comes twice, and two fields of a oneof, would be read as the last of them.
+      // Readers keep only the last of duplicate members and of several oneof fields, so both are rejected.
       guard seen.insert(field.number).inserted else { throw Self.fault(field.jsonName) }
       if isNull(member.value), field.kind != .message("google.protobuf.Value") { continue }
       if let oneof = schema.oneofs[field.number], !chosen.insert(oneof).inserted { throw Self.fault(field.jsonName) }
@@ -69,7 +70,7 @@ struct JSONToProtobuf {
     try add(text: String(decoding: json[range], as: UTF8.self), field, to: &result)
   }
 
-  /// One value that is no message, by its text.
+  /// Adds a scalar value, given as text.
   private func add(text: String, _ field: FieldSchema, to result: inout ProtobufBytes) throws(RPCError) {
     let number = field.number
     switch field.kind {
@@ -112,7 +113,7 @@ struct JSONToProtobuf {
 
   private func isNull(_ range: Range<Int>) -> Bool { json[range].elementsEqual("null".utf8) }
 
-  // MARK: the types with a form of their own in JSON
+  // MARK: well-known types
 
   private func wellKnown(_ range: Range<Int>, _ type: String, depth: Int) throws(RPCError) -> ProtobufBytes? {
     var result = ProtobufBytes()
@@ -147,7 +148,7 @@ struct JSONToProtobuf {
     return result
   }
 
-  /// A google.protobuf.Value: its field is that of the JSON value's type.
+  /// Converts a google.protobuf.Value; the type of the JSON value selects its field.
   private func value(_ range: Range<Int>, depth: Int) throws(RPCError) -> ProtobufBytes {
     guard let first = json[range].first, let schema = index.messages["google.protobuf.Value"] else {
       throw Self.fault("value")

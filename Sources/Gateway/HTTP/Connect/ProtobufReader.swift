@@ -1,12 +1,14 @@
+import CampanileBase
 import CampanileRPC
 
-/// Walks the fields of one message in protobuf's binary form (protobuf.dev, "Encoding"). Reads within its bytes whatever they say.
+/// Iterates over the fields of one message in protobuf's binary form (protobuf.dev, "Encoding"). Never reads outside
+/// the given bytes, even if the message is malformed.
 struct ProtobufReader {
   enum Value: Sendable, Hashable {
     case varint(UInt64)
     case fixed64(UInt64)
     case fixed32(UInt32)
-    /// Where the bytes lie.
+    /// The position of the bytes.
     case bytes(Range<Int>)
   }
 
@@ -22,7 +24,7 @@ struct ProtobufReader {
 
   var isAtEnd: Bool { index >= end }
 
-  /// The next field, or `nil` at the end. Throws INVALID_ARGUMENT `BODY_NOT_PROTOBUF` for bytes that are no field.
+  /// Returns the next field, or nil at the end. Throws INVALID_ARGUMENT `BODY_NOT_PROTOBUF` for invalid bytes.
   mutating func next() throws(RPCError) -> (number: UInt64, value: Value)? {
     guard !isAtEnd else { return nil }
     let tag = try varint()

@@ -1,8 +1,9 @@
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 
-/// Turns a message from protobuf's binary form into ProtoJSON, by its descriptor. Fields that it does not have are left out, as protobuf
-/// does.
+/// Converts a message from protobuf's binary form to ProtoJSON, by its descriptor. Fields that the descriptor lacks are
+/// left out, as is usual in protobuf.
 struct ProtobufToJSON {
   let index: SchemaIndex
   let bytes: UnsafeRawBufferPointer
@@ -10,8 +11,10 @@ struct ProtobufToJSON {
   private static let secondsOfTimestamp: ClosedRange<Int64> = -62_135_596_800...253_402_300_799
   private static let secondsOfDuration: ClosedRange<Int64> = -315_576_000_000...315_576_000_000
 
-  /// Throws INVALID_ARGUMENT: `BODY_NOT_PROTOBUF` for bytes that are no such message, `BODY_TOO_DEEP`, `TYPE_UNSUPPORTED` for
-  /// google.protobuf.Any and messages without a descriptor.
+  /// Converts a message of the given type.
+  ///
+  /// - Throws: INVALID_ARGUMENT with `BODY_NOT_PROTOBUF` for bytes that do not match the type, `BODY_TOO_DEEP`, or
+  ///   `TYPE_UNSUPPORTED` for google.protobuf.Any and messages without a descriptor.
   static func convert(_ bytes: UnsafeRawBufferPointer, _ type: String, _ index: SchemaIndex) throws(RPCError) -> [UInt8]
   {
     var writer = JSONWriter(capacity: bytes.count * 2 + 64)
@@ -21,7 +24,9 @@ struct ProtobufToJSON {
 
   private typealias Found = [UInt64: [ProtobufReader.Value]]
 
-  /// - Parameter parts: the same message in parts, which merge.
+  /// Writes one message.
+  ///
+  /// - Parameter parts: Parts of the message, which are merged.
   private func write(
     _ parts: [Range<Int>], _ type: String, depth: Int, to writer: inout JSONWriter
   ) throws(RPCError) {
@@ -30,14 +35,14 @@ struct ProtobufToJSON {
     }
     guard let schema = index.messages[type], type != "google.protobuf.Any" else {
       throw RPCError(
-        .invalidArgument, "\(type) cannot be read in this form", reason: "TYPE_UNSUPPORTED", processed: false)
+        .invalidArgument, "\(type) is not supported as protobuf", reason: "TYPE_UNSUPPORTED", processed: false)
     }
     var found: Found = [:]
     var chosen: [Int32: UInt64] = [:]
     for part in parts {
       var reader = ProtobufReader(bytes, part)
       while let (number, value) = try reader.next() {
-        // Of several fields of a oneof the last counts.
+        // The last of several fields of a oneof counts.
         if let oneof = schema.oneofs[number], let before = chosen.updateValue(number, forKey: oneof), before != number {
           found[before] = nil
         }
@@ -66,7 +71,7 @@ struct ProtobufToJSON {
     let array = writer.beginArray()
     for value in values {
       if case .bytes(let range) = value, field.wire != .lengthDelimited {
-        // Packed.
+        // A packed field.
         var reader = ProtobufReader(bytes, range)
         while !reader.isAtEnd {
           let item = try field.wire.read(&reader)
@@ -84,7 +89,8 @@ struct ProtobufToJSON {
   private func writeMap(
     _ field: FieldSchema, _ values: [ProtobufReader.Value], depth: Int, to writer: inout JSONWriter
   ) throws(RPCError) {
-    // A key that comes again replaces what it had. By bytes, since strings of other bytes may be equal in Swift.
+    // The last entry of a key counts. Keys are compared as bytes, because Swift strings with different bytes can be
+    // equal.
     var order: [[UInt8]] = []
     var entries: [[UInt8]: [ProtobufReader.Value]] = [:]
     for value in values {
@@ -92,7 +98,7 @@ struct ProtobufToJSON {
       var reader = ProtobufReader(bytes, range)
       var parts: [UInt64: ProtobufReader.Value] = [:]
       while let (number, part) = try reader.next() { parts[number] = part }
-      // A default key may be left out.
+      // A key with the default value may be absent.
       var text = JSONWriter()
       try writeValue(field.entry[0], parts[1].map { [$0] } ?? [], depth: depth, to: &text)
       let key = text.withUnsafeBytes { [UInt8]($0) }
@@ -101,7 +107,7 @@ struct ProtobufToJSON {
     }
     let object = writer.beginObject()
     for key in order {
-      // Strings have their quotes already, and so have numbers of 64 bits; others and booleans get them here.
+      // Strings and 64-bit integers are already quoted. Other integers and booleans are quoted here.
       let quote = key.first == UInt8(ascii: "\"") ? "" : "\""
       writer.append(raw: ",\(quote)\(String(decoding: key, as: UTF8.self))\(quote):")
       try writeValue(field.entry[1], entries[key] ?? [], depth: depth, to: &writer)
@@ -109,7 +115,7 @@ struct ProtobufToJSON {
     writer.endObject(object)
   }
 
-  /// Writes the last of `values`; of a message all of them together. Without values, the default.
+  /// Writes the last of `values`, or all of them merged for a message. Without values, writes the default.
   private func writeValue(
     _ field: FieldSchema, _ values: [ProtobufReader.Value], depth: Int, to writer: inout JSONWriter
   ) throws(RPCError) {
@@ -167,7 +173,7 @@ struct ProtobufToJSON {
     }
   }
 
-  // MARK: the types with a form of their own in JSON
+  // MARK: well-known types
 
   private func writeWellKnown(
     _ type: String, _ found: Found, depth: Int, to writer: inout JSONWriter
@@ -226,7 +232,7 @@ struct ProtobufToJSON {
     ProtoFieldMask(paths: paths).encode(to: &writer)
   }
 
-  /// A Value's one field; without any it is null.
+  /// Writes the single field of a Value; null if it has none.
   private func writeAnyValue(_ found: Found, depth: Int, to writer: inout JSONWriter) throws(RPCError) {
     let field = index.messages["google.protobuf.Value"]?.fields.last { found[$0.number] != nil }
     guard let field, field.number != 1, let values = found[field.number] else { return writer.append(raw: "null") }

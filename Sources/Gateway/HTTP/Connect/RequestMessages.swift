@@ -1,35 +1,40 @@
+import CampanileBase
 import CampanileRPC
 import NIOCore
 
-/// The messages of a request's body on their way into a call that streams its requests: one envelope of the Connect protocol after
-/// the other, as many as the service takes. What it does not take yet waits with the caller, but for one message and a little.
+/// Delivers the messages of a request's body to a client-streaming call.
+///
+/// The body is a sequence of Connect envelopes, which are delivered as the service grants credit. At most about one
+/// message is buffered; the rest stays with the caller.
 ///
 /// Confined to the connection's event loop.
 final class RequestMessages {
-  /// From so many waiting bytes on nothing more is read while the service takes no message.
+  /// Number of buffered bytes at which reading pauses while the service grants no credit.
   static let waitingBytesMax = 64 * 1024
 
   private let call: ServerCall
   private let plan: HTTPPlan
   private let isGzip: Bool
   private let bytesMax: Int
-  private let connections: HTTPConnections
+  private let account: BodyAccount
   private var waiting = ByteBuffer()
-  /// Messages that the service still takes.
+  /// Number of further messages that the service accepts.
   private var credit = WireLimits.streamCredit
   private var isComplete = false
   private var isEnded = false
   private var isDelivering = false
-  /// How many messages were delivered.
+  /// Number of messages delivered so far.
   private(set) var count = 0
 
-  /// - Parameter bytesMax: of one message.
-  init(_ call: ServerCall, _ plan: HTTPPlan, isGzip: Bool, bytesMax: Int, _ connections: HTTPConnections) {
+  /// Creates a reader of the body of `call`.
+  ///
+  /// - Parameter bytesMax: Maximum size of one message.
+  init(_ call: ServerCall, _ plan: HTTPPlan, isGzip: Bool, bytesMax: Int, _ account: BodyAccount) {
     self.call = call
     self.plan = plan
     self.isGzip = isGzip
     self.bytesMax = bytesMax
-    self.connections = connections
+    self.account = account
   }
 
   var takesMore: Bool { isEnded || credit > 0 || waiting.readableBytes < Self.waitingBytesMax }
@@ -37,33 +42,36 @@ final class RequestMessages {
   func take(_ bytes: ByteBuffer) {
     guard !isEnded else { return }
     var bytes = bytes
-    connections.readingBytes += bytes.readableBytes
     waiting.writeBuffer(&bytes)
     deliver()
   }
 
-  /// The body is complete.
+  /// Accounts for the bytes that the service has not accepted yet. Throws the errors of `BodyAccount.count`.
+  func countWaiting() throws(RPCError) { try account.count(waiting.readableBytes) }
+
+  /// Marks the body as complete.
   func complete() {
     isComplete = true
     deliver()
   }
 
-  /// The service takes `messages` more.
+  /// Adds credit for further messages.
   func granted(_ messages: Int) {
     credit += messages
     deliver()
+    account.reduce(to: waiting.readableBytes)
   }
 
-  /// Nothing more is delivered.
+  /// Stops delivering and discards the buffered bytes.
   func end() {
     guard !isEnded else { return }
     isEnded = true
-    connections.readingBytes -= waiting.readableBytes
     waiting = ByteBuffer()
+    account.reduce(to: 0)
   }
 
   private func deliver() {
-    // A delivery may grant more, or end the call, before it returns.
+    // A delivery may grant credit, or end the call, before it returns.
     guard !isDelivering else { return }
     isDelivering = true
     defer { isDelivering = false }
@@ -74,7 +82,7 @@ final class RequestMessages {
         try plan.withMessage(envelope) { call.deliver(message: $0) }
       }
       guard isComplete, !isEnded, credit > 0 || waiting.readableBytes == 0 else { return }
-      guard waiting.readableBytes == 0 else { throw ConnectEnvelope.invalid("the body ends inside of an envelope") }
+      guard waiting.readableBytes == 0 else { throw ConnectEnvelope.invalid("the body ends inside an envelope") }
       end()
       call.deliverHalfClose()
     } catch {
@@ -83,11 +91,11 @@ final class RequestMessages {
     }
   }
 
-  /// The bytes of the next whole envelope, unpacked.
+  /// Returns the decompressed message of the next complete envelope, or nil if it has not arrived.
   private func next() throws(RPCError) -> [UInt8]? {
     guard let flags = waiting.getInteger(at: waiting.readerIndex, as: UInt8.self) else { return nil }
     guard flags & ~ConnectEnvelope.compressedFlag == 0 else {
-      throw ConnectEnvelope.invalid("the envelope has flags that are not known")
+      throw ConnectEnvelope.invalid("the envelope has unknown flags")
     }
     guard let length = waiting.getInteger(at: waiting.readerIndex + 1, as: UInt32.self).map({ Int($0) }) else {
       return nil
@@ -99,9 +107,8 @@ final class RequestMessages {
     waiting.moveReaderIndex(forwardBy: ConnectEnvelope.prefixBytes)
     let message = waiting.readBytes(length: length) ?? []
     waiting.discardReadBytes()
-    connections.readingBytes -= ConnectEnvelope.prefixBytes + length
     guard flags & ConnectEnvelope.compressedFlag != 0 else { return message }
-    guard isGzip else { throw ConnectEnvelope.invalid("the envelope is compressed and nothing says how") }
+    guard isGzip else { throw ConnectEnvelope.invalid("the compressed envelope is not declared as gzip") }
     let outcome = message.withUnsafeBytes { bytes -> Result<[UInt8], RPCError> in
       do throws(RPCError) { return .success(try Gunzip.decompress(bytes, bytesMax: bytesMax)) } catch {
         return .failure(error)

@@ -1,5 +1,5 @@
 extension AssetContent {
-  /// The path of an asset's bytes, which no rule of the protos describes.
+  /// The OpenAPI path item for an asset's content, which no HTTP rule of the protos describes.
   static let pathItem = JSONTree.object([
     "parameters": .array([parameter("zone", in: "path"), parameter("name", in: "path")]),
     "get": .object([
@@ -9,8 +9,8 @@ extension AssetContent {
       ]),
       "responses": .object([
         "200": content("The bytes, with ETag and Repr-Digest."),
-        "206": content("The range of them that was asked for."),
-        "304": described("They are the ones of If-None-Match."), "416": described("The range begins behind their end."),
+        "206": content("The requested range of bytes."),
+        "304": described("The content matches If-None-Match."), "416": described("The range begins past the end."),
         "default": failure,
       ]),
     ]),
@@ -29,7 +29,7 @@ extension AssetContent {
       "requestBody": .object(["required": .bool(true), "content": anyJSON]),
       "responses": .object([
         "200": stored("The asset has a new version."), "201": stored("The asset is new."),
-        "411": described("There is no Content-Length."), "412": described("The condition does not hold."),
+        "411": described("Content-Length is missing."), "412": described("The precondition failed."),
         "413": described("The content is too long."), "default": failure,
       ]),
     ]),
@@ -53,7 +53,7 @@ extension AssetContent {
 
   private static func stored(_ text: String) -> JSONTree {
     .object([
-      "description": .string(text + " With its ETag."),
+      "description": .string(text + " The response has its ETag."),
       "content": .object([
         "application/json": .object(["schema": SchemaTrees.reference("campanile.sync.v1.PutAssetResponse")])
       ]),

@@ -2,9 +2,10 @@ import CampanileAPI
 import CampanileCodec
 import CampanileRPC
 
-/// The REST face as OpenAPI 3.1 (spec.openapis.org/oas/v3.1.0), made from the table that requests are matched with.
+/// The REST API as an OpenAPI 3.1 document (spec.openapis.org/oas/v3.1.0), generated from the table that routes
+/// requests.
 struct OpenAPIDocument: Sendable {
-  /// JSON.
+  /// The document as JSON.
   let bytes: [UInt8]
 
   init(_ table: HTTPTable) {
@@ -46,7 +47,8 @@ struct OpenAPIDocument: Sendable {
     bytes = writer.withUnsafeBytes { [UInt8]($0) }
   }
 
-  /// `/v1/buckets/{bucketId}:snooze`: variables by their JSON names, which OpenAPI has one segment for.
+  /// Returns a template in OpenAPI's syntax, such as `/v1/buckets/{bucket_id}:snooze`. Each variable becomes one
+  /// segment, because OpenAPI has no longer ones.
   static func path(_ template: PathTemplate) -> String {
     var text = ""
     for (index, segment) in template.segments.enumerated() {
@@ -65,7 +67,7 @@ struct OpenAPIDocument: Sendable {
   }
 
   private static let errorResponse = JSONTree.object([
-    "description": .string("A failure (AIP-193)."),
+    "description": .string("An error (AIP-193)."),
     "content": .object([
       "application/json": .object([
         "schema": .object([
@@ -86,7 +88,7 @@ struct OpenAPIDocument: Sendable {
     ]),
   ])
 
-  /// One method under one rule.
+  /// The operation of one method under one HTTP rule.
   private struct Operation {
     let tree: JSONTree
 
@@ -108,7 +110,7 @@ struct OpenAPIDocument: Sendable {
       self.tree = tree
     }
 
-    /// Further rules of a method need a name of their own.
+    /// Returns a unique operation id. Additional rules of a method get a numeric suffix.
     private static func identifier(_ binding: RESTBinding) -> String {
       let descriptor = binding.method.descriptor
       let rules = descriptor.httpRules.map { PathTemplate($0.template).map(OpenAPIDocument.path) ?? "" }

@@ -1,10 +1,10 @@
-/// JSON Schema of messages as ProtoJSON writes them.
+/// JSON Schemas of messages in their ProtoJSON form.
 struct SchemaTrees {
   let index: SchemaIndex
 
   init(_ index: SchemaIndex) { self.index = index }
 
-  /// The well-known types that ProtoJSON writes in a form of their own.
+  /// The well-known types with a special ProtoJSON form.
   private static let wellKnown: [String: JSONTree] = [
     "google.protobuf.Timestamp": .object(["type": .string("string"), "format": .string("date-time")]),
     "google.protobuf.Duration": .object(["type": .string("string"), "examples": .array([.string("1.5s")])]),
@@ -40,7 +40,7 @@ struct SchemaTrees {
     case .string: .object(["type": .string("string")])
     case .bytes: .object(["type": .string("string"), "contentEncoding": .string("base64")])
     case .int32, .uint32: .object(["type": .string("integer"), "format": .string("int32")])
-    // Every JSON reader keeps them exact.
+    // A string keeps them exact in every JSON parser.
     case .int64, .uint64: .object(["type": .string("string"), "format": .string("int64")])
     case .float, .double: .object(["type": .string("number")])
     case .enumeration(let name), .message(let name): reference(name)
@@ -48,7 +48,7 @@ struct SchemaTrees {
     }
   }
 
-  /// Whether a query parameter can carry it.
+  /// Returns whether a query parameter can carry a field of this kind.
   static func isSimple(_ kind: FieldSchema.Kind) -> Bool {
     switch kind {
     case .map: false
@@ -58,7 +58,7 @@ struct SchemaTrees {
     }
   }
 
-  /// The schemas of these messages and of all that they name.
+  /// Returns the schemas of the named messages and of all types that they reference.
   func all(from names: [String]) -> [String: JSONTree] {
     var found: [String: JSONTree] = [:]
     var waiting = names

@@ -1,13 +1,14 @@
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 
-/// Turns texts of path, query and headers into fields of a request.
+/// Converts text from path, query and headers to fields of a request.
 struct FieldBinding: Sendable {
   let index: SchemaIndex
   let request: MessageSchema
   static let pathDepthMax = 8
 
-  /// The messages that ProtoJSON writes as strings.
+  /// Messages that ProtoJSON writes as strings.
   private static let textMessages: Set<String> = [
     "google.protobuf.Timestamp", "google.protobuf.Duration", "google.protobuf.FieldMask",
     "google.protobuf.StringValue", "google.protobuf.BytesValue", "google.protobuf.Int64Value",
@@ -15,10 +16,10 @@ struct FieldBinding: Sendable {
     "google.protobuf.DoubleValue", "google.protobuf.FloatValue",
   ]
 
-  /// Adds one text to `tree`.
+  /// Adds one value to `tree`.
   ///
-  /// Throws INVALID_ARGUMENT naming the field: `FIELD_UNKNOWN` when the request has none of that name, `FIELD_NOT_BINDABLE`
-  /// when its type has no text, `FIELD_INVALID` for text that the type does not have, `FIELD_TWICE` for a second value.
+  /// - Throws: INVALID_ARGUMENT for the field: `FIELD_UNKNOWN` if the request does not have it, or `FIELD_NOT_BINDABLE`
+  ///   if its type has no text form. `FIELD_INVALID` for invalid text, `FIELD_TWICE` for a second value.
   func bind(_ path: [String], _ text: String, into tree: inout ParamsTree) throws(RPCError) {
     let label = path.joined(separator: ".")
     let fields = try resolve(path, label)
@@ -27,7 +28,7 @@ struct FieldBinding: Sendable {
     guard tree.bind(fields[...], json) else { throw fault(label, "it is given twice", "FIELD_TWICE") }
   }
 
-  /// The fields along a path such as `notification.id`.
+  /// Returns the fields along a path such as `notification.id`.
   func resolve(_ path: [String], _ label: String) throws(RPCError) -> [FieldSchema] {
     guard path.count <= Self.pathDepthMax else { throw fault(label, "it is nested too deeply", "FIELD_UNKNOWN") }
     var fields: [FieldSchema] = []
@@ -47,7 +48,7 @@ struct FieldBinding: Sendable {
     switch kind {
     case .string, .bytes: return Self.quoted(text)
     case .bool: return try boolean(text, label)
-    // ProtoJSON takes numbers as strings too; the service checks what they say.
+    // ProtoJSON also accepts numbers as strings; the service checks their values.
     case .int32, .uint32, .int64, .uint64, .float, .double: return try number(text, label)
     case .enumeration:
       if let number = Int32(text) { return String(number) }
@@ -55,10 +56,10 @@ struct FieldBinding: Sendable {
     case .message("google.protobuf.BoolValue"): return try boolean(text, label)
     case .message(let name):
       guard Self.textMessages.contains(name) else {
-        throw fault(label, "a value of its type cannot stand in a URL", "FIELD_NOT_BINDABLE")
+        throw fault(label, "a value of this type cannot be given in a URL", "FIELD_NOT_BINDABLE")
       }
       return Self.quoted(text)
-    case .map: throw fault(label, "a map cannot stand in a URL", "FIELD_NOT_BINDABLE")
+    case .map: throw fault(label, "a map cannot be given in a URL", "FIELD_NOT_BINDABLE")
     }
   }
 
@@ -71,7 +72,7 @@ struct FieldBinding: Sendable {
     let isPlain =
       !text.isEmpty && text.utf8.count <= 32
       && text.utf8.allSatisfy { (0x30...0x39).contains($0) || "+-.eEINafinty".utf8.contains($0) }
-    guard isPlain else { throw fault(label, "it is no number", "FIELD_INVALID") }
+    guard isPlain else { throw fault(label, "it is not a number", "FIELD_INVALID") }
     return Self.quoted(text)
   }
 

@@ -1,21 +1,22 @@
+import CampanileBase
 import CampanileRPC
 
-/// What the HTTP faces know of one method.
+/// A method as the HTTP frontend serves it.
 final class HTTPMethod: Sendable {
   let descriptor: MethodDescriptor
-  /// The wire's name as bytes, for the dispatcher.
+  /// The wire name as bytes, for the dispatcher.
   let path: [UInt8]
   let binding: FieldBinding
-  /// The field of the request and of each event that says where a stream is, by which it resumes.
+  /// The resume token: a field of both the request and each event of a stream.
   let token: FieldSchema?
-  /// The request's etag field, which `If-Match` sets: its own, or that of the resource in it.
+  /// Path of the request's etag field, which `If-Match` sets: its own, or that of its resource.
   let etag: [String]?
   /// The request's `request_id` field, which `Idempotency-Key` sets.
   let requestID: FieldSchema?
-  /// Where a response has its etag: members from the outside in.
+  /// Path of the response's etag field, outermost member first.
   let responseEtag: [String]?
 
-  /// The names of token fields, in the order of preference.
+  /// Names of token fields, in order of preference.
   private static let tokenNames = ["resume_token", "since"]
 
   init(_ descriptor: MethodDescriptor, index: SchemaIndex) {
@@ -34,7 +35,7 @@ final class HTTPMethod: Sendable {
     responseEtag = Self.etag(in: response, index).map { $0.map(\.jsonName) }
   }
 
-  /// An etag at the top, or in the one resource that the message has.
+  /// Returns the path of a top-level etag, or of the etag of the message's only resource.
   private static func etag(in message: MessageSchema, _ index: SchemaIndex) -> [FieldSchema]? {
     if let own = message.field("etag"), own.kind == .string { return [own] }
     let resources = message.fields.compactMap { field -> [FieldSchema]? in
@@ -46,7 +47,7 @@ final class HTTPMethod: Sendable {
     return resources.count == 1 ? resources[0] : nil
   }
 
-  /// Whether the method may be called by a GET of the Connect protocol.
+  /// Whether a GET of the Connect protocol may call the method.
   var isReadOnlyUnary: Bool { descriptor.kind == .unary && descriptor.idempotency == .noSideEffects }
 }
 
@@ -64,14 +65,14 @@ struct RESTBinding: Sendable {
   var template: PathTemplate
 }
 
-/// Every method that the HTTP faces serve: by the name of the wire for Connect, by rule for REST.
+/// All methods that the HTTP frontend serves: by wire name for Connect, by HTTP rule for REST.
 struct HTTPTable: Sendable {
   let index: SchemaIndex
   private let methods: MethodTable<HTTPMethod>
   private let tree: RouteTree<RESTBinding>
-  /// In the order of the descriptors.
+  /// All bindings, in the order of the descriptors.
   let bindings: [RESTBinding]
-  /// What the descriptors say and cannot be served: templates that are none or come twice, and fields that do not exist.
+  /// HTTP rules of the descriptors that cannot be served: invalid or duplicate templates, and unknown fields.
   let faults: [String]
 
   init(methods: [MethodDescriptor], descriptorSet: [UInt8]) {
@@ -92,7 +93,7 @@ struct HTTPTable: Sendable {
         if tree.add(template, method: rule.verb, binding) {
           bindings.append(binding)
         } else {
-          faults.append("\(method.descriptor.path): \(rule.verb) \(rule.template) is another method's already")
+          faults.append("\(method.descriptor.path): \(rule.verb) \(rule.template) is already used by another method")
         }
       }
     }
@@ -110,7 +111,7 @@ struct HTTPTable: Sendable {
     return true
   }
 
-  /// The method with this name on the wire.
+  /// Returns the method with this wire name.
   func method(_ name: Substring) -> HTTPMethod? {
     var copy = String(name)
     return copy.withUTF8 { methods[UnsafeRawBufferPointer($0)] }

@@ -1,37 +1,40 @@
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 
-/// What a request asks for, decided by its head.
+/// The decision on a request's head.
 enum HTTPDecision {
   case call(HTTPPlan)
-  /// A content that is brought as the body.
+  /// An upload of a content in the body.
   case upload(UploadPlan)
-  /// A request in an app's own words.
+  /// A request to an app's own API.
   case dialect(DialectPlan)
-  /// A whole answer: status, headers and body.
+  /// A complete response: status, headers and body.
   case answer(Int, [(String, String)], [UInt8])
-  /// `/metrics` and the like.
+  /// `/healthz` or `/readyz`.
   case operations(String)
   case refusal(HTTPRefusal)
 }
 
-/// A failure that the gateway itself finds out, in the form of the face that was asked.
+/// An error that the gateway itself detects, in the style of the request.
 struct HTTPRefusal {
   var error: RPCError
   var style: HTTPPlan.Style
   var headers: [(String, String)] = []
+  /// Whether the connection ends without reading further.
+  var endsConnection = false
 }
 
-/// One call that a request asks for.
+/// The call that a request asks for.
 struct HTTPPlan {
-  /// How the answer is written.
+  /// The form of the response.
   enum Style: Sendable, Hashable {
     case connectUnary
     case connectStream
     case rest
     /// Server-sent events.
     case events
-    /// One message a line.
+    /// One message per line.
     case lines
     /// The bytes of an asset.
     case content
@@ -39,37 +42,38 @@ struct HTTPPlan {
     var isStream: Bool { self != .connectUnary && self != .rest }
   }
 
-  /// Where the request message comes from.
+  /// The source of the request message.
   enum Params {
     /// The body is the message.
     case body
-    /// The body is one envelope with the message, which may be compressed with gzip.
-    case envelope(isGzip: Bool, bytesMax: Int)
-    /// The body is one envelope after the other, each a message of a stream.
+    /// The body is a single envelope with the message, which may be compressed with gzip.
+    case envelope(isGzip: Bool)
+    /// The body is a sequence of envelopes, each with one message of the stream.
     case messages(isGzip: Bool)
-    case fixed([UInt8])
+    /// The message is in the query. `resume` replaces the position at which a stream starts.
+    case query(QueryText, resume: ParamsTree?)
     case bound(ParamsTree, RESTBinding.Body)
   }
 
-  /// The method's name on the wire.
+  /// The method's wire name.
   var method: [UInt8]
   var style: Style
   var params: Params
   var metadata = Metadata()
   var timeoutMs: Int64?
-  /// The member of each message that is the event's id.
+  /// The JSON name of the member that becomes the event's id.
   var token: String?
-  /// Whether the result of the call is the one message of the answer's stream.
+  /// Whether the call's result is the only message of the response stream.
   var endsWithMessage = false
   /// Whether `If-Match` was sent.
   var hasCondition = false
-  /// Where a response has its etag.
+  /// Path of the response's etag.
   var etag: [String]?
   var ifNoneMatch: String?
-  /// Of a content.
+  /// The requested range of a content.
   var range: ByteRange?
   var takesBody: Bool
-  /// Set where the caller's messages are protobuf's binary form.
+  /// Set if the caller's messages use protobuf's binary form.
   var binary: BinaryForm?
 
   struct BinaryForm: Sendable {
@@ -78,28 +82,35 @@ struct HTTPPlan {
     var response: String
   }
 
-  /// Writes the request message and hands it to `use`. Throws INVALID_ARGUMENT for a body that is none.
+  /// Passes the request message to `use`, as validated JSON.
+  ///
+  /// - Parameter bytesMax: Maximum size of the message after decompression.
+  /// - Throws: INVALID_ARGUMENT for an invalid body.
   func withParams<R>(
-    _ body: UnsafeRawBufferPointer, _ use: (UnsafeRawBufferPointer) -> R
+    _ body: UnsafeRawBufferPointer, bytesMax: Int, _ use: (UnsafeRawBufferPointer) -> R
   ) throws(RPCError) -> R {
     switch params {
     case .body: return try read(body, use).get()
-    case .envelope(let isGzip, let bytesMax):
+    case .envelope(let isGzip):
       return try ConnectEnvelope.withSingle(body, isGzip: isGzip, bytesMax: bytesMax) { read($0, use) }
-    // Begun with the head, without a message.
+    // The call starts with the head, without a message.
     case .messages: return use(UnsafeRawBufferPointer(start: nil, count: 0))
-    case .fixed(let bytes):
-      return try bytes.withUnsafeBytes { read($0, use) }.get()
+    case .query(let query, let resume):
+      let bytes = try ConnectRequest.message(of: query, bytesMax: bytesMax)
+      guard let resume else { return try bytes.withUnsafeBytes { read($0, use) }.get() }
+      return try bytes.withUnsafeBytes { raw -> Result<R, RPCError> in
+        Result { () throws(RPCError) in try withBound(resume, .whole, raw, use) }
+      }.get()
     case .bound(let tree, let kind): return try withBound(tree, kind, body, use)
     }
   }
 
-  /// Hands one message of a stream of the caller's to `use`. Throws INVALID_ARGUMENT for one that is none.
+  /// Passes one message of the caller's stream to `use`. Throws INVALID_ARGUMENT if it is invalid.
   func withMessage(_ bytes: [UInt8], _ use: (UnsafeRawBufferPointer) -> Void) throws(RPCError) {
     try bytes.withUnsafeBytes { read($0, use) }.get()
   }
 
-  /// Hands one message of the caller's to `use`, as JSON that is checked.
+  /// Passes one message to `use`, as validated JSON.
   private func read<R>(
     _ bytes: UnsafeRawBufferPointer, _ use: (UnsafeRawBufferPointer) -> R
   ) -> Result<R, RPCError> {

@@ -1,8 +1,9 @@
+import CampanileBase
 import CampanileRPC
 
-/// What of a request's headers becomes the call's metadata.
+/// Selects the request headers that become the call's metadata.
 enum HeaderMetadata {
-  /// Headers that speak of the request itself, or of hops on its way, and mean nothing to a service.
+  /// Headers about the request itself or its hops, which mean nothing to a service.
   private static let left: Set<String> = [
     "accept", "accept-charset", "accept-encoding", "accept-language", "age", "alt-used", "cache-control", "connection",
     "cookie", "date", "dnt", "expect", "forwarded", "from", "host", "keep-alive", "last-event-id",
@@ -13,16 +14,17 @@ enum HeaderMetadata {
     "access-control-", "cf-", "connect-", "content-", "if-", "proxy-", "sec-", "x-forwarded-", "x-real-",
   ]
 
-  /// - Parameter headers: as they came, names in any case.
+  /// Converts request headers to metadata.
   ///
-  /// Throws INVALID_ARGUMENT `METADATA_RESERVED` for a header that only the suite itself sets, `METADATA_KEY_INVALID` for a name
-  /// and `METADATA_VALUE_INVALID` for a value that a call cannot carry, `METADATA_TOO_LARGE` for too many.
+  /// - Parameter headers: The received headers; names may have any case.
+  /// - Throws: INVALID_ARGUMENT `METADATA_RESERVED` for a header that only the suite may set. `METADATA_KEY_INVALID` or
+  ///   `METADATA_VALUE_INVALID` for a name or value that a call cannot carry, `METADATA_TOO_LARGE` for too many.
   static func read(_ headers: some Sequence<(name: String, value: String)>) throws(RPCError) -> Metadata {
     var metadata = Metadata()
     for (name, value) in headers {
       let key = name.lowercased()
       if key.hasPrefix(Metadata.reservedPrefix) {
-        throw fault("\(key) is set by the gateway alone", "METADATA_RESERVED")
+        throw fault("only the gateway may set \(key)", "METADATA_RESERVED")
       }
       if left.contains(key) || leftPrefixes.contains(where: key.hasPrefix) { continue }
       // A field value may hold spaces and tabs, never other control characters (RFC 9110 section 5.5).

@@ -1,7 +1,8 @@
+import CampanileBase
 import CampanileRPC
 import SwiftProtobuf
 
-/// What the descriptors say of messages and enums: what binding a query and describing the interface need.
+/// Schemas of messages and enums from the descriptors, for binding queries and describing the API.
 struct SchemaIndex: Sendable {
   private(set) var messages: [String: MessageSchema] = [:]
   private(set) var enums: [String: [EnumValue]] = [:]
@@ -12,7 +13,9 @@ struct SchemaIndex: Sendable {
   }
   static let nestingMax = 32
 
-  /// - Parameter descriptorSet: a serialized `google.protobuf.FileDescriptorSet`. Bytes that are none give an empty index.
+  /// Creates an index of all files in a descriptor set.
+  ///
+  /// - Parameter descriptorSet: A serialized `google.protobuf.FileDescriptorSet`. Invalid bytes give an empty index.
   init(descriptorSet: [UInt8]) {
     guard let set = try? Google_Protobuf_FileDescriptorSet(serializedBytes: descriptorSet) else { return }
     for file in set.file {
@@ -56,10 +59,10 @@ struct MessageSchema: Sendable, Hashable {
   /// The full proto name.
   var name: String
   var fields: [FieldSchema] = []
-  /// Of the fields of oneofs, by their numbers, which one.
+  /// The oneof of each field that belongs to one, by field number.
   var oneofs: [UInt64: Int32] = [:]
 
-  /// By the name in the proto or in JSON, both of which ProtoJSON accepts.
+  /// Returns the field with this proto or JSON name; ProtoJSON accepts both.
   func field(_ name: String) -> FieldSchema? { fields.first { $0.name == name || $0.jsonName == name } }
 }
 
@@ -68,10 +71,10 @@ struct FieldSchema: Sendable, Hashable {
     case bool, string, bytes
     case int32, uint32, int64, uint64
     case float, double
-    /// With its full name.
+    /// An enum, by its full name.
     case enumeration(String)
     case message(String)
-    /// Of string or integer keys to these values.
+    /// A map to values of this kind, with string or integer keys.
     case map(Kind)
   }
 
@@ -81,7 +84,7 @@ struct FieldSchema: Sendable, Hashable {
   var kind: Kind
   var wire: Wire
   var isRepeated: Bool
-  /// Of a map, the fields of its entries: key and value.
+  /// The key and value fields of a map's entries.
   var entry: [FieldSchema] = []
 
   fileprivate init(_ field: Google_Protobuf_FieldDescriptorProto) {
@@ -93,7 +96,7 @@ struct FieldSchema: Sendable, Hashable {
     isRepeated = field.label == .repeated
   }
 
-  /// How protobuf's binary form writes a value.
+  /// The encoding of a value in protobuf's binary form.
   enum Wire: Sendable, Hashable {
     case varint, zigzag, fixed32, fixed64, lengthDelimited
 
@@ -107,7 +110,7 @@ struct FieldSchema: Sendable, Hashable {
       }
     }
 
-    /// The value of a field that is left out.
+    /// The value of an absent field.
     var zero: ProtobufReader.Value {
       switch self {
       case .varint, .zigzag: .varint(0)
@@ -117,7 +120,7 @@ struct FieldSchema: Sendable, Hashable {
       }
     }
 
-    /// The next of the packed values. Throws as `ProtobufReader` does.
+    /// Reads the next packed value. Throws the errors of `ProtobufReader`.
     func read(_ reader: inout ProtobufReader) throws(RPCError) -> ProtobufReader.Value {
       switch self {
       case .fixed32: .fixed32(try reader.fixed32())

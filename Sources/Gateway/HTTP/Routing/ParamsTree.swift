@@ -1,17 +1,17 @@
 import CampanileCodec
 import CampanileRPC
 
-/// The members that path, query and headers bind, as a tree that is laid over the request's body.
+/// The members bound by path, query and headers, as a tree that is merged into the request's body.
 struct ParamsTree: Sendable, Hashable {
   enum Node: Sendable, Hashable {
-    /// JSON text of a value.
+    /// The JSON text of a value.
     case value(String)
-    /// A repeated field's values so far.
+    /// The values of a repeated field so far.
     case list([String])
     case object(ParamsTree)
   }
 
-  /// By JSON name, with the proto's name, which a body may use as well.
+  /// A member with both of its names, because a body may use either.
   struct Member: Sendable, Hashable {
     var jsonName: String
     var name: String
@@ -21,7 +21,8 @@ struct ParamsTree: Sendable, Hashable {
 
   var isEmpty: Bool { members.isEmpty }
 
-  /// Sets the value at a path of fields; a repeated field gets one more. False when a value stands where an object must.
+  /// Sets the value at a path of fields, or appends it to a repeated field. Returns false if the field is already set,
+  /// or if a field on the path has a value that is not an object.
   mutating func bind(_ path: ArraySlice<FieldSchema>, _ json: String) -> Bool {
     guard let field = path.first else { return false }
     let index = members.firstIndex { $0.jsonName == field.jsonName }
@@ -53,8 +54,10 @@ struct ParamsTree: Sendable, Hashable {
 
   // MARK: writing
 
-  /// Writes the tree as one object. Where `body` is given, an object that was checked, its members are kept but for those
-  /// that the tree has too: what stands in the URL counts.
+  /// Writes the tree as one object.
+  ///
+  /// - Parameter body: A validated JSON object to merge the tree into. The tree's members take precedence, because they
+  ///   come from the URL.
   func write(to writer: inout JSONWriter, over body: UnsafeRawBufferPointer? = nil) {
     let object = writer.beginObject()
     var left = members
@@ -66,7 +69,7 @@ struct ParamsTree: Sendable, Hashable {
           writer.append(raw: value)
           continue
         }
-        // A member that comes twice is left twice, for the service to refuse.
+        // Duplicate members stay in the result, so that the service rejects them.
         if case .object(let inner) = left[index].node, RawJSON.members(value, 0..<value.count) != nil {
           writer.key(left[index].jsonName)
           inner.write(to: &writer, over: value)

@@ -9,22 +9,22 @@ struct PathTemplate: Sendable, Hashable {
   }
 
   struct Variable: Sendable, Hashable {
-    /// The field's path in the request, as the proto names it.
+    /// The field's path in the request, in proto names.
     var fieldPath: [String]
-    /// Which of the segments it takes.
+    /// The segments that the variable captures.
     var segments: Range<Int>
   }
 
   private(set) var segments: [Segment] = []
   private(set) var variables: [Variable] = []
-  /// Behind the last colon, such as `markRead`.
+  /// The custom verb after the last colon, such as `markRead`.
   private(set) var verb: String?
 
-  /// `nil` for text that is no template.
+  /// Parses a template; nil if the text is invalid.
   init?(_ text: String) {
     guard text.hasPrefix("/"), text.utf8.count <= 512 else { return nil }
     var rest = text.dropFirst()
-    // A colon inside of braces does not exist in the syntax, so the last one behind the last brace and slash is the verb's.
+    // The syntax has no colons inside braces, so a colon after the last brace and slash begins the verb.
     if let colon = rest.lastIndex(of: ":"), !rest[colon...].contains("/"), !rest[colon...].contains("}") {
       verb = String(rest[rest.index(after: colon)...])
       guard verb?.isEmpty == false else { return nil }
@@ -39,7 +39,7 @@ struct PathTemplate: Sendable, Hashable {
     guard !segments.isEmpty, segments.dropLast().allSatisfy({ $0 != .rest }) else { return nil }
   }
 
-  /// Where the segment or variable that `rest` begins with ends.
+  /// Returns the end of the segment or variable at the start of `rest`.
   private static func endOfPart(_ rest: Substring) -> Substring.Index? {
     if rest.first == "{" { return rest.firstIndex(of: "}").map(rest.index(after:)) }
     return rest.firstIndex(of: "/") ?? rest.endIndex

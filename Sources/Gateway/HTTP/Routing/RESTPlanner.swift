@@ -1,16 +1,21 @@
+import CampanileBase
 import CampanileRPC
 
-/// Requests that a `google.api.http` rule fits.
+/// Plans requests that match a `google.api.http` rule.
 struct RESTPlanner {
   let binding: RESTBinding
   static let linesType = "application/x-ndjson"
 
   private var method: HTTPMethod { binding.method }
 
-  func plan(_ request: HTTPRequestText, captures: [[String]: String]) throws(RPCError) -> HTTPPlan {
+  func plan(
+    _ request: RequestHead, captures: [[String]: String], _ target: inout HTTPJudgedTarget
+  ) throws(RPCError) -> HTTPPlan {
     let query = try QueryText(request.query)
     var style = HTTPPlan.Style.rest
     if method.descriptor.kind == .serverStreaming { style = request.accepts(Self.linesType) ? .lines : .events }
+    if style == .events { try target.readToken(query) }
+    try request.checkSingles()
     try checkBody(request)
     var tree = ParamsTree()
     for (path, text) in captures { try method.binding.bind(path, text, into: &tree) }
@@ -19,7 +24,7 @@ struct RESTPlanner {
       method: method.path, style: style, params: .bound(tree, binding.body), takesBody: binding.body != .none)
     try bindHeaders(request, &tree, &plan)
     plan.params = .bound(tree, binding.body)
-    plan.metadata = try request.metadata(queryToken: style == .events ? query[HTTPPlanner.queryToken] : nil)
+    plan.metadata = try request.metadata(queryToken: target.queryToken)
     plan.timeoutMs = try ConnectRequest.timeoutMs(request["connect-timeout-ms"])
     plan.token = method.token?.jsonName
     plan.etag = method.responseEtag
@@ -27,7 +32,7 @@ struct RESTPlanner {
     return plan
   }
 
-  private func checkBody(_ request: HTTPRequestText) throws(RPCError) {
+  private func checkBody(_ request: RequestHead) throws(RPCError) {
     guard request.hasBody else { return }
     guard binding.body != .none else { throw HTTPPlan.bodyUnexpected }
     guard ConnectRequest.shape(contentType: request["content-type"]) == .unary else {
@@ -50,7 +55,7 @@ struct RESTPlanner {
   }
 
   private func bindHeaders(
-    _ request: HTTPRequestText, _ tree: inout ParamsTree, _ plan: inout HTTPPlan
+    _ request: RequestHead, _ tree: inout ParamsTree, _ plan: inout HTTPPlan
   ) throws(RPCError) {
     if let value = request["if-match"] {
       guard let etag = method.etag else {
@@ -77,7 +82,7 @@ struct RESTPlanner {
 }
 
 extension ParamsTree {
-  /// Sets a field at the top, whatever it was.
+  /// Sets a top-level field, replacing its previous value.
   mutating func replace(_ field: FieldSchema, _ json: String) {
     remove(field.jsonName)
     _ = bind([field], json)

@@ -1,12 +1,14 @@
+import CampanileBase
 import CampanileRPC
 
-/// Finds the binding of a request by verb and path. Literals are preferred to variables, and longer paths to `**`.
+/// Finds a request's binding by method and path. Literals take precedence over variables, and single-segment variables
+/// over `**`.
 struct RouteTree<Value: Sendable>: Sendable {
   private struct Node: Sendable {
     var literals: [String: Int] = [:]
     var one: Int?
     var rest: Int?
-    /// By HTTP method and custom verb.
+    /// Bindings by HTTP method and custom verb.
     var values: [Key: (template: PathTemplate, value: Value)] = [:]
   }
   private struct Key: Hashable {
@@ -16,14 +18,14 @@ struct RouteTree<Value: Sendable>: Sendable {
 
   enum Match {
     case found(Value, captures: [[String]: String])
-    /// The path exists for these methods.
+    /// The path exists only for these methods.
     case otherMethod([String])
     case none
   }
 
   private var nodes = [Node()]
 
-  /// False when the same method and template are there already.
+  /// Adds a binding. Returns false if the method and template already have one.
   mutating func add(_ template: PathTemplate, method: String, _ value: Value) -> Bool {
     var node = 0
     for segment in template.segments { node = child(of: node, segment) }
@@ -50,13 +52,14 @@ struct RouteTree<Value: Sendable>: Sendable {
     return next
   }
 
-  /// - Parameter segments: as `PathText.segments` answered them.
+  /// Finds the binding of a request.
   ///
-  /// Throws INVALID_ARGUMENT `PATH_INVALID` for a variable's text that is not UTF-8.
+  /// - Parameter segments: The result of `RequestPath.segments`.
+  /// - Throws: INVALID_ARGUMENT `PATH_INVALID` if the text of a variable is not UTF-8.
   func match(method: String, segments: [Substring]) throws(RPCError) -> Match {
     guard let last = segments.last else { return .none }
     var methods: [String] = []
-    // With a custom verb first, then with the colon as a part of the last segment.
+    // Try a custom verb first, then the colon as part of the last segment.
     if let colon = last.lastIndex(of: ":"), colon != last.startIndex {
       var bare = segments
       bare[bare.count - 1] = last[..<colon]
@@ -74,13 +77,13 @@ struct RouteTree<Value: Sendable>: Sendable {
       let isRest = entry.template.segments[variable.segments].contains(.rest)
       let upper = isRest ? segments.count : variable.segments.upperBound
       var texts: [String] = []
-      for segment in segments[variable.segments.lowerBound..<upper] { texts.append(try PathText.decoded(segment)) }
+      for segment in segments[variable.segments.lowerBound..<upper] { texts.append(try RequestPath.decoded(segment)) }
       captures[variable.fieldPath] = texts.joined(separator: "/")
     }
     return .found(entry.value, captures: captures)
   }
 
-  /// Depth first; its depth is that of the tree, and each segment has three ways at most.
+  /// Searches depth first. The depth is bounded by the tree, and each segment has at most three branches.
   private func search(_ node: Int, _ rest: ArraySlice<Substring>, _ key: Key, _ methods: inout [String]) -> Int? {
     guard let first = rest.first else {
       if nodes[node].values[key] != nil { return node }

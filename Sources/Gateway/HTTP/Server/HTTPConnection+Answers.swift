@@ -1,13 +1,14 @@
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import NIOCore
 import NIOHTTP1
 
-// What a connection writes.
+// Responses.
 extension HTTPConnection {
-  // MARK: whole answers
+  // MARK: complete responses
 
-  /// Writes an answer with a body and ends the exchange.
+  /// Writes a complete response and ends the exchange.
   func answer(_ status: Int, _ headers: [(String, String)], _ body: [UInt8]) {
     write(status, headers, ByteBuffer(bytes: body))
   }
@@ -36,8 +37,9 @@ extension HTTPConnection {
       fields.add(name: "Connection", value: "keep-alive")
     }
     fields.add(name: "X-Content-Type-Options", value: "nosniff")
+    if configuration.isEncrypted { fields.add(name: "Strict-Transport-Security", value: "max-age=31536000") }
     for (name, value) in exchange.crossOrigin { fields.add(name: name, value: value) }
-    if let quota = exchange.call?.quota?.facts(nowNs: MonotonicClock.nowNs()) {
+    if let quota = exchange.call?.quota?.status(nowNs: MonotonicClock.nowNs()) {
       fields.add(name: "RateLimit-Limit", value: String(quota.limit))
       fields.add(name: "RateLimit-Remaining", value: String(quota.remaining))
       fields.add(name: "RateLimit-Reset", value: String((quota.resetMs + 999) / 1000))
@@ -45,16 +47,16 @@ extension HTTPConnection {
     return fields
   }
 
-  /// Answers the request, whose body has passed by, with a failure.
+  /// Responds with an error to a request whose body has been discarded.
   func refuse(_ error: RPCError, headers: [(String, String)] = []) { fail(error, headers: headers) }
 
-  /// Answers at once and closes: the rest of the request is not read.
+  /// Responds with an error at once and closes the connection without reading the rest of the request.
   func refuseAndClose(_ error: RPCError, headers: [(String, String)] = []) {
     exchange?.keepsAlive = false
     fail(error, headers: headers)
   }
 
-  /// Answers what could not be read as a request, and closes.
+  /// Responds to input that is not a readable request, and closes the connection.
   func refuseUnread(_ error: RPCError, status: Int) {
     guard !isClosing, exchange == nil else { return close() }
     var writer = JSONWriter()
@@ -68,7 +70,7 @@ extension HTTPConnection {
     closeAfterFlush()
   }
 
-  // MARK: the ends of calls
+  // MARK: results of calls
 
   func succeed(_ result: UnsafeRawBufferPointer) {
     guard let exchange else { return }
@@ -119,8 +121,8 @@ extension HTTPConnection {
   func fail(_ error: RPCError, headers: [(String, String)] = []) {
     guard let exchange else { return }
     if exchange.isHeadSent { return exchange.style.isStream ? endStream(error) : () }
-    // A stream of the Connect protocol tells its failure in its last envelope, always.
-    if exchange.style == .connectStream, exchange.isRead || exchange.messages != nil {
+    // A Connect stream always reports its error in the last envelope.
+    if exchange.style == .connectStream, exchange.plan != nil {
       openStream()
       return endStream(error)
     }
@@ -138,7 +140,7 @@ extension HTTPConnection {
     let hasCondition = exchange.plan?.hasCondition == true || exchange.upload != nil
     var status =
       isConnect ? HTTPStatusCode.ofConnect(error) : HTTPStatusCode.ofREST(error, hasCondition: hasCondition)
-    // The one offset that a request has is that of its range.
+    // The only offset in a request is that of its range.
     if exchange.plan?.range != nil, error.fieldViolations.contains(where: { $0.field == "offset" }) { status = 416 }
     var writer = JSONWriter()
     if isConnect { ErrorBody.connect(error, to: &writer) } else { ErrorBody.rest(error, status: status, to: &writer) }
@@ -148,14 +150,14 @@ extension HTTPConnection {
 
   // MARK: streams
 
-  /// The call of a stream has begun.
+  /// Opens the response of a streaming call that has started.
   func opened(_ plan: HTTPPlan) {
     switch plan.style {
     case .connectStream:
       openStream()
       flushSoon()
     case .events, .lines:
-      // A refusal that comes at once has a status of its own.
+      // Delay the head, so that an immediate error can still set the status.
       let number = exchangeNumber
       let bound = NIOLoopBound(self, eventLoop: loop)
       loop.scheduleTask(in: .milliseconds(configuration.openingMs)) { bound.value.openLate(number) }
@@ -183,7 +185,7 @@ extension HTTPConnection {
       }
     fields.add(name: "Content-Type", value: type)
     fields.add(name: "Cache-Control", value: "no-store")
-    // Proxies must not gather events.
+    // Proxies must not buffer events.
     if exchange.style == .events { fields.add(name: "X-Accel-Buffering", value: "no") }
     if exchange.head.version.hasChunks { fields.add(name: "Transfer-Encoding", value: "chunked") }
     channelContext.write(
@@ -248,7 +250,7 @@ extension HTTPConnection {
     default:
       writeBody { if let error { EventWriter.writeFailure(error, to: &$0) } else { EventWriter.writeEnd(to: &$0) } }
     }
-    // Where chunks do not exist, the end of the connection is the end of the stream.
+    // Without chunked encoding, the end of the connection marks the end of the stream.
     if !exchange.head.version.hasChunks { self.exchange?.keepsAlive = false }
     finish()
   }
@@ -259,29 +261,20 @@ extension HTTPConnection {
     writer.withUnsafeBytes { writeLine($0, to: &buffer) }
   }
 
-  // MARK: failures of the gateway's own
+  // MARK: errors of the gateway
 
-  static let gone = RPCError(.cancelled, "the caller is gone", reason: "CONNECTION_CLOSED")
+  static let disconnected = RPCError(.cancelled, "the caller disconnected", reason: "CONNECTION_CLOSED")
   static let goingAway = RPCError(
-    .unavailable, "the gateway is going away", reason: "GATEWAY_DRAINING", retryAfterMs: 1000, processed: false)
+    .unavailable, "the gateway is starting or shutting down", reason: "GATEWAY_DRAINING", retryAfterMs: 1000,
+    processed: false)
   static let late = RPCError(
     .deadlineExceeded, "the deadline passed before the call arrived", reason: "DEADLINE_EXCEEDED", processed: false)
   static let isStream = RPCError(.unimplemented, "the method streams its responses", reason: "STREAM_UNSUPPORTED")
   static let noTunnels = RPCError(
-    .invalidArgument, "this is no proxy", reason: "REQUEST_INVALID", processed: false)
+    .invalidArgument, "CONNECT is not supported", reason: "REQUEST_INVALID", processed: false)
   static let tooSlow = RPCError(
     .deadlineExceeded, "the request took too long to arrive", reason: "REQUEST_TIMEOUT", processed: false)
-  static let overloaded = RPCError(
-    .unavailable, "too many requests are being read", reason: "GATEWAY_OVERLOADED", retryAfterMs: 1000, processed: false
-  )
-  static let bodyNotDecoded = RPCError(
-    .invalidArgument, "the body is not what its content encoding says", reason: "BODY_NOT_DECODED", processed: false)
   static let encodingUnsupported = RPCError(
     .unimplemented, "the content encoding must be identity, gzip or deflate", reason: "CONTENT_ENCODING_UNSUPPORTED",
     processed: false)
-  var bodyTooLarge: RPCError {
-    RPCError(
-      .resourceExhausted, "the body is longer than \(configuration.bodyBytesMax) bytes", reason: "BODY_TOO_LARGE",
-      processed: false)
-  }
 }

@@ -1,12 +1,14 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import NIOCore
 import NIOHTTP1
 
-// Contents as bytes.
+// Asset contents sent as raw bytes.
 extension HTTPConnection {
-  /// One message of `DownloadAsset`: the first one becomes the head, all their bytes the body.
+  /// Sends one message of `DownloadAsset`. The first message determines the response's head; the bytes of all messages
+  /// form its body.
   func sendContent(_ message: UnsafeRawBufferPointer) {
     guard let plan = exchange?.plan else { return }
     var options = JSONDecodingOptions()
@@ -41,15 +43,15 @@ extension HTTPConnection {
     channelContext.write(wrapOutboundOut(.head(answer)), promise: nil)
   }
 
-  /// The answer is complete before the service has sent all that it has.
+  /// Ends a response that is complete before the service has sent everything, and aborts the call.
   private func finishContent() {
     let call = exchange?.call
     exchange?.call = nil
     finish()
     guard let call else { return }
-    // Not from inside of the call's own sending.
+    // Deferred, because this runs inside the call's own send.
     let bound = NIOLoopBound(call, eventLoop: loop)
-    loop.execute { bound.value.abort(Self.gone) }
+    loop.execute { bound.value.abort(Self.disconnected) }
   }
 
   func abandon(_ error: RPCError) {
@@ -58,7 +60,7 @@ extension HTTPConnection {
     loop.execute { bound.value.abort(error) }
   }
 
-  /// The service has ended the stream. A body that is shorter than its head has promised ends with the connection.
+  /// Handles the end of the service's stream. Closes the connection if the body is shorter than its head announced.
   func endContent(_ error: RPCError?) {
     guard let exchange else { return }
     guard exchange.isHeadSent else { return fail(error ?? Self.contentInvalid) }
@@ -68,5 +70,5 @@ extension HTTPConnection {
   }
 
   static let contentInvalid = RPCError(
-    .internalError, "the service's content cannot be read", reason: "RESPONSE_INVALID")
+    .internalError, "cannot decode the service's content", reason: "RESPONSE_INVALID")
 }

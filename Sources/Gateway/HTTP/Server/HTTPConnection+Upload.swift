@@ -1,24 +1,24 @@
+import CampanileBase
 import CampanileRPC
 import NIOCore
 import NIOHTTP1
 
-// Contents that are brought as the body of a request. Nothing is read of one before the service has agreed to take it, and no more of
-// it at a time than the service takes.
+// Asset contents uploaded as a request body. The body is read only once the service has agreed to accept it, and only
+// as fast as the service accepts it.
 extension HTTPConnection {
   func start(_ plan: UploadPlan) {
-    guard let dispatcher = face.dispatcher, !isQuiescing else { return refuseAndClose(Self.goingAway) }
-    let body = UploadBody(connections)
-    exchange?.upload = body
+    guard let exchange, let calls = innerCalls(), !isQuiescing else { return refuseAndClose(Self.goingAway) }
+    let body = UploadBody(account(exchange))
+    exchange.upload = body
     read(false)
-    // The calls have time limits of their own; the body's begins when it is asked for.
+    // The calls have their own deadlines. The body's timeout starts when it is requested.
     timing.enter(.answering, now: .now())
-    let calls = InnerCalls(dispatcher: dispatcher, loops: face.loops, loop: loop, remoteAddress: remoteAddress)
     let number = exchangeNumber
     let bound = NIOLoopBound(self, eventLoop: loop)
     let upload = ContentUpload(plan: plan, calls: calls, body: NIOLoopBound(body, eventLoop: loop)) {
       bound.value.readUpload(number)
     }
-    // Not cancelled when the caller goes away: what it has begun in the service is taken back.
+    // Not cancelled when the caller disconnects, because the upload must then be cancelled in the service.
     Task { [loop] in
       let result: Result<UploadAnswer, RPCError>
       do throws(RPCError) { result = .success(try await upload.run()) } catch { result = .failure(error) }
@@ -26,7 +26,7 @@ extension HTTPConnection {
     }
   }
 
-  /// The service takes the content.
+  /// Starts to read the body, which the service has agreed to accept.
   private func readUpload(_ number: Int) {
     guard exchangeNumber == number, let exchange, let upload = exchange.upload else { return }
     timing.enter(.body, now: .now())
@@ -44,7 +44,7 @@ extension HTTPConnection {
     read(upload.takesMore)
   }
 
-  /// From here on the service's time counts: it has the content to write out.
+  /// Starts the timeout for the service, which has received the whole content and must now store it.
   private func uploadSent(_ number: Int) {
     guard exchangeNumber == number, let upload = exchange?.upload else { return }
     timing.enter(.answering, now: .now())
@@ -53,13 +53,10 @@ extension HTTPConnection {
     }
   }
   private static let unfinished = RPCError(
-    .deadlineExceeded, "the service has not finished the upload in time", reason: "DEADLINE_EXCEEDED")
+    .deadlineExceeded, "the service did not finish the upload in time", reason: "DEADLINE_EXCEEDED")
 
   func take(_ bytes: ByteBuffer, into upload: UploadBody) {
-    guard connections.readingBytes + bytes.readableBytes <= configuration.readingBytesMax else {
-      return refuseAndClose(Self.overloaded)
-    }
-    upload.take(bytes)
+    do throws(RPCError) { try upload.take(bytes) } catch { return refuseAndClose(error) }
     if !upload.takesMore { read(false) }
   }
 
@@ -71,7 +68,7 @@ extension HTTPConnection {
     }
   }
 
-  /// Whether bytes are taken from the caller; what it sends meanwhile waits in the system.
+  /// Enables or disables reading from the caller. Unread data stays in the socket buffer.
   func read(_ isOn: Bool) {
     guard isOn != isReading, let channel = channelContext?.channel else { return }
     isReading = isOn

@@ -1,50 +1,64 @@
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import NIOCore
 import NIOHTTP1
-import NIOHTTPCompression
 
-/// One HTTP/1.1 connection: requests in, calls out to the gateway's dispatcher, answers back in the form of the face asked.
+/// An HTTP/1.1 connection that turns requests into calls to the gateway's dispatcher, and replies into responses.
 ///
-/// One request at a time; what a caller sends behind it waits in the system. Confined to its event loop.
+/// It handles one request at a time; later requests wait in the socket buffer. Confined to its event loop.
 final class HTTPConnection: CallTransport, ChannelInboundHandler {
   typealias InboundIn = HTTPServerRequestPart
   typealias OutboundOut = HTTPServerResponsePart
 
-  let face: HTTPFace
+  let frontend: HTTPFrontend
   let loop: any EventLoop
   let connections: HTTPConnections
-  private let operations: HTTPFace.Operations
+  private let operations: HTTPFrontend.Operations
   var channelContext: ChannelHandlerContext?
   var exchange: HTTPExchange?
-  /// Counts requests, so that what was scheduled for one does not touch the next.
+  /// Number of the current request, so that work scheduled for one request does not affect the next.
   private(set) var exchangeNumber = 0
   var timing: HTTPTiming
-  /// Of the connection's other end, whoever makes the calls.
-  private var peerAddress = ""
+  /// Address of the connection's peer, which may be a proxy.
+  private(set) var peerAddress = ""
   private(set) var isClosing = false
   private(set) var isQuiescing = false
   var isReading = true
-  /// Until when the next request waits because the dispatcher wants it so.
+  /// Earliest time of the next request, if the dispatcher has delayed it.
   private var restsUntil: NIODeadline?
   private var isFlushScheduled = false
-  private var lastDecision: KeptDecision?
-  /// Let go with the channel.
+  /// Whether only the end of the response is missing. It waits until the caller has read more.
+  private var endWaits = false
+  private var lastDecision: RepeatableDecision?
+  private var knownService: HTTPFrontend.Service?
+  /// The reservation for unread bytes and its holder. The holder is set only while the connection is not writable.
+  var unread = BudgetShare()
+  var unreadHolder: String?
+  /// Bytes that were queued for the caller at the previous timeout check.
+  var queuedBytesBefore = 0
+  /// Released with the channel.
   var gate: HTTPGate?
 
   init(
-    face: HTTPFace, connections: HTTPConnections, loop: any EventLoop, operations: @escaping HTTPFace.Operations
+    frontend: HTTPFrontend, connections: HTTPConnections, loop: any EventLoop,
+    operations: @escaping HTTPFrontend.Operations
   ) {
-    self.face = face
+    self.frontend = frontend
     self.loop = loop
     self.connections = connections
     self.operations = operations
-    timing = HTTPTiming(face.configuration, now: .now())
-    super.init(loops: face.loops, loop: loop, limits: WireLimits())
+    timing = HTTPTiming(now: .now())
+    super.init(loops: frontend.loops, loop: loop, limits: WireLimits())
   }
 
-  var configuration: HTTPConfiguration { face.configuration }
-  /// Whether the request has come whole and its answer is not over.
+  var configuration: HTTPConfiguration { frontend.configuration }
+  /// The dispatcher and the judge of requests; nil until they are attached. Cached after the first lookup.
+  var service: HTTPFrontend.Service? {
+    if knownService == nil { knownService = frontend.service }
+    return knownService
+  }
+  /// Whether the request has been read completely and its response has not ended.
   var isAnswering: Bool { exchange?.isRead == true }
 
   // MARK: channel events
@@ -56,7 +70,13 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler {
     connections.add(self)
   }
 
+  func channelActive(context: ChannelHandlerContext) {
+    admit()
+    context.fireChannelActive()
+  }
+
   func handlerRemoved(context: ChannelHandlerContext) {
+    leave()
     connections.remove(self)
     channelContext = nil
     gate = nil
@@ -64,7 +84,8 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler {
 
   func channelInactive(context: ChannelHandlerContext) {
     isClosing = true
-    callerGone()
+    callerDisconnected()
+    leave()
     connections.remove(self)
     channelContext = nil
     context.fireChannelInactive()
@@ -73,14 +94,17 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler {
   func channelWritabilityChanged(context: ChannelHandlerContext) {
     isWritable = context.channel.isWritable
     timing.writable(isWritable, now: .now())
-    if isWritable { exchange?.call?.handler?.canSend() }
+    if isWritable {
+      releaseUnread()
+      if endWaits { finish() } else { exchange?.call?.handler?.canSend() }
+    }
     context.fireChannelWritabilityChanged()
   }
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-    // Whoever closes its half is gone as a rule, and HTTP has no other way of telling it.
+    // A caller that closes its sending side has usually disconnected, and HTTP/1.1 has no other sign of that.
     if case ChannelEvent.inputClosed? = event as? ChannelEvent {
-      callerGone()
+      callerDisconnected()
       close()
     }
     context.fireUserInboundEventTriggered(event)
@@ -89,16 +113,19 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler {
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
     switch error {
     case let error as HTTPParserError:
+      // Nothing is read behind the last request of a connection. Its response is sent regardless of this error.
+      if isClosing && exchange == nil || exchange?.isRead == true && exchange?.keepsAlive == false { return }
       let isOverflow = error == .headerOverflow
       let refusal = RPCError(
-        .invalidArgument, isOverflow ? "the headers are too long" : "this is no HTTP request",
+        .invalidArgument, isOverflow ? "the headers are too long" : "not an HTTP request",
         reason: isOverflow ? "HEADERS_TOO_LARGE" : "REQUEST_INVALID", processed: false)
-      guard exchange != nil else { return refuseUnread(refusal, status: isOverflow ? 431 : 400) }
+      guard exchange != nil else {
+        // A proxy's connection has many callers, and this request does not identify one.
+        remoteAddress = peerAddress
+        if let exceeded = countUnread() { return refuseUnread(exceeded, status: HTTPStatusCode.of(exceeded.code)) }
+        return refuseUnread(refusal, status: isOverflow ? 431 : 400)
+      }
       if exchange?.isHeadSent == true { close() } else { refuseAndClose(refusal) }
-    case is NIOHTTPDecompression.DecompressionError, is NIOHTTPDecompression.ExtraDecompressionError:
-      guard exchange?.isRead == false, exchange?.isHeadSent == false else { return close() }
-      let isLimit = error as? NIOHTTPDecompression.DecompressionError == .limit
-      refuseAndClose(isLimit ? bodyTooLarge : Self.bodyNotDecoded)
     default: close()
     }
   }
@@ -118,31 +145,45 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler {
 
   private func begin(_ head: HTTPRequestHead) {
     exchangeNumber += 1
+    if isStranger { ticket?.madeCall() }
     if !configuration.trustedProxies.isEmpty { noteCaller(head) }
     let crossOrigin = configuration.crossOrigin.headers(for: head.headers.first(name: "origin"))
-    exchange = HTTPExchange(head, decide(head), crossOrigin: crossOrigin)
-    timing.enter(.body, now: .now())
-    if let encoding = head.headers.first(name: "content-encoding")?.lowercased(),
-      !["identity", "gzip", "deflate"].contains(encoding), exchange?.refusal == nil
-    {
-      let style = exchange?.style ?? .rest
-      exchange?.refusal = HTTPRefusal(error: Self.encodingUnsupported, style: style)
+    var target = HTTPJudgedTarget()
+    let exchange = HTTPExchange(head, decide(head, &target), crossOrigin: crossOrigin)
+    self.exchange = exchange
+    judge(exchange, target)
+    timing.enter(.body, now: .now(), bodyTimeoutMs: bodyTimeoutMs(exchange))
+    if let encoding = head.headers.first(name: "content-encoding")?.lowercased(), exchange.refusal == nil {
+      exchange.isCompressed = encoding == "gzip" || encoding == "deflate"
+      if !exchange.isCompressed, encoding != "identity" {
+        exchange.refusal = HTTPRefusal(error: Self.encodingUnsupported, style: exchange.style)
+      }
     }
-    if exchange?.refusal == nil, startsEarly() { return }
-    if let length = head.headers.first(name: "content-length").flatMap({ Int($0) }), length > configuration.bodyBytesMax
-    {
-      let refusal = exchange?.refusal
-      return refuseAndClose(refusal?.error ?? bodyTooLarge, headers: refusal?.headers ?? [])
+    if let refusal = exchange.refusal {
+      if isHurried(refusal, head) { refuseAndClose(refusal.error, headers: refusal.headers) }
+      return
     }
+    if startsEarly() { return }
+    if let length = Self.length(head), length > bodyBytesMax(exchange) { return refuseAndClose(bodyTooLarge(exchange)) }
     if head.method == .CONNECT { return refuseAndClose(Self.noTunnels) }
-    guard let expectation = head.headers.first(name: "expect") else { return }
-    if let refusal = exchange?.refusal { return refuseAndClose(refusal.error, headers: refusal.headers) }
-    if expectation.lowercased() == "100-continue" {
+    if head.headers.first(name: "expect")?.lowercased() == "100-continue" {
       channelContext?.triggerUserOutboundEvent(HTTPBypass.Event.goOn, promise: nil)
     }
   }
 
-  /// Begins what takes its body as it comes.
+  private static func length(_ head: HTTPRequestHead) -> Int? {
+    head.headers.first(name: "content-length").flatMap { Int($0) }
+  }
+
+  /// Returns whether the refusal is sent before the body has been discarded: the body is long, or the sender waits for
+  /// a response.
+  private func isHurried(_ refusal: HTTPRefusal, _ head: HTTPRequestHead) -> Bool {
+    if refusal.endsConnection || head.method == .CONNECT || head.headers.contains(name: "expect") { return true }
+    if case .messages? = exchange?.plan?.params { return true }
+    return Self.length(head).map { $0 > Self.passingBytesMax } ?? false
+  }
+
+  /// Starts a request that consumes its body as it arrives. Returns false for other requests.
   private func startsEarly() -> Bool {
     switch exchange?.decision {
     case .upload(let plan): start(plan)
@@ -154,38 +195,22 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler {
     return true
   }
 
-  /// A caller that repeats its head, as one that calls a method again and again does, gets the decision of the last time: it
-  /// depends on nothing else. Who calls is judged at each call.
-  private func decide(_ head: HTTPRequestHead) -> HTTPDecision {
+  /// Decides how to handle a request.
+  ///
+  /// Repeated calls of one method have the same head and reuse the last decision, which depends on nothing else.
+  /// Callers are still authenticated on each call.
+  private func decide(_ head: HTTPRequestHead, _ target: inout HTTPJudgedTarget) -> HTTPDecision {
     if let lastDecision, lastDecision.fits(head) { return .call(lastDecision.plan) }
-    let decision = face.planner.decide(head)
-    lastDecision = KeptDecision(decision, head)
+    let decision = frontend.planner.decide(head, &target)
+    lastDecision = RepeatableDecision(decision, head)
     return decision
   }
 
-  /// A proxy's connection carries the requests of many callers.
+  /// Sets the remote address for each request, because a proxy's connection carries the requests of many callers.
   private func noteCaller(_ head: HTTPRequestHead) {
     let proxies = configuration.trustedProxies
-    let told = proxies.client(peer: Self.host(of: peerAddress), values: head.headers[proxies.header.rawValue])
-    remoteAddress = told.map { "[IPv\($0.contains(":") ? 6 : 4)]/\($0):0" } ?? peerAddress
-  }
-
-  private func take(_ bytes: ByteBuffer) {
-    guard let exchange, !exchange.isHeadSent || exchange.messages != nil else { return }
-    if let upload = exchange.upload { return take(bytes, into: upload) }
-    if let messages = exchange.messages { return take(bytes, into: messages) }
-    guard exchange.body.readableBytes + bytes.readableBytes <= configuration.bodyBytesMax else {
-      return refuseAndClose(bodyTooLarge)
-    }
-    // What belongs to a request that is refused passes by.
-    guard exchange.refusal == nil, exchange.takesBody else { return }
-    connections.readingBytes += bytes.readableBytes
-    guard connections.readingBytes <= configuration.readingBytesMax else {
-      connections.readingBytes -= bytes.readableBytes
-      return refuseAndClose(Self.overloaded)
-    }
-    var bytes = bytes
-    self.exchange?.body.writeBuffer(&bytes)
+    let forwardedHost = proxies.client(peer: Self.host(of: peerAddress), values: head.headers[proxies.header.rawValue])
+    remoteAddress = forwardedHost.map { "[IPv\($0.contains(":") ? 6 : 4)]/\($0):0" } ?? peerAddress
   }
 
   private func finishReading() {
@@ -193,12 +218,17 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler {
     self.exchange?.isRead = true
     if let upload = exchange.upload { return upload.end() }
     timing.enter(.answering, now: .now())
+    if let inflater = exchange.inflater {
+      do throws(RPCError) { try inflater.finish() } catch {
+        return exchange.messages == nil ? refuse(error) : abandon(error)
+      }
+    }
     if let messages = exchange.messages { return messages.complete() }
     if let refusal = exchange.refusal { return refuse(refusal.error, headers: refusal.headers) }
     switch exchange.decision {
     case .call(let plan): start(plan, exchange.body)
     case .dialect(let plan): start(plan, exchange.body)
-    // Begun with its head.
+    // Started with its head.
     case .upload: break
     case .answer(let status, let headers, let body): answer(status, headers, body)
     case .operations(let path): answerOperations(path)
@@ -207,18 +237,20 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler {
   }
 
   private func start(_ plan: HTTPPlan, _ body: ByteBuffer) {
+    let bytesMax = exchange.map { bodyBytesMax($0) } ?? 0
     releaseBody()
-    guard let dispatcher = face.dispatcher, !isQuiescing || !plan.style.isStream else { return refuse(Self.goingAway) }
+    guard let dispatcher = service?.dispatcher, let call = exchange?.call, !isQuiescing || !plan.style.isStream else {
+      return refuse(Self.goingAway)
+    }
     if let timeoutMs = plan.timeoutMs, timeoutMs == 0 {
       return refuse(Self.late)
     }
-    let call = ServerCall(transport: self, metadata: plan.metadata)
-    exchange?.call = call
+    if plan.takesBody { call.messageArrived() }
     if let timeoutMs = plan.timeoutMs { call.setDeadline(timeoutMs: timeoutMs) }
     var fault: RPCError?
     body.withUnsafeReadableBytes { bytes in
       do throws(RPCError) {
-        try plan.withParams(bytes) { params in
+        try plan.withParams(bytes, bytesMax: bytesMax) { params in
           plan.method.withUnsafeBytes { dispatcher.startCall(call, method: $0, params: params) }
         }
       } catch { fault = error }
@@ -232,8 +264,7 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler {
 
   private func start(_ plan: DialectPlan, _ body: ByteBuffer) {
     releaseBody()
-    guard let dispatcher = face.dispatcher else { return refuse(Self.goingAway) }
-    let calls = InnerCalls(dispatcher: dispatcher, loops: face.loops, loop: loop, remoteAddress: remoteAddress)
+    guard let calls = innerCalls() else { return refuse(Self.goingAway) }
     let number = exchangeNumber
     let bound = NIOLoopBound(self, eventLoop: loop)
     exchange?.task = Task { [loop] in
@@ -245,18 +276,21 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler {
     }
   }
 
+  /// Returns the interface for calls on behalf of the request's caller; nil if the request is not admitted or no
+  /// dispatcher is attached.
+  func innerCalls() -> InnerCalls? {
+    guard let dispatcher = service?.dispatcher, let admitted = exchange?.admitted else { return nil }
+    return InnerCalls(
+      dispatcher: dispatcher, loops: frontend.loops, loop: loop, remoteAddress: remoteAddress,
+      request: NIOLoopBound(admitted, eventLoop: loop))
+  }
+
   private func finish(_ number: Int, _ result: Result<DialectAnswer, RPCError>) {
     guard exchangeNumber == number, exchange != nil else { return }
     switch result {
     case .success(let found): answer(found.status, found.headers.map { ($0.name, $0.value) }, found.body)
     case .failure(let error): fail(error)
     }
-  }
-
-  private func releaseBody() {
-    guard let count = exchange?.body.readableBytes, count > 0 else { return }
-    connections.readingBytes -= count
-    exchange?.body = ByteBuffer()
   }
 
   private func answerOperations(_ path: String) {
@@ -275,28 +309,35 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler {
 
   // MARK: ends
 
-  /// Ends the answer. With its end the next request may come at once, so all is in order before it is written.
+  /// Ends the response.
+  ///
+  /// The state is reset before the end is written, because the next request may arrive at once. If much of the response
+  /// is unread, its end waits until the caller has read more; the next request waits too.
   func finish() {
     guard let channelContext else { return }
+    endWaits = !isWritable && exchange?.keepsAlive == true
+    guard !endWaits else { return flushSoon() }
     releaseBody()
-    exchange?.upload?.fail(Self.gone)
+    exchange?.upload?.fail(Self.disconnected)
     exchange?.messages?.end()
     readAgain()
     let isReusable = exchange?.keepsAlive == true && exchange?.isRead == true
-    let call = exchange?.call
+    let ended = exchange
+    let call = ended?.call
     exchange = nil
     isClosing = !isReusable
     timing.enter(.idle, now: .now())
     channelContext.write(wrapOutboundOut(.end(nil)), promise: nil)
+    if !isWritable, unreadHolder == nil { unreadHolder = holder(of: ended) }
     if isReusable {
       gate?.resume()
       flushSoon()
     } else {
       channelContext.flush()
-      closeAfterFlush()
+      if isWritable || ended?.isUnread == true || reserveUnread() { closeAfterFlush() }
     }
-    // One that was answered without it, because its messages cannot be read.
-    if let call, !call.isAnswered { call.abort(Self.gone) }
+    // The response was sent without the call's reply, because its messages were invalid.
+    if let call, !call.isAnswered { call.abort(Self.disconnected) }
   }
 
   private func readAgain() {
@@ -307,17 +348,18 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler {
     loop.assumeIsolated().scheduleTask(deadline: deadline) { bound.value.read(true) }
   }
 
-  private func callerGone() {
+  func callerDisconnected() {
     releaseBody()
     let call = exchange?.call
     exchange?.task?.cancel()
-    exchange?.upload?.fail(Self.gone)
+    exchange?.upload?.fail(Self.disconnected)
     exchange?.messages?.end()
     exchange = nil
-    call?.abort(Self.gone)
+    endWaits = false
+    call?.abort(Self.disconnected)
   }
 
-  /// No new streams, and those without an end of their own end now; other calls finish.
+  /// Refuses new streams and ends streams without a deadline. Contents and other calls may finish.
   func quiesce() {
     isQuiescing = true
     exchange?.keepsAlive = false
@@ -326,11 +368,11 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler {
     }
   }
 
-  /// Closes when the caller has read what was written, or soon.
+  /// Half-closes the connection, and closes it after 500 ms at the latest.
   func closeAfterFlush() {
     isClosing = true
     guard let channelContext else { return }
-    // Half-closing first lets the caller read the answer even when bytes of its request are still unread here.
+    // Half-closing lets the caller read the response even if bytes of its request are still unread here.
     let bound = NIOLoopBound(channelContext, eventLoop: loop)
     loop.scheduleTask(in: .milliseconds(500)) { bound.value.close(promise: nil) }
     channelContext.close(mode: .output, promise: nil)
@@ -341,26 +383,27 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler {
     channelContext?.close(promise: nil)
   }
 
-  /// Called about once a second.
-  func sweep(now: NIODeadline) {
+  /// Checks the timeouts and keeps event streams alive. Called about once a second.
+  func checkTimeouts(now: NIODeadline) {
     guard !isClosing else { return }
-    if !isWritable { timing.waits(bytes: queuedBytes, now: now) }
-    switch timing.check(now: now) {
+    guard checkUnread(now: now) else { return }
+    switch timing.check(configuration, now: now) {
     case .fine:
-      if let exchange, exchange.isHeadSent, exchange.style == .events,
+      if let exchange, exchange.isHeadSent, exchange.style == .events, !endWaits,
         now - exchange.lastWrite >= .milliseconds(configuration.pingMs), isWritable
       {
         ping()
       }
     case .close:
-      callerGone()
+      callerDisconnected()
       close()
     case .tooSlow:
-      if exchange == nil { refuseUnread(Self.tooSlow, status: 408) } else { refuseAndClose(Self.tooSlow) }
+      guard let exchange else { return refuseUnread(Self.tooSlow, status: 408) }
+      refuseAndClose(exchange.refusal?.error ?? Self.tooSlow, headers: exchange.refusal?.headers ?? [])
     }
   }
 
-  // MARK: from the call
+  // MARK: replies of the call
 
   override func reply(to call: ServerCall, result: UnsafeRawBufferPointer) {
     guard exchange?.call === call else { return }
@@ -375,7 +418,7 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler {
   override func send(to call: ServerCall, message: UnsafeRawBufferPointer) {
     guard exchange?.call === call else { return }
     guard exchange?.style.isStream == true else {
-      // What no table describes was taken for a unary method.
+      // A method without a descriptor was assumed to be unary.
       let bound = NIOLoopBound(call, eventLoop: loop)
       return loop.execute { bound.value.abort(Self.isStream) }
     }
@@ -385,7 +428,7 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler {
   override var hasOneCaller: Bool { remoteAddress == peerAddress }
 
   override func rest(until deadline: NIODeadline) {
-    // A proxy's connection has the requests of others behind this one.
+    // A proxy's connection carries requests of other callers behind this one.
     if hasOneCaller { restsUntil = deadline }
   }
 
@@ -394,12 +437,12 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler {
   override var isUnread: Bool {
     !isWritable && queuedBytes > configuration.unreadBytesMax
   }
-  private var queuedBytes: Int {
+  var queuedBytes: Int {
     (try? channelContext?.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
   }
   override var unreadBytesMax: Int { configuration.unreadBytesMax }
 
-  /// Flushes once for all that is written in this turn of the loop, and lets the backend send as much again.
+  /// Flushes once for everything written in this tick, then grants the backend as much credit again.
   func flushSoon() {
     guard !isFlushScheduled else { return }
     isFlushScheduled = true
@@ -409,6 +452,7 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler {
   func flushNow() {
     isFlushScheduled = false
     channelContext?.flush()
+    if !isWritable, !reserveUnread() { return }
     guard let sentCount = exchange?.sentCount, sentCount > 0, let call = exchange?.call else { return }
     exchange?.sentCount = 0
     call.granted(messages: sentCount)

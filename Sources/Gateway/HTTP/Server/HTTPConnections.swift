@@ -1,30 +1,28 @@
 import NIOCore
 
-/// The HTTP connections of one event loop, swept once a second. Used on that loop only.
+/// The HTTP connections of one event loop, checked for timeouts once a second. Confined to that loop.
 final class HTTPConnections {
-  static let sweepMs: Int64 = 1000
+  static let timeoutCheckIntervalMs: Int64 = 1000
   private let loop: any EventLoop
-  private let sweepMs: Int64
+  private let timeoutCheckIntervalMs: Int64
   private var connections: [ObjectIdentifier: HTTPConnection] = [:]
-  private var isSweeping = false
+  private var isCheckScheduled = false
   private var unflushed: [HTTPConnection] = []
-  /// Bytes of bodies that are being read.
-  var readingBytes = 0
 
-  init(loop: any EventLoop, sweepMs: Int64) {
+  init(loop: any EventLoop, timeoutCheckIntervalMs: Int64) {
     self.loop = loop
-    self.sweepMs = sweepMs
+    self.timeoutCheckIntervalMs = timeoutCheckIntervalMs
   }
 
   func add(_ connection: HTTPConnection) {
     connections[ObjectIdentifier(connection)] = connection
-    scheduleSweep()
+    scheduleTimeoutCheck()
   }
 
   func remove(_ connection: HTTPConnection) { connections[ObjectIdentifier(connection)] = nil }
 
-  /// Lets a connection flush when the loop has handled what it has read: a backend's answers come many at a time, and a caller that
-  /// is woken in between takes the processor from the rest of them.
+  /// Flushes a connection after the loop has handled everything it has read. Backend replies arrive in batches; a
+  /// caller woken in the middle of one would compete for the processor.
   func flushSoon(_ connection: HTTPConnection) {
     unflushed.append(connection)
     guard unflushed.count == 1 else { return }
@@ -38,17 +36,17 @@ final class HTTPConnections {
     for connection in waiting { connection.flushNow() }
   }
 
-  private func scheduleSweep() {
-    guard !isSweeping, !connections.isEmpty else { return }
-    isSweeping = true
+  private func scheduleTimeoutCheck() {
+    guard !isCheckScheduled, !connections.isEmpty else { return }
+    isCheckScheduled = true
     let bound = NIOLoopBound(self, eventLoop: loop)
-    loop.scheduleTask(in: .milliseconds(sweepMs)) { bound.value.sweep() }
+    loop.scheduleTask(in: .milliseconds(timeoutCheckIntervalMs)) { bound.value.checkTimeouts() }
   }
 
-  private func sweep() {
-    isSweeping = false
+  private func checkTimeouts() {
+    isCheckScheduled = false
     let now = NIODeadline.now()
-    for connection in Array(connections.values) { connection.sweep(now: now) }
-    scheduleSweep()
+    for connection in Array(connections.values) { connection.checkTimeouts(now: now) }
+    scheduleTimeoutCheck()
   }
 }

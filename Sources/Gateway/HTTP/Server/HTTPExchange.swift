@@ -3,32 +3,47 @@ import CampanileRPC
 import NIOCore
 import NIOHTTP1
 
-/// One request from its head to the end of its answer. Confined to the connection's event loop.
+/// One request, from its head to the end of its response. Confined to the connection's event loop.
 final class HTTPExchange {
   let head: HTTPRequestHead
   let decision: HTTPDecision
-  /// The form of answers to this request.
+  /// The style of responses to this request.
   let style: HTTPPlan.Style
-  /// Whether answers are protobuf's binary form.
+  /// Whether responses use the binary protobuf encoding.
   let isBinary: Bool
-  /// The headers that every answer to this request has.
+  /// The CORS headers of every response to this request.
   let crossOrigin: [(String, String)]
+  /// The caller identified by the head; nil if the request was refused.
+  var caller: Caller?
+  /// The admission of a request that the gateway serves with its own calls.
+  var admitted: AdmittedRequest?
   var body = ByteBuffer()
-  /// The failure that is answered once the body has passed by.
+  /// Body bytes received so far, before decompression.
+  var passedBytes = 0
+  var isCompressed = false
+  var inflater: BodyInflater?
+  /// Body bytes after decompression.
+  var decodedBytes = 0
+  /// Accounts for a body that does not arrive at once.
+  var account: BodyAccount?
+  var countedBytes = 0
+  /// The error to send after the body has been discarded.
   var refusal: HTTPRefusal?
   var call: ServerCall?
-  /// Answers a request in a dialect.
+  /// The task that serves a dialect's request.
   var task: Task<Void, Never>?
-  /// Of a call that streams its requests.
+  /// The messages of a client-streaming call.
   var messages: RequestMessages?
-  /// Of a content that is being brought.
+  /// The body of a content upload.
   var upload: UploadBody?
-  /// Of a content that is being sent.
+  /// The progress of a content download.
   var content: ContentProgress?
   var isRead = false
   var isHeadSent = false
   var keepsAlive: Bool
-  /// Messages sent since the backend was last granted more.
+  /// Whether the stream ends because its caller reads too slowly.
+  var isUnread = false
+  /// Messages sent since the backend last received credit.
   var sentCount = 0
   var lastWrite = NIODeadline.now()
 
@@ -36,7 +51,7 @@ final class HTTPExchange {
     self.head = head
     self.decision = decision
     self.crossOrigin = crossOrigin
-    // The decoder stops at what asks for another protocol.
+    // The decoder stops after a request for another protocol.
     keepsAlive = head.isKeepAlive && !head.headers.contains(name: "upgrade")
     switch decision {
     case .call(let plan): (style, isBinary) = (plan.style, plan.binary != nil)
@@ -49,7 +64,7 @@ final class HTTPExchange {
 
   var plan: HTTPPlan? { if case .call(let plan) = decision { plan } else { nil } }
 
-  /// Whether the body is kept as it comes.
+  /// Whether the body is buffered.
   var takesBody: Bool {
     switch decision {
     case .call(let plan): plan.takesBody
@@ -59,13 +74,14 @@ final class HTTPExchange {
   }
 }
 
-/// The decision on a request's head, for the next one that is the same. Kept for unary calls of the Connect protocol alone, where it
-/// does not depend on how long the body is.
-struct KeptDecision {
+/// A cached decision for further requests with the same head. Only unary Connect calls are cached, because their
+/// decision does not depend on the length of the body.
+struct RepeatableDecision {
   private enum Expected {
     case any
     case text(String)
-    /// Behind a proxy a connection has many callers: none may learn by the time it takes how another's credential begins.
+    /// Compared in constant time: a proxy's connection carries many callers, and timing must not reveal a prefix of
+    /// another caller's credential.
     case secret([UInt8])
   }
 
@@ -81,7 +97,7 @@ struct KeptDecision {
     headers = head.headers.map { name, value in
       switch name.lowercased() {
       case "content-length": (name, .any)
-      case "authorization", "cookie": (name, .secret(Array(value.utf8)))
+      case "authorization", "cookie", PresentedSession.metadataKey: (name, .secret(Array(value.utf8)))
       default: (name, .text(value))
       }
     }

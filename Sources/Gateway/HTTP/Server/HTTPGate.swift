@@ -1,16 +1,18 @@
 import NIOCore
 import NIOHTTP1
 
-/// Stands next to the HTTP codec, below compression: tells the connection when bytes come and what it cannot see, keeps what comes
-/// behind a request that is being answered, and writes what must not pass through compression, which expects one answer for each
-/// request's head.
+/// The channel handler between the socket and the HTTP codec.
+///
+/// Reports arriving bytes and other events that the connection does not see. Holds bytes that arrive behind a request
+/// in progress. Writes responses that must bypass compression, because the compressor expects exactly one response per
+/// request head.
 final class HTTPGate: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundIn = ByteBuffer
   typealias InboundOut = ByteBuffer
   private let connection: HTTPConnection
   private var context: ChannelHandlerContext?
-  /// What a caller has sent behind a request that is being answered: what one turn of the loop reads, four buffers of 64 KiB at most.
-  /// The rest waits in the system.
+  /// Bytes that arrived behind a request in progress. Reads of one event loop tick bound them: at most four buffers of
+  /// 64 KiB, or one for an unauthenticated caller. The rest stays in the socket buffer.
   private var held: ByteBuffer?
 
   init(_ connection: HTTPConnection) { self.connection = connection }
@@ -18,12 +20,13 @@ final class HTTPGate: ChannelInboundHandler, RemovableChannelHandler {
   func handlerAdded(context: ChannelHandlerContext) { self.context = context }
   func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
 
-  /// Writes past the codec: an answer where it has seen no request.
+  /// Writes raw bytes past the codec, to respond to input in which the codec found no request.
   func write(_ bytes: ByteBuffer) { context?.writeAndFlush(NIOAny(bytes), promise: nil) }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     if connection.isAnswering || held != nil {
       var bytes = unwrapInboundIn(data)
+      guard connection.keeps(behind: (held?.readableBytes ?? 0) + bytes.readableBytes) else { return held = nil }
       if held?.writeBuffer(&bytes) == nil { held = bytes }
       return
     }
@@ -31,14 +34,15 @@ final class HTTPGate: ChannelInboundHandler, RemovableChannelHandler {
     context.fireChannelRead(data)
   }
 
-  /// Asks for more at once, also while a request is answered, when the codec does not: to leave the socket for each answer and to come
-  /// back to it would be two calls of the system. Behind a stream, which may go on for ever, nothing is kept.
+  /// Requests the next read at once, even during a request, when the codec does not. Leaving and rejoining the selector
+  /// for each response would cost two system calls. Nothing is read ahead behind a stream, which may never end.
   func channelReadComplete(context: ChannelHandlerContext) {
     context.fireChannelReadComplete()
+    connection.readPaused()
     if held == nil, connection.isReading, connection.exchange?.style.isStream != true { context.read() }
   }
 
-  /// Goes on with what was kept. In a later turn of the loop, because this one may be in the middle of the answer.
+  /// Delivers the held bytes in a later tick, because the current one may still be writing the response.
   func resume() {
     guard held != nil, let context else { return }
     let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
@@ -57,14 +61,14 @@ final class HTTPGate: ChannelInboundHandler, RemovableChannelHandler {
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
     let isQuiescing = event is ChannelShouldQuiesceEvent
-    // A connection without a request is closed at once, and with it an answer that is written and not flushed yet.
+    // An idle connection is closed at once, which would discard a response that is written but not flushed.
     if isQuiescing { context.flush() }
     context.fireUserInboundEventTriggered(event)
     if isQuiescing { connection.quiesce() }
   }
 }
 
-/// Writes what is no answer to a request's head: interim answers.
+/// Writes interim responses, which do not belong to a request's head.
 final class HTTPBypass: ChannelOutboundHandler, RemovableChannelHandler {
   typealias OutboundIn = HTTPServerResponsePart
   typealias OutboundOut = HTTPServerResponsePart

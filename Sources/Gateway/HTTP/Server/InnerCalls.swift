@@ -1,18 +1,22 @@
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import NIOCore
 import Synchronization
 
-/// Calls that the gateway makes to answer one request: each goes to its own dispatcher as if it had come over a connection, and
-/// is judged there.
+/// Calls that the gateway makes itself to serve one HTTP request.
+///
+/// Each call goes through the gateway's dispatcher as if it had arrived over a connection. The caller was authenticated
+/// with the request; the dispatcher authorizes each call.
 struct InnerCalls: Sendable {
-  /// Who makes a call.
+  /// The caller of an inner call.
   enum Identity: Sendable, Hashable {
-    /// The request's own `Authorization`; without one nobody.
+    /// The request's `Authorization` header; anonymous if nil.
     case bearer(String?)
-    /// A member by a session of Attendance's, which judges it.
+    /// A member identified by an Attendance session token, which Attendance validates.
     case session(String)
-    /// The gateway itself, under a name. For calls whose caller the service finds out, or that strangers may make in the dialect.
+    /// The gateway itself, under a principal name. For calls whose caller the service identifies, or that the dialect
+    /// allows without a credential.
     case trusted(principal: String, scopes: String)
   }
 
@@ -20,13 +24,17 @@ struct InnerCalls: Sendable {
   let loops: CallLoops
   let loop: any EventLoop
   let remoteAddress: String
-  /// What each call may take.
+  /// The admission of the request that these calls serve.
+  let request: NIOLoopBound<AdmittedRequest>
+  /// The deadline of each call.
   static let timeoutMs: Int64 = 20_000
-  /// Pages that one request asks for at most.
+  /// The maximum number of pages fetched for one request.
   static let pagesMax = 64
 
-  /// Throws what the service answers, CANCELLED when the task is cancelled, and INTERNAL `RESPONSE_INVALID` for a response that
-  /// is not the method's.
+  /// Makes a unary call.
+  ///
+  /// - Throws: The service's error, CANCELLED if the task is cancelled, or INTERNAL `RESPONSE_INVALID` if the response
+  ///   cannot be decoded.
   func unary<Q: ProtoMessage, R: ProtoMessage>(
     _ method: MethodDescriptor, _ request: Q, as identity: Identity, metadata extra: [(String, String)] = []
   ) async throws(RPCError) -> R {
@@ -37,7 +45,7 @@ struct InnerCalls: Sendable {
     do throws(ProtoJSONError) {
       return result.isEmpty ? R() : try R(jsonUTF8: result, options: options)
     } catch {
-      throw RPCError(.internalError, "\(method.path) answered what cannot be read", reason: "RESPONSE_INVALID")
+      throw RPCError(.internalError, "cannot decode the response of \(method.path)", reason: "RESPONSE_INVALID")
     }
   }
 
@@ -68,13 +76,18 @@ struct InnerCalls: Sendable {
   }
 
   private func call(_ head: Head, _ transport: InnerTransport) -> ServerCall {
-    head.isTrusted
+    let call =
+      head.isTrusted
       ? ServerCall(trusted: transport, metadata: head.metadata)
       : ServerCall(transport: transport, metadata: head.metadata)
+    call.admission = request.value
+    return call
   }
 
-  /// Begins a call that streams its requests: `deliver` them to it, as many as the wire's credit and what `onCredit` is told
-  /// allow. `promise` gets its answer. Must be called on the loop.
+  /// Starts a client-streaming call. Must be called on the loop.
+  ///
+  /// Pass messages with `deliver`, at most as many as the stream's initial credit and the grants reported to `onCredit`
+  /// allow. The call's reply completes `promise`.
   func stream(
     _ method: MethodDescriptor, as identity: Identity, metadata extra: [(String, String)] = [],
     promise: EventLoopPromise<[UInt8]>, onCredit: @escaping (Int) -> Void
@@ -89,7 +102,7 @@ struct InnerCalls: Sendable {
     return call
   }
 
-  /// What a call's metadata says of who makes it.
+  /// The metadata that identifies a call's caller.
   private struct Head {
     var metadata = Metadata()
     var isTrusted = false
@@ -102,7 +115,7 @@ struct InnerCalls: Sendable {
         isTrusted = true
         metadata.add(principal, for: Principal.metadataKey)
         if !scopes.isEmpty { metadata.add(scopes, for: Principal.scopesMetadataKey) }
-        // The service counts logins by the address that they come from.
+        // The service counts login attempts by client address.
         let address = CallTransport.host(of: remoteAddress)
         if !address.isEmpty { metadata.add(address, for: PrincipalMetadata.addressKey) }
       }
@@ -110,10 +123,10 @@ struct InnerCalls: Sendable {
     }
   }
 
-  private static let cancelled = RPCError(.cancelled, "the caller is gone", reason: "CONNECTION_CLOSED")
+  private static let cancelled = RPCError(.cancelled, "the caller disconnected", reason: "CONNECTION_CLOSED")
 }
 
-/// The call of a task that may be cancelled before, while or after the call begins.
+/// Holds the call of a task that can be cancelled before, during or after the start of the call.
 private final class CallSlot: Sendable {
   private struct State {
     var call: ServerCall?
@@ -121,7 +134,7 @@ private final class CallSlot: Sendable {
   }
   private let state = Mutex(State())
 
-  /// False when the task was cancelled already.
+  /// Stores the call. Returns false if the task has already been cancelled.
   func keep(_ call: ServerCall) -> Bool {
     state.withLock {
       guard !$0.isCancelled else { return false }
@@ -138,10 +151,10 @@ private final class CallSlot: Sendable {
   }
 }
 
-/// Takes the answer to one call.
+/// The transport of one inner call. Completes a promise with the reply.
 private final class InnerTransport: CallTransport {
   private let promise: EventLoopPromise<[UInt8]>
-  /// Told how many messages more the service takes. Let go with the answer.
+  /// Receives the number of further messages that the service accepts. Released with the reply.
   var onCredit: ((Int) -> Void)?
 
   init(_ calls: InnerCalls, _ promise: EventLoopPromise<[UInt8]>) {

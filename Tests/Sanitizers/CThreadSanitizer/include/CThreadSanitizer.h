@@ -1,17 +1,19 @@
-// What of the order between threads ThreadSanitizer does not see, since it happens in shared libraries that are not instrumented, and what
-// would be reported as races that are none. Nothing to call: a program's own definitions come before those of a shared library, so that
-// linking this is enough. Each does what the library does, with a word to ThreadSanitizer.
+// Annotations of thread order that ThreadSanitizer does not detect, because it is established in shared libraries
+// without instrumentation. Without them, ThreadSanitizer reports false races. Linking this library is enough: a
+// program's definitions take precedence over those of a shared library. Each definition calls the original one and
+// informs ThreadSanitizer.
 #if defined(__has_feature) && __has_feature(thread_sanitizer)
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdlib.h>
 
-// Those of compiler-rt: what happened before a release of an address has happened before what comes after an acquire of it.
+// Functions of compiler-rt: everything before a release of an address happens before everything after an acquire of it.
 void __tsan_acquire(void *address);
 void __tsan_release(void *address);
 
-// The library's own definition. Another version of Swift may have none: what this was written for has to be looked at again then.
+// Returns the library's definition. Aborts if there is none, as may be the case in another version of Swift: the
+// annotations then need a review.
 static inline void *next_definition(const char *name) {
   void *found = dlsym(RTLD_NEXT, name);
   if (found == NULL) abort();

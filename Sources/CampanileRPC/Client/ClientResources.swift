@@ -1,0 +1,26 @@
+import CampanileBase
+internal import NIOSSL
+
+/// The state shared by all parts of one client.
+final class ClientResources: Sendable {
+  let configuration: ClientConfiguration
+  let sslContext: NIOSSLContext?
+  let contexts = LoopLocal { LoopContext($0) }
+  let environment: ClientEnvironment
+
+  /// Throws INVALID_ARGUMENT for an invalid configuration.
+  init(_ configuration: ClientConfiguration, _ environment: ClientEnvironment) throws(RPCError) {
+    try configuration.check()
+    self.configuration = configuration
+    sslContext = try configuration.tls?.makeContext()
+    self.environment = environment
+  }
+
+  /// Returns the proof of the internal token for one connection, with a fresh nonce; nil if the client sends a token or
+  /// has none.
+  func makeProver() -> HelloProver? {
+    guard configuration.presentedToken == nil, let token = configuration.internalToken else { return nil }
+    // Without randomness the nonce is empty, and servers reject it.
+    return HelloProver(token: token, nonce: environment.randomBytes().map(InternalTokenProof.nonce) ?? "")
+  }
+}

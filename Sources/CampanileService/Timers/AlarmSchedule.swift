@@ -1,0 +1,56 @@
+import Synchronization
+
+/// Collects the users and the earliest timer affected by the current commit, and wakes watches and the alarm loop
+/// afterwards.
+///
+/// Writes fill it on the writer's thread. It is sealed before their commit.
+public final class AlarmSchedule: Sendable {
+  private struct State {
+    var users: Set<String> = []
+    var sealed: Set<String> = []
+    var earliestMs: Int64?
+    var planMs = Int64.max
+  }
+
+  private let state = Mutex(State())
+  private let hub: WatchHub
+  /// Signalled when a committed timer is due before the loop's next planned wake-up.
+  public let signal = WatchSignal()
+
+  public init(hub: WatchHub) { self.hub = hub }
+
+  /// Marks a user as changed.
+  public func changed(_ user: String) { state.withLock { _ = $0.users.insert(user) } }
+
+  /// Records that a timer was set.
+  public func scheduled(_ dueMs: Int64) {
+    state.withLock { $0.earliestMs = min($0.earliestMs ?? dueMs, dueMs) }
+  }
+
+  /// Runs before the commit. Returns the users whose data it changes.
+  @discardableResult
+  public func seal() -> Set<String> {
+    state.withLock { state in
+      state.sealed = state.users
+      state.users = []
+      return state.sealed
+    }
+  }
+
+  /// Runs after every commit, successful or not: wakes the watches and the alarm loop. A spurious wake-up is harmless.
+  public func committed() {
+    let (users, mustNotify) = state.withLock { state in
+      defer {
+        state.earliestMs = nil
+        state.sealed = []
+      }
+      return (state.sealed, state.earliestMs.map { $0 < state.planMs } ?? false)
+    }
+    // Wake users in a deterministic order, so that a simulation can be repeated.
+    for user in users.sorted() { hub.notify(user: user) }
+    if mustNotify { signal.notify() }
+  }
+
+  /// Sets the time of the loop's next planned wake-up.
+  public func plan(_ dueMs: Int64) { state.withLock { $0.planMs = dueMs } }
+}

@@ -1,0 +1,61 @@
+public import CampanileBase
+public import CampanileRPC
+public import CampanileStore
+
+extension RPCError {
+  /// Returns ABORTED for an object that has changed since its etag was read (AIP-154).
+  public static func etagMismatch(field: String, current: String) -> RPCError {
+    RPCError(
+      .aborted, "\(field) is not the current etag: read the object again", reason: Reason.etagMismatch.rawValue,
+      errorMetadata: ["etag": current],
+      fieldViolations: [
+        .init(field: field, description: "is not the current etag", reason: Reason.etagMismatch.rawValue)
+      ])
+  }
+
+  public static func exhausted(_ message: String, _ reason: Reason, limit: Int) -> RPCError {
+    RPCError(.resourceExhausted, message, reason: reason.rawValue, errorMetadata: ["limit": String(limit)])
+  }
+
+  /// Converts an error of the store. `path` is the path of the entry in a batch (`requests[3].`).
+  public init(_ failure: StoreError, at path: String = "") {
+    self = failure.rpcError
+    guard failure.code == .requestIDReused else { return }
+    fieldViolations = [
+      .init(field: "\(path)requestId", description: "was used for a different request", reason: reason)
+    ]
+  }
+
+  /// Returns NOT_FOUND for an object that does not exist or belongs to another user; the two are indistinguishable.
+  public static func missing(_ kind: String, _ id: String, field: String, _ reason: Reason) -> RPCError {
+    // The id comes from the request: echo at most the maximum length of an id.
+    let shown = String(id.unicodeScalars.prefix(64))
+    return RPCError(
+      .notFound, "\(kind) \(shown) does not exist", reason: reason.rawValue, errorMetadata: ["id": shown],
+      fieldViolations: [.init(field: field, description: "does not exist", reason: reason.rawValue)])
+  }
+
+  /// Returns the same error with `path` before its field names, for an entry of a batch.
+  public func inside(_ path: String) -> RPCError {
+    guard !path.isEmpty else { return self }
+    var inner = self
+    inner.fieldViolations = fieldViolations.map {
+      .init(field: path + $0.field, description: $0.description, reason: $0.reason)
+    }
+    return inner
+  }
+}
+
+extension CallContext {
+  /// Throws PERMISSION_DENIED unless the caller is a service with the method's scope (`<service>:operate`, or
+  /// `<service>`), or has the scope `admin`. A caller without scopes has neither.
+  public func requireOperator() throws(RPCError) {
+    let scope = method.scope
+    if let principal, principal.kind == .service, scope.hasSuffix(":operate"),
+      principal.scopes.contains(where: { $0 == scope || $0 == scope.dropLast(":operate".count) })
+    {
+      return
+    }
+    try requireAdmin()
+  }
+}

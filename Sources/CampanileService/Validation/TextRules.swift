@@ -1,0 +1,71 @@
+/// Rules for single values. Lengths are counted in Unicode code points.
+public enum TextRules {
+  /// Whether a text has at most `max` code points. A code point has one to four bytes, so most texts need no counting.
+  public static func fits(_ text: String, max: Int) -> Bool {
+    let sizeBytes = text.utf8.count
+    if sizeBytes <= max { return true }
+    if sizeBytes > max * 4 { return false }
+    return text.unicodeScalars.count <= max
+  }
+
+  /// Whether a text contains U+0000, which PostgreSQL rejects and which ends a C string.
+  public static func hasNull(_ text: String) -> Bool { text.utf8.contains(0) }
+
+  /// Whether a text is `#RRGGBB` with hexadecimal digits of either case.
+  public static func isColor(_ text: String) -> Bool {
+    text.utf8.count == 7 && text.utf8.first == UInt8(ascii: "#") && text.utf8.dropFirst().allSatisfy(isHexDigit)
+  }
+
+  /// Whether a text has 1 to 128 characters of `[A-Za-z0-9._:-]`.
+  public static func isIdentifier(_ text: String) -> Bool {
+    (1...128).contains(text.utf8.count)
+      && text.utf8.allSatisfy { byte in
+        isLetter(byte) || isDigit(byte) || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "_")
+          || byte == UInt8(ascii: ":") || byte == UInt8(ascii: "-")
+      }
+  }
+
+  /// Whether a text is `type/subtype` as defined by RFC 6838, without parameters and with at most 127 characters.
+  public static func isMediaType(_ text: String) -> Bool {
+    let parts = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+    guard text.utf8.count <= 127, parts.count == 2 else { return false }
+    return parts.allSatisfy { part in
+      guard let first = part.first, isLetter(first) || isDigit(first) else { return false }
+      return part.allSatisfy { isLetter($0) || isDigit($0) || Self.mediaTypeMarks.contains($0) }
+    }
+  }
+
+  private static let mediaTypeMarks = Set("!#$&-^_.+".utf8)
+
+  public static func isLetter(_ byte: UInt8) -> Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) }
+  public static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+  public static func isHexDigit(_ byte: UInt8) -> Bool {
+    isDigit(byte) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte | 0x20)
+  }
+}
+
+extension Violations {
+  /// Checks a text: at most `max` code points, no U+0000, and not empty if `isRequired`.
+  public mutating func text(_ value: String, _ field: @autoclosure () -> String, max: Int, isRequired: Bool = false) {
+    if value.isEmpty {
+      if isRequired { add(field(), "must not be empty", .required) }
+      return
+    }
+    if !TextRules.fits(value, max: max) {
+      add(field(), "must have at most \(max) characters", .tooLong)
+    } else if TextRules.hasNull(value) {
+      add(field(), "must not contain U+0000", .textInvalid)
+    }
+  }
+
+  /// Checks that a text is an absolute http or https URL.
+  public mutating func webURL(_ value: String, _ field: @autoclosure () -> String) {
+    if value.isEmpty {
+      add(field(), "must not be empty", .required)
+    } else if value.utf8.count > URLRules.sizeMax {
+      add(field(), "must have at most \(URLRules.sizeMax) characters", .tooLong)
+    } else if !URLRules.isWebURL(value[...]) {
+      add(field(), "must be an absolute http or https URL", .urlInvalid)
+    }
+  }
+}

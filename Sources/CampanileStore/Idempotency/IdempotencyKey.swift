@@ -1,0 +1,121 @@
+/// The identity of a request that its sender may repeat (AIP-155).
+public struct IdempotencyKey: Sendable, Hashable {
+  public var principal: String
+  /// The method's full path. The same id on two methods identifies two requests.
+  public var method: String
+  public var requestID: String
+
+  public init(principal: String, method: String, requestID: String) {
+    self.principal = principal
+    self.method = method
+    self.requestID = requestID
+  }
+}
+
+/// The reply to a request with an idempotency key.
+public struct IdempotentReply: Sendable, Hashable {
+  public var bytes: [UInt8]
+  /// Whether the reply is that of an earlier run. If so, this run has changed nothing.
+  public var isStored: Bool
+}
+
+/// The retention of stored replies.
+public enum ReplyRetention {
+  /// 24 hours.
+  public static let retentionMs: Int64 = 24 * 60 * 60 * 1_000
+}
+
+extension WriteTransaction {
+  /// Runs `change` unless the request has a stored reply, and stores its reply in the same transaction.
+  ///
+  /// Nothing is stored if `change` throws, so that the sender may try again.
+  ///
+  /// - Parameter requestHash: A digest of the decoded request without its id. Requests with equal digests are the same.
+  /// - Throws: `requestIDReused` if the id was used for a different request within the retention; otherwise errors of
+  ///   `change`.
+  public func idempotent(
+    _ key: IdempotencyKey, requestHash: [UInt8], nowMs: Int64, retentionMs: Int64 = ReplyRetention.retentionMs,
+    _ change: (WriteTransaction) throws -> [UInt8]
+  ) throws -> IdempotentReply {
+    if let reply = try storedReply(key, requestHash: requestHash, nowMs: nowMs) {
+      return IdempotentReply(bytes: reply, isStored: true)
+    }
+    let reply = try change(self)
+    try storeReply(reply, key, requestHash: requestHash, expiresAtMs: nowMs.addingClamped(retentionMs))
+    return IdempotentReply(bytes: reply, isStored: false)
+  }
+
+  /// Returns the stored reply of a request; nil if the request is new or its reply has expired.
+  ///
+  /// - Throws: `requestIDReused` if the id was used for a different request.
+  public func storedReply(_ key: IdempotencyKey, requestHash: [UInt8], nowMs: Int64) throws -> [UInt8]? {
+    let found = try queryOne(
+      """
+      SELECT request_hash, reply FROM store_idempotency
+      WHERE principal = $1 AND method = $2 AND request_id = $3 AND expires_at_ms > $4
+      """, [.text(key.principal), .text(key.method), .text(key.requestID), .integer(nowMs)]
+    ) { row in (hash: try row.bytes(0), reply: try row.bytes(1)) }
+    guard let found else { return nil }
+    guard found.hash == requestHash else {
+      throw StoreError(.requestIDReused, "the request id was used before for a different request")
+    }
+    return found.reply
+  }
+
+  /// Stores a reply until `expiresAtMs`. Replaces an expired one.
+  public func storeReply(
+    _ reply: [UInt8], _ key: IdempotencyKey, requestHash: [UInt8], expiresAtMs: Int64
+  ) throws {
+    try execute(
+      """
+      INSERT INTO store_idempotency (principal, method, request_id, request_hash, reply, expires_at_ms)
+      VALUES ($1, $2, $3, $4, $5, $6)
+      ON CONFLICT (principal, method, request_id) DO UPDATE
+      SET request_hash = excluded.request_hash, reply = excluded.reply, expires_at_ms = excluded.expires_at_ms
+      """,
+      [
+        .text(key.principal), .text(key.method), .text(key.requestID), .blob(requestHash), .blob(reply),
+        .integer(expiresAtMs),
+      ])
+  }
+}
+
+extension Store {
+  /// Deletes expired replies in at most `batchesMax` transactions of `batchRows` rows each, so that other writes do not
+  /// wait long.
+  ///
+  /// - Returns: The number of deleted replies. Call again while it is `batchRows` times `batchesMax`.
+  @discardableResult
+  public func purgeIdempotency(nowMs: Int64, batchRows: Int = 500, batchesMax: Int = 100) async throws -> Int {
+    try await purge(batchRows: batchRows, batchesMax: batchesMax) { transaction in
+      try transaction.execute(
+        """
+        DELETE FROM store_idempotency WHERE (principal, method, request_id) IN (
+          SELECT principal, method, request_id FROM store_idempotency
+          WHERE expires_at_ms <= $1 ORDER BY expires_at_ms LIMIT $2)
+        """, [.integer(nowMs), .int(batchRows)])
+    }
+  }
+
+  /// Repeats a deleting transaction until it deletes less than a batch.
+  func purge(
+    batchRows: Int, batchesMax: Int, _ delete: @escaping @Sendable (WriteTransaction) throws -> Int
+  ) async throws -> Int {
+    var total = 0
+    for _ in 0..<max(0, batchesMax) {
+      let count = try await write { try delete($0) }
+      total += count
+      if count < batchRows { break }
+    }
+    return total
+  }
+}
+
+extension Int64 {
+  /// Returns the sum, clamped to the range because times come from outside.
+  func addingClamped(_ other: Int64) -> Int64 {
+    let (sum, overflow) = addingReportingOverflow(other)
+    guard overflow else { return sum }
+    return other > 0 ? .max : .min
+  }
+}

@@ -1,0 +1,208 @@
+import CampanileBase
+import CampanileCrypto
+import CampanileRPC
+import CampanileStore
+import Logging
+import NIOCore
+import Synchronization
+
+/// The result of a call with an idempotency key.
+typealias ReplyOutcome = Result<[UInt8], RPCError>
+
+/// Responds to repeats of a request with the response to the first call: from the database, or as soon as it arrives.
+///
+/// Stores successful responses only: a failed call may be repeated. Thread-safe.
+final class ReplyStore: Sendable {
+  private let store: Store
+  private let policy: ReplyLimits
+  private let nowMs: @Sendable () -> Int64
+  private let logger: Logger
+  private let pending: Mutex<PendingReplies<IdempotentCall>>
+  /// The usage of the stored responses.
+  private let usage = Mutex(ReplyUsage())
+
+  init(store: Store, policy: ReplyLimits, logger: Logger, nowMs: @escaping @Sendable () -> Int64) {
+    self.store = store
+    self.policy = policy
+    self.logger = logger
+    self.nowMs = nowMs
+    pending = Mutex(PendingReplies(policy))
+  }
+
+  /// Counts the stored responses. Call once, before the server starts.
+  func load() throws {
+    let found = try store.readSingle { try ReplyTable.usage(in: $0) }
+    usage.withLock { $0 = found }
+  }
+
+  /// Deletes responses that are older than the retention.
+  func purge() async throws {
+    let nowMs = nowMs()
+    try await change { try ReplyTable.purge(nowMs: nowMs, in: $0) }
+  }
+
+  /// Applies the current limits to a database of an earlier version or with higher limits. Removes secrets from its
+  /// responses, and each principal's oldest responses beyond its limits.
+  func tidy(_ methods: [MethodDescriptor]) async throws {
+    let policy = policy
+    let surplus = usage.withLock { usage in
+      usage.principals(beyond: policy.principalRepliesMax, sizeBytes: policy.principalBytesMax)
+    }
+    for principal in surplus {
+      try await change { transaction in
+        try ReplyTable.trim(principal, usage: self.stored(of: principal), policy, in: transaction)
+          .map { (principal, $0) }
+      }
+    }
+    for method in methods where method.hasSecretResponse {
+      try await change { try ReplyTable.redact(method: method.path, as: StoredReply.secret, in: $0) }
+    }
+  }
+
+  /// Repeats a write until it changes less than a batch.
+  private func change(
+    _ write: @escaping @Sendable (WriteTransaction) throws -> [(String, ReplyUsage.Amount)]
+  ) async throws {
+    for _ in 0..<1_000 {
+      let changes = try await store.write { try write($0) }
+      usage.withLock { usage in for (principal, amount) in changes { usage.add(amount, of: principal) } }
+      if changes.count < ReplyTable.batchRows { break }
+    }
+  }
+
+  var pendingCount: Int { pending.withLock { $0.count } }
+  /// The number and bytes of a principal's stored replies.
+  func stored(of principal: String) -> ReplyUsage.Amount { usage.withLock { $0[principal] } }
+
+  /// Starts a call with an idempotency key. Called on its event loop.
+  func start(_ call: ServerCall, _ request: BufferedRequest, key: String, principal: String) {
+    guard let digest = try? SHA256.digest(request.params),
+      let caller = try? CallerMetadata.digest(request.head.metadata)
+    else {
+      call.fail(ReplyFault.storeFailed)
+      return call.handlerEnded()
+    }
+    let idempotentCall = IdempotentCall(
+      // A key contains no spaces.
+      call, request, key: caller.isEmpty ? key : "\(key) \(caller)", requestHash: digest.bytes, principal: principal,
+      replies: self)
+    let arriving = PendingReplies<IdempotentCall>.Arriving(
+      name: idempotentCall.name, principal: principal, requestHash: idempotentCall.requestHash,
+      sizeBytes: request.params.count,
+      waiter: idempotentCall)
+    switch pending.withLock({ $0.arrive(arriving) }) {
+    case .leads: lookUp(idempotentCall)
+    case .waits: break
+    case .differs: idempotentCall.answer(.failure(ReplyFault.reused))
+    case .tooMany: idempotentCall.answer(.failure(ReplyFault.tooManyReplies))
+    case .tooManyWaiters: idempotentCall.answer(.failure(ReplyFault.tooManyRepeats))
+    }
+  }
+
+  /// Responds from the database, or forwards the request.
+  private func lookUp(_ idempotentCall: IdempotentCall) {
+    let (key, hash, nowMs) = (storeKey(idempotentCall), idempotentCall.requestHash, nowMs())
+    Task { [self] in
+      let found: Result<[UInt8]?, RPCError>
+      do {
+        found = .success(try await store.write { try $0.storedReply(key, requestHash: hash, nowMs: nowMs) })
+      } catch let error as StoreError where error.code == .requestIDReused {
+        found = .failure(ReplyFault.reused)
+      } catch {
+        logger.error("reading a stored response failed", metadata: ["error": "\(error)"])
+        found = .failure(ReplyFault.storeFailed)
+      }
+      idempotentCall.loop.execute { self.lookedUp(idempotentCall, found) }
+    }
+  }
+
+  private func lookedUp(_ idempotentCall: IdempotentCall, _ found: Result<[UInt8]?, RPCError>) {
+    switch found {
+    case .success(nil) where usage.withLock({ $0.total.count }) < policy.repliesMax: idempotentCall.forward()
+    case .success(nil): answerAll(idempotentCall, .failure(ReplyFault.tooManyReplies))
+    case .success(let kept?): answerAll(idempotentCall, StoredReply.decode(kept))
+    case .failure(let error): answerAll(idempotentCall, .failure(error))
+    }
+  }
+
+  private func answerAll(_ idempotentCall: IdempotentCall, _ outcome: ReplyOutcome) {
+    idempotentCall.answer(outcome)
+    ended(idempotentCall, outcome)
+  }
+
+  /// Stores a successful response. Calls `done` afterwards, even if it could not be stored.
+  func keep(_ result: [UInt8], of idempotentCall: IdempotentCall, done: @escaping @Sendable () -> Void) {
+    let (key, hash, policy) = (storeKey(idempotentCall), idempotentCall.requestHash, policy)
+    let room = policy.totalBytesMax - usage.withLock { $0.total.sizeBytes }
+    let kept = StoredReply.encode(
+      result, sizeBytesMax: min(policy.replyBytesMax, policy.principalBytesMax, room),
+      isSecret: idempotentCall.hasSecretResponse)
+    let expiresAtMs = nowMs() + policy.retentionMs
+    Task { [self] in
+      do {
+        let change = try await store.write { transaction in
+          try ReplyTable.store(
+            kept, key, requestHash: hash, expiresAtMs: expiresAtMs, usage: self.stored(of: key.principal), policy,
+            in: transaction)
+        }
+        usage.withLock { $0.add(change, of: key.principal) }
+      } catch {
+        logger.error(
+          "storing a response failed", metadata: ["method": "\(idempotentCall.method)", "error": "\(error)"])
+      }
+      done()
+      ended(idempotentCall, .success(result))
+    }
+  }
+
+  /// Removes a call that has ended, and passes its outcome to the repeats that wait for it.
+  func ended(_ idempotentCall: IdempotentCall, _ outcome: ReplyOutcome) {
+    for waiter in pending.withLock({ $0.finish(idempotentCall.name) }) {
+      waiter.loop.execute { waiter.answer(Self.forOthers(outcome)) }
+    }
+  }
+
+  /// Promotes a waiting repeat, because the first caller left before its call ran.
+  func givenUp(_ idempotentCall: IdempotentCall) {
+    guard let next = pending.withLock({ $0.promote(idempotentCall.name) }) else { return }
+    next.loop.execute { next.forward() }
+  }
+
+  /// Replaces the first caller's deadline or cancellation, which does not apply to the other callers.
+  private static func forOthers(_ outcome: ReplyOutcome) -> ReplyOutcome {
+    guard case .failure(let error) = outcome, error.code == .deadlineExceeded || error.code == .cancelled else {
+      return outcome
+    }
+    return .failure(
+      RPCError(
+        .aborted, "the first call with this idempotency key did not finish in time", reason: "FIRST_CALL_UNANSWERED",
+        processed: error.processed))
+  }
+
+  private func storeKey(_ idempotentCall: IdempotentCall) -> IdempotencyKey {
+    IdempotencyKey(principal: idempotentCall.principal, method: idempotentCall.method, requestID: idempotentCall.key)
+  }
+}
+
+/// The stored form of a response: a byte with its kind, followed by the bytes of the result.
+enum StoredReply {
+  private static let whole: UInt8 = 1
+  private static let tooLong: UInt8 = 2
+  private static let isSecret: UInt8 = 3
+
+  /// The stored form of a response with a secret.
+  static let secret = [isSecret]
+
+  static func encode(_ result: [UInt8], sizeBytesMax: Int, isSecret: Bool = false) -> [UInt8] {
+    if isSecret { return secret }
+    return result.count > sizeBytesMax ? [tooLong] : [whole] + result
+  }
+
+  static func decode(_ kept: [UInt8]) -> ReplyOutcome {
+    switch kept.first {
+    case whole: .success(Array(kept.dropFirst()))
+    case isSecret: .failure(ReplyFault.secretNotStored)
+    default: .failure(ReplyFault.notStored)
+    }
+  }
+}

@@ -1,0 +1,88 @@
+import CampanileAPI
+import CampanileBase
+import CampanileCodec
+import CampanileRPC
+import CampanileService
+import CampanileStore
+
+/// The table `changes`.
+///
+/// Sequences ascend without gaps in commit order, because a single writer assigns them inside its transactions. A
+/// reader that has seen a sequence has therefore seen all earlier ones.
+///
+/// A row records what changed, not the content of the notification. Readers load that from `notifications`, so that
+/// nothing is written twice. They skip a notification that no longer exists, because its deletion follows in the log.
+enum NotificationChangeLog {
+  static let columns = "sequence, kind, bucket_id, notification_id, previous_bucket_id, at_ms, is_alert, payload"
+  static let lastSQL = ChangeLogTable.lastSQL
+  static let firstSQL = ChangeLogTable.firstSQL
+  static let compactedSQL = ChangeLogTable.compactedSQL
+  static let ofUserSQL = """
+    SELECT \(columns) FROM changes WHERE user_id = $1 AND sequence > $2 ORDER BY sequence LIMIT $3
+    """
+  static let ofBucketSQL = """
+    SELECT sequence FROM changes
+    WHERE user_id = $1 AND sequence > $2 AND (bucket_id = $3 OR previous_bucket_id = $3) LIMIT 1
+    """
+  static let insertSQL = """
+    INSERT INTO changes (sequence, user_id, kind, bucket_id, notification_id, previous_bucket_id, at_ms, is_alert, payload,
+      trace)
+    VALUES ((SELECT coalesce(max(sequence), 0) + 1 FROM changes), $1, $2, $3, $4, $5, $6, $7, $8, $9)
+    """
+
+  /// Maps a row, without the notification it refers to.
+  static func change(_ row: borrowing SQLRow) throws -> NotificationChange {
+    guard let kind = NotificationChange.Kind(rawValue: try row.integer(1)) else {
+      throw StoreError(.corrupt, "the change log contains an unknown kind")
+    }
+    return NotificationChange(
+      sequence: try row.integer(0), kind: kind, bucketID: try row.text(2), notificationID: try row.text(3),
+      previousBucketID: try row.textIfPresent(4), timeMs: try row.integer(5), isAlert: try row.bool(6),
+      payload: try row.bytes(7))
+  }
+}
+
+extension WriteTransaction {
+  func log(
+    _ kind: NotificationChange.Kind, _ notification: Notification, movedFrom: String? = nil, isAlert: Bool = false,
+    atMs: Int64,
+    user: String, _ notifier: CommitNotifier
+  ) throws {
+    try log(
+      kind, bucketID: notification.bucketId, notificationID: notification.id, movedFrom: movedFrom, isAlert: isAlert,
+      atMs: atMs, user: user, notifier)
+  }
+
+  func log(_ kind: NotificationChange.Kind, _ bucket: Bucket, atMs: Int64, user: String, _ notifier: CommitNotifier)
+    throws
+  {
+    try log(
+      kind, bucketID: bucket.id, notificationID: "", payload: bucket.jsonUTF8Bytes(), atMs: atMs, user: user, notifier)
+  }
+
+  /// Logs the deletion of a notification or, with an empty `notificationID`, of a bucket.
+  func logDeletion(
+    bucketID: String, notificationID: String, atMs: Int64, user: String, _ notifier: CommitNotifier
+  ) throws {
+    try log(
+      notificationID.isEmpty ? .bucketDeleted : .notificationDeleted, bucketID: bucketID,
+      notificationID: notificationID, atMs: atMs, user: user, notifier)
+  }
+
+  /// Appends a change and marks its user for notification after the commit.
+  func log(
+    _ kind: NotificationChange.Kind, bucketID: String, notificationID: String, movedFrom: String? = nil,
+    isAlert: Bool = false,
+    payload: [UInt8] = [], atMs: Int64, user: String, _ notifier: CommitNotifier
+  ) throws {
+    try execute(
+      NotificationChangeLog.insertSQL,
+      [
+        .text(user), .integer(kind.rawValue), .text(bucketID), .text(notificationID), .text(movedFrom),
+        .integer(atMs), .bool(isAlert), .blob(payload),
+        // Only alerts are sent to another service one by one.
+        .text(isAlert ? CallScope.trace?.text : nil),
+      ])
+    notifier.changed(user)
+  }
+}

@@ -1,0 +1,104 @@
+public import CampanileAPI
+public import CampanileRPC
+import CampanileService
+
+extension SharingService {
+  public func inviteToBucket(
+    _ request: InviteToBucketRequest, context: CallContext
+  ) async throws -> InviteToBucketResponse {
+    let user = try context.requireUser()
+    let nowMs = repository.clockMs()
+    var violations = Violations()
+    InvitationRules.userID(request.userId, &violations)
+    InvitationRules.role(request.role, &violations)
+    RequestChecks.future(request.shareExpireTime, "shareExpireTime", nowMs: nowMs, &violations)
+    InvitationRules.expireTime(request.expireTime, nowMs: nowMs, &violations)
+    RequestChecks.requestID(request.requestId, "requestId", &violations)
+    try violations.check()
+    let idempotency = try IdempotentRequest(
+      request, id: \.requestId, method: SharingServiceMethods.inviteToBucket, user: user)
+    let terms = InvitationTerms(
+      bucketID: request.bucketId, userID: request.userId, role: request.role,
+      shareExpireTime: request.shareExpireTime, expireTime: request.expireTime)
+    var response = InviteToBucketResponse()
+    response.invitation = try await repository.invite(terms, by: user, idempotency: idempotency)
+    return response
+  }
+
+  public func listBucketInvitations(
+    _ request: ListBucketInvitationsRequest, context: CallContext
+  ) async throws -> ListBucketInvitationsResponse {
+    let query = try PositionQuery(
+      user: try context.requireUser(), pageSize: request.pageSize, pageToken: request.pageToken,
+      scope: ["bucket-invitations", request.bucketId], parts: 1, limits: notifications.limits)
+    var response = ListBucketInvitationsResponse()
+    (response.invitations, response.nextPageToken) = query.page(
+      try repository.invitations(of: request.bucketId, query)
+    ) { [$0.userId] }
+    return response
+  }
+
+  public func cancelInvitation(
+    _ request: CancelInvitationRequest, context: CallContext
+  ) async throws -> CancelInvitationResponse {
+    try await repository.cancelInvitation(
+      request.invitationId, of: request.bucketId, by: try context.requireUser())
+    return CancelInvitationResponse()
+  }
+
+  public func listInvitations(
+    _ request: ListInvitationsRequest, context: CallContext
+  ) async throws -> ListInvitationsResponse {
+    let query = try PositionQuery(
+      user: try context.requireUser(), pageSize: request.pageSize, pageToken: request.pageToken,
+      scope: ["invitations"], parts: 1, limits: notifications.limits)
+    var response = ListInvitationsResponse()
+    (response.invitations, response.nextPageToken) = query.page(try repository.receivedInvitations(query)) { [$0.id] }
+    return response
+  }
+
+  public func acceptInvitation(
+    _ request: AcceptInvitationRequest, context: CallContext
+  ) async throws -> AcceptInvitationResponse {
+    var response = AcceptInvitationResponse()
+    response.bucket = try await repository.acceptInvitation(request.invitationId, by: try context.requireUser())
+    return response
+  }
+
+  public func declineInvitation(
+    _ request: DeclineInvitationRequest, context: CallContext
+  ) async throws -> DeclineInvitationResponse {
+    try await repository.declineInvitation(request.invitationId, by: try context.requireUser())
+    return DeclineInvitationResponse()
+  }
+
+  public func blockUser(_ request: BlockUserRequest, context: CallContext) async throws -> BlockUserResponse {
+    let user = try context.requireUser()
+    var violations = Violations()
+    InvitationRules.userID(request.userId, &violations)
+    if request.userId == user { violations.add("userId", "must be another user", .outOfRange) }
+    try violations.check()
+    try await repository.block(request.userId, by: user)
+    return BlockUserResponse()
+  }
+
+  public func unblockUser(_ request: UnblockUserRequest, context: CallContext) async throws -> UnblockUserResponse {
+    let user = try context.requireUser()
+    var violations = Violations()
+    InvitationRules.userID(request.userId, &violations)
+    try violations.check()
+    try await repository.unblock(request.userId, by: user)
+    return UnblockUserResponse()
+  }
+
+  public func listBlockedUsers(
+    _ request: ListBlockedUsersRequest, context: CallContext
+  ) async throws -> ListBlockedUsersResponse {
+    let query = try PositionQuery(
+      user: try context.requireUser(), pageSize: request.pageSize, pageToken: request.pageToken,
+      scope: ["blocked-users"], parts: 1, limits: notifications.limits)
+    var response = ListBlockedUsersResponse()
+    (response.blockedUsers, response.nextPageToken) = query.page(try repository.blockedUsers(query)) { [$0.userId] }
+    return response
+  }
+}

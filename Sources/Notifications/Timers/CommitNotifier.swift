@@ -1,0 +1,91 @@
+import CampanileBase
+import CampanileRPC
+import CampanileService
+import CampanileStore
+import Synchronization
+
+/// Collects the users and timers affected by the current commit, and wakes watches and the timer loop afterwards.
+///
+/// Writes fill it on the writer's thread; it is emptied before and after their commit.
+final class CommitNotifier: Sendable {
+  /// The outbox topic for changed unread summaries. Its messages are empty: the summary is read when it is delivered.
+  static let summaryTopic = "unread-summary"
+
+  let alarms: AlarmSchedule
+  /// The context shared by single publications of one commit, so that all of them together read state and update counts
+  /// once. Only the writer's thread uses it; the lock satisfies the compiler.
+  private let publishing = Mutex<PublishingContext?>(nil)
+  private let nowMs: @Sendable () -> Int64
+  /// For each user changed in this commit by a sampled call, the trace of the latest such call.
+  private let traces = Mutex<[String: TraceContext]>([:])
+  /// Signalled when a committed timer is due before the loop's next planned wake-up.
+  var signal: WatchSignal { alarms.signal }
+
+  init(hub: WatchHub, nowMs: @escaping @Sendable () -> Int64) {
+    alarms = AlarmSchedule(hub: hub)
+    self.nowMs = nowMs
+  }
+
+  /// Discards the state of an earlier transaction when a new one begins.
+  func begin() {
+    publishing.withLock { $0 = nil }
+    traces.withLock { if !$0.isEmpty { $0 = [:] } }
+  }
+
+  /// Runs a publication in the context shared by all publications of the commit.
+  func withPublishingContext<T>(
+    nowMs: Int64, limits: NotificationsLimits, _ body: (inout PublishingContext) throws -> T
+  ) throws -> T {
+    try publishing.withLock { shared in
+      var context = shared ?? PublishingContext(nowMs: nowMs, limits: limits)
+      context.renew(nowMs: nowMs, limits: limits)
+      shared = nil
+      // A failed transaction discards the context as well. A failure before any change has added nothing to it.
+      let result: T
+      do {
+        result = try body(&context)
+      } catch {
+        shared = context
+        throw error
+      }
+      shared = context
+      return result
+    }
+  }
+
+  /// Writes the counts that publications of this commit have deferred. Call before every write that reads or changes
+  /// buckets.
+  func settle(_ transaction: WriteTransaction) throws {
+    let context = publishing.withLock { shared in
+      defer { shared = nil }
+      return shared
+    }
+    try context?.finish(transaction)
+  }
+
+  /// Marks a user as changed.
+  func changed(_ user: String) {
+    alarms.changed(user)
+    if let trace = CallScope.trace { traces.withLock { $0[user] = trace } }
+  }
+
+  /// Records that a timer was set.
+  func scheduled(_ dueMs: Int64) { alarms.scheduled(dueMs) }
+
+  /// Runs before the commit: enqueues a summary message for each user whose unread summary may have changed.
+  func complete(_ transaction: WriteTransaction) throws {
+    try settle(transaction)
+    let traces = traces.withLock { $0 }
+    for user in alarms.seal().sorted() {
+      // Bounded by the number of users: one message each.
+      try transaction.enqueueLatest(
+        topic: Self.summaryTopic, key: user, payload: [], nowMs: nowMs(), pendingMax: .max, trace: traces[user])
+    }
+  }
+
+  /// Runs after every commit, successful or not: wakes the watches and the timer loop. A spurious wake-up is harmless.
+  func committed() { alarms.committed() }
+
+  /// Sets the time of the loop's next planned wake-up.
+  func plan(_ dueMs: Int64) { alarms.plan(dueMs) }
+}

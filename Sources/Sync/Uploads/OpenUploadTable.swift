@@ -1,0 +1,172 @@
+import CampanileBase
+import CampanileCrypto
+import CampanileRPC
+import CampanileService
+import SyncContents
+import Synchronization
+
+/// The uploads with an open file in this process. Only one stream at a time writes an upload.
+final class OpenUploadTable: Sendable {
+  private struct State {
+    var writers: [String: OpenUpload] = [:]
+    var busy: [String: Stream] = [:]
+  }
+
+  private struct Stream {
+    /// The time of the last chunk.
+    var activeMs: Int64
+    /// The time at which the upload's retention was last extended.
+    var touchedMs: Int64
+  }
+
+  private let state = Mutex(State())
+  /// Held while a file is opened and truncated to its valid part, or deleted. Otherwise one caller could truncate or
+  /// delete what another has written.
+  private let opening = Mutex(())
+
+  func knows(_ id: String) -> Bool { state.withLock { $0.writers[id] != nil } }
+
+  /// Returns the received bytes of an upload and their hash.
+  func progress(_ id: String) throws -> (Int64, SHA256Digest?) {
+    guard let open = state.withLock({ $0.writers[id] }) else { return (0, nil) }
+    return try open.progress()
+  }
+
+  /// Reserves an upload for a stream. Throws ABORTED, reason `UPLOAD_BUSY`, if another stream has it.
+  func begin(_ id: String, nowMs: Int64) throws(RPCError) {
+    let isFree = state.withLock { state in
+      guard state.busy[id] == nil else { return false }
+      state.busy[id] = Stream(activeMs: nowMs, touchedMs: nowMs)
+      return true
+    }
+    guard isFree else {
+      throw RPCError(
+        .aborted, "another stream is writing this upload", reason: Reason.uploadBusy.rawValue, retryAfterMs: 500)
+    }
+  }
+
+  /// Records a chunk.
+  ///
+  /// - Returns: Whether the caller should extend the upload's retention now.
+  func noteChunk(_ id: String, nowMs: Int64, touchEveryMs: Int64) -> Bool {
+    state.withLock { state in
+      guard var stream = state.busy[id] else { return false }
+      let mustTouch = nowMs - stream.touchedMs >= touchEveryMs
+      stream.activeMs = nowMs
+      if mustTouch { stream.touchedMs = nowMs }
+      state.busy[id] = stream
+      return mustTouch
+    }
+  }
+
+  func end(_ id: String) { state.withLock { _ = $0.busy.removeValue(forKey: id) } }
+
+  /// Whether a stream has received a chunk of an upload since a time. An open but idle stream must not keep it forever.
+  func isBusy(_ id: String, sinceMs: Int64) -> Bool {
+    state.withLock { $0.busy[id].map { $0.activeMs >= sinceMs } ?? false }
+  }
+
+  /// Returns the open upload, and resumes the file of an earlier process if necessary; nil if the upload is complete.
+  /// Blocks.
+  ///
+  /// - Parameter find: Loads the upload. Called under the lock, because an upload that ended in the meantime must not
+  ///   be opened again.
+  @discardableResult
+  func reopen(
+    _ contents: ContentStore, _ limits: SyncLimits, _ find: () throws -> StoredUpload
+  ) throws -> OpenUpload? {
+    try opening.withLock { _ in
+      let upload = try find()
+      return upload.summary == nil ? try open(upload, contents, limits) : nil
+    }
+  }
+
+  private func open(_ upload: StoredUpload, _ contents: ContentStore, _ limits: SyncLimits) throws -> OpenUpload {
+    if let open = state.withLock({ $0.writers[upload.id] }) { return open }
+    let path = contents.uploadPath(upload.id)
+    let check = ContentCheck(recordType: upload.recordType, isStrict: upload.isStrict, limits: limits)
+    let open = OpenUpload(
+      DiskFile.exists(path)
+        ? try ContentWriter.resume(path, packs: contents.packs, check: check)
+        : try ContentWriter.begin(path, packs: contents.packs, check: check))
+    state.withLock { $0.writers[upload.id] = open }
+    return open
+  }
+
+  /// Whether an upload still uses this file: it was not cancelled, purged or restarted.
+  func isCurrent(_ open: OpenUpload, _ id: String) -> Bool { state.withLock { $0.writers[id] === open } }
+
+  /// Deletes the received bytes and starts over; nil if the upload is complete. Blocks.
+  func restart(
+    _ contents: ContentStore, _ limits: SyncLimits, _ find: () throws -> StoredUpload
+  ) throws -> OpenUpload? {
+    try opening.withLock { _ in
+      let upload = try find()
+      guard upload.summary == nil else { return nil }
+      forget(upload.id)
+      DiskFile.remove(contents.uploadPath(upload.id))
+      return try open(upload, contents, limits)
+    }
+  }
+
+  /// Deletes the received bytes. Blocks.
+  func discard(_ id: String, _ contents: ContentStore) {
+    opening.withLock { _ in
+      forget(id)
+      DiskFile.remove(contents.uploadPath(id))
+    }
+  }
+
+  func forget(_ id: String) { state.withLock { _ = $0.writers.removeValue(forKey: id) } }
+}
+
+/// The file of an unfinished upload.
+///
+/// `@unchecked Sendable`: the writer is used only under the lock.
+final class OpenUpload: @unchecked Sendable {
+  /// A disk failure. The bytes counted as received may not be in the file.
+  enum Fault: Sendable {
+    /// The complete blocks of the file are valid; their hashes identify them.
+    case write
+    /// Written bytes may be lost although they can still be read.
+    case sync
+  }
+
+  private let lock = Mutex(())
+  private var writer: ContentWriter
+  private var failed: Fault?
+
+  init(_ writer: ContentWriter) { self.writer = writer }
+
+  func progress() throws -> (Int64, SHA256Digest?) {
+    try lock.withLock { _ in (writer.receivedBytes, try writer.digest()) }
+  }
+
+  var receivedBytes: Int64 { lock.withLock { _ in writer.receivedBytes } }
+
+  var fault: Fault? { lock.withLock { _ in failed } }
+
+  func fail(_ fault: Fault) { lock.withLock { _ in failed = fault } }
+
+  /// Appends bytes. Blocks.
+  func append(_ bytes: [UInt8]) throws {
+    try lock.withLock { _ in
+      try noting(.write) { try bytes.withUnsafeBytes { try writer.append($0) } }
+    }
+  }
+
+  /// Finishes the content. Blocks.
+  func finish() throws -> ContentSummary {
+    try lock.withLock { _ in try noting(.sync) { try writer.finish() } }
+  }
+
+  private func noting<T>(_ fault: Fault, _ body: () throws -> T) throws -> T {
+    do {
+      return try body()
+    } catch {
+      // Errors about the content are not disk failures.
+      if (error as? RPCError)?.code != .invalidArgument { failed = fault }
+      throw error
+    }
+  }
+}
