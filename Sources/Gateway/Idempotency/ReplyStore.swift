@@ -130,7 +130,7 @@ final class ReplyStore: Sendable {
     ended(idempotentCall, outcome)
   }
 
-  /// Stores a successful response. Calls `done` afterwards, even if it could not be stored.
+  /// Stores a successful response and ends the call. Calls `done` afterwards, even if it could not be stored.
   func keep(_ result: [UInt8], of idempotentCall: IdempotentCall, done: @escaping @Sendable () -> Void) {
     let (key, hash, policy) = (storeKey(idempotentCall), idempotentCall.requestHash, policy)
     let room = policy.totalBytesMax - usage.withLock { $0.total.sizeBytes }
@@ -150,8 +150,9 @@ final class ReplyStore: Sendable {
         logger.error(
           "storing a response failed", metadata: ["method": "\(idempotentCall.method)", "error": "\(error)"])
       }
-      done()
+      // First, so that a repeat that follows the response finds the stored form, not this one with its secret.
       ended(idempotentCall, .success(result))
+      done()
     }
   }
 
