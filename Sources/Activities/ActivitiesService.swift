@@ -34,9 +34,7 @@ public struct ActivitiesService: ActivitiesServiceProtocol {
     requestWithoutID.requestId = ""
     let idempotency = try IdempotentRequest(
       request.requestId, requestWithoutID, method: ActivitiesServiceMethods.startActivity, user: user)
-    var response = StartActivityResponse()
-    response.activity = try await repository.start(draft, user: user, idempotency: idempotency)
-    return response
+    return StartActivityResponse(activity: try await repository.start(draft, user: user, idempotency: idempotency))
   }
 
   public func updateActivity(
@@ -45,12 +43,11 @@ public struct ActivitiesService: ActivitiesServiceProtocol {
     let user = try context.requireUser()
     let change = try UpdateRules.change(
       request, nowMs: repository.clockMs(), traceParent: context.traceParent)
-    var response = UpdateActivityResponse()
-    response.activity = try await repository.change(request.activityId, user: user) { activity, _ in
-      try UpdateRules.checkDriver(activity, change)
-      return change
-    }.message
-    return response
+    return UpdateActivityResponse(
+      activity: try await repository.change(request.activityId, user: user) { activity, _ in
+        try UpdateRules.checkDriver(activity, change)
+        return change
+      }.message)
   }
 
   public func batchUpdateActivities(
@@ -71,24 +68,18 @@ public struct ActivitiesService: ActivitiesServiceProtocol {
       }
       return (id: entry.activityId, path: "requests[\(index)].", change: change)
     }
-    var response = BatchUpdateActivitiesResponse()
-    response.results = try await repository.change(entries, user: user).map(Self.result)
-    return response
+    return BatchUpdateActivitiesResponse(results: try await repository.change(entries, user: user).map(Self.result))
   }
 
   public func endActivity(_ request: EndActivityRequest, context: CallContext) async throws -> EndActivityResponse {
     let user = try context.requireUser()
     let end = try UpdateRules.end(request, nowMs: repository.clockMs(), traceParent: context.traceParent)
-    var response = EndActivityResponse()
-    response.activity = try await repository.end(request, end, user: user).message
-    return response
+    return EndActivityResponse(activity: try await repository.end(request, end, user: user).message)
   }
 
   public func getActivity(_ request: GetActivityRequest, context: CallContext) async throws -> GetActivityResponse {
     let user = try context.requireUser()
-    var response = GetActivityResponse()
-    response.activity = try repository.activity(request.activityId, user: user)
-    return response
+    return GetActivityResponse(activity: try repository.activity(request.activityId, user: user))
   }
 
   public func listActivities(
@@ -96,10 +87,7 @@ public struct ActivitiesService: ActivitiesServiceProtocol {
   ) async throws -> ListActivitiesResponse {
     let query = try ActivityQuery(request, user: try context.requireUser(), limits: limits)
     let (page, nextPageToken) = query.cut(try repository.activities(query))
-    var response = ListActivitiesResponse()
-    response.activities = page.map(\.message)
-    response.nextPageToken = nextPageToken
-    return response
+    return ListActivitiesResponse(activities: page.map(\.message), nextPageToken: nextPageToken)
   }
 
   public func watchActivities(
@@ -113,17 +101,13 @@ public struct ActivitiesService: ActivitiesServiceProtocol {
     var entry = BatchUpdateResult()
     switch result {
     case .success(let activity):
-      var receipt = ActivityReceipt()
-      receipt.activityId = activity.id
-      receipt.etag = Etag.text(version: activity.version)
-      receipt.apsTimestamp = activity.apsTimestamp
+      let receipt = ActivityReceipt(
+        activityId: activity.id, etag: Etag.text(version: activity.version), apsTimestamp: activity.apsTimestamp)
       entry.outcome = .activity(receipt)
     case .failure(let failure):
-      var error = ActivityError()
-      error.code = Int32(failure.code.rawValue)
-      error.message = failure.message
-      error.reason = failure.reason
-      error.field = failure.fieldViolations.first?.field ?? ""
+      let error = ActivityError(
+        code: Int32(failure.code.rawValue), message: failure.message, reason: failure.reason,
+        field: failure.fieldViolations.first?.field ?? "")
       entry.outcome = .error(error)
     }
     return entry

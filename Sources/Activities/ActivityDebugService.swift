@@ -20,53 +20,39 @@ public struct ActivityDebugService: ActivityDebugServiceProtocol {
 
   public func testStart(_ request: TestStartRequest, context: CallContext) async throws -> TestStartResponse {
     try Self.check(context, user: request.userId, app: request.app)
-    var join = JoinRoomRequest()
-    join.app = request.app
-    join.environment = request.environment
-    join.roomId = Self.testRoomID
-    join.origin = request.origin
-    join.attributesType = "ConnectionActivityAttributes"
-    var alert = Alert()
-    alert.title = RoomMachine.Phase.waiting.title
-    alert.body = "Test"
+    var join = JoinRoomRequest(
+      app: request.app, environment: request.environment, roomId: Self.testRoomID, origin: request.origin,
+      attributesType: "ConnectionActivityAttributes")
+    let alert = Alert(title: RoomMachine.Phase.waiting.title, body: "Test")
     join.alert = alert
-    var response = TestStartResponse()
-    response.activity = try await rooms.join(join, user: request.userId, context: context, idempotency: nil)
-    return response
+    return TestStartResponse(
+      activity: try await rooms.join(join, user: request.userId, context: context, idempotency: nil))
   }
 
   public func testToConnected(
     _ request: TestToConnectedRequest, context: CallContext
   ) async throws -> TestToConnectedResponse {
     try Self.check(context, user: request.userId, app: request.app)
-    var response = TestToConnectedResponse()
-    response.activity = try await handle(.peerConnected, request.userId, request.app, context)
-    return response
+    return TestToConnectedResponse(activity: try await handle(.peerConnected, request.userId, request.app, context))
   }
 
   public func testToWaiting(
     _ request: TestToWaitingRequest, context: CallContext
   ) async throws -> TestToWaitingResponse {
     try Self.check(context, user: request.userId, app: request.app)
-    var response = TestToWaitingResponse()
-    response.activity = try await handle(.peerDisconnected, request.userId, request.app, context)
-    return response
+    return TestToWaitingResponse(activity: try await handle(.peerDisconnected, request.userId, request.app, context))
   }
 
   public func testEnd(_ request: TestEndRequest, context: CallContext) async throws -> TestEndResponse {
     try Self.check(context, user: request.userId, app: request.app)
-    var response = TestEndResponse()
-    response.activity = try await handle(.leave, request.userId, request.app, context)
-    return response
+    return TestEndResponse(activity: try await handle(.leave, request.userId, request.app, context))
   }
 
   public func endAllActivities(
     _ request: EndAllActivitiesRequest, context: CallContext
   ) async throws -> EndAllActivitiesResponse {
     try Self.check(context, user: request.userId, app: nil)
-    var response = EndAllActivitiesResponse()
-    response.endedCount = Int32(clamping: try await repository.endAll(user: request.userId))
-    return response
+    return EndAllActivitiesResponse(endedCount: Int32(clamping: try await repository.endAll(user: request.userId)))
   }
 
   private var rooms: RoomDriver { RoomDriver(repository: repository, policy: policy) }

@@ -45,9 +45,7 @@ public struct BroadcastChannelsService: BroadcastChannelsServiceProtocol {
     } catch let failure as StoreError {
       throw RPCError(failure)
     }
-    var response = CreateBroadcastChannelResponse()
-    response.channelId = id
-    return response
+    return CreateBroadcastChannelResponse(channelId: id)
   }
 
   public func listBroadcastChannels(
@@ -58,9 +56,7 @@ public struct BroadcastChannelsService: BroadcastChannelsServiceProtocol {
     let route = try route(app: request.app, environment: request.environment, &violations)
     let answer = try await call("GET", APNsPath.apps + request.app + APNsPath.allChannels, route)
     guard answer.status == 200, let ids = BroadcastRules.channels(in: answer.body) else { throw Self.refused(answer) }
-    var response = ListBroadcastChannelsResponse()
-    response.channelIds = ids
-    return response
+    return ListBroadcastChannelsResponse(channelIds: ids)
   }
 
   public func deleteBroadcastChannel(

@@ -26,9 +26,7 @@ public struct PushDeliveryService: PushDeliveryServiceProtocol {
       }.first
     }
     guard let push else { throw RPCError.missing("push", request.apnsId, field: "apnsId", .pushNotFound) }
-    var response = GetPushResponse()
-    response.push = push
-    return response
+    return GetPushResponse(push: push)
   }
 
   public func listPushes(_ request: ListPushesRequest, context: CallContext) async throws -> ListPushesResponse {
@@ -55,9 +53,8 @@ public struct PushDeliveryService: PushDeliveryServiceProtocol {
       arguments.append(.text(request.activityId))
     }
     let found = try reading { try $0.query(sql, arguments, PushReading.push) }
-    var response = ListPushesResponse()
-    (response.pushes, response.nextPageToken) = query.page(found) { [$0.apnsId] }
-    return response
+    let (pushes, nextPageToken) = query.page(found) { [$0.apnsId] }
+    return ListPushesResponse(pushes: pushes, nextPageToken: nextPageToken)
   }
 
   public func listDeadLetters(
@@ -71,9 +68,8 @@ public struct PushDeliveryService: PushDeliveryServiceProtocol {
       try transaction.query(
         PushReading.deadSQL, [.text(query.position.first ?? ""), .int(query.pageSize + 1)], PushReading.push)
     }
-    var response = ListDeadLettersResponse()
-    (response.pushes, response.nextPageToken) = query.page(found) { [$0.apnsId] }
-    return response
+    let (pushes, nextPageToken) = query.page(found) { [$0.apnsId] }
+    return ListDeadLettersResponse(pushes: pushes, nextPageToken: nextPageToken)
   }
 
   public func replayDeadLetters(

@@ -16,19 +16,14 @@ public struct PushTokensService: PushTokensServiceProtocol {
     let user = try context.requireUser()
     var draft = try TokenDraft(request, policy: policy)
     draft.traceParent = context.traceParent
-    var response = RegisterPushTokenResponse()
     let (token, isSuperseded) = try await repository.register(draft, user: user)
-    response.token = token
-    response.superseded = isSuperseded
-    return response
+    return RegisterPushTokenResponse(token: token, superseded: isSuperseded)
   }
 
   public func getPushToken(
     _ request: GetPushTokenRequest, context: CallContext
   ) async throws -> GetPushTokenResponse {
-    var response = GetPushTokenResponse()
-    response.token = try repository.token(request.tokenId, user: try context.requireUser())
-    return response
+    GetPushTokenResponse(token: try repository.token(request.tokenId, user: try context.requireUser()))
   }
 
   public func listPushTokens(
@@ -37,11 +32,10 @@ public struct PushTokensService: PushTokensServiceProtocol {
     let query = try PositionQuery(
       user: try context.requireUser(), pageSize: request.pageSize, pageToken: request.pageToken,
       scope: ["push-tokens", request.includeRetired ? "all" : "live"], parts: 1, limits: limits)
-    var response = ListPushTokensResponse()
-    (response.tokens, response.nextPageToken) = query.page(
+    let (tokens, nextPageToken) = query.page(
       try repository.tokens(query, includeRetired: request.includeRetired)
     ) { [$0.id] }
-    return response
+    return ListPushTokensResponse(tokens: tokens, nextPageToken: nextPageToken)
   }
 
   public func deletePushToken(

@@ -17,32 +17,29 @@ public struct RoomsService: RoomsServiceProtocol {
     let idempotency = try IdempotentRequest(
       request.requestId, requestWithoutID, method: RoomsServiceMethods.joinRoom, user: user)
     let driver = RoomDriver(repository: repository, policy: policy)
-    var response = JoinRoomResponse()
-    response.activity = try await driver.join(request, user: user, context: context, idempotency: idempotency)
-    return response
+    return JoinRoomResponse(
+      activity: try await driver.join(request, user: user, context: context, idempotency: idempotency))
   }
 
   public func reportPeer(_ request: ReportPeerRequest, context: CallContext) async throws -> ReportPeerResponse {
     let user = try context.requireUser()
     try Self.check(app: request.app, roomID: request.roomId)
     let driver = RoomDriver(repository: repository, policy: policy)
-    var response = ReportPeerResponse()
-    response.activity = try await driver.handle(
-      request.connected ? .peerConnected : .peerDisconnected, app: request.app, roomID: request.roomId, user: user,
-      traceParent: context.traceParent
-    ).first?.message
-    return response
+    return ReportPeerResponse(
+      activity: try await driver.handle(
+        request.connected ? .peerConnected : .peerDisconnected, app: request.app, roomID: request.roomId, user: user,
+        traceParent: context.traceParent
+      ).first?.message)
   }
 
   public func leaveRoom(_ request: LeaveRoomRequest, context: CallContext) async throws -> LeaveRoomResponse {
     let user = try context.requireUser()
     try Self.check(app: request.app, roomID: request.roomId)
     let driver = RoomDriver(repository: repository, policy: policy)
-    var response = LeaveRoomResponse()
-    response.activity = try await driver.handle(
-      .leave, app: request.app, roomID: request.roomId, user: user, traceParent: context.traceParent
-    ).first?.message
-    return response
+    return LeaveRoomResponse(
+      activity: try await driver.handle(
+        .leave, app: request.app, roomID: request.roomId, user: user, traceParent: context.traceParent
+      ).first?.message)
   }
 
   public func disconnectRooms(
@@ -51,12 +48,11 @@ public struct RoomsService: RoomsServiceProtocol {
     let user = try context.requireUser()
     try Self.check(app: request.app, roomID: nil)
     let driver = RoomDriver(repository: repository, policy: policy)
-    var response = DisconnectRoomsResponse()
-    response.endedCount = Int32(
-      clamping: try await driver.handle(
-        .leave, app: request.app, roomID: nil, user: user, traceParent: context.traceParent
-      ).count)
-    return response
+    return DisconnectRoomsResponse(
+      endedCount: Int32(
+        clamping: try await driver.handle(
+          .leave, app: request.app, roomID: nil, user: user, traceParent: context.traceParent
+        ).count))
   }
 
   private static func check(app: String, roomID: String?) throws(RPCError) {

@@ -25,9 +25,8 @@ public struct SigningService: SigningServiceProtocol {
     } catch let failure as StoreError {
       throw RPCError(failure)
     }
-    var response = SignProviderTokenResponse()
-    response.token = issued.token
-    response.issueTime = ProtoTimestamp(millisecondsSince1970: issued.issuedAtMs)
+    var response = SignProviderTokenResponse(
+      token: issued.token, issueTime: ProtoTimestamp(millisecondsSince1970: issued.issuedAtMs))
     let nowMs = delivery.delivery.environment.nowMs()
     response.renewTime = ProtoTimestamp(millisecondsSince1970: nowMs + delivery.tokens.renewsInMs(id))
     return response
@@ -73,22 +72,19 @@ public struct SigningService: SigningServiceProtocol {
     }
     // Wake the dispatcher: pushes may be waiting for this key.
     delivery.delivery.notifier.signal.notify()
-    var response = CreateSigningKeyResponse()
-    response.key = description
-    return response
+    return CreateSigningKeyResponse(key: description)
   }
 
   public func listSigningKeys(
     _ request: ListSigningKeysRequest, context: CallContext
   ) async throws -> ListSigningKeysResponse {
     try context.requireAdmin()
-    var response = ListSigningKeysResponse()
-    response.keys = delivery.delivery.keys.all.map { entry in
-      var key = entry.description
-      key.tokenTime = delivery.tokens.issuedAtMs(entry.id).map { ProtoTimestamp(millisecondsSince1970: $0) }
-      return key
-    }
-    return response
+    return ListSigningKeysResponse(
+      keys: delivery.delivery.keys.all.map { entry in
+        var key = entry.description
+        key.tokenTime = delivery.tokens.issuedAtMs(entry.id).map { ProtoTimestamp(millisecondsSince1970: $0) }
+        return key
+      })
   }
 
   public func revokeSigningKey(

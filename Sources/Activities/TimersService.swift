@@ -29,35 +29,25 @@ public struct TimersService: TimersServiceProtocol {
     requestWithoutID.requestId = ""
     let idempotency = try IdempotentRequest(
       request.requestId, requestWithoutID, method: TimersServiceMethods.startTimer, user: user)
-    var response = StartTimerResponse()
-    response.activity = try await repository.start(draft, user: user, idempotency: idempotency)
-    return response
+    return StartTimerResponse(activity: try await repository.start(draft, user: user, idempotency: idempotency))
   }
 
   public func pauseTimer(_ request: PauseTimerRequest, context: CallContext) async throws -> PauseTimerResponse {
-    var response = PauseTimerResponse()
-    response.activity = try await handle(.pause, request.activityId, context)
-    return response
+    PauseTimerResponse(activity: try await handle(.pause, request.activityId, context))
   }
 
   public func resumeTimer(_ request: ResumeTimerRequest, context: CallContext) async throws -> ResumeTimerResponse {
-    var response = ResumeTimerResponse()
-    response.activity = try await handle(.resume, request.activityId, context)
-    return response
+    ResumeTimerResponse(activity: try await handle(.resume, request.activityId, context))
   }
 
   public func stopTimer(_ request: StopTimerRequest, context: CallContext) async throws -> StopTimerResponse {
-    var response = StopTimerResponse()
-    response.activity = try await end(.stop, as: .requested, request.activityId, context)
-    return response
+    StopTimerResponse(activity: try await end(.stop, as: .requested, request.activityId, context))
   }
 
   public func completeTimer(
     _ request: CompleteTimerRequest, context: CallContext
   ) async throws -> CompleteTimerResponse {
-    var response = CompleteTimerResponse()
-    response.activity = try await end(.complete, as: .completed, request.activityId, context)
-    return response
+    CompleteTimerResponse(activity: try await end(.complete, as: .completed, request.activityId, context))
   }
 
   /// Ends a timer. A timer that has ended for the same reason is returned unchanged, because a client may repeat the

@@ -26,8 +26,7 @@ public struct UnreadService: UnreadServiceProtocol {
       violations.add("itemsMax", "must be 1 to 5, or 0 for \(UnreadRenderer.itemsMaxDefault)", .outOfRange)
     }
     try violations.check()
-    var state = UnreadState()
-    state.itemsMax = request.itemsMax == 0 ? UnreadRenderer.itemsMaxDefault : request.itemsMax
+    let state = UnreadState(itemsMax: request.itemsMax == 0 ? UnreadRenderer.itemsMaxDefault : request.itemsMax)
     // The repository fills in the newest summary.
     var draft = try StartRules.draft(common, content: ProtoStruct(), context: context, policy: policy)
     draft.driver = .unread(state)
@@ -35,9 +34,8 @@ public struct UnreadService: UnreadServiceProtocol {
     requestWithoutID.requestId = ""
     let idempotency = try IdempotentRequest(
       request.requestId, requestWithoutID, method: UnreadServiceMethods.startUnreadActivity, user: user)
-    var response = StartUnreadActivityResponse()
-    response.activity = try await repository.start(draft, user: user, idempotency: idempotency)
-    return response
+    return StartUnreadActivityResponse(
+      activity: try await repository.start(draft, user: user, idempotency: idempotency))
   }
 
   public func putUnreadSummary(

@@ -25,11 +25,10 @@ public struct AttendanceService: AttendanceServiceProtocol {
     let member = try FieldIDs.member(request.memberId)
     let idempotency = try IdempotentRequest(
       request, id: \.requestId, method: AttendanceServiceMethods.recordAttendance, user: caller.name)
-    var response = RecordAttendanceResponse()
-    response.attendance = try await repository.record(
-      AttendanceEntry(member: member, status: request.status), meeting: meeting, etag: request.etag, by: caller,
-      idempotency: idempotency)
-    return response
+    return RecordAttendanceResponse(
+      attendance: try await repository.record(
+        AttendanceEntry(member: member, status: request.status), meeting: meeting, etag: request.etag, by: caller,
+        idempotency: idempotency))
   }
 
   public func batchRecordAttendance(
@@ -56,10 +55,9 @@ public struct AttendanceService: AttendanceServiceProtocol {
     try violations.check()
     let idempotency = try IdempotentRequest(
       request, id: \.requestId, method: AttendanceServiceMethods.batchRecordAttendance, user: caller.name)
-    var response = BatchRecordAttendanceResponse()
-    response.attendances = try await repository.record(
-      entries, meeting: meeting, by: caller, idempotency: idempotency)
-    return response
+    return BatchRecordAttendanceResponse(
+      attendances: try await repository.record(
+        entries, meeting: meeting, by: caller, idempotency: idempotency))
   }
 
   public func confirmAttendance(
@@ -73,10 +71,9 @@ public struct AttendanceService: AttendanceServiceProtocol {
     try violations.check()
     let idempotency = try IdempotentRequest(
       request, id: \.requestId, method: AttendanceServiceMethods.confirmAttendance, user: caller.name)
-    var response = ConfirmAttendanceResponse()
-    response.attendance = try await repository.confirm(
-      request.status, meeting: FieldIDs.meeting(request.meetingId), by: member, caller, idempotency: idempotency)
-    return response
+    return ConfirmAttendanceResponse(
+      attendance: try await repository.confirm(
+        request.status, meeting: FieldIDs.meeting(request.meetingId), by: member, caller, idempotency: idempotency))
   }
 
   static func check(_ status: AttendanceStatus, _ field: @autoclosure () -> String, _ violations: inout Violations) {
@@ -94,11 +91,9 @@ extension AttendanceService {
   ) async throws -> GetCheckInCodeResponse {
     _ = try access.caller(context, .secretary)
     let (code, text) = try repository.checkInCode(meeting: FieldIDs.meeting(request.meetingId))
-    var response = GetCheckInCodeResponse()
-    response.code = text
-    response.refreshTime = ProtoTimestamp(millisecondsSince1970: code.refreshMs)
-    response.expireTime = ProtoTimestamp(millisecondsSince1970: code.expireMs)
-    return response
+    return GetCheckInCodeResponse(
+      code: text, refreshTime: ProtoTimestamp(millisecondsSince1970: code.refreshMs),
+      expireTime: ProtoTimestamp(millisecondsSince1970: code.expireMs))
   }
 
   public func checkIn(_ request: CheckInRequest, context: CallContext) async throws -> CheckInResponse {
@@ -144,10 +139,7 @@ extension AttendanceService {
     let (page, token) = query.page(try repository.attendance(ofMember: number, year: year, query)) { found in
       [String(found.startMs), String(AttendanceIDs.meeting(found.attendance.meetingId) ?? 0)]
     }
-    var response = ListMemberAttendanceResponse()
-    response.attendances = page.map(\.attendance)
-    response.nextPageToken = token
-    return response
+    return ListMemberAttendanceResponse(attendances: page.map(\.attendance), nextPageToken: token)
   }
 
   public func listChanges(_ request: ListChangesRequest, context: CallContext) async throws -> ListChangesResponse {
@@ -160,8 +152,7 @@ extension AttendanceService {
     for change in try repository.changes(after: position, by: caller, rowsMax: size + 1) {
       guard page.add(change, sizeBytes: change.sizeBytes) else { break }
     }
-    var response = ListChangesResponse()
-    response.changes = page.items.map { change in .with { $0.change = change.change } }
+    var response = ListChangesResponse(changes: page.items.map { change in .with { $0.change = change.change } })
     if let last = page.items.last { position.sequence = last.sequence }
     response.nextSince = position.text(for: caller)
     response.hasMore = page.hasMore

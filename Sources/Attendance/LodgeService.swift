@@ -16,9 +16,7 @@ public struct LodgeService: LodgeServiceProtocol {
     _ request: GetLodgeSettingsRequest, context: CallContext
   ) async throws -> GetLodgeSettingsResponse {
     _ = try access.caller(context, .member)
-    var response = GetLodgeSettingsResponse()
-    response.settings = try repository.lodgeSettings()
-    return response
+    return GetLodgeSettingsResponse(settings: try repository.lodgeSettings())
   }
 
   public func updateLodgeSettings(
@@ -31,9 +29,8 @@ public struct LodgeService: LodgeServiceProtocol {
     let fields = UpdateMask.fields(request.updateMask, for: change, as: LodgeField.self, &violations)
     for field in fields { LodgeRules.check(field, of: change, "settings", &violations) }
     try violations.check()
-    var response = UpdateLodgeSettingsResponse()
-    response.settings = try await repository.updateSettings(change, fields: fields, by: caller)
-    return response
+    return UpdateLodgeSettingsResponse(
+      settings: try await repository.updateSettings(change, fields: fields, by: caller))
   }
 
   public func importCsv(
@@ -56,8 +53,7 @@ public struct LodgeService: LodgeServiceProtocol {
     let year = try Years.check(request.year)
     try await CsvExport(repository: repository, limits: limits, caller: caller).run(request.table, year: year) {
       chunk in
-      var response = ExportCsvResponse()
-      response.chunk = chunk
+      let response = ExportCsvResponse(chunk: chunk)
       try await responses.send(response)
     }
   }
@@ -69,11 +65,10 @@ public struct LodgeService: LodgeServiceProtocol {
     let query = try PositionQuery(
       user: caller.name, pageSize: request.pageSize, pageToken: request.pageToken,
       scope: ["audit", request.subject], parts: 1, limits: limits)
-    var response = ListAuditEntriesResponse()
-    (response.entries, response.nextPageToken) = query.page(
+    let (entries, nextPageToken) = query.page(
       try repository.auditEntries(query, subject: request.subject.isEmpty ? nil : request.subject)
     ) { [String($0.sequence)] }
-    return response
+    return ListAuditEntriesResponse(entries: entries, nextPageToken: nextPageToken)
   }
 
   public func verifyAuditLog(
@@ -102,8 +97,6 @@ public struct LodgeService: LodgeServiceProtocol {
 
   public func undoChange(_ request: UndoChangeRequest, context: CallContext) async throws -> UndoChangeResponse {
     let caller = try access.caller(context, .admin)
-    var response = UndoChangeResponse()
-    response.entry = try await repository.undo(request.sequence, by: caller)
-    return response
+    return UndoChangeResponse(entry: try await repository.undo(request.sequence, by: caller))
   }
 }

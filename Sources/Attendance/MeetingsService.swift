@@ -33,16 +33,13 @@ public struct MeetingsService: MeetingsServiceProtocol {
     try violations.check()
     let idempotency = try IdempotentRequest(
       request, id: \.requestId, method: MeetingsServiceMethods.createMeeting, user: caller.name)
-    var response = CreateMeetingResponse()
-    response.meeting = try await repository.createMeeting(draft, by: caller, idempotency: idempotency)
-    return response
+    return CreateMeetingResponse(
+      meeting: try await repository.createMeeting(draft, by: caller, idempotency: idempotency))
   }
 
   public func getMeeting(_ request: GetMeetingRequest, context: CallContext) async throws -> GetMeetingResponse {
     _ = try access.caller(context, .member)
-    var response = GetMeetingResponse()
-    response.meeting = try repository.meeting(FieldIDs.meeting(request.meetingId))
-    return response
+    return GetMeetingResponse(meeting: try repository.meeting(FieldIDs.meeting(request.meetingId)))
   }
 
   public func listMeetings(_ request: ListMeetingsRequest, context: CallContext) async throws -> ListMeetingsResponse {
@@ -56,9 +53,8 @@ public struct MeetingsService: MeetingsServiceProtocol {
       scope: ["meetings", String(request.year), String(request.status.rawValue)], parts: 2, limits: limits)
     let found = try repository.meetings(
       query, year: year, status: request.status == .unspecified ? nil : request.status)
-    var response = ListMeetingsResponse()
-    (response.meetings, response.nextPageToken) = query.page(found) { [String($0.startMs), String($0.number)] }
-    return response
+    let (meetings, nextPageToken) = query.page(found) { [String($0.startMs), String($0.number)] }
+    return ListMeetingsResponse(meetings: meetings, nextPageToken: nextPageToken)
   }
 
   public func listUpcomingMeetings(
@@ -71,9 +67,7 @@ public struct MeetingsService: MeetingsServiceProtocol {
         "count", "must be 1 to \(Self.upcomingMax), or 0 for \(Self.upcomingDefault)",
         reason: Reason.outOfRange.rawValue)
     }
-    var response = ListUpcomingMeetingsResponse()
-    response.meetings = try repository.upcomingMeetings(count: Int(count))
-    return response
+    return ListUpcomingMeetingsResponse(meetings: try repository.upcomingMeetings(count: Int(count)))
   }
 
   public func updateMeeting(
@@ -87,18 +81,15 @@ public struct MeetingsService: MeetingsServiceProtocol {
     for field in fields { MeetingRules.check(field, of: change, "meeting", &violations) }
     try violations.check()
     change.number = try FieldIDs.meeting(change.id, field: "meeting.id")
-    var response = UpdateMeetingResponse()
-    response.meeting = try await repository.updateMeeting(change, fields: fields, by: caller)
-    return response
+    return UpdateMeetingResponse(meeting: try await repository.updateMeeting(change, fields: fields, by: caller))
   }
 
   public func cancelMeeting(
     _ request: CancelMeetingRequest, context: CallContext
   ) async throws -> CancelMeetingResponse {
     let caller = try access.caller(context, .secretary)
-    var response = CancelMeetingResponse()
-    response.meeting = try await repository.cancelMeeting(FieldIDs.meeting(request.meetingId), by: caller)
-    return response
+    return CancelMeetingResponse(
+      meeting: try await repository.cancelMeeting(FieldIDs.meeting(request.meetingId), by: caller))
   }
 
   public func deleteMeeting(
@@ -107,9 +98,7 @@ public struct MeetingsService: MeetingsServiceProtocol {
     let caller = try access.caller(context, .secretary)
     let count = try await repository.deleteMeeting(
       FieldIDs.meeting(request.meetingId), isForced: request.force, etag: request.etag, by: caller)
-    var response = DeleteMeetingResponse()
-    response.deletedAttendanceCount = Int32(clamping: count)
-    return response
+    return DeleteMeetingResponse(deletedAttendanceCount: Int32(clamping: count))
   }
 }
 
@@ -122,20 +111,16 @@ extension MeetingsService {
     violations.text(request.name, "name", max: Self.feedNameMax)
     try violations.check()
     let (secret, hash) = try HashedSecret.random(Self.feedPrefix)
-    var response = CreateCalendarFeedResponse()
-    response.feed = try await repository.createFeed(name: request.name, secretHash: hash, by: caller)
-    response.secret = secret
-    response.path = "/v1/calendars/\(secret)"
-    return response
+    return CreateCalendarFeedResponse(
+      feed: try await repository.createFeed(name: request.name, secretHash: hash, by: caller), secret: secret,
+      path: "/v1/calendars/\(secret)")
   }
 
   public func listCalendarFeeds(
     _ request: ListCalendarFeedsRequest, context: CallContext
   ) async throws -> ListCalendarFeedsResponse {
     let caller = try access.caller(context, .member)
-    var response = ListCalendarFeedsResponse()
-    response.feeds = try repository.feeds(of: caller.name)
-    return response
+    return ListCalendarFeedsResponse(feeds: try repository.feeds(of: caller.name))
   }
 
   public func deleteCalendarFeed(
@@ -153,10 +138,7 @@ extension MeetingsService {
     }
     let nowMs = repository.clockMs()
     let meetings = try repository.calendarMeetings(secretHash: hash, sinceMs: nowMs - Self.calendarPastMs)
-    var response = GetCalendarResponse()
-    response.contentType = ICalendar.contentType
-    response.content = ICalendar.text(meetings, nowMs: nowMs)
-    return response
+    return GetCalendarResponse(contentType: ICalendar.contentType, content: ICalendar.text(meetings, nowMs: nowMs))
   }
 }
 

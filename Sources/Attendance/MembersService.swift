@@ -24,16 +24,12 @@ public struct MembersService: MembersServiceProtocol {
     try violations.check()
     let idempotency = try IdempotentRequest(
       request, id: \.requestId, method: MembersServiceMethods.createMember, user: caller.name)
-    var response = CreateMemberResponse()
-    response.member = try await repository.createMember(draft, by: caller, idempotency: idempotency)
-    return response
+    return CreateMemberResponse(member: try await repository.createMember(draft, by: caller, idempotency: idempotency))
   }
 
   public func getMember(_ request: GetMemberRequest, context: CallContext) async throws -> GetMemberResponse {
     let caller = try access.caller(context, .member)
-    var response = GetMemberResponse()
-    response.member = try repository.member(FieldIDs.member(request.memberId)).seen(by: caller)
-    return response
+    return GetMemberResponse(member: try repository.member(FieldIDs.member(request.memberId)).seen(by: caller))
   }
 
   public func listMembers(_ request: ListMembersRequest, context: CallContext) async throws -> ListMembersResponse {
@@ -41,9 +37,9 @@ public struct MembersService: MembersServiceProtocol {
     let query = try PositionQuery(
       user: caller.name, pageSize: request.pageSize, pageToken: request.pageToken,
       scope: ["members", request.includeInactive ? "all" : "active"], parts: 1, limits: limits)
-    var response = ListMembersResponse()
     let found = try repository.members(query, includesInactive: request.includeInactive)
-    (response.members, response.nextPageToken) = query.page(found) { [MemberRules.key(of: $0.name)] }
+    let (members, nextPageToken) = query.page(found) { [MemberRules.key(of: $0.name)] }
+    var response = ListMembersResponse(members: members, nextPageToken: nextPageToken)
     response.members = response.members.map { $0.seen(by: caller) }
     return response
   }
@@ -62,27 +58,23 @@ public struct MembersService: MembersServiceProtocol {
     } else {
       try caller.require(.admin, orMember: change.number)
     }
-    var response = UpdateMemberResponse()
-    response.member = try await repository.updateMember(change, fields: fields, by: caller)
-    return response
+    return UpdateMemberResponse(member: try await repository.updateMember(change, fields: fields, by: caller))
   }
 
   public func deactivateMember(
     _ request: DeactivateMemberRequest, context: CallContext
   ) async throws -> DeactivateMemberResponse {
     let caller = try access.caller(context, .admin)
-    var response = DeactivateMemberResponse()
-    response.member = try await repository.setActive(FieldIDs.member(request.memberId), false, by: caller)
-    return response
+    return DeactivateMemberResponse(
+      member: try await repository.setActive(FieldIDs.member(request.memberId), false, by: caller))
   }
 
   public func reactivateMember(
     _ request: ReactivateMemberRequest, context: CallContext
   ) async throws -> ReactivateMemberResponse {
     let caller = try access.caller(context, .admin)
-    var response = ReactivateMemberResponse()
-    response.member = try await repository.setActive(FieldIDs.member(request.memberId), true, by: caller)
-    return response
+    return ReactivateMemberResponse(
+      member: try await repository.setActive(FieldIDs.member(request.memberId), true, by: caller))
   }
 
   public func setMemberPin(_ request: SetMemberPinRequest, context: CallContext) async throws -> SetMemberPinResponse {
@@ -102,10 +94,7 @@ public struct MembersService: MembersServiceProtocol {
     let caller = try access.caller(context, .admin)
     let (member, redacted) = try await repository.eraseMember(
       FieldIDs.member(request.memberId), confirmedName: request.confirmName, by: caller)
-    var response = EraseMemberResponse()
-    response.member = member
-    response.redactedAuditEntries = Int32(clamping: redacted)
-    return response
+    return EraseMemberResponse(member: member, redactedAuditEntries: Int32(clamping: redacted))
   }
 
   public func exportMemberData(
@@ -115,8 +104,7 @@ public struct MembersService: MembersServiceProtocol {
     let number = try FieldIDs.member(request.memberId)
     try caller.require(.admin, orMember: number)
     try await MemberExport(repository: repository, limits: limits, member: number).run { entry in
-      var response = ExportMemberDataResponse()
-      response.entry = entry
+      let response = ExportMemberDataResponse(entry: entry)
       try await responses.send(response)
     }
   }

@@ -46,12 +46,7 @@ public struct SessionsService: SessionsServiceProtocol {
       isKnownDevice: attempt.device != nil, address: attempt.address)
     let (found, session) = try await repository.openSession(grant, lifetime: lifetime)
     gate.succeeded(attempt)
-    var response = LoginResponse()
-    response.sessionToken = token
-    response.member = found
-    response.session = session
-    response.deviceToken = device?.0 ?? ""
-    return response
+    return LoginResponse(sessionToken: token, member: found, session: session, deviceToken: device?.0 ?? "")
   }
 
   public func getCurrentMember(
@@ -74,19 +69,16 @@ public struct SessionsService: SessionsServiceProtocol {
 
   public func listSessions(_ request: ListSessionsRequest, context: CallContext) async throws -> ListSessionsResponse {
     let caller = try access.caller(context, .member)
-    var response = ListSessionsResponse()
-    response.sessions = try repository.sessions(of: try member(request.memberId, for: caller))
-    return response
+    return ListSessionsResponse(sessions: try repository.sessions(of: try member(request.memberId, for: caller)))
   }
 
   public func revokeSessions(
     _ request: RevokeSessionsRequest, context: CallContext
   ) async throws -> RevokeSessionsResponse {
     let caller = try access.caller(context, .member)
-    var response = RevokeSessionsResponse()
-    response.revokedCount = Int32(
-      clamping: try await repository.revokeSessions(of: try member(request.memberId, for: caller), by: caller))
-    return response
+    return RevokeSessionsResponse(
+      revokedCount: Int32(
+        clamping: try await repository.revokeSessions(of: try member(request.memberId, for: caller), by: caller)))
   }
 
   public func changePin(_ request: ChangePinRequest, context: CallContext) async throws -> ChangePinResponse {

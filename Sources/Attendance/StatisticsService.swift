@@ -17,9 +17,8 @@ public struct StatisticsService: StatisticsServiceProtocol {
     try access.requireOpenStatistics(caller, of: number)
     let year = try Years.check(request.year)
     let day = request.asOfDate.isEmpty ? nil : try Self.day(request.asOfDate, "asOfDate")
-    var response = GetMemberStatisticsResponse()
-    response.statistics = try repository.tally(ofMember: number, year: year, asOfDay: day).statistics
-    return response
+    return GetMemberStatisticsResponse(
+      statistics: try repository.tally(ofMember: number, year: year, asOfDay: day).statistics)
   }
 
   public func listMemberSummaries(
@@ -35,9 +34,8 @@ public struct StatisticsService: StatisticsServiceProtocol {
       user: caller.name, pageSize: request.pageSize, pageToken: request.pageToken,
       scope: ["summaries", String(request.year), request.includeInactive ? "all" : "active"], parts: 1, limits: pages)
     let found = try repository.summaries(query, year: year, includesInactive: request.includeInactive)
-    var response = ListMemberSummariesResponse()
-    (response.summaries, response.nextPageToken) = query.page(found) { [MemberRules.key(of: $0.name)] }
-    return response
+    let (summaries, nextPageToken) = query.page(found) { [MemberRules.key(of: $0.name)] }
+    return ListMemberSummariesResponse(summaries: summaries, nextPageToken: nextPageToken)
   }
 
   public func listAbsentees(
@@ -48,11 +46,10 @@ public struct StatisticsService: StatisticsServiceProtocol {
     let query = try PositionQuery(
       user: caller.name, pageSize: request.pageSize, pageToken: request.pageToken,
       scope: ["absentees", request.sinceDate], parts: 1, limits: limits)
-    var response = ListAbsenteesResponse()
-    (response.absentees, response.nextPageToken) = query.page(
+    let (absentees, nextPageToken) = query.page(
       try repository.absentees(sinceDay: day, query)
     ) { [MemberRules.key(of: $0.name)] }
-    return response
+    return ListAbsenteesResponse(absentees: absentees, nextPageToken: nextPageToken)
   }
 
   public func getForecast(_ request: GetForecastRequest, context: CallContext) async throws -> GetForecastResponse {
@@ -66,13 +63,9 @@ public struct StatisticsService: StatisticsServiceProtocol {
     let (tally, upcoming) = try repository.forecast(ofMember: number, year: year)
     let forecast = Forecast(
       present: tally.present, counted: tally.counted, upcoming: upcoming, target: Int(request.targetPercentage))
-    var response = GetForecastResponse()
-    response.statistics = tally.statistics
-    response.upcomingCount = Int32(clamping: upcoming)
-    response.reachable = forecast.isReachable
-    response.neededCount = Int32(clamping: forecast.needed)
-    response.bestPercentage = Int32(clamping: forecast.bestPercentage)
-    return response
+    return GetForecastResponse(
+      statistics: tally.statistics, upcomingCount: Int32(clamping: upcoming), reachable: forecast.isReachable,
+      neededCount: Int32(clamping: forecast.needed), bestPercentage: Int32(clamping: forecast.bestPercentage))
   }
 
   private static func day(_ text: String, _ field: String) throws(RPCError) -> Int64 {

@@ -14,9 +14,7 @@ public final class EchoService: EchoServiceProtocol {
   public func echo(_ request: EchoRequest, context: CallContext) async throws -> EchoResponse {
     try Self.check(request.delayMs, 0...600_000, field: "delay_ms")
     if request.delayMs > 0 { try await Task.sleep(for: .milliseconds(request.delayMs)) }
-    var response = EchoResponse()
-    response.payload = request.payload
-    return response
+    return EchoResponse(payload: request.payload)
   }
 
   public func expand(
@@ -24,8 +22,7 @@ public final class EchoService: EchoServiceProtocol {
   ) async throws {
     try Self.check(request.count, 0...1_000_000, field: "count")
     try Self.check(request.intervalMs, 0...600_000, field: "interval_ms")
-    var response = ExpandResponse()
-    response.payload = request.payload
+    var response = ExpandResponse(payload: request.payload)
     for index in 0..<request.count {
       if index > 0, request.intervalMs > 0 { try await Task.sleep(for: .milliseconds(request.intervalMs)) }
       response.index = index
@@ -71,9 +68,7 @@ public final class EchoService: EchoServiceProtocol {
     guard request.times > 0, count > request.times else {
       throw RPCError(code, request.message, reason: "FAILED_AS_ASKED", errorMetadata: ["executionCount": String(count)])
     }
-    var response = FailResponse()
-    response.executionCount = count
-    return response
+    return FailResponse(executionCount: count)
   }
 
   private static func check(_ value: Int32, _ range: ClosedRange<Int32>, field: String) throws(RPCError) {

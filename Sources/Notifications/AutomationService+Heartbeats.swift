@@ -21,9 +21,8 @@ extension AutomationService {
     requestWithoutID.requestId = ""
     let idempotency = try IdempotentRequest(
       request.requestId, requestWithoutID, method: AutomationServiceMethods.createHeartbeat, user: user)
-    var response = CreateHeartbeatResponse()
-    response.heartbeat = try await repository.createHeartbeat(draft, user: user, idempotency: idempotency)
-    return response
+    return CreateHeartbeatResponse(
+      heartbeat: try await repository.createHeartbeat(draft, user: user, idempotency: idempotency))
   }
 
   public func listHeartbeats(
@@ -32,16 +31,13 @@ extension AutomationService {
     let query = try AutomationQuery(
       .heartbeat, pageSize: request.pageSize, pageToken: request.pageToken, user: try context.requireUser(),
       limits: limits)
-    var response = ListHeartbeatsResponse()
-    (response.heartbeats, response.nextPageToken) = query.position.page(try repository.heartbeats(query)) { [$0.id] }
-    return response
+    let (heartbeats, nextPageToken) = query.position.page(try repository.heartbeats(query)) { [$0.id] }
+    return ListHeartbeatsResponse(heartbeats: heartbeats, nextPageToken: nextPageToken)
   }
 
   public func beat(_ request: BeatRequest, context: CallContext) async throws -> BeatResponse {
     let user = try context.requireUser()
-    var response = BeatResponse()
-    response.heartbeat = try await repository.beat(request.heartbeatId, user: user)
-    return response
+    return BeatResponse(heartbeat: try await repository.beat(request.heartbeatId, user: user))
   }
 
   public func deleteHeartbeat(

@@ -24,18 +24,16 @@ extension AutomationService {
     requestWithoutID.requestId = ""
     let idempotency = try IdempotentRequest(
       request.requestId, requestWithoutID, method: AutomationServiceMethods.createWebhook, user: user)
-    var response = CreateWebhookResponse()
-    response.webhook = try await repository.createWebhook(draft, user: user, idempotency: idempotency)
-    return response
+    return CreateWebhookResponse(
+      webhook: try await repository.createWebhook(draft, user: user, idempotency: idempotency))
   }
 
   public func listWebhooks(_ request: ListWebhooksRequest, context: CallContext) async throws -> ListWebhooksResponse {
     let query = try AutomationQuery(
       .webhook, pageSize: request.pageSize, pageToken: request.pageToken, user: try context.requireUser(),
       limits: limits)
-    var response = ListWebhooksResponse()
-    (response.webhooks, response.nextPageToken) = query.position.page(try repository.webhooks(query)) { [$0.id] }
-    return response
+    let (webhooks, nextPageToken) = query.position.page(try repository.webhooks(query)) { [$0.id] }
+    return ListWebhooksResponse(webhooks: webhooks, nextPageToken: nextPageToken)
   }
 
   public func updateWebhook(
@@ -48,9 +46,7 @@ extension AutomationService {
     let fields = UpdateMask.fields(request.updateMask, for: change, as: WebhookField.self, &violations)
     for field in fields { WebhookRules.check(field, of: change, "webhook", &violations) }
     try violations.check()
-    var response = UpdateWebhookResponse()
-    response.webhook = try await repository.updateWebhook(change, fields: fields, user: user)
-    return response
+    return UpdateWebhookResponse(webhook: try await repository.updateWebhook(change, fields: fields, user: user))
   }
 
   public func deleteWebhook(

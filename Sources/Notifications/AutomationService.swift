@@ -43,9 +43,8 @@ extension AutomationService {
     requestWithoutID.requestId = ""
     let idempotency = try IdempotentRequest(
       request.requestId, requestWithoutID, method: AutomationServiceMethods.createTemplate, user: user)
-    var response = CreateTemplateResponse()
-    response.template = try await repository.createTemplate(draft, user: user, idempotency: idempotency)
-    return response
+    return CreateTemplateResponse(
+      template: try await repository.createTemplate(draft, user: user, idempotency: idempotency))
   }
 
   public func listTemplates(
@@ -54,16 +53,13 @@ extension AutomationService {
     let query = try AutomationQuery(
       .template, pageSize: request.pageSize, pageToken: request.pageToken, user: try context.requireUser(),
       limits: limits)
-    var response = ListTemplatesResponse()
-    (response.templates, response.nextPageToken) = query.position.page(try repository.templates(query)) { [$0.id] }
-    return response
+    let (templates, nextPageToken) = query.position.page(try repository.templates(query)) { [$0.id] }
+    return ListTemplatesResponse(templates: templates, nextPageToken: nextPageToken)
   }
 
   public func getTemplate(_ request: GetTemplateRequest, context: CallContext) async throws -> GetTemplateResponse {
     let user = try context.requireUser()
-    var response = GetTemplateResponse()
-    response.template = try repository.template(request.templateId, user: user)
-    return response
+    return GetTemplateResponse(template: try repository.template(request.templateId, user: user))
   }
 
   public func updateTemplate(
@@ -76,9 +72,7 @@ extension AutomationService {
     let fields = UpdateMask.fields(request.updateMask, for: change, as: TemplateField.self, &violations)
     for field in fields { TemplateRules.check(field, of: change, "template", &violations) }
     try violations.check()
-    var response = UpdateTemplateResponse()
-    response.template = try await repository.updateTemplate(change, fields: fields, user: user)
-    return response
+    return UpdateTemplateResponse(template: try await repository.updateTemplate(change, fields: fields, user: user))
   }
 
   public func deleteTemplate(

@@ -20,9 +20,7 @@ public struct DeliveryService: DeliveryServiceProtocol {
       Self.check(delivery, "deliveries[\(index)]", &violations)
     }
     try violations.check()
-    var response = RecordDeliveriesResponse()
-    response.recordedCount = Int32(clamping: try await repository.record(request.deliveries))
-    return response
+    return RecordDeliveriesResponse(recordedCount: Int32(clamping: try await repository.record(request.deliveries)))
   }
 
   private static func check(_ delivery: NotificationDelivery, _ path: String, _ violations: inout Violations) {

@@ -15,10 +15,9 @@ extension NotificationsService {
     requestWithoutID.requestId = ""
     let idempotency = try IdempotentRequest(
       request.requestId, requestWithoutID, method: NotificationsServiceMethods.invokeAction, user: user)
-    var response = InvokeActionResponse()
-    response.run = try await actions.invoke(
-      request.notificationId, actionID: request.actionId, user: user, idempotency: idempotency)
-    return response
+    return InvokeActionResponse(
+      run: try await actions.invoke(
+        request.notificationId, actionID: request.actionId, user: user, idempotency: idempotency))
   }
 
   public func listActionRuns(
@@ -27,10 +26,9 @@ extension NotificationsService {
     let query = try PositionQuery(
       user: try context.requireUser(), pageSize: request.pageSize, pageToken: request.pageToken,
       scope: ["action-runs", request.notificationId], parts: 1, limits: limits)
-    var response = ListActionRunsResponse()
     let found = try repository.runs(
       query, of: request.notificationId.isEmpty ? nil : request.notificationId)
-    (response.runs, response.nextPageToken) = query.page(found) { [$0.id] }
-    return response
+    let (runs, nextPageToken) = query.page(found) { [$0.id] }
+    return ListActionRunsResponse(runs: runs, nextPageToken: nextPageToken)
   }
 }

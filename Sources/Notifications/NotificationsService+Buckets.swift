@@ -12,22 +12,17 @@ extension NotificationsService {
     requestWithoutID.requestId = ""
     let idempotency = try IdempotentRequest(
       request.requestId, requestWithoutID, method: NotificationsServiceMethods.createBucket, user: user)
-    var response = CreateBucketResponse()
-    response.bucket = try await repository.createBucket(draft, user: user, idempotency: idempotency)
-    return response
+    return CreateBucketResponse(bucket: try await repository.createBucket(draft, user: user, idempotency: idempotency))
   }
 
   public func getBucket(_ request: GetBucketRequest, context: CallContext) async throws -> GetBucketResponse {
     let user = try context.requireUser()
-    var response = GetBucketResponse()
-    response.bucket = try repository.bucket(request.bucketId, user: user)
-    return response
+    return GetBucketResponse(bucket: try repository.bucket(request.bucketId, user: user))
   }
 
   public func listBuckets(_ request: ListBucketsRequest, context: CallContext) async throws -> ListBucketsResponse {
     let query = try BucketQuery(request, user: try context.requireUser(), limits: limits)
-    var response = ListBucketsResponse()
-    response.buckets = try repository.buckets(query)
+    var response = ListBucketsResponse(buckets: try repository.buckets(query))
     if response.buckets.count > query.pageSize {
       response.buckets.removeLast(response.buckets.count - query.pageSize)
       if let last = response.buckets.last { response.nextPageToken = query.nextPageToken(after: last) }
@@ -43,25 +38,20 @@ extension NotificationsService {
     let fields = UpdateMask.fields(request.updateMask, for: change, as: BucketField.self, &violations)
     for field in fields { BucketRules.check(field, of: change, "bucket", &violations) }
     try violations.check()
-    var response = UpdateBucketResponse()
-    response.bucket = try await repository.updateBucket(change, fields: fields, user: user)
-    return response
+    return UpdateBucketResponse(bucket: try await repository.updateBucket(change, fields: fields, user: user))
   }
 
   public func deleteBucket(_ request: DeleteBucketRequest, context: CallContext) async throws -> DeleteBucketResponse {
     let user = try context.requireUser()
     let count = try await repository.deleteBucket(request.bucketId, etag: request.etag, user: user)
-    var response = DeleteBucketResponse()
-    response.deletedNotificationCount = Int32(clamping: count)
-    return response
+    return DeleteBucketResponse(deletedNotificationCount: Int32(clamping: count))
   }
 
   public func undeleteBucket(
     _ request: UndeleteBucketRequest, context: CallContext
   ) async throws -> UndeleteBucketResponse {
-    var response = UndeleteBucketResponse()
-    response.bucket = try await repository.undeleteBucket(request.bucketId, user: try context.requireUser())
-    return response
+    UndeleteBucketResponse(
+      bucket: try await repository.undeleteBucket(request.bucketId, user: try context.requireUser()))
   }
 
   public func snoozeBucket(_ request: SnoozeBucketRequest, context: CallContext) async throws -> SnoozeBucketResponse {
@@ -69,9 +59,8 @@ extension NotificationsService {
     var violations = Violations()
     RequestChecks.minutes(request.minutes, from: 0, &violations)
     try violations.check()
-    var response = SnoozeBucketResponse()
-    response.bucket = try await repository.snoozeBucket(
-      request.bucketId, minutes: Int64(request.minutes), field: "bucketId", user: user)
-    return response
+    return SnoozeBucketResponse(
+      bucket: try await repository.snoozeBucket(
+        request.bucketId, minutes: Int64(request.minutes), field: "bucketId", user: user))
   }
 }

@@ -13,43 +13,35 @@ extension NotificationsService {
     guard let attachment, !request.contentId.isEmpty else {
       throw RPCError.contentNotFound(request.contentId, field: "contentId")
     }
-    var response = GetAttachmentContentResponse()
-    response.data = try repository.content(request.contentId, of: notification.id, user: user)
-    response.contentType = attachment.contentType
-    return response
+    return GetAttachmentContentResponse(
+      data: try repository.content(request.contentId, of: notification.id, user: user),
+      contentType: attachment.contentType)
   }
 
   public func getLongLook(_ request: GetLongLookRequest, context: CallContext) async throws -> GetLongLookResponse {
     let user = try context.requireUser()
     let notification = try repository.notification(request.notificationId, user: user)
     let bucket = try repository.bucket(notification.bucketId, user: user)
-    var response = GetLongLookResponse()
-    response.longLook = LongLookRules.longLook(notification, bucket: bucket)
-    return response
+    return GetLongLookResponse(longLook: LongLookRules.longLook(notification, bucket: bucket))
   }
 
   public func explainDelivery(
     _ request: ExplainDeliveryRequest, context: CallContext
   ) async throws -> ExplainDeliveryResponse {
-    var response = ExplainDeliveryResponse()
-    response.records = try repository.deliveries(of: request.notificationId, user: try context.requireUser())
-    return response
+    ExplainDeliveryResponse(
+      records: try repository.deliveries(of: request.notificationId, user: try context.requireUser()))
   }
 
   public func getUnreadSummary(
     _ request: GetUnreadSummaryRequest, context: CallContext
   ) async throws -> GetUnreadSummaryResponse {
-    var response = GetUnreadSummaryResponse()
-    response.summary = try repository.unreadSummary(user: try context.requireUser())
-    return response
+    GetUnreadSummaryResponse(summary: try repository.unreadSummary(user: try context.requireUser()))
   }
 
   public func getUserSettings(
     _ request: GetUserSettingsRequest, context: CallContext
   ) async throws -> GetUserSettingsResponse {
-    var response = GetUserSettingsResponse()
-    response.settings = try repository.settings(user: try context.requireUser())
-    return response
+    GetUserSettingsResponse(settings: try repository.settings(user: try context.requireUser()))
   }
 
   public func updateUserSettings(
@@ -62,9 +54,7 @@ extension NotificationsService {
     let fields = UpdateMask.fields(request.updateMask, for: change, as: SettingsField.self, &violations)
     for field in fields { Self.check(field, of: change, &violations) }
     try violations.check()
-    var response = UpdateUserSettingsResponse()
-    response.settings = try await repository.updateSettings(change, fields: fields, user: user)
-    return response
+    return UpdateUserSettingsResponse(settings: try await repository.updateSettings(change, fields: fields, user: user))
   }
 
   private static func check(_ field: SettingsField, of settings: UserSettings, _ violations: inout Violations) {

@@ -10,9 +10,8 @@ extension NotificationsService {
     let user = try context.requireUser()
     let draft = try self.draft(request, "", user: user)
     let idempotency = try Self.idempotency(request, user: user)
-    var response = CreateNotificationResponse()
-    response.notification = try await repository.createNotification(draft, user: user, idempotency: idempotency)
-    return response
+    return CreateNotificationResponse(
+      notification: try await repository.createNotification(draft, user: user, idempotency: idempotency))
   }
 
   public func batchCreateNotifications(
@@ -26,26 +25,21 @@ extension NotificationsService {
       try self.entry(entry, path: "requests[\(index)].", user: user)
     }
     let results = try await repository.createNotifications(entries, user: user)
-    var response = BatchCreateNotificationsResponse()
-    response.results = results.map(Self.result)
-    return response
+    return BatchCreateNotificationsResponse(results: results.map(Self.result))
   }
 
   public func getNotification(
     _ request: GetNotificationRequest, context: CallContext
   ) async throws -> GetNotificationResponse {
     let user = try context.requireUser()
-    var response = GetNotificationResponse()
-    response.notification = try repository.notification(request.notificationId, user: user)
-    return response
+    return GetNotificationResponse(notification: try repository.notification(request.notificationId, user: user))
   }
 
   public func listNotifications(
     _ request: ListNotificationsRequest, context: CallContext
   ) async throws -> ListNotificationsResponse {
     let query = try NotificationQuery(request, user: try context.requireUser(), limits: limits)
-    var response = ListNotificationsResponse()
-    response.notifications = try repository.notifications(query)
+    var response = ListNotificationsResponse(notifications: try repository.notifications(query))
     if response.notifications.count > query.pageSize {
       response.notifications.removeLast(response.notifications.count - query.pageSize)
       if let last = response.notifications.last { response.nextPageToken = query.nextPageToken(after: last) }
@@ -66,10 +60,9 @@ extension NotificationsService {
     }
     try violations.check()
     let draft = try NotificationDraft(change)
-    var response = UpdateNotificationResponse()
-    response.notification = try await repository.updateNotification(
-      draft.notification, contents: draft.contents, fields: fields, user: user)
-    return response
+    return UpdateNotificationResponse(
+      notification: try await repository.updateNotification(
+        draft.notification, contents: draft.contents, fields: fields, user: user))
   }
 
   private static func idempotency(
@@ -123,11 +116,9 @@ extension NotificationsService {
     switch result {
     case .success(let notification): entry.outcome = .notification(notification)
     case .failure(let failure):
-      var error = BatchError()
-      error.code = Int32(failure.code.rawValue)
-      error.message = failure.message
-      error.reason = failure.reason
-      error.field = failure.fieldViolations.first?.field ?? ""
+      let error = BatchError(
+        code: Int32(failure.code.rawValue), message: failure.message, reason: failure.reason,
+        field: failure.fieldViolations.first?.field ?? "")
       entry.outcome = .error(error)
     }
     return entry

@@ -7,8 +7,7 @@ extension NotificationsService {
   ) async throws -> SearchNotificationsResponse {
     let query = try SearchPageQuery(request, user: try context.requireUser(), limits: limits)
     let page = try await repository.search(query)
-    var response = SearchNotificationsResponse()
-    response.notifications = page.notifications
+    var response = SearchNotificationsResponse(notifications: page.notifications)
     if let last = page.last { response.nextPageToken = query.nextPageToken(after: last) }
     return response
   }

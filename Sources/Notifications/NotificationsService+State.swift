@@ -10,10 +10,7 @@ extension NotificationsService {
     let user = try context.requireUser()
     try RequestChecks.ids(request.notificationIds, limits)
     let (changed, counts) = try await repository.mark(request.notificationIds, isRead: true, user: user)
-    var response = MarkNotificationsReadResponse()
-    response.changedCount = Int32(clamping: changed)
-    response.unreadCounts = counts
-    return response
+    return MarkNotificationsReadResponse(changedCount: Int32(clamping: changed), unreadCounts: counts)
   }
 
   public func markNotificationsUnread(
@@ -22,10 +19,7 @@ extension NotificationsService {
     let user = try context.requireUser()
     try RequestChecks.ids(request.notificationIds, limits)
     let (changed, counts) = try await repository.mark(request.notificationIds, isRead: false, user: user)
-    var response = MarkNotificationsUnreadResponse()
-    response.changedCount = Int32(clamping: changed)
-    response.unreadCounts = counts
-    return response
+    return MarkNotificationsUnreadResponse(changedCount: Int32(clamping: changed), unreadCounts: counts)
   }
 
   public func markAllNotificationsRead(
@@ -34,10 +28,7 @@ extension NotificationsService {
     let user = try context.requireUser()
     let (changed, counts) = try await repository.markAllRead(
       bucketID: request.bucketId.isEmpty ? nil : request.bucketId, user: user)
-    var response = MarkAllNotificationsReadResponse()
-    response.changedCount = Int32(clamping: changed)
-    response.unreadCounts = counts
-    return response
+    return MarkAllNotificationsReadResponse(changedCount: Int32(clamping: changed), unreadCounts: counts)
   }
 
   public func deleteNotifications(
@@ -46,10 +37,7 @@ extension NotificationsService {
     let user = try context.requireUser()
     try RequestChecks.ids(request.notificationIds, limits)
     let (deleted, counts) = try await repository.deleteNotifications(request.notificationIds, user: user)
-    var response = DeleteNotificationsResponse()
-    response.deletedCount = Int32(clamping: deleted)
-    response.unreadCounts = counts
-    return response
+    return DeleteNotificationsResponse(deletedCount: Int32(clamping: deleted), unreadCounts: counts)
   }
 
   public func undeleteNotifications(
@@ -58,10 +46,7 @@ extension NotificationsService {
     let user = try context.requireUser()
     try RequestChecks.ids(request.notificationIds, limits)
     let (restored, counts) = try await repository.undeleteNotifications(request.notificationIds, user: user)
-    var response = UndeleteNotificationsResponse()
-    response.restoredCount = Int32(clamping: restored)
-    response.unreadCounts = counts
-    return response
+    return UndeleteNotificationsResponse(restoredCount: Int32(clamping: restored), unreadCounts: counts)
   }
 
   public func listDeletedNotifications(
@@ -70,11 +55,10 @@ extension NotificationsService {
     let query = try PositionQuery(
       user: try context.requireUser(), pageSize: request.pageSize, pageToken: request.pageToken,
       scope: ["deleted-notifications"], parts: 2, limits: limits)
-    var response = ListDeletedNotificationsResponse()
-    (response.notifications, response.nextPageToken) = query.page(try repository.deletedNotifications(query)) {
+    let (notifications, nextPageToken) = query.page(try repository.deletedNotifications(query)) {
       [String($0.deleteTime?.millisecondsSince1970 ?? 0), $0.id]
     }
-    return response
+    return ListDeletedNotificationsResponse(notifications: notifications, nextPageToken: nextPageToken)
   }
 
   public func snoozeNotification(
@@ -84,10 +68,9 @@ extension NotificationsService {
     var violations = Violations()
     RequestChecks.minutes(request.minutes, from: 0, &violations)
     try violations.check()
-    var response = SnoozeNotificationResponse()
-    response.notification = try await repository.setAside(
-      request.notificationId, minutes: Int64(request.minutes), state: .snoozed, user: user)
-    return response
+    return SnoozeNotificationResponse(
+      notification: try await repository.setAside(
+        request.notificationId, minutes: Int64(request.minutes), state: .snoozed, user: user))
   }
 
   public func postponeNotification(
@@ -97,10 +80,9 @@ extension NotificationsService {
     var violations = Violations()
     RequestChecks.minutes(request.minutes, from: 1, &violations)
     try violations.check()
-    var response = PostponeNotificationResponse()
-    response.notification = try await repository.setAside(
-      request.notificationId, minutes: Int64(request.minutes), state: .postponed, user: user)
-    return response
+    return PostponeNotificationResponse(
+      notification: try await repository.setAside(
+        request.notificationId, minutes: Int64(request.minutes), state: .postponed, user: user))
   }
 
   public func listScheduledNotifications(
@@ -109,11 +91,10 @@ extension NotificationsService {
     let query = try PositionQuery(
       user: try context.requireUser(), pageSize: request.pageSize, pageToken: request.pageToken,
       scope: ["scheduled-notifications"], parts: 1, limits: limits)
-    var response = ListScheduledNotificationsResponse()
-    (response.notifications, response.nextPageToken) = query.page(try repository.scheduledNotifications(query)) {
+    let (notifications, nextPageToken) = query.page(try repository.scheduledNotifications(query)) {
       [$0.id]
     }
-    return response
+    return ListScheduledNotificationsResponse(notifications: notifications, nextPageToken: nextPageToken)
   }
 
   public func cancelScheduledNotification(
@@ -126,9 +107,7 @@ extension NotificationsService {
   public func getUnreadCounts(
     _ request: GetUnreadCountsRequest, context: CallContext
   ) async throws -> GetUnreadCountsResponse {
-    var response = GetUnreadCountsResponse()
-    response.unreadCounts = try repository.unreadCounts(user: try context.requireUser())
-    return response
+    GetUnreadCountsResponse(unreadCounts: try repository.unreadCounts(user: try context.requireUser()))
   }
 
   public func watchNotifications(

@@ -20,10 +20,7 @@ public struct SharingService: SharingServiceProtocol {
     InvitationRules.role(request.role, &violations)
     RequestChecks.future(request.expireTime, "expireTime", nowMs: repository.clockMs(), &violations)
     try violations.check()
-    var share = BucketShare()
-    share.userId = request.userId
-    share.role = request.role
-    share.expireTime = request.expireTime
+    let share = BucketShare(userId: request.userId, role: request.role, expireTime: request.expireTime)
     var response = ShareBucketResponse()
     switch try await repository.share(request.bucketId, share, by: user) {
     case .shared(let share): response.share = share
@@ -42,9 +39,7 @@ public struct SharingService: SharingServiceProtocol {
   public func listBucketShares(
     _ request: ListBucketSharesRequest, context: CallContext
   ) async throws -> ListBucketSharesResponse {
-    var response = ListBucketSharesResponse()
-    response.shares = try repository.shares(of: request.bucketId, by: try context.requireUser())
-    return response
+    ListBucketSharesResponse(shares: try repository.shares(of: request.bucketId, by: try context.requireUser()))
   }
 
   public func createPublishKey(
@@ -56,23 +51,16 @@ public struct SharingService: SharingServiceProtocol {
     RequestChecks.future(request.expireTime, "expireTime", nowMs: repository.clockMs(), &violations)
     try violations.check()
     let (secret, hash) = try Self.makeSecret()
-    var key = PublishKey()
-    key.name = request.name
-    key.expireTime = request.expireTime
-    key.hint = String(secret.prefix(8))
-    var response = CreatePublishKeyResponse()
-    response.key = try await repository.createPublishKey(
-      key, secretHash: hash, bucketID: request.bucketId, by: user)
-    response.secret = secret
-    return response
+    let key = PublishKey(name: request.name, expireTime: request.expireTime, hint: String(secret.prefix(8)))
+    return CreatePublishKeyResponse(
+      key: try await repository.createPublishKey(
+        key, secretHash: hash, bucketID: request.bucketId, by: user), secret: secret)
   }
 
   public func listPublishKeys(
     _ request: ListPublishKeysRequest, context: CallContext
   ) async throws -> ListPublishKeysResponse {
-    var response = ListPublishKeysResponse()
-    response.keys = try repository.publishKeys(of: request.bucketId, by: try context.requireUser())
-    return response
+    ListPublishKeysResponse(keys: try repository.publishKeys(of: request.bucketId, by: try context.requireUser()))
   }
 
   public func revokePublishKey(
@@ -86,9 +74,7 @@ public struct SharingService: SharingServiceProtocol {
     _ request: PublishWithKeyRequest, context: CallContext
   ) async throws -> PublishWithKeyResponse {
     let (owner, bucketID) = try repository.publishTarget(secretHash: try Self.hash(request.secret))
-    var inner = CreateNotificationRequest()
-    inner.notification = request.notification
-    inner.requestId = request.requestId
+    var inner = CreateNotificationRequest(notification: request.notification, requestId: request.requestId)
     guard request.notification?.bucketId.isEmpty ?? true else {
       throw RPCError.invalidField(
         "notification.bucketId", "must be empty: the key determines the bucket", reason: Reason.outOfRange.rawValue)
@@ -97,9 +83,8 @@ public struct SharingService: SharingServiceProtocol {
     let draft = try notifications.draft(inner, "", user: owner)
     let idempotency = try IdempotentRequest(
       request.requestId, inner, method: SharingServiceMethods.publishWithKey, user: owner)
-    var response = PublishWithKeyResponse()
-    response.notificationId = try await repository.createNotification(draft, user: owner, idempotency: idempotency).id
-    return response
+    return PublishWithKeyResponse(
+      notificationId: try await repository.createNotification(draft, user: owner, idempotency: idempotency).id)
   }
 
   static func makeSecret(_ prefix: String = secretPrefix) throws(RPCError) -> (secret: String, hash: [UInt8]) {

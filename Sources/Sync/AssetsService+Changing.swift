@@ -60,9 +60,7 @@ extension AssetsService {
       user: user,
       idempotency: try IdempotentRequest(
         request.requestId, requestWithoutID, method: AssetsServiceMethods.deleteAsset, user: user))
-    var response = DeleteAssetResponse()
-    response.revision = reply.revision
-    return response
+    return DeleteAssetResponse(revision: reply.revision)
   }
 
   public func restoreAssetVersion(
@@ -90,9 +88,7 @@ extension AssetsService {
       user: user,
       idempotency: try IdempotentRequest(
         request.requestId, requestWithoutID, method: AssetsServiceMethods.restoreAssetVersion, user: user))
-    var response = RestoreAssetVersionResponse()
-    response.asset = reply.results.first?.asset
-    return response
+    return RestoreAssetVersionResponse(asset: reply.results.first?.asset)
   }
 
   /// Stores the contents of a commit on disk and commits it. Removes the contents again if the commit fails.

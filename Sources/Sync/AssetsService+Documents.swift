@@ -68,8 +68,7 @@ extension AssetsService {
       throw RPCError.invalidField("accept", "has an unknown kind", reason: Reason.enumUnknown.rawValue)
     }
     let current = try repository.version(0, of: name, zone: zone, user: user)
-    var response = GetAssetDeltaResponse()
-    response.asset = current.asset(in: zone)
+    var response = GetAssetDeltaResponse(asset: current.asset(in: zone))
     guard request.sinceVersion != current.version else {
       response.kind = .unchanged
       return response

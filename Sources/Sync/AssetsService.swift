@@ -18,8 +18,7 @@ public struct AssetsService: AssetsServiceProtocol {
     let user = try context.requireUser()
     let (zone, name) = try Self.place(request.zone, request.name, request.version)
     let version = try repository.version(request.version, of: name, zone: zone, user: user)
-    var response = GetAssetResponse()
-    response.asset = version.asset(in: zone)
+    var response = GetAssetResponse(asset: version.asset(in: zone))
     if request.ifNoneMatch == version.etag {
       response.notModified = true
       return response
@@ -42,11 +41,10 @@ public struct AssetsService: AssetsServiceProtocol {
       user: user, pageSize: request.pageSize, pageToken: request.pageToken, scope: ["assets", zone], parts: 2,
       limits: limits)
     let page = try repository.assets(query, zone: zone, user: user)
-    var response = ListAssetsResponse()
-    (response.assets, response.nextPageToken) = query.page(page.assets) { [$0.name, String(page.revision)] }
-    response.revision = page.revision
-    response.resumeToken = page.position.text(user: user)
-    return response
+    let (assets, nextPageToken) = query.page(page.assets) { [$0.name, String(page.revision)] }
+    return ListAssetsResponse(
+      assets: assets, nextPageToken: nextPageToken, revision: page.revision, resumeToken: page.position.text(user: user)
+    )
   }
 
   public func downloadAsset(
@@ -86,9 +84,8 @@ public struct AssetsService: AssetsServiceProtocol {
       user: user, pageSize: request.pageSize, pageToken: request.pageToken,
       scope: ["versions", zone, name, request.conflictsOnly ? "1" : "0"], parts: 1, limits: limits)
     let found = try repository.versions(query, of: name, zone: zone, conflictsOnly: request.conflictsOnly)
-    var response = ListAssetVersionsResponse()
-    (response.versions, response.nextPageToken) = query.page(found) { [String($0.asset?.version ?? 0)] }
-    return response
+    let (versions, nextPageToken) = query.page(found) { [String($0.asset?.version ?? 0)] }
+    return ListAssetVersionsResponse(versions: versions, nextPageToken: nextPageToken)
   }
 
   public func resolveAssetConflict(

@@ -27,8 +27,7 @@ public struct DevicesService: DevicesServiceProtocol {
     }
     violations.text(device.displayName, "device.displayName", max: Self.displayNameMax)
     try violations.check()
-    var response = RegisterDeviceResponse()
-    response.device = try await repository.registerDevice(device, user: user)
+    let response = RegisterDeviceResponse(device: try await repository.registerDevice(device, user: user))
     try await wantsExport(user)
     return response
   }
@@ -37,9 +36,7 @@ public struct DevicesService: DevicesServiceProtocol {
     _ request: ListSyncDevicesRequest, context: CallContext
   ) async throws -> ListSyncDevicesResponse {
     let user = try context.requireUser()
-    var response = ListSyncDevicesResponse()
-    response.devices = try repository.devices(user: user)
-    return response
+    return ListSyncDevicesResponse(devices: try repository.devices(user: user))
   }
 
   public func unregisterDevice(
@@ -60,10 +57,9 @@ public struct DevicesService: DevicesServiceProtocol {
     let message = request.message ?? SyncUpdateMessage()
     Self.check(message, &violations)
     try violations.check()
-    var response = PublishUpdateResponse()
-    (response.sequence, response.repeatedMutation) = try await repository.publish(
+    let (sequence, repeatedMutation) = try await repository.publish(
       message, device: request.deviceId, mutationID: request.mutationId, user: user)
-    return response
+    return PublishUpdateResponse(sequence: sequence, repeatedMutation: repeatedMutation)
   }
 
   public func listUpdates(_ request: ListUpdatesRequest, context: CallContext) async throws -> ListUpdatesResponse {
@@ -75,10 +71,7 @@ public struct DevicesService: DevicesServiceProtocol {
     try violations.check()
     let updates = try repository.updates(
       for: request.deviceId, after: request.afterSequence, user: user, countMax: count + 1)
-    var response = ListUpdatesResponse()
-    response.updates = Array(updates.prefix(count))
-    response.more = updates.count > count
-    return response
+    return ListUpdatesResponse(updates: Array(updates.prefix(count)), more: updates.count > count)
   }
 
   public func watchUpdates(

@@ -36,9 +36,7 @@ public struct UploadsService: UploadsServiceProtocol {
       id: ids.next(prefix: "u_").id, zone: zone, recordType: request.recordType, sizeBytes: request.sizeBytes,
       digest: digest, isStrict: request.strict, expiresAtMs: repository.clockMs() + limits.uploadIdleMaxMs)
     try await repository.createUpload(upload, device: request.deviceId, user: user)
-    var response = CreateUploadResponse()
-    response.upload = Self.message(upload, receivedBytes: 0, hash: "")
-    return response
+    return CreateUploadResponse(upload: Self.message(upload, receivedBytes: 0, hash: ""))
   }
 
   public func uploadContent(
@@ -78,9 +76,7 @@ public struct UploadsService: UploadsServiceProtocol {
         _ = try uploadTable.reopen(contents, limits) { try repository.upload(upload.id, user: user) }
       }
     }
-    var response = GetUploadResponse()
-    response.upload = try await message(try repository.upload(request.uploadId, user: user))
-    return response
+    return GetUploadResponse(upload: try await message(try repository.upload(request.uploadId, user: user)))
   }
 
   public func cancelUpload(
@@ -95,9 +91,7 @@ public struct UploadsService: UploadsServiceProtocol {
   }
 
   private func answer(_ id: String, user: String) async throws -> UploadContentResponse {
-    var response = UploadContentResponse()
-    response.upload = try await message(try repository.upload(id, user: user))
-    return response
+    UploadContentResponse(upload: try await message(try repository.upload(id, user: user)))
   }
 
   private func message(_ upload: StoredUpload) async throws -> Upload {

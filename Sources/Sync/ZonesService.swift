@@ -13,16 +13,12 @@ public struct ZonesService: ZonesServiceProtocol {
   public func createZone(_ request: CreateZoneRequest, context: CallContext) async throws -> CreateZoneResponse {
     let user = try context.requireUser()
     let zone = try Self.zone(request.zone)
-    var response = CreateZoneResponse()
-    response.zone = try await repository.createZone(zone, user: user)
-    return response
+    return CreateZoneResponse(zone: try await repository.createZone(zone, user: user))
   }
 
   public func getZone(_ request: GetZoneRequest, context: CallContext) async throws -> GetZoneResponse {
     let user = try context.requireUser()
-    var response = GetZoneResponse()
-    response.zone = try repository.zone(try Self.zone(request.zone), user: user).message(limits)
-    return response
+    return GetZoneResponse(zone: try repository.zone(try Self.zone(request.zone), user: user).message(limits))
   }
 
   public func listZones(_ request: ListZonesRequest, context: CallContext) async throws -> ListZonesResponse {
@@ -51,9 +47,7 @@ public struct ZonesService: ZonesServiceProtocol {
     try violations.check()
     var position = try repository.position(request.resumeToken, zone: zone, user: user, startsNow: false)
     let page = try repository.revisions(after: position, zone: zone, user: user, countMax: count)
-    var response = ListZoneChangesResponse()
-    response.revisions = page.revisions
-    response.more = page.more
+    var response = ListZoneChangesResponse(revisions: page.revisions, more: page.more)
     if let last = response.revisions.last { position.revision = last.revision }
     response.resumeToken = position.text(user: user)
     return response

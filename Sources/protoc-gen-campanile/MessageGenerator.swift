@@ -25,6 +25,7 @@ struct MessageGenerator {
       source.line("\(access)static var protoFullName: String { \(literal(message.fullName)) }", "")
       properties(&source)
       source.line("\(access)init() {}", "")
+      memberwiseInitializer(&source)
       decoder(&source)
       source.line("")
       encoder(&source)
@@ -85,5 +86,30 @@ struct MessageGenerator {
       }
     }
     if !fields.isEmpty { source.line("") }
+  }
+
+  /// Generates the initializer that takes the fields, in the order of the proto. Omitted fields have their defaults.
+  private func memberwiseInitializer(_ source: inout SourceText) {
+    var parameters: [(name: String, type: String)] = []
+    for field in fields {
+      let type = field.value.type
+      switch field.shape {
+      case .plain: parameters.append((field.name, "\(type) = \(field.value.initial)"))
+      case .optional: parameters.append((field.name, "\(type)? = nil"))
+      case .repeated: parameters.append((field.name, "[\(type)] = []"))
+      case .map(let key, _): parameters.append((field.name, "[\(key.type): \(type)] = [:]"))
+      case .oneof(let property, _):
+        guard let oneof = field.field.realContainingOneof, !parameters.contains(where: { $0.name == property }) else {
+          continue
+        }
+        parameters.append((property, "\(names.type(oneof))? = nil"))
+      }
+    }
+    if parameters.isEmpty { return }
+    let list = parameters.map { "\($0.name): \($0.type)" }.joined(separator: ", ")
+    source.block("\(access)init(\(list))") { source in
+      for (name, _) in parameters { source.line("self.\(name) = \(name)") }
+    }
+    source.line("")
   }
 }

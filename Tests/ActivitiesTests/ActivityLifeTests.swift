@@ -155,11 +155,10 @@ import Testing
     let component = try await fixture.open()
     _ = try await component.start(local("a"), user("anna"))
     try await component.register(token(.activityUpdate, hex(1), activity: "a"), user("anna"))
-    var end = EndActivityRequest()
-    end.activityId = "a"
-    end.contentState = try object(#"{"final":true}"#)
-    end.endTime = ProtoTimestamp(millisecondsSince1970: Fixture.startMs + 10_000)
-    end.dismissalTime = ProtoTimestamp(millisecondsSince1970: Fixture.startMs + 20_000)
+    let end = EndActivityRequest(
+      activityId: "a", contentState: try object(#"{"final":true}"#),
+      dismissalTime: ProtoTimestamp(millisecondsSince1970: Fixture.startMs + 20_000),
+      endTime: ProtoTimestamp(millisecondsSince1970: Fixture.startMs + 10_000))
     let planned = try #require(try await component.activities.endActivity(end, context: user("anna")).activity)
     #expect(planned.status == .active && planned.scheduledEndTime == end.endTime)
     #expect(planned.contentState?.json == #"{"n":0}"#)
@@ -273,8 +272,7 @@ import Testing
     let component = try await Fixture().open()
     for number in 0..<3 { _ = try await component.start(local("a\(number)"), user("anna")) }
     _ = try await component.end("a2", user("anna"))
-    var request = BatchUpdateActivitiesRequest()
-    request.requests = try (0..<4).map { try update("a\($0)", #"{"n":9}"#) }
+    var request = BatchUpdateActivitiesRequest(requests: try (0..<4).map { try update("a\($0)", #"{"n":9}"#) })
     request.requests.append(try update("a1", #"{"s":"\#(String(repeating: "x", count: 4_100))"}"#))
     request.requests.append(try update("a0", #"{"n":10}"#))
     request.requests[5].event = "pause"
@@ -303,8 +301,7 @@ import Testing
       if number.isMultiple(of: 2) { fixture.advance(ms: 1) }
     }
     _ = try await component.end("a24", user("anna"))
-    var request = ListActivitiesRequest()
-    request.pageSize = 4
+    var request = ListActivitiesRequest(pageSize: 4)
     var ids: [String] = []
     repeat {
       let page = try await component.activities.listActivities(request, context: user("anna"))

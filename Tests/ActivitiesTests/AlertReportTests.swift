@@ -40,9 +40,7 @@ final class RecordingReporter: DeliveryReporting {
   }
 
   private func send(_ id: String, _ component: ActivitiesComponent) async throws -> [String] {
-    var request = SendAlertRequest()
-    (request.userId, request.alertId, request.notificationId) = ("anna", "\(id):1", id)
-    request.alert = alert()
+    let request = SendAlertRequest(userId: "anna", alertId: "\(id):1", notificationId: id, alert: alert())
     return try await component.unread.sendAlert(request, context: program).apnsIds
   }
 

@@ -94,20 +94,14 @@ import Testing
 
   @Test func alertNeedsATitleOrABody() throws {
     func draft(_ alert: Alert) throws -> String {
-      var request = SendAlertRequest()
-      request.userId = "anna"
-      request.alertId = "n:1"
-      request.alert = alert
+      let request = SendAlertRequest(userId: "anna", alertId: "n:1", alert: alert)
       return String(decoding: try AlertDraft(request, traceParent: nil, nowMs: 1).payload, as: UTF8.self)
     }
-    var title = Alert()
-    title.title = "Door"
+    let title = Alert(title: "Door")
     #expect(try draft(title) == #"{"aps":{"alert":{"title":"Door"}}}"#)
-    var body = Alert()
-    body.body = "open"
+    let body = Alert(body: "open")
     #expect(try draft(body) == #"{"aps":{"alert":{"body":"open"}}}"#)
-    var empty = Alert()
-    empty.sound = "default"
+    let empty = Alert(sound: "default")
     let error = #expect(throws: RPCError.self) { try draft(empty) }
     #expect(Self.refusal(error) == Refusal(code: .invalidArgument, field: "alert", reason: "REQUIRED"))
   }
@@ -137,9 +131,8 @@ import Testing
     #expect(
       try await refused { $0.urgency = .unrecognized(7) }
         == Refusal(code: .invalidArgument, field: "urgency", reason: "ENUM_UNKNOWN"))
-    var end = EndActivityRequest()
-    end.activityId = "a"
-    end.dismissalTime = ProtoTimestamp(millisecondsSince1970: Fixture.startMs + 5 * 3_600_000)
+    let end = EndActivityRequest(
+      activityId: "a", dismissalTime: ProtoTimestamp(millisecondsSince1970: Fixture.startMs + 5 * 3_600_000))
     let late = await failure { try await component.activities.endActivity(end, context: user("anna")) }
     #expect(Self.refusal(late) == Refusal(code: .invalidArgument, field: "dismissalTime", reason: "OUT_OF_RANGE"))
     _ = try await component.end("a", user("anna"))

@@ -93,8 +93,7 @@ import Testing
     }
 
     static func addKey(_ folder: String, _ keyID: String, apps: [String] = []) throws {
-      var key = SigningKey()
-      (key.keyId, key.teamId, key.apps) = (keyID, "TEAM123456", apps)
+      let key = SigningKey(teamId: "TEAM123456", keyId: keyID, apps: apps)
       try SigningKeyFiles(directory: "\(folder)/keys", teamID: nil).write(
         key, pem: ES256PrivateKey.generate().privatePEM())
     }
@@ -298,15 +297,14 @@ import Testing
       let context = CallContext(
         method: BroadcastChannelsServiceMethods.sendBroadcast,
         principal: Principal(kind: .user, id: "operator", scopes: ["admin"]))
-      var create = CreateBroadcastChannelRequest()
-      (create.app, create.environment, create.storagePolicy) = ("com.example.app", "production", .mostRecent)
+      let create = CreateBroadcastChannelRequest(
+        app: "com.example.app", environment: "production", storagePolicy: .mostRecent)
       #expect(try await channels.createBroadcastChannel(create, context: context).channelId == "dHN0LXNyY2gtY2hubA==")
       #expect(server.seen.last?.body == #"{"message-storage-policy":1,"push-type":"LiveActivity"}"#)
-      var list = ListBroadcastChannelsRequest()
-      (list.app, list.environment) = ("com.example.app", "production")
+      let list = ListBroadcastChannelsRequest(app: "com.example.app", environment: "production")
       #expect(try await channels.listBroadcastChannels(list, context: context).channelIds.count == 2)
-      var delete = DeleteBroadcastChannelRequest()
-      (delete.app, delete.environment, delete.channelId) = ("com.example.app", "production", "b3RoZXI=")
+      var delete = DeleteBroadcastChannelRequest(
+        app: "com.example.app", environment: "production", channelId: "b3RoZXI=")
       _ = try await channels.deleteBroadcastChannel(delete, context: context)
       delete.channelId = "bm9uZQ=="
       let refused = await #expect(throws: RPCError.self) {
@@ -314,9 +312,9 @@ import Testing
       }
       #expect(refused?.reason == "APNS_REFUSED")
 
-      var send = SendBroadcastRequest()
-      (send.app, send.environment, send.channelId) = ("com.example.app", "production", "dHN0LXNyY2gtY2hubA==")
-      send.payload = try .init(json: #"{"aps":{"event":"update","timestamp":1,"content-state":{}}}"#)
+      var send = SendBroadcastRequest(
+        app: "com.example.app", environment: "production", channelId: "dHN0LXNyY2gtY2hubA==",
+        payload: try .init(json: #"{"aps":{"event":"update","timestamp":1,"content-state":{}}}"#))
       let id = try await channels.sendBroadcast(send, context: context).apnsId
       let task = Task { await fixture.running.run() }
       try await fixture.drained()

@@ -34,8 +34,7 @@ import Testing
       var order = harness.order("a1")
       order.traceParent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
       let id = try await harness.enqueue(order)[0]
-      var request = GetPushRequest()
-      request.apnsId = id
+      var request = GetPushRequest(apnsId: id)
       #expect(try await service.getPush(request, context: context()).push?.status == .waiting)
       let sent = try #require(try await harness.send().first)
       #expect(try await service.getPush(request, context: context()).push?.status == .sending)
@@ -65,8 +64,7 @@ import Testing
         harness.sender.answer(try #require(try await harness.send().first), status: 200)
       }
       _ = try await harness.send()
-      var request = ListPushesRequest()
-      request.pageSize = 2
+      var request = ListPushesRequest(pageSize: 2)
       var found: [String] = []
       repeat {
         let page = try await service.listPushes(request, context: context())
@@ -74,11 +72,9 @@ import Testing
         request.pageToken = page.nextPageToken
       } while !request.pageToken.isEmpty
       #expect(found == ids.reversed())
-      var ofActivity = ListPushesRequest()
-      ofActivity.activityId = "a1"
+      let ofActivity = ListPushesRequest(activityId: "a1")
       #expect(try await service.listPushes(ofActivity, context: context()).pushes.map(\.apnsId) == [ids[3], ids[1]])
-      var ofUser = ListPushesRequest()
-      ofUser.userId = "u1"
+      var ofUser = ListPushesRequest(userId: "u1")
       #expect(try await service.listPushes(ofUser, context: context()).pushes.count == 5)
       ofUser.activityId = "a1"
       await #expect(throws: RPCError.self) { try await service.listPushes(ofUser, context: self.context()) }
@@ -94,8 +90,7 @@ import Testing
       #expect(listed.map(\.apnsId) == [id])
       #expect(listed.first?.reason == "InvalidProviderToken")
       #expect(listed.first?.status == .deadLetter)
-      var request = ReplayDeadLettersRequest()
-      request.apnsIds = [id, "unknown"]
+      let request = ReplayDeadLettersRequest(apnsIds: [id, "unknown"])
       let response = try await service.replayDeadLetters(request, context: context())
       #expect(response.replayedCount == 1)
       #expect(response.unknownApnsIds == ["unknown"])
@@ -104,8 +99,7 @@ import Testing
       #expect(again.payload == Array("x".utf8))
       harness.sender.answer(again, status: 200)
       _ = try await harness.send()
-      var get = GetPushRequest()
-      get.apnsId = id
+      let get = GetPushRequest(apnsId: id)
       #expect(try await service.getPush(get, context: context()).push?.status == .accepted)
       #expect(try harness.count("dead_letters") == 0)
     }
@@ -117,8 +111,7 @@ import Testing
       harness.sender.answer(try #require(try await harness.send().first), status: 413, "PayloadTooLarge")
       _ = try await harness.send()
       try await harness.enqueue(harness.order("a1", .update, "new"))
-      var request = ReplayDeadLettersRequest()
-      request.apnsIds = [id]
+      let request = ReplayDeadLettersRequest(apnsIds: [id])
       #expect(try await service.replayDeadLetters(request, context: context()).supersededCount == 1)
       harness.clock.advance(10_000)
       #expect(try await harness.sendTexts() == ["new"])
@@ -131,8 +124,7 @@ import Testing
       let id = try await harness.enqueue(harness.order("a1", .alert))[0]
       harness.sender.answer(try #require(try await harness.send().first), status: 400, "BadTopic")
       _ = try await harness.send()
-      var request = DeleteDeadLettersRequest()
-      request.apnsIds = [id, id]
+      var request = DeleteDeadLettersRequest(apnsIds: [id, id])
       #expect(try await service.deleteDeadLetters(request, context: context()).deletedCount == 1)
       request.apnsIds = []
       await #expect(throws: RPCError.self) { try await service.deleteDeadLetters(request, context: self.context()) }
@@ -149,8 +141,7 @@ import Testing
         _ = try await harness.send()
       }
       harness.clock.advance(3_600_000)
-      var request = ListPushStatisticsRequest()
-      request.app = DeliveryHarness.app
+      var request = ListPushStatisticsRequest(app: DeliveryHarness.app)
       let hours = try await service.listPushStatistics(request, context: context()).hours
       #expect(hours.count == 1)
       let hour = try #require(hours.first)
@@ -193,8 +184,7 @@ import Testing
 
   @Test func otherSendersGetTheSameProviderToken() async throws {
     try await with { harness, _, signing in
-      var request = SignProviderTokenRequest()
-      request.keyId = "KEY1111111"
+      var request = SignProviderTokenRequest(keyId: "KEY1111111")
       let first = try await signing.signProviderToken(request, context: context())
       try await harness.enqueue(harness.order("a1"))
       #expect(try await harness.send().first?.authorization == "bearer " + first.token)
@@ -211,17 +201,15 @@ import Testing
   @Test func keyBeyondTheLimitIsNotStored() async throws {
     try await with { harness, _, signing in
       let keys = harness.delivery.keys
-      var key = SigningKey()
-      (key.keyId, key.teamId) = ("AAAAAAAAAA", DeliveryHarness.team)
+      let key = SigningKey(teamId: DeliveryHarness.team, keyId: "AAAAAAAAAA")
       let privateKey = try ES256PrivateKey.generate()
       for number in keys.all.count..<SigningKeys.countMax {
         var other = key
         other.keyId = "KEY\(1_000_000 + number)"
         #expect(keys.add(.init(description: other, key: privateKey)))
       }
-      var create = CreateSigningKeyRequest()
-      create.key = key
-      create.privateKeyPem = String(decoding: try privateKey.privatePEM(), as: UTF8.self)
+      var create = CreateSigningKeyRequest(
+        key: key, privateKeyPem: String(decoding: try privateKey.privatePEM(), as: UTF8.self))
       let full = await #expect(throws: RPCError.self) {
         try await signing.createSigningKey(create, context: self.context())
       }
@@ -240,11 +228,9 @@ import Testing
 
   @Test func keysAreAddedAndRevoked() async throws {
     try await with { harness, _, signing in
-      var create = CreateSigningKeyRequest()
-      var key = SigningKey()
-      (key.keyId, key.teamId, key.apps) = ("NEWKEY1111", DeliveryHarness.team, ["com.example.new"])
-      create.key = key
-      create.privateKeyPem = String(decoding: try ES256PrivateKey.generate().privatePEM(), as: UTF8.self)
+      let key = SigningKey(teamId: DeliveryHarness.team, keyId: "NEWKEY1111", apps: ["com.example.new"])
+      let create = CreateSigningKeyRequest(
+        key: key, privateKeyPem: String(decoding: try ES256PrivateKey.generate().privatePEM(), as: UTF8.self))
       _ = try await signing.createSigningKey(create, context: context())
       let keys = harness.delivery.keys
       #expect(keys.id(app: "com.example.new", environment: "production")?.keyID == "NEWKEY1111")
@@ -254,8 +240,7 @@ import Testing
       let path = "\(harness.folder)/added/AuthKey_NEWKEY1111.p8"
       let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
       #expect(mode == 0o600)
-      var revoke = RevokeSigningKeyRequest()
-      (revoke.keyId, revoke.teamId) = ("NEWKEY1111", DeliveryHarness.team)
+      let revoke = RevokeSigningKeyRequest(keyId: "NEWKEY1111", teamId: DeliveryHarness.team)
       _ = try await signing.revokeSigningKey(revoke, context: context())
       _ = try await signing.revokeSigningKey(revoke, context: context())
       #expect(keys.id(app: "com.example.new", environment: "production")?.keyID == "KEY1111111")
@@ -269,11 +254,8 @@ import Testing
 
   @Test func invalidKeysAreRejectedByField() async throws {
     try await with { _, _, signing in
-      var create = CreateSigningKeyRequest()
-      var key = SigningKey()
-      (key.keyId, key.teamId, key.apps, key.environments) = ("short", "lower12345", ["a b"], ["x/y"])
-      create.key = key
-      create.privateKeyPem = "-----BEGIN PRIVATE KEY-----\nsecret"
+      let key = SigningKey(teamId: "lower12345", keyId: "short", environments: ["x/y"], apps: ["a b"])
+      let create = CreateSigningKeyRequest(key: key, privateKeyPem: "-----BEGIN PRIVATE KEY-----\nsecret")
       let error = await #expect(throws: RPCError.self) {
         try await signing.createSigningKey(create, context: self.context())
       }

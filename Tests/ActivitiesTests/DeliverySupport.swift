@@ -133,10 +133,7 @@ final class DeliveryHarness: Sendable {
     configuration.backoff.jitter = 0
     if folder == nil {
       for (keyID, apps) in keys {
-        var description = SigningKey()
-        description.keyId = keyID
-        description.teamId = Self.team
-        description.apps = apps
+        let description = SigningKey(teamId: Self.team, keyId: keyID, apps: apps)
         try SigningKeyFiles(directory: "\(path)/keys", teamID: nil)
           .write(description, pem: ES256PrivateKey.generate().privatePEM())
       }

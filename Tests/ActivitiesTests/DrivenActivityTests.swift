@@ -11,17 +11,13 @@ import Testing
   private static let room = String(repeating: "0a", count: 24)
 
   private static func timerRequest(_ id: String) -> StartTimerRequest {
-    var request = StartTimerRequest()
-    (request.activityId, request.app, request.environment, request.origin) = (id, app, "development", .local)
-    (request.methodName, request.sessionType, request.durationMs) = ("Run", "countdown", 600_000)
-    return request
+    StartTimerRequest(
+      activityId: id, app: app, environment: "development", origin: .local, methodName: "Run", sessionType: "countdown",
+      durationMs: 600_000)
   }
 
   private static func join(_ id: String = "") -> JoinRoomRequest {
-    var request = JoinRoomRequest()
-    (request.activityId, request.app, request.environment, request.origin) = (id, app, "development", .local)
-    request.roomId = room
-    return request
+    JoinRoomRequest(app: app, environment: "development", roomId: room, activityId: id, origin: .local)
   }
 
   @Test func timerIsPausedResumedAndStopped() async throws {
@@ -30,21 +26,18 @@ import Testing
     _ = try await component.timers.startTimer(Self.timerRequest("t"), context: user("anna"))
     try await component.register(token(.activityUpdate, hex(1), activity: "t"), user("anna"))
     fixture.advance(ms: 60_000)
-    var pause = PauseTimerRequest()
-    pause.activityId = "t"
+    let pause = PauseTimerRequest(activityId: "t")
     let paused = try await component.timers.pauseTimer(pause, context: user("anna")).activity
     #expect(paused?.contentState?.json.contains(#""pausedAt":791692860"#) == true)
     let again = await failure { try await component.timers.pauseTimer(pause, context: user("anna")) }
     #expect(again?.code == .failedPrecondition && again?.reason == "TIMER_PAUSED")
     fixture.advance(ms: 30_000)
-    var resume = ResumeTimerRequest()
-    resume.activityId = "t"
+    let resume = ResumeTimerRequest(activityId: "t")
     let resumed = try await component.timers.resumeTimer(resume, context: user("anna")).activity
     #expect(resumed?.contentState?.json.contains(#""totalPausedDuration":30}"#) == true)
     let own = await failure { try await component.update("t", "{}", user("anna")) }
     #expect(own?.reason == "ACTIVITY_DRIVEN")
-    var stop = StopTimerRequest()
-    stop.activityId = "t"
+    let stop = StopTimerRequest(activityId: "t")
     let stopped = try await component.timers.stopTimer(stop, context: user("anna")).activity
     #expect(stopped?.status == .ended)
     let end = try #require(try component.queued().last)
@@ -91,14 +84,12 @@ import Testing
     request.completesByItself = true
     _ = try await component.timers.startTimer(request, context: user("anna"))
     fixture.advance(ms: 100_000)
-    var pause = PauseTimerRequest()
-    pause.activityId = "t"
+    let pause = PauseTimerRequest(activityId: "t")
     _ = try await component.timers.pauseTimer(pause, context: user("anna"))
     fixture.advance(ms: 3_600_000)
     try await component.runDueTimers()
     #expect(try await component.get("t", user("anna")).status == .active)
-    var resume = ResumeTimerRequest()
-    resume.activityId = "t"
+    let resume = ResumeTimerRequest(activityId: "t")
     _ = try await component.timers.resumeTimer(resume, context: user("anna"))
     fixture.advance(ms: 499_999)
     try await component.runDueTimers()
@@ -117,8 +108,7 @@ import Testing
     let error = await failure { try await component.timers.startTimer(request, context: user("anna")) }
     #expect(error?.fieldViolations.map(\.field) == ["sessionType", "durationMs"])
     _ = try await component.start(local("plain"), user("anna"))
-    var pause = PauseTimerRequest()
-    pause.activityId = "plain"
+    let pause = PauseTimerRequest(activityId: "plain")
     let plain = await failure { try await component.timers.pauseTimer(pause, context: user("anna")) }
     #expect(plain?.reason == "ACTIVITY_NO_TIMER")
     await component.close()
@@ -131,8 +121,7 @@ import Testing
     let second = try await component.rooms.joinRoom(Self.join("two"), context: user("anna")).activity
     #expect(try await component.get("one", user("anna")).endReason == .replaced)
     #expect(second?.room?.phase == "waiting")
-    var peer = ReportPeerRequest()
-    (peer.app, peer.roomId, peer.connected) = (app, Self.room, true)
+    var peer = ReportPeerRequest(app: app, roomId: Self.room, connected: true)
     let connected = try await component.rooms.reportPeer(peer, context: user("anna")).activity
     #expect(connected?.contentState?.json.contains("#34C759") == true)
     let version = connected?.etag
@@ -142,8 +131,7 @@ import Testing
     #expect(waiting?.contentState?.json.contains("#F7C948") == true)
     // Another user's room is not affected, and without an activity nothing happens.
     #expect(try await component.rooms.reportPeer(peer, context: user("bruno")).activity == nil)
-    var leave = LeaveRoomRequest()
-    (leave.app, leave.roomId) = (app, Self.room)
+    let leave = LeaveRoomRequest(app: app, roomId: Self.room)
     #expect(try await component.rooms.leaveRoom(leave, context: user("anna")).activity?.status == .ended)
     #expect(try await component.rooms.leaveRoom(leave, context: user("anna")).activity == nil)
     await component.close()
@@ -157,8 +145,7 @@ import Testing
       _ = try await component.rooms.joinRoom(join, context: user("anna"))
     }
     _ = try await component.start(local("other"), user("anna"))
-    var request = DisconnectRoomsRequest()
-    request.app = app
+    let request = DisconnectRoomsRequest(app: app)
     #expect(try await component.rooms.disconnectRooms(request, context: user("anna")).endedCount == 3)
     #expect(try await component.get("other", user("anna")).status == .active)
     var join = Self.join()
@@ -174,8 +161,7 @@ import Testing
     var join = Self.join("w")
     join.waitingMinutesMax = 30
     _ = try await component.rooms.joinRoom(join, context: user("anna"))
-    var peer = ReportPeerRequest()
-    (peer.app, peer.roomId, peer.connected) = (app, Self.room, true)
+    var peer = ReportPeerRequest(app: app, roomId: Self.room, connected: true)
     fixture.advance(ms: 29 * 60_000)
     _ = try await component.rooms.reportPeer(peer, context: user("anna"))
     fixture.advance(ms: 60 * 60_000)
@@ -190,30 +176,26 @@ import Testing
   }
 
   private static func summary(_ count: Int32, _ titles: [String]) -> UnreadSummary {
-    var summary = UnreadSummary()
-    summary.unreadCount = count
-    summary.notifications = titles.map { title in
-      var item = UnreadItem()
-      (item.id, item.title, item.bucketId) = ("n-\(title)", title, "b")
-      return item
-    }
-    return summary
+    UnreadSummary(
+      notifications: titles.map { title in
+        var item = UnreadItem()
+        (item.id, item.title, item.bucketId) = ("n-\(title)", title, "b")
+        return item
+      }, unreadCount: count)
   }
 
   private static func put(_ component: ActivitiesComponent, _ summary: UnreadSummary, _ sequence: Int64) async throws
     -> PutUnreadSummaryResponse
   {
-    var request = PutUnreadSummaryRequest()
-    (request.userId, request.summary, request.sequence) = ("anna", summary, sequence)
+    let request = PutUnreadSummaryRequest(userId: "anna", summary: summary, sequence: sequence)
     return try await component.unread.putUnreadSummary(request, context: program)
   }
 
   @Test func unreadSummaryIsShown() async throws {
     let component = try await Fixture().open()
     #expect(try await Self.put(component, Self.summary(1, ["first"]), 10).accepted)
-    var start = StartUnreadActivityRequest()
-    (start.activityId, start.app, start.environment, start.origin) = ("u", app, "development", .local)
-    start.itemsMax = 2
+    let start = StartUnreadActivityRequest(
+      activityId: "u", app: app, environment: "development", origin: .local, itemsMax: 2)
     let started = try await component.unread.startUnreadActivity(start, context: user("anna")).activity
     #expect(started?.contentState?.json.contains("n-first") == true && started?.unread?.sequence == 10)
     try await component.register(token(.activityUpdate, hex(1), activity: "u"), user("anna"))
@@ -234,8 +216,7 @@ import Testing
   @Test func localUnreadActivityReceivesTheNewestSummary() async throws {
     let component = try await Fixture().open()
     func start(_ id: String, _ number: Int) async throws {
-      var start = StartUnreadActivityRequest()
-      (start.activityId, start.app, start.environment, start.origin) = (id, app, "development", .local)
+      let start = StartUnreadActivityRequest(activityId: id, app: app, environment: "development", origin: .local)
       _ = try await component.unread.startUnreadActivity(start, context: user("anna"))
       try await component.register(token(.activityUpdate, hex(number), activity: id), user("anna"))
     }
@@ -257,9 +238,7 @@ import Testing
     other.app = "com.example.other"
     try await component.register(other, user("anna"))
     try await component.register(token(.device, hex(3)), user("bruno"))
-    var request = SendAlertRequest()
-    (request.userId, request.alertId, request.notificationId, request.app) = ("anna", "n1:1", "n1", app)
-    request.alert = alert()
+    var request = SendAlertRequest(userId: "anna", alertId: "n1:1", notificationId: "n1", app: app, alert: alert())
     request.alert?.sound = "default"
     request.badge = 4
     request.data = try object(#"{"bucketId": "b"}"#)
@@ -293,25 +272,19 @@ import Testing
   @Test func debugControlsRunARoomThroughItsPhases() async throws {
     let component = try await Fixture().open()
     let debugging = component.debugging
-    var start = TestStartRequest()
-    (start.userId, start.app, start.environment, start.origin) = ("anna", app, "development", .local)
+    let start = TestStartRequest(userId: "anna", app: app, environment: "development", origin: .local)
     #expect(try await debugging.testStart(start, context: admin).activity?.room?.phase == "waiting")
-    var connected = TestToConnectedRequest()
-    (connected.userId, connected.app) = ("anna", app)
+    let connected = TestToConnectedRequest(userId: "anna", app: app)
     #expect(try await debugging.testToConnected(connected, context: admin).activity?.room?.phase == "connected")
-    var waiting = TestToWaitingRequest()
-    (waiting.userId, waiting.app) = ("anna", app)
+    let waiting = TestToWaitingRequest(userId: "anna", app: app)
     #expect(try await debugging.testToWaiting(waiting, context: admin).activity?.room?.phase == "waiting")
-    var status = GetActivityStatusRequest()
-    (status.userId, status.app) = ("anna", app)
+    let status = GetActivityStatusRequest(userId: "anna", app: app)
     #expect(try await debugging.getActivityStatus(status, context: admin).liveCount == 1)
-    var end = TestEndRequest()
-    (end.userId, end.app) = ("anna", app)
+    let end = TestEndRequest(userId: "anna", app: app)
     #expect(try await debugging.testEnd(end, context: admin).activity?.status == .ended)
     #expect(await failure { try await debugging.testEnd(end, context: admin) }?.code == .notFound)
     for number in 0..<5 { _ = try await component.start(local("a\(number)"), user("anna")) }
-    var all = EndAllActivitiesRequest()
-    all.userId = "anna"
+    let all = EndAllActivitiesRequest(userId: "anna")
     #expect(try await debugging.endAllActivities(all, context: admin).endedCount == 5)
     #expect(try await debugging.getActivityStatus(status, context: admin).liveCount == 0)
     await component.close()

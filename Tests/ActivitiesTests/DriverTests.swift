@@ -12,10 +12,9 @@ import Testing
   private static let startMs: Int64 = 1_770_000_000_000
 
   private static func timer(durationMs: Int64 = 1_800_000, type: String = "countdown") -> TimerMachine {
-    var state = TimerState()
-    state.startedAt = ProtoTimestamp(millisecondsSince1970: startMs)
-    state.durationMs = durationMs
-    (state.methodName, state.sessionType) = ("Workout \"A\"", type)
+    let state = TimerState(
+      startedAt: ProtoTimestamp(millisecondsSince1970: startMs), durationMs: durationMs, methodName: "Workout \"A\"",
+      sessionType: type)
     return TimerMachine(state)
   }
 
@@ -107,15 +106,11 @@ import Testing
   }
 
   private static func item(_ id: String, title: String) -> UnreadItem {
-    var item = UnreadItem()
-    (item.id, item.title, item.bucketId) = (id, title, "b")
-    item.createdAt = ProtoTimestamp(millisecondsSince1970: startMs)
-    return item
+    UnreadItem(id: id, title: title, bucketId: "b", createdAt: ProtoTimestamp(millisecondsSince1970: startMs))
   }
 
   @Test func unreadSummaryShowsTheNewestItems() throws {
-    var summary = UnreadSummary()
-    summary.notifications = (1...5).map { Self.item("n\($0)", title: "t\($0)") }
+    var summary = UnreadSummary(notifications: (1...5).map { Self.item("n\($0)", title: "t\($0)") })
     summary.notifications[0].subtitle = "s"
     summary.unreadCount = 7
     summary.lastUpdate = ProtoTimestamp(millisecondsSince1970: Self.startMs)
@@ -130,9 +125,9 @@ import Testing
 
   @Test(arguments: [100, 1_000, 3_400, 3_600, 20_000])
   func unreadSummaryFitsThePayload(_ length: Int) throws {
-    var summary = UnreadSummary()
-    summary.notifications = (1...5).map { Self.item("n\($0)", title: String(repeating: "ü\"", count: length)) }
-    summary.unreadCount = 5
+    let summary = UnreadSummary(
+      notifications: (1...5).map { Self.item("n\($0)", title: String(repeating: "ü\"", count: length)) }, unreadCount: 5
+    )
     let content = UnreadRenderer(itemsMax: 5, dates: .foundation).content(summary)
     #expect(content.utf8.count <= UnreadRenderer.sizeBytesMax)
     #expect(content.contains(#""unreadCount":5"#))

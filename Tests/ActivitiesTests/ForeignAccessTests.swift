@@ -24,8 +24,7 @@ import Testing
       _ = try await component.update(id, "{}", context)
     },
     Case(method: ActivitiesServiceMethods.batchUpdateActivities) { component, id, context in
-      var request = BatchUpdateActivitiesRequest()
-      request.requests = [try update(id, "{}")]
+      let request = BatchUpdateActivitiesRequest(requests: [try update(id, "{}")])
       let results = try await component.activities.batchUpdateActivities(request, context: context).results
       guard case .error(let error)? = results[0].outcome else { return }
       throw RPCError(.notFound, error.message, reason: error.reason, errorMetadata: ["field": error.field])
@@ -37,36 +36,30 @@ import Testing
       _ = try await component.get(id, context)
     },
     Case(method: ActivitiesServiceMethods.watchActivities) { component, id, context in
-      var request = WatchActivitiesRequest()
-      request.activityId = id
+      let request = WatchActivitiesRequest(activityId: id)
       try await component.activities.watch.run(request, user: try context.requireUser()) { _ in }
     },
     Case(method: PushTokensServiceMethods.registerPushToken) { component, id, context in
       try await component.register(token(.activityUpdate, hex(77), activity: id), context)
     },
     Case(method: PushTokensServiceMethods.getPushToken, isToken: true) { component, id, context in
-      var request = GetPushTokenRequest()
-      request.tokenId = id
+      let request = GetPushTokenRequest(tokenId: id)
       _ = try await component.tokens.getPushToken(request, context: context)
     },
     Case(method: TimersServiceMethods.pauseTimer) { component, id, context in
-      var request = PauseTimerRequest()
-      request.activityId = id
+      let request = PauseTimerRequest(activityId: id)
       _ = try await component.timers.pauseTimer(request, context: context)
     },
     Case(method: TimersServiceMethods.resumeTimer) { component, id, context in
-      var request = ResumeTimerRequest()
-      request.activityId = id
+      let request = ResumeTimerRequest(activityId: id)
       _ = try await component.timers.resumeTimer(request, context: context)
     },
     Case(method: TimersServiceMethods.stopTimer) { component, id, context in
-      var request = StopTimerRequest()
-      request.activityId = id
+      let request = StopTimerRequest(activityId: id)
       _ = try await component.timers.stopTimer(request, context: context)
     },
     Case(method: TimersServiceMethods.completeTimer) { component, id, context in
-      var request = CompleteTimerRequest()
-      request.activityId = id
+      let request = CompleteTimerRequest(activityId: id)
       _ = try await component.timers.completeTimer(request, context: context)
     },
   ]
@@ -83,40 +76,32 @@ import Testing
       _ = try await component.tokens.listPushTokens(.init(), context: context)
     },
     Case(method: PushTokensServiceMethods.deletePushToken, isToken: true) { component, id, context in
-      var request = DeletePushTokenRequest()
-      request.tokenId = id
+      let request = DeletePushTokenRequest(tokenId: id)
       _ = try await component.tokens.deletePushToken(request, context: context)
     },
     Case(method: TimersServiceMethods.startTimer) { component, id, context in
-      var request = StartTimerRequest()
-      (request.activityId, request.app, request.environment, request.origin) = (id, app, "development", .local)
-      (request.sessionType, request.durationMs) = ("single", 60_000)
+      let request = StartTimerRequest(
+        activityId: id, app: app, environment: "development", origin: .local, sessionType: "single", durationMs: 60_000)
       _ = try await component.timers.startTimer(request, context: context)
     },
     Case(method: RoomsServiceMethods.joinRoom) { component, id, context in
-      var request = JoinRoomRequest()
-      (request.activityId, request.app, request.environment, request.origin) = (id, app, "development", .local)
-      request.roomId = room
+      let request = JoinRoomRequest(app: app, environment: "development", roomId: room, activityId: id, origin: .local)
       _ = try await component.rooms.joinRoom(request, context: context)
     },
     Case(method: RoomsServiceMethods.reportPeer) { component, _, context in
-      var request = ReportPeerRequest()
-      (request.app, request.roomId, request.connected) = (app, room, true)
+      let request = ReportPeerRequest(app: app, roomId: room, connected: true)
       _ = try await component.rooms.reportPeer(request, context: context)
     },
     Case(method: RoomsServiceMethods.leaveRoom) { component, _, context in
-      var request = LeaveRoomRequest()
-      (request.app, request.roomId) = (app, room)
+      let request = LeaveRoomRequest(app: app, roomId: room)
       _ = try await component.rooms.leaveRoom(request, context: context)
     },
     Case(method: RoomsServiceMethods.disconnectRooms) { component, _, context in
-      var request = DisconnectRoomsRequest()
-      request.app = app
+      let request = DisconnectRoomsRequest(app: app)
       _ = try await component.rooms.disconnectRooms(request, context: context)
     },
     Case(method: UnreadServiceMethods.startUnreadActivity) { component, id, context in
-      var request = StartUnreadActivityRequest()
-      (request.activityId, request.app, request.environment, request.origin) = (id, app, "development", .local)
+      let request = StartUnreadActivityRequest(activityId: id, app: app, environment: "development", origin: .local)
       _ = try await component.unread.startUnreadActivity(request, context: context)
     },
   ]
@@ -143,9 +128,8 @@ import Testing
 
   @Test func otherUsersChangeNothing() async throws {
     let component = try await Fixture().open()
-    var join = JoinRoomRequest()
-    (join.activityId, join.app, join.environment, join.origin) = ("mine", app, "development", .local)
-    join.roomId = Self.room
+    let join = JoinRoomRequest(
+      app: app, environment: "development", roomId: Self.room, activityId: "mine", origin: .local)
     _ = try await component.rooms.joinRoom(join, context: user("anna"))
     let registered = try await component.register(token(.activityUpdate, hex(1), activity: "mine"), user("anna"))
     let before = try await component.get("mine", user("anna"))

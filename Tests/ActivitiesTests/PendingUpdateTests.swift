@@ -66,8 +66,7 @@ import Testing
 
   private static func end(_ id: String = "a", etag: String = "") -> Step {
     { component in
-      var request = EndActivityRequest()
-      (request.activityId, request.etag) = (id, etag)
+      let request = EndActivityRequest(activityId: id, etag: etag)
       return try await component.activities.endActivity(request, context: user("anna")).activity
     }
   }
@@ -175,8 +174,9 @@ import Testing
     let component = try await live()
     _ = try await component.start(local("b"), user("anna"))
     let batch: Step = { component in
-      var request = BatchUpdateActivitiesRequest()
-      request.requests = [try update("a", #"{"n":2}"#), try update("b", #"{"n":3}"#), try update("a", #"{"n":4}"#)]
+      var request = BatchUpdateActivitiesRequest(requests: [
+        try update("a", #"{"n":2}"#), try update("b", #"{"n":3}"#), try update("a", #"{"n":4}"#),
+      ])
       request.requests[2].etag = "v9"
       let results = try await component.activities.batchUpdateActivities(request, context: user("anna")).results
       let errors = results.compactMap { if case .error(let error) = $0.outcome { error.reason } else { nil } }
@@ -199,8 +199,7 @@ import Testing
     #expect(Self.outcomes(results) == ["v2", "PUSHES_EXHAUSTED", "PUSHES_EXHAUSTED", "v3"])
     // A push that replaces a waiting one needs no room. An alert does, and leaves nothing behind if it is rejected.
     #expect(Self.outcomes(try await inOneCommit(component, [Self.state(5), Self.state(6)])) == ["v4", "v5"])
-    var batch = BatchUpdateActivitiesRequest()
-    batch.requests = [try update("a", #"{"n":7}"#), try update("b", #"{"n":8}"#)]
+    var batch = BatchUpdateActivitiesRequest(requests: [try update("a", #"{"n":7}"#), try update("b", #"{"n":8}"#)])
     batch.requests[0].alert = alert()
     let refused = try await component.activities.batchUpdateActivities(batch, context: user("anna")).results
     #expect(
@@ -218,12 +217,11 @@ import Testing
 
   @Test func batchRejectsTheStateOfADrivenActivity() async throws {
     let component = try await Fixture().open()
-    var timer = StartTimerRequest()
-    (timer.activityId, timer.app, timer.environment, timer.origin) = ("t", app, "development", .local)
-    (timer.methodName, timer.sessionType, timer.durationMs) = ("Run", "countdown", 600_000)
+    let timer = StartTimerRequest(
+      activityId: "t", app: app, environment: "development", origin: .local, methodName: "Run",
+      sessionType: "countdown", durationMs: 600_000)
     _ = try await component.timers.startTimer(timer, context: user("anna"))
-    var batch = BatchUpdateActivitiesRequest()
-    batch.requests = [try update("t", #"{"n":1}"#)]
+    let batch = BatchUpdateActivitiesRequest(requests: [try update("t", #"{"n":1}"#)])
     let results = try await component.activities.batchUpdateActivities(batch, context: user("anna")).results
     guard case .error(let error) = results.first?.outcome else {
       Issue.record("a caller's state was accepted")

@@ -108,9 +108,7 @@ import Testing
 
   @Test func closestMatchingKeySigns() throws {
     func key(_ apps: [String], _ environments: [String] = []) -> SigningKey {
-      var key = SigningKey()
-      (key.apps, key.environments) = (apps, environments)
-      return key
+      SigningKey(environments: environments, apps: apps)
     }
     func rank(_ key: SigningKey) -> Int? { SigningKeys.rank(key, app: "com.example.app", environment: "sandbox") }
     let ascending = [
@@ -144,8 +142,7 @@ import Testing
     let files = SigningKeyFiles(directory: folder, teamID: nil)
     #expect(files.read().problems.count == 1)
     let pem = try ES256PrivateKey.generate().privatePEM()
-    var good = SigningKey()
-    (good.keyId, good.teamId) = ("GOOD111111", "TEAM123456")
+    let good = SigningKey(teamId: "TEAM123456", keyId: "GOOD111111")
     try files.write(good, pem: pem)
     func write(_ name: String, _ bytes: [UInt8], mode: Int = 0o600) throws {
       try Data(bytes).write(to: URL(filePath: "\(folder)/\(name)"))

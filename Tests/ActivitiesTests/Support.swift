@@ -125,17 +125,13 @@ let app = "com.example.growth"
 func object(_ json: String) throws -> ProtoStruct { try ProtoStruct(json: json) }
 
 func alert() -> Alert {
-  var alert = Alert()
-  (alert.title, alert.body) = ("Title", "Body")
-  return alert
+  Alert(title: "Title", body: "Body")
 }
 
 /// Returns a local start.
 func local(_ id: String = "", state: String = #"{"n":0}"#) throws -> StartActivityRequest {
-  var request = StartActivityRequest()
-  (request.activityId, request.app, request.environment, request.origin) = (id, app, "development", .local)
-  request.contentState = try object(state)
-  return request
+  StartActivityRequest(
+    activityId: id, app: app, environment: "development", origin: .local, contentState: try object(state))
 }
 
 /// Returns a remote start with all required fields.
@@ -149,19 +145,14 @@ func remote(_ id: String = "", state: String = #"{"n":0}"#) throws -> StartActiv
 }
 
 func update(_ id: String, _ state: String) throws -> UpdateActivityRequest {
-  var request = UpdateActivityRequest()
-  request.activityId = id
-  request.contentState = try object(state)
-  return request
+  UpdateActivityRequest(activityId: id, contentState: try object(state))
 }
 
 func token(_ kind: PushTokenKind, _ hex: String, activity: String = "", installation: String = "phone")
   -> RegisterPushTokenRequest
 {
-  var request = RegisterPushTokenRequest()
-  (request.kind, request.token, request.app, request.environment) = (kind, hex, app, "development")
-  (request.installationId, request.activityId) = (installation, activity)
-  return request
+  RegisterPushTokenRequest(
+    kind: kind, token: hex, app: app, environment: "development", installationId: installation, activityId: activity)
 }
 
 /// Returns a number as the hexadecimal digits of 32 bytes.
@@ -181,14 +172,12 @@ extension ActivitiesComponent {
   }
 
   func end(_ id: String, _ context: CallContext) async throws -> Activity {
-    var request = EndActivityRequest()
-    request.activityId = id
+    let request = EndActivityRequest(activityId: id)
     return try #require(try await activities.endActivity(request, context: context).activity)
   }
 
   func get(_ id: String, _ context: CallContext) async throws -> Activity {
-    var request = GetActivityRequest()
-    request.activityId = id
+    let request = GetActivityRequest(activityId: id)
     return try #require(try await activities.getActivity(request, context: context).activity)
   }
 

@@ -16,8 +16,7 @@ import Testing
     let digits = "abcd" + String(repeating: "0", count: 56) + "4321"
     let registered = try await component.register(token(.device, digits.uppercased()), user("anna"))
     #expect(registered.redactedToken == "abcd…4321" && registered.sizeBytes == 32)
-    var request = GetPushTokenRequest()
-    request.tokenId = registered.id
+    let request = GetPushTokenRequest(tokenId: registered.id)
     let found = try await component.tokens.getPushToken(request, context: user("anna"))
     #expect(found.token == registered)
     #expect(!found.jsonString().contains(digits))
@@ -55,8 +54,7 @@ import Testing
     #expect(error?.code == .alreadyExists && error?.reason == "TOKEN_TAKEN")
     #expect(error?.fieldViolations.map(\.field) == ["token"])
     // After a logout the token is free; within one user it moves.
-    var delete = DeletePushTokenRequest()
-    delete.tokenId = own.id
+    let delete = DeletePushTokenRequest(tokenId: own.id)
     _ = try await component.tokens.deletePushToken(delete, context: user("anna"))
     try await component.register(token(.device, hex(1)), user("bruno"))
     let moved = try await component.register(token(.device, hex(1), installation: "new"), user("bruno"))
@@ -101,8 +99,7 @@ import Testing
     #expect(try await component.get("a", user("anna")).updateTokenCount == 0)
     #expect(try component.store.read { try repository.token(id, in: $0) } == nil)
     #expect(try await component.tokens.listPushTokens(.init(), context: user("anna")).tokens.isEmpty)
-    var all = ListPushTokensRequest()
-    all.includeRetired = true
+    let all = ListPushTokensRequest(includeRetired: true)
     let retired = try await component.tokens.listPushTokens(all, context: user("anna")).tokens
     #expect(retired.map(\.retireReason) == ["Unregistered"])
     // A new token replaces it.

@@ -14,8 +14,7 @@ import Testing
     _ component: ActivitiesComponent, _ user: String, count: Int, from token: String = "", activity: String = "",
     started: @escaping @Sendable () async throws -> Void = {}
   ) async throws -> [WatchActivitiesResponse] {
-    var request = WatchActivitiesRequest()
-    (request.resumeToken, request.activityId) = (token, activity)
+    let request = WatchActivitiesRequest(resumeToken: token, activityId: activity)
     let asked = request
     let seen = Mutex<[WatchActivitiesResponse]>([])
     struct Enough: Error {}

@@ -38,11 +38,7 @@ import Testing
     try await fixture.run { component in
       let anna = try await component.makeMember("Anna")
       let meeting = try await component.makeMeeting(atMs: fixture.now)
-      var request = RecordAttendanceRequest()
-      request.memberId = anna.id
-      request.meetingId = meeting.id
-      request.status = .present
-      request.etag = "v1"
+      var request = RecordAttendanceRequest(memberId: anna.id, meetingId: meeting.id, status: .present, etag: "v1")
       #expect(
         await refusal { try await component.attendance.recordAttendance(request, context: admin) }
           == "ABORTED ETAG_MISMATCH")
@@ -63,14 +59,14 @@ import Testing
       let anna = try await component.makeMember("Anna")
       let late = try await component.makeMember("Late", initiation: "2026-02-01")
       let meeting = try await component.makeMeeting(atMs: fixture.now - 10 * Fixture.dayMs, .completed)
-      var request = BatchRecordAttendanceRequest()
-      request.meetingId = meeting.id
-      request.entries = [anna, late].map { member in
-        .with {
-          $0.memberId = member.id
-          $0.status = .present
-        }
-      }
+      var request = BatchRecordAttendanceRequest(
+        meetingId: meeting.id,
+        entries: [anna, late].map { member in
+          .with {
+            $0.memberId = member.id
+            $0.status = .present
+          }
+        })
       let error = await failure { try await component.attendance.batchRecordAttendance(request, context: admin) }
       #expect(error?.reason == "BEFORE_INITIATION")
       #expect(error?.fieldViolations.first?.field == "entries[1].memberId")
@@ -164,8 +160,7 @@ import Testing
         #expect(
           await refusal { try await component.record(anna, nowhere, .present) } == "NOT_FOUND MEETING_NOT_FOUND")
       }
-      var stranger = Member()
-      stranger.id = "m_99"
+      let stranger = Member(id: "m_99")
       #expect(await refusal { try await component.record(stranger, early, .present) } == "NOT_FOUND MEMBER_NOT_FOUND")
       #expect(
         await refusal { try await component.record(anna, cancelled, .present) }
@@ -200,9 +195,7 @@ import Testing
         try await component.record(anna, meeting, .present)
         made.append(meeting.id)
       }
-      var request = ListMemberAttendanceRequest()
-      request.memberId = anna.id
-      request.pageSize = 3
+      var request = ListMemberAttendanceRequest(memberId: anna.id, pageSize: 3)
       var found: [String] = []
       repeat {
         let page = try await component.attendance.listMemberAttendance(request, context: admin)

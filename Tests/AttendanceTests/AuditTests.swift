@@ -141,9 +141,7 @@ import Testing
       let anna = try await component.makeMember("Anna", initiation: "2020-01-01")
       let meeting = try await component.makeMeeting(atMs: fixture.now - Fixture.dayMs, .completed)
       try await component.record(anna, meeting, .present)
-      var change = Member()
-      change.id = anna.id
-      change.initiationDate = "2026-02-02"
+      let change = Member(id: anna.id, initiationDate: "2026-02-02")
       _ = try await component.members.updateMember(.with { $0.member = change }, context: admin)
       #expect(try await component.figures(anna).eligibleCount == 0)
       _ = try await undo(component, 4)

@@ -48,9 +48,7 @@ import Testing
       let own = try await all(user("anna"))
       #expect(own.names == ["m_1 Anna", "m_2 Bruno", "t_1", "t_1/m_1 1"])
       #expect(try await all(admin, since: staff.since).names == [])
-      var change = Member()
-      change.id = bruno.id
-      change.email = "bruno@example.org"
+      let change = Member(id: bruno.id, email: "bruno@example.org")
       _ = try await component.members.updateMember(.with { $0.member = change }, context: admin)
       // Undoing entry 4 deletes a record.
       _ = try await component.lodge.undoChange(.with { $0.sequence = 4 }, context: admin)
@@ -79,9 +77,7 @@ import Testing
       for forged in ["x", token + "A", String(repeating: "A", count: 5_000)] {
         #expect(await refusal { try await list(user("anna"), forged) } == "INVALID_ARGUMENT RESUME_TOKEN_INVALID")
       }
-      var change = Member()
-      change.id = anna.id
-      change.role = .secretary
+      let change = Member(id: anna.id, role: .secretary)
       _ = try await component.members.updateMember(.with { $0.member = change }, context: admin)
       #expect(await refusal { try await list(user("anna"), token) } == "OUT_OF_RANGE TOKEN_TOO_OLD")
       let other = try Fixture()

@@ -187,8 +187,7 @@ private let locked = "FAILED_PRECONDITION LOGIN_LOCKED"
     let store = try Store(configuration, migrations: Array(AttendanceMigrations.all.prefix(1)))
     let stored = try PasswordHash("4711", cost: ScryptCost(costLog2: 1, blockSize: 1, parallelization: 1)).text
     try await store.write { transaction in
-      var anna = Member()
-      (anna.number, anna.name, anna.active, anna.hasPin) = (1, "Anna", true, true)
+      let anna = Member(number: 1, name: "Anna", active: true, hasPin: true)
       try transaction.execute(MemberRow.insertSQL, MemberRow.values(anna, sequence: 1))
       try transaction.execute(SessionTable.setPinSQL, [.integer(1), .text(stored), .integer(0)])
     }

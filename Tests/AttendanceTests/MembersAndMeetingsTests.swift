@@ -10,12 +10,8 @@ import Testing
   @Test func membersAreCreatedReadAndChanged() async throws {
     let fixture = try Fixture()
     try await fixture.run { component in
-      var draft = Member()
-      draft.name = "Anna Rossi"
-      draft.id = "m_99"
-      draft.number = 99
-      draft.initiationDate = "2020-05-01"
-      draft.passingDate = "2021-05-01"
+      let draft = Member(
+        id: "m_99", number: 99, name: "Anna Rossi", initiationDate: "2020-05-01", passingDate: "2021-05-01")
       let request = CreateMemberRequest.with {
         $0.member = draft
         $0.requestId = "r1"
@@ -27,10 +23,7 @@ import Testing
       #expect(made.active)
       #expect(try await component.members.createMember(request, context: admin).member == made)
       #expect(try await component.members.getMember(.with { $0.memberId = "m_1" }, context: admin).member == made)
-      var change = Member()
-      change.id = made.id
-      change.degree = .master
-      change.passingDate = "2020-04-30"
+      let change = Member(id: made.id, degree: .master, passingDate: "2020-04-30")
       var update = UpdateMemberRequest.with { $0.member = change }
       let error = await failure { try await component.members.updateMember(update, context: admin) }
       #expect(error?.reason == "DATES_OUT_OF_ORDER")
@@ -78,9 +71,7 @@ import Testing
       for name in ["dora", "Bruno", "Carla", "anna", "Elio"] { _ = try await component.makeMember(name) }
       _ = try await component.members.deactivateMember(.with { $0.memberId = "m_3" }, context: admin)
       func names(_ includesInactive: Bool) async throws -> [String] {
-        var request = ListMembersRequest()
-        request.pageSize = 2
-        request.includeInactive = includesInactive
+        var request = ListMembersRequest(pageSize: 2, includeInactive: includesInactive)
         var names: [String] = []
         repeat {
           let page = try await component.members.listMembers(request, context: admin)
@@ -174,10 +165,7 @@ import Testing
         next.append(try await component.makeMeeting(atMs: fixture.now + day * Fixture.dayMs))
       }
       func ids(_ year: Int32, _ status: MeetingStatus) async throws -> [String] {
-        var request = ListMeetingsRequest()
-        request.year = year
-        request.status = status
-        request.pageSize = 2
+        var request = ListMeetingsRequest(pageSize: 2, year: year, status: status)
         var ids: [String] = []
         repeat {
           let page = try await component.meetings.listMeetings(request, context: admin)
@@ -267,8 +255,7 @@ import Testing
             }, context: user("anna"))
         } == refused)
       // A stranger gets the same error for a member who does not exist.
-      var stranger = Member()
-      stranger.id = "m_99"
+      let stranger = Member(id: "m_99")
       #expect(await refusal { try await component.figures(stranger, user("anna")) } == refused)
     }
   }

@@ -70,9 +70,7 @@ struct SplitMix {
       oracle.names[made.number] = made.name
     case 1:
       guard member > 0 else { return }
-      var change = Member()
-      change.id = AttendanceIDs.memberID(member)
-      change.initiationDate = date(nowMs, &source)
+      let change = Member(id: AttendanceIDs.memberID(member), initiationDate: date(nowMs, &source))
       let request = UpdateMemberRequest.with {
         $0.member = change
         $0.updateMask = ProtoFieldMask(paths: ["initiation_date"])
@@ -87,8 +85,7 @@ struct SplitMix {
       oracle.meetings[made.number] = .init(startMs: startMs, number: made.number, status: status)
     case 6...8:
       guard let entry = oracle.meetings[meeting] else { return }
-      var change = Meeting()
-      change.id = AttendanceIDs.meetingID(meeting)
+      var change = Meeting(id: AttendanceIDs.meetingID(meeting))
       var next = entry
       if source.below(2) == 0 { next.startMs = start(nowMs, &source) }
       next.status = [.scheduled, .completed, .cancelled][source.below(3)]
@@ -195,9 +192,8 @@ struct SplitMix {
     guard meeting > 0, !members.isEmpty else { return }
     var entries: [BatchRecordAttendanceRequest.AttendanceEntry] = []
     for member in members where source.below(3) > 0 {
-      var entry = BatchRecordAttendanceRequest.AttendanceEntry()
-      entry.memberId = AttendanceIDs.memberID(member)
-      entry.status = statuses[source.below(statuses.count)]
+      let entry = BatchRecordAttendanceRequest.AttendanceEntry(
+        memberId: AttendanceIDs.memberID(member), status: statuses[source.below(statuses.count)])
       entries.append(entry)
     }
     guard !entries.isEmpty else { return }
@@ -218,10 +214,9 @@ struct SplitMix {
   private static func changeSettings(
     _ component: AttendanceComponent, _ oracle: inout Oracle, _ source: inout SplitMix
   ) async throws {
-    var settings = LodgeSettings()
-    settings.timeZone = ["Europe/Rome", "Pacific/Auckland", "America/Los_Angeles"][source.below(3)]
-    settings.excusedPausesStreak = source.below(2) == 0
-    settings.excusedLeavesDenominator = source.below(2) == 0
+    let settings = LodgeSettings(
+      timeZone: ["Europe/Rome", "Pacific/Auckland", "America/Los_Angeles"][source.below(3)],
+      excusedPausesStreak: source.below(2) == 0, excusedLeavesDenominator: source.below(2) == 0)
     _ = try await component.lodge.updateLodgeSettings(
       .with {
         $0.settings = settings
@@ -237,8 +232,7 @@ struct SplitMix {
   ) async throws {
     let asOf = date(1_770_000_000_000, &source)
     for member in oracle.initiation.keys {
-      var one = Member()
-      one.id = AttendanceIDs.memberID(member)
+      let one = Member(id: AttendanceIDs.memberID(member))
       for (year, day) in [(0, ""), (2025, ""), (2026, ""), (0, asOf), (2025, asOf)] as [(Int32, String)] {
         let found = try await component.figures(one, year: year, asOf: day)
         #expect(found == oracle.statistics(member, year: year, asOf: day), "\(label) \(one.id) \(year) \(day)")

@@ -33,12 +33,10 @@ struct Oracle {
       (asOf.isEmpty || day <= asOf) && (year == 0 || day.hasPrefix(String(year)))
     }
     let statuses = eligible.map { records[[$0.number, member]] ?? .notConfirmed }
-    var figures = AttendanceStatistics()
-    figures.eligibleCount = Int32(statuses.count)
-    figures.presentCount = Int32(statuses.count { $0 == .present })
-    figures.absentCount = Int32(statuses.count { $0 == .absent })
-    figures.excusedCount = Int32(statuses.count { $0 == .excused })
-    figures.unconfirmedCount = Int32(statuses.count { $0 == .notConfirmed })
+    var figures = AttendanceStatistics(
+      eligibleCount: Int32(statuses.count), presentCount: Int32(statuses.count { $0 == .present }),
+      absentCount: Int32(statuses.count { $0 == .absent }), excusedCount: Int32(statuses.count { $0 == .excused }),
+      unconfirmedCount: Int32(statuses.count { $0 == .notConfirmed }))
     figures.countedCount =
       rules.excusedLeavesDenominator ? figures.eligibleCount - figures.excusedCount : figures.eligibleCount
     if figures.countedCount > 0 {
@@ -61,10 +59,8 @@ struct Oracle {
       func came(_ entry: Entry) -> Bool { records[[entry.number, member]] == .present }
       let recent = eligible(member) { $0 >= since }
       guard !recent.isEmpty, !recent.contains(where: came) else { return nil }
-      var absentee = Absentee()
-      absentee.memberId = AttendanceIDs.memberID(member)
-      absentee.name = names[member] ?? ""
-      absentee.missedCount = Int32(recent.count)
+      var absentee = Absentee(
+        memberId: AttendanceIDs.memberID(member), name: names[member] ?? "", missedCount: Int32(recent.count))
       if let last = eligible(member, { _ in true }).last(where: came) {
         absentee.lastMeetingId = AttendanceIDs.meetingID(last.number)
         absentee.lastPresentTime = ProtoTimestamp(millisecondsSince1970: last.startMs)

@@ -9,8 +9,7 @@ import Testing
 
 @Suite struct RulesTests {
   private func reasons(_ change: (inout Member) -> Void) -> [String] {
-    var member = Member()
-    member.name = "Anna Rossi"
+    var member = Member(name: "Anna Rossi")
     change(&member)
     var violations = Violations()
     MemberRules.check(member, "member", &violations)
@@ -66,9 +65,7 @@ import Testing
 
   @Test func meetingFieldsAreValidated() {
     func reasons(_ change: (inout Meeting) -> Void) -> [String] {
-      var meeting = Meeting()
-      meeting.startTime = ProtoTimestamp(seconds: 1_700_000_000)
-      meeting.discussion = "The pillars"
+      var meeting = Meeting(startTime: ProtoTimestamp(seconds: 1_700_000_000), discussion: "The pillars")
       change(&meeting)
       var violations = Violations()
       MeetingRules.check(meeting, "meeting", &violations)

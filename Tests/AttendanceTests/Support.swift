@@ -102,11 +102,7 @@ extension AttendanceComponent {
   func makeMember(
     _ name: String, initiation: String = "", role: MemberRole = .member, user: String = "", pin: String = ""
   ) async throws -> Member {
-    var member = Member()
-    member.name = name
-    member.initiationDate = initiation
-    member.role = role
-    member.userId = user
+    let member = Member(name: name, initiationDate: initiation, role: role, userId: user)
     let made = try #require(
       try await members.createMember(.with { $0.member = member }, context: admin).member)
     if !pin.isEmpty {
@@ -122,18 +118,14 @@ extension AttendanceComponent {
   func makeMeeting(
     atMs startMs: Int64, _ status: MeetingStatus = .scheduled, _ discussion: String = "The pillars"
   ) async throws -> Meeting {
-    var meeting = Meeting()
-    meeting.startTime = ProtoTimestamp(millisecondsSince1970: startMs)
-    meeting.discussion = discussion
-    meeting.status = status
+    let meeting = Meeting(
+      startTime: ProtoTimestamp(millisecondsSince1970: startMs), discussion: discussion, status: status)
     return try #require(
       try await meetings.createMeeting(.with { $0.meeting = meeting }, context: admin).meeting)
   }
 
   func setStatus(_ meeting: Meeting, _ status: MeetingStatus) async throws {
-    var change = Meeting()
-    change.id = meeting.id
-    change.status = status
+    let change = Meeting(id: meeting.id, status: status)
     _ = try await meetings.updateMeeting(.with { $0.meeting = change }, context: admin)
   }
 

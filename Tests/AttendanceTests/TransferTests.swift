@@ -207,9 +207,7 @@ import Testing
   func guardedCellsRoundTrip(_ text: String) async throws {
     let fixture = try Fixture()
     try await fixture.run { component in
-      var member = Member()
-      member.name = "Anna"
-      member.firstName = text
+      let member = Member(name: "Anna", firstName: text)
       _ = try await component.members.createMember(.with { $0.member = member }, context: admin)
       let out = try await component.exportCsv(.members)
       let cell = out.split(separator: "\r\n")[1].split(separator: ",", omittingEmptySubsequences: false)[2]
@@ -286,10 +284,10 @@ import Testing
     let fixture = try Fixture()
     try await fixture.run { component in
       _ = try await component.makeMember("Anna", user: "anna")
-      var meeting = Meeting()
-      meeting.startTime = ProtoTimestamp(millisecondsSince1970: 1_764_095_400_000)
-      meeting.discussion = "Pillars; tools, and \\more\n" + String(repeating: "è", count: 80)
-      meeting.location = "Nostra Loggia - Tolfa"
+      let meeting = Meeting(
+        startTime: ProtoTimestamp(millisecondsSince1970: 1_764_095_400_000),
+        discussion: "Pillars; tools, and \\more\n" + String(repeating: "è", count: 80),
+        location: "Nostra Loggia - Tolfa")
       _ = try await component.meetings.createMeeting(.with { $0.meeting = meeting }, context: admin)
       let made = try await component.meetings.createCalendarFeed(.with { $0.name = "phone" }, context: user("anna"))
       let calendar = try await component.meetings.getCalendar(.with { $0.secret = made.secret }, context: nobody)
@@ -355,8 +353,7 @@ import Testing
 
 extension AttendanceComponent {
   fileprivate func createMember(email: String) async throws -> CreateMemberResponse {
-    var member = Member()
-    (member.name, member.email) = ("Anna", email)
+    let member = Member(name: "Anna", email: email)
     return try await members.createMember(.with { $0.member = member }, context: admin)
   }
 }

@@ -79,8 +79,7 @@ import Testing
 
     try await after()
     #expect(try await echo.echo(request("again")).payload == "again")
-    var expand = ExpandRequest()
-    expand.count = 100
+    let expand = ExpandRequest(count: 100)
     var count = 0
     for try await _ in echo.expand(expand) { count += 1 }
     #expect(count == 100)
@@ -90,10 +89,7 @@ import Testing
   private typealias Call = Task<RPCError.Code?, Never>
 
   private func request(_ payload: String, delayMs: Int32 = 0) -> EchoRequest {
-    var request = EchoRequest()
-    request.payload = payload
-    request.delayMs = delayMs
-    return request
+    EchoRequest(payload: payload, delayMs: delayMs)
   }
 
   private func call(_ body: @escaping @Sendable () async throws -> Void) -> Call {
@@ -112,9 +108,7 @@ import Testing
     var calls = (0..<8).map { _ in
       call { _ = try await echo.echo(slow, options: CallOptions(timeoutMs: 600_000)) }
     }
-    var expand = ExpandRequest()
-    expand.count = 1_000_000
-    expand.intervalMs = 10
+    let expand = ExpandRequest(count: 1_000_000, intervalMs: 10)
     calls.append(call { [expand] in for try await _ in echo.expand(expand) { begun.add("expand") } })
     calls.append(
       call {
@@ -153,9 +147,7 @@ import Testing
     calls += (0..<12).map { _ in
       call { _ = try await echo.echo(large, options: CallOptions(timeoutMs: 5_000)) }
     }
-    var expand = ExpandRequest()
-    expand.count = 1
-    expand.intervalMs = 0
+    let expand = ExpandRequest(count: 1, intervalMs: 0)
     // Without a deadline, the call waits for a connection for `waitMsMax`.
     calls.append(call { [expand] in for try await _ in echo.expand(expand) {} })
     return calls

@@ -102,13 +102,11 @@ import Testing
   @Test func callsHealthReflectionAndMetricsWorkTogether() async throws {
     try await withService { rpc, http in
       let client = try client(rpc)
-      var request = EchoRequest()
-      request.payload = "hello"
+      let request = EchoRequest(payload: "hello")
       #expect(try await EchoServiceClient(client).echo(request).payload == "hello")
       let health = HealthClient(client)
       #expect(try await health.check(HealthCheckRequest()).status == .serving)
-      var unknown = HealthCheckRequest()
-      unknown.service = "no.such.Service"
+      let unknown = HealthCheckRequest(service: "no.such.Service")
       let error = await #expect(throws: RPCError.self) { try await health.check(unknown) }
       #expect(error?.code == .notFound)
       #expect(
@@ -123,8 +121,7 @@ import Testing
         ])
       let chat = services.first?.methods.first { $0.name == "Chat" }
       #expect(chat?.clientStreaming == true && chat?.serverStreaming == true)
-      var one = GetFileDescriptorSetRequest()
-      one.service = "grpc.health.v1.Health"
+      var one = GetFileDescriptorSetRequest(service: "grpc.health.v1.Health")
       let set = try await reflection.getFileDescriptorSet(one).fileDescriptorSet
       #expect(DescriptorFiles(set).files.map(\.name) == ["grpc/health/v1/health.proto"])
       one.service = "campanile.notifications.v1.NotificationsService"
@@ -143,8 +140,7 @@ import Testing
   @Test func drainFinishesOpenCallAndEndsHealthWatch() async throws {
     try await withService { rpc, http in
       let client = try client(rpc)
-      var request = EchoRequest()
-      request.delayMs = 1000
+      let request = EchoRequest(delayMs: 1000)
       async let slow = EchoServiceClient(client).echo(request)
       // A call that arrives after the drain has begun is refused, so wait until it runs.
       try await eventually("the slow call runs") {

@@ -13,10 +13,9 @@ import Testing
 @Suite struct AccessServiceTests {
   @Test func keySecretIsShownOnceAndStoredAsADigest() async throws {
     let harness = try await Harness(backends: [])
-    var request = CreateApiKeyRequest()
-    request.principal = "service/importer"
-    request.scopes = ["notifications", "notifications", "sync:read"]
-    request.description = "nightly import"
+    let request = CreateApiKeyRequest(
+      principal: "service/importer", scopes: ["notifications", "notifications", "sync:read"],
+      description: "nightly import")
     let made = try await harness.admin().createApiKey(request)
     #expect(made.secret.wholeMatch(of: /cmp_[A-Za-z0-9_-]{43}/) != nil)
     let key = try #require(made.apiKey)
@@ -48,8 +47,7 @@ import Testing
       ("description", { $0.description = "a\u{0}b" }), ("expireTime", { $0.expireTime = past }),
     ]
     for (field, change) in cases {
-      var request = CreateApiKeyRequest()
-      request.principal = "user/ada"
+      var request = CreateApiKeyRequest(principal: "user/ada")
       change(&request)
       do {
         _ = try await admin.createApiKey(request)
@@ -74,13 +72,10 @@ import Testing
     let admin = try harness.admin()
     var made: [String] = []
     for index in 0..<7 { made.append(try #require(try await harness.key("user/u\(index)").apiKey).id) }
-    var revoke = RevokeApiKeyRequest()
-    revoke.keyId = made[3]
+    let revoke = RevokeApiKeyRequest(keyId: made[3])
     _ = try await admin.revokeApiKey(revoke)
     for includesRevoked in [false, true] {
-      var request = ListApiKeysRequest()
-      request.pageSize = 3
-      request.includeRevoked = includesRevoked
+      var request = ListApiKeysRequest(pageSize: 3, includeRevoked: includesRevoked)
       var keys: [ApiKey] = []
       var pages = 0
       repeat {
@@ -95,8 +90,7 @@ import Testing
       let times = keys.compactMap { $0.createTime?.millisecondsSince1970 }
       #expect(times == times.sorted(by: >))
     }
-    var request = ListApiKeysRequest()
-    request.pageSize = 3
+    var request = ListApiKeysRequest(pageSize: 3)
     let token = try await admin.listApiKeys(request).nextPageToken
     request.includeRevoked = true
     for bad in [token, "x", "!!", Base64URL.encode(Array("1:a:x:k".utf8)), Base64URL.encode(Array("2:a:1:k".utf8))] {
@@ -111,8 +105,7 @@ import Testing
     let first = try await Harness(backends: [], folder: folder)
     let kept = try await first.key("user/kept")
     let ended = try await first.key("user/ended")
-    var revoke = RevokeApiKeyRequest()
-    revoke.keyId = try #require(ended.apiKey).id
+    let revoke = RevokeApiKeyRequest(keyId: try #require(ended.apiKey).id)
     _ = try await first.admin().revokeApiKey(revoke)
     let used = try await RawProbe.call(
       try first.client(token: kept.secret), "campanile.gateway.v1.AccessService/ListApiKeys", "{}")
@@ -139,8 +132,7 @@ import Testing
     let echo = EchoServiceClient(try harness.client(token: old.secret))
     _ = try await echo.echo(EchoRequest("a"))
     let access = try harness.admin()
-    var request = RotateApiKeyRequest()
-    request.keyId = try #require(old.apiKey?.id)
+    var request = RotateApiKeyRequest(keyId: try #require(old.apiKey?.id))
     let rotated = try await access.rotateApiKey(request)
     #expect(rotated.secret != old.secret && rotated.apiKey?.id != old.apiKey?.id)
     #expect(rotated.apiKey?.scopes == ["echo:read"] && rotated.apiKey?.principal == "user/ada")
@@ -241,8 +233,7 @@ import Testing
     let admin = AccessServiceClient(try harness.client(token: first))
     let listed = try await admin.listApiKeys(ListApiKeysRequest())
     #expect(listed.apiKeys.map(\.principal) == ["service/admin"])
-    var revoke = RevokeApiKeyRequest()
-    revoke.keyId = listed.apiKeys[0].id
+    let revoke = RevokeApiKeyRequest(keyId: listed.apiKeys[0].id)
     _ = try await admin.revokeApiKey(revoke)
     try await harness.gateway.bootstrapAdminKey(file: file)
     #expect(try secret() != first)

@@ -31,9 +31,7 @@ import Testing
   }
 
   private func fail() -> FailRequest {
-    var request = FailRequest()
-    request.code = 5
-    return request
+    FailRequest(code: 5)
   }
 
   // MARK: addresses

@@ -72,8 +72,7 @@ import Testing
     let watch = Task { for try await _ in echo.expand(.endless) {} }
     try await eventually("the stream is open") { backend.seen.all.count == 3 }
 
-    var request = RevokeApiKeyRequest()
-    request.keyId = try #require(key.apiKey?.id)
+    var request = RevokeApiKeyRequest(keyId: try #require(key.apiKey?.id))
     let revoked = try await harness.admin().revokeApiKey(request)
     #expect(revoked.apiKey?.revokeTime != nil)
     _ = await expectFailure(.unauthenticated, "CREDENTIAL_REVOKED") { try await echo.echo(EchoRequest("b")) }
@@ -271,9 +270,6 @@ import Testing
 extension ExpandRequest {
   /// A stream that does not end by itself.
   static var endless: ExpandRequest {
-    var request = ExpandRequest()
-    request.count = 1_000_000
-    request.intervalMs = 10
-    return request
+    ExpandRequest(count: 1_000_000, intervalMs: 10)
   }
 }

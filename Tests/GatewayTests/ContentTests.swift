@@ -20,11 +20,7 @@ import Testing
   func invalidRangesAreIgnored(text: String) { #expect(ByteRange(text) == nil) }
 
   private static func asset(size: Int64) -> Asset {
-    var asset = Asset()
-    asset.sizeBytes = size
-    asset.etag = "e1"
-    asset.sha256 = String(repeating: "00", count: 31) + "ff"
-    return asset
+    Asset(sizeBytes: size, sha256: String(repeating: "00", count: 31) + "ff", etag: "e1")
   }
 
   private static func head(_ range: String?, size: Int64 = 100, ifNoneMatch: String? = nil) -> ContentHead {

@@ -188,8 +188,7 @@ private final class Flag: Sendable {
     let echo = try await harness.echo()
     let calls = (0..<40).map { index in Task { try await echo.echo(EchoRequest("\(index)")).payload } }
     let stream = Task {
-      var request = ExpandRequest()
-      request.count = 3
+      let request = ExpandRequest(count: 3)
       var count = 0
       for try await _ in echo.expand(request) { count += 1 }
       return count
@@ -279,8 +278,7 @@ private final class CountingBackend: Sendable {
         (request: ExpandRequest, _, sink: ResponseSink<ExpandResponse>) in
         open.value.add(1, ordering: .relaxed)
         defer { open.value.subtract(1, ordering: .relaxed) }
-        var response = ExpandResponse()
-        response.index = Int32(request.payload) ?? 0
+        var response = ExpandResponse(index: Int32(request.payload) ?? 0)
         while !Task.isCancelled {
           response.index += 1
           try await sink.send(response)
@@ -311,8 +309,7 @@ private final class CountingBackend: Sendable {
     let echo = try await harness.echo()
     var seen: [Int32] = []
     for round in 0..<2 {
-      var request = ExpandRequest()
-      request.payload = seen.last.map { String($0) } ?? ""
+      let request = ExpandRequest(payload: seen.last.map { String($0) } ?? "")
       let mark = seen.count
       do {
         for try await response in echo.expand(request) {

@@ -155,8 +155,7 @@ import Testing
     let backend = try await Backend()
     let harness = try await Harness(backends: [backend.address])
     let echo = try await harness.echo()
-    var request = FailRequest()
-    request.code = 14
+    let request = FailRequest(code: 14)
     for _ in 0..<GatewayConfiguration(backends: [], methods: []).breaker.failuresMax * 2 {
       _ = await expectFailure(.unavailable, "FAILED_AS_ASKED") { try await echo.fail(request) }
     }
@@ -172,9 +171,7 @@ import Testing
     let echo = try await harness.echo()
     for index in 0..<100 { #expect(try await echo.echo(EchoRequest("\(index)")).payload == "\(index)") }
     // A call that its handler fails with UNAVAILABLE was processed: the error is passed on without a retry.
-    var request = FailRequest()
-    request.code = 14
-    request.key = "once"
+    let request = FailRequest(code: 14, key: "once")
     let error = await expectFailure(.unavailable, "FAILED_AS_ASKED") { try await echo.fail(request) }
     #expect(error?.errorMetadata["executionCount"] == "1")
     await harness.stop()

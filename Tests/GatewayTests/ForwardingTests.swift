@@ -16,17 +16,14 @@ import Testing
 
     #expect(try await echo.echo(EchoRequest("café \u{1F514} \"quoted\"\n")).payload == "café \u{1F514} \"quoted\"\n")
 
-    var expand = ExpandRequest()
-    expand.count = 500
-    expand.payload = "x"
+    let expand = ExpandRequest(payload: "x", count: 500)
     var indices: [Int32] = []
     for try await response in echo.expand(expand) { indices.append(response.index) }
     #expect(indices == Array(0..<500))
 
     let collected = try await echo.collect { sink in
       for _ in 0..<500 {
-        var request = CollectRequest()
-        request.payload = "four"
+        let request = CollectRequest(payload: "four")
         try await sink.send(request)
       }
     }
@@ -36,8 +33,7 @@ import Testing
     var answers: [String] = []
     let chat = echo.chat { sink in
       for index in 0..<300 {
-        var request = ChatRequest()
-        request.payload = "m\(index)"
+        let request = ChatRequest(payload: "m\(index)")
         try await sink.send(request)
       }
     }

@@ -149,10 +149,7 @@ final class Harness: Sendable {
   func key(_ principal: String = "user/ada", scopes: [String] = [], expireTime: ProtoTimestamp? = nil) async throws
     -> CreateApiKeyResponse
   {
-    var request = CreateApiKeyRequest()
-    request.principal = principal
-    request.scopes = scopes
-    request.expireTime = expireTime
+    let request = CreateApiKeyRequest(principal: principal, scopes: scopes, expireTime: expireTime)
     return try await admin().createApiKey(request)
   }
 

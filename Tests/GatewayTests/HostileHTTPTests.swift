@@ -294,8 +294,7 @@ import Testing
       #expect(http.backend.seen.last?.principal?.name == "user/ada")
       #expect(try await ask(key.secret).status == 200)
       #expect(http.backend.seen.last?.principal?.name == "user/bob")
-      var request = RevokeApiKeyRequest()
-      request.keyId = try #require(key.apiKey).id
+      let request = RevokeApiKeyRequest(keyId: try #require(key.apiKey).id)
       _ = try await http.harness.admin().revokeApiKey(request)
       let count = http.backend.seen.all.count
       let refused = try await ask(key.secret)

@@ -25,9 +25,7 @@ final class CountingService: RPCService {
           return counts[request.payload] ?? 0
         }
         if request.delayMs > 0 { try await Task.sleep(for: .milliseconds(Int(request.delayMs))) }
-        var response = EchoResponse()
-        response.payload = "\(request.payload) \(count)"
-        return response
+        return EchoResponse(payload: "\(request.payload) \(count)")
       }
     }
   }

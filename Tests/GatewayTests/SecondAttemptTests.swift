@@ -21,8 +21,7 @@ import Testing
     // Half of the calls were sent to the silent address first, which then receives a cancel.
     try await eventually("the cancel arrives") { silent.frames.contains { $0.contains("rpc.cancel") } }
     // A call that may have side effects is never sent twice.
-    var request = FailRequest()
-    request.code = 5
+    let request = FailRequest(code: 5)
     for _ in 0..<10 {
       do { _ = try await echo.fail(request, options: CallOptions(timeoutMs: 100)) } catch let error as RPCError {
         #expect(error.code == .notFound || error.code == .deadlineExceeded)

@@ -29,14 +29,11 @@ private struct HangingSender: HTTPActionSending {
   /// Publishes a notification whose first action is a call, and returns the request that invokes it.
   private func called(_ component: NotificationsComponent, in box: Bucket) async throws -> InvokeActionRequest {
     var request = notification("n", in: box.id)
-    var call = Action()
-    (call.type, call.value, call.title) = (.backgroundCall, "POST::https://example.org/hook", "do")
+    let call = Action(type: .backgroundCall, value: "POST::https://example.org/hook", title: "do")
     request.notification?.actions = [call]
-    var invoke = InvokeActionRequest()
-    invoke.notificationId =
-      try await component.service.createNotification(request, context: anna).notification?.id ?? ""
-    invoke.actionId = "0"
-    return invoke
+    return InvokeActionRequest(
+      notificationId: try await component.service.createNotification(request, context: anna).notification?.id ?? "",
+      actionId: "0")
   }
 
   @Test("an attempt whose receiver does not respond delays no other timer")

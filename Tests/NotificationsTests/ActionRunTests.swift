@@ -37,15 +37,12 @@ final class ScriptedSender: HTTPActionSending {
   private func invoke(
     _ id: String, _ action: String, _ component: NotificationsComponent, requestID: String = ""
   ) async throws -> ActionRun {
-    var request = InvokeActionRequest()
-    (request.notificationId, request.actionId, request.requestId) = (id, action, requestID)
+    let request = InvokeActionRequest(notificationId: id, actionId: action, requestId: requestID)
     return try #require(try await component.service.invokeAction(request, context: anna).run)
   }
 
   private func action(_ type: ActionType, _ value: String) -> Action {
-    var action = Action()
-    (action.type, action.value, action.title) = (type, value, "do")
-    return action
+    Action(type: type, value: value, title: "do")
   }
 
   @Test func localActionsTakeEffect() async throws {
@@ -74,8 +71,7 @@ final class ScriptedSender: HTTPActionSending {
     let run = try await invoke(one.id, "delete", component)
     #expect(run.state == .succeeded && run.attemptCount == 1)
     #expect(await failure { try await invoke(one.id, "delete", component) }?.code == .notFound)
-    var list = ListActionRunsRequest()
-    list.notificationId = one.id
+    let list = ListActionRunsRequest(notificationId: one.id)
     #expect(try await component.service.listActionRuns(list, context: anna).runs.count == 7)
     #expect(try await component.service.listActionRuns(list, context: user("bruno")).runs.isEmpty)
     await component.close()

@@ -13,62 +13,51 @@ import Testing
     (
       AutomationServiceMethods.getTemplate, .template,
       { service, id, context in
-        var request = GetTemplateRequest()
-        request.templateId = id
+        let request = GetTemplateRequest(templateId: id)
         _ = try await service.getTemplate(request, context: context)
       }
     ),
     (
       AutomationServiceMethods.updateTemplate, .template,
       { service, id, context in
-        var request = UpdateTemplateRequest()
-        var change = Template()
-        change.id = id
-        change.name = "mine now"
-        request.template = change
+        let change = Template(id: id, name: "mine now")
+        let request = UpdateTemplateRequest(template: change)
         _ = try await service.updateTemplate(request, context: context)
       }
     ),
     (
       AutomationServiceMethods.deleteTemplate, .template,
       { service, id, context in
-        var request = DeleteTemplateRequest()
-        request.templateId = id
+        let request = DeleteTemplateRequest(templateId: id)
         _ = try await service.deleteTemplate(request, context: context)
       }
     ),
     (
       AutomationServiceMethods.beat, .heartbeat,
       { service, id, context in
-        var request = BeatRequest()
-        request.heartbeatId = id
+        let request = BeatRequest(heartbeatId: id)
         _ = try await service.beat(request, context: context)
       }
     ),
     (
       AutomationServiceMethods.deleteHeartbeat, .heartbeat,
       { service, id, context in
-        var request = DeleteHeartbeatRequest()
-        request.heartbeatId = id
+        let request = DeleteHeartbeatRequest(heartbeatId: id)
         _ = try await service.deleteHeartbeat(request, context: context)
       }
     ),
     (
       AutomationServiceMethods.updateWebhook, .webhook,
       { service, id, context in
-        var request = UpdateWebhookRequest()
-        var change = Webhook()
-        change.id = id
-        change.headers = ["X": "***"]
-        request.webhook = change
+        let change = Webhook(id: id, headers: ["X": "***"])
+        let request = UpdateWebhookRequest(webhook: change)
         _ = try await service.updateWebhook(request, context: context)
       }
     ),
     (
       AutomationServiceMethods.deleteWebhook, .webhook,
       { service, id, context in
-        var request = DeleteWebhookRequest()
-        request.webhookId = id
+        let request = DeleteWebhookRequest(webhookId: id)
         _ = try await service.deleteWebhook(request, context: context)
       }
     ),

@@ -9,35 +9,18 @@ import Testing
 @testable import Notifications
 
 func template(_ name: String, title: String = "Hello {{who}}", requestID: String = "") -> CreateTemplateRequest {
-  var request = CreateTemplateRequest()
-  var draft = Template()
-  draft.name = name
-  draft.title = title
-  request.template = draft
-  request.requestId = requestID
-  return request
+  let draft = Template(name: name, title: title)
+  return CreateTemplateRequest(template: draft, requestId: requestID)
 }
 
 func heartbeat(_ name: String, in bucketID: String, period: Int32 = 5, grace: Int32 = 1) -> CreateHeartbeatRequest {
-  var request = CreateHeartbeatRequest()
-  var draft = Heartbeat()
-  draft.name = name
-  draft.bucketId = bucketID
-  draft.periodMinutes = period
-  draft.graceMinutes = grace
-  request.heartbeat = draft
-  return request
+  let draft = Heartbeat(name: name, bucketId: bucketID, periodMinutes: period, graceMinutes: grace)
+  return CreateHeartbeatRequest(heartbeat: draft)
 }
 
 func webhook(_ name: String, headers: [String: String] = [:], requestID: String = "") -> CreateWebhookRequest {
-  var request = CreateWebhookRequest()
-  var draft = Webhook()
-  draft.name = name
-  draft.url = "https://example.org/hook"
-  draft.headers = headers
-  request.webhook = draft
-  request.requestId = requestID
-  return request
+  let draft = Webhook(name: name, url: "https://example.org/hook", headers: headers)
+  return CreateWebhookRequest(webhook: draft, requestId: requestID)
 }
 
 func mask(_ paths: String...) -> ProtoFieldMask {

@@ -12,14 +12,12 @@ import Testing
   private let anna = user("anna")
 
   private func explain(_ id: String, _ component: NotificationsComponent) async throws -> [DeliveryOutcome] {
-    var request = ExplainDeliveryRequest()
-    request.notificationId = id
+    let request = ExplainDeliveryRequest(notificationId: id)
     return try await component.service.explainDelivery(request, context: anna).records.map(\.outcome)
   }
 
   private func get(_ id: String, _ component: NotificationsComponent) async throws -> Notification {
-    var request = GetNotificationRequest()
-    request.notificationId = id
+    let request = GetNotificationRequest(notificationId: id)
     return try #require(try await component.service.getNotification(request, context: anna).notification)
   }
 
@@ -60,13 +58,10 @@ import Testing
     fixture.nowMs.store(1_795_213_800_000, ordering: .relaxed)
     let component = try await fixture.open()
     let box = try await component.service.makeBucket("b", anna)
-    var settings = UpdateUserSettingsRequest()
-    settings.settings = UserSettings()
+    var settings = UpdateUserSettingsRequest(settings: UserSettings())
     settings.settings?.timeZone = "Europe/Rome"
     settings.settings?.quietHours = QuietHours()
-    var window = QuietWindow()
-    window.start = "22:00"
-    window.end = "07:00"
+    let window = QuietWindow(start: "22:00", end: "07:00")
     settings.settings?.quietHours?.windows = [window]
     _ = try await component.service.updateUserSettings(settings, context: anna)
     var held: [String] = []
@@ -96,9 +91,7 @@ import Testing
     let fixture = try Fixture()
     let component = try await fixture.open()
     let box = try await component.service.makeBucket("b", anna)
-    var snooze = SnoozeBucketRequest()
-    snooze.bucketId = box.id
-    snooze.minutes = 60
+    var snooze = SnoozeBucketRequest(bucketId: box.id, minutes: 60)
     _ = try await component.service.snoozeBucket(snooze, context: anna)
     let one = try await component.service.make("n", in: box.id, anna)
     #expect(one.deliveryState == .held)
@@ -106,8 +99,7 @@ import Testing
     _ = try await component.service.snoozeBucket(snooze, context: anna)
     #expect(try await component.timers.runDue() == 1)
     #expect(try await get(one.id, component).deliveryState == .sent)
-    var mute = UpdateBucketRequest()
-    mute.bucket = Bucket()
+    var mute = UpdateBucketRequest(bucket: Bucket())
     mute.bucket?.id = box.id
     mute.bucket?.isMuted = true
     _ = try await component.service.updateBucket(mute, context: anna)
@@ -132,8 +124,7 @@ import Testing
     #expect(try await component.service.all(anna).isEmpty)
     let list = try await component.service.listScheduledNotifications(.init(), context: anna)
     #expect(list.notifications.map(\.id) == [scheduled.id, dropped.id])
-    var cancel = CancelScheduledNotificationRequest()
-    cancel.notificationId = dropped.id
+    let cancel = CancelScheduledNotificationRequest(notificationId: dropped.id)
     #expect(
       await failure { try await component.service.cancelScheduledNotification(cancel, context: user("bruno")) }?.code
         == .notFound)
@@ -189,11 +180,9 @@ import Testing
     let expiring = try await publish(in: box.id, component) {
       $0.expireTime = ProtoTimestamp(millisecondsSince1970: fixture.nowMs.load(ordering: .relaxed) + 60_000)
     }
-    var snooze = SnoozeNotificationRequest()
-    (snooze.notificationId, snooze.minutes) = (snoozed.id, 10)
+    let snooze = SnoozeNotificationRequest(notificationId: snoozed.id, minutes: 10)
     _ = try await component.service.snoozeNotification(snooze, context: anna)
-    var postpone = PostponeNotificationRequest()
-    (postpone.notificationId, postpone.minutes) = (postponed.id, 10)
+    let postpone = PostponeNotificationRequest(notificationId: postponed.id, minutes: 10)
     _ = try await component.service.postponeNotification(postpone, context: anna)
     #expect(Set(try await component.service.all(anna) { $0.unreadOnly = true }.map(\.id)) == [snoozed.id, expiring.id])
     fixture.nowMs.add(600_000, ordering: .relaxed)
@@ -225,8 +214,7 @@ import Testing
     let fixture = try Fixture()
     let component = try await fixture.open()
     let box = try await component.service.makeBucket("b", anna)
-    var snooze = SnoozeBucketRequest()
-    (snooze.bucketId, snooze.minutes) = (box.id, 60)
+    let snooze = SnoozeBucketRequest(bucketId: box.id, minutes: 60)
     _ = try await component.service.snoozeBucket(snooze, context: anna)
     let held = try await publish(in: box.id, component) { $0.collapseKey = "k" }
     #expect(held.deliveryState == .held)
@@ -245,10 +233,7 @@ import Testing
     let box = try await component.service.makeBucket("b", anna)
     func withPicture() async throws -> Notification {
       try await publish(in: box.id, component) {
-        var attachment = Attachment()
-        attachment.mediaType = .image
-        attachment.data = Array("picture".utf8)
-        attachment.contentType = "image/png"
+        let attachment = Attachment(mediaType: .image, data: Array("picture".utf8), contentType: "image/png")
         $0.attachments = [attachment]
       }
     }
@@ -256,16 +241,14 @@ import Testing
     let two = try await withPicture()
     let attachment = try #require(one.attachments.first)
     #expect(attachment.data.isEmpty && attachment.sizeBytes == 7 && attachment.contentId.utf8.count == 64)
-    var get = GetAttachmentContentRequest()
-    (get.notificationId, get.contentId) = (one.id, attachment.contentId)
+    let get = GetAttachmentContentRequest(notificationId: one.id, contentId: attachment.contentId)
     let content = try await component.service.getAttachmentContent(get, context: anna)
     #expect(content.data == Array("picture".utf8) && content.contentType == "image/png")
     #expect(
       await failure { try await component.service.getAttachmentContent(get, context: user("bruno")) }?.code == .notFound
     )
     // Referring to another notification's content does not grant access to it.
-    var update = UpdateNotificationRequest()
-    update.notification = try await component.service.make("plain", in: box.id, anna)
+    var update = UpdateNotificationRequest(notification: try await component.service.make("plain", in: box.id, anna))
     update.notification?.attachments = one.attachments
     update.updateMask = ProtoFieldMask(paths: ["attachments"])
     #expect(
@@ -273,10 +256,8 @@ import Testing
         == "CONTENT_NOT_FOUND")
     let big = await failure {
       try await publish(in: box.id, component) {
-        var attachment = Attachment()
-        attachment.mediaType = .file
-        attachment.data = Array(repeating: 1, count: 262_145)
-        attachment.contentType = "application/pdf"
+        let attachment = Attachment(
+          mediaType: .file, data: Array(repeating: 1, count: 262_145), contentType: "application/pdf")
         $0.attachments = [attachment]
       }
     }

@@ -16,27 +16,22 @@ import Testing
     (
       NotificationsServiceMethods.getBucket,
       { service, _, bucket, context in
-        var request = GetBucketRequest()
-        request.bucketId = bucket
+        let request = GetBucketRequest(bucketId: bucket)
         _ = try await service.getBucket(request, context: context)
       }
     ),
     (
       NotificationsServiceMethods.updateBucket,
       { service, _, bucket, context in
-        var request = UpdateBucketRequest()
-        var change = Bucket()
-        change.id = bucket
-        change.name = "mine now"
-        request.bucket = change
+        let change = Bucket(id: bucket, name: "mine now")
+        let request = UpdateBucketRequest(bucket: change)
         _ = try await service.updateBucket(request, context: context)
       }
     ),
     (
       NotificationsServiceMethods.deleteBucket,
       { service, _, bucket, context in
-        var request = DeleteBucketRequest()
-        request.bucketId = bucket
+        let request = DeleteBucketRequest(bucketId: bucket)
         _ = try await service.deleteBucket(request, context: context)
       }
     ),
@@ -49,8 +44,7 @@ import Testing
     (
       NotificationsServiceMethods.batchCreateNotifications,
       { service, _, bucket, context in
-        var request = BatchCreateNotificationsRequest()
-        request.requests = [notification("x", in: bucket)]
+        let request = BatchCreateNotificationsRequest(requests: [notification("x", in: bucket)])
         let results = try await service.batchCreateNotifications(request, context: context).results
         guard case .error(let error)? = results[0].outcome else { return }
         throw RPCError(.notFound, error.message, reason: error.reason, errorMetadata: ["field": error.field])
@@ -59,27 +53,22 @@ import Testing
     (
       NotificationsServiceMethods.getNotification,
       { service, notification, _, context in
-        var request = GetNotificationRequest()
-        request.notificationId = notification
+        let request = GetNotificationRequest(notificationId: notification)
         _ = try await service.getNotification(request, context: context)
       }
     ),
     (
       NotificationsServiceMethods.listNotifications,
       { service, _, bucket, context in
-        var request = ListNotificationsRequest()
-        request.bucketId = bucket
+        let request = ListNotificationsRequest(bucketId: bucket)
         _ = try await service.listNotifications(request, context: context)
       }
     ),
     (
       NotificationsServiceMethods.updateNotification,
       { service, notification, _, context in
-        var request = UpdateNotificationRequest()
-        var change = Notification()
-        change.id = notification
-        change.title = "mine now"
-        request.notification = change
+        let change = Notification(id: notification, title: "mine now")
+        let request = UpdateNotificationRequest(notification: change)
         _ = try await service.updateNotification(request, context: context)
       }
     ),
@@ -98,102 +87,84 @@ import Testing
     (
       NotificationsServiceMethods.undeleteBucket,
       { service, _, bucket, context in
-        var request = UndeleteBucketRequest()
-        request.bucketId = bucket
+        let request = UndeleteBucketRequest(bucketId: bucket)
         _ = try await service.undeleteBucket(request, context: context)
       }
     ),
     (
       NotificationsServiceMethods.snoozeBucket,
       { service, _, bucket, context in
-        var request = SnoozeBucketRequest()
-        request.bucketId = bucket
-        request.minutes = 5
+        let request = SnoozeBucketRequest(bucketId: bucket, minutes: 5)
         _ = try await service.snoozeBucket(request, context: context)
       }
     ),
     (
       NotificationsServiceMethods.markAllNotificationsRead,
       { service, _, bucket, context in
-        var request = MarkAllNotificationsReadRequest()
-        request.bucketId = bucket
+        let request = MarkAllNotificationsReadRequest(bucketId: bucket)
         _ = try await service.markAllNotificationsRead(request, context: context)
       }
     ),
     (
       NotificationsServiceMethods.snoozeNotification,
       { service, notification, _, context in
-        var request = SnoozeNotificationRequest()
-        request.notificationId = notification
-        request.minutes = 5
+        let request = SnoozeNotificationRequest(notificationId: notification, minutes: 5)
         _ = try await service.snoozeNotification(request, context: context)
       }
     ),
     (
       NotificationsServiceMethods.postponeNotification,
       { service, notification, _, context in
-        var request = PostponeNotificationRequest()
-        request.notificationId = notification
-        request.minutes = 5
+        let request = PostponeNotificationRequest(notificationId: notification, minutes: 5)
         _ = try await service.postponeNotification(request, context: context)
       }
     ),
     (
       NotificationsServiceMethods.cancelScheduledNotification,
       { service, notification, _, context in
-        var request = CancelScheduledNotificationRequest()
-        request.notificationId = notification
+        let request = CancelScheduledNotificationRequest(notificationId: notification)
         _ = try await service.cancelScheduledNotification(request, context: context)
       }
     ),
     (
       NotificationsServiceMethods.searchNotifications,
       { service, _, bucket, context in
-        var request = SearchNotificationsRequest()
-        request.bucketId = bucket
-        request.query = "secret"
+        let request = SearchNotificationsRequest(query: "secret", bucketId: bucket)
         _ = try await service.searchNotifications(request, context: context)
       }
     ),
     (
       NotificationsServiceMethods.getLongLook,
       { service, notification, _, context in
-        var request = GetLongLookRequest()
-        request.notificationId = notification
+        let request = GetLongLookRequest(notificationId: notification)
         _ = try await service.getLongLook(request, context: context)
       }
     ),
     (
       NotificationsServiceMethods.invokeAction,
       { service, notification, _, context in
-        var request = InvokeActionRequest()
-        request.notificationId = notification
-        request.actionId = "delete"
+        let request = InvokeActionRequest(notificationId: notification, actionId: "delete")
         _ = try await service.invokeAction(request, context: context)
       }
     ),
     (
       NotificationsServiceMethods.explainDelivery,
       { service, notification, _, context in
-        var request = ExplainDeliveryRequest()
-        request.notificationId = notification
+        let request = ExplainDeliveryRequest(notificationId: notification)
         _ = try await service.explainDelivery(request, context: context)
       }
     ),
     (
       NotificationsServiceMethods.getAttachmentContent,
       { service, notification, _, context in
-        var request = GetAttachmentContentRequest()
-        request.notificationId = notification
-        request.contentId = "x"
+        let request = GetAttachmentContentRequest(notificationId: notification, contentId: "x")
         _ = try await service.getAttachmentContent(request, context: context)
       }
     ),
     (
       NotificationsServiceMethods.watchNotifications,
       { service, _, bucket, context in
-        var request = WatchNotificationsRequest()
-        request.bucketId = bucket
+        let request = WatchNotificationsRequest(bucketId: bucket)
         try await service.watch.run(request, user: try context.requireUser()) { try $0() != nil }
       }
     ),
@@ -217,17 +188,14 @@ import Testing
       #expect(foreign == expected && foreign?.code == .notFound, "\(method.name)")
     }
     // Deletion ignores ids that do not exist and changes nothing.
-    var delete = DeleteNotificationsRequest()
-    delete.notificationIds = [own.id, absentID]
+    let delete = DeleteNotificationsRequest(notificationIds: [own.id, absentID])
     #expect(try await service.deleteNotifications(delete, context: user("bruno")).deletedCount == 0)
     #expect(try await service.all(user("anna")) == [own])
     #expect(try await service.all(user("bruno")).isEmpty)
-    var move = UpdateNotificationRequest()
-    var change = Notification()
-    change.id = own.id
+    var change = Notification(id: own.id)
     let foreignBox = try await service.makeBucket("foreign", user("bruno"))
     change.bucketId = foreignBox.id
-    move.notification = change
+    let move = UpdateNotificationRequest(notification: change)
     let moved = await failure { try await service.updateNotification(move, context: user("anna")) }
     #expect(moved?.code == .notFound && moved?.fieldViolations.map(\.field) == ["notification.bucketId"])
     await component.close()

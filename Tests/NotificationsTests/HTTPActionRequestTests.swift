@@ -6,25 +6,15 @@ import Testing
 
 @Suite struct HTTPActionRequestTests {
   private var notification: Notification {
-    var notification = Notification()
-    notification.id = "n_1"
-    notification.title = "Title"
-    return notification
+    Notification(id: "n_1", title: "Title")
   }
 
   private func webhook(_ method: String = "", body: String = "", headers: [String: String] = [:]) -> Webhook {
-    var webhook = Webhook()
-    webhook.method = method
-    webhook.url = "https://example.org/hook"
-    webhook.headers = headers
-    webhook.body = body
-    return webhook
+    Webhook(method: method, url: "https://example.org/hook", headers: headers, body: body)
   }
 
   private func call(_ value: String, _ type: ActionType = .backgroundCall) -> HTTPActionRequest? {
-    var action = Action()
-    action.type = type
-    action.value = value
+    let action = Action(type: type, value: value)
     return HTTPActionRequest(backgroundCall: action, notification: notification)
   }
 

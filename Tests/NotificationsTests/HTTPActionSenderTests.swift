@@ -57,11 +57,7 @@ extension HTTPActionSender {
   private func get(_ url: String, _ method: String = "GET", headers: [String: String] = [:], body: String = "")
     -> HTTPActionRequest
   {
-    var webhook = Webhook()
-    webhook.method = method
-    webhook.url = url
-    webhook.headers = headers
-    webhook.body = body
+    let webhook = Webhook(method: method, url: url, headers: headers, body: body)
     return HTTPActionRequest(webhook: webhook, notification: Notification())
   }
 

@@ -41,16 +41,14 @@ import Testing
     #expect(missing.isMissing && missing.dueTime == nil)
     // A beat ends the missing state.
     fixture.nowMs.add(1_000_000, ordering: .relaxed)
-    var beat = BeatRequest()
-    beat.heartbeatId = made.id
+    let beat = BeatRequest(heartbeatId: made.id)
     let beaten = try #require(try await service.beat(beat, context: anna).heartbeat)
     #expect(!beaten.isMissing && beaten.lastBeatTime?.millisecondsSince1970 == startMs + 1_000_000)
     #expect(try component.timer(of: made.id, user: "anna") == startMs + 1_360_000)
     #expect(try await missed(made.id, component, nowMs: startMs + 1_360_000) != nil)
     // A deleted heartbeat has no timer, and a late timer has no effect.
     _ = try await service.beat(beat, context: anna)
-    var delete = DeleteHeartbeatRequest()
-    delete.heartbeatId = made.id
+    let delete = DeleteHeartbeatRequest(heartbeatId: made.id)
     _ = try await service.deleteHeartbeat(delete, context: anna)
     #expect(try component.timer(of: made.id, user: "anna") == nil)
     #expect(try await missed(made.id, component, nowMs: .max) == nil)
@@ -64,13 +62,8 @@ import Testing
     let component = try await fixture.open()
     let box = try await component.service.makeBucket("b", anna)
     var request = heartbeat("h", in: box.id)
-    var given = Notification()
-    given.id = "n_x"
-    given.bucketId = "b_other"
-    given.title = "Own"
-    given.body = "Body"
-    given.priority = .critical
-    given.collapseKey = "k"
+    let given = Notification(
+      id: "n_x", bucketId: "b_other", title: "Own", body: "Body", priority: .critical, collapseKey: "k")
     request.heartbeat?.notification = given
     let made = try await component.automation.make(request, anna)
     #expect(made.notification?.id == "" && made.notification?.bucketId == "")
@@ -86,11 +79,9 @@ import Testing
     let service = component.automation
     let box = try await component.service.makeBucket("b", anna)
     var bad = heartbeat("", in: "", period: 0, grace: -1)
-    var notification = Notification()
-    notification.title = String(repeating: "x", count: 257)
-    notification.actions = [Action()]
-    notification.deliverTime = ProtoTimestamp(millisecondsSince1970: 1)
-    notification.expireTime = ProtoTimestamp(millisecondsSince1970: 1)
+    var notification = Notification(
+      title: String(repeating: "x", count: 257), actions: [Action()],
+      expireTime: ProtoTimestamp(millisecondsSince1970: 1), deliverTime: ProtoTimestamp(millisecondsSince1970: 1))
     var attachment = CampanileAPI.Attachment()
     attachment.mediaType = .image
     attachment.url = "https://example.org/a.png"

@@ -45,8 +45,7 @@ import Testing
     _ = try await component.service.make("still here", in: "b_team", user("bruno"))
     #expect(try await component.service.all(user("anna")).map(\.title) == ["still here"])
     _ = try await component.service.makeBucket("second", user("bruno"))
-    var leave = UnshareBucketRequest()
-    (leave.bucketId, leave.userId) = ("b_team", "bruno")
+    let leave = UnshareBucketRequest(bucketId: "b_team", userId: "bruno")
     _ = try await component.sharing.unshareBucket(leave, context: user("bruno"))
     #expect(
       await failure { try await component.sharing.invite("bruno", to: "b_team", by: "anna") }?.reason

@@ -13,14 +13,12 @@ import Testing
   private static let dayMs: Int64 = 24 * 3_600_000
 
   private func decline(_ id: String, by member: String, _ component: NotificationsComponent) async throws {
-    var request = DeclineInvitationRequest()
-    request.invitationId = id
+    let request = DeclineInvitationRequest(invitationId: id)
     _ = try await component.sharing.declineInvitation(request, context: user(member))
   }
 
   private func cancel(_ one: Invitation, by owner: String, _ component: NotificationsComponent) async throws {
-    var request = CancelInvitationRequest()
-    (request.bucketId, request.invitationId) = (one.bucketId, one.id)
+    let request = CancelInvitationRequest(bucketId: one.bucketId, invitationId: one.id)
     _ = try await component.sharing.cancelInvitation(request, context: user(owner))
   }
 
@@ -29,22 +27,19 @@ import Testing
   }
 
   private func leave(_ bucketID: String, _ member: String, _ component: NotificationsComponent) async throws {
-    var request = UnshareBucketRequest()
-    (request.bucketId, request.userId) = (bucketID, member)
+    let request = UnshareBucketRequest(bucketId: bucketID, userId: member)
     _ = try await component.sharing.unshareBucket(request, context: user(member))
   }
 
   private func sent(_ bucketID: String, by owner: String, _ component: NotificationsComponent) async throws
     -> [Invitation]
   {
-    var request = ListBucketInvitationsRequest()
-    request.bucketId = bucketID
+    let request = ListBucketInvitationsRequest(bucketId: bucketID)
     return try await component.sharing.listBucketInvitations(request, context: user(owner)).invitations
   }
 
   private func block(_ other: String, by member: String, _ component: NotificationsComponent) async throws {
-    var request = BlockUserRequest()
-    request.userId = other
+    let request = BlockUserRequest(userId: other)
     _ = try await component.sharing.blockUser(request, context: user(member))
   }
 
@@ -55,8 +50,7 @@ import Testing
     let box = try await service.makeBucket("Your bank", user("mallory"))
     let invitation: Invitation
     if isShared {
-      var request = ShareBucketRequest()
-      (request.bucketId, request.userId, request.role) = (box.id, "victim", .reader)
+      let request = ShareBucketRequest(bucketId: box.id, userId: "victim", role: .reader)
       let response = try await component.sharing.shareBucket(request, context: user("mallory"))
       #expect(response.share == nil)
       invitation = try #require(response.invitation)
@@ -102,12 +96,10 @@ import Testing
       await failure { try await component.service.makeBucket("more", user("victim")) }?.reason == "BUCKETS_EXHAUSTED")
     // Leaving frees a slot; deleting and restoring the bucket keeps the counts correct.
     try await leave(boxes[0].id, "victim", component)
-    var delete = DeleteBucketRequest()
-    delete.bucketId = boxes[1].id
+    let delete = DeleteBucketRequest(bucketId: boxes[1].id)
     _ = try await component.service.deleteBucket(delete, context: user("mallory"))
     #expect(try shared("victim", component) == 0)
-    var undelete = UndeleteBucketRequest()
-    undelete.bucketId = boxes[1].id
+    let undelete = UndeleteBucketRequest(bucketId: boxes[1].id)
     _ = try await component.service.undeleteBucket(undelete, context: user("mallory"))
     #expect(try shared("victim", component) == 1)
     try await component.sharing.share(boxes[2].id, with: "victim", as: .reader, by: "mallory")
@@ -124,13 +116,11 @@ import Testing
     try await component.sharing.share(box.id, with: "bruno", as: .reader, by: "anna", until: end)
     try await component.sharing.share(box.id, with: "carla", as: .reader, by: "anna")
     _ = try await component.service.make("before", in: box.id, user("anna"))
-    var delete = DeleteBucketRequest()
-    delete.bucketId = box.id
+    let delete = DeleteBucketRequest(bucketId: box.id)
     _ = try await component.service.deleteBucket(delete, context: user("anna"))
     fixture.nowMs.add(3_600_000, ordering: .relaxed)
     _ = try await component.timers.runDue()
-    var undelete = UndeleteBucketRequest()
-    undelete.bucketId = box.id
+    let undelete = UndeleteBucketRequest(bucketId: box.id)
     _ = try await component.service.undeleteBucket(undelete, context: user("anna"))
     #expect(try await component.service.all(user("bruno")).isEmpty)
     #expect(try await component.service.all(user("carla")).count == 1)
@@ -148,8 +138,7 @@ import Testing
     var boxes: [Bucket] = []
     for name in ["a", "b"] { boxes.append(try await component.service.makeBucket(name, user("anna"))) }
     try await component.sharing.share(boxes[0].id, with: "bruno", as: .reader, by: "anna")
-    var unshare = UnshareBucketRequest()
-    (unshare.bucketId, unshare.userId) = (boxes[0].id, "bruno")
+    let unshare = UnshareBucketRequest(bucketId: boxes[0].id, userId: "bruno")
     _ = try await component.sharing.unshareBucket(unshare, context: user("anna"))
     _ = try await component.sharing.invite("bruno", to: boxes[1].id, by: "anna")
     let refused = await failure { try await component.sharing.invite("bruno", to: boxes[0].id, by: "anna") }
@@ -194,13 +183,11 @@ import Testing
     let box = try await component.service.makeBucket("flood", user("mallory"))
     try await component.sharing.share(box.id, with: "victim", as: .reader, by: "mallory")
     for index in 0..<25 { _ = try await component.service.make("n\(index)", in: box.id, user("mallory")) }
-    var delete = DeleteBucketRequest()
-    delete.bucketId = box.id
+    let delete = DeleteBucketRequest(bucketId: box.id)
     _ = try await component.service.deleteBucket(delete, context: user("mallory"))
     let own = try await component.service.makeBucket("own", user("victim"))
     let mine = try await component.service.make("mine", in: own.id, user("victim"))
-    var request = DeleteNotificationsRequest()
-    request.notificationIds = [mine.id]
+    let request = DeleteNotificationsRequest(notificationIds: [mine.id])
     _ = try await component.service.deleteNotifications(request, context: user("victim"))
     let listed = try await component.service.listDeletedNotifications(.init(), context: user("victim")).notifications
     #expect(listed.map(\.title) == ["mine"])
@@ -240,8 +227,7 @@ import Testing
     for _ in 0..<3 {
       let box = try await component.service.makeBucket("spam", user("mallory"))
       _ = try await component.sharing.invite("victim", to: box.id, by: "mallory")
-      var delete = DeleteBucketRequest()
-      delete.bucketId = box.id
+      let delete = DeleteBucketRequest(bucketId: box.id)
       _ = try await component.service.deleteBucket(delete, context: user("mallory"))
       #expect(try await component.sharing.received(by: "victim").isEmpty)
     }
@@ -310,8 +296,7 @@ import Testing
     #expect(try await sharing.received(by: "victim").map(\.ownerId) == ["anna"])
     #expect(
       try await sharing.listBlockedUsers(.init(), context: user("victim")).blockedUsers.map(\.userId) == ["mallory"])
-    var unblock = UnblockUserRequest()
-    unblock.userId = "mallory"
+    let unblock = UnblockUserRequest(userId: "mallory")
     _ = try await sharing.unblockUser(unblock, context: user("victim"))
     #expect(try await sharing.received(by: "victim").count == 1)
     #expect(try await sharing.invite("victim", to: boxes[0].id, by: "mallory") == first)
@@ -335,8 +320,7 @@ import Testing
     fixture.nowMs.add(38 * Self.dayMs, ordering: .relaxed)
     try await component.maintain(nowMs: fixture.nowMs.load(ordering: .relaxed))
     #expect(try await sent(box.id, by: "anna", component).isEmpty)
-    var request = InviteToBucketRequest()
-    (request.bucketId, request.userId, request.role) = (box.id, "bruno", .reader)
+    var request = InviteToBucketRequest(bucketId: box.id, userId: "bruno", role: .reader)
     let late = fixture.nowMs.load(ordering: .relaxed) + 31 * Self.dayMs
     request.expireTime = ProtoTimestamp(millisecondsSince1970: late)
     let refused = await failure { try await component.sharing.inviteToBucket(request, context: user("anna")) }
@@ -352,10 +336,8 @@ import Testing
     let one = try await sharing.invite("carla", to: box.id, by: "bruno")
     #expect(
       await failure { try await sharing.invite("dora", to: box.id, as: .admin, by: "bruno") }?.reason == "ROLE_MISSING")
-    var code = CreateInviteCodeRequest()
-    (code.bucketId, code.role) = (box.id, .publisher)
-    var join = AcceptInviteCodeRequest()
-    join.secret = try await sharing.createInviteCode(code, context: user("bruno")).secret
+    let code = CreateInviteCodeRequest(bucketId: box.id, role: .publisher)
+    let join = AcceptInviteCodeRequest(secret: try await sharing.createInviteCode(code, context: user("bruno")).secret)
     try await sharing.share(box.id, with: "bruno", as: .reader, by: "anna")
     #expect(await failure { try await accept(one.id, by: "carla", component) }?.reason == "INVITATION_ENDED")
     let invalid = await failure { try await sharing.acceptInviteCode(join, context: user("carla")) }
@@ -368,14 +350,12 @@ import Testing
     let component = try await fixture.open()
     let sharing = component.sharing
     let box = try await component.service.makeBucket("team", user("anna"))
-    var create = CreateInviteCodeRequest()
-    (create.bucketId, create.role, create.maxUses) = (box.id, .publisher, 2)
+    var create = CreateInviteCodeRequest(bucketId: box.id, role: .publisher, maxUses: 2)
     let made = try await sharing.createInviteCode(create, context: user("anna"))
     #expect(
       made.secret.hasPrefix("cic_") && made.secret.utf8.count == 47
         && made.code?.hint == made.secret.prefix(8).description)
-    var join = AcceptInviteCodeRequest()
-    join.secret = made.secret
+    var join = AcceptInviteCodeRequest(secret: made.secret)
     #expect(try await sharing.acceptInviteCode(join, context: user("bruno")).bucket?.role == .publisher)
     #expect(try await sharing.acceptInviteCode(join, context: user("bruno")).bucket?.id == box.id)
     #expect(try await sharing.acceptInviteCode(join, context: user("anna")).bucket?.role == .owner)
@@ -383,8 +363,7 @@ import Testing
     try await leave(box.id, "bruno", component)
     _ = try await sharing.acceptInviteCode(join, context: user("bruno"))
     #expect(await failure { try await sharing.acceptInviteCode(join, context: user("carla")) }?.code == .notFound)
-    var list = ListInviteCodesRequest()
-    list.bucketId = box.id
+    let list = ListInviteCodesRequest(bucketId: box.id)
     #expect(try await sharing.listInviteCodes(list, context: user("anna")).codes.map(\.useCount) == [2])
     create.maxUses = 0
     let open = try await sharing.createInviteCode(create, context: user("anna"))
@@ -432,8 +411,7 @@ import Testing
   @Test("a repeated request id returns the first invitation") func requestIDReturnsFirstInvitation() async throws {
     let component = try await Fixture().open()
     let box = try await component.service.makeBucket("team", user("anna"))
-    var request = InviteToBucketRequest()
-    (request.bucketId, request.userId, request.role, request.requestId) = (box.id, "bruno", .reader, "r1")
+    var request = InviteToBucketRequest(bucketId: box.id, userId: "bruno", role: .reader, requestId: "r1")
     let first = try await component.sharing.inviteToBucket(request, context: user("anna"))
     try await cancel(try #require(first.invitation), by: "anna", component)
     #expect(try await component.sharing.inviteToBucket(request, context: user("anna")) == first)
@@ -453,8 +431,7 @@ import Testing
       _ = try await component.sharing.invite("bruno", to: box.id, by: "anna")
       names.append(box.name)
     }
-    var request = ListInvitationsRequest()
-    request.pageSize = 2
+    var request = ListInvitationsRequest(pageSize: 2)
     var seen: [String] = []
     repeat {
       let page = try await component.sharing.listInvitations(request, context: user("bruno"))

@@ -23,8 +23,7 @@ import Testing
     #expect(full?.code == .resourceExhausted && full?.reason == "BUCKETS_EXHAUSTED")
     _ = try await service.makeBucket("other", user("bruno"))
     _ = try await service.make("1", in: a.id, context)
-    var batch = BatchCreateNotificationsRequest()
-    batch.requests = (0..<4).map { notification("\($0)", in: a.id) }
+    let batch = BatchCreateNotificationsRequest(requests: (0..<4).map { notification("\($0)", in: a.id) })
     let results = try await service.batchCreateNotifications(batch, context: context).results
     let reasons = results.map { result in
       if case .error(let error)? = result.outcome { error.reason } else { "" }
@@ -32,11 +31,9 @@ import Testing
     #expect(reasons == ["", "", "NOTIFICATIONS_EXHAUSTED", "NOTIFICATIONS_EXHAUSTED"])
     let over = await failure { try await service.make("5", in: a.id, context) }
     #expect(over?.code == .resourceExhausted && over?.reason == "NOTIFICATIONS_EXHAUSTED")
-    var get = GetBucketRequest()
-    get.bucketId = a.id
+    let get = GetBucketRequest(bucketId: a.id)
     #expect(try await service.getBucket(get, context: context).bucket?.notificationCount == 3)
-    var delete = DeleteBucketRequest()
-    delete.bucketId = a.id
+    let delete = DeleteBucketRequest(bucketId: a.id)
     #expect(try await service.deleteBucket(delete, context: context).deletedNotificationCount == 3)
     let again = try await service.makeBucket("c", context)
     _ = try await service.make("6", in: again.id, context)
@@ -53,13 +50,13 @@ import Testing
     let beat = try await component.automation.make(heartbeat("h", in: box.id), context)
     let nowMs = fixture.nowMs.load(ordering: .relaxed)
     func create(_ heartbeats: [String]) async throws -> [String] {
-      var batch = BatchCreateNotificationsRequest()
-      batch.requests = heartbeats.map { id in
-        var request = notification("later", in: box.id)
-        request.notification?.deliverTime = ProtoTimestamp(millisecondsSince1970: nowMs + 3_600_000)
-        request.heartbeatId = id
-        return request
-      }
+      let batch = BatchCreateNotificationsRequest(
+        requests: heartbeats.map { id in
+          var request = notification("later", in: box.id)
+          request.notification?.deliverTime = ProtoTimestamp(millisecondsSince1970: nowMs + 3_600_000)
+          request.heartbeatId = id
+          return request
+        })
       return try await component.service.batchCreateNotifications(batch, context: context).results.map { result in
         if case .error(let error)? = result.outcome { error.reason } else { "" }
       }
@@ -149,12 +146,11 @@ import Testing
     let service = component.service
     let context = user("anna")
     let box = try await service.makeBucket("b", context)
-    var batch = BatchCreateNotificationsRequest()
-    batch.requests = [
+    let batch = BatchCreateNotificationsRequest(requests: [
       notification("", in: box.id, requestID: "a"), notification("1", in: box.id, requestID: "a"),
       notification("1", in: box.id, requestID: "a"), notification("2", in: box.id, requestID: "a"),
       notification("3", in: box.id, requestID: String(repeating: "x", count: 65)),
-    ]
+    ])
     let results = try await service.batchCreateNotifications(batch, context: context).results
     let told = results.map { result in
       switch result.outcome {
@@ -181,8 +177,7 @@ import Testing
     let component = try await Fixture().open()
     let service = component.service
     let box = try await service.makeBucket("b", user("anna"))
-    var batch = BatchCreateNotificationsRequest()
-    batch.requests = (0..<1_000).map { notification("n\($0)", in: box.id) }
+    let batch = BatchCreateNotificationsRequest(requests: (0..<1_000).map { notification("n\($0)", in: box.id) })
     let commits = component.store.metrics().commits
     let results = try await service.batchCreateNotifications(batch, context: user("anna")).results
     #expect(component.store.metrics().commits == commits + 1)
@@ -204,8 +199,7 @@ import Testing
     let error = await failure { try await service.mark([one.id, "n_none"], isRead: true, user("anna")) }
     #expect(error?.code == .notFound && error?.fieldViolations.map(\.field) == ["notificationIds[1]"])
     #expect(try await service.all(user("anna")) == [one])
-    var request = MarkNotificationsReadRequest()
-    request.notificationIds = [one.id, one.id]
+    var request = MarkNotificationsReadRequest(notificationIds: [one.id, one.id])
     let reply = try await service.markNotificationsRead(request, context: user("anna"))
     #expect(reply.changedCount == 1 && reply.unreadCounts == UnreadCounts())
     #expect(try await service.markNotificationsRead(request, context: user("anna")).changedCount == 0)

@@ -6,12 +6,7 @@ import Testing
 
 @Suite struct LongLookTests {
   private func action(_ type: ActionType, _ value: String = "", title: String = "", icon: String = "") -> Action {
-    var action = Action()
-    action.type = type
-    action.value = value
-    action.title = title
-    action.icon = icon
-    return action
+    Action(type: type, value: value, title: title, icon: icon)
   }
 
   private func attachment(_ type: CampanileAPI.Attachment.MediaType, url: String = "", contentID: String = "")
@@ -25,18 +20,11 @@ import Testing
   }
 
   private func look(_ change: (inout Notification) -> Void) -> LongLook {
-    var notification = Notification()
-    notification.id = "n_1"
-    notification.bucketId = "b_1"
-    notification.title = "Title"
-    notification.subtitle = "Subtitle"
-    notification.body = "Body"
-    notification.createTime = ProtoTimestamp(millisecondsSince1970: 5)
+    var notification = Notification(
+      id: "n_1", bucketId: "b_1", title: "Title", subtitle: "Subtitle", body: "Body",
+      createTime: ProtoTimestamp(millisecondsSince1970: 5))
     change(&notification)
-    var bucket = Bucket()
-    bucket.id = "b_1"
-    bucket.name = "Bucket"
-    bucket.iconUrl = "https://example.org/i.png"
+    let bucket = Bucket(id: "b_1", name: "Bucket", iconUrl: "https://example.org/i.png")
     return LongLookRules.longLook(notification, bucket: bucket)
   }
 

@@ -67,8 +67,8 @@ import Testing
       let made = try await service.make("n \(step)", in: target, context)
       model.notifications[made.id] = made
     case (5, let target?):
-      var request = BatchCreateNotificationsRequest()
-      request.requests = (0..<4).map { notification("batch \($0)", in: $0 == 2 ? "b_none" : target) }
+      let request = BatchCreateNotificationsRequest(
+        requests: (0..<4).map { notification("batch \($0)", in: $0 == 2 ? "b_none" : target) })
       for result in try await service.batchCreateNotifications(request, context: context).results {
         if case .notification(let made)? = result.outcome { model.notifications[made.id] = made }
       }
@@ -76,24 +76,18 @@ import Testing
       let isRead = source.below(3) > 0
       try await service.mark(some, isRead: isRead, context)
       for id in some {
-        var get = GetNotificationRequest()
-        get.notificationId = id
+        let get = GetNotificationRequest(notificationId: id)
         model.notifications[id] = try await service.getNotification(get, context: context).notification
         #expect((model.notifications[id]?.readTime != nil) == isRead)
       }
     case (9, let target?) where !some.isEmpty:
-      var request = UpdateNotificationRequest()
-      var change = Notification()
-      change.id = some[0]
-      change.bucketId = target
-      change.title = "moved \(step)"
-      request.notification = change
+      let change = Notification(id: some[0], bucketId: target, title: "moved \(step)")
+      let request = UpdateNotificationRequest(notification: change)
       let moved = try #require(try await service.updateNotification(request, context: context).notification)
       #expect(moved.bucketId == target && moved.title == change.title)
       model.notifications[moved.id] = moved
     case (10, _) where !some.isEmpty:
-      var request = DeleteNotificationsRequest()
-      request.notificationIds = some
+      let request = DeleteNotificationsRequest(notificationIds: some)
       let count = try await service.deleteNotifications(request, context: context).deletedCount
       #expect(Int(count) == Set(some).count)
       for id in some { model.notifications[id] = nil }
@@ -108,27 +102,22 @@ import Testing
       #expect(Int(count) == concerned.count)
       try await refresh(concerned.map(\.id), &model, service, context)
     case (13, _) where !model.deleted.isEmpty:
-      var request = UndeleteNotificationsRequest()
-      request.notificationIds = model.deleted.suffix(3)
+      let request = UndeleteNotificationsRequest(notificationIds: model.deleted.suffix(3))
       _ = try await service.undeleteNotifications(request, context: context)
       try await refresh(request.notificationIds, &model, service, context)
       model.deleted.removeLast(request.notificationIds.count)
     case (14, let target?) where source.below(3) == 0:
-      var request = DeleteBucketRequest()
-      request.bucketId = target
+      let request = DeleteBucketRequest(bucketId: target)
       _ = try await service.deleteBucket(request, context: context)
-      var undelete = UndeleteBucketRequest()
-      undelete.bucketId = target
+      let undelete = UndeleteBucketRequest(bucketId: target)
       _ = try await service.undeleteBucket(undelete, context: context)
       try await refresh(
         model.notifications.values.filter { $0.bucketId == target }.map(\.id), &model, service, context)
     case (15, _) where !some.isEmpty:
-      var request = PostponeNotificationRequest()
-      (request.notificationId, request.minutes) = (some[0], 1)
+      let request = PostponeNotificationRequest(notificationId: some[0], minutes: 1)
       model.notifications[some[0]] = try await service.postponeNotification(request, context: context).notification
     case (11, let target?) where source.below(4) == 0:
-      var request = DeleteBucketRequest()
-      request.bucketId = target
+      let request = DeleteBucketRequest(bucketId: target)
       let count = try await service.deleteBucket(request, context: context).deletedNotificationCount
       #expect(Int(count) == model.notifications.values.count { $0.bucketId == target })
       model.buckets.removeAll { $0 == target }
@@ -142,8 +131,7 @@ import Testing
     _ ids: [String], _ model: inout Model, _ service: NotificationsService, _ context: CallContext
   ) async throws {
     for id in ids {
-      var get = GetNotificationRequest()
-      get.notificationId = id
+      let get = GetNotificationRequest(notificationId: id)
       do {
         model.notifications[id] = try await service.getNotification(get, context: context).notification
       } catch let error as RPCError where error.code == .notFound {}
@@ -162,8 +150,7 @@ import Testing
     #expect(counts?.total == Int32(unread.count), "\(note)")
     #expect(counts?.byBucket == model.unread, "\(note)")
     for id in model.buckets {
-      var get = GetBucketRequest()
-      get.bucketId = id
+      let get = GetBucketRequest(bucketId: id)
       let bucket = try await component.service.getBucket(get, context: context).bucket
       let own = expected.filter { $0.bucketId == id }
       #expect(bucket?.notificationCount == Int32(own.count), "\(note)")

@@ -17,22 +17,16 @@ import Testing
     request.notification?.subtitle = "sottotitolo"
     request.notification?.body = "corpo \u{1}\n\"x\""
     request.notification?.priority = .critical
-    var attachment = Attachment()
-    attachment.mediaType = .image
-    attachment.url = "https://example.org/à.png"
+    let attachment = Attachment(mediaType: .image, url: "https://example.org/à.png")
     request.notification?.attachments = [attachment]
-    var action = Action()
-    action.type = .backgroundCall
-    action.value = "POST::https://example.org/x?y=1"
-    action.destructive = true
+    let action = Action(type: .backgroundCall, value: "POST::https://example.org/x?y=1", destructive: true)
     request.notification?.actions = [action]
     request.notification?.tapAction = action
     let made = try #require(try await service.createNotification(request, context: user("anna")).notification)
     #expect(
       made.priority == .critical && made.attachments == [attachment] && made.actions == [action]
         && made.tapAction == action)
-    var get = GetNotificationRequest()
-    get.notificationId = made.id
+    let get = GetNotificationRequest(notificationId: made.id)
     #expect(try await service.getNotification(get, context: user("anna")).notification == made)
   }
 
@@ -43,8 +37,7 @@ import Testing
     let box = try await service.makeBucket("b", context)
     var ids: [String] = []
     for index in 0..<40 { ids.append(try await service.make("n\(index)", in: box.id, context).id) }
-    var request = ListNotificationsRequest()
-    request.pageSize = 9
+    var request = ListNotificationsRequest(pageSize: 9)
     var seen: [String] = []
     repeat {
       let page = try await service.listNotifications(request, context: context)
@@ -66,8 +59,7 @@ import Testing
     let second = try await service.make("2", in: b.id, context)
     fixture.nowMs.add(60_000, ordering: .relaxed)
     let third = try await service.make("3", in: a.id, context)
-    var mark = MarkNotificationsReadRequest()
-    mark.notificationIds = [first.id]
+    let mark = MarkNotificationsReadRequest(notificationIds: [first.id])
     _ = try await service.markNotificationsRead(mark, context: context)
     #expect(try await service.all(context) { $0.bucketId = a.id }.map(\.id) == [third.id, first.id])
     #expect(try await service.all(context) { $0.unreadOnly = true }.map(\.id) == [third.id, second.id])
@@ -100,9 +92,7 @@ import Testing
       await refused { $0.attachments = Array(repeating: Attachment(), count: 17) }.contains("notification.attachments"))
     for url in ["ftp://x", "javascript:alert(1)", "https://", "https:///x", "http://a b", "x"] {
       let fields = await refused {
-        var attachment = Attachment()
-        attachment.mediaType = .file
-        attachment.url = url
+        let attachment = Attachment(mediaType: .file, url: url)
         $0.attachments = [attachment]
       }
       #expect(fields == ["notification.attachments[0].url"], "\(url)")
@@ -113,9 +103,7 @@ import Testing
       (.snooze, "soon"), (.snooze, "0"), (.postpone, "999999999"), (.navigate, ""), (.webhook, ""),
     ] {
       let fields = await refused {
-        var action = Action()
-        action.type = type
-        action.value = value
+        let action = Action(type: type, value: value)
         $0.tapAction = action
       }
       #expect(fields == ["notification.tapAction.value"], "\(type) \(value)")
@@ -151,11 +139,10 @@ import Testing
     let service = try await fixture.open().service
     let context = user("anna")
     let box = try await service.makeBucket("b", context)
-    var request = BatchCreateNotificationsRequest()
-    request.requests = [
+    var request = BatchCreateNotificationsRequest(requests: [
       notification("a", in: box.id), notification("", in: box.id), notification("c", in: "b_unknown"),
       notification("d", in: box.id),
-    ]
+    ])
     let results = try await service.batchCreateNotifications(request, context: context).results
     #expect(results.count == 4)
     guard case .notification(let a)? = results[0].outcome, case .error(let b)? = results[1].outcome,
@@ -183,9 +170,8 @@ import Testing
     var getBucket = GetBucketRequest()
     var delete = DeleteBucketRequest()
     var mark = MarkNotificationsReadRequest()
-    var update = UpdateNotificationRequest()
     var list = ListNotificationsRequest()
-    update.notification = Notification()
+    var update = UpdateNotificationRequest(notification: Notification())
     update.notification?.title = "x"
     var errors: [[RPCError?]] = []
     for (notificationID, bucketID) in [(own.id, box.id), ("n_none", "b_none")] {
@@ -221,8 +207,7 @@ import Testing
     let a = try await service.makeBucket("a", context)
     let b = try await service.makeBucket("b", context)
     let made = try await service.make("before", in: a.id, context)
-    var update = UpdateNotificationRequest()
-    update.notification = Notification()
+    var update = UpdateNotificationRequest(notification: Notification())
     update.notification?.id = made.id
     update.notification?.etag = made.etag
     update.notification?.title = "after"
@@ -234,8 +219,7 @@ import Testing
     update.updateMask = ProtoFieldMask(paths: ["titel"])
     let unknown = await failure { try await service.updateNotification(update, context: context) }
     #expect(unknown?.fieldViolations.map(\.field) == ["updateMask"])
-    var list = ListBucketsRequest()
-    list.pageSize = 1
+    var list = ListBucketsRequest(pageSize: 1)
     let page = try await service.listBuckets(list, context: context)
     #expect(page.buckets.map(\.notificationCount) == [0])
     list.pageToken = page.nextPageToken

@@ -29,9 +29,8 @@ final class RecordingPusher: DevicePushing {
   func put(_ summary: PutUnreadSummaryRequest) async throws -> PutUnreadSummaryResponse {
     try state.withLock { state in
       if !state.failures.isEmpty { throw state.failures.removeFirst() }
-      var response = PutUnreadSummaryResponse()
-      response.knownSequence = max(state.knownSequence, summary.sequence)
-      response.accepted = summary.sequence > state.knownSequence
+      let response = PutUnreadSummaryResponse(
+        accepted: summary.sequence > state.knownSequence, knownSequence: max(state.knownSequence, summary.sequence))
       if response.accepted { state.summaries.append(summary) }
       state.knownSequence = response.knownSequence
       return response
@@ -41,8 +40,8 @@ final class RecordingPusher: DevicePushing {
   func send(_ alert: SendAlertRequest) async throws -> SendAlertResponse {
     try state.withLock { state in
       if !state.failures.isEmpty { throw state.failures.removeFirst() }
-      var response = SendAlertResponse()
-      response.repeatedAlert = state.alerts.contains { $0.alertId == alert.alertId && $0.userId == alert.userId }
+      var response = SendAlertResponse(
+        repeatedAlert: state.alerts.contains { $0.alertId == alert.alertId && $0.userId == alert.userId })
       if !response.repeatedAlert {
         state.alerts.append(alert)
         response.apnsIds = (0..<state.devices).map { "id \($0)" }
@@ -67,8 +66,7 @@ final class RecordingPusher: DevicePushing {
   }
 
   private func outcomes(_ id: String, _ component: NotificationsComponent) async throws -> [String] {
-    var request = ExplainDeliveryRequest()
-    request.notificationId = id
+    let request = ExplainDeliveryRequest(notificationId: id)
     return try await component.service.explainDelivery(request, context: anna).records.map {
       "\($0.outcome) \($0.reason)"
     }
@@ -128,8 +126,7 @@ final class RecordingPusher: DevicePushing {
     let pusher = RecordingPusher()
     let component = try await open(fixture, pusher)
     let box = try await component.service.makeBucket("b", anna)
-    var snooze = SnoozeBucketRequest()
-    (snooze.bucketId, snooze.minutes) = (box.id, 60)
+    let snooze = SnoozeBucketRequest(bucketId: box.id, minutes: 60)
     _ = try await component.service.snoozeBucket(snooze, context: anna)
     let held = try await component.service.make("held", in: box.id, anna)
     try await drain(component)
@@ -220,14 +217,11 @@ final class RecordingPusher: DevicePushing {
 
   @Test func pushesStayBelowSizeLimit() throws {
     for text in ["é", "\u{1}", "\"", "日", "👩‍👩‍👧‍👦", "a"] {
-      var notification = Notification()
-      (notification.id, notification.bucketId) = ("n_" + String(repeating: "x", count: 22), "b_x")
-      notification.title = String(repeating: text, count: 256)
-      notification.subtitle = String(repeating: text, count: 256)
-      notification.body = String(repeating: text, count: 4_000)
-      notification.deliveryState = .sent
-      var attachment = Attachment()
-      attachment.url = "https://example.org/" + String(repeating: "x", count: 780)
+      var notification = Notification(
+        id: "n_" + String(repeating: "x", count: 22), bucketId: "b_x", title: String(repeating: text, count: 256),
+        subtitle: String(repeating: text, count: 256), body: String(repeating: text, count: 4_000), deliveryState: .sent
+      )
+      let attachment = Attachment(url: "https://example.org/" + String(repeating: "x", count: 780))
       notification.attachments = [attachment]
       let request = try #require(
         AlertRules.request(

@@ -31,15 +31,14 @@ import Testing
   }
 
   private func hours(_ windows: [(days: [DayOfWeek], start: String, end: String)]) -> QuietHours {
-    var hours = QuietHours()
-    hours.windows = windows.map { given in
-      var window = QuietWindow()
-      window.days = given.days
-      window.start = given.start
-      window.end = given.end
-      return window
-    }
-    return hours
+    QuietHours(
+      windows: windows.map { given in
+        var window = QuietWindow()
+        window.days = given.days
+        window.start = given.start
+        window.end = given.end
+        return window
+      })
   }
 
   private func ms(_ text: String) throws -> Int64 {

@@ -51,8 +51,7 @@ import Testing
     let none = RetentionRule(maxAgeDays: 0, maxCount: 0, afterReadHours: 0)
     #expect(none.surplus(of: .max) == 0 && none.readThroughMs(nowMs: 1) == nil && none.expiredBelow(nowMs: 1) == nil)
     var violations = Violations()
-    var bucket = Bucket()
-    bucket.retention = RetentionPolicy()
+    var bucket = Bucket(retention: RetentionPolicy())
     bucket.retention?.maxAgeDays = 3_651
     bucket.retention?.maxCount = -1
     bucket.retention?.afterReadHours = 87_600

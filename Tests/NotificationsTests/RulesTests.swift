@@ -47,9 +47,7 @@ import Testing
     (.navigate, "zentik://x", true), (.navigate, "", false), (.unspecified, "", false), (.unrecognized(99), "", false),
   ])
   func actionValuesFitTheirTypes(_ type: ActionType, _ value: String, _ expected: Bool) {
-    var action = Action()
-    action.type = type
-    action.value = value
+    let action = Action(type: type, value: value)
     var violations = Violations()
     ActionRules.check(action, "action", &violations)
     #expect(violations.isEmpty == expected, "\(violations.items)")
@@ -70,13 +68,9 @@ import Testing
   func colors(_ text: String, _ expected: Bool) { #expect(TextRules.isColor(text) == expected) }
 
   @Test func collectsEveryViolation() throws {
-    var bad = Notification()
-    bad.subtitle = String(repeating: "x", count: 257)
-    bad.body = "a\u{0}"
-    bad.priority = .unrecognized(9)
-    bad.attachments = [Attachment()]
-    bad.actions = Array(repeating: Action(), count: 17)
-    bad.tapAction = Action()
+    let bad = Notification(
+      subtitle: String(repeating: "x", count: 257), body: "a\u{0}", priority: .unrecognized(9),
+      attachments: [Attachment()], actions: Array(repeating: Action(), count: 17), tapAction: Action())
     var violations = Violations()
     NotificationRules.check(bad, "notification", nowMs: 0, &violations)
     #expect(

@@ -14,8 +14,7 @@ extension NotificationsService {
   func search(
     _ query: String, _ context: CallContext, _ change: (inout SearchNotificationsRequest) -> Void = { _ in }
   ) async throws -> [String] {
-    var request = SearchNotificationsRequest()
-    request.query = query
+    var request = SearchNotificationsRequest(query: query)
     change(&request)
     return try await searchNotifications(request, context: context).notifications.map(\.title)
   }
@@ -34,8 +33,7 @@ func draft(_ title: String, subtitle: String? = nil, body: String? = nil, in buc
   private let anna = user("anna")
 
   private func publish(_ drafts: [CreateNotificationRequest], _ component: NotificationsComponent) async throws {
-    var request = BatchCreateNotificationsRequest()
-    request.requests = drafts
+    let request = BatchCreateNotificationsRequest(requests: drafts)
     _ = try await component.service.batchCreateNotifications(request, context: anna)
   }
 
@@ -101,8 +99,7 @@ func draft(_ title: String, subtitle: String? = nil, body: String? = nil, in buc
       #expect(try await service.search(beginning, anna).contains("Résumé überprüfung"), "\(beginning)")
     }
     // Words without texts are deleted, in several runs if there are many.
-    var delete = DeleteNotificationsRequest()
-    delete.notificationIds = all.map(\.id)
+    let delete = DeleteNotificationsRequest(notificationIds: all.map(\.id))
     _ = try await service.deleteNotifications(delete, context: anna)
     #expect(try await service.search("n", anna) == [])
     var runs = 0
@@ -154,9 +151,7 @@ func draft(_ title: String, subtitle: String? = nil, body: String? = nil, in buc
     let service = component.service
     let box = try await service.makeBucket("b", anna)
     try await publish((0..<25).map { draft("word \($0)", in: box.id) }, component)
-    var request = SearchNotificationsRequest()
-    request.query = "word"
-    request.pageSize = 10
+    var request = SearchNotificationsRequest(query: "word", pageSize: 10)
     var found: [String] = []
     var sizes: [Int] = []
     repeat {
@@ -202,8 +197,8 @@ func draft(_ title: String, subtitle: String? = nil, body: String? = nil, in buc
     let other = try await service.makeBucket("b", user("bruno"))
     try await SearchIndexer(store: component.store).drain()
     for _ in 0..<2 {
-      var request = BatchCreateNotificationsRequest()
-      request.requests = (0..<1_000).map { notification("much \($0)", in: other.id) }
+      let request = BatchCreateNotificationsRequest(
+        requests: (0..<1_000).map { notification("much \($0)", in: other.id) })
       _ = try await service.batchCreateNotifications(request, context: user("bruno"))
     }
     _ = try await service.make("mine", in: box.id, anna)
@@ -227,8 +222,7 @@ func draft(_ title: String, subtitle: String? = nil, body: String? = nil, in buc
     var made: [Notification] = []
     for index in 0..<30 { made.append(try await service.make("old \(index)", in: box.id, anna)) }
     #expect(try await service.search("old", anna).count == 30)
-    var delete = DeleteNotificationsRequest()
-    delete.notificationIds = made.prefix(10).map(\.id)
+    let delete = DeleteNotificationsRequest(notificationIds: made.prefix(10).map(\.id))
     _ = try await service.deleteNotifications(delete, context: anna)
     for index in 0..<30 { _ = try await service.make("new \(index)", in: box.id, anna) }
     #expect(try await component.maintain(nowMs: 0) > 0)
@@ -254,8 +248,7 @@ func draft(_ title: String, subtitle: String? = nil, body: String? = nil, in buc
     let kept = try await service.makeBucket("kept", anna)
     try await publish((0..<30).map { draft("word \($0)", in: $0 < 20 ? box.id : kept.id) }, component)
     #expect(try await service.search("word", anna).count == 30)
-    var delete = DeleteBucketRequest()
-    delete.bucketId = box.id
+    let delete = DeleteBucketRequest(bucketId: box.id)
     _ = try await service.deleteBucket(delete, context: anna)
     var indexer = SearchIndexer(store: component.store)
     indexer.batchBudget = 6
@@ -313,14 +306,11 @@ func draft(_ title: String, subtitle: String? = nil, body: String? = nil, in buc
         let made = try await service.make(title, in: buckets[source.below(3)], anna)
         model[made.id] = made
       case (5, let id?):
-        var request = UpdateNotificationRequest()
-        var change = Notification()
-        (change.id, change.title, change.bucketId) = (id, title, buckets[source.below(3)])
-        request.notification = change
+        let change = Notification(id: id, bucketId: buckets[source.below(3)], title: title)
+        let request = UpdateNotificationRequest(notification: change)
         model[id] = try await service.updateNotification(request, context: anna).notification
       case (6, let id?):
-        var request = DeleteNotificationsRequest()
-        request.notificationIds = [id]
+        let request = DeleteNotificationsRequest(notificationIds: [id])
         _ = try await service.deleteNotifications(request, context: anna)
         model[id] = nil
       default:

@@ -19,9 +19,7 @@ import Testing
   private func unshare(_ bucketID: String, _ member: String, by caller: String, _ component: NotificationsComponent)
     async throws
   {
-    var request = UnshareBucketRequest()
-    request.bucketId = bucketID
-    request.userId = member
+    let request = UnshareBucketRequest(bucketId: bucketID, userId: member)
     _ = try await component.sharing.unshareBucket(request, context: user(caller))
   }
 
@@ -42,8 +40,7 @@ import Testing
     #expect(try await service.all(user("anna")) { $0.unreadOnly = true }.count == 2)
     #expect(try await service.all(user("bruno")) { $0.unreadOnly = true }.isEmpty)
     // Content is shared by all members, and only publishers change it.
-    var update = UpdateNotificationRequest()
-    update.notification = published
+    var update = UpdateNotificationRequest(notification: published)
     update.notification?.etag = ""
     update.notification?.title = "hello all"
     update.updateMask = ProtoFieldMask(paths: ["title"])
@@ -72,8 +69,7 @@ import Testing
     #expect(
       await failure { try await share(box.id, "dora", .reader, by: "carla", component) }?.code == .permissionDenied)
     #expect(await failure { try await share(box.id, "dora", .reader, by: "dora", component) }?.code == .notFound)
-    var update = UpdateBucketRequest()
-    update.bucket = Bucket()
+    var update = UpdateBucketRequest(bucket: Bucket())
     update.bucket?.id = box.id
     update.bucket?.name = "renamed"
     #expect(await failure { try await service.updateBucket(update, context: user("carla")) }?.reason == "ROLE_MISSING")
@@ -81,16 +77,14 @@ import Testing
     update.bucket?.name = ""
     update.bucket?.isMuted = true
     _ = try await service.updateBucket(update, context: user("carla"))
-    var get = GetBucketRequest()
-    get.bucketId = box.id
+    let get = GetBucketRequest(bucketId: box.id)
     for (name, isMuted, role) in [
       ("anna", false, BucketRole.owner), ("bruno", false, .admin), ("carla", true, .reader),
     ] {
       let bucket = try #require(try await service.getBucket(get, context: user(name)).bucket)
       #expect(bucket.name == "renamed" && bucket.isMuted == isMuted && bucket.role == role && bucket.ownerId == "anna")
     }
-    var delete = DeleteBucketRequest()
-    delete.bucketId = box.id
+    let delete = DeleteBucketRequest(bucketId: box.id)
     #expect(await failure { try await service.deleteBucket(delete, context: user("bruno")) }?.reason == "ROLE_MISSING")
     await component.close()
   }
@@ -120,11 +114,9 @@ import Testing
     let service = component.service
     let box = try await service.makeBucket("team", user("anna"))
     try await share(box.id, "bruno", .publisher, by: "anna", component)
-    var delete = DeleteBucketRequest()
-    delete.bucketId = box.id
+    let delete = DeleteBucketRequest(bucketId: box.id)
     _ = try await service.deleteBucket(delete, context: user("anna"))
-    var list = ListBucketsRequest()
-    list.onlyDeleted = true
+    let list = ListBucketsRequest(onlyDeleted: true)
     #expect(try await service.listBuckets(list, context: user("anna")).buckets.map(\.id) == [box.id])
     #expect(try await service.listBuckets(list, context: user("bruno")).buckets.isEmpty)
     await component.close()
@@ -151,8 +143,7 @@ import Testing
     while try await component.timers.runDue() > 0 { fixture.nowMs.add(61_000, ordering: .relaxed) }
     #expect(try await service.all(user("carla")).isEmpty)
     #expect(try await service.all(user("anna")).count == 6)
-    var list = ListBucketSharesRequest()
-    list.bucketId = box.id
+    let list = ListBucketSharesRequest(bucketId: box.id)
     #expect(try await component.sharing.listBucketShares(list, context: user("anna")).shares.isEmpty)
     // A user whose share has expired can rejoin; one who has left cannot be invited again for 30 days.
     try await share(box.id, "carla", .reader, by: "anna", component)
@@ -167,15 +158,12 @@ import Testing
     let fixture = try Fixture()
     let component = try await fixture.open()
     let box = try await component.service.makeBucket("alarms", user("anna"))
-    var create = CreatePublishKeyRequest()
-    create.bucketId = box.id
-    create.name = "sensor"
-    create.expireTime = ProtoTimestamp(millisecondsSince1970: fixture.nowMs.load(ordering: .relaxed) + 1_000)
+    let create = CreatePublishKeyRequest(
+      bucketId: box.id, name: "sensor",
+      expireTime: ProtoTimestamp(millisecondsSince1970: fixture.nowMs.load(ordering: .relaxed) + 1_000))
     let created = try await component.sharing.createPublishKey(create, context: user("anna"))
     #expect(created.secret.hasPrefix("cpk_") && created.secret.utf8.count == 47)
-    var publish = PublishWithKeyRequest()
-    publish.secret = created.secret
-    publish.notification = Notification()
+    var publish = PublishWithKeyRequest(secret: created.secret, notification: Notification())
     publish.notification?.title = "fire"
     publish.requestId = "r1"
     let nobody = CallContext(method: anyMethod)
@@ -194,14 +182,11 @@ import Testing
     #expect(
       await failure { try await component.sharing.publishWithKey(publish, context: nobody) }?.reason
         == "PUBLISH_KEY_INVALID")
-    var revoke = RevokePublishKeyRequest()
-    revoke.bucketId = box.id
-    revoke.keyId = try #require(created.key?.id)
+    let revoke = RevokePublishKeyRequest(bucketId: box.id, keyId: try #require(created.key?.id))
     #expect(
       await failure { try await component.sharing.revokePublishKey(revoke, context: user("bruno")) }?.code == .notFound)
     _ = try await component.sharing.revokePublishKey(revoke, context: user("anna"))
-    var list = ListPublishKeysRequest()
-    list.bucketId = box.id
+    let list = ListPublishKeysRequest(bucketId: box.id)
     #expect(try await component.sharing.listPublishKeys(list, context: user("anna")).keys.isEmpty)
     await component.close()
   }

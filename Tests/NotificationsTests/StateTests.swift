@@ -22,8 +22,7 @@ import Testing
       _ = try await component.service.make("n\(index)", in: index % 2 == 0 ? one.id : two.id, anna)
     }
     let start = try component.service.repository.watchStart(resumeToken: "", bucketID: nil, user: "anna")
-    var request = MarkAllNotificationsReadRequest()
-    request.bucketId = one.id
+    var request = MarkAllNotificationsReadRequest(bucketId: one.id)
     let first = try await component.service.markAllNotificationsRead(request, context: anna)
     #expect(first.changedCount == 10 && first.unreadCounts?.total == 10 && first.unreadCounts?.byBucket == [two.id: 10])
     request.bucketId = ""
@@ -46,13 +45,11 @@ import Testing
     let read = try await component.service.make("read", in: box.id, anna)
     let unread = try await component.service.make("unread", in: box.id, anna)
     try await component.service.mark([read.id], isRead: true, anna)
-    var delete = DeleteNotificationsRequest()
-    delete.notificationIds = [read.id, unread.id, unread.id]
+    let delete = DeleteNotificationsRequest(notificationIds: [read.id, unread.id, unread.id])
     #expect(try await component.service.deleteNotifications(delete, context: anna).deletedCount == 2)
     let listed = try await component.service.listDeletedNotifications(.init(), context: anna).notifications
     #expect(Set(listed.map(\.id)) == [read.id, unread.id] && listed.allSatisfy { $0.deleteTime != nil })
-    var undelete = UndeleteNotificationsRequest()
-    undelete.notificationIds = [read.id, unread.id, "n_unknown"]
+    let undelete = UndeleteNotificationsRequest(notificationIds: [read.id, unread.id, "n_unknown"])
     #expect(try await component.service.undeleteNotifications(undelete, context: user("bruno")).restoredCount == 0)
     let restored = try await component.service.undeleteNotifications(undelete, context: anna)
     #expect(restored.restoredCount == 2 && restored.unreadCounts?.total == 1)
@@ -71,22 +68,18 @@ import Testing
     try await component.sharing.share(box.id, with: "bruno", as: .reader, by: "anna")
     for index in 0..<10 { _ = try await service.make("n\(index)", in: box.id, anna) }
     let gone = try await service.make("gone before", in: box.id, anna)
-    var delete = DeleteNotificationsRequest()
-    delete.notificationIds = [gone.id]
+    let delete = DeleteNotificationsRequest(notificationIds: [gone.id])
     _ = try await service.deleteNotifications(delete, context: anna)
-    var request = DeleteBucketRequest()
-    request.bucketId = box.id
+    let request = DeleteBucketRequest(bucketId: box.id)
     #expect(try await service.deleteBucket(request, context: anna).deletedNotificationCount == 10)
     #expect(try await service.all(anna).isEmpty)
     #expect(try await service.all(user("bruno")).isEmpty)
     #expect(try await service.listBuckets(.init(), context: anna).buckets.isEmpty)
-    var list = ListBucketsRequest()
-    list.onlyDeleted = true
+    let list = ListBucketsRequest(onlyDeleted: true)
     let listed = try await service.listBuckets(list, context: anna).buckets
     #expect(listed.map(\.id) == [box.id] && listed.first?.purgeTime != nil)
     #expect(await failure { try await service.make("x", in: box.id, anna) }?.code == .notFound)
-    var undelete = UndeleteBucketRequest()
-    undelete.bucketId = box.id
+    let undelete = UndeleteBucketRequest(bucketId: box.id)
     #expect(await failure { try await service.undeleteBucket(undelete, context: user("bruno")) }?.code == .notFound)
     let restored = try #require(try await service.undeleteBucket(undelete, context: anna).bucket)
     #expect(restored.notificationCount == 10 && restored.unreadCount == 10)
@@ -120,8 +113,7 @@ import Testing
     #expect(try await component.timers.runDue() == 1)
     #expect(try await component.service.all(anna).isEmpty)
     #expect(try await component.timers.runDue() == 0)
-    var undelete = UndeleteBucketRequest()
-    undelete.bucketId = box.id
+    let undelete = UndeleteBucketRequest(bucketId: box.id)
     #expect(try await component.service.undeleteBucket(undelete, context: anna).bucket?.notificationCount == 7)
     await component.close()
   }
@@ -135,8 +127,7 @@ import Testing
     var summary = try #require(try await component.service.getUnreadSummary(.init(), context: anna).summary)
     #expect(summary.notifications.map(\.title) == ["n6", "n4", "n3", "n2", "n1"] && summary.unreadCount == 6)
     #expect(summary.notifications.first?.bucketName == "inbox")
-    var settings = UpdateUserSettingsRequest()
-    settings.settings = UserSettings()
+    var settings = UpdateUserSettingsRequest(settings: UserSettings())
     settings.settings?.summarySize = 3
     _ = try await component.service.updateUserSettings(settings, context: anna)
     summary = try #require(try await component.service.getUnreadSummary(.init(), context: anna).summary)

@@ -9,16 +9,10 @@ import Testing
   private func item(
     _ index: Int, title: String = "Title", subtitle: String? = nil, body: String? = nil, icon: String? = nil
   ) -> UnreadItem {
-    var item = UnreadItem()
-    item.id = "n_\(String(repeating: String(index), count: 22))"
-    item.title = title
-    item.subtitle = subtitle
-    item.body = body
-    item.bucketId = "b_0123456789abcdefghjkmn"
-    item.bucketName = "Bucket"
-    item.bucketIconUrl = icon
-    item.createdAt = ProtoTimestamp(millisecondsSince1970: 1_770_000_000_000)
-    return item
+    UnreadItem(
+      id: "n_\(String(repeating: String(index), count: 22))", title: title, subtitle: subtitle, body: body,
+      bucketId: "b_0123456789abcdefghjkmn", bucketName: "Bucket", bucketIconUrl: icon,
+      createdAt: ProtoTimestamp(millisecondsSince1970: 1_770_000_000_000))
   }
 
   private func shape(_ items: [UnreadItem]) -> UnreadSummary {

@@ -71,21 +71,15 @@ func failure<T>(_ body: () async throws -> T) async -> RPCError? {
 }
 
 func bucket(_ name: String, requestID: String = "") -> CreateBucketRequest {
-  var request = CreateBucketRequest()
-  request.bucket = Bucket()
+  var request = CreateBucketRequest(bucket: Bucket())
   request.bucket?.name = name
   request.requestId = requestID
   return request
 }
 
 func notification(_ title: String, in bucketID: String, requestID: String = "") -> CreateNotificationRequest {
-  var request = CreateNotificationRequest()
-  var draft = Notification()
-  draft.title = title
-  draft.bucketId = bucketID
-  request.notification = draft
-  request.requestId = requestID
-  return request
+  let draft = Notification(bucketId: bucketID, title: title)
+  return CreateNotificationRequest(notification: draft, requestId: requestID)
 }
 
 extension NotificationsService {
@@ -100,8 +94,7 @@ extension NotificationsService {
   func all(_ context: CallContext, pageSize: Int32 = 7, _ change: (inout ListNotificationsRequest) -> Void = { _ in })
     async throws -> [Notification]
   {
-    var request = ListNotificationsRequest()
-    request.pageSize = pageSize
+    var request = ListNotificationsRequest(pageSize: pageSize)
     change(&request)
     var found: [Notification] = []
     repeat {
@@ -116,12 +109,10 @@ extension NotificationsService {
 extension NotificationsService {
   func mark(_ ids: [String], isRead: Bool, _ context: CallContext) async throws {
     if isRead {
-      var request = MarkNotificationsReadRequest()
-      request.notificationIds = ids
+      let request = MarkNotificationsReadRequest(notificationIds: ids)
       _ = try await markNotificationsRead(request, context: context)
     } else {
-      var request = MarkNotificationsUnreadRequest()
-      request.notificationIds = ids
+      let request = MarkNotificationsUnreadRequest(notificationIds: ids)
       _ = try await markNotificationsUnread(request, context: context)
     }
   }
@@ -132,8 +123,7 @@ extension SharingService {
   func share(
     _ bucketID: String, with member: String, as role: BucketRole, by owner: String, until: ProtoTimestamp? = nil
   ) async throws {
-    var request = ShareBucketRequest()
-    (request.bucketId, request.userId, request.role, request.expireTime) = (bucketID, member, role, until)
+    let request = ShareBucketRequest(bucketId: bucketID, userId: member, role: role, expireTime: until)
     guard let invitation = try await shareBucket(request, context: user(owner)).invitation else { return }
     _ = try await acceptInvitation(.of(invitation.id), context: user(member))
   }
@@ -141,8 +131,7 @@ extension SharingService {
   func invite(_ member: String, to bucketID: String, as role: BucketRole = .reader, by owner: String) async throws
     -> Invitation
   {
-    var request = InviteToBucketRequest()
-    (request.bucketId, request.userId, request.role) = (bucketID, member, role)
+    let request = InviteToBucketRequest(bucketId: bucketID, userId: member, role: role)
     return try #require(try await inviteToBucket(request, context: user(owner)).invitation)
   }
 
@@ -153,8 +142,6 @@ extension SharingService {
 
 extension AcceptInvitationRequest {
   static func of(_ id: String) -> AcceptInvitationRequest {
-    var request = AcceptInvitationRequest()
-    request.invitationId = id
-    return request
+    AcceptInvitationRequest(invitationId: id)
   }
 }

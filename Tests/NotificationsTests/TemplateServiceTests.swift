@@ -22,16 +22,11 @@ import Testing
     let made = try await service.make(request, anna)
     #expect(made.id.hasPrefix("t_") && made.id.utf8.count == 24 && made.etag == "v1")
     #expect(made.requiredVariables == ["b", "a"] && made.createTime == made.updateTime)
-    var get = GetTemplateRequest()
-    get.templateId = made.id
+    let get = GetTemplateRequest(templateId: made.id)
     #expect(try await service.getTemplate(get, context: anna).template == made)
     fixture.nowMs.add(1_000, ordering: .relaxed)
-    var update = UpdateTemplateRequest()
-    var change = Template()
-    change.id = made.id
-    change.title = "{{c}}"
-    change.etag = made.etag
-    update.template = change
+    let change = Template(id: made.id, title: "{{c}}", etag: made.etag)
+    var update = UpdateTemplateRequest(template: change)
     let changed = try #require(try await service.updateTemplate(update, context: anna).template)
     #expect(changed.title == "{{c}}" && changed.body == "{{a}}" && changed.name == "t" && changed.etag == "v2")
     #expect(changed.requiredVariables == ["c", "a"] && changed.updateTime != made.updateTime)
@@ -41,8 +36,7 @@ import Testing
     #expect(try await service.updateTemplate(update, context: anna).template == changed)
     update.updateMask = mask("body")
     #expect(try await service.updateTemplate(update, context: anna).template?.body == nil)
-    var delete = DeleteTemplateRequest()
-    delete.templateId = made.id
+    let delete = DeleteTemplateRequest(templateId: made.id)
     _ = try await service.deleteTemplate(delete, context: anna)
     for error in [
       await failure { try await service.deleteTemplate(delete, context: anna) },
@@ -88,8 +82,7 @@ import Testing
     update.template?.body = (0..<40).map { "{{b\($0)}}" }.joined()
     update.updateMask = mask("body")
     #expect(faults(await failure { try await service.updateTemplate(update, context: anna) }) == ["template TOO_MANY"])
-    var get = GetTemplateRequest()
-    get.templateId = first.id
+    let get = GetTemplateRequest(templateId: first.id)
     #expect(try await service.getTemplate(get, context: anna).template == first)
     await component.close()
   }
@@ -100,8 +93,7 @@ import Testing
     var ids: [String] = []
     for index in 0..<7 { ids.append(try await service.make(template("t\(index)"), anna).id) }
     _ = try await service.make(template("foreign"), user("bruno"))
-    var request = ListTemplatesRequest()
-    request.pageSize = 3
+    var request = ListTemplatesRequest(pageSize: 3)
     var found: [String] = []
     var sizes: [Int] = []
     repeat {
@@ -120,12 +112,9 @@ import Testing
       faults(await failure { try await service.listTemplates(request, context: user("bruno")) }) == [
         "pageToken PAGE_TOKEN_INVALID"
       ])
-    var hooks = ListWebhooksRequest()
-    hooks.pageToken = token
+    let hooks = ListWebhooksRequest(pageToken: token)
     #expect(await failure { try await service.listWebhooks(hooks, context: anna) }?.reason == "PAGE_TOKEN_INVALID")
-    var beats = ListHeartbeatsRequest()
-    beats.pageToken = "x"
-    beats.pageSize = 1_001
+    let beats = ListHeartbeatsRequest(pageSize: 1_001, pageToken: "x")
     #expect(
       faults(await failure { try await service.listHeartbeats(beats, context: anna) }) == [
         "pageSize OUT_OF_RANGE", "pageToken PAGE_TOKEN_INVALID",
@@ -142,8 +131,8 @@ import Testing
     #expect(full?.errorMetadata["limit"] == "200")
     _ = try await service.make(webhook("w"), anna)
     _ = try await service.make(template("t"), user("bruno"))
-    var delete = DeleteTemplateRequest()
-    delete.templateId = try #require(try await service.listTemplates(.init(), context: anna).templates.first?.id)
+    let delete = DeleteTemplateRequest(
+      templateId: try #require(try await service.listTemplates(.init(), context: anna).templates.first?.id))
     _ = try await service.deleteTemplate(delete, context: anna)
     _ = try await service.make(template("one more"), anna)
     await component.close()

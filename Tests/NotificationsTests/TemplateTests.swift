@@ -8,12 +8,7 @@ import Testing
 
 @Suite struct TemplateTests {
   private func template(_ title: String, _ subtitle: String? = nil, _ body: String? = nil) -> Template {
-    var template = Template()
-    template.name = "t"
-    template.title = title
-    template.subtitle = subtitle
-    template.body = body
-    return template
+    Template(name: "t", title: title, subtitle: subtitle, body: body)
   }
 
   private func render(
@@ -60,9 +55,7 @@ import Testing
     let whole = template("T {{a}}", "S {{b|none}}", "B {{a}}")
     var (made, faults) = render(whole, ["a": "1"])
     #expect(faults == [] && made.title == "T 1" && made.subtitle == "S none" && made.body == "B 1")
-    var draft = Notification()
-    draft.title = "own"
-    draft.body = ""
+    var draft = Notification(title: "own", body: "")
     (made, faults) = render(whole, ["a": "1", "b": "2"], into: draft)
     #expect(faults == [] && made.title == "own" && made.subtitle == "S 2" && made.body == "")
     // Texts that are not rendered need no values.

@@ -38,8 +38,7 @@ import Testing
     let b = try await service.makeBucket("b", context)
     for index in 0..<4 { _ = try await service.make("\(index)", in: index < 2 ? a.id : b.id, context) }
     _ = try await service.makeBucket("x", user("bruno"))
-    var first = ListNotificationsRequest()
-    first.pageSize = 1
+    var first = ListNotificationsRequest(pageSize: 1)
     let token = try await service.listNotifications(first, context: context).nextPageToken
     #expect(!token.isEmpty)
     let others: [(inout ListNotificationsRequest) -> Void] = [
@@ -47,8 +46,7 @@ import Testing
       { $0.endTime = ProtoTimestamp(seconds: 4_000_000_000) },
     ]
     for change in others {
-      var request = ListNotificationsRequest()
-      request.pageToken = token
+      var request = ListNotificationsRequest(pageToken: token)
       change(&request)
       let error = await failure { try await service.listNotifications(request, context: context) }
       #expect(error?.code == .invalidArgument && error?.reason == "PAGE_TOKEN_INVALID")
@@ -61,8 +59,7 @@ import Testing
     // A different page size still belongs to the same list.
     first.pageSize = 3
     #expect(try await service.listNotifications(first, context: context).notifications.count == 3)
-    var buckets = ListBucketsRequest()
-    buckets.pageToken = token
+    let buckets = ListBucketsRequest(pageToken: token)
     #expect(await failure { try await service.listBuckets(buckets, context: context) }?.reason == "PAGE_TOKEN_INVALID")
     await component.close()
   }
@@ -70,13 +67,11 @@ import Testing
   @Test func listParametersAreValidated() async throws {
     let component = try await Fixture().open()
     for size in [-1, 1_001, .max, .min] as [Int32] {
-      var request = ListNotificationsRequest()
-      request.pageSize = size
+      let request = ListNotificationsRequest(pageSize: size)
       #expect(
         await failure { try await component.service.listNotifications(request, context: user("a")) }?.reason
           == "OUT_OF_RANGE")
-      var buckets = ListBucketsRequest()
-      buckets.pageSize = size
+      let buckets = ListBucketsRequest(pageSize: size)
       #expect(
         await failure { try await component.service.listBuckets(buckets, context: user("a")) }?.reason == "OUT_OF_RANGE"
       )
@@ -84,15 +79,11 @@ import Testing
     for time in [
       ProtoTimestamp(seconds: .max), .init(seconds: .min), .init(seconds: 0, nanos: -1), .init(seconds: 0, nanos: .max),
     ] {
-      var request = ListNotificationsRequest()
-      request.startTime = time
-      request.endTime = time
+      let request = ListNotificationsRequest(startTime: time, endTime: time)
       let error = await failure { try await component.service.listNotifications(request, context: user("a")) }
       #expect(error?.fieldViolations.map(\.field) == ["startTime", "endTime"])
     }
-    var request = ListNotificationsRequest()
-    request.startTime = ProtoTimestamp(seconds: 2)
-    request.endTime = ProtoTimestamp(seconds: 2)
+    var request = ListNotificationsRequest(startTime: ProtoTimestamp(seconds: 2), endTime: ProtoTimestamp(seconds: 2))
     #expect(
       await failure { try await component.service.listNotifications(request, context: user("a")) }?.reason
         == "TIME_RANGE_EMPTY")

@@ -34,8 +34,7 @@ import Testing
   private func fill(_ component: NotificationsComponent, _ context: CallContext) async throws {
     let service = component.service
     for name in ["mallory", "eve"] {
-      var block = BlockUserRequest()
-      block.userId = name
+      let block = BlockUserRequest(userId: name)
       _ = try await component.sharing.blockUser(block, context: context)
     }
     var create = bucket("b")
@@ -49,24 +48,20 @@ import Testing
     }
     try await service.mark(Array(ids.prefix(40)), isRead: true, context)
     let contentID = try #require(ImportRules.contentID(Self.data))
-    var withMedium = Notification()
-    var attachment = Attachment()
-    (attachment.mediaType, attachment.contentId, attachment.contentType) = (.image, contentID, "image/png")
-    attachment.sizeBytes = Int32(Self.data.count)
-    withMedium.attachments = [attachment]
+    let attachment = Attachment(
+      mediaType: .image, contentType: "image/png", contentId: contentID, sizeBytes: Int32(Self.data.count))
+    let withMedium = Notification(attachments: [attachment])
     let (content, id, boxID) = (withMedium.jsonString(), ids[7], box.id)
-    var template = Template()
-    (template.id, template.name, template.title) = (SortableID.text(prefix: "t_", timeMs: 5, tail: 1), "t", "{{x}}")
-    var webhook = Webhook()
-    (webhook.id, webhook.name) = (SortableID.text(prefix: "w_", timeMs: 5, tail: 2), "w")
-    (webhook.url, webhook.headers) = ("https://example.org/", ["Authorization": "secret"])
-    var heartbeat = Heartbeat()
-    (heartbeat.id, heartbeat.name) = (SortableID.text(prefix: "h_", timeMs: 5, tail: 3), "h")
-    (heartbeat.bucketId, heartbeat.periodMinutes) = (boxID, 5)
-    var scheduled = Notification()
-    (scheduled.id, scheduled.bucketId) = (SortableID.text(prefix: "n_", timeMs: 1_770_000_000_000, tail: 9), boxID)
-    (scheduled.title, scheduled.priority, scheduled.deliveryState) = ("later", .normal, .scheduled)
-    scheduled.createTime = ProtoTimestamp(millisecondsSince1970: 1_770_000_000_000)
+    let template = Template(id: SortableID.text(prefix: "t_", timeMs: 5, tail: 1), name: "t", title: "{{x}}")
+    let webhook = Webhook(
+      id: SortableID.text(prefix: "w_", timeMs: 5, tail: 2), name: "w", url: "https://example.org/",
+      headers: ["Authorization": "secret"])
+    let heartbeat = Heartbeat(
+      id: SortableID.text(prefix: "h_", timeMs: 5, tail: 3), name: "h", bucketId: boxID, periodMinutes: 5)
+    var scheduled = Notification(
+      id: SortableID.text(prefix: "n_", timeMs: 1_770_000_000_000, tail: 9), bucketId: boxID, title: "later",
+      priority: .normal, createTime: ProtoTimestamp(millisecondsSince1970: 1_770_000_000_000), deliveryState: .scheduled
+    )
     scheduled.updateTime = scheduled.createTime
     scheduled.deliverTime = ProtoTimestamp(millisecondsSince1970: 1_780_000_000_000)
     scheduled.etag = "v1"
@@ -139,27 +134,20 @@ import Testing
 
   @Test func rejectedEntriesAreReportedAndDoNotStopImport() async throws {
     let component = try await Fixture().open()
-    var header = ExportHeader()
-    header.formatVersion = 1
-    var box = Bucket()
-    box.id = SortableID.text(prefix: "b_", timeMs: 5, tail: 1)
-    box.name = "b"
-    box.createTime = ProtoTimestamp(millisecondsSince1970: 5)
+    var header = ExportHeader(formatVersion: 1)
+    var box = Bucket(
+      id: SortableID.text(prefix: "b_", timeMs: 5, tail: 1), name: "b",
+      createTime: ProtoTimestamp(millisecondsSince1970: 5))
     box.updateTime = box.createTime
     func one(_ tail: UInt64, _ change: (inout ExportedNotification) -> Void) -> TransferEntry {
-      var exported = ExportedNotification()
-      var notification = Notification()
-      notification.id = SortableID.text(prefix: "n_", timeMs: 5, tail: tail)
-      notification.bucketId = box.id
-      notification.title = "n"
-      notification.createTime = box.createTime
-      notification.updateTime = box.createTime
-      exported.notification = notification
+      let notification = Notification(
+        id: SortableID.text(prefix: "n_", timeMs: 5, tail: tail), bucketId: box.id, title: "n",
+        createTime: box.createTime, updateTime: box.createTime)
+      var exported = ExportedNotification(notification: notification)
       change(&exported)
       return .of(.notification(exported))
     }
-    var medium = Attachment()
-    (medium.mediaType, medium.contentId, medium.contentType) = (.image, "ab", "image/png")
+    let medium = Attachment(mediaType: .image, contentType: "image/png", contentId: "ab")
     let entries: [TransferEntry] = [
       .of(.header(header)), .of(.bucket(box)), one(1) { _ in },
       one(2) { $0.notification?.title = String(repeating: "x", count: 257) },
@@ -189,9 +177,7 @@ import Testing
     let box = try await component.service.makeBucket("b", user("mallory"))
     _ = try await component.sharing.invite("anna", to: box.id, by: "mallory")
     let entries = ["anna", "mallory"].map { name in
-      var blocked = BlockedUser()
-      blocked.userId = name
-      blocked.createTime = ProtoTimestamp(millisecondsSince1970: 5)
+      let blocked = BlockedUser(userId: name, createTime: ProtoTimestamp(millisecondsSince1970: 5))
       return TransferEntry.of(.blockedUser(blocked))
     }
     let result = try await bring(entries, to: "anna", component)
@@ -203,27 +189,22 @@ import Testing
 
   @Test func importsRespectScheduledAndAutomationLimits() async throws {
     let component = try await Fixture().open()
-    var box = Bucket()
-    box.id = SortableID.text(prefix: "b_", timeMs: 5, tail: 1)
-    box.name = "b"
-    box.createTime = ProtoTimestamp(millisecondsSince1970: 5)
+    var box = Bucket(
+      id: SortableID.text(prefix: "b_", timeMs: 5, tail: 1), name: "b",
+      createTime: ProtoTimestamp(millisecondsSince1970: 5))
     box.updateTime = box.createTime
     var entries: [TransferEntry] = [.of(.bucket(box))]
     for index in 0..<4 {
-      var scheduled = Notification()
-      scheduled.id = SortableID.text(prefix: "n_", timeMs: 1_780_000_000_000, tail: UInt64(index))
-      (scheduled.bucketId, scheduled.title) = (box.id, "later")
-      scheduled.createTime = box.createTime
-      scheduled.updateTime = box.createTime
-      scheduled.deliverTime = ProtoTimestamp(millisecondsSince1970: 1_780_000_000_000)
-      var exported = ExportedNotification()
-      exported.notification = scheduled
+      let scheduled = Notification(
+        id: SortableID.text(prefix: "n_", timeMs: 1_780_000_000_000, tail: UInt64(index)), bucketId: box.id,
+        title: "later", createTime: box.createTime, updateTime: box.createTime,
+        deliverTime: ProtoTimestamp(millisecondsSince1970: 1_780_000_000_000))
+      let exported = ExportedNotification(notification: scheduled)
       entries.append(.of(.scheduled(exported)))
     }
     for index in 0..<(AutomationKind.countMax + 2) {
-      var template = Template()
-      template.id = SortableID.text(prefix: "t_", timeMs: 5, tail: UInt64(index))
-      (template.name, template.title) = ("t", "{{x}}")
+      let template = Template(
+        id: SortableID.text(prefix: "t_", timeMs: 5, tail: UInt64(index)), name: "t", title: "{{x}}")
       entries.append(.of(.template(template)))
     }
     var limits = NotificationsLimits()

@@ -15,9 +15,7 @@ import Testing
     _ component: NotificationsComponent, _ name: String, from token: String, bucketID: String = "",
     until isEnough: @escaping @Sendable ([WatchNotificationsResponse]) async throws -> Bool
   ) async throws -> [WatchNotificationsResponse] {
-    var request = WatchNotificationsRequest()
-    request.resumeToken = token
-    request.bucketId = bucketID
+    let request = WatchNotificationsRequest(resumeToken: token, bucketId: bucketID)
     var seen: [WatchNotificationsResponse] = []
     do {
       try await component.service.watch.run(request, user: name) { next in
@@ -93,8 +91,7 @@ import Testing
     let b = try await service.makeBucket("b", context)
     let one = try await service.make("one", in: a.id, context)
     let start = try service.repository.watchStart(resumeToken: "", bucketID: nil, user: "anna").text(user: "anna")
-    var request = UpdateNotificationRequest()
-    request.notification = one
+    var request = UpdateNotificationRequest(notification: one)
     request.notification?.etag = ""
     request.notification?.bucketId = b.id
     let moved = try await service.updateNotification(request, context: context).notification
@@ -114,8 +111,7 @@ import Testing
     let context = user("anna")
     let a = try await service.makeBucket("a", context)
     let start = try service.repository.watchStart(resumeToken: "", bucketID: nil, user: "anna").text(user: "anna")
-    var delete = DeleteBucketRequest()
-    delete.bucketId = a.id
+    let delete = DeleteBucketRequest(bucketId: a.id)
     let deletion = delete
     let live = try await collect(component, "anna", from: start, bucketID: a.id) { seen in
       if seen.count == 1 { _ = try await service.deleteBucket(deletion, context: context) }

@@ -15,9 +15,7 @@ import Testing
   ) async throws -> [WatchNotificationsResponse] {
     struct Enough: Error {}
     let seen = Mutex<[WatchNotificationsResponse]>([])
-    var request = WatchNotificationsRequest()
-    request.resumeToken = token
-    request.bucketId = bucketID
+    let request = WatchNotificationsRequest(resumeToken: token, bucketId: bucketID)
     do {
       try await component.service.watch.run(request, user: name) { next in
         guard let message = try next() else { return false }

@@ -18,12 +18,10 @@ import Testing
     #expect(try component.kept(made.id, user: "anna")?.headers == ["Authorization": "Bearer 1", "X-B": "2"])
     #expect(try await service.listWebhooks(.init(), context: anna).webhooks == [made])
     // `***` retains a value, regardless of the case of the name; omitted headers are removed.
-    var update = UpdateWebhookRequest()
     var change = made
     change.headers = ["authorization": "***", "X-C": "3"]
     change.body = "x"
-    update.webhook = change
-    update.updateMask = mask("headers")
+    var update = UpdateWebhookRequest(webhook: change, updateMask: mask("headers"))
     let changed = try #require(try await service.updateWebhook(update, context: anna).webhook)
     #expect(changed.headers == ["authorization": "***", "X-C": "***"] && changed.body == "")
     #expect(try component.kept(made.id, user: "anna")?.headers == ["authorization": "Bearer 1", "X-C": "3"])

@@ -41,9 +41,7 @@ extension SyncComponent {
   func send(
     _ id: String, _ content: some Collection<UInt8>, offset: Int64 = 0, packs: Bool = false
   ) async throws {
-    var start = UploadContentRequest.UploadStart()
-    start.uploadId = id
-    start.offset = offset
+    let start = UploadContentRequest.UploadStart(uploadId: id, offset: offset)
     let run = try await UploadRun.begin(
       start, user: "anna", repository: repository, contents: contents, uploadTable: uploads.uploadTable)
     guard let run else { return }
@@ -51,8 +49,7 @@ extension SyncComponent {
       var rest = content[...]
       while !rest.isEmpty {
         let piece = Array(rest.prefix(100_000))
-        var chunk = UploadContentRequest.UploadChunk()
-        chunk.data = piece
+        var chunk = UploadContentRequest.UploadChunk(data: piece)
         if packs, let packed = piece.withUnsafeBytes({ Deflate.pack($0, .gzip) }) {
           chunk.data = packed
           chunk.encoding = .gzip

@@ -106,8 +106,7 @@ import Testing
       let content = document(bytes: 300_000)
       let id = try await component.createUpload(content).id
       func take(_ change: (inout UploadContentRequest.UploadChunk) -> Void) async throws -> String {
-        var start = UploadContentRequest.UploadStart()
-        start.uploadId = id
+        let start = UploadContentRequest.UploadStart(uploadId: id)
         let run = try #require(
           try await UploadRun.begin(
             start, user: "anna", repository: component.repository, contents: component.contents,

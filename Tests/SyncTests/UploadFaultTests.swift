@@ -14,9 +14,7 @@ import Testing
 
 @Suite struct UploadFaultTests {
   private func begin(_ component: SyncComponent, _ id: String, offset: Int64 = 0) async throws -> UploadRun {
-    var start = UploadContentRequest.UploadStart()
-    start.uploadId = id
-    start.offset = offset
+    let start = UploadContentRequest.UploadStart(uploadId: id, offset: offset)
     return try #require(
       try await UploadRun.begin(
         start, user: "anna", repository: component.repository, contents: component.contents,

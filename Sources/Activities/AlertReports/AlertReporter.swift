@@ -43,8 +43,7 @@ struct AlertReporter: Sendable {
       try $0.query(AlertReports.settledSQL, [.int(Self.batchMax)], rowsMax: Self.batchMax, AlertReports.entry)
     }
     if entries.isEmpty { return 0 }
-    var request = RecordDeliveriesRequest()
-    request.deliveries = entries.map(\.delivery)
+    let request = RecordDeliveriesRequest(deliveries: entries.map(\.delivery))
     try await reporter.record(request)
     try await store.write { transaction in
       for entry in entries {

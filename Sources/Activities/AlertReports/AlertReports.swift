@@ -48,10 +48,7 @@ enum AlertReports {
     record.deviceId = try row.text(3)
     record.outcome = outcome(DeliveryLogOutcome(rawValue: try row.integer(5)))
     record.reason = try row.textIfPresent(6) ?? ""
-    var delivery = NotificationDelivery()
-    delivery.userId = try row.text(1)
-    delivery.notificationId = try row.text(2)
-    delivery.record = record
+    let delivery = NotificationDelivery(userId: try row.text(1), notificationId: try row.text(2), record: record)
     return Entry(apnsID: record.pushId, settledAtMs: settledAtMs, delivery: delivery)
   }
 

@@ -38,23 +38,15 @@ enum PushReading {
   static let beyondAllIDs = "~"
 
   static func push(_ row: borrowing SQLRow) throws -> Push {
-    var push = Push()
-    push.apnsId = try row.text(0)
-    push.status = PushStatus(rawValue: Int32(truncatingIfNeeded: try row.integer(1)))
-    push.action = PushAction(rawValue: Int32(truncatingIfNeeded: try row.integer(2)))
-    push.app = try row.text(3)
-    push.environment = try row.text(4)
-    push.userId = try row.text(5)
-    push.activityId = try row.textIfPresent(6) ?? ""
-    push.pushType = try row.text(7)
-    push.priority = Int32(clamping: try row.integer(8))
-    push.attemptCount = Int32(clamping: try row.integer(9))
-    push.httpStatus = Int32(clamping: try row.integer(10))
-    push.reason = try row.textIfPresent(11) ?? ""
-    push.queueTime = ProtoTimestamp(millisecondsSince1970: try row.integer(12))
-    push.settleTime = try row.integerIfPresent(13).map { ProtoTimestamp(millisecondsSince1970: $0) }
-    push.latencyMs = try row.integer(14)
-    push.traceId = traceID(try row.textIfPresent(15))
+    var push = Push(
+      apnsId: try row.text(0), status: PushStatus(rawValue: Int32(truncatingIfNeeded: try row.integer(1))),
+      action: PushAction(rawValue: Int32(truncatingIfNeeded: try row.integer(2))), app: try row.text(3),
+      environment: try row.text(4), userId: try row.text(5), activityId: try row.textIfPresent(6) ?? "",
+      pushType: try row.text(7), priority: Int32(clamping: try row.integer(8)),
+      attemptCount: Int32(clamping: try row.integer(9)), httpStatus: Int32(clamping: try row.integer(10)),
+      reason: try row.textIfPresent(11) ?? "", queueTime: ProtoTimestamp(millisecondsSince1970: try row.integer(12)),
+      settleTime: try row.integerIfPresent(13).map { ProtoTimestamp(millisecondsSince1970: $0) },
+      latencyMs: try row.integer(14), traceId: traceID(try row.textIfPresent(15)))
     if row.count > 16 { push.dueTime = ProtoTimestamp(millisecondsSince1970: try row.integer(16)) }
     return push
   }

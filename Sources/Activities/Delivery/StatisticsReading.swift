@@ -30,9 +30,7 @@ enum StatisticsReading {
       if rowMs != hourMs {
         finish()
         hourMs = rowMs
-        var hour = PushStatistics()
-        hour.app = app
-        hour.hour = ProtoTimestamp(millisecondsSince1970: rowMs)
+        let hour = PushStatistics(app: app, hour: ProtoTimestamp(millisecondsSince1970: rowMs))
         hours.append(hour)
       }
       add(try row.text(1), try row.integer(2), to: &hours[hours.count - 1], &latencies)

@@ -28,13 +28,9 @@ enum DriverRules {
     if startedMs > nowMs + 60_000 || startedMs < nowMs - durationMsMax {
       violations.add("startedAt", "must be at most 8 h ago and not in the future", .outOfRange)
     }
-    var state = TimerState()
-    state.startedAt = ProtoTimestamp(millisecondsSince1970: startedMs)
-    state.durationMs = request.durationMs
-    state.methodName = request.methodName
-    state.sessionType = request.sessionType
-    state.completesByItself = request.completesByItself
-    return state
+    return TimerState(
+      startedAt: ProtoTimestamp(millisecondsSince1970: startedMs), durationMs: request.durationMs,
+      methodName: request.methodName, sessionType: request.sessionType, completesByItself: request.completesByItself)
   }
 
   static func roomID(_ id: String, _ violations: inout Violations) {

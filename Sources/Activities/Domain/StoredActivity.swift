@@ -46,28 +46,17 @@ struct StoredActivity: Sendable, Hashable {
 
   /// The activity as an API message, without its attributes.
   var message: Activity {
-    var activity = Activity()
-    activity.id = id
-    activity.app = app
-    activity.environment = environment
-    activity.status = status
-    activity.origin = origin
-    activity.contentState = contentState
-    activity.createTime = ProtoTimestamp(millisecondsSince1970: createdMs)
-    activity.updateTime = ProtoTimestamp(millisecondsSince1970: updatedMs)
-    activity.startTime = ProtoTimestamp(millisecondsSince1970: startMs)
-    activity.expireTime = ProtoTimestamp(millisecondsSince1970: expireMs)
-    activity.scheduledEndTime = scheduledEndMs.map { ProtoTimestamp(millisecondsSince1970: $0) }
-    activity.endTime = endedMs.map { ProtoTimestamp(millisecondsSince1970: $0) }
-    activity.endReason = endReason
-    activity.staleTime = staleMs.map { ProtoTimestamp(millisecondsSince1970: $0) }
-    activity.relevanceScore = relevanceScore
-    activity.apsTimestamp = apsTimestamp
-    activity.updateTokenCount = Int32(clamping: tokenIDs.count)
-    activity.renews = renews
-    activity.renewalCount = Int32(clamping: generation)
-    activity.channelId = channelID
-    activity.etag = Etag.text(version: version)
+    var activity = Activity(
+      id: id, app: app, environment: environment, status: status, origin: origin, contentState: contentState,
+      createTime: ProtoTimestamp(millisecondsSince1970: createdMs),
+      updateTime: ProtoTimestamp(millisecondsSince1970: updatedMs),
+      startTime: ProtoTimestamp(millisecondsSince1970: startMs),
+      expireTime: ProtoTimestamp(millisecondsSince1970: expireMs),
+      scheduledEndTime: scheduledEndMs.map { ProtoTimestamp(millisecondsSince1970: $0) },
+      endTime: endedMs.map { ProtoTimestamp(millisecondsSince1970: $0) }, endReason: endReason,
+      staleTime: staleMs.map { ProtoTimestamp(millisecondsSince1970: $0) }, relevanceScore: relevanceScore,
+      apsTimestamp: apsTimestamp, updateTokenCount: Int32(clamping: tokenIDs.count), renews: renews,
+      renewalCount: Int32(clamping: generation), channelId: channelID, etag: Etag.text(version: version))
     switch driver {
     case .timer(let state): activity.driver = .timer(state)
     case .room(let state): activity.driver = .room(state)

@@ -61,10 +61,9 @@ extension SQLiteActivitiesRepository {
 
   func status(app: String, user: String) throws -> GetActivityStatusResponse {
     try read { transaction in
-      var response = GetActivityStatusResponse()
       let arguments: [SQLValue] = [.text(user), .text(app)]
       let live = try transaction.queryOne(Self.liveCountSQL, arguments) { try $0.integer(0) } ?? 0
-      response.liveCount = Int32(clamping: live)
+      var response = GetActivityStatusResponse(liveCount: Int32(clamping: live))
       try transaction.forEach(Self.tokenCountsSQL, arguments) { row in
         let count = Int32(clamping: try row.integer(1))
         switch TokenKind(rawValue: try row.integer(0)) {

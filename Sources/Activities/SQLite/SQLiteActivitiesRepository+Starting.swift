@@ -18,9 +18,8 @@ extension SQLiteActivitiesRepository {
       {
         return activity
       }
-      var response = StartActivityResponse()
       let activity = try start(draft, user: user, transaction).message
-      response.activity = activity
+      let response = StartActivityResponse(activity: activity)
       try storeReply(response, idempotency, transaction)
       return activity
     }

@@ -54,8 +54,7 @@ extension SQLiteActivitiesRepository {
   /// Runs in the transaction of the start, so that no later summary is missed.
   func renderUnread(_ activity: inout StoredActivity, _ transaction: ReadTransaction) throws {
     guard case .unread(var state) = activity.driver else { return }
-    var summary = UnreadSummary()
-    summary.lastUpdate = ProtoTimestamp(millisecondsSince1970: activity.createdMs)
+    var summary = UnreadSummary(lastUpdate: ProtoTimestamp(millisecondsSince1970: activity.createdMs))
     if let known = try unreadSummary(user: activity.user, transaction) {
       (summary, state.sequence) = known
     }

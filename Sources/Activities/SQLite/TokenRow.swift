@@ -91,12 +91,9 @@ struct TokenRow: Sendable, Hashable {
 
   /// The token as an API message, redacted.
   var message: PushTokenInfo {
-    var message = PushTokenInfo()
-    message.id = id
-    message.kind = PushTokenKind(rawValue: Int32(truncatingIfNeeded: kind.rawValue))
-    message.app = app
-    message.environment = environment
-    message.installationId = installationID
+    var message = PushTokenInfo(
+      id: id, kind: PushTokenKind(rawValue: Int32(truncatingIfNeeded: kind.rawValue)), app: app,
+      environment: environment, installationId: installationID)
     if kind == .update { message.activityId = subject }
     if kind == .pushToStart { message.attributesType = subject }
     message.redactedToken = deviceToken?.redacted ?? "\(String(decoding: token.prefix(4), as: UTF8.self))…"

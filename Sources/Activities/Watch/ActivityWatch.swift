@@ -21,19 +21,16 @@ struct ActivityWatch: Sendable {
     let signal = try hub.add(user: user)
     defer { hub.remove(signal, user: user) }
     var position = try repository.watchStart(resumeToken: request.resumeToken, activityID: activityID, user: user)
-    var started = WatchActivitiesResponse()
-    started.resumeToken = position.text(user: user)
-    started.event = .started(.init())
+    let started = WatchActivitiesResponse(resumeToken: position.text(user: user), event: .started(.init()))
     try await send(started)
     while true {
       let changes = try repository.changes(after: position, user: user, rowsMax: max(1, pageRows))
       for change in changes {
         position.sequence = change.sequence
         guard activityID == nil || activityID == change.activityID, let event = change.event else { continue }
-        var response = WatchActivitiesResponse()
-        response.resumeToken = position.text(user: user)
-        response.eventTime = ProtoTimestamp(millisecondsSince1970: change.timeMs)
-        response.event = event
+        let response = WatchActivitiesResponse(
+          resumeToken: position.text(user: user), eventTime: ProtoTimestamp(millisecondsSince1970: change.timeMs),
+          event: event)
         try await send(response)
         if activityID != nil, change.kind == .ended { return }
       }

@@ -128,19 +128,10 @@ struct AuditRow: Sendable, Hashable {
 
   /// Returns the entry with its values. Throws `corrupt` if a value cannot be decoded.
   func entry() throws -> AuditEntry {
-    var entry = AuditEntry()
-    entry.sequence = sequence
-    entry.time = ProtoTimestamp(millisecondsSince1970: timeMs)
-    entry.actor = actor
-    entry.address = address
-    entry.action = action
-    entry.subject = subject
-    entry.oldState = try oldJSON.map(Self.state)
-    entry.newState = try newJSON.map(Self.state)
-    entry.redacted = salt == nil
-    entry.undoOf = undoOf
-    entry.hashField = Hexadecimal.text(hash)
-    return entry
+    AuditEntry(
+      sequence: sequence, time: ProtoTimestamp(millisecondsSince1970: timeMs), actor: actor, address: address,
+      action: action, subject: subject, oldState: try oldJSON.map(Self.state), newState: try newJSON.map(Self.state),
+      redacted: salt == nil, undoOf: undoOf, hashField: Hexadecimal.text(hash))
   }
 
   private static func state(_ json: [UInt8]) throws -> AuditState {

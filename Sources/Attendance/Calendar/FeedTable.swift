@@ -17,11 +17,8 @@ enum FeedTable {
   static let bySecretSQL = "SELECT owner FROM calendar_feeds WHERE secret_hash = $1"
 
   static func feed(_ row: borrowing SQLRow) throws -> CalendarFeed {
-    var feed = CalendarFeed()
-    feed.id = try row.text(0)
-    feed.name = try row.text(1)
-    feed.createTime = ProtoTimestamp(millisecondsSince1970: try row.integer(2))
-    return feed
+    CalendarFeed(
+      id: try row.text(0), name: try row.text(1), createTime: ProtoTimestamp(millisecondsSince1970: try row.integer(2)))
   }
 }
 
@@ -38,10 +35,7 @@ extension SQLiteAttendanceRepository {
         throw RPCError.exhausted(
           "a caller may have at most \(limits.feedsPerOwnerMax) feeds", .feedsExhausted, limit: limits.feedsPerOwnerMax)
       }
-      var feed = CalendarFeed()
-      feed.id = ids.next(prefix: Self.feedPrefix).id
-      feed.name = name
-      feed.createTime = context.nowTime
+      let feed = CalendarFeed(id: ids.next(prefix: Self.feedPrefix).id, name: name, createTime: context.nowTime)
       try context.transaction.execute(
         FeedTable.insertSQL,
         [.text(feed.id), .text(caller.name), .text(name), .blob(secretHash), .integer(context.nowMs)])

@@ -4,15 +4,9 @@ import CampanileService
 /// Initial values and validation of the lodge's settings.
 enum LodgeRules {
   static func initial(timeZone: String) -> LodgeSettings {
-    var settings = LodgeSettings()
-    settings.timeZone = timeZone
-    settings.excusedPausesStreak = true
-    settings.excusedLeavesDenominator = true
-    settings.lateConfirmationHours = 168
-    settings.checkInOpensMinutesBefore = 120
-    settings.checkInClosesMinutesAfter = 240
-    settings.etag = Etag.text(version: 1)
-    return settings
+    LodgeSettings(
+      timeZone: timeZone, excusedPausesStreak: true, excusedLeavesDenominator: true, lateConfirmationHours: 168,
+      checkInOpensMinutesBefore: 120, checkInClosesMinutesAfter: 240, etag: Etag.text(version: 1))
   }
 
   static func check(

@@ -58,18 +58,12 @@ struct Tally: Sendable, Hashable {
   }
 
   var statistics: AttendanceStatistics {
-    var statistics = AttendanceStatistics()
-    statistics.eligibleCount = Int32(clamping: eligible)
-    statistics.countedCount = Int32(clamping: counted)
-    statistics.presentCount = Int32(clamping: present)
-    statistics.absentCount = Int32(clamping: absent)
-    statistics.excusedCount = Int32(clamping: excused)
-    statistics.unconfirmedCount = Int32(clamping: unconfirmed)
-    statistics.rate = rate
-    statistics.percentage = Int32(clamping: percentage)
-    statistics.currentStreak = Int32(clamping: currentStreak)
-    statistics.bestStreak = Int32(clamping: bestStreak)
-    return statistics
+    AttendanceStatistics(
+      eligibleCount: Int32(clamping: eligible), countedCount: Int32(clamping: counted),
+      presentCount: Int32(clamping: present), absentCount: Int32(clamping: absent),
+      excusedCount: Int32(clamping: excused), unconfirmedCount: Int32(clamping: unconfirmed), rate: rate,
+      percentage: Int32(clamping: percentage), currentStreak: Int32(clamping: currentStreak),
+      bestStreak: Int32(clamping: bestStreak))
   }
 }
 

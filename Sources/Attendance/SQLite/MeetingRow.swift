@@ -42,8 +42,7 @@ enum MeetingRow {
 
   /// Decodes a meeting. `first` is the column of the number.
   static func meeting(_ row: borrowing SQLRow, from first: Int) throws -> Meeting {
-    var meeting = Meeting()
-    meeting.number = try row.integer(first)
+    var meeting = Meeting(number: try row.integer(first))
     meeting.id = AttendanceIDs.meetingID(meeting.number)
     meeting.startTime = ProtoTimestamp(millisecondsSince1970: try row.integer(first + 1))
     meeting.year = Int32(clamping: try row.integer(first + 2))

@@ -34,8 +34,7 @@ enum MemberRow {
 
   /// Decodes a member. `first` is the column of the number.
   static func member(_ row: borrowing SQLRow, from first: Int) throws -> Member {
-    var member = Member()
-    member.number = try row.integer(first)
+    var member = Member(number: try row.integer(first))
     member.id = AttendanceIDs.memberID(member.number)
     member.name = try row.text(first + 1)
     member.firstName = try row.text(first + 2)

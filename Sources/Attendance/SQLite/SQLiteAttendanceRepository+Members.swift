@@ -120,10 +120,7 @@ extension SQLiteAttendanceRepository {
       guard found.name == confirmedName else {
         throw RPCError.refused("confirmName", "is not the member's name", .nameNotConfirmed)
       }
-      var member = Member()
-      member.number = number
-      member.id = found.id
-      member.name = "Erased \(found.id)"
+      var member = Member(id: found.id, number: number, name: "Erased \(found.id)")
       // The initiation decides which meetings count: without it, totals would change.
       member.initiationDate = found.initiationDate
       member.degree = found.degree

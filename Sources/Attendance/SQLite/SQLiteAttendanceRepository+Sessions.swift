@@ -87,13 +87,10 @@ extension SQLiteAttendanceRepository {
         ])
       try context.transaction.execute(
         SessionTable.surplusSQL, [.integer(member), .int(limits.sessionsPerMemberMax)])
-      var session = MemberSession()
-      session.id = id
-      session.memberId = found.id
-      session.createTime = context.nowTime
-      session.expireTime = ProtoTimestamp(millisecondsSince1970: expireMs)
-      session.endTime = ProtoTimestamp(millisecondsSince1970: endMs)
-      session.address = address
+      let session = MemberSession(
+        id: id, memberId: found.id, createTime: context.nowTime,
+        expireTime: ProtoTimestamp(millisecondsSince1970: expireMs),
+        endTime: ProtoTimestamp(millisecondsSince1970: endMs), address: address)
       return (found, session)
     }
   }

@@ -70,10 +70,9 @@ enum DeviceTable {
     """
 
   static func device(_ row: borrowing SQLRow) throws -> LoginDevice {
-    var device = LoginDevice()
-    device.memberId = AttendanceIDs.memberID(try row.integer(0))
-    device.createTime = ProtoTimestamp(millisecondsSince1970: try row.integer(1))
-    device.lastLoginTime = ProtoTimestamp(millisecondsSince1970: try row.integer(2))
-    return device
+    LoginDevice(
+      memberId: AttendanceIDs.memberID(try row.integer(0)),
+      createTime: ProtoTimestamp(millisecondsSince1970: try row.integer(1)),
+      lastLoginTime: ProtoTimestamp(millisecondsSince1970: try row.integer(2)))
   }
 }

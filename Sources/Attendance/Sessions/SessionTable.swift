@@ -37,13 +37,10 @@ enum SessionTable {
   static let dropPinSQL = "DELETE FROM pins WHERE member_no = $1"
 
   static func session(_ row: borrowing SQLRow) throws -> MemberSession {
-    var session = MemberSession()
-    session.id = try row.text(0)
-    session.memberId = AttendanceIDs.memberID(try row.integer(1))
-    session.createTime = ProtoTimestamp(millisecondsSince1970: try row.integer(2))
-    session.expireTime = ProtoTimestamp(millisecondsSince1970: try row.integer(3))
-    session.endTime = ProtoTimestamp(millisecondsSince1970: try row.integer(4))
-    session.address = try row.text(5)
-    return session
+    MemberSession(
+      id: try row.text(0), memberId: AttendanceIDs.memberID(try row.integer(1)),
+      createTime: ProtoTimestamp(millisecondsSince1970: try row.integer(2)),
+      expireTime: ProtoTimestamp(millisecondsSince1970: try row.integer(3)),
+      endTime: ProtoTimestamp(millisecondsSince1970: try row.integer(4)), address: try row.text(5))
   }
 }

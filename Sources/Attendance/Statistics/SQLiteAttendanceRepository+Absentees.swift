@@ -76,10 +76,8 @@ extension SQLiteAttendanceRepository {
         }
         let absence = Absence(years, firstYear: firstYear, before: before ?? 0)
         guard !absence.hasCome, absence.missed > 0 else { return true }
-        var absentee = Absentee()
-        absentee.memberId = AttendanceIDs.memberID(number)
-        absentee.name = try row.text(1)
-        absentee.missedCount = Int32(clamping: absence.missed)
+        var absentee = Absentee(
+          memberId: AttendanceIDs.memberID(number), name: try row.text(1), missedCount: Int32(clamping: absence.missed))
         if let (year, ordinal) = absence.lastPresent {
           let meeting = try transaction.queryOne(Self.placeSQL, [.integer(year), .int(ordinal)]) { row in
             (number: try row.integer(0), startMs: try row.integer(1))

@@ -77,8 +77,7 @@ extension SQLiteAttendanceRepository {
       let sql = Self.summarySQL(ofYear: year != nil, includesInactive: includesInactive)
       var page = PageRows<MemberSummary>(countMax: query.pageSize)
       try transaction.forEach(sql, arguments) { row in
-        var summary = MemberSummary()
-        summary.memberNumber = try row.integer(0)
+        var summary = MemberSummary(memberNumber: try row.integer(0))
         summary.memberId = AttendanceIDs.memberID(summary.memberNumber)
         summary.name = try row.text(1)
         summary.degree = Degree(rawValue: Int32(truncatingIfNeeded: try row.integer(2)))

@@ -74,9 +74,7 @@ extension SQLiteAttendanceRepository {
         return true
       }
       guard caller.isStaff || caller.memberNumber == member else { return true }
-      var deleted = Attendance()
-      deleted.meetingId = meetingID
-      deleted.memberId = AttendanceIDs.memberID(member)
+      let deleted = Attendance(memberId: AttendanceIDs.memberID(member), meetingId: meetingID)
       found.append(SequencedChange(sequence: try row.integer(0), change: .deletedAttendance(deleted)))
       return true
     }

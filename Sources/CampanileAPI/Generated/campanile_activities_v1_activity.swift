@@ -253,6 +253,33 @@ public struct Activity: ProtoMessage {
 
   public init() {}
 
+  public init(id: String = "", app: String = "", environment: String = "", status: ActivityStatus = ActivityStatus(), origin: ActivityOrigin = ActivityOrigin(), contentState: ProtoStruct? = nil, attributesType: String = "", attributes: ProtoStruct? = nil, createTime: ProtoTimestamp? = nil, updateTime: ProtoTimestamp? = nil, startTime: ProtoTimestamp? = nil, expireTime: ProtoTimestamp? = nil, scheduledEndTime: ProtoTimestamp? = nil, endTime: ProtoTimestamp? = nil, endReason: EndReason = EndReason(), staleTime: ProtoTimestamp? = nil, relevanceScore: Double? = nil, apsTimestamp: Int64 = 0, updateTokenCount: Int32 = 0, renews: Bool = false, renewalCount: Int32 = 0, channelId: String = "", etag: String = "", driver: Driver? = nil) {
+    self.id = id
+    self.app = app
+    self.environment = environment
+    self.status = status
+    self.origin = origin
+    self.contentState = contentState
+    self.attributesType = attributesType
+    self.attributes = attributes
+    self.createTime = createTime
+    self.updateTime = updateTime
+    self.startTime = startTime
+    self.expireTime = expireTime
+    self.scheduledEndTime = scheduledEndTime
+    self.endTime = endTime
+    self.endReason = endReason
+    self.staleTime = staleTime
+    self.relevanceScore = relevanceScore
+    self.apsTimestamp = apsTimestamp
+    self.updateTokenCount = updateTokenCount
+    self.renews = renews
+    self.renewalCount = renewalCount
+    self.channelId = channelId
+    self.etag = etag
+    self.driver = driver
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -568,6 +595,16 @@ public struct Alert: ProtoMessage {
 
   public init() {}
 
+  public init(title: String = "", body: String = "", titleLocKey: String = "", titleLocArgs: [String] = [], locKey: String = "", locArgs: [String] = [], sound: String = "") {
+    self.title = title
+    self.body = body
+    self.titleLocKey = titleLocKey
+    self.titleLocArgs = titleLocArgs
+    self.locKey = locKey
+    self.locArgs = locArgs
+    self.sound = sound
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -705,6 +742,16 @@ public struct TimerState: ProtoMessage {
 
   public init() {}
 
+  public init(startedAt: ProtoTimestamp? = nil, pausedAt: ProtoTimestamp? = nil, totalPausedMs: Int64 = 0, durationMs: Int64 = 0, methodName: String = "", sessionType: String = "", completesByItself: Bool = false) {
+    self.startedAt = startedAt
+    self.pausedAt = pausedAt
+    self.totalPausedMs = totalPausedMs
+    self.durationMs = durationMs
+    self.methodName = methodName
+    self.sessionType = sessionType
+    self.completesByItself = completesByItself
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -822,6 +869,13 @@ public struct RoomState: ProtoMessage {
 
   public init() {}
 
+  public init(roomId: String = "", phase: String = "", lastUpdated: ProtoTimestamp? = nil, waitingMinutesMax: Int32 = 0) {
+    self.roomId = roomId
+    self.phase = phase
+    self.lastUpdated = lastUpdated
+    self.waitingMinutesMax = waitingMinutesMax
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -902,6 +956,11 @@ public struct UnreadState: ProtoMessage {
   public var sequence: Int64 = 0
 
   public init() {}
+
+  public init(itemsMax: Int32 = 0, sequence: Int64 = 0) {
+    self.itemsMax = itemsMax
+    self.sequence = sequence
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0

@@ -90,6 +90,25 @@ public struct StartActivityRequest: ProtoMessage {
 
   public init() {}
 
+  public init(activityId: String = "", app: String = "", environment: String = "", origin: ActivityOrigin = ActivityOrigin(), contentState: ProtoStruct? = nil, attributesType: String = "", attributes: ProtoStruct? = nil, alert: Alert? = nil, installationId: String = "", startTime: ProtoTimestamp? = nil, endTime: ProtoTimestamp? = nil, staleTime: ProtoTimestamp? = nil, relevanceScore: Double? = nil, renews: Bool = false, channelId: String = "", requestId: String = "") {
+    self.activityId = activityId
+    self.app = app
+    self.environment = environment
+    self.origin = origin
+    self.contentState = contentState
+    self.attributesType = attributesType
+    self.attributes = attributes
+    self.alert = alert
+    self.installationId = installationId
+    self.startTime = startTime
+    self.endTime = endTime
+    self.staleTime = staleTime
+    self.relevanceScore = relevanceScore
+    self.renews = renews
+    self.channelId = channelId
+    self.requestId = requestId
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -287,6 +306,10 @@ public struct StartActivityResponse: ProtoMessage {
 
   public init() {}
 
+  public init(activity: Activity? = nil) {
+    self.activity = activity
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -338,6 +361,17 @@ public struct UpdateActivityRequest: ProtoMessage {
   public var etag: String = ""
 
   public init() {}
+
+  public init(activityId: String = "", contentState: ProtoStruct? = nil, event: String = "", alert: Alert? = nil, staleTime: ProtoTimestamp? = nil, relevanceScore: Double? = nil, urgency: PushUrgency = PushUrgency(), etag: String = "") {
+    self.activityId = activityId
+    self.contentState = contentState
+    self.event = event
+    self.alert = alert
+    self.staleTime = staleTime
+    self.relevanceScore = relevanceScore
+    self.urgency = urgency
+    self.etag = etag
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -457,6 +491,10 @@ public struct UpdateActivityResponse: ProtoMessage {
 
   public init() {}
 
+  public init(activity: Activity? = nil) {
+    self.activity = activity
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -498,6 +536,10 @@ public struct BatchUpdateActivitiesRequest: ProtoMessage {
   public var requests: [UpdateActivityRequest] = []
 
   public init() {}
+
+  public init(requests: [UpdateActivityRequest] = []) {
+    self.requests = requests
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -549,6 +591,10 @@ public struct BatchUpdateResult: ProtoMessage {
   public var outcome: Outcome?
 
   public init() {}
+
+  public init(outcome: Outcome? = nil) {
+    self.outcome = outcome
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -611,6 +657,12 @@ public struct ActivityReceipt: ProtoMessage {
   public var apsTimestamp: Int64 = 0
 
   public init() {}
+
+  public init(activityId: String = "", etag: String = "", apsTimestamp: Int64 = 0) {
+    self.activityId = activityId
+    self.etag = etag
+    self.apsTimestamp = apsTimestamp
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -682,6 +734,13 @@ public struct ActivityError: ProtoMessage {
   public var field: String = ""
 
   public init() {}
+
+  public init(code: Int32 = 0, message: String = "", reason: String = "", field: String = "") {
+    self.code = code
+    self.message = message
+    self.reason = reason
+    self.field = field
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -755,6 +814,10 @@ public struct BatchUpdateActivitiesResponse: ProtoMessage {
 
   public init() {}
 
+  public init(results: [BatchUpdateResult] = []) {
+    self.results = results
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -814,6 +877,15 @@ public struct EndActivityRequest: ProtoMessage {
   public var etag: String = ""
 
   public init() {}
+
+  public init(activityId: String = "", contentState: ProtoStruct? = nil, dismissalTime: ProtoTimestamp? = nil, endTime: ProtoTimestamp? = nil, alert: Alert? = nil, etag: String = "") {
+    self.activityId = activityId
+    self.contentState = contentState
+    self.dismissalTime = dismissalTime
+    self.endTime = endTime
+    self.alert = alert
+    self.etag = etag
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -913,6 +985,10 @@ public struct EndActivityResponse: ProtoMessage {
 
   public init() {}
 
+  public init(activity: Activity? = nil) {
+    self.activity = activity
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -953,6 +1029,10 @@ public struct GetActivityRequest: ProtoMessage {
   public var activityId: String = ""
 
   public init() {}
+
+  public init(activityId: String = "") {
+    self.activityId = activityId
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -996,6 +1076,10 @@ public struct GetActivityResponse: ProtoMessage {
   public var activity: Activity?
 
   public init() {}
+
+  public init(activity: Activity? = nil) {
+    self.activity = activity
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -1043,6 +1127,13 @@ public struct ListActivitiesRequest: ProtoMessage {
   public var includeEnded: Bool = false
 
   public init() {}
+
+  public init(pageSize: Int32 = 0, pageToken: String = "", app: String = "", includeEnded: Bool = false) {
+    self.pageSize = pageSize
+    self.pageToken = pageToken
+    self.app = app
+    self.includeEnded = includeEnded
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -1122,6 +1213,11 @@ public struct ListActivitiesResponse: ProtoMessage {
 
   public init() {}
 
+  public init(activities: [Activity] = [], nextPageToken: String = "") {
+    self.activities = activities
+    self.nextPageToken = nextPageToken
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -1187,6 +1283,11 @@ public struct WatchActivitiesRequest: ProtoMessage {
 
   public init() {}
 
+  public init(resumeToken: String = "", activityId: String = "") {
+    self.resumeToken = resumeToken
+    self.activityId = activityId
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -1244,6 +1345,12 @@ public struct WatchActivitiesResponse: ProtoMessage {
   public var event: Event?
 
   public init() {}
+
+  public init(resumeToken: String = "", eventTime: ProtoTimestamp? = nil, event: Event? = nil) {
+    self.resumeToken = resumeToken
+    self.eventTime = eventTime
+    self.event = event
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0

@@ -63,6 +63,12 @@ public struct CreateBroadcastChannelRequest: ProtoMessage {
 
   public init() {}
 
+  public init(app: String = "", environment: String = "", storagePolicy: MessageStoragePolicy = MessageStoragePolicy()) {
+    self.app = app
+    self.environment = environment
+    self.storagePolicy = storagePolicy
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -126,6 +132,10 @@ public struct CreateBroadcastChannelResponse: ProtoMessage {
 
   public init() {}
 
+  public init(channelId: String = "") {
+    self.channelId = channelId
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -169,6 +179,11 @@ public struct ListBroadcastChannelsRequest: ProtoMessage {
   public var environment: String = ""
 
   public init() {}
+
+  public init(app: String = "", environment: String = "") {
+    self.app = app
+    self.environment = environment
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -220,6 +235,10 @@ public struct ListBroadcastChannelsResponse: ProtoMessage {
   public var channelIds: [String] = []
 
   public init() {}
+
+  public init(channelIds: [String] = []) {
+    self.channelIds = channelIds
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -274,6 +293,12 @@ public struct DeleteBroadcastChannelRequest: ProtoMessage {
   public var channelId: String = ""
 
   public init() {}
+
+  public init(app: String = "", environment: String = "", channelId: String = "") {
+    self.app = app
+    self.environment = environment
+    self.channelId = channelId
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -365,6 +390,15 @@ public struct SendBroadcastRequest: ProtoMessage {
   public var priority: Int32 = 0
 
   public init() {}
+
+  public init(app: String = "", environment: String = "", channelId: String = "", payload: ProtoStruct? = nil, expireTime: ProtoTimestamp? = nil, priority: Int32 = 0) {
+    self.app = app
+    self.environment = environment
+    self.channelId = channelId
+    self.payload = payload
+    self.expireTime = expireTime
+    self.priority = priority
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -458,6 +492,10 @@ public struct SendBroadcastResponse: ProtoMessage {
   public var apnsId: String = ""
 
   public init() {}
+
+  public init(apnsId: String = "") {
+    self.apnsId = apnsId
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0

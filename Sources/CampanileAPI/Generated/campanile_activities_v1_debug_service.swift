@@ -12,6 +12,11 @@ public struct GetActivityStatusRequest: ProtoMessage {
 
   public init() {}
 
+  public init(userId: String = "", app: String = "") {
+    self.userId = userId
+    self.app = app
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -69,6 +74,14 @@ public struct GetActivityStatusResponse: ProtoMessage {
   public var updateTokenCount: Int32 = 0
 
   public init() {}
+
+  public init(canStartRemotely: Bool = false, liveCount: Int32 = 0, deviceTokenCount: Int32 = 0, pushToStartTokenCount: Int32 = 0, updateTokenCount: Int32 = 0) {
+    self.canStartRemotely = canStartRemotely
+    self.liveCount = liveCount
+    self.deviceTokenCount = deviceTokenCount
+    self.pushToStartTokenCount = pushToStartTokenCount
+    self.updateTokenCount = updateTokenCount
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -161,6 +174,13 @@ public struct TestStartRequest: ProtoMessage {
 
   public init() {}
 
+  public init(userId: String = "", app: String = "", environment: String = "", origin: ActivityOrigin = ActivityOrigin()) {
+    self.userId = userId
+    self.app = app
+    self.environment = environment
+    self.origin = origin
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -233,6 +253,10 @@ public struct TestStartResponse: ProtoMessage {
 
   public init() {}
 
+  public init(activity: Activity? = nil) {
+    self.activity = activity
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -274,6 +298,11 @@ public struct TestToConnectedRequest: ProtoMessage {
   public var app: String = ""
 
   public init() {}
+
+  public init(userId: String = "", app: String = "") {
+    self.userId = userId
+    self.app = app
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -328,6 +357,10 @@ public struct TestToConnectedResponse: ProtoMessage {
 
   public init() {}
 
+  public init(activity: Activity? = nil) {
+    self.activity = activity
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -369,6 +402,11 @@ public struct TestToWaitingRequest: ProtoMessage {
   public var app: String = ""
 
   public init() {}
+
+  public init(userId: String = "", app: String = "") {
+    self.userId = userId
+    self.app = app
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -423,6 +461,10 @@ public struct TestToWaitingResponse: ProtoMessage {
 
   public init() {}
 
+  public init(activity: Activity? = nil) {
+    self.activity = activity
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -464,6 +506,11 @@ public struct TestEndRequest: ProtoMessage {
   public var app: String = ""
 
   public init() {}
+
+  public init(userId: String = "", app: String = "") {
+    self.userId = userId
+    self.app = app
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -518,6 +565,10 @@ public struct TestEndResponse: ProtoMessage {
 
   public init() {}
 
+  public init(activity: Activity? = nil) {
+    self.activity = activity
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -558,6 +609,10 @@ public struct EndAllActivitiesRequest: ProtoMessage {
   public var userId: String = ""
 
   public init() {}
+
+  public init(userId: String = "") {
+    self.userId = userId
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -601,6 +656,10 @@ public struct EndAllActivitiesResponse: ProtoMessage {
   public var endedCount: Int32 = 0
 
   public init() {}
+
+  public init(endedCount: Int32 = 0) {
+    self.endedCount = endedCount
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0

@@ -200,6 +200,26 @@ public struct Push: ProtoMessage {
 
   public init() {}
 
+  public init(apnsId: String = "", status: PushStatus = PushStatus(), action: PushAction = PushAction(), app: String = "", environment: String = "", userId: String = "", activityId: String = "", pushType: String = "", priority: Int32 = 0, attemptCount: Int32 = 0, httpStatus: Int32 = 0, reason: String = "", queueTime: ProtoTimestamp? = nil, settleTime: ProtoTimestamp? = nil, latencyMs: Int64 = 0, traceId: String = "", dueTime: ProtoTimestamp? = nil) {
+    self.apnsId = apnsId
+    self.status = status
+    self.action = action
+    self.app = app
+    self.environment = environment
+    self.userId = userId
+    self.activityId = activityId
+    self.pushType = pushType
+    self.priority = priority
+    self.attemptCount = attemptCount
+    self.httpStatus = httpStatus
+    self.reason = reason
+    self.queueTime = queueTime
+    self.settleTime = settleTime
+    self.latencyMs = latencyMs
+    self.traceId = traceId
+    self.dueTime = dueTime
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -404,6 +424,10 @@ public struct GetPushRequest: ProtoMessage {
 
   public init() {}
 
+  public init(apnsId: String = "") {
+    self.apnsId = apnsId
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -446,6 +470,10 @@ public struct GetPushResponse: ProtoMessage {
   public var push: Push?
 
   public init() {}
+
+  public init(push: Push? = nil) {
+    self.push = push
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -493,6 +521,13 @@ public struct ListPushesRequest: ProtoMessage {
   public var pageToken: String = ""
 
   public init() {}
+
+  public init(userId: String = "", activityId: String = "", pageSize: Int32 = 0, pageToken: String = "") {
+    self.userId = userId
+    self.activityId = activityId
+    self.pageSize = pageSize
+    self.pageToken = pageToken
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -572,6 +607,11 @@ public struct ListPushesResponse: ProtoMessage {
 
   public init() {}
 
+  public init(pushes: [Push] = [], nextPageToken: String = "") {
+    self.pushes = pushes
+    self.nextPageToken = nextPageToken
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -636,6 +676,11 @@ public struct ListDeadLettersRequest: ProtoMessage {
 
   public init() {}
 
+  public init(pageSize: Int32 = 0, pageToken: String = "") {
+    self.pageSize = pageSize
+    self.pageToken = pageToken
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -690,6 +735,11 @@ public struct ListDeadLettersResponse: ProtoMessage {
   public var nextPageToken: String = ""
 
   public init() {}
+
+  public init(pushes: [Push] = [], nextPageToken: String = "") {
+    self.pushes = pushes
+    self.nextPageToken = nextPageToken
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -754,6 +804,10 @@ public struct ReplayDeadLettersRequest: ProtoMessage {
 
   public init() {}
 
+  public init(apnsIds: [String] = []) {
+    self.apnsIds = apnsIds
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -810,6 +864,12 @@ public struct ReplayDeadLettersResponse: ProtoMessage {
   public var unknownApnsIds: [String] = []
 
   public init() {}
+
+  public init(replayedCount: Int32 = 0, supersededCount: Int32 = 0, unknownApnsIds: [String] = []) {
+    self.replayedCount = replayedCount
+    self.supersededCount = supersededCount
+    self.unknownApnsIds = unknownApnsIds
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -886,6 +946,10 @@ public struct DeleteDeadLettersRequest: ProtoMessage {
 
   public init() {}
 
+  public init(apnsIds: [String] = []) {
+    self.apnsIds = apnsIds
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -938,6 +1002,10 @@ public struct DeleteDeadLettersResponse: ProtoMessage {
 
   public init() {}
 
+  public init(deletedCount: Int32 = 0) {
+    self.deletedCount = deletedCount
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -984,6 +1052,12 @@ public struct ListPushStatisticsRequest: ProtoMessage {
   public var endTime: ProtoTimestamp?
 
   public init() {}
+
+  public init(app: String = "", startTime: ProtoTimestamp? = nil, endTime: ProtoTimestamp? = nil) {
+    self.app = app
+    self.startTime = startTime
+    self.endTime = endTime
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -1050,6 +1124,10 @@ public struct ListPushStatisticsResponse: ProtoMessage {
   public var hours: [PushStatistics] = []
 
   public init() {}
+
+  public init(hours: [PushStatistics] = []) {
+    self.hours = hours
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -1118,6 +1196,22 @@ public struct PushStatistics: ProtoMessage {
   public var latencyP99Ms: Int64 = 0
 
   public init() {}
+
+  public init(app: String = "", hour: ProtoTimestamp? = nil, acceptedCount: Int64 = 0, rejectedCounts: [String: Int64] = [:], retiredTokenCount: Int64 = 0, coalescedCount: Int64 = 0, retriedCount: Int64 = 0, deadLetterCount: Int64 = 0, expiredCount: Int64 = 0, withoutTokenCount: Int64 = 0, latencyP50Ms: Int64 = 0, latencyP90Ms: Int64 = 0, latencyP99Ms: Int64 = 0) {
+    self.app = app
+    self.hour = hour
+    self.acceptedCount = acceptedCount
+    self.rejectedCounts = rejectedCounts
+    self.retiredTokenCount = retiredTokenCount
+    self.coalescedCount = coalescedCount
+    self.retriedCount = retriedCount
+    self.deadLetterCount = deadLetterCount
+    self.expiredCount = expiredCount
+    self.withoutTokenCount = withoutTokenCount
+    self.latencyP50Ms = latencyP50Ms
+    self.latencyP90Ms = latencyP90Ms
+    self.latencyP99Ms = latencyP99Ms
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0

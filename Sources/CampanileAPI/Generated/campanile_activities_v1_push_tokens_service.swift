@@ -99,6 +99,23 @@ public struct PushTokenInfo: ProtoMessage {
 
   public init() {}
 
+  public init(id: String = "", kind: PushTokenKind = PushTokenKind(), app: String = "", environment: String = "", installationId: String = "", activityId: String = "", attributesType: String = "", redactedToken: String = "", sizeBytes: Int32 = 0, tokenTime: ProtoTimestamp? = nil, registerTime: ProtoTimestamp? = nil, useTime: ProtoTimestamp? = nil, retireTime: ProtoTimestamp? = nil, retireReason: String = "") {
+    self.id = id
+    self.kind = kind
+    self.app = app
+    self.environment = environment
+    self.installationId = installationId
+    self.activityId = activityId
+    self.attributesType = attributesType
+    self.redactedToken = redactedToken
+    self.sizeBytes = sizeBytes
+    self.tokenTime = tokenTime
+    self.registerTime = registerTime
+    self.useTime = useTime
+    self.retireTime = retireTime
+    self.retireReason = retireReason
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -291,6 +308,17 @@ public struct RegisterPushTokenRequest: ProtoMessage {
 
   public init() {}
 
+  public init(kind: PushTokenKind = PushTokenKind(), token: String = "", app: String = "", environment: String = "", installationId: String = "", activityId: String = "", attributesType: String = "", tokenTime: ProtoTimestamp? = nil) {
+    self.kind = kind
+    self.token = token
+    self.app = app
+    self.environment = environment
+    self.installationId = installationId
+    self.activityId = activityId
+    self.attributesType = attributesType
+    self.tokenTime = tokenTime
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -408,6 +436,11 @@ public struct RegisterPushTokenResponse: ProtoMessage {
 
   public init() {}
 
+  public init(token: PushTokenInfo? = nil, superseded: Bool = false) {
+    self.token = token
+    self.superseded = superseded
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -459,6 +492,10 @@ public struct GetPushTokenRequest: ProtoMessage {
 
   public init() {}
 
+  public init(tokenId: String = "") {
+    self.tokenId = tokenId
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -501,6 +538,10 @@ public struct GetPushTokenResponse: ProtoMessage {
   public var token: PushTokenInfo?
 
   public init() {}
+
+  public init(token: PushTokenInfo? = nil) {
+    self.token = token
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -546,6 +587,12 @@ public struct ListPushTokensRequest: ProtoMessage {
   public var includeRetired: Bool = false
 
   public init() {}
+
+  public init(pageSize: Int32 = 0, pageToken: String = "", includeRetired: Bool = false) {
+    self.pageSize = pageSize
+    self.pageToken = pageToken
+    self.includeRetired = includeRetired
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -614,6 +661,11 @@ public struct ListPushTokensResponse: ProtoMessage {
 
   public init() {}
 
+  public init(tokens: [PushTokenInfo] = [], nextPageToken: String = "") {
+    self.tokens = tokens
+    self.nextPageToken = nextPageToken
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -675,6 +727,10 @@ public struct DeletePushTokenRequest: ProtoMessage {
   public var tokenId: String = ""
 
   public init() {}
+
+  public init(tokenId: String = "") {
+    self.tokenId = tokenId
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0

@@ -25,6 +25,20 @@ public struct JoinRoomRequest: ProtoMessage {
 
   public init() {}
 
+  public init(app: String = "", environment: String = "", roomId: String = "", activityId: String = "", origin: ActivityOrigin = ActivityOrigin(), waitingMinutesMax: Int32 = 0, attributesType: String = "", attributes: ProtoStruct? = nil, alert: Alert? = nil, installationId: String = "", requestId: String = "") {
+    self.app = app
+    self.environment = environment
+    self.roomId = roomId
+    self.activityId = activityId
+    self.origin = origin
+    self.waitingMinutesMax = waitingMinutesMax
+    self.attributesType = attributesType
+    self.attributes = attributes
+    self.alert = alert
+    self.installationId = installationId
+    self.requestId = requestId
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -172,6 +186,10 @@ public struct JoinRoomResponse: ProtoMessage {
 
   public init() {}
 
+  public init(activity: Activity? = nil) {
+    self.activity = activity
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -215,6 +233,12 @@ public struct ReportPeerRequest: ProtoMessage {
   public var connected: Bool = false
 
   public init() {}
+
+  public init(app: String = "", roomId: String = "", connected: Bool = false) {
+    self.app = app
+    self.roomId = roomId
+    self.connected = connected
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -280,6 +304,10 @@ public struct ReportPeerResponse: ProtoMessage {
 
   public init() {}
 
+  public init(activity: Activity? = nil) {
+    self.activity = activity
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -321,6 +349,11 @@ public struct LeaveRoomRequest: ProtoMessage {
   public var roomId: String = ""
 
   public init() {}
+
+  public init(app: String = "", roomId: String = "") {
+    self.app = app
+    self.roomId = roomId
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -376,6 +409,10 @@ public struct LeaveRoomResponse: ProtoMessage {
 
   public init() {}
 
+  public init(activity: Activity? = nil) {
+    self.activity = activity
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -417,6 +454,10 @@ public struct DisconnectRoomsRequest: ProtoMessage {
 
   public init() {}
 
+  public init(app: String = "") {
+    self.app = app
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -457,6 +498,10 @@ public struct DisconnectRoomsResponse: ProtoMessage {
   public var endedCount: Int32 = 0
 
   public init() {}
+
+  public init(endedCount: Int32 = 0) {
+    self.endedCount = endedCount
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0

@@ -22,6 +22,14 @@ public struct SigningKey: ProtoMessage {
 
   public init() {}
 
+  public init(teamId: String = "", keyId: String = "", environments: [String] = [], apps: [String] = [], tokenTime: ProtoTimestamp? = nil) {
+    self.teamId = teamId
+    self.keyId = keyId
+    self.environments = environments
+    self.apps = apps
+    self.tokenTime = tokenTime
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -128,6 +136,11 @@ public struct SignProviderTokenRequest: ProtoMessage {
 
   public init() {}
 
+  public init(keyId: String = "", teamId: String = "") {
+    self.keyId = keyId
+    self.teamId = teamId
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -185,6 +198,12 @@ public struct SignProviderTokenResponse: ProtoMessage {
   public var renewTime: ProtoTimestamp?
 
   public init() {}
+
+  public init(token: String = "", issueTime: ProtoTimestamp? = nil, renewTime: ProtoTimestamp? = nil) {
+    self.token = token
+    self.issueTime = issueTime
+    self.renewTime = renewTime
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -251,6 +270,11 @@ public struct CreateSigningKeyRequest: ProtoMessage {
 
   public init() {}
 
+  public init(key: SigningKey? = nil, privateKeyPem: String = "") {
+    self.key = key
+    self.privateKeyPem = privateKeyPem
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -303,6 +327,10 @@ public struct CreateSigningKeyResponse: ProtoMessage {
   public var key: SigningKey?
 
   public init() {}
+
+  public init(key: SigningKey? = nil) {
+    self.key = key
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -365,6 +393,10 @@ public struct ListSigningKeysResponse: ProtoMessage {
 
   public init() {}
 
+  public init(keys: [SigningKey] = []) {
+    self.keys = keys
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -415,6 +447,11 @@ public struct RevokeSigningKeyRequest: ProtoMessage {
   public var teamId: String = ""
 
   public init() {}
+
+  public init(keyId: String = "", teamId: String = "") {
+    self.keyId = keyId
+    self.teamId = teamId
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0

@@ -27,6 +27,23 @@ public struct StartTimerRequest: ProtoMessage {
 
   public init() {}
 
+  public init(activityId: String = "", app: String = "", environment: String = "", origin: ActivityOrigin = ActivityOrigin(), methodName: String = "", sessionType: String = "", durationMs: Int64 = 0, startedAt: ProtoTimestamp? = nil, completesByItself: Bool = false, attributesType: String = "", attributes: ProtoStruct? = nil, alert: Alert? = nil, installationId: String = "", requestId: String = "") {
+    self.activityId = activityId
+    self.app = app
+    self.environment = environment
+    self.origin = origin
+    self.methodName = methodName
+    self.sessionType = sessionType
+    self.durationMs = durationMs
+    self.startedAt = startedAt
+    self.completesByItself = completesByItself
+    self.attributesType = attributesType
+    self.attributes = attributes
+    self.alert = alert
+    self.installationId = installationId
+    self.requestId = requestId
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -204,6 +221,10 @@ public struct StartTimerResponse: ProtoMessage {
 
   public init() {}
 
+  public init(activity: Activity? = nil) {
+    self.activity = activity
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -244,6 +265,10 @@ public struct PauseTimerRequest: ProtoMessage {
   public var activityId: String = ""
 
   public init() {}
+
+  public init(activityId: String = "") {
+    self.activityId = activityId
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -288,6 +313,10 @@ public struct PauseTimerResponse: ProtoMessage {
 
   public init() {}
 
+  public init(activity: Activity? = nil) {
+    self.activity = activity
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -328,6 +357,10 @@ public struct ResumeTimerRequest: ProtoMessage {
   public var activityId: String = ""
 
   public init() {}
+
+  public init(activityId: String = "") {
+    self.activityId = activityId
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -372,6 +405,10 @@ public struct ResumeTimerResponse: ProtoMessage {
 
   public init() {}
 
+  public init(activity: Activity? = nil) {
+    self.activity = activity
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -412,6 +449,10 @@ public struct StopTimerRequest: ProtoMessage {
   public var activityId: String = ""
 
   public init() {}
+
+  public init(activityId: String = "") {
+    self.activityId = activityId
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -456,6 +497,10 @@ public struct StopTimerResponse: ProtoMessage {
 
   public init() {}
 
+  public init(activity: Activity? = nil) {
+    self.activity = activity
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -496,6 +541,10 @@ public struct CompleteTimerRequest: ProtoMessage {
   public var activityId: String = ""
 
   public init() {}
+
+  public init(activityId: String = "") {
+    self.activityId = activityId
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -539,6 +588,10 @@ public struct CompleteTimerResponse: ProtoMessage {
   public var activity: Activity?
 
   public init() {}
+
+  public init(activity: Activity? = nil) {
+    self.activity = activity
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0

@@ -23,6 +23,20 @@ public struct StartUnreadActivityRequest: ProtoMessage {
 
   public init() {}
 
+  public init(activityId: String = "", app: String = "", environment: String = "", origin: ActivityOrigin = ActivityOrigin(), itemsMax: Int32 = 0, attributesType: String = "", attributes: ProtoStruct? = nil, alert: Alert? = nil, installationId: String = "", renews: Bool = false, requestId: String = "") {
+    self.activityId = activityId
+    self.app = app
+    self.environment = environment
+    self.origin = origin
+    self.itemsMax = itemsMax
+    self.attributesType = attributesType
+    self.attributes = attributes
+    self.alert = alert
+    self.installationId = installationId
+    self.renews = renews
+    self.requestId = requestId
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -167,6 +181,10 @@ public struct StartUnreadActivityResponse: ProtoMessage {
 
   public init() {}
 
+  public init(activity: Activity? = nil) {
+    self.activity = activity
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -212,6 +230,12 @@ public struct PutUnreadSummaryRequest: ProtoMessage {
   public var sequence: Int64 = 0
 
   public init() {}
+
+  public init(userId: String = "", summary: UnreadSummary? = nil, sequence: Int64 = 0) {
+    self.userId = userId
+    self.summary = summary
+    self.sequence = sequence
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -280,6 +304,12 @@ public struct PutUnreadSummaryResponse: ProtoMessage {
   public var knownSequence: Int64 = 0
 
   public init() {}
+
+  public init(accepted: Bool = false, activityCount: Int32 = 0, knownSequence: Int64 = 0) {
+    self.accepted = accepted
+    self.activityCount = activityCount
+    self.knownSequence = knownSequence
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -366,6 +396,24 @@ public struct SendAlertRequest: ProtoMessage {
   public var lowPriority: Bool = false
 
   public init() {}
+
+  public init(userId: String = "", alertId: String = "", notificationId: String = "", app: String = "", alert: Alert? = nil, subtitle: String? = nil, badge: Int32? = nil, category: String = "", threadId: String = "", interruptionLevel: String = "", mutableContent: Bool = false, data: ProtoStruct? = nil, collapseId: String = "", expireTime: ProtoTimestamp? = nil, lowPriority: Bool = false) {
+    self.userId = userId
+    self.alertId = alertId
+    self.notificationId = notificationId
+    self.app = app
+    self.alert = alert
+    self.subtitle = subtitle
+    self.badge = badge
+    self.category = category
+    self.threadId = threadId
+    self.interruptionLevel = interruptionLevel
+    self.mutableContent = mutableContent
+    self.data = data
+    self.collapseId = collapseId
+    self.expireTime = expireTime
+    self.lowPriority = lowPriority
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -558,6 +606,11 @@ public struct SendAlertResponse: ProtoMessage {
   public var repeatedAlert: Bool = false
 
   public init() {}
+
+  public init(apnsIds: [String] = [], repeatedAlert: Bool = false) {
+    self.apnsIds = apnsIds
+    self.repeatedAlert = repeatedAlert
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0

@@ -145,6 +145,16 @@ public struct Attendance: ProtoMessage {
 
   public init() {}
 
+  public init(memberId: String = "", meetingId: String = "", status: AttendanceStatus = AttendanceStatus(), source: AttendanceSource = AttendanceSource(), recordedBy: String = "", updateTime: ProtoTimestamp? = nil, etag: String = "") {
+    self.memberId = memberId
+    self.meetingId = meetingId
+    self.status = status
+    self.source = source
+    self.recordedBy = recordedBy
+    self.updateTime = updateTime
+    self.etag = etag
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -255,6 +265,14 @@ public struct RecordAttendanceRequest: ProtoMessage {
 
   public init() {}
 
+  public init(memberId: String = "", meetingId: String = "", status: AttendanceStatus = AttendanceStatus(), requestId: String = "", etag: String = "") {
+    self.memberId = memberId
+    self.meetingId = meetingId
+    self.status = status
+    self.requestId = requestId
+    self.etag = etag
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -339,6 +357,10 @@ public struct RecordAttendanceResponse: ProtoMessage {
 
   public init() {}
 
+  public init(attendance: Attendance? = nil) {
+    self.attendance = attendance
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -382,6 +404,12 @@ public struct BatchRecordAttendanceRequest: ProtoMessage {
   public var requestId: String = ""
 
   public init() {}
+
+  public init(meetingId: String = "", entries: [BatchRecordAttendanceRequest.AttendanceEntry] = [], requestId: String = "") {
+    self.meetingId = meetingId
+    self.entries = entries
+    self.requestId = requestId
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -456,6 +484,11 @@ public struct BatchRecordAttendanceRequest: ProtoMessage {
 
     public init() {}
 
+    public init(memberId: String = "", status: AttendanceStatus = AttendanceStatus()) {
+      self.memberId = memberId
+      self.status = status
+    }
+
     public init(from reader: inout JSONReader) throws(ProtoJSONError) {
       var seen0: UInt64 = 0
       var more = try reader.beginObject()
@@ -511,6 +544,10 @@ public struct BatchRecordAttendanceResponse: ProtoMessage {
 
   public init() {}
 
+  public init(attendances: [Attendance] = []) {
+    self.attendances = attendances
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -563,6 +600,12 @@ public struct ConfirmAttendanceRequest: ProtoMessage {
   public var requestId: String = ""
 
   public init() {}
+
+  public init(meetingId: String = "", status: AttendanceStatus = AttendanceStatus(), requestId: String = "") {
+    self.meetingId = meetingId
+    self.status = status
+    self.requestId = requestId
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -627,6 +670,10 @@ public struct ConfirmAttendanceResponse: ProtoMessage {
 
   public init() {}
 
+  public init(attendance: Attendance? = nil) {
+    self.attendance = attendance
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -667,6 +714,10 @@ public struct GetCheckInCodeRequest: ProtoMessage {
   public var meetingId: String = ""
 
   public init() {}
+
+  public init(meetingId: String = "") {
+    self.meetingId = meetingId
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -714,6 +765,12 @@ public struct GetCheckInCodeResponse: ProtoMessage {
   public var expireTime: ProtoTimestamp?
 
   public init() {}
+
+  public init(code: String = "", refreshTime: ProtoTimestamp? = nil, expireTime: ProtoTimestamp? = nil) {
+    self.code = code
+    self.refreshTime = refreshTime
+    self.expireTime = expireTime
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -780,6 +837,11 @@ public struct CheckInRequest: ProtoMessage {
 
   public init() {}
 
+  public init(code: String = "", requestId: String = "") {
+    self.code = code
+    self.requestId = requestId
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -833,6 +895,11 @@ public struct CheckInResponse: ProtoMessage {
   public var meetingDiscussion: String = ""
 
   public init() {}
+
+  public init(attendance: Attendance? = nil, meetingDiscussion: String = "") {
+    self.attendance = attendance
+    self.meetingDiscussion = meetingDiscussion
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -889,6 +956,12 @@ public struct ListMeetingAttendanceRequest: ProtoMessage {
   public var pageToken: String = ""
 
   public init() {}
+
+  public init(meetingId: String = "", pageSize: Int32 = 0, pageToken: String = "") {
+    self.meetingId = meetingId
+    self.pageSize = pageSize
+    self.pageToken = pageToken
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -956,6 +1029,12 @@ public struct ListMeetingAttendanceResponse: ProtoMessage {
   public var counts: AttendanceCounts?
 
   public init() {}
+
+  public init(attendances: [Attendance] = [], nextPageToken: String = "", counts: AttendanceCounts? = nil) {
+    self.attendances = attendances
+    self.nextPageToken = nextPageToken
+    self.counts = counts
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -1033,6 +1112,13 @@ public struct AttendanceCounts: ProtoMessage {
 
   public init() {}
 
+  public init(present: Int32 = 0, absent: Int32 = 0, excused: Int32 = 0, notConfirmed: Int32 = 0) {
+    self.present = present
+    self.absent = absent
+    self.excused = excused
+    self.notConfirmed = notConfirmed
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -1109,6 +1195,13 @@ public struct ListMemberAttendanceRequest: ProtoMessage {
 
   public init() {}
 
+  public init(memberId: String = "", year: Int32 = 0, pageSize: Int32 = 0, pageToken: String = "") {
+    self.memberId = memberId
+    self.year = year
+    self.pageSize = pageSize
+    self.pageToken = pageToken
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -1184,6 +1277,11 @@ public struct ListMemberAttendanceResponse: ProtoMessage {
   public var nextPageToken: String = ""
 
   public init() {}
+
+  public init(attendances: [Attendance] = [], nextPageToken: String = "") {
+    self.attendances = attendances
+    self.nextPageToken = nextPageToken
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0

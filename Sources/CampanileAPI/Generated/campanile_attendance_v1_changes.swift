@@ -11,6 +11,10 @@ public struct RosterChange: ProtoMessage {
 
   public init() {}
 
+  public init(change: Change? = nil) {
+    self.change = change
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -111,6 +115,11 @@ public struct ListChangesRequest: ProtoMessage {
 
   public init() {}
 
+  public init(since: String = "", pageSize: Int32 = 0) {
+    self.since = since
+    self.pageSize = pageSize
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -168,6 +177,12 @@ public struct ListChangesResponse: ProtoMessage {
   public var hasMore: Bool = false
 
   public init() {}
+
+  public init(changes: [RosterChange] = [], nextSince: String = "", hasMore: Bool = false) {
+    self.changes = changes
+    self.nextSince = nextSince
+    self.hasMore = hasMore
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -243,6 +258,10 @@ public struct WatchChangesRequest: ProtoMessage {
 
   public init() {}
 
+  public init(since: String = "") {
+    self.since = since
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -284,6 +303,11 @@ public struct WatchChangesResponse: ProtoMessage {
   public var event: Event?
 
   public init() {}
+
+  public init(since: String = "", event: Event? = nil) {
+    self.since = since
+    self.event = event
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0

@@ -93,6 +93,17 @@ public struct LodgeSettings: ProtoMessage {
 
   public init() {}
 
+  public init(timeZone: String = "", excusedPausesStreak: Bool = false, excusedLeavesDenominator: Bool = false, statisticsPrivate: Bool = false, lateConfirmationHours: Int32 = 0, checkInOpensMinutesBefore: Int32 = 0, checkInClosesMinutesAfter: Int32 = 0, etag: String = "") {
+    self.timeZone = timeZone
+    self.excusedPausesStreak = excusedPausesStreak
+    self.excusedLeavesDenominator = excusedLeavesDenominator
+    self.statisticsPrivate = statisticsPrivate
+    self.lateConfirmationHours = lateConfirmationHours
+    self.checkInOpensMinutesBefore = checkInOpensMinutesBefore
+    self.checkInClosesMinutesAfter = checkInClosesMinutesAfter
+    self.etag = etag
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -235,6 +246,10 @@ public struct GetLodgeSettingsResponse: ProtoMessage {
 
   public init() {}
 
+  public init(settings: LodgeSettings? = nil) {
+    self.settings = settings
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -277,6 +292,11 @@ public struct UpdateLodgeSettingsRequest: ProtoMessage {
   public var updateMask: ProtoFieldMask?
 
   public init() {}
+
+  public init(settings: LodgeSettings? = nil, updateMask: ProtoFieldMask? = nil) {
+    self.settings = settings
+    self.updateMask = updateMask
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -331,6 +351,10 @@ public struct UpdateLodgeSettingsResponse: ProtoMessage {
 
   public init() {}
 
+  public init(settings: LodgeSettings? = nil) {
+    self.settings = settings
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -371,6 +395,10 @@ public struct ImportCsvRequest: ProtoMessage {
   public var content: Content?
 
   public init() {}
+
+  public init(content: Content? = nil) {
+    self.content = content
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -434,6 +462,12 @@ public struct ImportCsvRequest: ProtoMessage {
     public var requestId: String = ""
 
     public init() {}
+
+    public init(table: CsvTable = CsvTable(), dryRun: Bool = false, requestId: String = "") {
+      self.table = table
+      self.dryRun = dryRun
+      self.requestId = requestId
+    }
 
     public init(from reader: inout JSONReader) throws(ProtoJSONError) {
       var seen0: UInt64 = 0
@@ -509,6 +543,16 @@ public struct ImportCsvResponse: ProtoMessage {
   public var errorCount: Int32 = 0
 
   public init() {}
+
+  public init(rowCount: Int32 = 0, createdCount: Int32 = 0, updatedCount: Int32 = 0, unchangedCount: Int32 = 0, committed: Bool = false, errors: [CsvError] = [], errorCount: Int32 = 0) {
+    self.rowCount = rowCount
+    self.createdCount = createdCount
+    self.updatedCount = updatedCount
+    self.unchangedCount = unchangedCount
+    self.committed = committed
+    self.errors = errors
+    self.errorCount = errorCount
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -634,6 +678,13 @@ public struct CsvError: ProtoMessage {
 
   public init() {}
 
+  public init(row: Int32 = 0, column: String = "", reason: String = "", message: String = "") {
+    self.row = row
+    self.column = column
+    self.reason = reason
+    self.message = message
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -706,6 +757,11 @@ public struct ExportCsvRequest: ProtoMessage {
 
   public init() {}
 
+  public init(table: CsvTable = CsvTable(), year: Int32 = 0) {
+    self.table = table
+    self.year = year
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -757,6 +813,10 @@ public struct ExportCsvResponse: ProtoMessage {
   public var chunk: String = ""
 
   public init() {}
+
+  public init(chunk: String = "") {
+    self.chunk = chunk
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -820,6 +880,21 @@ public struct AuditEntry: ProtoMessage {
   public var valuesOmitted: Bool = false
 
   public init() {}
+
+  public init(sequence: Int64 = 0, time: ProtoTimestamp? = nil, actor: String = "", address: String = "", action: String = "", subject: String = "", oldState: AuditState? = nil, newState: AuditState? = nil, redacted: Bool = false, undoOf: Int64 = 0, hashField: String = "", valuesOmitted: Bool = false) {
+    self.sequence = sequence
+    self.time = time
+    self.actor = actor
+    self.address = address
+    self.action = action
+    self.subject = subject
+    self.oldState = oldState
+    self.newState = newState
+    self.redacted = redacted
+    self.undoOf = undoOf
+    self.hashField = hashField
+    self.valuesOmitted = valuesOmitted
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -976,6 +1051,13 @@ public struct AuditState: ProtoMessage {
 
   public init() {}
 
+  public init(member: Member? = nil, meeting: Meeting? = nil, attendances: [Attendance] = [], settings: LodgeSettings? = nil) {
+    self.member = member
+    self.meeting = meeting
+    self.attendances = attendances
+    self.settings = settings
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -1060,6 +1142,12 @@ public struct ListAuditEntriesRequest: ProtoMessage {
 
   public init() {}
 
+  public init(pageSize: Int32 = 0, pageToken: String = "", subject: String = "") {
+    self.pageSize = pageSize
+    self.pageToken = pageToken
+    self.subject = subject
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -1125,6 +1213,11 @@ public struct ListAuditEntriesResponse: ProtoMessage {
 
   public init() {}
 
+  public init(entries: [AuditEntry] = [], nextPageToken: String = "") {
+    self.entries = entries
+    self.nextPageToken = nextPageToken
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -1188,6 +1281,11 @@ public struct VerifyAuditLogRequest: ProtoMessage {
   public var knownHash: String = ""
 
   public init() {}
+
+  public init(knownSequence: Int64 = 0, knownHash: String = "") {
+    self.knownSequence = knownSequence
+    self.knownHash = knownHash
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -1255,6 +1353,17 @@ public struct VerifyAuditLogResponse: ProtoMessage {
   public var brokenReason: String = ""
 
   public init() {}
+
+  public init(verifiedCount: Int64 = 0, redactedCount: Int64 = 0, lastSequence: Int64 = 0, lastHash: String = "", finished: Bool = false, intact: Bool = false, brokenSequence: Int64 = 0, brokenReason: String = "") {
+    self.verifiedCount = verifiedCount
+    self.redactedCount = redactedCount
+    self.lastSequence = lastSequence
+    self.lastHash = lastHash
+    self.finished = finished
+    self.intact = intact
+    self.brokenSequence = brokenSequence
+    self.brokenReason = brokenReason
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -1372,6 +1481,10 @@ public struct UndoChangeRequest: ProtoMessage {
 
   public init() {}
 
+  public init(sequence: Int64 = 0) {
+    self.sequence = sequence
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -1413,6 +1526,10 @@ public struct UndoChangeResponse: ProtoMessage {
   public var entry: AuditEntry?
 
   public init() {}
+
+  public init(entry: AuditEntry? = nil) {
+    self.entry = entry
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0

@@ -149,6 +149,25 @@ public struct Meeting: ProtoMessage {
 
   public init() {}
 
+  public init(id: String = "", number: Int64 = 0, startTime: ProtoTimestamp? = nil, timeZone: String = "", discussion: String = "", type: MeetingType = MeetingType(), status: MeetingStatus = MeetingStatus(), location: String = "", hasDinner: Bool = false, introducedBy: String = "", notes: String = "", coverImageUrl: String = "", createTime: ProtoTimestamp? = nil, updateTime: ProtoTimestamp? = nil, etag: String = "", year: Int32 = 0) {
+    self.id = id
+    self.number = number
+    self.startTime = startTime
+    self.timeZone = timeZone
+    self.discussion = discussion
+    self.type = type
+    self.status = status
+    self.location = location
+    self.hasDinner = hasDinner
+    self.introducedBy = introducedBy
+    self.notes = notes
+    self.coverImageUrl = coverImageUrl
+    self.createTime = createTime
+    self.updateTime = updateTime
+    self.etag = etag
+    self.year = year
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()

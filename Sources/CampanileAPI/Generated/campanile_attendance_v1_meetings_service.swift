@@ -13,6 +13,11 @@ public struct CreateMeetingRequest: ProtoMessage {
 
   public init() {}
 
+  public init(meeting: Meeting? = nil, requestId: String = "") {
+    self.meeting = meeting
+    self.requestId = requestId
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -66,6 +71,10 @@ public struct CreateMeetingResponse: ProtoMessage {
 
   public init() {}
 
+  public init(meeting: Meeting? = nil) {
+    self.meeting = meeting
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -106,6 +115,10 @@ public struct GetMeetingRequest: ProtoMessage {
   public var meetingId: String = ""
 
   public init() {}
+
+  public init(meetingId: String = "") {
+    self.meetingId = meetingId
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -149,6 +162,10 @@ public struct GetMeetingResponse: ProtoMessage {
   public var meeting: Meeting?
 
   public init() {}
+
+  public init(meeting: Meeting? = nil) {
+    self.meeting = meeting
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -196,6 +213,13 @@ public struct ListMeetingsRequest: ProtoMessage {
   public var status: MeetingStatus = MeetingStatus()
 
   public init() {}
+
+  public init(pageSize: Int32 = 0, pageToken: String = "", year: Int32 = 0, status: MeetingStatus = MeetingStatus()) {
+    self.pageSize = pageSize
+    self.pageToken = pageToken
+    self.year = year
+    self.status = status
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -272,6 +296,11 @@ public struct ListMeetingsResponse: ProtoMessage {
 
   public init() {}
 
+  public init(meetings: [Meeting] = [], nextPageToken: String = "") {
+    self.meetings = meetings
+    self.nextPageToken = nextPageToken
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -335,6 +364,10 @@ public struct ListUpcomingMeetingsRequest: ProtoMessage {
 
   public init() {}
 
+  public init(count: Int32 = 0) {
+    self.count = count
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -375,6 +408,10 @@ public struct ListUpcomingMeetingsResponse: ProtoMessage {
   public var meetings: [Meeting] = []
 
   public init() {}
+
+  public init(meetings: [Meeting] = []) {
+    self.meetings = meetings
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -429,6 +466,11 @@ public struct UpdateMeetingRequest: ProtoMessage {
 
   public init() {}
 
+  public init(meeting: Meeting? = nil, updateMask: ProtoFieldMask? = nil) {
+    self.meeting = meeting
+    self.updateMask = updateMask
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -482,6 +524,10 @@ public struct UpdateMeetingResponse: ProtoMessage {
 
   public init() {}
 
+  public init(meeting: Meeting? = nil) {
+    self.meeting = meeting
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -522,6 +568,10 @@ public struct CancelMeetingRequest: ProtoMessage {
   public var meetingId: String = ""
 
   public init() {}
+
+  public init(meetingId: String = "") {
+    self.meetingId = meetingId
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -565,6 +615,10 @@ public struct CancelMeetingResponse: ProtoMessage {
   public var meeting: Meeting?
 
   public init() {}
+
+  public init(meeting: Meeting? = nil) {
+    self.meeting = meeting
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -610,6 +664,12 @@ public struct DeleteMeetingRequest: ProtoMessage {
   public var etag: String = ""
 
   public init() {}
+
+  public init(meetingId: String = "", force: Bool = false, etag: String = "") {
+    self.meetingId = meetingId
+    self.force = force
+    self.etag = etag
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -674,6 +734,10 @@ public struct DeleteMeetingResponse: ProtoMessage {
 
   public init() {}
 
+  public init(deletedAttendanceCount: Int32 = 0) {
+    self.deletedAttendanceCount = deletedAttendanceCount
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -721,6 +785,12 @@ public struct CalendarFeed: ProtoMessage {
   public var createTime: ProtoTimestamp?
 
   public init() {}
+
+  public init(id: String = "", name: String = "", createTime: ProtoTimestamp? = nil) {
+    self.id = id
+    self.name = name
+    self.createTime = createTime
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -785,6 +855,10 @@ public struct CreateCalendarFeedRequest: ProtoMessage {
 
   public init() {}
 
+  public init(name: String = "") {
+    self.name = name
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -829,6 +903,12 @@ public struct CreateCalendarFeedResponse: ProtoMessage {
   public var path: String = ""
 
   public init() {}
+
+  public init(feed: CalendarFeed? = nil, secret: String = "", path: String = "") {
+    self.feed = feed
+    self.secret = secret
+    self.path = path
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -910,6 +990,10 @@ public struct ListCalendarFeedsResponse: ProtoMessage {
 
   public init() {}
 
+  public init(feeds: [CalendarFeed] = []) {
+    self.feeds = feeds
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -959,6 +1043,10 @@ public struct DeleteCalendarFeedRequest: ProtoMessage {
   public var feedId: String = ""
 
   public init() {}
+
+  public init(feedId: String = "") {
+    self.feedId = feedId
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -1023,6 +1111,10 @@ public struct GetCalendarRequest: ProtoMessage {
 
   public init() {}
 
+  public init(secret: String = "") {
+    self.secret = secret
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -1065,6 +1157,11 @@ public struct GetCalendarResponse: ProtoMessage {
   public var content: String = ""
 
   public init() {}
+
+  public init(contentType: String = "", content: String = "") {
+    self.contentType = contentType
+    self.content = content
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0

@@ -263,6 +263,28 @@ public struct Member: ProtoMessage {
 
   public init() {}
 
+  public init(id: String = "", number: Int64 = 0, name: String = "", firstName: String = "", lastName: String = "", email: String = "", degree: Degree = Degree(), office: Office = Office(), initiationDate: String = "", passingDate: String = "", raisingDate: String = "", active: Bool = false, role: MemberRole = MemberRole(), userId: String = "", hasPin: Bool = false, createTime: ProtoTimestamp? = nil, updateTime: ProtoTimestamp? = nil, etag: String = "", eraseTime: ProtoTimestamp? = nil) {
+    self.id = id
+    self.number = number
+    self.name = name
+    self.firstName = firstName
+    self.lastName = lastName
+    self.email = email
+    self.degree = degree
+    self.office = office
+    self.initiationDate = initiationDate
+    self.passingDate = passingDate
+    self.raisingDate = raisingDate
+    self.active = active
+    self.role = role
+    self.userId = userId
+    self.hasPin = hasPin
+    self.createTime = createTime
+    self.updateTime = updateTime
+    self.etag = etag
+    self.eraseTime = eraseTime
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()

@@ -13,6 +13,11 @@ public struct CreateMemberRequest: ProtoMessage {
 
   public init() {}
 
+  public init(member: Member? = nil, requestId: String = "") {
+    self.member = member
+    self.requestId = requestId
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -66,6 +71,10 @@ public struct CreateMemberResponse: ProtoMessage {
 
   public init() {}
 
+  public init(member: Member? = nil) {
+    self.member = member
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -106,6 +115,10 @@ public struct GetMemberRequest: ProtoMessage {
   public var memberId: String = ""
 
   public init() {}
+
+  public init(memberId: String = "") {
+    self.memberId = memberId
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -149,6 +162,10 @@ public struct GetMemberResponse: ProtoMessage {
   public var member: Member?
 
   public init() {}
+
+  public init(member: Member? = nil) {
+    self.member = member
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -194,6 +211,12 @@ public struct ListMembersRequest: ProtoMessage {
   public var includeInactive: Bool = false
 
   public init() {}
+
+  public init(pageSize: Int32 = 0, pageToken: String = "", includeInactive: Bool = false) {
+    self.pageSize = pageSize
+    self.pageToken = pageToken
+    self.includeInactive = includeInactive
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -262,6 +285,11 @@ public struct ListMembersResponse: ProtoMessage {
 
   public init() {}
 
+  public init(members: [Member] = [], nextPageToken: String = "") {
+    self.members = members
+    self.nextPageToken = nextPageToken
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -327,6 +355,11 @@ public struct UpdateMemberRequest: ProtoMessage {
 
   public init() {}
 
+  public init(member: Member? = nil, updateMask: ProtoFieldMask? = nil) {
+    self.member = member
+    self.updateMask = updateMask
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -380,6 +413,10 @@ public struct UpdateMemberResponse: ProtoMessage {
 
   public init() {}
 
+  public init(member: Member? = nil) {
+    self.member = member
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -420,6 +457,10 @@ public struct DeactivateMemberRequest: ProtoMessage {
   public var memberId: String = ""
 
   public init() {}
+
+  public init(memberId: String = "") {
+    self.memberId = memberId
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -464,6 +505,10 @@ public struct DeactivateMemberResponse: ProtoMessage {
 
   public init() {}
 
+  public init(member: Member? = nil) {
+    self.member = member
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -504,6 +549,10 @@ public struct ReactivateMemberRequest: ProtoMessage {
   public var memberId: String = ""
 
   public init() {}
+
+  public init(memberId: String = "") {
+    self.memberId = memberId
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -548,6 +597,10 @@ public struct ReactivateMemberResponse: ProtoMessage {
 
   public init() {}
 
+  public init(member: Member? = nil) {
+    self.member = member
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -590,6 +643,11 @@ public struct SetMemberPinRequest: ProtoMessage {
   public var pin: String = ""
 
   public init() {}
+
+  public init(memberId: String = "", pin: String = "") {
+    self.memberId = memberId
+    self.pin = pin
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -664,6 +722,10 @@ public struct ExportMemberDataRequest: ProtoMessage {
 
   public init() {}
 
+  public init(memberId: String = "") {
+    self.memberId = memberId
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -706,6 +768,10 @@ public struct ExportMemberDataResponse: ProtoMessage {
   public var entry: Entry?
 
   public init() {}
+
+  public init(entry: Entry? = nil) {
+    self.entry = entry
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -814,6 +880,11 @@ public struct EraseMemberRequest: ProtoMessage {
 
   public init() {}
 
+  public init(memberId: String = "", confirmName: String = "") {
+    self.memberId = memberId
+    self.confirmName = confirmName
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -870,6 +941,11 @@ public struct EraseMemberResponse: ProtoMessage {
   public var redactedAuditEntries: Int32 = 0
 
   public init() {}
+
+  public init(member: Member? = nil, redactedAuditEntries: Int32 = 0) {
+    self.member = member
+    self.redactedAuditEntries = redactedAuditEntries
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0

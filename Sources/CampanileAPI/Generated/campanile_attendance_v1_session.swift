@@ -20,6 +20,15 @@ public struct MemberSession: ProtoMessage {
 
   public init() {}
 
+  public init(id: String = "", memberId: String = "", createTime: ProtoTimestamp? = nil, expireTime: ProtoTimestamp? = nil, endTime: ProtoTimestamp? = nil, address: String = "") {
+    self.id = id
+    self.memberId = memberId
+    self.createTime = createTime
+    self.expireTime = expireTime
+    self.endTime = endTime
+    self.address = address
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -117,6 +126,12 @@ public struct LoginDevice: ProtoMessage {
   public var lastLoginTime: ProtoTimestamp?
 
   public init() {}
+
+  public init(memberId: String = "", createTime: ProtoTimestamp? = nil, lastLoginTime: ProtoTimestamp? = nil) {
+    self.memberId = memberId
+    self.createTime = createTime
+    self.lastLoginTime = lastLoginTime
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0

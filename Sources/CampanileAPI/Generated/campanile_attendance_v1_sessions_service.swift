@@ -16,6 +16,12 @@ public struct LoginRequest: ProtoMessage {
 
   public init() {}
 
+  public init(name: String = "", pin: String = "", deviceToken: String = "") {
+    self.name = name
+    self.pin = pin
+    self.deviceToken = deviceToken
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -86,6 +92,13 @@ public struct LoginResponse: ProtoMessage {
   public var deviceToken: String = ""
 
   public init() {}
+
+  public init(sessionToken: String = "", member: Member? = nil, session: MemberSession? = nil, deviceToken: String = "") {
+    self.sessionToken = sessionToken
+    self.member = member
+    self.session = session
+    self.deviceToken = deviceToken
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -183,6 +196,11 @@ public struct GetCurrentMemberResponse: ProtoMessage {
 
   public init() {}
 
+  public init(member: Member? = nil, session: MemberSession? = nil) {
+    self.member = member
+    self.session = session
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -275,6 +293,10 @@ public struct ListSessionsRequest: ProtoMessage {
 
   public init() {}
 
+  public init(memberId: String = "") {
+    self.memberId = memberId
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -318,6 +340,10 @@ public struct ListSessionsResponse: ProtoMessage {
   public var sessions: [MemberSession] = []
 
   public init() {}
+
+  public init(sessions: [MemberSession] = []) {
+    self.sessions = sessions
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -370,6 +396,10 @@ public struct RevokeSessionsRequest: ProtoMessage {
 
   public init() {}
 
+  public init(memberId: String = "") {
+    self.memberId = memberId
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -412,6 +442,10 @@ public struct RevokeSessionsResponse: ProtoMessage {
   public var revokedCount: Int32 = 0
 
   public init() {}
+
+  public init(revokedCount: Int32 = 0) {
+    self.revokedCount = revokedCount
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -459,6 +493,12 @@ public struct ChangePinRequest: ProtoMessage {
   public var deviceToken: String = ""
 
   public init() {}
+
+  public init(oldPin: String = "", newPin: String = "", deviceToken: String = "") {
+    self.oldPin = oldPin
+    self.newPin = newPin
+    self.deviceToken = deviceToken
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0

@@ -24,6 +24,19 @@ public struct AttendanceStatistics: ProtoMessage {
 
   public init() {}
 
+  public init(eligibleCount: Int32 = 0, countedCount: Int32 = 0, presentCount: Int32 = 0, absentCount: Int32 = 0, excusedCount: Int32 = 0, unconfirmedCount: Int32 = 0, rate: Double = 0, percentage: Int32 = 0, currentStreak: Int32 = 0, bestStreak: Int32 = 0) {
+    self.eligibleCount = eligibleCount
+    self.countedCount = countedCount
+    self.presentCount = presentCount
+    self.absentCount = absentCount
+    self.excusedCount = excusedCount
+    self.unconfirmedCount = unconfirmedCount
+    self.rate = rate
+    self.percentage = percentage
+    self.currentStreak = currentStreak
+    self.bestStreak = bestStreak
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -165,6 +178,12 @@ public struct GetMemberStatisticsRequest: ProtoMessage {
 
   public init() {}
 
+  public init(memberId: String = "", year: Int32 = 0, asOfDate: String = "") {
+    self.memberId = memberId
+    self.year = year
+    self.asOfDate = asOfDate
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -229,6 +248,10 @@ public struct GetMemberStatisticsResponse: ProtoMessage {
 
   public init() {}
 
+  public init(statistics: AttendanceStatistics? = nil) {
+    self.statistics = statistics
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -274,6 +297,13 @@ public struct ListMemberSummariesRequest: ProtoMessage {
   public var includeInactive: Bool = false
 
   public init() {}
+
+  public init(year: Int32 = 0, pageSize: Int32 = 0, pageToken: String = "", includeInactive: Bool = false) {
+    self.year = year
+    self.pageSize = pageSize
+    self.pageToken = pageToken
+    self.includeInactive = includeInactive
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -355,6 +385,14 @@ public struct MemberSummary: ProtoMessage {
   public var statistics: AttendanceStatistics?
 
   public init() {}
+
+  public init(memberId: String = "", memberNumber: Int64 = 0, name: String = "", degree: Degree = Degree(), statistics: AttendanceStatistics? = nil) {
+    self.memberId = memberId
+    self.memberNumber = memberNumber
+    self.name = name
+    self.degree = degree
+    self.statistics = statistics
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -442,6 +480,11 @@ public struct ListMemberSummariesResponse: ProtoMessage {
 
   public init() {}
 
+  public init(summaries: [MemberSummary] = [], nextPageToken: String = "") {
+    self.summaries = summaries
+    self.nextPageToken = nextPageToken
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -507,6 +550,12 @@ public struct ListAbsenteesRequest: ProtoMessage {
   public var pageToken: String = ""
 
   public init() {}
+
+  public init(sinceDate: String = "", pageSize: Int32 = 0, pageToken: String = "") {
+    self.sinceDate = sinceDate
+    self.pageSize = pageSize
+    self.pageToken = pageToken
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -578,6 +627,14 @@ public struct Absentee: ProtoMessage {
   public var missedCount: Int32 = 0
 
   public init() {}
+
+  public init(memberId: String = "", name: String = "", lastMeetingId: String = "", lastPresentTime: ProtoTimestamp? = nil, missedCount: Int32 = 0) {
+    self.memberId = memberId
+    self.name = name
+    self.lastMeetingId = lastMeetingId
+    self.lastPresentTime = lastPresentTime
+    self.missedCount = missedCount
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -669,6 +726,11 @@ public struct ListAbsenteesResponse: ProtoMessage {
 
   public init() {}
 
+  public init(absentees: [Absentee] = [], nextPageToken: String = "") {
+    self.absentees = absentees
+    self.nextPageToken = nextPageToken
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -734,6 +796,12 @@ public struct GetForecastRequest: ProtoMessage {
   public var year: Int32 = 0
 
   public init() {}
+
+  public init(memberId: String = "", targetPercentage: Int32 = 0, year: Int32 = 0) {
+    self.memberId = memberId
+    self.targetPercentage = targetPercentage
+    self.year = year
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -808,6 +876,14 @@ public struct GetForecastResponse: ProtoMessage {
   public var bestPercentage: Int32 = 0
 
   public init() {}
+
+  public init(statistics: AttendanceStatistics? = nil, upcomingCount: Int32 = 0, reachable: Bool = false, neededCount: Int32 = 0, bestPercentage: Int32 = 0) {
+    self.statistics = statistics
+    self.upcomingCount = upcomingCount
+    self.reachable = reachable
+    self.neededCount = neededCount
+    self.bestPercentage = bestPercentage
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0

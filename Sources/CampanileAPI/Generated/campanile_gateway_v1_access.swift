@@ -25,6 +25,17 @@ public struct ApiKey: ProtoMessage {
 
   public init() {}
 
+  public init(id: String = "", principal: String = "", scopes: [String] = [], description: String = "", createTime: ProtoTimestamp? = nil, expireTime: ProtoTimestamp? = nil, revokeTime: ProtoTimestamp? = nil, lastUseTime: ProtoTimestamp? = nil) {
+    self.id = id
+    self.principal = principal
+    self.scopes = scopes
+    self.description = description
+    self.createTime = createTime
+    self.expireTime = expireTime
+    self.revokeTime = revokeTime
+    self.lastUseTime = lastUseTime
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -150,6 +161,13 @@ public struct CreateApiKeyRequest: ProtoMessage {
 
   public init() {}
 
+  public init(principal: String = "", scopes: [String] = [], description: String = "", expireTime: ProtoTimestamp? = nil) {
+    self.principal = principal
+    self.scopes = scopes
+    self.description = description
+    self.expireTime = expireTime
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -233,6 +251,11 @@ public struct CreateApiKeyResponse: ProtoMessage {
 
   public init() {}
 
+  public init(apiKey: ApiKey? = nil, secret: String = "") {
+    self.apiKey = apiKey
+    self.secret = secret
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -287,6 +310,12 @@ public struct ListApiKeysRequest: ProtoMessage {
   public var includeRevoked: Bool = false
 
   public init() {}
+
+  public init(pageSize: Int32 = 0, pageToken: String = "", includeRevoked: Bool = false) {
+    self.pageSize = pageSize
+    self.pageToken = pageToken
+    self.includeRevoked = includeRevoked
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -355,6 +384,11 @@ public struct ListApiKeysResponse: ProtoMessage {
 
   public init() {}
 
+  public init(apiKeys: [ApiKey] = [], nextPageToken: String = "") {
+    self.apiKeys = apiKeys
+    self.nextPageToken = nextPageToken
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -419,6 +453,10 @@ public struct RevokeApiKeyRequest: ProtoMessage {
 
   public init() {}
 
+  public init(keyId: String = "") {
+    self.keyId = keyId
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -461,6 +499,10 @@ public struct RevokeApiKeyResponse: ProtoMessage {
   public var apiKey: ApiKey?
 
   public init() {}
+
+  public init(apiKey: ApiKey? = nil) {
+    self.apiKey = apiKey
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -510,6 +552,12 @@ public struct RotateApiKeyRequest: ProtoMessage {
   public var expireTime: ProtoTimestamp?
 
   public init() {}
+
+  public init(keyId: String = "", overlap: ProtoDuration? = nil, expireTime: ProtoTimestamp? = nil) {
+    self.keyId = keyId
+    self.overlap = overlap
+    self.expireTime = expireTime
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -579,6 +627,12 @@ public struct RotateApiKeyResponse: ProtoMessage {
   public var replacedApiKey: ApiKey?
 
   public init() {}
+
+  public init(apiKey: ApiKey? = nil, secret: String = "", replacedApiKey: ApiKey? = nil) {
+    self.apiKey = apiKey
+    self.secret = secret
+    self.replacedApiKey = replacedApiKey
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0

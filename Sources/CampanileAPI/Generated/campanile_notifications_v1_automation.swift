@@ -26,6 +26,18 @@ public struct Template: ProtoMessage {
 
   public init() {}
 
+  public init(id: String = "", name: String = "", title: String = "", subtitle: String? = nil, body: String? = nil, createTime: ProtoTimestamp? = nil, updateTime: ProtoTimestamp? = nil, etag: String = "", requiredVariables: [String] = []) {
+    self.id = id
+    self.name = name
+    self.title = title
+    self.subtitle = subtitle
+    self.body = body
+    self.createTime = createTime
+    self.updateTime = updateTime
+    self.etag = etag
+    self.requiredVariables = requiredVariables
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -176,6 +188,19 @@ public struct Heartbeat: ProtoMessage {
   public var isMissing: Bool = false
 
   public init() {}
+
+  public init(id: String = "", name: String = "", bucketId: String = "", periodMinutes: Int32 = 0, graceMinutes: Int32 = 0, notification: Notification? = nil, createTime: ProtoTimestamp? = nil, lastBeatTime: ProtoTimestamp? = nil, dueTime: ProtoTimestamp? = nil, isMissing: Bool = false) {
+    self.id = id
+    self.name = name
+    self.bucketId = bucketId
+    self.periodMinutes = periodMinutes
+    self.graceMinutes = graceMinutes
+    self.notification = notification
+    self.createTime = createTime
+    self.lastBeatTime = lastBeatTime
+    self.dueTime = dueTime
+    self.isMissing = isMissing
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -329,6 +354,17 @@ public struct Webhook: ProtoMessage {
 
   public init() {}
 
+  public init(id: String = "", name: String = "", method: String = "", url: String = "", headers: [String: String] = [:], body: String = "", createTime: ProtoTimestamp? = nil, updateTime: ProtoTimestamp? = nil) {
+    self.id = id
+    self.name = name
+    self.method = method
+    self.url = url
+    self.headers = headers
+    self.body = body
+    self.createTime = createTime
+    self.updateTime = updateTime
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -473,6 +509,23 @@ public struct ActionRun: ProtoMessage {
   public var openNotificationId: String = ""
 
   public init() {}
+
+  public init(id: String = "", notificationId: String = "", actionId: String = "", action: Action? = nil, state: ActionRun.State = ActionRun.State(), attemptCount: Int32 = 0, httpStatus: Int32 = 0, reason: String = "", message: String = "", createTime: ProtoTimestamp? = nil, finishTime: ProtoTimestamp? = nil, nextAttemptTime: ProtoTimestamp? = nil, url: String = "", openNotificationId: String = "") {
+    self.id = id
+    self.notificationId = notificationId
+    self.actionId = actionId
+    self.action = action
+    self.state = state
+    self.attemptCount = attemptCount
+    self.httpStatus = httpStatus
+    self.reason = reason
+    self.message = message
+    self.createTime = createTime
+    self.finishTime = finishTime
+    self.nextAttemptTime = nextAttemptTime
+    self.url = url
+    self.openNotificationId = openNotificationId
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0

@@ -13,6 +13,11 @@ public struct CreateTemplateRequest: ProtoMessage {
 
   public init() {}
 
+  public init(template: Template? = nil, requestId: String = "") {
+    self.template = template
+    self.requestId = requestId
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -66,6 +71,10 @@ public struct CreateTemplateResponse: ProtoMessage {
 
   public init() {}
 
+  public init(template: Template? = nil) {
+    self.template = template
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -108,6 +117,11 @@ public struct ListTemplatesRequest: ProtoMessage {
   public var pageToken: String = ""
 
   public init() {}
+
+  public init(pageSize: Int32 = 0, pageToken: String = "") {
+    self.pageSize = pageSize
+    self.pageToken = pageToken
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -163,6 +177,11 @@ public struct ListTemplatesResponse: ProtoMessage {
   public var nextPageToken: String = ""
 
   public init() {}
+
+  public init(templates: [Template] = [], nextPageToken: String = "") {
+    self.templates = templates
+    self.nextPageToken = nextPageToken
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -226,6 +245,10 @@ public struct GetTemplateRequest: ProtoMessage {
 
   public init() {}
 
+  public init(templateId: String = "") {
+    self.templateId = templateId
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -269,6 +292,10 @@ public struct GetTemplateResponse: ProtoMessage {
 
   public init() {}
 
+  public init(template: Template? = nil) {
+    self.template = template
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -311,6 +338,11 @@ public struct UpdateTemplateRequest: ProtoMessage {
   public var updateMask: ProtoFieldMask?
 
   public init() {}
+
+  public init(template: Template? = nil, updateMask: ProtoFieldMask? = nil) {
+    self.template = template
+    self.updateMask = updateMask
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -365,6 +397,10 @@ public struct UpdateTemplateResponse: ProtoMessage {
 
   public init() {}
 
+  public init(template: Template? = nil) {
+    self.template = template
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -405,6 +441,10 @@ public struct DeleteTemplateRequest: ProtoMessage {
   public var templateId: String = ""
 
   public init() {}
+
+  public init(templateId: String = "") {
+    self.templateId = templateId
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -471,6 +511,11 @@ public struct CreateHeartbeatRequest: ProtoMessage {
 
   public init() {}
 
+  public init(heartbeat: Heartbeat? = nil, requestId: String = "") {
+    self.heartbeat = heartbeat
+    self.requestId = requestId
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -523,6 +568,10 @@ public struct CreateHeartbeatResponse: ProtoMessage {
 
   public init() {}
 
+  public init(heartbeat: Heartbeat? = nil) {
+    self.heartbeat = heartbeat
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -565,6 +614,11 @@ public struct ListHeartbeatsRequest: ProtoMessage {
   public var pageToken: String = ""
 
   public init() {}
+
+  public init(pageSize: Int32 = 0, pageToken: String = "") {
+    self.pageSize = pageSize
+    self.pageToken = pageToken
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -620,6 +674,11 @@ public struct ListHeartbeatsResponse: ProtoMessage {
   public var nextPageToken: String = ""
 
   public init() {}
+
+  public init(heartbeats: [Heartbeat] = [], nextPageToken: String = "") {
+    self.heartbeats = heartbeats
+    self.nextPageToken = nextPageToken
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -683,6 +742,10 @@ public struct BeatRequest: ProtoMessage {
 
   public init() {}
 
+  public init(heartbeatId: String = "") {
+    self.heartbeatId = heartbeatId
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -726,6 +789,10 @@ public struct BeatResponse: ProtoMessage {
 
   public init() {}
 
+  public init(heartbeat: Heartbeat? = nil) {
+    self.heartbeat = heartbeat
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -766,6 +833,10 @@ public struct DeleteHeartbeatRequest: ProtoMessage {
   public var heartbeatId: String = ""
 
   public init() {}
+
+  public init(heartbeatId: String = "") {
+    self.heartbeatId = heartbeatId
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -832,6 +903,11 @@ public struct CreateWebhookRequest: ProtoMessage {
 
   public init() {}
 
+  public init(webhook: Webhook? = nil, requestId: String = "") {
+    self.webhook = webhook
+    self.requestId = requestId
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -885,6 +961,10 @@ public struct CreateWebhookResponse: ProtoMessage {
 
   public init() {}
 
+  public init(webhook: Webhook? = nil) {
+    self.webhook = webhook
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -927,6 +1007,11 @@ public struct ListWebhooksRequest: ProtoMessage {
   public var pageToken: String = ""
 
   public init() {}
+
+  public init(pageSize: Int32 = 0, pageToken: String = "") {
+    self.pageSize = pageSize
+    self.pageToken = pageToken
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -982,6 +1067,11 @@ public struct ListWebhooksResponse: ProtoMessage {
   public var nextPageToken: String = ""
 
   public init() {}
+
+  public init(webhooks: [Webhook] = [], nextPageToken: String = "") {
+    self.webhooks = webhooks
+    self.nextPageToken = nextPageToken
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -1047,6 +1137,11 @@ public struct UpdateWebhookRequest: ProtoMessage {
 
   public init() {}
 
+  public init(webhook: Webhook? = nil, updateMask: ProtoFieldMask? = nil) {
+    self.webhook = webhook
+    self.updateMask = updateMask
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -1100,6 +1195,10 @@ public struct UpdateWebhookResponse: ProtoMessage {
 
   public init() {}
 
+  public init(webhook: Webhook? = nil) {
+    self.webhook = webhook
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -1140,6 +1239,10 @@ public struct DeleteWebhookRequest: ProtoMessage {
   public var webhookId: String = ""
 
   public init() {}
+
+  public init(webhookId: String = "") {
+    self.webhookId = webhookId
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0

@@ -117,6 +117,30 @@ public struct Bucket: ProtoMessage {
 
   public init() {}
 
+  public init(id: String = "", name: String = "", description: String? = nil, color: String? = nil, iconUrl: String? = nil, isOrphan: Bool = false, createTime: ProtoTimestamp? = nil, updateTime: ProtoTimestamp? = nil, etag: String = "", unreadCount: Int32 = 0, notificationCount: Int32 = 0, isMuted: Bool = false, snoozeEndTime: ProtoTimestamp? = nil, quietHours: QuietHours? = nil, retention: RetentionPolicy? = nil, role: BucketRole = BucketRole(), ownerId: String = "", shareExpireTime: ProtoTimestamp? = nil, shareCount: Int32 = 0, deleteTime: ProtoTimestamp? = nil, purgeTime: ProtoTimestamp? = nil) {
+    self.id = id
+    self.name = name
+    self.description = description
+    self.color = color
+    self.iconUrl = iconUrl
+    self.isOrphan = isOrphan
+    self.createTime = createTime
+    self.updateTime = updateTime
+    self.etag = etag
+    self.unreadCount = unreadCount
+    self.notificationCount = notificationCount
+    self.isMuted = isMuted
+    self.snoozeEndTime = snoozeEndTime
+    self.quietHours = quietHours
+    self.retention = retention
+    self.role = role
+    self.ownerId = ownerId
+    self.shareExpireTime = shareExpireTime
+    self.shareCount = shareCount
+    self.deleteTime = deleteTime
+    self.purgeTime = purgeTime
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -369,6 +393,12 @@ public struct RetentionPolicy: ProtoMessage {
   public var afterReadHours: Int32 = 0
 
   public init() {}
+
+  public init(maxAgeDays: Int32 = 0, maxCount: Int32 = 0, afterReadHours: Int32 = 0) {
+    self.maxAgeDays = maxAgeDays
+    self.maxCount = maxCount
+    self.afterReadHours = afterReadHours
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0

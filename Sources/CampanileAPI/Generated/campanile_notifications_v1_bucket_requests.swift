@@ -13,6 +13,11 @@ public struct CreateBucketRequest: ProtoMessage {
 
   public init() {}
 
+  public init(bucket: Bucket? = nil, requestId: String = "") {
+    self.bucket = bucket
+    self.requestId = requestId
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -66,6 +71,10 @@ public struct CreateBucketResponse: ProtoMessage {
 
   public init() {}
 
+  public init(bucket: Bucket? = nil) {
+    self.bucket = bucket
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -106,6 +115,10 @@ public struct GetBucketRequest: ProtoMessage {
   public var bucketId: String = ""
 
   public init() {}
+
+  public init(bucketId: String = "") {
+    self.bucketId = bucketId
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -149,6 +162,10 @@ public struct GetBucketResponse: ProtoMessage {
   public var bucket: Bucket?
 
   public init() {}
+
+  public init(bucket: Bucket? = nil) {
+    self.bucket = bucket
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -194,6 +211,12 @@ public struct ListBucketsRequest: ProtoMessage {
   public var onlyDeleted: Bool = false
 
   public init() {}
+
+  public init(pageSize: Int32 = 0, pageToken: String = "", onlyDeleted: Bool = false) {
+    self.pageSize = pageSize
+    self.pageToken = pageToken
+    self.onlyDeleted = onlyDeleted
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -262,6 +285,11 @@ public struct ListBucketsResponse: ProtoMessage {
 
   public init() {}
 
+  public init(buckets: [Bucket] = [], nextPageToken: String = "") {
+    self.buckets = buckets
+    self.nextPageToken = nextPageToken
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -327,6 +355,11 @@ public struct UpdateBucketRequest: ProtoMessage {
 
   public init() {}
 
+  public init(bucket: Bucket? = nil, updateMask: ProtoFieldMask? = nil) {
+    self.bucket = bucket
+    self.updateMask = updateMask
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -380,6 +413,10 @@ public struct UpdateBucketResponse: ProtoMessage {
 
   public init() {}
 
+  public init(bucket: Bucket? = nil) {
+    self.bucket = bucket
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -422,6 +459,11 @@ public struct DeleteBucketRequest: ProtoMessage {
   public var etag: String = ""
 
   public init() {}
+
+  public init(bucketId: String = "", etag: String = "") {
+    self.bucketId = bucketId
+    self.etag = etag
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -477,6 +519,10 @@ public struct DeleteBucketResponse: ProtoMessage {
 
   public init() {}
 
+  public init(deletedNotificationCount: Int32 = 0) {
+    self.deletedNotificationCount = deletedNotificationCount
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -519,6 +565,10 @@ public struct UndeleteBucketRequest: ProtoMessage {
   public var bucketId: String = ""
 
   public init() {}
+
+  public init(bucketId: String = "") {
+    self.bucketId = bucketId
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -563,6 +613,10 @@ public struct UndeleteBucketResponse: ProtoMessage {
 
   public init() {}
 
+  public init(bucket: Bucket? = nil) {
+    self.bucket = bucket
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -605,6 +659,11 @@ public struct SnoozeBucketRequest: ProtoMessage {
   public var minutes: Int32 = 0
 
   public init() {}
+
+  public init(bucketId: String = "", minutes: Int32 = 0) {
+    self.bucketId = bucketId
+    self.minutes = minutes
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -658,6 +717,10 @@ public struct SnoozeBucketResponse: ProtoMessage {
   public var bucket: Bucket?
 
   public init() {}
+
+  public init(bucket: Bucket? = nil) {
+    self.bucket = bucket
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0

@@ -11,6 +11,10 @@ public struct WatchChangedUsersRequest: ProtoMessage {
 
   public init() {}
 
+  public init(resumeToken: String = "") {
+    self.resumeToken = resumeToken
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -56,6 +60,11 @@ public struct WatchChangedUsersResponse: ProtoMessage {
   public var resumeToken: String = ""
 
   public init() {}
+
+  public init(userIds: [String] = [], resumeToken: String = "") {
+    self.userIds = userIds
+    self.resumeToken = resumeToken
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -123,6 +132,11 @@ public struct ReadContainersRequest: ProtoMessage {
 
   public init() {}
 
+  public init(userId: String = "", notificationsMax: Int32 = 0) {
+    self.userId = userId
+    self.notificationsMax = notificationsMax
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -177,6 +191,10 @@ public struct ReadContainersResponse: ProtoMessage {
   public var piece: Piece?
 
   public init() {}
+
+  public init(piece: Piece? = nil) {
+    self.piece = piece
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -237,6 +255,10 @@ public struct ReadContainersResponse: ProtoMessage {
 
     public init() {}
 
+    public init(buckets: [Bucket] = []) {
+      self.buckets = buckets
+    }
+
     public init(from reader: inout JSONReader) throws(ProtoJSONError) {
       var seen0: UInt64 = 0
       var more = try reader.beginObject()
@@ -286,6 +308,10 @@ public struct ReadContainersResponse: ProtoMessage {
     public var notifications: [Notification] = []
 
     public init() {}
+
+    public init(notifications: [Notification] = []) {
+      self.notifications = notifications
+    }
 
     public init(from reader: inout JSONReader) throws(ProtoJSONError) {
       var seen0: UInt64 = 0

@@ -148,6 +148,15 @@ public struct DeliveryRecord: ProtoMessage {
 
   public init() {}
 
+  public init(time: ProtoTimestamp? = nil, deviceId: String = "", outcome: DeliveryOutcome = DeliveryOutcome(), reason: String = "", releaseTime: ProtoTimestamp? = nil, pushId: String = "") {
+    self.time = time
+    self.deviceId = deviceId
+    self.outcome = outcome
+    self.reason = reason
+    self.releaseTime = releaseTime
+    self.pushId = pushId
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -250,6 +259,13 @@ public struct UnreadSummary: ProtoMessage {
 
   public init() {}
 
+  public init(notifications: [UnreadItem] = [], unreadCount: Int32 = 0, lastUpdate: ProtoTimestamp? = nil, truncation: SummaryTruncation? = nil) {
+    self.notifications = notifications
+    self.unreadCount = unreadCount
+    self.lastUpdate = lastUpdate
+    self.truncation = truncation
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -339,6 +355,17 @@ public struct UnreadItem: ProtoMessage {
   public var createdAt: ProtoTimestamp?
 
   public init() {}
+
+  public init(id: String = "", title: String = "", subtitle: String? = nil, body: String? = nil, bucketId: String = "", bucketName: String? = nil, bucketIconUrl: String? = nil, createdAt: ProtoTimestamp? = nil) {
+    self.id = id
+    self.title = title
+    self.subtitle = subtitle
+    self.body = body
+    self.bucketId = bucketId
+    self.bucketName = bucketName
+    self.bucketIconUrl = bucketIconUrl
+    self.createdAt = createdAt
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -462,6 +489,12 @@ public struct SummaryTruncation: ProtoMessage {
 
   public init() {}
 
+  public init(shortenedBodyCount: Int32 = 0, shortenedSubtitleCount: Int32 = 0, droppedCount: Int32 = 0) {
+    self.shortenedBodyCount = shortenedBodyCount
+    self.shortenedSubtitleCount = shortenedSubtitleCount
+    self.droppedCount = droppedCount
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -545,6 +578,22 @@ public struct LongLook: ProtoMessage {
   public var createTime: ProtoTimestamp?
 
   public init() {}
+
+  public init(notificationId: String = "", title: String = "", subtitle: String? = nil, imageUrl: String? = nil, imageContentId: String? = nil, body: String? = nil, baseActions: [LongLookAction] = [], actions: [LongLookAction] = [], bucketId: String = "", bucketName: String = "", bucketIconUrl: String? = nil, isRead: Bool = false, createTime: ProtoTimestamp? = nil) {
+    self.notificationId = notificationId
+    self.title = title
+    self.subtitle = subtitle
+    self.imageUrl = imageUrl
+    self.imageContentId = imageContentId
+    self.body = body
+    self.baseActions = baseActions
+    self.actions = actions
+    self.bucketId = bucketId
+    self.bucketName = bucketName
+    self.bucketIconUrl = bucketIconUrl
+    self.isRead = isRead
+    self.createTime = createTime
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -738,6 +787,13 @@ public struct LongLookAction: ProtoMessage {
   public var destructive: Bool = false
 
   public init() {}
+
+  public init(actionId: String = "", label: String = "", icon: String = "", destructive: Bool = false) {
+    self.actionId = actionId
+    self.label = label
+    self.icon = icon
+    self.destructive = destructive
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0

@@ -15,6 +15,12 @@ public struct NotificationDelivery: ProtoMessage {
 
   public init() {}
 
+  public init(userId: String = "", notificationId: String = "", record: DeliveryRecord? = nil) {
+    self.userId = userId
+    self.notificationId = notificationId
+    self.record = record
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -80,6 +86,10 @@ public struct RecordDeliveriesRequest: ProtoMessage {
 
   public init() {}
 
+  public init(deliveries: [NotificationDelivery] = []) {
+    self.deliveries = deliveries
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -130,6 +140,10 @@ public struct RecordDeliveriesResponse: ProtoMessage {
   public var recordedCount: Int32 = 0
 
   public init() {}
+
+  public init(recordedCount: Int32 = 0) {
+    self.recordedCount = recordedCount
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0

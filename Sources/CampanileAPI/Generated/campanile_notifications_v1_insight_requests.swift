@@ -22,6 +22,15 @@ public struct SearchNotificationsRequest: ProtoMessage {
 
   public init() {}
 
+  public init(query: String = "", pageSize: Int32 = 0, pageToken: String = "", bucketId: String = "", startTime: ProtoTimestamp? = nil, endTime: ProtoTimestamp? = nil) {
+    self.query = query
+    self.pageSize = pageSize
+    self.pageToken = pageToken
+    self.bucketId = bucketId
+    self.startTime = startTime
+    self.endTime = endTime
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -118,6 +127,11 @@ public struct SearchNotificationsResponse: ProtoMessage {
 
   public init() {}
 
+  public init(notifications: [Notification] = [], nextPageToken: String = "") {
+    self.notifications = notifications
+    self.nextPageToken = nextPageToken
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -180,6 +194,11 @@ public struct GetAttachmentContentRequest: ProtoMessage {
 
   public init() {}
 
+  public init(notificationId: String = "", contentId: String = "") {
+    self.notificationId = notificationId
+    self.contentId = contentId
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -236,6 +255,11 @@ public struct GetAttachmentContentResponse: ProtoMessage {
 
   public init() {}
 
+  public init(data: [UInt8] = [], contentType: String = "") {
+    self.data = data
+    self.contentType = contentType
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -289,6 +313,10 @@ public struct GetLongLookRequest: ProtoMessage {
 
   public init() {}
 
+  public init(notificationId: String = "") {
+    self.notificationId = notificationId
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -331,6 +359,10 @@ public struct GetLongLookResponse: ProtoMessage {
   public var longLook: LongLook?
 
   public init() {}
+
+  public init(longLook: LongLook? = nil) {
+    self.longLook = longLook
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -379,6 +411,12 @@ public struct InvokeActionRequest: ProtoMessage {
   public var requestId: String = ""
 
   public init() {}
+
+  public init(notificationId: String = "", actionId: String = "", requestId: String = "") {
+    self.notificationId = notificationId
+    self.actionId = actionId
+    self.requestId = requestId
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -446,6 +484,10 @@ public struct InvokeActionResponse: ProtoMessage {
 
   public init() {}
 
+  public init(run: ActionRun? = nil) {
+    self.run = run
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -490,6 +532,12 @@ public struct ListActionRunsRequest: ProtoMessage {
   public var notificationId: String = ""
 
   public init() {}
+
+  public init(pageSize: Int32 = 0, pageToken: String = "", notificationId: String = "") {
+    self.pageSize = pageSize
+    self.pageToken = pageToken
+    self.notificationId = notificationId
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -558,6 +606,11 @@ public struct ListActionRunsResponse: ProtoMessage {
 
   public init() {}
 
+  public init(runs: [ActionRun] = [], nextPageToken: String = "") {
+    self.runs = runs
+    self.nextPageToken = nextPageToken
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -620,6 +673,10 @@ public struct ExplainDeliveryRequest: ProtoMessage {
 
   public init() {}
 
+  public init(notificationId: String = "") {
+    self.notificationId = notificationId
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -663,6 +720,10 @@ public struct ExplainDeliveryResponse: ProtoMessage {
   public var records: [DeliveryRecord] = []
 
   public init() {}
+
+  public init(records: [DeliveryRecord] = []) {
+    self.records = records
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -734,6 +795,10 @@ public struct GetUnreadSummaryResponse: ProtoMessage {
 
   public init() {}
 
+  public init(summary: UnreadSummary? = nil) {
+    self.summary = summary
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -795,6 +860,10 @@ public struct GetUserSettingsResponse: ProtoMessage {
 
   public init() {}
 
+  public init(settings: UserSettings? = nil) {
+    self.settings = settings
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -838,6 +907,11 @@ public struct UpdateUserSettingsRequest: ProtoMessage {
   public var updateMask: ProtoFieldMask?
 
   public init() {}
+
+  public init(settings: UserSettings? = nil, updateMask: ProtoFieldMask? = nil) {
+    self.settings = settings
+    self.updateMask = updateMask
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -891,6 +965,10 @@ public struct UpdateUserSettingsResponse: ProtoMessage {
   public var settings: UserSettings?
 
   public init() {}
+
+  public init(settings: UserSettings? = nil) {
+    self.settings = settings
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0

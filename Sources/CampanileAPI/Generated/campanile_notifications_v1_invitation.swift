@@ -31,6 +31,21 @@ public struct Invitation: ProtoMessage {
 
   public init() {}
 
+  public init(id: String = "", bucketId: String = "", bucketName: String = "", ownerId: String = "", inviterId: String = "", userId: String = "", role: BucketRole = BucketRole(), shareExpireTime: ProtoTimestamp? = nil, createTime: ProtoTimestamp? = nil, expireTime: ProtoTimestamp? = nil, endTime: ProtoTimestamp? = nil, state: Invitation.State = Invitation.State()) {
+    self.id = id
+    self.bucketId = bucketId
+    self.bucketName = bucketName
+    self.ownerId = ownerId
+    self.inviterId = inviterId
+    self.userId = userId
+    self.role = role
+    self.shareExpireTime = shareExpireTime
+    self.createTime = createTime
+    self.expireTime = expireTime
+    self.endTime = endTime
+    self.state = state
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -274,6 +289,18 @@ public struct InviteCode: ProtoMessage {
 
   public init() {}
 
+  public init(id: String = "", bucketId: String = "", role: BucketRole = BucketRole(), maxUses: Int32 = 0, useCount: Int32 = 0, createTime: ProtoTimestamp? = nil, expireTime: ProtoTimestamp? = nil, creatorId: String = "", hint: String = "") {
+    self.id = id
+    self.bucketId = bucketId
+    self.role = role
+    self.maxUses = maxUses
+    self.useCount = useCount
+    self.createTime = createTime
+    self.expireTime = expireTime
+    self.creatorId = creatorId
+    self.hint = hint
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -401,6 +428,11 @@ public struct BlockedUser: ProtoMessage {
 
   public init() {}
 
+  public init(userId: String = "", createTime: ProtoTimestamp? = nil) {
+    self.userId = userId
+    self.createTime = createTime
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -465,6 +497,15 @@ public struct InviteToBucketRequest: ProtoMessage {
   public var requestId: String = ""
 
   public init() {}
+
+  public init(bucketId: String = "", userId: String = "", role: BucketRole = BucketRole(), shareExpireTime: ProtoTimestamp? = nil, expireTime: ProtoTimestamp? = nil, requestId: String = "") {
+    self.bucketId = bucketId
+    self.userId = userId
+    self.role = role
+    self.shareExpireTime = shareExpireTime
+    self.expireTime = expireTime
+    self.requestId = requestId
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -565,6 +606,10 @@ public struct InviteToBucketResponse: ProtoMessage {
 
   public init() {}
 
+  public init(invitation: Invitation? = nil) {
+    self.invitation = invitation
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -608,6 +653,12 @@ public struct ListBucketInvitationsRequest: ProtoMessage {
   public var pageToken: String = ""
 
   public init() {}
+
+  public init(bucketId: String = "", pageSize: Int32 = 0, pageToken: String = "") {
+    self.bucketId = bucketId
+    self.pageSize = pageSize
+    self.pageToken = pageToken
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -674,6 +725,11 @@ public struct ListBucketInvitationsResponse: ProtoMessage {
 
   public init() {}
 
+  public init(invitations: [Invitation] = [], nextPageToken: String = "") {
+    self.invitations = invitations
+    self.nextPageToken = nextPageToken
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -736,6 +792,11 @@ public struct CancelInvitationRequest: ProtoMessage {
   public var invitationId: String = ""
 
   public init() {}
+
+  public init(bucketId: String = "", invitationId: String = "") {
+    self.bucketId = bucketId
+    self.invitationId = invitationId
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -814,6 +875,11 @@ public struct ListInvitationsRequest: ProtoMessage {
 
   public init() {}
 
+  public init(pageSize: Int32 = 0, pageToken: String = "") {
+    self.pageSize = pageSize
+    self.pageToken = pageToken
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -868,6 +934,11 @@ public struct ListInvitationsResponse: ProtoMessage {
   public var nextPageToken: String = ""
 
   public init() {}
+
+  public init(invitations: [Invitation] = [], nextPageToken: String = "") {
+    self.invitations = invitations
+    self.nextPageToken = nextPageToken
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -931,6 +1002,10 @@ public struct AcceptInvitationRequest: ProtoMessage {
 
   public init() {}
 
+  public init(invitationId: String = "") {
+    self.invitationId = invitationId
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -974,6 +1049,10 @@ public struct AcceptInvitationResponse: ProtoMessage {
 
   public init() {}
 
+  public init(bucket: Bucket? = nil) {
+    self.bucket = bucket
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -1014,6 +1093,10 @@ public struct DeclineInvitationRequest: ProtoMessage {
   public var invitationId: String = ""
 
   public init() {}
+
+  public init(invitationId: String = "") {
+    self.invitationId = invitationId
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -1083,6 +1166,13 @@ public struct CreateInviteCodeRequest: ProtoMessage {
   public var expireTime: ProtoTimestamp?
 
   public init() {}
+
+  public init(bucketId: String = "", role: BucketRole = BucketRole(), maxUses: Int32 = 0, expireTime: ProtoTimestamp? = nil) {
+    self.bucketId = bucketId
+    self.role = role
+    self.maxUses = maxUses
+    self.expireTime = expireTime
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -1162,6 +1252,11 @@ public struct CreateInviteCodeResponse: ProtoMessage {
 
   public init() {}
 
+  public init(code: InviteCode? = nil, secret: String = "") {
+    self.code = code
+    self.secret = secret
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -1213,6 +1308,10 @@ public struct ListInviteCodesRequest: ProtoMessage {
 
   public init() {}
 
+  public init(bucketId: String = "") {
+    self.bucketId = bucketId
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -1255,6 +1354,10 @@ public struct ListInviteCodesResponse: ProtoMessage {
   public var codes: [InviteCode] = []
 
   public init() {}
+
+  public init(codes: [InviteCode] = []) {
+    self.codes = codes
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -1306,6 +1409,11 @@ public struct RevokeInviteCodeRequest: ProtoMessage {
   public var codeId: String = ""
 
   public init() {}
+
+  public init(bucketId: String = "", codeId: String = "") {
+    self.bucketId = bucketId
+    self.codeId = codeId
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -1382,6 +1490,10 @@ public struct AcceptInviteCodeRequest: ProtoMessage {
 
   public init() {}
 
+  public init(secret: String = "") {
+    self.secret = secret
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -1422,6 +1534,10 @@ public struct AcceptInviteCodeResponse: ProtoMessage {
   public var bucket: Bucket?
 
   public init() {}
+
+  public init(bucket: Bucket? = nil) {
+    self.bucket = bucket
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -1464,6 +1580,10 @@ public struct BlockUserRequest: ProtoMessage {
   public var userId: String = ""
 
   public init() {}
+
+  public init(userId: String = "") {
+    self.userId = userId
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -1527,6 +1647,10 @@ public struct UnblockUserRequest: ProtoMessage {
   public var userId: String = ""
 
   public init() {}
+
+  public init(userId: String = "") {
+    self.userId = userId
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -1593,6 +1717,11 @@ public struct ListBlockedUsersRequest: ProtoMessage {
 
   public init() {}
 
+  public init(pageSize: Int32 = 0, pageToken: String = "") {
+    self.pageSize = pageSize
+    self.pageToken = pageToken
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -1647,6 +1776,11 @@ public struct ListBlockedUsersResponse: ProtoMessage {
   public var nextPageToken: String = ""
 
   public init() {}
+
+  public init(blockedUsers: [BlockedUser] = [], nextPageToken: String = "") {
+    self.blockedUsers = blockedUsers
+    self.nextPageToken = nextPageToken
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0

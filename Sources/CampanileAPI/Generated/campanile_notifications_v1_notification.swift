@@ -218,6 +218,31 @@ public struct Notification: ProtoMessage {
 
   public init() {}
 
+  public init(id: String = "", bucketId: String = "", title: String = "", subtitle: String? = nil, body: String? = nil, priority: Notification.Priority = Notification.Priority(), attachments: [Attachment] = [], actions: [Action] = [], tapAction: Action? = nil, createTime: ProtoTimestamp? = nil, updateTime: ProtoTimestamp? = nil, readTime: ProtoTimestamp? = nil, sendTime: ProtoTimestamp? = nil, etag: String = "", expireTime: ProtoTimestamp? = nil, collapseKey: String = "", deliverTime: ProtoTimestamp? = nil, `repeat`: Repeat? = nil, deliveryState: DeliveryState = DeliveryState(), releaseTime: ProtoTimestamp? = nil, sendCount: Int32 = 0, deleteTime: ProtoTimestamp? = nil) {
+    self.id = id
+    self.bucketId = bucketId
+    self.title = title
+    self.subtitle = subtitle
+    self.body = body
+    self.priority = priority
+    self.attachments = attachments
+    self.actions = actions
+    self.tapAction = tapAction
+    self.createTime = createTime
+    self.updateTime = updateTime
+    self.readTime = readTime
+    self.sendTime = sendTime
+    self.etag = etag
+    self.expireTime = expireTime
+    self.collapseKey = collapseKey
+    self.deliverTime = deliverTime
+    self.`repeat` = `repeat`
+    self.deliveryState = deliveryState
+    self.releaseTime = releaseTime
+    self.sendCount = sendCount
+    self.deleteTime = deleteTime
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -558,6 +583,12 @@ public struct Repeat: ProtoMessage {
 
   public init() {}
 
+  public init(everyMinutes: Int32 = 0, maxCount: Int32 = 0, count: Int32 = 0) {
+    self.everyMinutes = everyMinutes
+    self.maxCount = maxCount
+    self.count = count
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -636,6 +667,16 @@ public struct Attachment: ProtoMessage {
   public var sizeBytes: Int32 = 0
 
   public init() {}
+
+  public init(mediaType: Attachment.MediaType = Attachment.MediaType(), url: String = "", name: String = "", data: [UInt8] = [], contentType: String = "", contentId: String = "", sizeBytes: Int32 = 0) {
+    self.mediaType = mediaType
+    self.url = url
+    self.name = name
+    self.data = data
+    self.contentType = contentType
+    self.contentId = contentId
+    self.sizeBytes = sizeBytes
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -819,6 +860,14 @@ public struct Action: ProtoMessage {
   public var icon: String = ""
 
   public init() {}
+
+  public init(type: ActionType = ActionType(), value: String = "", destructive: Bool = false, title: String = "", icon: String = "") {
+    self.type = type
+    self.value = value
+    self.destructive = destructive
+    self.title = title
+    self.icon = icon
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0

@@ -20,6 +20,14 @@ public struct CreateNotificationRequest: ProtoMessage {
 
   public init() {}
 
+  public init(notification: Notification? = nil, requestId: String = "", templateId: String = "", variables: [String: String] = [:], heartbeatId: String = "") {
+    self.notification = notification
+    self.requestId = requestId
+    self.templateId = templateId
+    self.variables = variables
+    self.heartbeatId = heartbeatId
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -115,6 +123,10 @@ public struct CreateNotificationResponse: ProtoMessage {
 
   public init() {}
 
+  public init(notification: Notification? = nil) {
+    self.notification = notification
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -156,6 +168,10 @@ public struct BatchCreateNotificationsRequest: ProtoMessage {
   public var requests: [CreateNotificationRequest] = []
 
   public init() {}
+
+  public init(requests: [CreateNotificationRequest] = []) {
+    self.requests = requests
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -207,6 +223,10 @@ public struct BatchCreateNotificationsResponse: ProtoMessage {
 
   public init() {}
 
+  public init(results: [BatchCreateResult] = []) {
+    self.results = results
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -257,6 +277,10 @@ public struct BatchCreateResult: ProtoMessage {
   public var outcome: Outcome?
 
   public init() {}
+
+  public init(outcome: Outcome? = nil) {
+    self.outcome = outcome
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -323,6 +347,13 @@ public struct BatchError: ProtoMessage {
   public var field: String = ""
 
   public init() {}
+
+  public init(code: Int32 = 0, message: String = "", reason: String = "", field: String = "") {
+    self.code = code
+    self.message = message
+    self.reason = reason
+    self.field = field
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -395,6 +426,10 @@ public struct GetNotificationRequest: ProtoMessage {
 
   public init() {}
 
+  public init(notificationId: String = "") {
+    self.notificationId = notificationId
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -437,6 +472,10 @@ public struct GetNotificationResponse: ProtoMessage {
   public var notification: Notification?
 
   public init() {}
+
+  public init(notification: Notification? = nil) {
+    self.notification = notification
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -488,6 +527,15 @@ public struct ListNotificationsRequest: ProtoMessage {
   public var endTime: ProtoTimestamp?
 
   public init() {}
+
+  public init(pageSize: Int32 = 0, pageToken: String = "", bucketId: String = "", unreadOnly: Bool = false, startTime: ProtoTimestamp? = nil, endTime: ProtoTimestamp? = nil) {
+    self.pageSize = pageSize
+    self.pageToken = pageToken
+    self.bucketId = bucketId
+    self.unreadOnly = unreadOnly
+    self.startTime = startTime
+    self.endTime = endTime
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -586,6 +634,11 @@ public struct ListNotificationsResponse: ProtoMessage {
 
   public init() {}
 
+  public init(notifications: [Notification] = [], nextPageToken: String = "") {
+    self.notifications = notifications
+    self.nextPageToken = nextPageToken
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -651,6 +704,11 @@ public struct UpdateNotificationRequest: ProtoMessage {
 
   public init() {}
 
+  public init(notification: Notification? = nil, updateMask: ProtoFieldMask? = nil) {
+    self.notification = notification
+    self.updateMask = updateMask
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -704,6 +762,10 @@ public struct UpdateNotificationResponse: ProtoMessage {
 
   public init() {}
 
+  public init(notification: Notification? = nil) {
+    self.notification = notification
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -745,6 +807,10 @@ public struct MarkNotificationsReadRequest: ProtoMessage {
   public var notificationIds: [String] = []
 
   public init() {}
+
+  public init(notificationIds: [String] = []) {
+    self.notificationIds = notificationIds
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -800,6 +866,11 @@ public struct MarkNotificationsReadResponse: ProtoMessage {
 
   public init() {}
 
+  public init(changedCount: Int32 = 0, unreadCounts: UnreadCounts? = nil) {
+    self.changedCount = changedCount
+    self.unreadCounts = unreadCounts
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -853,6 +924,10 @@ public struct MarkNotificationsUnreadRequest: ProtoMessage {
   public var notificationIds: [String] = []
 
   public init() {}
+
+  public init(notificationIds: [String] = []) {
+    self.notificationIds = notificationIds
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -908,6 +983,11 @@ public struct MarkNotificationsUnreadResponse: ProtoMessage {
 
   public init() {}
 
+  public init(changedCount: Int32 = 0, unreadCounts: UnreadCounts? = nil) {
+    self.changedCount = changedCount
+    self.unreadCounts = unreadCounts
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -962,6 +1042,10 @@ public struct DeleteNotificationsRequest: ProtoMessage {
 
   public init() {}
 
+  public init(notificationIds: [String] = []) {
+    self.notificationIds = notificationIds
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -1014,6 +1098,11 @@ public struct DeleteNotificationsResponse: ProtoMessage {
   public var unreadCounts: UnreadCounts?
 
   public init() {}
+
+  public init(deletedCount: Int32 = 0, unreadCounts: UnreadCounts? = nil) {
+    self.deletedCount = deletedCount
+    self.unreadCounts = unreadCounts
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -1069,6 +1158,10 @@ public struct UndeleteNotificationsRequest: ProtoMessage {
 
   public init() {}
 
+  public init(notificationIds: [String] = []) {
+    self.notificationIds = notificationIds
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -1121,6 +1214,11 @@ public struct UndeleteNotificationsResponse: ProtoMessage {
   public var unreadCounts: UnreadCounts?
 
   public init() {}
+
+  public init(restoredCount: Int32 = 0, unreadCounts: UnreadCounts? = nil) {
+    self.restoredCount = restoredCount
+    self.unreadCounts = unreadCounts
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -1178,6 +1276,11 @@ public struct ListDeletedNotificationsRequest: ProtoMessage {
 
   public init() {}
 
+  public init(pageSize: Int32 = 0, pageToken: String = "") {
+    self.pageSize = pageSize
+    self.pageToken = pageToken
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -1232,6 +1335,11 @@ public struct ListDeletedNotificationsResponse: ProtoMessage {
   public var nextPageToken: String = ""
 
   public init() {}
+
+  public init(notifications: [Notification] = [], nextPageToken: String = "") {
+    self.notifications = notifications
+    self.nextPageToken = nextPageToken
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -1295,6 +1403,10 @@ public struct MarkAllNotificationsReadRequest: ProtoMessage {
 
   public init() {}
 
+  public init(bucketId: String = "") {
+    self.bucketId = bucketId
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -1339,6 +1451,11 @@ public struct MarkAllNotificationsReadResponse: ProtoMessage {
   public var unreadCounts: UnreadCounts?
 
   public init() {}
+
+  public init(changedCount: Int32 = 0, unreadCounts: UnreadCounts? = nil) {
+    self.changedCount = changedCount
+    self.unreadCounts = unreadCounts
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -1395,6 +1512,11 @@ public struct SnoozeNotificationRequest: ProtoMessage {
 
   public init() {}
 
+  public init(notificationId: String = "", minutes: Int32 = 0) {
+    self.notificationId = notificationId
+    self.minutes = minutes
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -1448,6 +1570,10 @@ public struct SnoozeNotificationResponse: ProtoMessage {
 
   public init() {}
 
+  public init(notification: Notification? = nil) {
+    self.notification = notification
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -1490,6 +1616,11 @@ public struct PostponeNotificationRequest: ProtoMessage {
   public var minutes: Int32 = 0
 
   public init() {}
+
+  public init(notificationId: String = "", minutes: Int32 = 0) {
+    self.notificationId = notificationId
+    self.minutes = minutes
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -1544,6 +1675,10 @@ public struct PostponeNotificationResponse: ProtoMessage {
 
   public init() {}
 
+  public init(notification: Notification? = nil) {
+    self.notification = notification
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -1586,6 +1721,11 @@ public struct ListScheduledNotificationsRequest: ProtoMessage {
   public var pageToken: String = ""
 
   public init() {}
+
+  public init(pageSize: Int32 = 0, pageToken: String = "") {
+    self.pageSize = pageSize
+    self.pageToken = pageToken
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -1641,6 +1781,11 @@ public struct ListScheduledNotificationsResponse: ProtoMessage {
   public var nextPageToken: String = ""
 
   public init() {}
+
+  public init(notifications: [Notification] = [], nextPageToken: String = "") {
+    self.notifications = notifications
+    self.nextPageToken = nextPageToken
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -1702,6 +1847,10 @@ public struct CancelScheduledNotificationRequest: ProtoMessage {
   public var notificationId: String = ""
 
   public init() {}
+
+  public init(notificationId: String = "") {
+    self.notificationId = notificationId
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -1786,6 +1935,10 @@ public struct GetUnreadCountsResponse: ProtoMessage {
 
   public init() {}
 
+  public init(unreadCounts: UnreadCounts? = nil) {
+    self.unreadCounts = unreadCounts
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -1831,6 +1984,11 @@ public struct UnreadCounts: ProtoMessage {
   public var byBucket: [String: Int32] = [:]
 
   public init() {}
+
+  public init(total: Int32 = 0, byBucket: [String: Int32] = [:]) {
+    self.total = total
+    self.byBucket = byBucket
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0

@@ -97,6 +97,14 @@ public struct UserSettings: ProtoMessage {
 
   public init() {}
 
+  public init(timeZone: String = "", quietHours: QuietHours? = nil, summarySize: Int32 = 0, updateTime: ProtoTimestamp? = nil, etag: String = "") {
+    self.timeZone = timeZone
+    self.quietHours = quietHours
+    self.summarySize = summarySize
+    self.updateTime = updateTime
+    self.etag = etag
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -185,6 +193,10 @@ public struct QuietHours: ProtoMessage {
 
   public init() {}
 
+  public init(windows: [QuietWindow] = []) {
+    self.windows = windows
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -240,6 +252,12 @@ public struct QuietWindow: ProtoMessage {
   public var end: String = ""
 
   public init() {}
+
+  public init(days: [DayOfWeek] = [], start: String = "", end: String = "") {
+    self.days = days
+    self.start = start
+    self.end = end
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0

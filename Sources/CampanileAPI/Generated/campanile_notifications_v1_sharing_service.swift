@@ -17,6 +17,13 @@ public struct BucketShare: ProtoMessage {
 
   public init() {}
 
+  public init(userId: String = "", role: BucketRole = BucketRole(), expireTime: ProtoTimestamp? = nil, createTime: ProtoTimestamp? = nil) {
+    self.userId = userId
+    self.role = role
+    self.expireTime = expireTime
+    self.createTime = createTime
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -100,6 +107,14 @@ public struct PublishKey: ProtoMessage {
   public var hint: String = ""
 
   public init() {}
+
+  public init(id: String = "", name: String = "", expireTime: ProtoTimestamp? = nil, createTime: ProtoTimestamp? = nil, hint: String = "") {
+    self.id = id
+    self.name = name
+    self.expireTime = expireTime
+    self.createTime = createTime
+    self.hint = hint
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -189,6 +204,13 @@ public struct ShareBucketRequest: ProtoMessage {
 
   public init() {}
 
+  public init(bucketId: String = "", userId: String = "", role: BucketRole = BucketRole(), expireTime: ProtoTimestamp? = nil) {
+    self.bucketId = bucketId
+    self.userId = userId
+    self.role = role
+    self.expireTime = expireTime
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -269,6 +291,11 @@ public struct ShareBucketResponse: ProtoMessage {
 
   public init() {}
 
+  public init(share: BucketShare? = nil, invitation: Invitation? = nil) {
+    self.share = share
+    self.invitation = invitation
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -320,6 +347,11 @@ public struct UnshareBucketRequest: ProtoMessage {
   public var userId: String = ""
 
   public init() {}
+
+  public init(bucketId: String = "", userId: String = "") {
+    self.bucketId = bucketId
+    self.userId = userId
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -396,6 +428,10 @@ public struct ListBucketSharesRequest: ProtoMessage {
 
   public init() {}
 
+  public init(bucketId: String = "") {
+    self.bucketId = bucketId
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -438,6 +474,10 @@ public struct ListBucketSharesResponse: ProtoMessage {
   public var shares: [BucketShare] = []
 
   public init() {}
+
+  public init(shares: [BucketShare] = []) {
+    self.shares = shares
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -492,6 +532,12 @@ public struct CreatePublishKeyRequest: ProtoMessage {
   public var expireTime: ProtoTimestamp?
 
   public init() {}
+
+  public init(bucketId: String = "", name: String = "", expireTime: ProtoTimestamp? = nil) {
+    self.bucketId = bucketId
+    self.name = name
+    self.expireTime = expireTime
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -560,6 +606,11 @@ public struct CreatePublishKeyResponse: ProtoMessage {
 
   public init() {}
 
+  public init(key: PublishKey? = nil, secret: String = "") {
+    self.key = key
+    self.secret = secret
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -611,6 +662,10 @@ public struct ListPublishKeysRequest: ProtoMessage {
 
   public init() {}
 
+  public init(bucketId: String = "") {
+    self.bucketId = bucketId
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -653,6 +708,10 @@ public struct ListPublishKeysResponse: ProtoMessage {
   public var keys: [PublishKey] = []
 
   public init() {}
+
+  public init(keys: [PublishKey] = []) {
+    self.keys = keys
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -704,6 +763,11 @@ public struct RevokePublishKeyRequest: ProtoMessage {
   public var keyId: String = ""
 
   public init() {}
+
+  public init(bucketId: String = "", keyId: String = "") {
+    self.bucketId = bucketId
+    self.keyId = keyId
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -784,6 +848,12 @@ public struct PublishWithKeyRequest: ProtoMessage {
 
   public init() {}
 
+  public init(secret: String = "", notification: Notification? = nil, requestId: String = "") {
+    self.secret = secret
+    self.notification = notification
+    self.requestId = requestId
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -846,6 +916,10 @@ public struct PublishWithKeyResponse: ProtoMessage {
   public var notificationId: String = ""
 
   public init() {}
+
+  public init(notificationId: String = "") {
+    self.notificationId = notificationId
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0

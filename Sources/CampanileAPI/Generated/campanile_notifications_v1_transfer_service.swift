@@ -14,6 +14,11 @@ public struct ExportHeader: ProtoMessage {
 
   public init() {}
 
+  public init(formatVersion: Int32 = 0, userId: String = "") {
+    self.formatVersion = formatVersion
+    self.userId = userId
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -71,6 +76,11 @@ public struct ExportedNotification: ProtoMessage {
   public var contents: [String: [UInt8]] = [:]
 
   public init() {}
+
+  public init(notification: Notification? = nil, contents: [String: [UInt8]] = [:]) {
+    self.notification = notification
+    self.contents = contents
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -135,6 +145,10 @@ public struct TransferEntry: ProtoMessage {
   public var entry: Entry?
 
   public init() {}
+
+  public init(entry: Entry? = nil) {
+    self.entry = entry
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -293,6 +307,10 @@ public struct ExportUserDataResponse: ProtoMessage {
 
   public init() {}
 
+  public init(entry: TransferEntry? = nil) {
+    self.entry = entry
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -333,6 +351,10 @@ public struct ImportUserDataRequest: ProtoMessage {
   public var entry: TransferEntry?
 
   public init() {}
+
+  public init(entry: TransferEntry? = nil) {
+    self.entry = entry
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -379,6 +401,13 @@ public struct ImportUserDataResponse: ProtoMessage {
   public var errors: [ImportError] = []
 
   public init() {}
+
+  public init(importedCount: Int32 = 0, keptCount: Int32 = 0, refusedCount: Int32 = 0, errors: [ImportError] = []) {
+    self.importedCount = importedCount
+    self.keptCount = keptCount
+    self.refusedCount = refusedCount
+    self.errors = errors
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -471,6 +500,13 @@ public struct ImportError: ProtoMessage {
   public var field: String = ""
 
   public init() {}
+
+  public init(index: Int64 = 0, message: String = "", reason: String = "", field: String = "") {
+    self.index = index
+    self.message = message
+    self.reason = reason
+    self.field = field
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0

@@ -13,6 +13,11 @@ public struct WatchNotificationsRequest: ProtoMessage {
 
   public init() {}
 
+  public init(resumeToken: String = "", bucketId: String = "") {
+    self.resumeToken = resumeToken
+    self.bucketId = bucketId
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -72,6 +77,13 @@ public struct WatchNotificationsResponse: ProtoMessage {
   public var alert: Bool = false
 
   public init() {}
+
+  public init(resumeToken: String = "", eventTime: ProtoTimestamp? = nil, event: Event? = nil, alert: Bool = false) {
+    self.resumeToken = resumeToken
+    self.eventTime = eventTime
+    self.event = event
+    self.alert = alert
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -260,6 +272,11 @@ public struct WatchNotificationsResponse: ProtoMessage {
 
     public init() {}
 
+    public init(notificationId: String = "", bucketId: String = "") {
+      self.notificationId = notificationId
+      self.bucketId = bucketId
+    }
+
     public init(from reader: inout JSONReader) throws(ProtoJSONError) {
       var seen0: UInt64 = 0
       var more = try reader.beginObject()
@@ -319,6 +336,12 @@ public struct WatchNotificationsResponse: ProtoMessage {
     public var readTime: ProtoTimestamp?
 
     public init() {}
+
+    public init(bucketId: String = "", throughNotificationId: String = "", readTime: ProtoTimestamp? = nil) {
+      self.bucketId = bucketId
+      self.throughNotificationId = throughNotificationId
+      self.readTime = readTime
+    }
 
     public init(from reader: inout JSONReader) throws(ProtoJSONError) {
       var seen0: UInt64 = 0
@@ -385,6 +408,10 @@ public struct WatchNotificationsResponse: ProtoMessage {
     public var bucketId: String = ""
 
     public init() {}
+
+    public init(bucketId: String = "") {
+      self.bucketId = bucketId
+    }
 
     public init(from reader: inout JSONReader) throws(ProtoJSONError) {
       var seen0: UInt64 = 0

@@ -19,6 +19,12 @@ public struct MethodAccess: ProtoMessage {
 
   public init() {}
 
+  public init(scope: String = "", bulk: Bool = false, secretResponse: Bool = false) {
+    self.scope = scope
+    self.bulk = bulk
+    self.secretResponse = secretResponse
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()

@@ -13,6 +13,11 @@ public struct EchoRequest: ProtoMessage {
 
   public init() {}
 
+  public init(payload: String = "", delayMs: Int32 = 0) {
+    self.payload = payload
+    self.delayMs = delayMs
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -65,6 +70,10 @@ public struct EchoResponse: ProtoMessage {
 
   public init() {}
 
+  public init(payload: String = "") {
+    self.payload = payload
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -108,6 +117,12 @@ public struct ExpandRequest: ProtoMessage {
   public var intervalMs: Int32 = 0
 
   public init() {}
+
+  public init(payload: String = "", count: Int32 = 0, intervalMs: Int32 = 0) {
+    self.payload = payload
+    self.count = count
+    self.intervalMs = intervalMs
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -173,6 +188,11 @@ public struct ExpandResponse: ProtoMessage {
 
   public init() {}
 
+  public init(index: Int32 = 0, payload: String = "") {
+    self.index = index
+    self.payload = payload
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -224,6 +244,10 @@ public struct CollectRequest: ProtoMessage {
 
   public init() {}
 
+  public init(payload: String = "") {
+    self.payload = payload
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -265,6 +289,11 @@ public struct CollectResponse: ProtoMessage {
   public var payloadSizeBytes: Int64 = 0
 
   public init() {}
+
+  public init(messageCount: Int32 = 0, payloadSizeBytes: Int64 = 0) {
+    self.messageCount = messageCount
+    self.payloadSizeBytes = payloadSizeBytes
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -321,6 +350,10 @@ public struct ChatRequest: ProtoMessage {
 
   public init() {}
 
+  public init(payload: String = "") {
+    self.payload = payload
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -362,6 +395,11 @@ public struct ChatResponse: ProtoMessage {
   public var payload: String = ""
 
   public init() {}
+
+  public init(index: Int32 = 0, payload: String = "") {
+    self.index = index
+    self.payload = payload
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -418,6 +456,13 @@ public struct FailRequest: ProtoMessage {
   public var times: Int32 = 0
 
   public init() {}
+
+  public init(code: Int32 = 0, message: String = "", key: String = "", times: Int32 = 0) {
+    self.code = code
+    self.message = message
+    self.key = key
+    self.times = times
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -490,6 +535,10 @@ public struct FailResponse: ProtoMessage {
   public var executionCount: Int32 = 0
 
   public init() {}
+
+  public init(executionCount: Int32 = 0) {
+    self.executionCount = executionCount
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0

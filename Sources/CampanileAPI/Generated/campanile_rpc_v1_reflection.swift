@@ -31,6 +31,10 @@ public struct ListServicesResponse: ProtoMessage {
 
   public init() {}
 
+  public init(services: [ServiceDescription] = []) {
+    self.services = services
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -82,6 +86,11 @@ public struct ServiceDescription: ProtoMessage {
   public var methods: [MethodDescription] = []
 
   public init() {}
+
+  public init(name: String = "", methods: [MethodDescription] = []) {
+    self.name = name
+    self.methods = methods
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -149,6 +158,15 @@ public struct MethodDescription: ProtoMessage {
   public var idempotencyLevel: String = ""
 
   public init() {}
+
+  public init(name: String = "", requestType: String = "", responseType: String = "", clientStreaming: Bool = false, serverStreaming: Bool = false, idempotencyLevel: String = "") {
+    self.name = name
+    self.requestType = requestType
+    self.responseType = responseType
+    self.clientStreaming = clientStreaming
+    self.serverStreaming = serverStreaming
+    self.idempotencyLevel = idempotencyLevel
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -248,6 +266,10 @@ public struct GetFileDescriptorSetRequest: ProtoMessage {
 
   public init() {}
 
+  public init(service: String = "") {
+    self.service = service
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -288,6 +310,10 @@ public struct GetFileDescriptorSetResponse: ProtoMessage {
   public var fileDescriptorSet: [UInt8] = []
 
   public init() {}
+
+  public init(fileDescriptorSet: [UInt8] = []) {
+    self.fileDescriptorSet = fileDescriptorSet
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0

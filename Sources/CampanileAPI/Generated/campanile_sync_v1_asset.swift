@@ -134,6 +134,20 @@ public struct Asset: ProtoMessage {
 
   public init() {}
 
+  public init(zone: String = "", name: String = "", recordType: String = "", syncTimestamp: ProtoTimestamp? = nil, recordCount: Int64 = 0, sizeBytes: Int64 = 0, sha256: String = "", version: Int64 = 0, etag: String = "", updateTime: ProtoTimestamp? = nil, deviceId: String = "") {
+    self.zone = zone
+    self.name = name
+    self.recordType = recordType
+    self.syncTimestamp = syncTimestamp
+    self.recordCount = recordCount
+    self.sizeBytes = sizeBytes
+    self.sha256 = sha256
+    self.version = version
+    self.etag = etag
+    self.updateTime = updateTime
+    self.deviceId = deviceId
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -287,6 +301,13 @@ public struct AssetVersion: ProtoMessage {
 
   public init() {}
 
+  public init(asset: Asset? = nil, deleted: Bool = false, conflict: Bool = false, current: Bool = false) {
+    self.asset = asset
+    self.deleted = deleted
+    self.conflict = conflict
+    self.current = current
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -375,6 +396,19 @@ public struct AssetPut: ProtoMessage {
   public var strict: Bool = false
 
   public init() {}
+
+  public init(name: String = "", recordType: String = "", syncTimestamp: ProtoTimestamp? = nil, recordCount: Int64 = 0, content: Content? = nil, ifMatch: String = "", ifNoneMatch: String = "", baseEtag: String = "", onConflict: ConflictPolicy = ConflictPolicy(), strict: Bool = false) {
+    self.name = name
+    self.recordType = recordType
+    self.syncTimestamp = syncTimestamp
+    self.recordCount = recordCount
+    self.content = content
+    self.ifMatch = ifMatch
+    self.ifNoneMatch = ifNoneMatch
+    self.baseEtag = baseEtag
+    self.onConflict = onConflict
+    self.strict = strict
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -548,6 +582,11 @@ public struct AssetDelete: ProtoMessage {
 
   public init() {}
 
+  public init(name: String = "", ifMatch: String = "") {
+    self.name = name
+    self.ifMatch = ifMatch
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -601,6 +640,10 @@ public struct AssetChange: ProtoMessage {
   public var change: Change?
 
   public init() {}
+
+  public init(change: Change? = nil) {
+    self.change = change
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0

@@ -86,6 +86,13 @@ public struct PutAssetRequest: ProtoMessage {
 
   public init() {}
 
+  public init(zone: String = "", deviceId: String = "", put: AssetPut? = nil, requestId: String = "") {
+    self.zone = zone
+    self.deviceId = deviceId
+    self.put = put
+    self.requestId = requestId
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -169,6 +176,15 @@ public struct PutAssetResponse: ProtoMessage {
   public var userStorage: StorageUse?
 
   public init() {}
+
+  public init(asset: Asset? = nil, conflict: AssetVersion? = nil, merged: Bool = false, duplicateNames: [String] = [], storage: StorageUse? = nil, userStorage: StorageUse? = nil) {
+    self.asset = asset
+    self.conflict = conflict
+    self.merged = merged
+    self.duplicateNames = duplicateNames
+    self.storage = storage
+    self.userStorage = userStorage
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -278,6 +294,13 @@ public struct CommitAssetsRequest: ProtoMessage {
 
   public init() {}
 
+  public init(zone: String = "", deviceId: String = "", changes: [AssetChange] = [], requestId: String = "") {
+    self.zone = zone
+    self.deviceId = deviceId
+    self.changes = changes
+    self.requestId = requestId
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -366,6 +389,14 @@ public struct CommitAssetsResponse: ProtoMessage {
   public var resumeToken: String = ""
 
   public init() {}
+
+  public init(revision: Int64 = 0, results: [PutAssetResponse] = [], storage: StorageUse? = nil, userStorage: StorageUse? = nil, resumeToken: String = "") {
+    self.revision = revision
+    self.results = results
+    self.storage = storage
+    self.userStorage = userStorage
+    self.resumeToken = resumeToken
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -464,6 +495,14 @@ public struct GetAssetRequest: ProtoMessage {
 
   public init() {}
 
+  public init(zone: String = "", name: String = "", version: Int64 = 0, includeContent: Bool = false, ifNoneMatch: String = "") {
+    self.zone = zone
+    self.name = name
+    self.version = version
+    self.includeContent = includeContent
+    self.ifNoneMatch = ifNoneMatch
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -551,6 +590,12 @@ public struct GetAssetResponse: ProtoMessage {
 
   public init() {}
 
+  public init(asset: Asset? = nil, content: [UInt8] = [], notModified: Bool = false) {
+    self.asset = asset
+    self.content = content
+    self.notModified = notModified
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -622,6 +667,15 @@ public struct DownloadAssetRequest: ProtoMessage {
   public var acceptEncoding: ChunkEncoding = ChunkEncoding()
 
   public init() {}
+
+  public init(zone: String = "", name: String = "", version: Int64 = 0, offset: Int64 = 0, sha256: String = "", acceptEncoding: ChunkEncoding = ChunkEncoding()) {
+    self.zone = zone
+    self.name = name
+    self.version = version
+    self.offset = offset
+    self.sha256 = sha256
+    self.acceptEncoding = acceptEncoding
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -720,6 +774,13 @@ public struct DownloadAssetResponse: ProtoMessage {
 
   public init() {}
 
+  public init(asset: Asset? = nil, offset: Int64 = 0, data: [UInt8] = [], encoding: ChunkEncoding = ChunkEncoding()) {
+    self.asset = asset
+    self.offset = offset
+    self.data = data
+    self.encoding = encoding
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -794,6 +855,12 @@ public struct ListAssetsRequest: ProtoMessage {
 
   public init() {}
 
+  public init(zone: String = "", pageSize: Int32 = 0, pageToken: String = "") {
+    self.zone = zone
+    self.pageSize = pageSize
+    self.pageToken = pageToken
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -862,6 +929,13 @@ public struct ListAssetsResponse: ProtoMessage {
   public var resumeToken: String = ""
 
   public init() {}
+
+  public init(assets: [Asset] = [], nextPageToken: String = "", revision: Int64 = 0, resumeToken: String = "") {
+    self.assets = assets
+    self.nextPageToken = nextPageToken
+    self.revision = revision
+    self.resumeToken = resumeToken
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -952,6 +1026,14 @@ public struct DeleteAssetRequest: ProtoMessage {
 
   public init() {}
 
+  public init(zone: String = "", deviceId: String = "", name: String = "", ifMatch: String = "", requestId: String = "") {
+    self.zone = zone
+    self.deviceId = deviceId
+    self.name = name
+    self.ifMatch = ifMatch
+    self.requestId = requestId
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -1036,6 +1118,10 @@ public struct DeleteAssetResponse: ProtoMessage {
 
   public init() {}
 
+  public init(revision: Int64 = 0) {
+    self.revision = revision
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -1085,6 +1171,16 @@ public struct PatchAssetRequest: ProtoMessage {
   public var requestId: String = ""
 
   public init() {}
+
+  public init(zone: String = "", deviceId: String = "", name: String = "", ifMatch: String = "", patch: Patch? = nil, syncTimestamp: ProtoTimestamp? = nil, requestId: String = "") {
+    self.zone = zone
+    self.deviceId = deviceId
+    self.name = name
+    self.ifMatch = ifMatch
+    self.patch = patch
+    self.syncTimestamp = syncTimestamp
+    self.requestId = requestId
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -1216,6 +1312,12 @@ public struct PatchAssetResponse: ProtoMessage {
 
   public init() {}
 
+  public init(asset: Asset? = nil, storage: StorageUse? = nil, userStorage: StorageUse? = nil) {
+    self.asset = asset
+    self.storage = storage
+    self.userStorage = userStorage
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -1283,6 +1385,13 @@ public struct GetAssetDeltaRequest: ProtoMessage {
   public var accept: [DeltaKind] = []
 
   public init() {}
+
+  public init(zone: String = "", name: String = "", sinceVersion: Int64 = 0, accept: [DeltaKind] = []) {
+    self.zone = zone
+    self.name = name
+    self.sinceVersion = sinceVersion
+    self.accept = accept
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -1370,6 +1479,12 @@ public struct GetAssetDeltaResponse: ProtoMessage {
 
   public init() {}
 
+  public init(asset: Asset? = nil, kind: DeltaKind = DeltaKind(), delta: [UInt8] = []) {
+    self.asset = asset
+    self.kind = kind
+    self.delta = delta
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -1435,6 +1550,14 @@ public struct ListAssetVersionsRequest: ProtoMessage {
   public var conflictsOnly: Bool = false
 
   public init() {}
+
+  public init(zone: String = "", name: String = "", pageSize: Int32 = 0, pageToken: String = "", conflictsOnly: Bool = false) {
+    self.zone = zone
+    self.name = name
+    self.pageSize = pageSize
+    self.pageToken = pageToken
+    self.conflictsOnly = conflictsOnly
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -1523,6 +1646,11 @@ public struct ListAssetVersionsResponse: ProtoMessage {
 
   public init() {}
 
+  public init(versions: [AssetVersion] = [], nextPageToken: String = "") {
+    self.versions = versions
+    self.nextPageToken = nextPageToken
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -1590,6 +1718,15 @@ public struct RestoreAssetVersionRequest: ProtoMessage {
   public var requestId: String = ""
 
   public init() {}
+
+  public init(zone: String = "", deviceId: String = "", name: String = "", version: Int64 = 0, ifMatch: String = "", requestId: String = "") {
+    self.zone = zone
+    self.deviceId = deviceId
+    self.name = name
+    self.version = version
+    self.ifMatch = ifMatch
+    self.requestId = requestId
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -1684,6 +1821,10 @@ public struct RestoreAssetVersionResponse: ProtoMessage {
 
   public init() {}
 
+  public init(asset: Asset? = nil) {
+    self.asset = asset
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -1727,6 +1868,13 @@ public struct ResolveAssetConflictRequest: ProtoMessage {
   public var version: Int64 = 0
 
   public init() {}
+
+  public init(zone: String = "", deviceId: String = "", name: String = "", version: Int64 = 0) {
+    self.zone = zone
+    self.deviceId = deviceId
+    self.name = name
+    self.version = version
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0

@@ -145,6 +145,14 @@ public struct SyncDevice: ProtoMessage {
 
   public init() {}
 
+  public init(id: String = "", role: DeviceRole = DeviceRole(), displayName: String = "", createTime: ProtoTimestamp? = nil, acknowledgedSequence: Int64 = 0) {
+    self.id = id
+    self.role = role
+    self.displayName = displayName
+    self.createTime = createTime
+    self.acknowledgedSequence = acknowledgedSequence
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -236,6 +244,12 @@ public struct SyncUpdateMessage: ProtoMessage {
 
   public init() {}
 
+  public init(type: SyncUpdateType = SyncUpdateType(), entityId: String = "", timestamp: ProtoTimestamp? = nil) {
+    self.type = type
+    self.entityId = entityId
+    self.timestamp = timestamp
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -303,6 +317,13 @@ public struct SyncUpdate: ProtoMessage {
   public var publishTime: ProtoTimestamp?
 
   public init() {}
+
+  public init(sequence: Int64 = 0, sourceDeviceId: String = "", message: SyncUpdateMessage? = nil, publishTime: ProtoTimestamp? = nil) {
+    self.sequence = sequence
+    self.sourceDeviceId = sourceDeviceId
+    self.message = message
+    self.publishTime = publishTime
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -379,6 +400,10 @@ public struct RegisterDeviceRequest: ProtoMessage {
 
   public init() {}
 
+  public init(device: SyncDevice? = nil) {
+    self.device = device
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -419,6 +444,10 @@ public struct RegisterDeviceResponse: ProtoMessage {
   public var device: SyncDevice?
 
   public init() {}
+
+  public init(device: SyncDevice? = nil) {
+    self.device = device
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -482,6 +511,10 @@ public struct ListSyncDevicesResponse: ProtoMessage {
 
   public init() {}
 
+  public init(devices: [SyncDevice] = []) {
+    self.devices = devices
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -531,6 +564,10 @@ public struct UnregisterDeviceRequest: ProtoMessage {
   public var deviceId: String = ""
 
   public init() {}
+
+  public init(deviceId: String = "") {
+    self.deviceId = deviceId
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -599,6 +636,12 @@ public struct PublishUpdateRequest: ProtoMessage {
 
   public init() {}
 
+  public init(deviceId: String = "", mutationId: String = "", message: SyncUpdateMessage? = nil) {
+    self.deviceId = deviceId
+    self.mutationId = mutationId
+    self.message = message
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -666,6 +709,11 @@ public struct PublishUpdateResponse: ProtoMessage {
 
   public init() {}
 
+  public init(sequence: Int64 = 0, repeatedMutation: Bool = false) {
+    self.sequence = sequence
+    self.repeatedMutation = repeatedMutation
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -722,6 +770,12 @@ public struct ListUpdatesRequest: ProtoMessage {
   public var pageSize: Int32 = 0
 
   public init() {}
+
+  public init(deviceId: String = "", afterSequence: Int64 = 0, pageSize: Int32 = 0) {
+    self.deviceId = deviceId
+    self.afterSequence = afterSequence
+    self.pageSize = pageSize
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -789,6 +843,11 @@ public struct ListUpdatesResponse: ProtoMessage {
 
   public init() {}
 
+  public init(updates: [SyncUpdate] = [], more: Bool = false) {
+    self.updates = updates
+    self.more = more
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -851,6 +910,11 @@ public struct WatchUpdatesRequest: ProtoMessage {
 
   public init() {}
 
+  public init(deviceId: String = "", afterSequence: Int64 = 0) {
+    self.deviceId = deviceId
+    self.afterSequence = afterSequence
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -906,6 +970,10 @@ public struct WatchUpdatesResponse: ProtoMessage {
 
   public init() {}
 
+  public init(update: SyncUpdate? = nil) {
+    self.update = update
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -947,6 +1015,11 @@ public struct AcknowledgeUpdatesRequest: ProtoMessage {
   public var throughSequence: Int64 = 0
 
   public init() {}
+
+  public init(deviceId: String = "", throughSequence: Int64 = 0) {
+    self.deviceId = deviceId
+    self.throughSequence = throughSequence
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0

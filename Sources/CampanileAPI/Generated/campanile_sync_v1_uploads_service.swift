@@ -22,6 +22,17 @@ public struct Upload: ProtoMessage {
 
   public init() {}
 
+  public init(id: String = "", zone: String = "", recordType: String = "", sizeBytes: Int64 = 0, receivedBytes: Int64 = 0, receivedSha256: String = "", complete: Bool = false, expireTime: ProtoTimestamp? = nil) {
+    self.id = id
+    self.zone = zone
+    self.recordType = recordType
+    self.sizeBytes = sizeBytes
+    self.receivedBytes = receivedBytes
+    self.receivedSha256 = receivedSha256
+    self.complete = complete
+    self.expireTime = expireTime
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -148,6 +159,15 @@ public struct CreateUploadRequest: ProtoMessage {
 
   public init() {}
 
+  public init(zone: String = "", deviceId: String = "", recordType: String = "", sizeBytes: Int64 = 0, sha256: String = "", strict: Bool = false) {
+    self.zone = zone
+    self.deviceId = deviceId
+    self.recordType = recordType
+    self.sizeBytes = sizeBytes
+    self.sha256 = sha256
+    self.strict = strict
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -242,6 +262,10 @@ public struct CreateUploadResponse: ProtoMessage {
 
   public init() {}
 
+  public init(upload: Upload? = nil) {
+    self.upload = upload
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -282,6 +306,10 @@ public struct UploadContentRequest: ProtoMessage {
   public var message: Message?
 
   public init() {}
+
+  public init(message: Message? = nil) {
+    self.message = message
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -344,6 +372,11 @@ public struct UploadContentRequest: ProtoMessage {
 
     public init() {}
 
+    public init(uploadId: String = "", offset: Int64 = 0) {
+      self.uploadId = uploadId
+      self.offset = offset
+    }
+
     public init(from reader: inout JSONReader) throws(ProtoJSONError) {
       var seen0: UInt64 = 0
       var more = try reader.beginObject()
@@ -400,6 +433,11 @@ public struct UploadContentRequest: ProtoMessage {
 
     public init() {}
 
+    public init(data: [UInt8] = [], encoding: ChunkEncoding = ChunkEncoding()) {
+      self.data = data
+      self.encoding = encoding
+    }
+
     public init(from reader: inout JSONReader) throws(ProtoJSONError) {
       var seen0: UInt64 = 0
       var more = try reader.beginObject()
@@ -452,6 +490,10 @@ public struct UploadContentResponse: ProtoMessage {
 
   public init() {}
 
+  public init(upload: Upload? = nil) {
+    self.upload = upload
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -492,6 +534,10 @@ public struct GetUploadRequest: ProtoMessage {
   public var uploadId: String = ""
 
   public init() {}
+
+  public init(uploadId: String = "") {
+    self.uploadId = uploadId
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -536,6 +582,10 @@ public struct GetUploadResponse: ProtoMessage {
 
   public init() {}
 
+  public init(upload: Upload? = nil) {
+    self.upload = upload
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -576,6 +626,10 @@ public struct CancelUploadRequest: ProtoMessage {
   public var uploadId: String = ""
 
   public init() {}
+
+  public init(uploadId: String = "") {
+    self.uploadId = uploadId
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0

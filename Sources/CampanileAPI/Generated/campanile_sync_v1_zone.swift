@@ -15,6 +15,12 @@ public struct StorageUse: ProtoMessage {
 
   public init() {}
 
+  public init(usedBytes: Int64 = 0, limitBytes: Int64 = 0, warning: Bool = false) {
+    self.usedBytes = usedBytes
+    self.limitBytes = limitBytes
+    self.warning = warning
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -87,6 +93,15 @@ public struct Zone: ProtoMessage {
   public var updateTime: ProtoTimestamp?
 
   public init() {}
+
+  public init(name: String = "", revision: Int64 = 0, assetCount: Int32 = 0, storage: StorageUse? = nil, createTime: ProtoTimestamp? = nil, updateTime: ProtoTimestamp? = nil) {
+    self.name = name
+    self.revision = revision
+    self.assetCount = assetCount
+    self.storage = storage
+    self.createTime = createTime
+    self.updateTime = updateTime
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0

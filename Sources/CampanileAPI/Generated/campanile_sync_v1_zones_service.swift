@@ -14,6 +14,11 @@ public struct ZoneChange: ProtoMessage {
 
   public init() {}
 
+  public init(asset: Asset? = nil, deleted: Bool = false) {
+    self.asset = asset
+    self.deleted = deleted
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -70,6 +75,13 @@ public struct ZoneRevision: ProtoMessage {
   public var changes: [ZoneChange] = []
 
   public init() {}
+
+  public init(revision: Int64 = 0, commitTime: ProtoTimestamp? = nil, deviceId: String = "", changes: [ZoneChange] = []) {
+    self.revision = revision
+    self.commitTime = commitTime
+    self.deviceId = deviceId
+    self.changes = changes
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -154,6 +166,10 @@ public struct CreateZoneRequest: ProtoMessage {
 
   public init() {}
 
+  public init(zone: String = "") {
+    self.zone = zone
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -194,6 +210,10 @@ public struct CreateZoneResponse: ProtoMessage {
   public var zone: Zone?
 
   public init() {}
+
+  public init(zone: Zone? = nil) {
+    self.zone = zone
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -236,6 +256,10 @@ public struct GetZoneRequest: ProtoMessage {
 
   public init() {}
 
+  public init(zone: String = "") {
+    self.zone = zone
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -276,6 +300,10 @@ public struct GetZoneResponse: ProtoMessage {
   public var zone: Zone?
 
   public init() {}
+
+  public init(zone: Zone? = nil) {
+    self.zone = zone
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -319,6 +347,11 @@ public struct ListZonesRequest: ProtoMessage {
   public var pageToken: String = ""
 
   public init() {}
+
+  public init(pageSize: Int32 = 0, pageToken: String = "") {
+    self.pageSize = pageSize
+    self.pageToken = pageToken
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -377,6 +410,12 @@ public struct ListZonesResponse: ProtoMessage {
   public var storage: StorageUse?
 
   public init() {}
+
+  public init(zones: [Zone] = [], nextPageToken: String = "", storage: StorageUse? = nil) {
+    self.zones = zones
+    self.nextPageToken = nextPageToken
+    self.storage = storage
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -450,6 +489,11 @@ public struct DeleteZoneRequest: ProtoMessage {
   public var force: Bool = false
 
   public init() {}
+
+  public init(zone: String = "", force: Bool = false) {
+    self.zone = zone
+    self.force = force
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -527,6 +571,12 @@ public struct ListZoneChangesRequest: ProtoMessage {
 
   public init() {}
 
+  public init(zone: String = "", resumeToken: String = "", pageSize: Int32 = 0) {
+    self.zone = zone
+    self.resumeToken = resumeToken
+    self.pageSize = pageSize
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -595,6 +645,12 @@ public struct ListZoneChangesResponse: ProtoMessage {
   public var more: Bool = false
 
   public init() {}
+
+  public init(revisions: [ZoneRevision] = [], resumeToken: String = "", more: Bool = false) {
+    self.revisions = revisions
+    self.resumeToken = resumeToken
+    self.more = more
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -670,6 +726,11 @@ public struct WatchZoneChangesRequest: ProtoMessage {
 
   public init() {}
 
+  public init(zone: String = "", resumeToken: String = "") {
+    self.zone = zone
+    self.resumeToken = resumeToken
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -724,6 +785,11 @@ public struct WatchZoneChangesResponse: ProtoMessage {
   public var event: Event?
 
   public init() {}
+
+  public init(resumeToken: String = "", event: Event? = nil) {
+    self.resumeToken = resumeToken
+    self.event = event
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0

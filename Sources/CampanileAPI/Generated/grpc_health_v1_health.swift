@@ -11,6 +11,10 @@ public struct HealthCheckRequest: ProtoMessage {
 
   public init() {}
 
+  public init(service: String = "") {
+    self.service = service
+  }
+
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -51,6 +55,10 @@ public struct HealthCheckResponse: ProtoMessage {
   public var status: HealthCheckResponse.ServingStatus = HealthCheckResponse.ServingStatus()
 
   public init() {}
+
+  public init(status: HealthCheckResponse.ServingStatus = HealthCheckResponse.ServingStatus()) {
+    self.status = status
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -167,6 +175,10 @@ public struct HealthListResponse: ProtoMessage {
   public var statuses: [String: HealthCheckResponse] = [:]
 
   public init() {}
+
+  public init(statuses: [String: HealthCheckResponse] = [:]) {
+    self.statuses = statuses
+  }
 
   public init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0

@@ -30,8 +30,7 @@ public struct HealthCommand: AsyncParsableCommand {
     if options.timeoutMs == nil { options.timeoutMs = 5_000 }
     let statuses: [String: HealthCheckResponse.ServingStatus]
     if let service {
-      var request = HealthCheckRequest()
-      request.service = service
+      let request = HealthCheckRequest(service: service)
       let reply = try await HealthClient(server.client).check(request, options: options)
       statuses = [service: reply.status]
       try Console.writeLine(output.formatter.format(reply.jsonUTF8Bytes()))

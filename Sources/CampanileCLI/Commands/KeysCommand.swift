@@ -49,11 +49,8 @@ public struct KeysCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-      var request = CreateApiKeyRequest()
-      request.principal = principal
-      request.scopes = scope
-      request.description = description
-      request.expireTime = expires.map(KeysCommand.time)
+      let request = CreateApiKeyRequest(
+        principal: principal, scopes: scope, description: description, expireTime: expires.map(KeysCommand.time))
       let reply = try await KeysCommand.call(AccessServiceMethods.createApiKey, request, connection)
       guard secretOnly else { return try Console.writeLine(output.formatter.format(reply)) }
       try Console.writeLine(Terminal.printable(try KeysCommand.decode(CreateApiKeyResponse.self, reply).secret))
@@ -71,9 +68,7 @@ public struct KeysCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-      var request = ListApiKeysRequest()
-      request.pageSize = 1000
-      request.includeRevoked = all
+      var request = ListApiKeysRequest(pageSize: 1000, includeRevoked: all)
       repeat {
         let reply = try await KeysCommand.call(AccessServiceMethods.listApiKeys, request, connection)
         try Console.writeLine(output.formatter.format(reply))
@@ -92,8 +87,7 @@ public struct KeysCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-      var request = RevokeApiKeyRequest()
-      request.keyId = keyID
+      let request = RevokeApiKeyRequest(keyId: keyID)
       let reply = try await KeysCommand.call(AccessServiceMethods.revokeApiKey, request, connection)
       try Console.writeLine(output.formatter.format(reply))
     }
@@ -123,10 +117,9 @@ public struct KeysCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-      var request = RotateApiKeyRequest()
-      request.keyId = keyID
-      request.overlap = overlap.map { ProtoDuration(milliseconds: $0.milliseconds) }
-      request.expireTime = expires.map(KeysCommand.time)
+      let request = RotateApiKeyRequest(
+        keyId: keyID, overlap: overlap.map { ProtoDuration(milliseconds: $0.milliseconds) },
+        expireTime: expires.map(KeysCommand.time))
       let reply = try await KeysCommand.call(AccessServiceMethods.rotateApiKey, request, connection)
       guard secretOnly else { return try Console.writeLine(output.formatter.format(reply)) }
       try Console.writeLine(Terminal.printable(try KeysCommand.decode(RotateApiKeyResponse.self, reply).secret))

@@ -23,21 +23,16 @@ struct SampleDevice: Sendable, Hashable, Codable {
   mutating func open(app: String, _ client: any RPCCaller) async throws {
     try await register(.device, token, app: app, activityID: "", client)
     let service = ActivitiesServiceClient(client)
-    var list = ListActivitiesRequest()
-    list.app = app
-    list.pageSize = 1000
+    let list = ListActivitiesRequest(pageSize: 1000, app: app)
     let live = try await service.listActivities(list).activities
     let isShown = live.contains { activity in
       if case .unread = activity.driver { true } else { false }
     }
     if isShown { return }
     activityToken = try Self.newToken()
-    var start = StartUnreadActivityRequest()
-    start.app = app
-    start.environment = Self.environment
-    start.origin = .local
-    start.attributesType = "UnreadAttributes"
-    start.installationId = Self.installationID
+    let start = StartUnreadActivityRequest(
+      app: app, environment: Self.environment, origin: .local, attributesType: "UnreadAttributes",
+      installationId: Self.installationID)
     guard let started = try await UnreadServiceClient(client).startUnreadActivity(start).activity else {
       throw RPCError(.internalError, "the response has no activity", reason: "REPLY_INVALID")
     }
@@ -47,13 +42,9 @@ struct SampleDevice: Sendable, Hashable, Codable {
   private func register(
     _ kind: PushTokenKind, _ token: String, app: String, activityID: String, _ client: any RPCCaller
   ) async throws {
-    var request = RegisterPushTokenRequest()
-    request.kind = kind
-    request.token = token
-    request.app = app
-    request.environment = Self.environment
-    request.installationId = Self.installationID
-    request.activityId = activityID
+    let request = RegisterPushTokenRequest(
+      kind: kind, token: token, app: app, environment: Self.environment, installationId: Self.installationID,
+      activityId: activityID)
     _ = try await PushTokensServiceClient(client).registerPushToken(request)
   }
 }

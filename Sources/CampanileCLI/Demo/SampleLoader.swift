@@ -105,9 +105,7 @@ struct SampleLoader: Sendable {
 
   private func makeKey(_ principal: String) async throws -> String {
     let client = try self.client(key: gateway.token)
-    var request = CreateApiKeyRequest()
-    request.principal = principal
-    request.description = "sample"
+    let request = CreateApiKeyRequest(principal: principal, description: "sample")
     let reply = try await AccessServiceClient(client).createApiKey(request)
     await client.close()
     return reply.secret
@@ -125,8 +123,8 @@ struct SampleLoader: Sendable {
       readIDs += try await create(Array(part), bucketIDs, service)
     }
     for start in stride(from: 0, to: readIDs.count, by: Self.batchSize) {
-      var request = MarkNotificationsReadRequest()
-      request.notificationIds = Array(readIDs[start..<min(start + Self.batchSize, readIDs.count)])
+      let request = MarkNotificationsReadRequest(
+        notificationIds: Array(readIDs[start..<min(start + Self.batchSize, readIDs.count)]))
       _ = try await service.markNotificationsRead(request)
     }
     await client.close()
@@ -138,9 +136,7 @@ struct SampleLoader: Sendable {
   ) async throws -> [String: String] {
     var ids: [String: String] = [:]
     for bucket in buckets {
-      var request = CreateBucketRequest()
-      request.bucket = bucket.message
-      request.requestId = "sample-\(bucket.id)"
+      let request = CreateBucketRequest(bucket: bucket.message, requestId: "sample-\(bucket.id)")
       guard let made = try await service.createBucket(request).bucket else { throw Self.incomplete("bucket") }
       ids[bucket.id] = made.id
     }
@@ -151,13 +147,13 @@ struct SampleLoader: Sendable {
   private func create(
     _ entries: [SampleFile.Entry], _ bucketIDs: [String: String], _ service: NotificationsServiceClient
   ) async throws -> [String] {
-    var batch = BatchCreateNotificationsRequest()
-    batch.requests = entries.map { entry in
-      var request = CreateNotificationRequest()
-      request.notification = entry.message(bucketID: bucketIDs[entry.bucketId] ?? entry.bucketId)
-      request.requestId = "sample-\(entry.id)"
-      return request
-    }
+    let batch = BatchCreateNotificationsRequest(
+      requests: entries.map { entry in
+        var request = CreateNotificationRequest()
+        request.notification = entry.message(bucketID: bucketIDs[entry.bucketId] ?? entry.bucketId)
+        request.requestId = "sample-\(entry.id)"
+        return request
+      })
     let reply = try await service.batchCreateNotifications(batch)
     guard reply.results.count == entries.count else { throw Self.incomplete("results") }
     var readIDs: [String] = []

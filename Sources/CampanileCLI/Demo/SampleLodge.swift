@@ -30,12 +30,9 @@ struct SampleLodge: Sendable {
     _ members: MembersServiceClient, _ pins: [String: String], keep: ([String: String]) throws -> Void
   ) async throws {
     var pins = pins
-    var list = ListMembersRequest()
-    list.pageSize = 1000
+    let list = ListMembersRequest(pageSize: 1000)
     for member in try await members.listMembers(list).members where !member.hasPin {
-      var request = SetMemberPinRequest()
-      request.memberId = member.id
-      request.pin = try pins[member.name] ?? newPin()
+      let request = SetMemberPinRequest(memberId: member.id, pin: try pins[member.name] ?? newPin())
       pins[member.name] = request.pin
       try keep(pins)
       _ = try await members.setMemberPin(request)
@@ -51,15 +48,12 @@ struct SampleLodge: Sendable {
 
   private func take(_ table: CsvTable, _ text: String) async throws -> Int32 {
     let response = try await service.importCsv { sink in
-      var first = ImportCsvRequest()
-      var header = ImportCsvRequest.ImportHeader()
-      header.table = table
-      first.content = .header(header)
+      let header = ImportCsvRequest.ImportHeader(table: table)
+      let first = ImportCsvRequest(content: .header(header))
       try await sink.send(first)
       let bytes = Array(text.utf8)
       for start in stride(from: 0, to: bytes.count, by: Self.chunkBytes) {
-        var piece = ImportCsvRequest()
-        piece.content = .chunk(Array(bytes[start..<min(start + Self.chunkBytes, bytes.count)]))
+        let piece = ImportCsvRequest(content: .chunk(Array(bytes[start..<min(start + Self.chunkBytes, bytes.count)])))
         try await sink.send(piece)
       }
     }

@@ -21,9 +21,7 @@ public struct HealthService: HealthProtocol {
   }
 
   public func list(_ request: HealthListRequest, context: CallContext) async throws -> HealthListResponse {
-    var response = HealthListResponse()
-    response.statuses = registry.list().mapValues(Self.response)
-    return response
+    HealthListResponse(statuses: registry.list().mapValues(Self.response))
   }
 
   /// Streams the status of a service.
@@ -45,8 +43,6 @@ public struct HealthService: HealthProtocol {
   }
 
   private static func response(_ status: HealthStatus) -> HealthCheckResponse {
-    var response = HealthCheckResponse()
-    response.status = HealthCheckResponse.ServingStatus(rawValue: status.rawValue)
-    return response
+    HealthCheckResponse(status: HealthCheckResponse.ServingStatus(rawValue: status.rawValue))
   }
 }

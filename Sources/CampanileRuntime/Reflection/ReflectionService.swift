@@ -16,8 +16,7 @@ public struct ReflectionService: ReflectionServiceProtocol {
     var services: [ServiceDescription] = []
     for method in methods {
       if services.last(where: { $0.name == method.service }) == nil {
-        var service = ServiceDescription()
-        service.name = method.service
+        let service = ServiceDescription(name: method.service)
         services.append(service)
       }
       if let index = services.firstIndex(where: { $0.name == method.service }) {
@@ -29,9 +28,7 @@ public struct ReflectionService: ReflectionServiceProtocol {
   }
 
   public func listServices(_ request: ListServicesRequest, context: CallContext) async throws -> ListServicesResponse {
-    var response = ListServicesResponse()
-    response.services = services
-    return response
+    ListServicesResponse(services: services)
   }
 
   /// Returns the files of a service, or of all services for an empty name.
@@ -44,18 +41,14 @@ public struct ReflectionService: ReflectionServiceProtocol {
     guard request.service.isEmpty || names.contains(request.service) else {
       throw RPCError(.notFound, "this server has no service of that name", reason: "SERVICE_UNKNOWN")
     }
-    var response = GetFileDescriptorSetResponse()
-    response.fileDescriptorSet = files.set(of: request.service.isEmpty ? names : [request.service])
-    return response
+    return GetFileDescriptorSetResponse(
+      fileDescriptorSet: files.set(of: request.service.isEmpty ? names : [request.service]))
   }
 
   private static func description(_ method: MethodDescriptor) -> MethodDescription {
-    var description = MethodDescription()
-    description.name = method.name
-    description.requestType = method.requestType
-    description.responseType = method.responseType
-    description.clientStreaming = method.kind.streamsRequests
-    description.serverStreaming = method.kind.streamsResponses
+    var description = MethodDescription(
+      name: method.name, requestType: method.requestType, responseType: method.responseType,
+      clientStreaming: method.kind.streamsRequests, serverStreaming: method.kind.streamsResponses)
     description.idempotencyLevel =
       switch method.idempotency {
       case .unknown: "IDEMPOTENCY_UNKNOWN"

@@ -17,10 +17,7 @@ struct AccessServiceImplementation: AccessServiceProtocol {
     let made = try await Self.mapping {
       try await keys.create(principal: principal, scopes: scopes, description: description, expiresAtMs: expiresAtMs)
     }
-    var response = CreateApiKeyResponse()
-    response.apiKey = ApiKey(made.key)
-    response.secret = made.secret.text
-    return response
+    return CreateApiKeyResponse(apiKey: ApiKey(made.key), secret: made.secret.text)
   }
 
   func listApiKeys(_ request: ListApiKeysRequest, context: CallContext) async throws -> ListApiKeysResponse {
@@ -30,8 +27,7 @@ struct AccessServiceImplementation: AccessServiceProtocol {
     let found = try await Self.mapping {
       try keys.repository.list(after: cursor, count: count + 1, includingRevoked: request.includeRevoked)
     }
-    var response = ListApiKeysResponse()
-    response.apiKeys = found.prefix(count).map { ApiKey($0) }
+    var response = ListApiKeysResponse(apiKeys: found.prefix(count).map { ApiKey($0) })
     if found.count > count {
       response.nextPageToken = ApiKeyPageToken.encode(found[count - 1], includingRevoked: request.includeRevoked)
     }
@@ -43,9 +39,7 @@ struct AccessServiceImplementation: AccessServiceProtocol {
     guard let revoked = try await Self.mapping({ try await keys.revoke(id) }) else {
       throw Self.missing(id)
     }
-    var response = RevokeApiKeyResponse()
-    response.apiKey = ApiKey(revoked)
-    return response
+    return RevokeApiKeyResponse(apiKey: ApiKey(revoked))
   }
 
   func rotateApiKey(_ request: RotateApiKeyRequest, context: CallContext) async throws -> RotateApiKeyResponse {
@@ -57,11 +51,8 @@ struct AccessServiceImplementation: AccessServiceProtocol {
       try await keys.rotate(id, overlapMs: overlapMs, expiresAtMs: expiresAtMs)
     }
     guard let made else { throw Self.missing(id) }
-    var response = RotateApiKeyResponse()
-    response.apiKey = ApiKey(made.key)
-    response.secret = made.secret.text
-    response.replacedApiKey = ApiKey(made.replaced)
-    return response
+    return RotateApiKeyResponse(
+      apiKey: ApiKey(made.key), secret: made.secret.text, replacedApiKey: ApiKey(made.replaced))
   }
 
   private static func missing(_ id: String) -> RPCError {

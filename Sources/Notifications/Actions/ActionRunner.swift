@@ -25,13 +25,10 @@ struct ActionRunner: Sendable {
       if let earlier = try repository.storedReply(ActionRun.self, idempotency, transaction) { return (earlier, false) }
       let notification = try repository.find(notificationID, user: user, field: "notificationId", transaction)
       let action = try ActionChoice.action(actionID, of: notification)
-      var run = ActionRun()
       let (id, nowMs) = repository.ids.next(prefix: SortableID.actionRunPrefix)
-      run.id = id
-      run.notificationId = notificationID
-      run.actionId = actionID
-      run.action = action
-      run.createTime = ProtoTimestamp(millisecondsSince1970: nowMs)
+      var run = ActionRun(
+        id: id, notificationId: notificationID, actionId: actionID, action: action,
+        createTime: ProtoTimestamp(millisecondsSince1970: nowMs))
       try begin(&run, action, notification, nowMs: nowMs, user: user, transaction)
       try repository.insert(run, user: user, transaction)
       try repository.storeReply(run, idempotency, transaction)

@@ -125,13 +125,9 @@ struct AlertFeed: Sendable {
 
   private func record(_ request: SendAlertRequest, _ outcome: DeliveryOutcome, _ reason: String) -> NotificationDelivery
   {
-    var delivery = NotificationDelivery()
-    delivery.userId = request.userId
-    delivery.notificationId = request.notificationId
-    var record = DeliveryRecord()
-    record.time = ProtoTimestamp(millisecondsSince1970: repository.clockMs())
-    record.outcome = outcome
-    record.reason = reason
+    var delivery = NotificationDelivery(userId: request.userId, notificationId: request.notificationId)
+    let record = DeliveryRecord(
+      time: ProtoTimestamp(millisecondsSince1970: repository.clockMs()), outcome: outcome, reason: reason)
     delivery.record = record
     return delivery
   }

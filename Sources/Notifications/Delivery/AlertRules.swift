@@ -23,20 +23,15 @@ enum AlertRules {
     guard let notification, notification.readTime == nil, notification.deliveryState == .sent,
       notification.expireTime.map({ $0.millisecondsSince1970 > nowMs }) ?? true
     else { return nil }
-    var request = SendAlertRequest()
-    request.userId = user
-    request.alertId = "\(notification.id):\(notification.sendCount)"
-    request.notificationId = notification.id
-    request.badge = Int32(clamping: unreadCount)
-    request.threadId = notification.bucketId
-    request.expireTime = notification.expireTime
-    request.data = data(notification, bucketName: bucketName)
+    var request = SendAlertRequest(
+      userId: user, alertId: "\(notification.id):\(notification.sendCount)", notificationId: notification.id,
+      badge: Int32(clamping: unreadCount), threadId: notification.bucketId,
+      data: data(notification, bucketName: bucketName), expireTime: notification.expireTime)
     if notification.collapseKey.utf8.count <= collapseBytesMax { request.collapseId = notification.collapseKey }
     guard notification.priority != .silent else { return request }
-    var alert = Alert()
-    alert.title = fitting(notification.title, titleBytesMax)
-    alert.body = fitting(notification.body ?? "", bodyBytesMax)
-    alert.sound = "default"
+    let alert = Alert(
+      title: fitting(notification.title, titleBytesMax), body: fitting(notification.body ?? "", bodyBytesMax),
+      sound: "default")
     request.alert = alert
     request.subtitle = notification.subtitle.map { fitting($0, titleBytesMax) }
     request.interruptionLevel = notification.priority == .critical ? "critical" : "active"

@@ -41,8 +41,7 @@ struct SummaryRelay: Sendable {
   private static func deliver(
     _ user: String, _ repository: SQLiteNotificationsRepository, _ pusher: any DevicePushing
   ) async throws -> OutboxDelivery {
-    var request = PutUnreadSummaryRequest()
-    request.userId = user
+    var request = PutUnreadSummaryRequest(userId: user)
     // Read the sequence first: if the summary is newer than its sequence, another summary follows anyway.
     request.sequence = try repository.lastChange()
     request.summary = try repository.unreadSummary(user: user)

@@ -28,12 +28,9 @@ enum HeartbeatRules {
 
   /// Returns a new heartbeat, which expects its first beat from now on.
   static func begun(_ draft: Heartbeat, id: String, nowMs: Int64) -> Heartbeat {
-    var heartbeat = Heartbeat()
-    heartbeat.id = id
-    heartbeat.name = draft.name
-    heartbeat.bucketId = draft.bucketId
-    heartbeat.periodMinutes = draft.periodMinutes
-    heartbeat.graceMinutes = draft.graceMinutes
+    var heartbeat = Heartbeat(
+      id: id, name: draft.name, bucketId: draft.bucketId, periodMinutes: draft.periodMinutes,
+      graceMinutes: draft.graceMinutes)
     if let given = draft.notification {
       var kept = Notification()
       for field in NotificationField.allCases where field != .bucketID { field.copy(from: given, to: &kept) }

@@ -11,11 +11,9 @@ enum LongLookRules {
   static let openID = "open"
 
   static func longLook(_ notification: Notification, bucket: Bucket) -> LongLook {
-    var look = LongLook()
-    look.notificationId = notification.id
-    look.title = notification.title
-    look.subtitle = notification.subtitle
-    look.body = notification.body
+    var look = LongLook(
+      notificationId: notification.id, title: notification.title, subtitle: notification.subtitle,
+      body: notification.body)
     if let image = image(of: notification) {
       look.imageUrl = image.url.isEmpty ? nil : image.url
       look.imageContentId = image.contentId.isEmpty ? nil : image.contentId
@@ -51,12 +49,10 @@ enum LongLookRules {
     _ id: String, _ type: ActionType, of notification: Notification, label: String, icon: String
   ) -> LongLookAction {
     let own = notification.actions.first { $0.type == type && isBase($0, of: notification) }
-    var action = LongLookAction()
-    action.actionId = id
-    action.label = own.map(\.title).flatMap { $0.isEmpty ? nil : $0 } ?? label
-    action.icon = own.map(\.icon).flatMap { $0.isEmpty ? nil : $0 } ?? icon
-    action.destructive = type == .delete || own?.destructive == true
-    return action
+    return LongLookAction(
+      actionId: id, label: own.map(\.title).flatMap { $0.isEmpty ? nil : $0 } ?? label,
+      icon: own.map(\.icon).flatMap { $0.isEmpty ? nil : $0 } ?? icon,
+      destructive: type == .delete || own?.destructive == true)
   }
 
   /// Whether an action has the effect of a base action. An action that opens another notification does not.
@@ -69,12 +65,9 @@ enum LongLookRules {
   }
 
   private static func otherAction(_ action: Action, index: Int) -> LongLookAction {
-    var shown = LongLookAction()
-    shown.actionId = String(index)
-    shown.label = action.title.isEmpty ? label(of: action) : action.title
-    shown.icon = action.icon
-    shown.destructive = action.destructive
-    return shown
+    LongLookAction(
+      actionId: String(index), label: action.title.isEmpty ? label(of: action) : action.title, icon: action.icon,
+      destructive: action.destructive)
   }
 
   private static func label(of action: Action) -> String {

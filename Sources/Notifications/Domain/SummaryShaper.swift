@@ -28,9 +28,8 @@ enum SummaryShaper {
   /// - Parameter items: The newest unread notifications, newest first, with their full texts. Only the first five are
   ///   used.
   static func shape(_ items: [UnreadItem], unreadCount: Int, lastUpdateMs: Int64) -> Shaped {
-    var whole = UnreadSummary()
-    whole.unreadCount = Int32(clamping: unreadCount)
-    whole.lastUpdate = ProtoTimestamp(millisecondsSince1970: lastUpdateMs)
+    var whole = UnreadSummary(
+      unreadCount: Int32(clamping: unreadCount), lastUpdate: ProtoTimestamp(millisecondsSince1970: lastUpdateMs))
     var cappedCount = 0
     whole.notifications = items.prefix(UnreadSummaryRules.sizeMax).map { item in
       guard let body = item.body, let shorter = capped(body) else { return item }
@@ -57,10 +56,7 @@ enum SummaryShaper {
       // A URL of 2 KiB can leave no space for the only notification; devices have a default icon.
       if kept == 1 { dropOversizedIcon(&summary) }
       // Placeholders: the three counts always have one digit, because a summary has at most five notifications.
-      var truncation = SummaryTruncation()
-      truncation.shortenedBodyCount = 5
-      truncation.shortenedSubtitleCount = 5
-      truncation.droppedCount = 5
+      let truncation = SummaryTruncation(shortenedBodyCount: 5, shortenedSubtitleCount: 5, droppedCount: 5)
       summary.truncation = truncation
       shorten(\.body, in: &summary)
       shorten(\.subtitle, in: &summary)

@@ -45,10 +45,9 @@ enum BucketRow {
     if !row.isNull(17) {
       bucket.quietHours = try StoredJSON.message(QuietHours.self, row, 17, "quiet_hours_json")
     }
-    var retention = RetentionPolicy()
-    retention.maxAgeDays = Int32(clamping: try row.integer(18))
-    retention.maxCount = Int32(clamping: try row.integer(19))
-    retention.afterReadHours = Int32(clamping: try row.integer(20))
+    let retention = RetentionPolicy(
+      maxAgeDays: Int32(clamping: try row.integer(18)), maxCount: Int32(clamping: try row.integer(19)),
+      afterReadHours: Int32(clamping: try row.integer(20)))
     if retention != RetentionPolicy() { bucket.retention = retention }
     if let deletedAtMs = try row.integerIfPresent(21) {
       bucket.deleteTime = ProtoTimestamp(millisecondsSince1970: deletedAtMs)

@@ -65,10 +65,8 @@ enum NotificationRow {
   /// Attachments, actions and tap action as the ProtoJSON of an otherwise empty notification; nil if there are none.
   private static func contentJSON(_ notification: Notification) -> String? {
     if notification.attachments.isEmpty, notification.actions.isEmpty, notification.tapAction == nil { return nil }
-    var content = Notification()
-    content.attachments = notification.attachments
-    content.actions = notification.actions
-    content.tapAction = notification.tapAction
+    let content = Notification(
+      attachments: notification.attachments, actions: notification.actions, tapAction: notification.tapAction)
     return content.jsonString()
   }
 }

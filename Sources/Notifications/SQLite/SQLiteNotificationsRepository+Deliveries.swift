@@ -22,14 +22,11 @@ extension SQLiteNotificationsRepository {
       var records = try transaction.query(
         Self.deliveriesSQL, [.text(user), .text(id), .int(Self.deliveriesMax)], rowsMax: Self.deliveriesMax
       ) { row in
-        var record = DeliveryRecord()
-        record.time = ProtoTimestamp(millisecondsSince1970: try row.integer(0))
-        record.deviceId = try row.text(1)
-        record.outcome = .init(rawValue: Int32(truncatingIfNeeded: try row.integer(2)))
-        record.reason = try row.text(3)
-        record.releaseTime = try row.integerIfPresent(4).map { ProtoTimestamp(millisecondsSince1970: $0) }
-        record.pushId = try row.text(5)
-        return record
+        DeliveryRecord(
+          time: ProtoTimestamp(millisecondsSince1970: try row.integer(0)), deviceId: try row.text(1),
+          outcome: .init(rawValue: Int32(truncatingIfNeeded: try row.integer(2))), reason: try row.text(3),
+          releaseTime: try row.integerIfPresent(4).map { ProtoTimestamp(millisecondsSince1970: $0) },
+          pushId: try row.text(5))
       }
       records.reverse()
       guard let notification else {
@@ -42,9 +39,7 @@ extension SQLiteNotificationsRepository {
         withheld.contains(record.outcome) && (record.time?.millisecondsSince1970 ?? 0) <= createdMs
       }
       if !wasWithheld, notification.sendCount > 0 {
-        var record = DeliveryRecord()
-        record.outcome = .handedOver
-        record.time = notification.createTime
+        let record = DeliveryRecord(time: notification.createTime, outcome: .handedOver)
         let place = records.firstIndex { ($0.time?.millisecondsSince1970 ?? 0) >= createdMs } ?? records.count
         records.insert(record, at: place)
       }
@@ -97,16 +92,10 @@ extension SQLiteNotificationsRepository {
           buckets[row.bucketId] = try transaction.queryOne(
             Self.bucketSQL, [.text(user), .text(row.bucketId)], BucketRow.bucket)
         }
-        var item = UnreadItem()
-        item.id = row.id
-        item.title = row.title
-        item.subtitle = row.subtitle
-        item.body = row.body
-        item.bucketId = row.bucketId
-        item.bucketName = buckets[row.bucketId]?.name
-        item.bucketIconUrl = buckets[row.bucketId]?.iconUrl
-        item.createdAt = row.createTime
-        return item
+        return UnreadItem(
+          id: row.id, title: row.title, subtitle: row.subtitle, body: row.body, bucketId: row.bucketId,
+          bucketName: buckets[row.bucketId]?.name, bucketIconUrl: buckets[row.bucketId]?.iconUrl,
+          createdAt: row.createTime)
       }
       return SummaryShaper.shape(items, unreadCount: Int(unread), lastUpdateMs: clockMs()).summary
     }

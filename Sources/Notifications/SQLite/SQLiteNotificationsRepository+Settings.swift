@@ -22,9 +22,7 @@ extension SQLiteNotificationsRepository {
       return settings
     }
     if let found { return found }
-    var settings = UserSettings()
-    settings.etag = Etag.text(version: 0)
-    return settings
+    return UserSettings(etag: Etag.text(version: 0))
   }
 
   func updateSettings(_ change: UserSettings, fields: [SettingsField], user: String) async throws -> UserSettings {

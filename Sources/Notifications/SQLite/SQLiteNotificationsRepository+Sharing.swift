@@ -135,12 +135,10 @@ extension SQLiteNotificationsRepository {
     try read { transaction in
       let bucket = try administered(id, by: user, transaction)
       let found = try transaction.query(Self.sharesSQL, [.text(id), .text(bucket.ownerId)]) { row in
-        var share = BucketShare()
-        share.userId = try row.text(0)
-        share.role = .init(rawValue: Int32(truncatingIfNeeded: try row.integer(1)))
-        share.expireTime = try row.integerIfPresent(2).map { ProtoTimestamp(millisecondsSince1970: $0) }
-        share.createTime = ProtoTimestamp(millisecondsSince1970: try row.integer(3))
-        return share
+        BucketShare(
+          userId: try row.text(0), role: .init(rawValue: Int32(truncatingIfNeeded: try row.integer(1))),
+          expireTime: try row.integerIfPresent(2).map { ProtoTimestamp(millisecondsSince1970: $0) },
+          createTime: ProtoTimestamp(millisecondsSince1970: try row.integer(3)))
       }
       return found.sorted { $0.userId < $1.userId }
     }

@@ -85,8 +85,7 @@ extension SQLiteNotificationsRepository {
       if user == owner { return owners }
       if let known = try membership(of: user, in: owners, transaction) { return known }
       guard code.maxUses == 0 || code.useCount < code.maxUses else { throw Self.codeInvalid }
-      var share = BucketShare()
-      (share.userId, share.role) = (user, code.role)
+      let share = BucketShare(userId: user, role: code.role)
       let joined = try join(share, to: owners, field: "secret", transaction)
       try transaction.execute(Self.useCodeSQL, [.text(code.id)])
       return joined
@@ -103,16 +102,12 @@ extension SQLiteNotificationsRepository {
   }
 
   private static func inviteCode(_ row: borrowing SQLRow) throws -> InviteCode {
-    var code = InviteCode()
-    code.id = try row.text(0)
-    code.bucketId = try row.text(1)
-    code.role = .init(rawValue: Int32(truncatingIfNeeded: try row.integer(2)))
-    code.maxUses = Int32(clamping: try row.integer(3))
-    code.useCount = Int32(clamping: try row.integer(4))
-    code.createTime = ProtoTimestamp(millisecondsSince1970: try row.integer(5))
-    code.expireTime = ProtoTimestamp(millisecondsSince1970: try row.integer(6))
-    code.creatorId = try row.text(7)
-    code.hint = try row.text(8)
-    return code
+    InviteCode(
+      id: try row.text(0), bucketId: try row.text(1),
+      role: .init(rawValue: Int32(truncatingIfNeeded: try row.integer(2))),
+      maxUses: Int32(clamping: try row.integer(3)), useCount: Int32(clamping: try row.integer(4)),
+      createTime: ProtoTimestamp(millisecondsSince1970: try row.integer(5)),
+      expireTime: ProtoTimestamp(millisecondsSince1970: try row.integer(6)), creatorId: try row.text(7),
+      hint: try row.text(8))
   }
 }

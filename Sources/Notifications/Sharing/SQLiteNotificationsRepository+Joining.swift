@@ -21,8 +21,7 @@ extension SQLiteNotificationsRepository {
       if let known = try membership(of: user, in: owners, transaction) { return known }
       let state = row.state(nowMs: clockMs())
       guard state == .pending else { throw RPCError.invitationEnded(state) }
-      var share = BucketShare()
-      (share.userId, share.role, share.expireTime) = (user, invitation.role, invitation.shareExpireTime)
+      let share = BucketShare(userId: user, role: invitation.role, expireTime: invitation.shareExpireTime)
       return try join(share, to: owners, field: "invitationId", transaction)
     }
   }
@@ -124,14 +123,10 @@ extension SQLiteNotificationsRepository {
     if let known = try transaction.queryOne(InvitationRow.ofMemberSQL, key, InvitationRow.init) {
       return try end(known, as: .declined, transaction)
     }
-    var invitation = Invitation()
     let (id, nowMs) = ids.next(prefix: SortableID.invitationPrefix)
-    invitation.id = id
-    (invitation.ownerId, invitation.inviterId) = (row.ownerId, row.ownerId)
-    (invitation.bucketId, invitation.bucketName) = (row.id, row.name)
-    (invitation.userId, invitation.role) = (member, row.role)
-    invitation.createTime = ProtoTimestamp(millisecondsSince1970: nowMs)
-    invitation.state = .declined
+    let invitation = Invitation(
+      id: id, bucketId: row.id, bucketName: row.name, ownerId: row.ownerId, inviterId: row.ownerId, userId: member,
+      role: row.role, createTime: ProtoTimestamp(millisecondsSince1970: nowMs), state: .declined)
     let left = InvitationRow(invitation, endsAtMs: clockMs(), isHidden: false)
     try transaction.execute(InvitationRow.insertSQL, left.arguments)
   }

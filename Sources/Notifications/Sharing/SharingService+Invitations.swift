@@ -20,9 +20,7 @@ extension SharingService {
     let terms = InvitationTerms(
       bucketID: request.bucketId, userID: request.userId, role: request.role,
       shareExpireTime: request.shareExpireTime, expireTime: request.expireTime)
-    var response = InviteToBucketResponse()
-    response.invitation = try await repository.invite(terms, by: user, idempotency: idempotency)
-    return response
+    return InviteToBucketResponse(invitation: try await repository.invite(terms, by: user, idempotency: idempotency))
   }
 
   public func listBucketInvitations(
@@ -31,11 +29,10 @@ extension SharingService {
     let query = try PositionQuery(
       user: try context.requireUser(), pageSize: request.pageSize, pageToken: request.pageToken,
       scope: ["bucket-invitations", request.bucketId], parts: 1, limits: notifications.limits)
-    var response = ListBucketInvitationsResponse()
-    (response.invitations, response.nextPageToken) = query.page(
+    let (invitations, nextPageToken) = query.page(
       try repository.invitations(of: request.bucketId, query)
     ) { [$0.userId] }
-    return response
+    return ListBucketInvitationsResponse(invitations: invitations, nextPageToken: nextPageToken)
   }
 
   public func cancelInvitation(
@@ -52,17 +49,15 @@ extension SharingService {
     let query = try PositionQuery(
       user: try context.requireUser(), pageSize: request.pageSize, pageToken: request.pageToken,
       scope: ["invitations"], parts: 1, limits: notifications.limits)
-    var response = ListInvitationsResponse()
-    (response.invitations, response.nextPageToken) = query.page(try repository.receivedInvitations(query)) { [$0.id] }
-    return response
+    let (invitations, nextPageToken) = query.page(try repository.receivedInvitations(query)) { [$0.id] }
+    return ListInvitationsResponse(invitations: invitations, nextPageToken: nextPageToken)
   }
 
   public func acceptInvitation(
     _ request: AcceptInvitationRequest, context: CallContext
   ) async throws -> AcceptInvitationResponse {
-    var response = AcceptInvitationResponse()
-    response.bucket = try await repository.acceptInvitation(request.invitationId, by: try context.requireUser())
-    return response
+    AcceptInvitationResponse(
+      bucket: try await repository.acceptInvitation(request.invitationId, by: try context.requireUser()))
   }
 
   public func declineInvitation(
@@ -97,8 +92,7 @@ extension SharingService {
     let query = try PositionQuery(
       user: try context.requireUser(), pageSize: request.pageSize, pageToken: request.pageToken,
       scope: ["blocked-users"], parts: 1, limits: notifications.limits)
-    var response = ListBlockedUsersResponse()
-    (response.blockedUsers, response.nextPageToken) = query.page(try repository.blockedUsers(query)) { [$0.userId] }
-    return response
+    let (blockedUsers, nextPageToken) = query.page(try repository.blockedUsers(query)) { [$0.userId] }
+    return ListBlockedUsersResponse(blockedUsers: blockedUsers, nextPageToken: nextPageToken)
   }
 }

@@ -18,24 +18,17 @@ extension SharingService {
     InvitationRules.expireTime(request.expireTime, nowMs: repository.clockMs(), &violations)
     try violations.check()
     let (secret, hash) = try Self.makeSecret(Self.inviteCodePrefix)
-    var code = InviteCode()
-    code.bucketId = request.bucketId
-    code.role = request.role
-    code.maxUses = request.maxUses
-    code.expireTime = request.expireTime
-    code.hint = String(secret.prefix(8))
-    var response = CreateInviteCodeResponse()
-    response.code = try await repository.createInviteCode(code, secretHash: hash, by: user)
-    response.secret = secret
-    return response
+    let code = InviteCode(
+      bucketId: request.bucketId, role: request.role, maxUses: request.maxUses, expireTime: request.expireTime,
+      hint: String(secret.prefix(8)))
+    return CreateInviteCodeResponse(
+      code: try await repository.createInviteCode(code, secretHash: hash, by: user), secret: secret)
   }
 
   public func listInviteCodes(
     _ request: ListInviteCodesRequest, context: CallContext
   ) async throws -> ListInviteCodesResponse {
-    var response = ListInviteCodesResponse()
-    response.codes = try repository.inviteCodes(of: request.bucketId, by: try context.requireUser())
-    return response
+    ListInviteCodesResponse(codes: try repository.inviteCodes(of: request.bucketId, by: try context.requireUser()))
   }
 
   public func revokeInviteCode(
@@ -49,8 +42,7 @@ extension SharingService {
     _ request: AcceptInviteCodeRequest, context: CallContext
   ) async throws -> AcceptInviteCodeResponse {
     let user = try context.requireUser()
-    var response = AcceptInviteCodeResponse()
-    response.bucket = try await repository.acceptInviteCode(secretHash: try Self.hash(request.secret), by: user)
-    return response
+    return AcceptInviteCodeResponse(
+      bucket: try await repository.acceptInviteCode(secretHash: try Self.hash(request.secret), by: user))
   }
 }

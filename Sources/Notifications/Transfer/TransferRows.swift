@@ -11,10 +11,7 @@ enum TransferRows {
   }
 
   static func blockedUser(_ row: borrowing SQLRow) throws -> BlockedUser {
-    var blocked = BlockedUser()
-    blocked.userId = try row.text(0)
-    blocked.createTime = ProtoTimestamp(millisecondsSince1970: try row.integer(1))
-    return blocked
+    BlockedUser(userId: try row.text(0), createTime: ProtoTimestamp(millisecondsSince1970: try row.integer(1)))
   }
 
   /// Maps a bucket without its owner and the user's role, which are not exported.

@@ -14,8 +14,7 @@ public struct TransferService: TransferServiceProtocol {
   ) async throws {
     let user = try context.requireUser()
     try await UserExport(store: store, user: user).run { entry in
-      var response = ExportUserDataResponse()
-      response.entry = entry
+      let response = ExportUserDataResponse(entry: entry)
       try await responses.send(response)
     }
   }

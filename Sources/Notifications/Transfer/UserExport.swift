@@ -49,9 +49,7 @@ struct UserExport: Sendable {
         try transaction.queryOne(Self.lastNotificationSQL, [.text(user)]) { try $0.textIfPresent(0) }.flatMap { $0 }
       )
     }
-    var header = ExportHeader()
-    header.formatVersion = Self.formatVersion
-    header.userId = user
+    let header = ExportHeader(formatVersion: Self.formatVersion, userId: user)
     try await send(.of(.header(header)))
     if let settings {
       var message = try StoredJSON.message(UserSettings.self, Array(settings.utf8), "settings")
@@ -148,8 +146,7 @@ struct UserExport: Sendable {
   }
 
   private func exported(_ notification: Notification) throws -> ExportedNotification {
-    var exported = ExportedNotification()
-    exported.notification = notification
+    var exported = ExportedNotification(notification: notification)
     guard notification.attachments.contains(where: { !$0.contentId.isEmpty }) else { return exported }
     try store.readSingle { transaction in
       try transaction.forEach(Self.contentsSQL, [.text(user), .text(notification.id)]) { row in
@@ -163,8 +160,6 @@ struct UserExport: Sendable {
 
 extension TransferEntry {
   static func of(_ entry: Entry) -> TransferEntry {
-    var message = TransferEntry()
-    message.entry = entry
-    return message
+    TransferEntry(entry: entry)
   }
 }

@@ -79,11 +79,8 @@ struct UserImport {
   private mutating func refuse(_ failure: RPCError, at index: Int64) {
     response.refusedCount += 1
     guard response.errors.count < Self.errorsMax else { return }
-    var error = ImportError()
-    error.index = index
-    error.message = failure.message
-    error.reason = failure.reason
-    error.field = failure.fieldViolations.first?.field ?? ""
+    let error = ImportError(
+      index: index, message: failure.message, reason: failure.reason, field: failure.fieldViolations.first?.field ?? "")
     response.errors.append(error)
   }
 }

@@ -53,14 +53,12 @@ extension NotificationChange {
     case .bucketCreated: return .bucketCreated(try Bucket(jsonUTF8: payload, options: Self.lenient))
     case .bucketUpdated: return .bucketUpdated(try Bucket(jsonUTF8: payload, options: Self.lenient))
     case .bucketDeleted:
-      var deleted = WatchNotificationsResponse.BucketDeleted()
-      deleted.bucketId = bucketID
+      let deleted = WatchNotificationsResponse.BucketDeleted(bucketId: bucketID)
       return .bucketDeleted(deleted)
     case .markedRead:
-      var marked = WatchNotificationsResponse.NotificationsMarkedRead()
-      marked.bucketId = bucketID
-      marked.throughNotificationId = notificationID
-      marked.readTime = ProtoTimestamp(millisecondsSince1970: timeMs)
+      let marked = WatchNotificationsResponse.NotificationsMarkedRead(
+        bucketId: bucketID, throughNotificationId: notificationID,
+        readTime: ProtoTimestamp(millisecondsSince1970: timeMs))
       return .notificationsMarkedRead(marked)
     }
   }
@@ -72,9 +70,7 @@ extension NotificationChange {
   private static let lenient = JSONDecodingOptions(ignoreUnknownFields: true)
 
   private static func notificationDeleted(_ id: String, _ bucketID: String) -> WatchNotificationsResponse.Event {
-    var deleted = WatchNotificationsResponse.NotificationDeleted()
-    deleted.notificationId = id
-    deleted.bucketId = bucketID
+    let deleted = WatchNotificationsResponse.NotificationDeleted(notificationId: id, bucketId: bucketID)
     return .notificationDeleted(deleted)
   }
 }

@@ -47,8 +47,7 @@ struct Download: Sendable {
       let (block, next) = try reader.block(position)
       let skipped = Int(offset - position.place)
       let data = skipped == 0 ? block : Array(block.dropFirst(skipped))
-      var chunk = DownloadAssetResponse()
-      chunk.offset = offset
+      var chunk = DownloadAssetResponse(offset: offset)
       if packs, let packed = data.withUnsafeBytes({ Deflate.pack($0, .gzip) }) {
         chunk.data = packed
         chunk.encoding = .gzip

@@ -29,29 +29,24 @@ public struct NotificationsLink: NotificationsLinking {
   }
 
   public func markRead(_ id: String, user: String) async throws {
-    var request = MarkNotificationsReadRequest()
-    request.notificationIds = [id]
+    let request = MarkNotificationsReadRequest(notificationIds: [id])
     try await ignoringMissing { _ = try await notifications.markNotificationsRead(request, options: options(user)) }
   }
 
   public func delete(_ id: String, user: String) async throws {
-    var request = DeleteNotificationsRequest()
-    request.notificationIds = [id]
+    let request = DeleteNotificationsRequest(notificationIds: [id])
     try await ignoringMissing { _ = try await notifications.deleteNotifications(request, options: options(user)) }
   }
 
   public func changedUsers(
     since token: String, _ body: (WatchChangedUsersResponse) async throws -> Void
   ) async throws {
-    var request = WatchChangedUsersRequest()
-    request.resumeToken = token
+    let request = WatchChangedUsersRequest(resumeToken: token)
     for try await response in exports.watchChangedUsers(request, options: service) { try await body(response) }
   }
 
   public func containers(user: String, notificationsMax: Int) async throws -> ([Bucket], [Notification]) {
-    var request = ReadContainersRequest()
-    request.userId = user
-    request.notificationsMax = Int32(clamping: notificationsMax)
+    let request = ReadContainersRequest(userId: user, notificationsMax: Int32(clamping: notificationsMax))
     var options = service
     options.timeoutMs = Self.timeoutMs
     var buckets: [Bucket] = []

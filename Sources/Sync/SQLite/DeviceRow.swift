@@ -17,13 +17,10 @@ enum DeviceRow {
   static let deleteSQL = "DELETE FROM devices WHERE user_id = $1 AND device_id = $2"
 
   static func device(_ row: borrowing SQLRow) throws -> SyncDevice {
-    var device = SyncDevice()
-    device.id = try row.text(0)
-    device.role = .init(rawValue: Int32(truncatingIfNeeded: try row.integer(1)))
-    device.displayName = try row.text(2)
-    device.createTime = ProtoTimestamp(millisecondsSince1970: try row.integer(3))
-    device.acknowledgedSequence = try row.integer(4)
-    return device
+    SyncDevice(
+      id: try row.text(0), role: .init(rawValue: Int32(truncatingIfNeeded: try row.integer(1))),
+      displayName: try row.text(2), createTime: ProtoTimestamp(millisecondsSince1970: try row.integer(3)),
+      acknowledgedSequence: try row.integer(4))
   }
 }
 

@@ -143,11 +143,10 @@ extension SQLiteSyncRepository {
       try transaction.forEach(MessageRow.afterSQL, [.text(user), .integer(position)]) { row in
         let source = try row.text(1)
         if source == device { return true }
-        var update = SyncUpdate()
-        update.sequence = try row.integer(0)
-        update.sourceDeviceId = source
-        update.message = try StoredJSON.message(SyncUpdateMessage.self, row, 2, "a message")
-        update.publishTime = ProtoTimestamp(millisecondsSince1970: try row.integer(3))
+        let update = SyncUpdate(
+          sequence: try row.integer(0), sourceDeviceId: source,
+          message: try StoredJSON.message(SyncUpdateMessage.self, row, 2, "a message"),
+          publishTime: ProtoTimestamp(millisecondsSince1970: try row.integer(3)))
         updates.append(update)
         return updates.count < countMax
       }

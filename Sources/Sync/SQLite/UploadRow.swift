@@ -57,12 +57,10 @@ enum UploadRow {
 
   /// Encodes the findings about a content as the response to a put.
   static func json(_ summary: ContentSummary) -> String {
-    var kept = PutAssetResponse()
-    var asset = Asset()
-    asset.recordCount = summary.recordCount ?? -1
-    asset.syncTimestamp = summary.syncTimestampMs.map { ProtoTimestamp(millisecondsSince1970: $0) }
-    kept.asset = asset
-    kept.duplicateNames = summary.duplicateNames
+    let asset = Asset(
+      syncTimestamp: summary.syncTimestampMs.map { ProtoTimestamp(millisecondsSince1970: $0) },
+      recordCount: summary.recordCount ?? -1)
+    let kept = PutAssetResponse(asset: asset, duplicateNames: summary.duplicateNames)
     return kept.jsonString()
   }
 

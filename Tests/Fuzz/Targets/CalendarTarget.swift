@@ -7,10 +7,8 @@ import CampanileCodec
 let calendarTarget = FuzzTarget("calendar") { input in
   let parts = String(decoding: input, as: UTF8.self).unicodeScalars
     .split(separator: "\u{0}", maxSplits: 3, omittingEmptySubsequences: false).map { String($0) }
-  var meeting = Meeting()
-  meeting.id = "m_1"
-  meeting.startTime = ProtoTimestamp(millisecondsSince1970: Int64(input.count) * 86_400_000)
-  meeting.discussion = parts[0]
+  var meeting = Meeting(
+    id: "m_1", startTime: ProtoTimestamp(millisecondsSince1970: Int64(input.count) * 86_400_000), discussion: parts[0])
   if parts.count > 1 { meeting.location = parts[1] }
   if parts.count > 2 { meeting.introducedBy = parts[2] }
   if parts.count > 3 { meeting.notes = parts[3] }

@@ -39,9 +39,8 @@ final class ActivityUser: @unchecked Sendable {
     guard await start(activities) else { return world.check(false, "\(name) did not get an activity") }
     for state in 1...stepCount {
       await world.sleep(ms: Int64(chance.below(90)))
-      var request = UpdateActivityRequest()
-      request.activityId = activityID
-      request.contentState = try? ProtoStruct(json: "{\"n\":\(state)}")
+      let request = UpdateActivityRequest(
+        activityId: activityID, contentState: try? ProtoStruct(json: "{\"n\":\(state)}"))
       switch await call("UpdateActivity", { try await activities.updateActivity(request, options: $0) }) {
       case .success: acknowledged = state
       // It may also be executed after later ones.
@@ -51,11 +50,9 @@ final class ActivityUser: @unchecked Sendable {
   }
 
   private func start(_ activities: ActivitiesServiceClient) async -> Bool {
-    var request = StartActivityRequest()
-    (request.activityId, request.app, request.environment, request.origin) =
-      (activityID, Self.app, "development", .local)
-    request.contentState = try? ProtoStruct(json: "{\"n\":0}")
-    request.requestId = "start-\(name)"
+    let request = StartActivityRequest(
+      activityId: activityID, app: Self.app, environment: "development", origin: .local,
+      contentState: try? ProtoStruct(json: "{\"n\":0}"), requestId: "start-\(name)")
     var isStarted = false
     for _ in 0..<200 where !isStarted {
       if case .success = await call("StartActivity", { try await activities.startActivity(request, options: $0) }) {
@@ -64,10 +61,9 @@ final class ActivityUser: @unchecked Sendable {
         await world.sleep(ms: 20)
       }
     }
-    var registration = RegisterPushTokenRequest()
-    (registration.kind, registration.token, registration.app, registration.environment) =
-      (.activityUpdate, token, Self.app, "development")
-    (registration.installationId, registration.activityId) = ("phone", activityID)
+    let registration = RegisterPushTokenRequest(
+      kind: .activityUpdate, token: token, app: Self.app, environment: "development", installationId: "phone",
+      activityId: activityID)
     let tokens = PushTokensServiceClient(client)
     for _ in 0..<200 where isStarted && !isRegistered {
       if case .success = await call(
@@ -88,8 +84,7 @@ final class ActivityUser: @unchecked Sendable {
     let context = CallContext(
       method: ActivitiesServiceMethods.getActivity, principal: Principal(kind: .user, id: name))
     do {
-      var request = GetActivityRequest()
-      request.activityId = activityID
+      let request = GetActivityRequest(activityId: activityID)
       let state = try await component.activities.getActivity(request, context: context).activity?.contentState?.json
       guard let state else { return world.check(false, "\(name): the activity has no state") }
       let number = Int(state.filter(\.isNumber)) ?? -1

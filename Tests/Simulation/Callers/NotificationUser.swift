@@ -51,9 +51,7 @@ final class NotificationUser: @unchecked Sendable {
   }
 
   private func makeBucket() async {
-    var request = CreateBucketRequest()
-    request.bucket = Bucket.with { $0.name = "bucket" }
-    request.requestId = requestID()
+    let request = CreateBucketRequest(bucket: Bucket.with { $0.name = "bucket" }, requestId: requestID())
     for _ in 0..<200 where bucketID.isEmpty {
       let result = await call("CreateBucket") { try await client.createBucket(request, options: $0) }
       if case .success(let reply) = result { bucketID = reply.bucket?.id ?? "" } else { await world.sleep(ms: 20) }
@@ -65,9 +63,8 @@ final class NotificationUser: @unchecked Sendable {
     let title = "\(name)-\(creations.count)"
     let index = creations.count
     creations.append((title, Fate(), nil))
-    var request = CreateNotificationRequest()
-    request.notification = Notification.with { ($0.title, $0.bucketId) = (title, bucketID) }
-    request.requestId = requestID()
+    let request = CreateNotificationRequest(
+      notification: Notification.with { ($0.title, $0.bucketId) = (title, bucketID) }, requestId: requestID())
     for _ in 0..<(1 + chance.below(3)) {
       let result = await call("Create \(title)") { try await client.createNotification(request, options: $0) }
       creations[index].fate.note(result)
@@ -128,8 +125,7 @@ final class NotificationUser: @unchecked Sendable {
   }
 
   private func list(_ service: NotificationsService, _ context: CallContext) async throws -> [Notification] {
-    var request = ListNotificationsRequest()
-    request.pageSize = 50
+    var request = ListNotificationsRequest(pageSize: 50)
     var found: [Notification] = []
     repeat {
       let page = try await service.listNotifications(request, context: context)

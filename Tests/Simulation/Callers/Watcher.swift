@@ -40,8 +40,7 @@ final class Watcher: @unchecked Sendable {
 
   private func watch() async {
     watchCount += 1
-    var request = WatchNotificationsRequest()
-    request.resumeToken = last
+    let request = WatchNotificationsRequest(resumeToken: last)
     let options = CallOptions(metadata: [Principal.metadataKey: "user/\(user)"])
     do {
       for try await response in client.watchNotifications(request, options: options) {

@@ -25,8 +25,7 @@ enum StoreWork {
       store: StoreConfiguration(path: "\(folder)/notifications.sqlite"), nowMs: { 1_760_000_000_000 },
       random: { 0x0123_4567_89AB_CDEF })
     let principal = Principal(kind: .user, id: "guard")
-    var bucket = CreateBucketRequest()
-    bucket.bucket = Bucket()
+    var bucket = CreateBucketRequest(bucket: Bucket())
     bucket.bucket?.name = "guard"
     let created = try await component.service.createBucket(
       bucket, context: CallContext(method: NotificationsServiceMethods.createBucket, principal: principal))

@@ -30,20 +30,12 @@ enum WorkKind: String, CaseIterable {
   }
 
   static var request: CreateNotificationRequest {
-    var action = Action()
-    action.type = .navigate
-    action.value = "https://example.com/builds/4711"
-    action.title = "Open"
-    var notification = Notification()
-    notification.bucketId = "b_0123456789abcdefghijkl"
-    notification.title = "Build failed on main"
-    notification.subtitle = "campanile"
-    notification.body = String(repeating: "La riunione è stata spostata alle otto. ", count: 8)
-    notification.priority = .normal
-    notification.actions = [action, action]
-    notification.expireTime = ProtoTimestamp(seconds: 1_900_000_000, nanos: 250_000_000)
-    var request = CreateNotificationRequest()
-    request.notification = notification
+    let action = Action(type: .navigate, value: "https://example.com/builds/4711", title: "Open")
+    let notification = Notification(
+      bucketId: "b_0123456789abcdefghijkl", title: "Build failed on main", subtitle: "campanile",
+      body: String(repeating: "La riunione è stata spostata alle otto. ", count: 8), priority: .normal,
+      actions: [action, action], expireTime: ProtoTimestamp(seconds: 1_900_000_000, nanos: 250_000_000))
+    var request = CreateNotificationRequest(notification: notification)
     request.requestId = "a-request"
     return request
   }

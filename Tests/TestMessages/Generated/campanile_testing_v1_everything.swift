@@ -90,6 +90,25 @@ package struct Scalars: ProtoMessage {
 
   package init() {}
 
+  package init(aDouble: Double = 0, aFloat: Float = 0, anInt32: Int32 = 0, anInt64: Int64 = 0, aUint32: UInt32 = 0, aUint64: UInt64 = 0, aSint32: Int32 = 0, aSint64: Int64 = 0, aFixed32: UInt32 = 0, aFixed64: UInt64 = 0, aSfixed32: Int32 = 0, aSfixed64: Int64 = 0, aBool: Bool = false, aString: String = "", someBytes: [UInt8] = [], color: Color = Color()) {
+    self.aDouble = aDouble
+    self.aFloat = aFloat
+    self.anInt32 = anInt32
+    self.anInt64 = anInt64
+    self.aUint32 = aUint32
+    self.aUint64 = aUint64
+    self.aSint32 = aSint32
+    self.aSint64 = aSint64
+    self.aFixed32 = aFixed32
+    self.aFixed64 = aFixed64
+    self.aSfixed32 = aSfixed32
+    self.aSfixed64 = aSfixed64
+    self.aBool = aBool
+    self.aString = aString
+    self.someBytes = someBytes
+    self.color = color
+  }
+
   package init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -296,6 +315,20 @@ package struct OptionalScalars: ProtoMessage {
 
   package init() {}
 
+  package init(aDouble: Double? = nil, aFloat: Float? = nil, anInt32: Int32? = nil, anInt64: Int64? = nil, aUint32: UInt32? = nil, aUint64: UInt64? = nil, aBool: Bool? = nil, aString: String? = nil, someBytes: [UInt8]? = nil, color: Color? = nil, scalars: Scalars? = nil) {
+    self.aDouble = aDouble
+    self.aFloat = aFloat
+    self.anInt32 = anInt32
+    self.anInt64 = anInt64
+    self.aUint32 = aUint32
+    self.aUint64 = aUint64
+    self.aBool = aBool
+    self.aString = aString
+    self.someBytes = someBytes
+    self.color = color
+    self.scalars = scalars
+  }
+
   package init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -458,6 +491,28 @@ package struct RepeatedFields: ProtoMessage {
   package var values: [ProtoValue] = []
 
   package init() {}
+
+  package init(doubles: [Double] = [], floats: [Float] = [], int32s: [Int32] = [], int64s: [Int64] = [], uint32s: [UInt32] = [], uint64s: [UInt64] = [], sint32s: [Int32] = [], sint64s: [Int64] = [], fixed32s: [UInt32] = [], fixed64s: [UInt64] = [], sfixed32s: [Int32] = [], sfixed64s: [Int64] = [], bools: [Bool] = [], strings: [String] = [], byteStrings: [[UInt8]] = [], colors: [Color] = [], messages: [Scalars] = [], times: [ProtoTimestamp] = [], values: [ProtoValue] = []) {
+    self.doubles = doubles
+    self.floats = floats
+    self.int32s = int32s
+    self.int64s = int64s
+    self.uint32s = uint32s
+    self.uint64s = uint64s
+    self.sint32s = sint32s
+    self.sint64s = sint64s
+    self.fixed32s = fixed32s
+    self.fixed64s = fixed64s
+    self.sfixed32s = sfixed32s
+    self.sfixed64s = sfixed64s
+    self.bools = bools
+    self.strings = strings
+    self.byteStrings = byteStrings
+    self.colors = colors
+    self.messages = messages
+    self.times = times
+    self.values = values
+  }
 
   package init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -853,6 +908,23 @@ package struct MapFields: ProtoMessage {
 
   package init() {}
 
+  package init(stringToString: [String: String] = [:], int32ToInt64: [Int32: Int64] = [:], int64ToDouble: [Int64: Double] = [:], uint32ToBool: [UInt32: Bool] = [:], uint64ToBytes: [UInt64: [UInt8]] = [:], sint32ToFloat: [Int32: Float] = [:], sint64ToUint32: [Int64: UInt32] = [:], fixed32ToUint64: [UInt32: UInt64] = [:], fixed64ToColor: [UInt64: Color] = [:], sfixed32ToMessage: [Int32: Scalars] = [:], sfixed64ToString: [Int64: String] = [:], boolToString: [Bool: String] = [:], stringToTime: [String: ProtoTimestamp] = [:], stringToValue: [String: ProtoValue] = [:]) {
+    self.stringToString = stringToString
+    self.int32ToInt64 = int32ToInt64
+    self.int64ToDouble = int64ToDouble
+    self.uint32ToBool = uint32ToBool
+    self.uint64ToBytes = uint64ToBytes
+    self.sint32ToFloat = sint32ToFloat
+    self.sint64ToUint32 = sint64ToUint32
+    self.fixed32ToUint64 = fixed32ToUint64
+    self.fixed64ToColor = fixed64ToColor
+    self.sfixed32ToMessage = sfixed32ToMessage
+    self.sfixed64ToString = sfixed64ToString
+    self.boolToString = boolToString
+    self.stringToTime = stringToTime
+    self.stringToValue = stringToValue
+  }
+
   package init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -1201,6 +1273,11 @@ package struct Choices: ProtoMessage {
 
   package init() {}
 
+  package init(choice: Choice? = nil, other: Other? = nil) {
+    self.choice = choice
+    self.other = other
+  }
+
   package init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -1374,6 +1451,11 @@ package struct Choices: ProtoMessage {
 
     package init() {}
 
+    package init(kind: Choices.Nested.Kind = Choices.Nested.Kind(), label: String = "") {
+      self.kind = kind
+      self.label = label
+    }
+
     package init(from reader: inout JSONReader) throws(ProtoJSONError) {
       var seen0: UInt64 = 0
       var more = try reader.beginObject()
@@ -1486,6 +1568,27 @@ package struct WellKnown: ProtoMessage {
   package var nullValue: ProtoNullValue = ProtoNullValue()
 
   package init() {}
+
+  package init(timestamp: ProtoTimestamp? = nil, duration: ProtoDuration? = nil, fieldMask: ProtoFieldMask? = nil, `struct`: ProtoStruct? = nil, value: ProtoValue? = nil, listValue: ProtoListValue? = nil, any: ProtoAny? = nil, empty: ProtoEmpty? = nil, doubleValue: ProtoDoubleValue? = nil, floatValue: ProtoFloatValue? = nil, int64Value: ProtoInt64Value? = nil, uint64Value: ProtoUInt64Value? = nil, int32Value: ProtoInt32Value? = nil, uint32Value: ProtoUInt32Value? = nil, boolValue: ProtoBoolValue? = nil, stringValue: ProtoStringValue? = nil, bytesValue: ProtoBytesValue? = nil, nullValue: ProtoNullValue = ProtoNullValue()) {
+    self.timestamp = timestamp
+    self.duration = duration
+    self.fieldMask = fieldMask
+    self.`struct` = `struct`
+    self.value = value
+    self.listValue = listValue
+    self.any = any
+    self.empty = empty
+    self.doubleValue = doubleValue
+    self.floatValue = floatValue
+    self.int64Value = int64Value
+    self.uint64Value = uint64Value
+    self.int32Value = int32Value
+    self.uint32Value = uint32Value
+    self.boolValue = boolValue
+    self.stringValue = stringValue
+    self.bytesValue = bytesValue
+    self.nullValue = nullValue
+  }
 
   package init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -1712,6 +1815,15 @@ package struct Tree: ProtoMessage {
 
   package init() {}
 
+  package init(name: String = "", child: Tree? = nil, children: [Tree] = [], byName: [String: Tree] = [:], link: Link? = nil, trunk: Branch? = nil) {
+    self.name = name
+    self.child = child
+    self.children = children
+    self.byName = byName
+    self.link = link
+    self.trunk = trunk
+  }
+
   package init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -1846,6 +1958,11 @@ package struct Branch: ProtoMessage {
 
   package init() {}
 
+  package init(tree: Tree? = nil, length: Int32 = 0) {
+    self.tree = tree
+    self.length = length
+  }
+
   package init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
     var more = try reader.beginObject()
@@ -1914,6 +2031,27 @@ package struct Awkward: ProtoMessage {
   package var error: Awkward.ErrorMessage?
 
   package init() {}
+
+  package init(initField: String = "", selfField: String = "", value: String = "", key: String = "", writer: String = "", reader: String = "", `default`: String = "", custom: String = "", accented: String = "", more: [String] = [], object: [String: String] = [:], hashValueField: String = "", leading: Int32 = 0, twoUnderscores: Int32 = 0, uPPERCase: Int32 = 0, digit1x: Int32 = 0, type: Awkward.TypeMessage? = nil, error: Awkward.ErrorMessage? = nil) {
+    self.initField = initField
+    self.selfField = selfField
+    self.value = value
+    self.key = key
+    self.writer = writer
+    self.reader = reader
+    self.`default` = `default`
+    self.custom = custom
+    self.accented = accented
+    self.more = more
+    self.object = object
+    self.hashValueField = hashValueField
+    self.leading = leading
+    self.twoUnderscores = twoUnderscores
+    self.uPPERCase = uPPERCase
+    self.digit1x = digit1x
+    self.type = type
+    self.error = error
+  }
 
   package init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0
@@ -2145,6 +2283,10 @@ package struct Awkward: ProtoMessage {
 
     package init() {}
 
+    package init(`in`: Bool = false) {
+      self.`in` = `in`
+    }
+
     package init(from reader: inout JSONReader) throws(ProtoJSONError) {
       var seen0: UInt64 = 0
       var more = try reader.beginObject()
@@ -2185,6 +2327,10 @@ package struct Awkward: ProtoMessage {
     package var `protocol`: String = ""
 
     package init() {}
+
+    package init(`protocol`: String = "") {
+      self.`protocol` = `protocol`
+    }
 
     package init(from reader: inout JSONReader) throws(ProtoJSONError) {
       var seen0: UInt64 = 0
@@ -2357,6 +2503,139 @@ package struct Wide: ProtoMessage {
   package var field130: Int32 = 0
 
   package init() {}
+
+  package init(field1: Int32 = 0, field2: Int32 = 0, field3: Int32 = 0, field4: Int32 = 0, field5: Int32 = 0, field6: Int32 = 0, field7: Int32 = 0, field8: Int32 = 0, field9: Int32 = 0, field10: Int32 = 0, field11: Int32 = 0, field12: Int32 = 0, field13: Int32 = 0, field14: Int32 = 0, field15: Int32 = 0, field16: Int32 = 0, field17: Int32 = 0, field18: Int32 = 0, field19: Int32 = 0, field20: Int32 = 0, field21: Int32 = 0, field22: Int32 = 0, field23: Int32 = 0, field24: Int32 = 0, field25: Int32 = 0, field26: Int32 = 0, field27: Int32 = 0, field28: Int32 = 0, field29: Int32 = 0, field30: Int32 = 0, field31: Int32 = 0, field32: Int32 = 0, field33: Int32 = 0, field34: Int32 = 0, field35: Int32 = 0, field36: Int32 = 0, field37: Int32 = 0, field38: Int32 = 0, field39: Int32 = 0, field40: Int32 = 0, field41: Int32 = 0, field42: Int32 = 0, field43: Int32 = 0, field44: Int32 = 0, field45: Int32 = 0, field46: Int32 = 0, field47: Int32 = 0, field48: Int32 = 0, field49: Int32 = 0, field50: Int32 = 0, field51: Int32 = 0, field52: Int32 = 0, field53: Int32 = 0, field54: Int32 = 0, field55: Int32 = 0, field56: Int32 = 0, field57: Int32 = 0, field58: Int32 = 0, field59: Int32 = 0, field60: Int32 = 0, field61: Int32 = 0, field62: Int32 = 0, field63: Int32 = 0, field64: Int32 = 0, field65: Int32 = 0, field66: Int32 = 0, field67: Int32 = 0, field68: Int32 = 0, field69: Int32 = 0, field70: Int32 = 0, field71: Int32 = 0, field72: Int32 = 0, field73: Int32 = 0, field74: Int32 = 0, field75: Int32 = 0, field76: Int32 = 0, field77: Int32 = 0, field78: Int32 = 0, field79: Int32 = 0, field80: Int32 = 0, field81: Int32 = 0, field82: Int32 = 0, field83: Int32 = 0, field84: Int32 = 0, field85: Int32 = 0, field86: Int32 = 0, field87: Int32 = 0, field88: Int32 = 0, field89: Int32 = 0, field90: Int32 = 0, field91: Int32 = 0, field92: Int32 = 0, field93: Int32 = 0, field94: Int32 = 0, field95: Int32 = 0, field96: Int32 = 0, field97: Int32 = 0, field98: Int32 = 0, field99: Int32 = 0, field100: Int32 = 0, field101: Int32 = 0, field102: Int32 = 0, field103: Int32 = 0, field104: Int32 = 0, field105: Int32 = 0, field106: Int32 = 0, field107: Int32 = 0, field108: Int32 = 0, field109: Int32 = 0, field110: Int32 = 0, field111: Int32 = 0, field112: Int32 = 0, field113: Int32 = 0, field114: Int32 = 0, field115: Int32 = 0, field116: Int32 = 0, field117: Int32 = 0, field118: Int32 = 0, field119: Int32 = 0, field120: Int32 = 0, field121: Int32 = 0, field122: Int32 = 0, field123: Int32 = 0, field124: Int32 = 0, field125: Int32 = 0, field126: Int32 = 0, field127: Int32 = 0, field128: Int32 = 0, field129: Int32 = 0, field130: Int32 = 0) {
+    self.field1 = field1
+    self.field2 = field2
+    self.field3 = field3
+    self.field4 = field4
+    self.field5 = field5
+    self.field6 = field6
+    self.field7 = field7
+    self.field8 = field8
+    self.field9 = field9
+    self.field10 = field10
+    self.field11 = field11
+    self.field12 = field12
+    self.field13 = field13
+    self.field14 = field14
+    self.field15 = field15
+    self.field16 = field16
+    self.field17 = field17
+    self.field18 = field18
+    self.field19 = field19
+    self.field20 = field20
+    self.field21 = field21
+    self.field22 = field22
+    self.field23 = field23
+    self.field24 = field24
+    self.field25 = field25
+    self.field26 = field26
+    self.field27 = field27
+    self.field28 = field28
+    self.field29 = field29
+    self.field30 = field30
+    self.field31 = field31
+    self.field32 = field32
+    self.field33 = field33
+    self.field34 = field34
+    self.field35 = field35
+    self.field36 = field36
+    self.field37 = field37
+    self.field38 = field38
+    self.field39 = field39
+    self.field40 = field40
+    self.field41 = field41
+    self.field42 = field42
+    self.field43 = field43
+    self.field44 = field44
+    self.field45 = field45
+    self.field46 = field46
+    self.field47 = field47
+    self.field48 = field48
+    self.field49 = field49
+    self.field50 = field50
+    self.field51 = field51
+    self.field52 = field52
+    self.field53 = field53
+    self.field54 = field54
+    self.field55 = field55
+    self.field56 = field56
+    self.field57 = field57
+    self.field58 = field58
+    self.field59 = field59
+    self.field60 = field60
+    self.field61 = field61
+    self.field62 = field62
+    self.field63 = field63
+    self.field64 = field64
+    self.field65 = field65
+    self.field66 = field66
+    self.field67 = field67
+    self.field68 = field68
+    self.field69 = field69
+    self.field70 = field70
+    self.field71 = field71
+    self.field72 = field72
+    self.field73 = field73
+    self.field74 = field74
+    self.field75 = field75
+    self.field76 = field76
+    self.field77 = field77
+    self.field78 = field78
+    self.field79 = field79
+    self.field80 = field80
+    self.field81 = field81
+    self.field82 = field82
+    self.field83 = field83
+    self.field84 = field84
+    self.field85 = field85
+    self.field86 = field86
+    self.field87 = field87
+    self.field88 = field88
+    self.field89 = field89
+    self.field90 = field90
+    self.field91 = field91
+    self.field92 = field92
+    self.field93 = field93
+    self.field94 = field94
+    self.field95 = field95
+    self.field96 = field96
+    self.field97 = field97
+    self.field98 = field98
+    self.field99 = field99
+    self.field100 = field100
+    self.field101 = field101
+    self.field102 = field102
+    self.field103 = field103
+    self.field104 = field104
+    self.field105 = field105
+    self.field106 = field106
+    self.field107 = field107
+    self.field108 = field108
+    self.field109 = field109
+    self.field110 = field110
+    self.field111 = field111
+    self.field112 = field112
+    self.field113 = field113
+    self.field114 = field114
+    self.field115 = field115
+    self.field116 = field116
+    self.field117 = field117
+    self.field118 = field118
+    self.field119 = field119
+    self.field120 = field120
+    self.field121 = field121
+    self.field122 = field122
+    self.field123 = field123
+    self.field124 = field124
+    self.field125 = field125
+    self.field126 = field126
+    self.field127 = field127
+    self.field128 = field128
+    self.field129 = field129
+    self.field130 = field130
+  }
 
   package init(from reader: inout JSONReader) throws(ProtoJSONError) {
     var seen0: UInt64 = 0

@@ -44,8 +44,7 @@ struct GrowthCalls: Sendable {
 
   /// Makes a call that any authenticated caller may make, to check the credential.
   private func checkCaller(_ calls: InnerCalls) async throws(RPCError) {
-    var request = ListPushTokensRequest()
-    request.pageSize = 1
+    let request = ListPushTokensRequest(pageSize: 1)
     let _: ListPushTokensResponse = try await call(PushTokensServiceMethods.listPushTokens, request, calls)
   }
 
@@ -60,11 +59,9 @@ struct GrowthCalls: Sendable {
   }
 
   private func token(_ data: JSONFields, _ kind: PushTokenKind) throws(RPCError) -> RegisterPushTokenRequest {
-    var request = RegisterPushTokenRequest()
-    request.kind = kind
-    request.token = try data.required("token", try data.string("token")).lowercased()
-    request.app = configuration.app
-    request.environment = try environment(data)
+    var request = RegisterPushTokenRequest(
+      kind: kind, token: try data.required("token", try data.string("token")).lowercased(), app: configuration.app,
+      environment: try environment(data))
     if let platform = try data.string("platform"), platform != "ios" { throw data.wrong("platform", "ios") }
     if let seconds = try data.number("timestamp") {
       guard (0..<10_000_000_000).contains(seconds) else { throw data.wrong("timestamp", "seconds since 1970") }
@@ -93,12 +90,9 @@ struct GrowthCalls: Sendable {
   private func start(
     _ id: String, _ environment: String, _ state: GrowthState, _ calls: InnerCalls
   ) async throws(RPCError) {
-    var request = StartActivityRequest()
-    request.activityId = id
-    request.app = configuration.app
-    request.environment = environment
-    request.origin = .local
-    request.contentState = try state.content(isFoundation: configuration.writesFoundationDates)
+    let request = StartActivityRequest(
+      activityId: id, app: configuration.app, environment: environment, origin: .local,
+      contentState: try state.content(isFoundation: configuration.writesFoundationDates))
     do throws(RPCError) {
       let _: StartActivityResponse = try await call(ActivitiesServiceMethods.startActivity, request, calls)
     } catch {
@@ -112,9 +106,7 @@ struct GrowthCalls: Sendable {
     let id = try data.required("activityId", try data.string("activityId"))
     var page = ""
     for _ in 0..<InnerCalls.pagesMax {
-      var request = ListPushTokensRequest()
-      request.pageSize = 1000
-      request.pageToken = page
+      let request = ListPushTokensRequest(pageSize: 1000, pageToken: page)
       let response: ListPushTokensResponse = try await call(PushTokensServiceMethods.listPushTokens, request, calls)
       if let found = response.tokens.first(where: { $0.activityId == id && $0.app == configuration.app }) {
         return .object(["token": .string(found.redactedToken)])
@@ -150,18 +142,12 @@ struct GrowthCalls: Sendable {
   ) async throws(RPCError) {
     let content = try state.content(isFoundation: configuration.writesFoundationDates)
     guard isEnd else {
-      var request = UpdateActivityRequest()
-      request.activityId = id
-      request.contentState = content
-      request.etag = etag
+      let request = UpdateActivityRequest(activityId: id, contentState: content, etag: etag)
       let _: UpdateActivityResponse = try await call(ActivitiesServiceMethods.updateActivity, request, calls)
       return
     }
-    var request = EndActivityRequest()
-    request.activityId = id
-    request.contentState = content
-    request.dismissalTime = ProtoTimestamp(millisecondsSince1970: nowMs())
-    request.etag = etag
+    let request = EndActivityRequest(
+      activityId: id, contentState: content, dismissalTime: ProtoTimestamp(millisecondsSince1970: nowMs()), etag: etag)
     let _: EndActivityResponse = try await call(ActivitiesServiceMethods.endActivity, request, calls)
   }
 
@@ -188,8 +174,7 @@ struct GrowthCalls: Sendable {
   }
 
   private func state(of id: String, _ calls: InnerCalls) async throws(RPCError) -> (GrowthState, etag: String) {
-    var request = GetActivityRequest()
-    request.activityId = id
+    let request = GetActivityRequest(activityId: id)
     let response: GetActivityResponse = try await call(ActivitiesServiceMethods.getActivity, request, calls)
     guard let activity = response.activity, let content = activity.contentState else {
       throw RPCError(.failedPrecondition, "the activity has no state", reason: "ACTIVITY_NO_TIMER")
@@ -206,8 +191,7 @@ struct GrowthCalls: Sendable {
     guard ["startPushUpdates", "stopPushUpdates"].contains(action) else {
       throw data.wrong("action", "startPushUpdates or stopPushUpdates")
     }
-    var request = GetActivityRequest()
-    request.activityId = try data.required("activityId", try data.string("activityId"))
+    let request = GetActivityRequest(activityId: try data.required("activityId", try data.string("activityId")))
     let _: GetActivityResponse = try await call(ActivitiesServiceMethods.getActivity, request, calls)
     return Self.success([
       "message": .string(action == "startPushUpdates" ? "Push updates started" : "Push updates stopped")

@@ -9,11 +9,7 @@ extension KilwinningSession {
     var status = MeetingStatus.unspecified
     if let word = query.status { status = try known(word, KilwinningWords.statuses, "stato") }
     let found: [Meeting] = try await pages { (token) async throws(RPCError) in
-      var request = ListMeetingsRequest()
-      request.year = query.year
-      request.status = status
-      request.pageSize = 1000
-      request.pageToken = token
+      let request = ListMeetingsRequest(pageSize: 1000, pageToken: token, year: query.year, status: status)
       let page: ListMeetingsResponse = try await call(MeetingsServiceMethods.listMeetings, request, calls)
       return (page.meetings, page.nextPageToken)
     }
@@ -22,12 +18,11 @@ extension KilwinningSession {
 
   func createMeeting(_ body: [UInt8], _ calls: InnerCalls) async throws(RPCError) -> DialectAnswer {
     let fields = try JSONFields(body)
-    var request = CreateMeetingRequest()
     var meeting = Meeting()
     _ = try read(fields, into: &meeting)
     _ = try fields.required("data", meeting.startTime)
     _ = try fields.required("discussione", try fields.string("discussione"))
-    request.meeting = meeting
+    let request = CreateMeetingRequest(meeting: meeting)
     let response: CreateMeetingResponse = try await call(MeetingsServiceMethods.createMeeting, request, calls)
     return DialectAnswer(201, KilwinningModels.tornata(response.meeting ?? Meeting()))
   }
@@ -39,14 +34,11 @@ extension KilwinningSession {
     let mask = try read(JSONFields(body), into: &meeting)
     meeting.id = "t_\(id)"
     guard !mask.isEmpty else {
-      var request = GetMeetingRequest()
-      request.meetingId = meeting.id
+      let request = GetMeetingRequest(meetingId: meeting.id)
       let response: GetMeetingResponse = try await call(MeetingsServiceMethods.getMeeting, request, calls)
       return DialectAnswer(200, KilwinningModels.tornata(response.meeting ?? Meeting()))
     }
-    var request = UpdateMeetingRequest()
-    request.meeting = meeting
-    request.updateMask = .init(paths: mask)
+    let request = UpdateMeetingRequest(meeting: meeting, updateMask: .init(paths: mask))
     let response: UpdateMeetingResponse = try await call(MeetingsServiceMethods.updateMeeting, request, calls)
     return DialectAnswer(200, KilwinningModels.tornata(response.meeting ?? Meeting()))
   }
@@ -86,9 +78,7 @@ extension KilwinningSession {
 
   /// Deletes a meeting and its recorded attendance, because the app has no other way. The audit log can undo it.
   func deleteMeeting(_ id: Int64, _ calls: InnerCalls) async throws(RPCError) -> DialectAnswer {
-    var request = DeleteMeetingRequest()
-    request.meetingId = "t_\(id)"
-    request.force = true
+    let request = DeleteMeetingRequest(meetingId: "t_\(id)", force: true)
     let _: DeleteMeetingResponse = try await call(MeetingsServiceMethods.deleteMeeting, request, calls)
     return DialectAnswer(200, .object(["success": .bool(true)]))
   }

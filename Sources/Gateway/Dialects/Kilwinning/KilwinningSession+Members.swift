@@ -27,9 +27,7 @@ extension KilwinningSession {
 
   private func list(_ calls: InnerCalls, as identity: InnerCalls.Identity) async throws(RPCError) -> [Member] {
     try await pages { (token) async throws(RPCError) in
-      var request = ListMembersRequest()
-      request.pageSize = 1000
-      request.pageToken = token
+      let request = ListMembersRequest(pageSize: 1000, pageToken: token)
       let page: ListMembersResponse = try await calls.unary(
         MembersServiceMethods.listMembers, request, as: identity)
       return (page.members, page.nextPageToken)
@@ -39,8 +37,7 @@ extension KilwinningSession {
   /// Updates only the fields that the request names.
   func updateMember(_ id: Int64, _ body: [UInt8], _ calls: InnerCalls) async throws(RPCError) -> DialectAnswer {
     let fields = try JSONFields(body)
-    var member = Member()
-    member.id = "m_\(id)"
+    var member = Member(id: "m_\(id)")
     var mask: [String] = []
     if let word = try fields.string("grado") {
       member.degree = try known(word, KilwinningWords.degrees, "grado")
@@ -60,14 +57,11 @@ extension KilwinningSession {
     }
     // An empty mask would mean all set fields; here it means none.
     guard !mask.isEmpty else {
-      var request = GetMemberRequest()
-      request.memberId = member.id
+      let request = GetMemberRequest(memberId: member.id)
       let response: GetMemberResponse = try await call(MembersServiceMethods.getMember, request, calls)
       return DialectAnswer(200, KilwinningModels.brother(response.member ?? Member()))
     }
-    var request = UpdateMemberRequest()
-    request.member = member
-    request.updateMask = .init(paths: mask)
+    let request = UpdateMemberRequest(member: member, updateMask: .init(paths: mask))
     let response: UpdateMemberResponse = try await call(MembersServiceMethods.updateMember, request, calls)
     return DialectAnswer(200, KilwinningModels.brother(response.member ?? Member()))
   }

@@ -7,11 +7,7 @@ import CampanileRPC
 extension KilwinningSession {
   func presences(_ id: Int64, _ calls: InnerCalls) async throws(RPCError) -> DialectAnswer {
     let found: [Attendance] = try await pages { (token) async throws(RPCError) in
-      var request = ListMemberAttendanceRequest()
-      request.memberId = "m_\(id)"
-      request.year = query.year
-      request.pageSize = 1000
-      request.pageToken = token
+      let request = ListMemberAttendanceRequest(memberId: "m_\(id)", year: query.year, pageSize: 1000, pageToken: token)
       let page: ListMemberAttendanceResponse = try await call(
         AttendanceServiceMethods.listMemberAttendance, request, calls)
       return (page.attendances, page.nextPageToken)
@@ -20,9 +16,7 @@ extension KilwinningSession {
   }
 
   func statistics(_ id: Int64, _ calls: InnerCalls) async throws(RPCError) -> DialectAnswer {
-    var request = GetMemberStatisticsRequest()
-    request.memberId = "m_\(id)"
-    request.year = query.year
+    let request = GetMemberStatisticsRequest(memberId: "m_\(id)", year: query.year)
     let response: GetMemberStatisticsResponse = try await call(
       StatisticsServiceMethods.getMemberStatistics, request, calls)
     return DialectAnswer(200, KilwinningModels.statistics(response.statistics ?? AttendanceStatistics()))
@@ -30,9 +24,7 @@ extension KilwinningSession {
 
   func summaries(_ calls: InnerCalls) async throws(RPCError) -> DialectAnswer {
     let found: [MemberSummary] = try await pages { (token) async throws(RPCError) in
-      var request = ListMemberSummariesRequest()
-      request.year = query.year
-      request.pageToken = token
+      let request = ListMemberSummariesRequest(year: query.year, pageToken: token)
       let page: ListMemberSummariesResponse = try await call(
         StatisticsServiceMethods.listMemberSummaries, request, calls)
       return (page.summaries, page.nextPageToken)
@@ -42,9 +34,9 @@ extension KilwinningSession {
 
   func confirm(_ body: [UInt8], _ calls: InnerCalls) async throws(RPCError) -> DialectAnswer {
     let fields = try JSONFields(body)
-    var request = ConfirmAttendanceRequest()
-    request.meetingId = "t_\(try fields.required("tornata_id", try fields.integer("tornata_id")))"
-    request.status = try fields.required("presente", try fields.bool("presente")) ? .present : .absent
+    let request = ConfirmAttendanceRequest(
+      meetingId: "t_\(try fields.required("tornata_id", try fields.integer("tornata_id")))",
+      status: try fields.required("presente", try fields.bool("presente")) ? .present : .absent)
     let _: ConfirmAttendanceResponse = try await call(AttendanceServiceMethods.confirmAttendance, request, calls)
     return DialectAnswer(200, .object(["success": .bool(true)]))
   }

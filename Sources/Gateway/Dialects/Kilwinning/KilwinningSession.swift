@@ -33,10 +33,9 @@ struct KilwinningSession: Sendable {
 
   private func login(_ body: [UInt8], _ calls: InnerCalls) async throws(RPCError) -> DialectAnswer {
     let fields = try JSONFields(body)
-    var request = LoginRequest()
-    request.name = try fields.required("nome", try fields.string("nome"))
-    request.pin = try fields.string("pin") ?? ""
-    request.deviceToken = caller.deviceToken
+    let request = LoginRequest(
+      name: try fields.required("nome", try fields.string("nome")), pin: try fields.string("pin") ?? "",
+      deviceToken: caller.deviceToken)
     let response: LoginResponse = try await calls.unary(
       SessionsServiceMethods.login, request, as: KilwinningCaller.login)
     let member = response.member ?? Member()

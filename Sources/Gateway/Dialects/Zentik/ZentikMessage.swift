@@ -57,18 +57,15 @@ struct ZentikMessage: Sendable {
 
   private mutating func readMedia(_ fields: JSONFields) {
     for (index, item) in objects(fields, "attachments").enumerated() {
-      var attachment = Attachment()
-      attachment.mediaType =
-        word(item, "mediaType", Self.mediaTypes, isRequired: true, "attachments[\(index)].") ?? .file
-      attachment.url = text(item, "url", max: 2048, "attachments[\(index)].") ?? ""
-      attachment.name = text(item, "name", max: 256, "attachments[\(index)].") ?? ""
+      let attachment = Attachment(
+        mediaType: word(item, "mediaType", Self.mediaTypes, isRequired: true, "attachments[\(index)].") ?? .file,
+        url: text(item, "url", max: 2048, "attachments[\(index)].") ?? "",
+        name: text(item, "name", max: 256, "attachments[\(index)].") ?? "")
       notification.attachments.append(attachment)
     }
     for (name, type) in [("imageUrl", Attachment.MediaType.image), ("videoUrl", .video), ("gifUrl", .gif)] {
       guard let url = self.text(fields, name, max: 2048), !url.isEmpty else { continue }
-      var attachment = Attachment()
-      attachment.mediaType = type
-      attachment.url = url
+      let attachment = Attachment(mediaType: type, url: url)
       notification.attachments.append(attachment)
     }
   }
@@ -114,18 +111,12 @@ struct ZentikMessage: Sendable {
       notification.expireTime = ProtoTimestamp(millisecondsSince1970: fromMs + Self.ephemeralMs)
     }
     guard let every = number(fields, "remindEveryMinutes", 1...1440) else { return }
-    var rule = Repeat()
-    rule.everyMinutes = every
-    rule.maxCount = number(fields, "maxReminders", 1...100) ?? 5
+    let rule = Repeat(everyMinutes: every, maxCount: number(fields, "maxReminders", 1...100) ?? 5)
     notification.`repeat` = rule
   }
 
   private static func action(_ type: ActionType, _ value: String, _ title: String) -> Action {
-    var action = Action()
-    action.type = type
-    action.value = value
-    action.title = title
-    return action
+    Action(type: type, value: value, title: title)
   }
 
   private mutating func action(_ item: JSONFields, _ prefix: String) -> Action? {

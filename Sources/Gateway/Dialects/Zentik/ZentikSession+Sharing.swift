@@ -42,11 +42,9 @@ extension ZentikSession {
   }
 
   private func grant(_ fields: JSONFields, _ calls: InnerCalls) async throws(RPCError) -> DialectAnswer {
-    var request = ShareBucketRequest()
-    request.bucketId = try bucket(fields)
-    request.userId = try user(fields)
-    request.role = try role(fields)
-    request.expireTime = try ZentikSharing.time(fields, "expiresAt")
+    let request = ShareBucketRequest(
+      bucketId: try bucket(fields), userId: try user(fields), role: try role(fields),
+      expireTime: try ZentikSharing.time(fields, "expiresAt"))
     let response: ShareBucketResponse = try await call(SharingServiceMethods.shareBucket, request, calls)
     let share = response.share ?? response.invitation.map(ZentikSharing.share) ?? BucketShare()
     return DialectAnswer(
@@ -55,17 +53,14 @@ extension ZentikSession {
 
   /// Ends a share, or cancels the invitation of a user who has not accepted.
   private func revoke(_ fields: JSONFields, _ calls: InnerCalls) async throws(RPCError) -> DialectAnswer {
-    var request = UnshareBucketRequest()
-    request.bucketId = try bucket(fields)
-    request.userId = try user(fields)
+    let request = UnshareBucketRequest(bucketId: try bucket(fields), userId: try user(fields))
     do throws(RPCError) {
       let _: UnshareBucketResponse = try await call(SharingServiceMethods.unshareBucket, request, calls)
     } catch {
       guard error.reason == "SHARE_NOT_FOUND",
         let pending = try await pending(request.bucketId, calls).first(where: { $0.userId == request.userId })
       else { throw error }
-      var cancel = CancelInvitationRequest()
-      (cancel.bucketId, cancel.invitationId) = (request.bucketId, pending.id)
+      let cancel = CancelInvitationRequest(bucketId: request.bucketId, invitationId: pending.id)
       let _: CancelInvitationResponse = try await call(SharingServiceMethods.cancelInvitation, cancel, calls)
     }
     return DialectAnswer(200, .object(["message": .string("Permissions revoked successfully")]))
@@ -73,17 +68,15 @@ extension ZentikSession {
 
   private func pending(_ bucket: String, _ calls: InnerCalls) async throws(RPCError) -> [Invitation] {
     // A bucket has at most 100 pending invitations, and its owner 1,000 in total: one page.
-    var request = ListBucketInvitationsRequest()
-    (request.bucketId, request.pageSize) = (bucket, 1000)
+    let request = ListBucketInvitationsRequest(bucketId: bucket, pageSize: 1000)
     let page: ListBucketInvitationsResponse = try await call(
       SharingServiceMethods.listBucketInvitations, request, calls)
     return page.invitations.filter { $0.state == .pending }
   }
 
   private func permissions(_ calls: InnerCalls) async throws(RPCError) -> DialectAnswer {
-    var request = ListBucketSharesRequest()
     let bucket = try queriedBucket()
-    request.bucketId = bucket
+    let request = ListBucketSharesRequest(bucketId: bucket)
     let response: ListBucketSharesResponse = try await call(SharingServiceMethods.listBucketShares, request, calls)
     let pending = try await pending(bucket, calls)
     return DialectAnswer(
@@ -96,9 +89,7 @@ extension ZentikSession {
   // MARK: invite codes
 
   private func createCode(_ fields: JSONFields, _ calls: InnerCalls) async throws(RPCError) -> DialectAnswer {
-    var request = CreateInviteCodeRequest()
-    request.bucketId = try bucket(fields)
-    request.role = try role(fields)
+    var request = CreateInviteCodeRequest(bucketId: try bucket(fields), role: try role(fields))
     if let uses = try fields.integer("maxUses") {
       guard (1...Int64(Int32.max)).contains(uses) else {
         throw RPCError.invalidField("maxUses", "maxUses must not be less than 1", reason: "min")
@@ -111,8 +102,7 @@ extension ZentikSession {
   }
 
   private func codes(_ calls: InnerCalls) async throws(RPCError) -> DialectAnswer {
-    var request = ListInviteCodesRequest()
-    request.bucketId = try queriedBucket()
+    let request = ListInviteCodesRequest(bucketId: try queriedBucket())
     let response: ListInviteCodesResponse = try await call(SharingServiceMethods.listInviteCodes, request, calls)
     return DialectAnswer(200, .array(response.codes.map { ZentikSharing.code($0, secret: nil) }))
   }
@@ -122,16 +112,14 @@ extension ZentikSession {
     guard parts.count == 2 else {
       throw RPCError(.notFound, "Invite code not found", reason: "INVITE_CODE_NOT_FOUND")
     }
-    var request = RevokeInviteCodeRequest()
-    (request.bucketId, request.codeId) = (String(parts[0]), String(parts[1]))
+    let request = RevokeInviteCodeRequest(bucketId: String(parts[0]), codeId: String(parts[1]))
     let _: RevokeInviteCodeResponse = try await call(SharingServiceMethods.revokeInviteCode, request, calls)
     return DialectAnswer(200, .object([:]))
   }
 
   /// Redeems an invite code. The app reads the result from the body, not from the status.
   private func redeem(_ fields: JSONFields, _ calls: InnerCalls) async throws(RPCError) -> DialectAnswer {
-    var request = AcceptInviteCodeRequest()
-    request.secret = try fields.required("code", try fields.string("code"))
+    let request = AcceptInviteCodeRequest(secret: try fields.required("code", try fields.string("code")))
     let response: AcceptInviteCodeResponse
     do throws(RPCError) {
       response = try await call(SharingServiceMethods.acceptInviteCode, request, calls)

@@ -13,9 +13,7 @@ extension ZentikSession {
   /// from the newest notification that has the webhook among its actions.
   func executeWebhook(_ id: String, _ calls: InnerCalls) async throws(RPCError) -> DialectAnswer {
     let (notification, action) = try await action(of: id, calls)
-    var request = InvokeActionRequest()
-    request.notificationId = notification
-    request.actionId = action
+    let request = InvokeActionRequest(notificationId: notification, actionId: action)
     let response: InvokeActionResponse = try await call(NotificationsServiceMethods.invokeAction, request, calls)
     let run = response.run ?? ActionRun()
     guard run.state != .failed else {
@@ -34,9 +32,7 @@ extension ZentikSession {
     var token = ""
     var count = 0
     repeat {
-      var request = ListNotificationsRequest()
-      request.pageSize = 500
-      request.pageToken = token
+      let request = ListNotificationsRequest(pageSize: 500, pageToken: token)
       let page: ListNotificationsResponse = try await call(
         NotificationsServiceMethods.listNotifications, request, calls)
       for notification in page.notifications {

@@ -20,20 +20,17 @@ struct ZentikSession: Sendable {
     switch action {
     case .publish: return try await publish(body, calls)
     case .markRead(let ids):
-      var request = MarkNotificationsReadRequest()
-      request.notificationIds = try self.ids(ids, body)
+      let request = MarkNotificationsReadRequest(notificationIds: try self.ids(ids, body))
       let response: MarkNotificationsReadResponse = try await call(
         NotificationsServiceMethods.markNotificationsRead, request, calls)
       return Self.done(response.changedCount)
     case .markUnread(let ids):
-      var request = MarkNotificationsUnreadRequest()
-      request.notificationIds = try self.ids(ids, body)
+      let request = MarkNotificationsUnreadRequest(notificationIds: try self.ids(ids, body))
       let response: MarkNotificationsUnreadResponse = try await call(
         NotificationsServiceMethods.markNotificationsUnread, request, calls)
       return Self.done(response.changedCount)
     case .delete(let ids):
-      var request = DeleteNotificationsRequest()
-      request.notificationIds = try self.ids(ids, body)
+      let request = DeleteNotificationsRequest(notificationIds: try self.ids(ids, body))
       let response: DeleteNotificationsResponse = try await call(
         NotificationsServiceMethods.deleteNotifications, request, calls)
       return Self.done(response.deletedCount)
@@ -65,18 +62,16 @@ struct ZentikSession: Sendable {
 
   private func postpone(_ body: [UInt8], _ calls: InnerCalls) async throws(RPCError) -> DialectAnswer {
     let fields = try JSONFields(body)
-    var request = PostponeNotificationRequest()
-    request.notificationId = try fields.required("notificationId", try fields.string("notificationId"))
-    request.minutes = try minutes(fields)
+    let request = PostponeNotificationRequest(
+      notificationId: try fields.required("notificationId", try fields.string("notificationId")),
+      minutes: try minutes(fields))
     let _: PostponeNotificationResponse = try await call(
       NotificationsServiceMethods.postponeNotification, request, calls)
     return Self.done(1)
   }
 
   private func snooze(_ bucket: String, _ body: [UInt8], _ calls: InnerCalls) async throws(RPCError) -> DialectAnswer {
-    var request = SnoozeBucketRequest()
-    request.bucketId = bucket
-    request.minutes = try minutes(JSONFields(body))
+    let request = SnoozeBucketRequest(bucketId: bucket, minutes: try minutes(JSONFields(body)))
     let _: SnoozeBucketResponse = try await call(NotificationsServiceMethods.snoozeBucket, request, calls)
     return Self.done(1)
   }
@@ -95,15 +90,12 @@ struct ZentikSession: Sendable {
     if message.bucket.hasPrefix(Self.magicCodePrefix) {
       // The magic code is the credential: its holder may publish with or without a key. The request has counted against
       // its caller's limits.
-      var request = PublishWithKeyRequest()
-      request.secret = message.bucket
-      request.notification = message.notification
+      let request = PublishWithKeyRequest(secret: message.bucket, notification: message.notification)
       let _: PublishWithKeyResponse = try await calls.unary(
         SharingServiceMethods.publishWithKey, request, as: .trusted(principal: Self.principal, scopes: ""))
     } else {
       message.notification.bucketId = try await bucket(message.bucket, calls)
-      var request = CreateNotificationRequest()
-      request.notification = message.notification
+      let request = CreateNotificationRequest(notification: message.notification)
       let _: CreateNotificationResponse = try await call(NotificationsServiceMethods.createNotification, request, calls)
     }
     return DialectAnswer(
@@ -120,9 +112,7 @@ struct ZentikSession: Sendable {
     var token = ""
     var found: [String] = []
     for _ in 0..<InnerCalls.pagesMax {
-      var request = ListBucketsRequest()
-      request.pageSize = 1000
-      request.pageToken = token
+      let request = ListBucketsRequest(pageSize: 1000, pageToken: token)
       let page: ListBucketsResponse = try await call(NotificationsServiceMethods.listBuckets, request, calls)
       found += page.buckets.filter { $0.name == text }.map(\.id)
       token = page.nextPageToken

@@ -101,10 +101,9 @@ enum ZentikSharing {
   }
 
   static func share(_ invitation: Invitation) -> BucketShare {
-    var share = BucketShare()
-    (share.userId, share.role) = (invitation.userId, invitation.role)
-    (share.expireTime, share.createTime) = (invitation.shareExpireTime, invitation.createTime)
-    return share
+    BucketShare(
+      userId: invitation.userId, role: invitation.role, expireTime: invitation.shareExpireTime,
+      createTime: invitation.createTime)
   }
 
   /// Returns the JSON of an invite code. The secret is known only at creation; later a hint replaces it.

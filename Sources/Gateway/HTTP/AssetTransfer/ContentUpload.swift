@@ -40,8 +40,7 @@ struct ContentUpload: Sendable {
       let response: PutAssetResponse = try await unary(AssetsServiceMethods.putAsset, request)
       return answer(response, isNew: isNew(current))
     } catch {
-      var cancel = CancelUploadRequest()
-      cancel.uploadId = upload
+      let cancel = CancelUploadRequest(uploadId: upload)
       // The service itself purges an upload that cannot be cancelled now.
       let _: CancelUploadResponse? = try? await unary(UploadsServiceMethods.cancelUpload, cancel)
       throw error
@@ -57,9 +56,7 @@ struct ContentUpload: Sendable {
   // MARK: current asset
 
   private func current() async throws(RPCError) -> Current {
-    var request = GetAssetRequest()
-    request.zone = plan.request.zone
-    request.name = plan.request.put?.name ?? ""
+    let request = GetAssetRequest(zone: plan.request.zone, name: plan.request.put?.name ?? "")
     do throws(RPCError) {
       let response: GetAssetResponse = try await unary(AssetsServiceMethods.getAsset, request)
       return response.asset.map { .known($0) } ?? .absent
@@ -103,10 +100,8 @@ struct ContentUpload: Sendable {
   // MARK: content
 
   private func create(_ put: AssetPut?, _ current: Current) async throws(RPCError) -> String {
-    var request = CreateUploadRequest()
-    request.zone = plan.request.zone
-    request.deviceId = plan.request.deviceId
-    request.recordType = put?.recordType ?? ""
+    var request = CreateUploadRequest(
+      zone: plan.request.zone, deviceId: plan.request.deviceId, recordType: put?.recordType ?? "")
     if request.recordType.isEmpty, case .known(let asset) = current { request.recordType = asset.recordType }
     request.sizeBytes = plan.sizeBytes
     request.sha256 = plan.sha256

@@ -70,8 +70,7 @@ final class UploadBody {
     if let fault { throw fault }
     let call = open { [weak self] messages in self?.granted(messages) }
     self.call = call
-    var start = UploadContentRequest.UploadStart()
-    start.uploadId = upload
+    let start = UploadContentRequest.UploadStart(uploadId: upload)
     isSending = true
     deliver(.start(start), to: call)
     isSending = false
@@ -93,8 +92,7 @@ final class UploadBody {
       guard count > 0, let bytes = waiting.readBytes(length: count) else { break }
       waiting.discardReadBytes()
       account.reduce(to: waiting.readableBytes)
-      var chunk = UploadContentRequest.UploadChunk()
-      chunk.data = bytes
+      let chunk = UploadContentRequest.UploadChunk(data: bytes)
       deliver(.chunk(chunk), to: call)
       onProgress?()
     }
@@ -106,8 +104,7 @@ final class UploadBody {
 
   private func deliver(_ message: UploadContentRequest.Message, to call: ServerCall) {
     credit -= 1
-    var request = UploadContentRequest()
-    request.message = message
+    let request = UploadContentRequest(message: message)
     scratch.removeAll(keepingCapacity: true)
     request.encode(to: &scratch)
     scratch.withUnsafeBytes { call.deliver(message: $0) }
