@@ -135,6 +135,18 @@ import Testing
     #expect(try Self.files(in: folder, containing: secret).isEmpty)
   }
 
+  @Test("a repeat sent as soon as the response arrives does not get its secret")
+  func immediateRepeatsOfSecretsAreRefused() async throws {
+    try await withReplies { setting in
+      for number in 0..<500 {
+        _ = try await setting.call("secret", key: "\(number)", method: CountingService.secret)
+        _ = await expectFailure(.aborted, "REPLY_NOT_KEPT") {
+          try await setting.call("secret", key: "\(number)", method: CountingService.secret)
+        }
+      }
+    }
+  }
+
   @Test("secrets that an earlier version stored are removed")
   func formerSecretsAreRemoved() async throws {
     let folder = try TemporaryFolder()
