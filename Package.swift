@@ -29,6 +29,13 @@ func program(_ name: String, _ library: Target.Dependency...) -> Target {
     name: name, dependencies: library, path: "Sources/Executables/Mains/\(name)", swiftSettings: settings)
 }
 
+/// A program of Examples.
+func example(_ name: String, _ libraries: Target.Dependency...) -> Target {
+  .executableTarget(
+    name: name, dependencies: libraries + ["CampanileRPC"], path: "Examples/\(name)",
+    exclude: name == "hello" ? ["hello.proto"] : [], swiftSettings: settings)
+}
+
 let package = Package(
   name: "campanile",
   platforms: [.macOS(.v26)],
@@ -291,6 +298,9 @@ let package = Package(
     .executableTarget(
       name: "campanile", dependencies: ["CampanileCLI"], path: "Sources/Executables/campanile",
       swiftSettings: settings),
+    example("hello", "CampanileBase", "CampanileCodec", nio[0], nio[1]),
+    example("watch", "CampanileAPI", "CampanileBase"),
+    example("live-activity", "CampanileAPI", "CampanileBase", "CampanileCodec"),
     .executableTarget(
       name: "campanile-suite",
       dependencies: [

@@ -1,0 +1,38 @@
+import CampanileBase
+import CampanileRPC
+import NIOCore
+import NIOPosix
+
+/// Implements the service of hello.proto. A thrown `RPCError` is the caller's error.
+struct HelloService: HelloServiceProtocol {
+  func greet(_ request: GreetRequest, context: CallContext) async throws -> GreetResponse {
+    if request.name.isEmpty { throw RPCError.invalidField("name", "must be given") }
+    return GreetResponse(greeting: "Hello, \(request.name)!")
+  }
+
+  func countDown(
+    _ request: CountDownRequest, context: CallContext, responses: ResponseSink<CountDownResponse>
+  ) async throws {
+    guard (0...10).contains(request.from) else { throw RPCError.invalidField("from", "must be 0 to 10") }
+    for number in (0..<request.from).reversed() {
+      try await responses.send(CountDownResponse(number: number + 1))
+      try await Task.sleep(for: .milliseconds(100))
+    }
+  }
+}
+
+// The server chooses a free port of this machine.
+let server = RPCServer(
+  ServerConfiguration(), dispatcher: TypedDispatcher(MethodRegistry([HelloService()])),
+  group: MultiThreadedEventLoopGroup.singleton)
+let address = try await server.start()
+
+let client = try RPCClient(ClientConfiguration(host: "127.0.0.1", port: address.port ?? 0))
+let hello = HelloServiceClient(client)
+print(try await hello.greet(GreetRequest(name: "Ada")).greeting)
+for try await response in hello.countDown(CountDownRequest(from: 3)) { print(response.number) }
+do { _ = try await hello.greet(GreetRequest()) } catch { print(error) }
+
+await client.close()
+await server.drain(timeoutMs: 1_000)
+await server.shutdown()
