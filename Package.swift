@@ -10,45 +10,235 @@ let settings: [SwiftSetting] = [
   .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
-let nio: [Target.Dependency] = [
-  .product(name: "NIOCore", package: "swift-nio"),
-  .product(name: "NIOPosix", package: "swift-nio"),
+/// The products of other packages that targets use, by package.
+let products = [
+  "async-http-client": ["AsyncHTTPClient"],
+  "GRDB.swift": ["GRDB", "GRDBSQLite"],
+  "hdrhistogram-swift": ["Histogram"],
+  "hummingbird": ["Hummingbird", "HummingbirdCore"],
+  "swift-argument-parser": ["ArgumentParser"],
+  "swift-collections": ["DequeModule"],
+  "swift-configuration": ["Configuration"],
+  "swift-log": ["Logging"],
+  "swift-metrics": ["CoreMetrics", "Metrics", "MetricsTestKit"],
+  "swift-nio": ["NIOCore", "NIOEmbedded", "NIOHTTP1", "NIOPosix", "NIOTLS"],
+  "swift-nio-extras": ["NIOHTTPCompression", "NIOHTTPTypes"],
+  "swift-nio-http2": ["NIOHPACK", "NIOHTTP2"],
+  "swift-nio-ssl": ["NIOSSL"],
+  "swift-protobuf": ["SwiftProtobuf", "SwiftProtobufPluginLibrary"],
+  "swift-service-lifecycle": ["ServiceLifecycle", "UnixSignals"],
+  "swift-subprocess": ["Subprocess"],
+  "swift-system": ["SystemPackage"],
+  "SwiftCSV": ["SwiftCSV"],
 ]
-let log: Target.Dependency = .product(name: "Logging", package: "swift-log")
-let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
-let grdb: [Target.Dependency] = [
-  .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"),
-]
-let subprocess: Target.Dependency = .product(name: "Subprocess", package: "swift-subprocess")
-let protobufPlugin: Target.Dependency = .product(name: "SwiftProtobufPluginLibrary", package: "swift-protobuf")
-let protobuf: Target.Dependency = .product(name: "SwiftProtobuf", package: "swift-protobuf")
 
-/// An executable that consists only of the main function of a library, which `campanile-suite` contains as well.
-func program(_ name: String, _ library: Target.Dependency...) -> Target {
-  .executableTarget(
-    name: name, dependencies: library, path: "Sources/Executables/Mains/\(name)", swiftSettings: settings)
+/// Returns the dependencies with these names: products in the table above, otherwise targets of this package.
+func dependencies(_ names: [String]) -> [Target.Dependency] {
+  names.map { name in
+    guard let package = products.first(where: { $0.value.contains(name) })?.key else { return .target(name: name) }
+    return .product(name: name, package: package)
+  }
 }
 
-/// A program of Examples.
-func example(_ name: String, _ libraries: Target.Dependency...) -> Target {
-  .executableTarget(
-    name: name, dependencies: libraries + ["CampanileRPC"], path: "Examples/\(name)",
-    exclude: name == "hello" ? ["hello.proto"] : [], swiftSettings: settings)
+func library(
+  _ name: String, uses names: String..., path: String? = nil, exclude: [String] = [], resources: [Resource] = []
+) -> Target {
+  .target(
+    name: name, dependencies: dependencies(names), path: path, exclude: exclude, resources: resources,
+    swiftSettings: settings)
 }
+
+func program(_ name: String, uses names: String..., path: String? = nil, exclude: [String] = []) -> Target {
+  .executableTarget(
+    name: name, dependencies: dependencies(names), path: path, exclude: exclude, swiftSettings: settings)
+}
+
+func tests(_ name: String, uses names: String..., path: String? = nil) -> Target {
+  .testTarget(name: name, dependencies: dependencies(names), path: path, swiftSettings: settings)
+}
+
+// MARK: Libraries, lowest first
+
+let systemLibraries: [Target] = [
+  .systemLibrary(name: "CAllocator"),
+  .systemLibrary(name: "CDisk"),
+  .systemLibrary(
+    name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
+  .target(name: "CParentBound"),
+  .target(name: "CSQLiteSettings", linkerSettings: [.linkedLibrary("sqlite3")]),
+  .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
+]
+
+let libraries = [
+  // Shared by all: helpers, formats, the wire protocol and its generated API, the store.
+  library("CampanileBase"),
+  library("CampanileCodec", uses: "CampanileBase"),
+  library("CampanileCrypto", uses: "COpenSSL", "CampanileBase"),
+  library("CampanileJSON", uses: "CampanileCodec"),
+  library(
+    "CampanileRPC", uses: "CampanileBase", "CampanileCodec", "CampanileCrypto", "Logging", "NIOCore", "NIOPosix",
+    "NIOSSL"),
+  library("CampanileAPI", uses: "CampanileBase", "CampanileCodec", "CampanileRPC"),
+  library(
+    "CampanileStore", uses: "CSQLiteSettings", "CampanileBase", "CampanileCrypto", "CoreMetrics", "GRDB", "GRDBSQLite"),
+  library(
+    "CampanileService", uses: "CampanileBase", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileStore"),
+
+  // The services and the gateway.
+  library("APNs"),
+  library(
+    "Activities", uses: "APNs", "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileCrypto", "CampanileRPC",
+    "CampanileService", "CampanileStore", "DequeModule", "NIOCore", "NIOHPACK", "NIOHTTP2", "NIOPosix", "NIOSSL",
+    "NIOTLS"),
+  library(
+    "Attendance", uses: "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileCrypto", "CampanileRPC",
+    "CampanileService", "CampanileStore", "SwiftCSV"),
+  library("Echo", uses: "CampanileAPI", "CampanileBase", "CampanileRPC"),
+  library(
+    "Gateway", uses: "CZlib", "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileCrypto", "CampanileRPC",
+    "CampanileService", "CampanileStore", "Logging", "NIOCore", "NIOHTTP1", "NIOHTTPCompression", "SwiftProtobuf"),
+  library(
+    "Notifications", uses: "AsyncHTTPClient", "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileCrypto",
+    "CampanileRPC", "CampanileService", "CampanileStore", "NIOCore", "NIOHTTP1", "NIOPosix", "NIOSSL"),
+  library(
+    "Sync", uses: "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileCrypto", "CampanileJSON",
+    "CampanileRPC", "CampanileService", "CampanileStore", "NIOPosix", "SyncContents"),
+  library("SyncContents", uses: "CDisk", "CZlib", "CampanileBase", "CampanileCrypto", "CampanileStore"),
+
+  // What runs them: the parts of every server process, the simulator of APNs, the command line with its load tester.
+  library(
+    "CampanileRuntime", uses: "AsyncHTTPClient", "CAllocator", "CampanileAPI", "CampanileBase", "CampanileRPC",
+    "Configuration", "CoreMetrics", "DequeModule", "Hummingbird", "HummingbirdCore", "Logging", "Metrics", "NIOCore",
+    "NIOHTTP1", "NIOHTTPTypes", "NIOPosix", "ServiceLifecycle", "UnixSignals"),
+  library(
+    "APNsSimulator", uses: "APNs", "CampanileBase", "CampanileCodec", "CampanileCrypto", "CampanileRPC",
+    "CampanileRuntime", "DequeModule", "NIOCore", "NIOHPACK", "NIOHTTP2", "NIOPosix", "NIOSSL"),
+  library(
+    "CampanileCLI", uses: "ArgumentParser", "CParentBound", "CampanileAPI", "CampanileBase", "CampanileCodec",
+    "CampanileCrypto", "CampanileLoad", "CampanileRPC", "CampanileStore", "NIOCore", "NIOHTTP1", "NIOPosix",
+    "Subprocess", "SwiftProtobuf", "SyncContents", "SystemPackage", "UnixSignals",
+    exclude: ["Resources/make_sample.py"], resources: [.copy("Resources/sample.json")]),
+  library(
+    "CampanileLoad", uses: "CampanileBase", "CampanileJSON", "CampanileRPC", "Histogram", "NIOCore", "NIOHTTP1",
+    "NIOPosix", "NIOSSL"),
+]
+
+// MARK: Programs
+
+/// The library of a program: its configuration and start-up code, which `campanile-suite` contains as well.
+func programLibrary(_ name: String, of executable: String, uses names: String...) -> Target {
+  .target(
+    name: name, dependencies: dependencies(names), path: "Sources/Executables/\(executable)", swiftSettings: settings)
+}
+
+let programs = [
+  programLibrary("CampanileProgram", of: "CampanileProgram", uses: "CampanileRuntime", "CampanileStore"),
+  programLibrary(
+    "APNsSimulatorProgram", of: "campanile-apns-simulator", uses: "APNsSimulator", "CampanileRPC", "CampanileRuntime"),
+  programLibrary(
+    "ActivitiesProgram", of: "campanile-activities", uses: "Activities", "CampanileProgram", "CampanileRPC",
+    "CampanileRuntime", "CampanileService", "CampanileStore", "Logging"),
+  programLibrary(
+    "AttendanceProgram", of: "campanile-attendance", uses: "Attendance", "CampanileProgram", "CampanileRuntime",
+    "CampanileStore", "Logging"),
+  programLibrary(
+    "GatewayProgram", of: "campanile-gateway", uses: "CampanileBase", "CampanileProgram", "CampanileRPC",
+    "CampanileRuntime", "CampanileStore", "Gateway", "Logging", "ServiceLifecycle"),
+  programLibrary(
+    "NotificationsProgram", of: "campanile-notifications", uses: "CampanileProgram", "CampanileRPC",
+    "CampanileRuntime", "CampanileService", "Logging", "Notifications"),
+  programLibrary(
+    "SyncProgram", of: "campanile-sync", uses: "CampanileProgram", "CampanileRPC", "CampanileRuntime",
+    "CampanileService", "CampanileStore", "Logging", "Metrics", "Sync"),
+  program("campanile", uses: "CampanileCLI", path: "Sources/Executables/campanile"),
+  program("campanile-activities", uses: "ActivitiesProgram", path: "Sources/Executables/Mains/campanile-activities"),
+  program(
+    "campanile-apns-simulator", uses: "APNsSimulatorProgram", path: "Sources/Executables/Mains/campanile-apns-simulator"
+  ),
+  program("campanile-attendance", uses: "AttendanceProgram", path: "Sources/Executables/Mains/campanile-attendance"),
+  program("campanile-echo", uses: "CampanileRuntime", "Echo", path: "Sources/Executables/campanile-echo"),
+  program("campanile-gateway", uses: "GatewayProgram", path: "Sources/Executables/Mains/campanile-gateway"),
+  program(
+    "campanile-notifications", uses: "NotificationsProgram", path: "Sources/Executables/Mains/campanile-notifications"),
+  program(
+    "campanile-suite", uses: "APNsSimulatorProgram", "ActivitiesProgram", "AttendanceProgram", "CampanileCLI",
+    "GatewayProgram", "NotificationsProgram", "SyncProgram", path: "Sources/Executables/Mains/campanile-suite"),
+  program("campanile-sync", uses: "SyncProgram", path: "Sources/Executables/Mains/campanile-sync"),
+  program("protoc-gen-campanile", uses: "SwiftProtobuf", "SwiftProtobufPluginLibrary"),
+]
+
+// MARK: Tests, and the libraries and programs that only they use
+
+let testSupport = [
+  library(
+    "SimulatedSuite", uses: "Activities", "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileCrypto",
+    "CampanileRPC", "CampanileService", "CampanileStore", "Gateway", "Logging", "NIOCore", "Notifications",
+    path: "Tests/Simulation"),
+  library("TLSPeer", path: "Tests/Support/tls-peer"),
+  library("TestMessages", uses: "CampanileBase", "CampanileCodec", path: "Tests/TestMessages"),
+  program(
+    "guarded-work", uses: "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileJSON", "CampanileRPC",
+    "CampanileStore", "Echo", "Gateway", "Logging", "NIOCore", "NIOPosix", "Notifications",
+    path: "Tests/Support/guarded-work"),
+  program("simulation", uses: "SimulatedSuite", path: "Tests/Support/simulation"),
+  program("store-crasher", uses: "CampanileStore", path: "Tests/Support/store-crasher"),
+]
+
+let testTargets = [
+  tests("APIOracleTests", uses: "CampanileAPI", "CampanileCodec", "SwiftProtobuf", "TestMessages"),
+  tests(
+    "APNsSimulatorTests", uses: "APNs", "APNsSimulator", "CampanileBase", "CampanileCrypto", "CampanileRuntime",
+    "NIOPosix"),
+  tests("APNsTests", uses: "APNs"),
+  tests(
+    "ActivitiesTests", uses: "APNs", "Activities", "CampanileAPI", "CampanileBase", "CampanileCodec",
+    "CampanileCrypto", "CampanileRPC", "CampanileService", "CampanileStore", "NIOCore", "NIOHPACK", "NIOHTTP2",
+    "NIOPosix", "NIOSSL"),
+  tests(
+    "AttendanceTests", uses: "Attendance", "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileCrypto",
+    "CampanileRPC", "CampanileService", "CampanileStore"),
+  tests("CampanileBaseTests", uses: "CampanileBase"),
+  tests(
+    "CampanileCLITests", uses: "ArgumentParser", "CampanileAPI", "CampanileBase", "CampanileCLI", "CampanileLoad",
+    "CampanileRPC", "SwiftProtobuf"),
+  tests("CampanileCodecTests", uses: "CampanileCodec", "TestMessages"),
+  tests("CampanileCryptoTests", uses: "CampanileBase", "CampanileCrypto"),
+  tests("CampanileJSONTests", uses: "CampanileJSON"),
+  tests(
+    "CampanileLoadTests", uses: "CampanileAPI", "CampanileBase", "CampanileJSON", "CampanileLoad", "CampanileRPC",
+    "Echo", "Histogram", "Logging", "NIOCore", "NIOHTTP1", "NIOPosix", "NIOSSL"),
+  tests(
+    "CampanileRPCTests", uses: "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileRPC", "Logging", "NIOCore",
+    "NIOEmbedded", "NIOPosix", "TLSPeer"),
+  tests(
+    "CampanileRuntimeTests", uses: "CampanileAPI", "CampanileBase", "CampanileRPC", "CampanileRuntime", "CoreMetrics",
+    "Echo", "Logging", "Metrics", "NIOCore", "NIOPosix", "ServiceLifecycle"),
+  tests(
+    "CampanileStoreTests", uses: "CampanileBase", "CampanileStore", "GRDB", "GRDBSQLite", "MetricsTestKit",
+    "store-crasher"),
+  tests(
+    "GatewayTests", uses: "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileCrypto", "CampanileRPC",
+    "CampanileService", "CampanileStore", "Echo", "Gateway", "Logging", "NIOCore", "NIOHTTP1", "NIOPosix",
+    "SwiftProtobuf", "TLSPeer"),
+  tests(
+    "NotificationsTests", uses: "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileRPC", "CampanileService",
+    "CampanileStore", "NIOSSL", "Notifications"),
+  tests("SimulationTests", uses: "SimulatedSuite"),
+  tests(
+    "SyncTests", uses: "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileCrypto", "CampanileJSON",
+    "CampanileRPC", "CampanileService", "CampanileStore", "Sync", "SyncContents"),
+]
+
+// MARK: The package
 
 let package = Package(
   name: "campanile",
   platforms: [.macOS(.v26)],
+  // The package in Benchmarks imports these.
   products: [
-    .library(name: "CampanileBase", targets: ["CampanileBase"]),
-    .library(name: "CampanileCodec", targets: ["CampanileCodec"]),
-    .library(name: "CampanileCrypto", targets: ["CampanileCrypto"]),
-    .library(name: "CampanileJSON", targets: ["CampanileJSON"]),
-    .library(name: "CampanileAPI", targets: ["CampanileAPI"]),
-    .library(name: "CampanileRPC", targets: ["CampanileRPC"]),
-    .library(name: "CampanileStore", targets: ["CampanileStore"]),
-    .library(name: "Notifications", targets: ["Notifications"]),
-  ],
+    "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileCrypto", "CampanileJSON", "CampanileRPC",
+    "CampanileStore", "Notifications",
+  ].map { .library(name: $0, targets: [$0]) },
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
     .package(url: "https://github.com/apple/swift-collections", exact: "1.6.0"),
@@ -70,334 +260,16 @@ let package = Package(
     .package(url: "https://github.com/swiftcsv/SwiftCSV", exact: "0.10.0"),
     .package(url: "https://github.com/swiftlang/swift-subprocess", exact: "1.0.2"),
   ],
-  targets: [
-    .target(name: "CampanileBase", swiftSettings: settings),
-    .testTarget(name: "CampanileBaseTests", dependencies: ["CampanileBase"], swiftSettings: settings),
-    .target(name: "CampanileCodec", dependencies: ["CampanileBase"], swiftSettings: settings),
-    .target(name: "CampanileJSON", dependencies: ["CampanileCodec"], swiftSettings: settings),
-    .testTarget(
-      name: "CampanileJSONTests", dependencies: ["CampanileCodec", "CampanileJSON"], swiftSettings: settings),
-    .target(
-      name: "CampanileRPC",
-      dependencies: [
-        "CampanileBase", "CampanileCodec", "CampanileCrypto", log, .product(name: "NIOSSL", package: "swift-nio-ssl"),
-      ]
-        + nio,
-      swiftSettings: settings),
-    .target(
-      name: "CampanileAPI", dependencies: ["CampanileBase", "CampanileCodec", "CampanileRPC"], swiftSettings: settings),
-    .executableTarget(
-      name: "protoc-gen-campanile", dependencies: [protobuf, protobufPlugin], swiftSettings: settings),
-    .target(
-      name: "TestMessages", dependencies: ["CampanileBase", "CampanileCodec"], path: "Tests/TestMessages",
-      swiftSettings: settings),
-    .testTarget(
-      name: "CampanileCodecTests", dependencies: ["CampanileCodec", "TestMessages"], swiftSettings: settings),
-    .testTarget(
-      name: "APIOracleTests", dependencies: ["CampanileCodec", "CampanileAPI", "TestMessages", protobuf],
-      swiftSettings: settings),
-    .target(name: "TLSPeer", path: "Tests/Support/tls-peer", swiftSettings: settings),
-    .testTarget(
-      name: "CampanileRPCTests",
-      dependencies: [
-        "CampanileBase", "CampanileAPI", "CampanileRPC", "CampanileCodec", "TLSPeer",
-        .product(name: "NIOEmbedded", package: "swift-nio"),
-      ] + nio,
-      swiftSettings: settings),
-    .target(name: "APNs", swiftSettings: settings),
-    .testTarget(name: "APNsTests", dependencies: ["APNs"], swiftSettings: settings),
-    .target(
-      name: "APNsSimulator",
-      dependencies: [
-        "CampanileBase", "APNs", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileRuntime",
-        .product(name: "DequeModule", package: "swift-collections"),
-        .product(name: "NIOHPACK", package: "swift-nio-http2"), .product(name: "NIOHTTP2", package: "swift-nio-http2"),
-        .product(name: "NIOSSL", package: "swift-nio-ssl"),
-      ] + nio,
-      swiftSettings: settings),
-    .target(
-      name: "APNsSimulatorProgram", dependencies: ["APNsSimulator", "CampanileRPC", "CampanileRuntime", log],
-      path: "Sources/Executables/campanile-apns-simulator", swiftSettings: settings),
-    program("campanile-apns-simulator", "APNsSimulatorProgram"),
-    .testTarget(
-      name: "APNsSimulatorTests",
-      dependencies: [
-        "CampanileBase", "APNsSimulator", "APNs", "CampanileCodec", "CampanileCrypto", "CampanileRuntime",
-        .product(name: "NIOPosix", package: "swift-nio"),
-      ],
-      swiftSettings: settings),
-    .target(
-      name: "Activities",
-      dependencies: [
-        "CampanileBase", "APNs", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC",
-        "CampanileService",
-        "CampanileStore",
-        log, .product(name: "DequeModule", package: "swift-collections"),
-        .product(name: "NIOHPACK", package: "swift-nio-http2"),
-        .product(name: "NIOHTTP2", package: "swift-nio-http2"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
-        .product(name: "NIOTLS", package: "swift-nio"),
-      ] + nio,
-      swiftSettings: settings),
-    .target(
-      name: "CampanileProgram", dependencies: ["CampanileRuntime", "CampanileStore"],
-      path: "Sources/Executables/CampanileProgram", swiftSettings: settings),
-    .target(
-      name: "ActivitiesProgram",
-      dependencies: [
-        "Activities", "CampanileProgram", "CampanileRPC", "CampanileRuntime", "CampanileService", "CampanileStore", log,
-      ],
-      path: "Sources/Executables/campanile-activities", swiftSettings: settings),
-    program("campanile-activities", "ActivitiesProgram"),
-    .testTarget(
-      name: "ActivitiesTests",
-      dependencies: [
-        "CampanileBase", "Activities", "APNs", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC",
-        "CampanileService",
-        "CampanileStore",
-        .product(name: "NIOHPACK", package: "swift-nio-http2"),
-        .product(name: "NIOHTTP2", package: "swift-nio-http2"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
-      ] + nio,
-      swiftSettings: settings),
-    .target(
-      name: "Echo", dependencies: ["CampanileBase", "CampanileAPI", "CampanileCodec", "CampanileRPC"],
-      swiftSettings: settings),
-    .target(
-      name: "CampanileService",
-      dependencies: [
-        "CampanileBase", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileStore",
-        .product(name: "NIOPosix", package: "swift-nio"),
-      ], swiftSettings: settings),
-    .target(
-      name: "Notifications",
-      dependencies: [
-        "CampanileBase", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileService",
-        "CampanileStore",
-        .product(name: "AsyncHTTPClient", package: "async-http-client"),
-        .product(name: "NIOHTTP1", package: "swift-nio"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
-      ] + nio,
-      swiftSettings: settings),
-    .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
-    .systemLibrary(name: "CDisk"),
-    .systemLibrary(name: "CAllocator"),
-    .target(
-      name: "SyncContents",
-      dependencies: ["CDisk", "CZlib", "CampanileBase", "CampanileCrypto", "CampanileStore"], swiftSettings: settings),
-    .target(
-      name: "Sync",
-      dependencies: [
-        "CampanileBase", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileJSON", "CampanileRPC",
-        "CampanileService", "CampanileStore", "SyncContents", .product(name: "NIOPosix", package: "swift-nio"),
-      ],
-      swiftSettings: settings),
-    .target(
-      name: "SyncProgram",
-      dependencies: [
-        "CampanileProgram", "CampanileRPC", "CampanileRuntime", "CampanileService", "CampanileStore", "Sync", log,
-        .product(name: "Metrics", package: "swift-metrics"),
-      ],
-      path: "Sources/Executables/campanile-sync", swiftSettings: settings),
-    program("campanile-sync", "SyncProgram"),
-    .testTarget(
-      name: "SyncTests",
-      dependencies: [
-        "CampanileBase", "Sync", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileJSON", "CampanileRPC",
-        "CampanileService", "CampanileStore", "SyncContents",
-      ],
-      swiftSettings: settings),
-    .target(
-      name: "Attendance",
-      dependencies: [
-        "CampanileBase", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileService",
-        "CampanileStore",
-        .product(name: "SwiftCSV", package: "SwiftCSV"),
-      ],
-      swiftSettings: settings),
-    .target(
-      name: "AttendanceProgram",
-      dependencies: ["Attendance", "CampanileProgram", "CampanileRuntime", "CampanileStore", log],
-      path: "Sources/Executables/campanile-attendance", swiftSettings: settings),
-    program("campanile-attendance", "AttendanceProgram"),
-    .testTarget(
-      name: "AttendanceTests",
-      dependencies: [
-        "CampanileBase", "Attendance", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC",
-        "CampanileService",
-        "CampanileStore",
-      ],
-      swiftSettings: settings),
-    .executableTarget(
-      name: "campanile-echo", dependencies: ["CampanileRuntime", "Echo"], path: "Sources/Executables/campanile-echo",
-      swiftSettings: settings),
-    .target(
-      name: "NotificationsProgram",
-      dependencies: [
-        "CampanileProgram", "CampanileRPC", "CampanileRuntime", "CampanileService", "CampanileStore", "Notifications",
-        log,
-      ],
-      path: "Sources/Executables/campanile-notifications", swiftSettings: settings),
-    program("campanile-notifications", "NotificationsProgram"),
-    .testTarget(
-      name: "NotificationsTests",
-      dependencies: [
-        "CampanileBase", "Notifications", "CampanileAPI", "CampanileCodec", "CampanileRPC", "CampanileService",
-        "CampanileStore",
-        .product(name: "NIOSSL", package: "swift-nio-ssl"),
-      ],
-      swiftSettings: settings),
-    .target(name: "CSQLiteSettings", linkerSettings: [.linkedLibrary("sqlite3")]),
-    .target(
-      name: "CampanileStore",
-      dependencies: grdb + [
-        "CSQLiteSettings", "CampanileBase", "CampanileCrypto", .product(name: "CoreMetrics", package: "swift-metrics"),
-      ],
-      swiftSettings: settings),
-    .target(
-      name: "CampanileRuntime",
-      dependencies: [
-        "CampanileBase", "CAllocator", "CampanileAPI", "CampanileCodec", "CampanileRPC", log,
-        .product(name: "AsyncHTTPClient", package: "async-http-client"),
-        .product(name: "Configuration", package: "swift-configuration"),
-        .product(name: "CoreMetrics", package: "swift-metrics"),
-        .product(name: "DequeModule", package: "swift-collections"),
-        .product(name: "Hummingbird", package: "hummingbird"),
-        .product(name: "HummingbirdCore", package: "hummingbird"),
-        .product(name: "Metrics", package: "swift-metrics"),
-        .product(name: "NIOHTTP1", package: "swift-nio"),
-        .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
-        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-        .product(name: "SystemPackage", package: "swift-system"),
-        .product(name: "UnixSignals", package: "swift-service-lifecycle"),
-      ] + nio,
-      swiftSettings: settings),
-    .target(
-      name: "CampanileLoad",
-      dependencies: [
-        "CampanileBase", "CampanileJSON", "CampanileRPC", .product(name: "Histogram", package: "hdrhistogram-swift"),
-        .product(name: "NIOHTTP1", package: "swift-nio"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
-      ] + nio, swiftSettings: settings),
-    .testTarget(
-      name: "CampanileLoadTests",
-      dependencies: [
-        "CampanileBase", "CampanileAPI", "CampanileJSON", "CampanileLoad", "CampanileRPC", "Echo", log,
-        .product(name: "NIOHTTP1", package: "swift-nio"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
-        .product(name: "Histogram", package: "hdrhistogram-swift"),
-      ] + nio, swiftSettings: settings),
-    .target(name: "CParentBound"),
-    .target(
-      name: "CampanileCLI",
-      dependencies: [
-        "CampanileBase", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileLoad", "CampanileRPC",
-        "CampanileStore",
-        "CParentBound", "SyncContents",
-        argumentParser, protobuf, .product(name: "NIOCore", package: "swift-nio"),
-        .product(name: "NIOHTTP1", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
-        subprocess, .product(name: "SystemPackage", package: "swift-system"),
-        .product(name: "UnixSignals", package: "swift-service-lifecycle"),
-      ],
-      exclude: ["Resources/make_sample.py"], resources: [.copy("Resources/sample.json")], swiftSettings: settings),
-    .executableTarget(
-      name: "campanile", dependencies: ["CampanileCLI"], path: "Sources/Executables/campanile",
-      swiftSettings: settings),
-    example("hello", "CampanileBase", "CampanileCodec", nio[0], nio[1]),
-    example("watch", "CampanileAPI", "CampanileBase"),
-    example("live-activity", "CampanileAPI", "CampanileBase", "CampanileCodec"),
-    .executableTarget(
-      name: "campanile-suite",
-      dependencies: [
-        "APNsSimulatorProgram", "ActivitiesProgram", "AttendanceProgram", "CampanileCLI", "GatewayProgram",
-        "NotificationsProgram", "SyncProgram",
-      ],
-      path: "Sources/Executables/Mains/campanile-suite", swiftSettings: settings),
-    .testTarget(
-      name: "CampanileCLITests",
-      dependencies: [
-        "CampanileBase", "CampanileCLI", "CampanileAPI", "CampanileCodec", "CampanileRPC", argumentParser, protobuf,
-      ],
-      swiftSettings: settings),
-    .executableTarget(
-      name: "store-crasher", dependencies: ["CampanileStore"], path: "Tests/Support/store-crasher",
-      swiftSettings: settings),
-    .target(
-      name: "SimulatedSuite",
-      dependencies: [
-        "CampanileBase", "Activities", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC",
-        "CampanileService",
-        "CampanileStore", "Gateway", "Notifications", log, .product(name: "NIOCore", package: "swift-nio"),
-      ],
-      path: "Tests/Simulation", swiftSettings: settings),
-    .executableTarget(
-      name: "simulation", dependencies: ["SimulatedSuite"], path: "Tests/Support/simulation", swiftSettings: settings),
-    .testTarget(name: "SimulationTests", dependencies: ["SimulatedSuite"], swiftSettings: settings),
-    .executableTarget(
-      name: "guarded-work",
-      dependencies: [
-        "CampanileAPI", "CampanileCodec", "CampanileJSON", "CampanileRPC", "CampanileStore", "Echo", "Gateway",
-        "Notifications", log,
-      ] + nio,
-      path: "Tests/Support/guarded-work", swiftSettings: settings),
-    .testTarget(
-      name: "CampanileStoreTests",
-      dependencies: [
-        "CampanileBase", "CampanileStore", "store-crasher", .product(name: "MetricsTestKit", package: "swift-metrics"),
-      ]
-        + grdb,
-      swiftSettings: settings),
-    .testTarget(
-      name: "CampanileRuntimeTests",
-      dependencies: [
-        "CampanileBase", "CampanileAPI", "CampanileCodec", "CampanileRPC", "CampanileRuntime", "Echo", log,
-        .product(name: "CoreMetrics", package: "swift-metrics"),
-        .product(name: "Metrics", package: "swift-metrics"),
-        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-      ] + nio,
-      swiftSettings: settings),
-    .systemLibrary(
-      name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
-    .target(name: "CampanileCrypto", dependencies: ["COpenSSL", "CampanileBase"], swiftSettings: settings),
-    .testTarget(
-      name: "CampanileCryptoTests", dependencies: ["CampanileBase", "CampanileCrypto"], swiftSettings: settings),
-    .target(
-      name: "Gateway",
-      dependencies: [
-        "CampanileBase", "CZlib", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC",
-        "CampanileService",
-        "CampanileStore", log, protobuf,
-        .product(name: "NIOHTTP1", package: "swift-nio"),
-        .product(name: "NIOHTTPCompression", package: "swift-nio-extras"),
-      ] + nio,
-      swiftSettings: settings),
-    .target(
-      name: "GatewayProgram",
-      dependencies: [
-        "CampanileBase", "CampanileProgram", "CampanileRPC", "CampanileRuntime", "CampanileStore", "Gateway", log,
-        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-      ],
-      path: "Sources/Executables/campanile-gateway", swiftSettings: settings),
-    program("campanile-gateway", "GatewayProgram"),
-    .testTarget(
-      name: "GatewayTests",
-      dependencies: [
-        "CampanileBase", "Gateway", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileRPC",
-        "CampanileStore", "Echo",
-        "TLSPeer", log,
-        protobuf, .product(name: "NIOHTTP1", package: "swift-nio"),
-      ] + nio,
-      swiftSettings: settings),
-  ]
+  targets: systemLibraries + libraries + programs + testSupport + testTargets
 )
 
 // Only scripts/fuzz builds the fuzz targets: they need sanitizers in all their dependencies.
 if Context.environment["CAMPANILE_FUZZ"] != nil {
   package.targets.append(
-    .executableTarget(
-      name: "fuzz",
-      dependencies: [
-        "CampanileBase", "Attendance", "CampanileAPI", "CampanileCodec", "CampanileCrypto", "CampanileJSON",
-        "CampanileRPC",
-        "CampanileService", "Gateway", "Sync", "TestMessages", .product(name: "NIOCore", package: "swift-nio"),
-        .product(name: "NIOHTTP1", package: "swift-nio"),
-      ],
-      path: "Tests/Fuzz", exclude: ["corpora"], swiftSettings: settings))
+    program(
+      "fuzz", uses: "Attendance", "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileCrypto",
+      "CampanileJSON", "CampanileRPC", "CampanileService", "Gateway", "NIOCore", "NIOHTTP1", "Sync", "TestMessages",
+      path: "Tests/Fuzz", exclude: ["corpora"]))
 }
 
 // The test targets to build, set by scripts/sanitize. By default all are linked into one program, and each target takes
@@ -409,9 +281,9 @@ if let names = Context.environment["CAMPANILE_TESTS"]?.split(separator: " ").map
     for target in package.targets where target.type == .executable { target.dependencies.append("CThreadSanitizer") }
     package.targets += [
       .target(name: "CThreadSanitizer", path: "Tests/Sanitizers/CThreadSanitizer"),
-      .testTarget(
-        name: "PlantedTests", dependencies: ["CThreadSanitizer", "CampanileStore"] + nio,
-        path: "Tests/Sanitizers/Planted", swiftSettings: settings),
+      tests(
+        "PlantedTests", uses: "CThreadSanitizer", "CampanileStore", "NIOCore", "NIOPosix",
+        path: "Tests/Sanitizers/Planted"),
     ]
   }
 }
