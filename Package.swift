@@ -59,17 +59,12 @@ func tests(_ name: String, uses names: String..., path: String? = nil) -> Target
 
 // MARK: Libraries, lowest first
 
-let systemLibraries: [Target] = [
-  .systemLibrary(name: "CAllocator"),
-  .systemLibrary(name: "CDisk"),
+let libraries: [Target] = [
+  // C: functions of the system that Swift does not import, and libcrypto.
+  .target(name: "CCampanile", linkerSettings: [.linkedLibrary("sqlite3"), .linkedLibrary("z")]),
   .systemLibrary(
     name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
-  .target(name: "CParentBound"),
-  .target(name: "CSQLiteSettings", linkerSettings: [.linkedLibrary("sqlite3")]),
-  .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
-]
 
-let libraries = [
   // Shared by all: helpers, formats, the wire protocol and its generated API, the store.
   library("CampanileBase"),
   library("CampanileCodec", uses: "CampanileBase"),
@@ -80,7 +75,7 @@ let libraries = [
     "NIOSSL"),
   library("CampanileAPI", uses: "CampanileBase", "CampanileCodec", "CampanileRPC"),
   library(
-    "CampanileStore", uses: "CSQLiteSettings", "CampanileBase", "CampanileCrypto", "CoreMetrics", "GRDB", "GRDBSQLite"),
+    "CampanileStore", uses: "CCampanile", "CampanileBase", "CampanileCrypto", "CoreMetrics", "GRDB", "GRDBSQLite"),
   library(
     "CampanileService", uses: "CampanileBase", "CampanileCodec", "CampanileCrypto", "CampanileRPC", "CampanileStore"),
 
@@ -95,7 +90,7 @@ let libraries = [
     "CampanileService", "CampanileStore", "SwiftCSV"),
   library("Echo", uses: "CampanileAPI", "CampanileBase", "CampanileRPC"),
   library(
-    "Gateway", uses: "CZlib", "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileCrypto", "CampanileRPC",
+    "Gateway", uses: "CCampanile", "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileCrypto", "CampanileRPC",
     "CampanileService", "CampanileStore", "Logging", "NIOCore", "NIOHTTP1", "NIOHTTPCompression", "SwiftProtobuf"),
   library(
     "Notifications", uses: "AsyncHTTPClient", "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileCrypto",
@@ -103,18 +98,18 @@ let libraries = [
   library(
     "Sync", uses: "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileCrypto", "CampanileJSON",
     "CampanileRPC", "CampanileService", "CampanileStore", "NIOPosix", "SyncContents"),
-  library("SyncContents", uses: "CDisk", "CZlib", "CampanileBase", "CampanileCrypto", "CampanileStore"),
+  library("SyncContents", uses: "CCampanile", "CampanileBase", "CampanileCrypto", "CampanileStore"),
 
   // What runs them: the parts of every server process, the simulator of APNs, the command line with its load tester.
   library(
-    "CampanileRuntime", uses: "AsyncHTTPClient", "CAllocator", "CampanileAPI", "CampanileBase", "CampanileRPC",
+    "CampanileRuntime", uses: "AsyncHTTPClient", "CCampanile", "CampanileAPI", "CampanileBase", "CampanileRPC",
     "Configuration", "CoreMetrics", "DequeModule", "Hummingbird", "HummingbirdCore", "Logging", "Metrics", "NIOCore",
     "NIOHTTP1", "NIOHTTPTypes", "NIOPosix", "ServiceLifecycle", "UnixSignals"),
   library(
     "APNsSimulator", uses: "APNs", "CampanileBase", "CampanileCodec", "CampanileCrypto", "CampanileRPC",
     "CampanileRuntime", "DequeModule", "NIOCore", "NIOHPACK", "NIOHTTP2", "NIOPosix", "NIOSSL"),
   library(
-    "CampanileCLI", uses: "ArgumentParser", "CParentBound", "CampanileAPI", "CampanileBase", "CampanileCodec",
+    "CampanileCLI", uses: "ArgumentParser", "CCampanile", "CampanileAPI", "CampanileBase", "CampanileCodec",
     "CampanileCrypto", "CampanileLoad", "CampanileRPC", "CampanileStore", "NIOCore", "NIOHTTP1", "NIOPosix",
     "Subprocess", "SwiftProtobuf", "SyncContents", "SystemPackage", "UnixSignals",
     exclude: ["Resources/make_sample.py"], resources: [.copy("Resources/sample.json")]),
@@ -260,7 +255,7 @@ let package = Package(
     .package(url: "https://github.com/swiftcsv/SwiftCSV", exact: "0.10.0"),
     .package(url: "https://github.com/swiftlang/swift-subprocess", exact: "1.0.2"),
   ],
-  targets: systemLibraries + libraries + programs + testSupport + testTargets
+  targets: libraries + programs + testSupport + testTargets
 )
 
 // Only scripts/fuzz builds the fuzz targets: they need sanitizers in all their dependencies.

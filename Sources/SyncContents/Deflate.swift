@@ -1,4 +1,4 @@
-import CZlib
+import CCampanile
 
 /// Compresses and decompresses single pieces with zlib, so that each can be read on its own.
 package enum Deflate {

@@ -1,4 +1,4 @@
-import CDisk
+import CCampanile
 package import CampanileBase
 
 #if canImport(Glibc)

@@ -1,4 +1,4 @@
-internal import CParentBound
+internal import CCampanile
 internal import CampanileCrypto
 internal import CampanileStore
 internal import Foundation

@@ -1,4 +1,4 @@
-internal import CParentBound
+internal import CCampanile
 internal import Foundation
 
 /// A child process that the kernel kills when its parent ends, even after `kill -9`.

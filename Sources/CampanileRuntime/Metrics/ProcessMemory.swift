@@ -1,5 +1,5 @@
 #if canImport(Glibc)
-  import CAllocator
+  import CCampanile
 #endif
 
 /// The memory of this process.

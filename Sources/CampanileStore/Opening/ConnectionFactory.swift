@@ -1,4 +1,4 @@
-import CSQLiteSettings
+import CCampanile
 import GRDB
 import GRDBSQLite
 

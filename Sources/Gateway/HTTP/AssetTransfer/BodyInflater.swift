@@ -1,4 +1,4 @@
-import CZlib
+import CCampanile
 import CampanileBase
 import CampanileRPC
 import NIOCore
@@ -59,7 +59,7 @@ final class BodyInflater {
       output.writeWithUnsafeMutableBytes(minimumWritableBytes: Self.stepBytes) { room in
         stream.pointee.next_out = room.bindMemory(to: UInt8.self).baseAddress
         stream.pointee.avail_out = UInt32(Self.stepBytes)
-        status = CZlib.inflate(stream, Z_NO_FLUSH)
+        status = CCampanile.inflate(stream, Z_NO_FLUSH)
         return Self.stepBytes - Int(stream.pointee.avail_out)
       }
       // `Z_BUF_ERROR` without progress means that zlib needs more input.

@@ -1,4 +1,4 @@
-import CZlib
+import CCampanile
 import CampanileBase
 import CampanileRPC
 

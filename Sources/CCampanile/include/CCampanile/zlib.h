@@ -1,5 +1,5 @@
-#ifndef CAMPANILE_CZLIB_SHIM_H
-#define CAMPANILE_CZLIB_SHIM_H
+#ifndef CCAMPANILE_ZLIB_H
+#define CCAMPANILE_ZLIB_H
 
 #include <zlib.h>
 

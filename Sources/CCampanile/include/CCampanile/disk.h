@@ -1,5 +1,5 @@
-#ifndef CAMPANILE_CDISK_SHIM_H
-#define CAMPANILE_CDISK_SHIM_H
+#ifndef CCAMPANILE_DISK_H
+#define CCAMPANILE_DISK_H
 
 #include <stdint.h>
 #if defined(__linux__)

@@ -1,4 +1,4 @@
-#include "CSQLiteSettings.h"
+#include "CCampanile/sqlite.h"
 
 #include <sqlite3.h>
 

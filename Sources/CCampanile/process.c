@@ -1,4 +1,4 @@
-#include "CParentBound.h"
+#include "CCampanile/process.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -29,15 +29,3 @@ int campanile_exec_bound(pid_t parent, char *const argv[]) {
   errno = reason;
   return -1;
 }
-
-#ifdef __linux__
-#include <sys/timex.h>
-
-int campanile_clock_is_in_step(void) {
-  struct timex timing = {0};
-  if (adjtimex(&timing) < 0) return -1;
-  return (timing.status & STA_UNSYNC) == 0;
-}
-#else
-int campanile_clock_is_in_step(void) { return -1; }
-#endif

@@ -1,5 +1,5 @@
-#ifndef CSQLITESETTINGS_H
-#define CSQLITESETTINGS_H
+#ifndef CCAMPANILE_SQLITE_H
+#define CCAMPANILE_SQLITE_H
 
 /// Disables SQLite's memory statistics, which cost a lock for every allocation of every connection. Call it before the
 /// process first uses SQLite; later it has no effect and returns SQLITE_MISUSE. Otherwise returns SQLITE_OK.
