@@ -100,7 +100,7 @@ let libraries: [Target] = [
     "CampanileRPC", "CampanileService", "CampanileStore", "NIOPosix", "SyncContents"),
   library("SyncContents", uses: "CCampanile", "CampanileBase", "CampanileCrypto", "CampanileStore"),
 
-  // What runs them: the parts of every server process, the simulator of APNs, the command line with its load tester.
+  // The parts of every server process, the simulator of APNs, and the command line with its load tester.
   library(
     "CampanileRuntime", uses: "AsyncHTTPClient", "CCampanile", "CampanileAPI", "CampanileBase", "CampanileRPC",
     "Configuration", "CoreMetrics", "DequeModule", "Hummingbird", "HummingbirdCore", "Logging", "Metrics", "NIOCore",
@@ -120,45 +120,14 @@ let libraries: [Target] = [
 
 // MARK: Programs
 
-/// The library of a program: its configuration and start-up code, which `campanile-suite` contains as well.
-func programLibrary(_ name: String, of executable: String, uses names: String...) -> Target {
-  .target(
-    name: name, dependencies: dependencies(names), path: "Sources/Executables/\(executable)", swiftSettings: settings)
-}
-
 let programs = [
-  programLibrary("CampanileProgram", of: "CampanileProgram", uses: "CampanileRuntime", "CampanileStore"),
-  programLibrary(
-    "APNsSimulatorProgram", of: "campanile-apns-simulator", uses: "APNsSimulator", "CampanileRPC", "CampanileRuntime"),
-  programLibrary(
-    "ActivitiesProgram", of: "campanile-activities", uses: "Activities", "CampanileProgram", "CampanileRPC",
-    "CampanileRuntime", "CampanileService", "CampanileStore", "Logging"),
-  programLibrary(
-    "AttendanceProgram", of: "campanile-attendance", uses: "Attendance", "CampanileProgram", "CampanileRuntime",
-    "CampanileStore", "Logging"),
-  programLibrary(
-    "GatewayProgram", of: "campanile-gateway", uses: "CampanileBase", "CampanileProgram", "CampanileRPC",
-    "CampanileRuntime", "CampanileStore", "Gateway", "Logging", "ServiceLifecycle"),
-  programLibrary(
-    "NotificationsProgram", of: "campanile-notifications", uses: "CampanileProgram", "CampanileRPC",
-    "CampanileRuntime", "CampanileService", "Logging", "Notifications"),
-  programLibrary(
-    "SyncProgram", of: "campanile-sync", uses: "CampanileProgram", "CampanileRPC", "CampanileRuntime",
-    "CampanileService", "CampanileStore", "Logging", "Metrics", "Sync"),
-  program("campanile", uses: "CampanileCLI", path: "Sources/Executables/campanile"),
-  program("campanile-activities", uses: "ActivitiesProgram", path: "Sources/Executables/Mains/campanile-activities"),
+  program("campanile-echo", uses: "CampanileRuntime", "Echo"),
+  // All other programs in one: notifications, activities, sync, attendance, gateway, APNs simulator, and command line.
   program(
-    "campanile-apns-simulator", uses: "APNsSimulatorProgram", path: "Sources/Executables/Mains/campanile-apns-simulator"
-  ),
-  program("campanile-attendance", uses: "AttendanceProgram", path: "Sources/Executables/Mains/campanile-attendance"),
-  program("campanile-echo", uses: "CampanileRuntime", "Echo", path: "Sources/Executables/campanile-echo"),
-  program("campanile-gateway", uses: "GatewayProgram", path: "Sources/Executables/Mains/campanile-gateway"),
-  program(
-    "campanile-notifications", uses: "NotificationsProgram", path: "Sources/Executables/Mains/campanile-notifications"),
-  program(
-    "campanile-suite", uses: "APNsSimulatorProgram", "ActivitiesProgram", "AttendanceProgram", "CampanileCLI",
-    "GatewayProgram", "NotificationsProgram", "SyncProgram", path: "Sources/Executables/Mains/campanile-suite"),
-  program("campanile-sync", uses: "SyncProgram", path: "Sources/Executables/Mains/campanile-sync"),
+    "campanile-suite", uses: "APNsSimulator", "Activities", "Attendance", "CampanileBase", "CampanileCLI",
+    "CampanileRPC", "CampanileRuntime", "CampanileService", "CampanileStore", "Gateway", "Logging", "Metrics",
+    "Notifications", "ServiceLifecycle", "Sync"),
+  // Generates CampanileAPI.
   program("protoc-gen-campanile", uses: "SwiftProtobuf", "SwiftProtobufPluginLibrary"),
 ]
 

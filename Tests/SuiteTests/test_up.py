@@ -226,7 +226,7 @@ def test_taken_port_fails_the_start_with_a_reason(start, tmp_path):
 
 def test_missing_executables_are_named(tmp_path):
     alone = tmp_path / "campanile"
-    os.link(CLI, alone) if os.stat(CLI).st_dev == tmp_path.stat().st_dev else alone.write_bytes(open(CLI, "rb").read())
+    os.link(os.path.realpath(CLI), alone) if os.stat(CLI).st_dev == tmp_path.stat().st_dev else alone.write_bytes(open(CLI, "rb").read())
     alone.chmod(0o755)
     result = subprocess.run(
         [str(alone), "up", "--data-dir", str(tmp_path / "data")], capture_output=True, text=True, env=environment())

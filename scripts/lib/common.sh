@@ -59,23 +59,27 @@ PYTHON
 release_flags=(-c release -Xswiftc -enforce-exclusivity=unchecked --static-swift-stdlib)
 release_build() { (cd "$root" && swift build "${release_flags[@]}" --scratch-path .build-release "$@"); }
 
-# release_suite: builds the suite as one program with a name for each part, as in the image, and sets $suite. A single
-# product takes half the time: independent modules are compiled concurrently, and there is one build to plan and to
-# link.
+# link_programs FOLDER: gives campanile-suite in a build folder the names of its programs, by which tests start them.
+link_programs() {
+  local name
+  while read -r name; do
+    [ "$(readlink "$1/$name")" = campanile-suite ] || ln -sfn campanile-suite "$1/$name"
+  done < <(sed -n 's/.*executable: "\(campanile-[a-z-]*\)".*/\1/p' "$root/Sources/CampanileCLI/Suite/SuiteMember.swift"; echo campanile)
+}
+
+# release_suite: builds the suite in release mode, puts it into a folder with its resources and the names of its
+# programs, as in the image, and sets $suite. A single product takes half the time: there is one build to plan.
 release_suite() {
   release_build --product campanile-suite >&2
-  local built name
+  local built
   built="$(release_build --show-bin-path)"
   suite="$root/.build-release/suite"
   mkdir -p "$suite"
-  # A hard link, because the programs look for one another in the same folder, and the build folder already has files
-  # with these names.
+  # A hard link, because the programs look for one another in the folder of the file itself.
   ln -f "$built/campanile-suite" "$suite/campanile-suite"
   rm -rf "$suite/campanile_CampanileCLI.resources"
   cp -r "$built/campanile_CampanileCLI.resources" "$suite/"
-  while read -r name; do
-    ln -sfn campanile-suite "$suite/$name"
-  done < <(sed -n 's/.*executable: "\(campanile-[a-z-]*\)".*/\1/p' "$root/Sources/CampanileCLI/Suite/SuiteMember.swift"; echo campanile)
+  link_programs "$suite"
 }
 
 # need_swift: installs the build dependencies and pins the packages.

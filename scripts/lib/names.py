@@ -7,14 +7,6 @@ import sys
 
 MODIFIERS = r"(?:(?:public|package|internal|open|final|indirect|nonisolated|distributed)\s+)*"
 TYPE = re.compile(rf"(?:@\w+(?:\([^)]*\))?\s+)*{MODIFIERS}(?:struct|class|enum|actor|protocol|typealias)\s+`?(\w+)")
-# Their folders below Sources hold one target each.
-NESTED = {"Executables": 1, "Executables/Mains": 2}
-
-
-def target(path: pathlib.PurePath) -> str:
-    """Returns the folder of the target that a file below Sources belongs to."""
-    depth = max((depth for folder, depth in NESTED.items() if path.as_posix().startswith(folder + "/")), default=0)
-    return "/".join(path.parts[: depth + 1])
 
 
 def declarations(root: pathlib.Path):
@@ -26,7 +18,7 @@ def declarations(root: pathlib.Path):
         for number, line in enumerate(path.read_text().splitlines(), 1):
             found = TYPE.match(line)
             if found:
-                yield target(file), found[1], f"{path}:{number}"
+                yield file.parts[0], found[1], f"{path}:{number}"
 
 
 def main(root: pathlib.Path) -> int:

@@ -13,7 +13,7 @@ import Logging
 /// display.
 ///
 /// Senders connect to `--port` (HTTP/2 over TLS); the control API and the metrics are at `--http-port`.
-public enum APNsSimulatorProgram {
+enum APNsSimulatorProgram {
   private static let keysDir = "keys-dir"
   private static let environment = "environment"
   private static let certificateNames = "certificate-names"
@@ -27,7 +27,7 @@ public enum APNsSimulatorProgram {
   private static let seed = "seed"
 
   /// Runs the program with the process's arguments, then exits the process.
-  public static func main() async {
+  static func main() async {
     let settings: [Setting] = [
       .path(keysDir, help: "folder of JSON files with teamId, keyId and publicKeyPem of each accepted key"),
       .choice(

@@ -1,11 +1,10 @@
 import Attendance
-import CampanileProgram
 import CampanileRuntime
 import CampanileStore
 import Logging
 
 /// `campanile-attendance`: members, meetings, attendance and statistics of a lodge.
-public enum AttendanceProgram {
+enum AttendanceProgram {
   private static let timeZone = "time-zone"
   private static let sessionHours = "session-hours"
   private static let sessionDaysMax = "session-days-max"
@@ -14,7 +13,7 @@ public enum AttendanceProgram {
   private static let watchesMax = "watches-max"
 
   /// Runs the program with the process's arguments, then exits the process.
-  public static func main() async {
+  static func main() async {
     let settings: [Setting] = [
       .string(
         timeZone, default: "Europe/Rome",

@@ -1,4 +1,3 @@
-import CampanileProgram
 import CampanileRPC
 import CampanileRuntime
 import CampanileStore
@@ -6,9 +5,9 @@ import Gateway
 import Logging
 
 /// `campanile-gateway`: authenticates callers and forwards their calls to the suite's services.
-public enum GatewayProgram {
+enum GatewayProgram {
   /// Runs the program with the process's arguments, then exits the process.
-  public static func main() async {
+  static func main() async {
     let specification = ServiceSpecification(
       name: "campanile-gateway", defaultPort: 7400, settings: GatewayProgramConfiguration.all,
       listenPolicy: .serviceAuthenticates,

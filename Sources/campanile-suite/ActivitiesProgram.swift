@@ -1,5 +1,4 @@
 import Activities
-import CampanileProgram
 import CampanileRPC
 import CampanileRuntime
 import CampanileService
@@ -7,7 +6,7 @@ import CampanileStore
 import Logging
 
 /// `campanile-activities`: Live Activities, push tokens, and their delivery through APNs.
-public enum ActivitiesProgram {
+enum ActivitiesProgram {
   private static let apnsEndpoint = "apns-endpoint"
   private static let apnsTrust = "apns-trust"
   private static let signingKeysDir = "signing-keys-dir"
@@ -23,7 +22,7 @@ public enum ActivitiesProgram {
   private static let watchesMax = "watches-max"
 
   /// Runs the program with the process's arguments, then exits the process.
-  public static func main() async {
+  static func main() async {
     let settings: [Setting] = [
       .list(
         apnsEndpoint, default: [], maximumCount: 32,

@@ -1,15 +1,15 @@
-public import CampanileRuntime
-public import CampanileStore
+import CampanileRuntime
+import CampanileStore
 
 /// A program's store: a file in its data folder, with the durability of `--durability` and with metrics.
-public struct ProgramStore: Sendable {
+struct ProgramStore: Sendable {
   /// The configuration with which to open the store.
-  public var configuration: StoreConfiguration
+  var configuration: StoreConfiguration
   private let meter: StoreMeter
   private let metrics: MetricsRegistry
 
   /// - Parameter name: The file's name without `.sqlite`.
-  public init(_ name: String, _ context: ServiceContext) throws {
+  init(_ name: String, _ context: ServiceContext) throws {
     let settings = context.settings
     configuration = StoreConfiguration(path: Self.path(name, dataDir: try settings.string(CommonConfiguration.dataDir)))
     configuration.durability = try settings.string(CommonConfiguration.durability) == "normal" ? .normal : .full
@@ -19,12 +19,12 @@ public struct ProgramStore: Sendable {
   }
 
   /// Exports the metrics of the opened store: every scrape reads them from it.
-  public func opened(_ store: Store) {
+  func opened(_ store: Store) {
     metrics.addCollector { [meter] in meter.collect(store, nowMs: WallClock.nowMs()) }
   }
 
   /// Returns the planned migrations of the file, for `ServiceSpecification.planMigrations`.
-  public static func plan(_ name: String, _ migrations: [Migration]) -> @Sendable (String) throws -> String {
+  static func plan(_ name: String, _ migrations: [Migration]) -> @Sendable (String) throws -> String {
     { dataDir in try Store.migrationPlan(path: path(name, dataDir: dataDir), migrations: migrations).text }
   }
 

@@ -1,4 +1,3 @@
-import CampanileProgram
 import CampanileRPC
 import CampanileRuntime
 import CampanileService
@@ -8,7 +7,7 @@ import Metrics
 import Sync
 
 /// `campanile-sync`: versioned JSON files, and messages between the devices of a user.
-public enum SyncProgram {
+enum SyncProgram {
   private static let notificationsAddress = "notifications-address"
   private static let exportedMax = "exported-notifications-max"
   private static let contentBytesMax = "content-bytes-max"
@@ -22,7 +21,7 @@ public enum SyncProgram {
   private static let watchesMax = "watches-max"
 
   /// Runs the program with the process's arguments, then exits the process.
-  public static func main() async {
+  static func main() async {
     let settings: [Setting] = [
       .string(
         notificationsAddress, default: "",

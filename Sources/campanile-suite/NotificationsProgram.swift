@@ -1,4 +1,3 @@
-import CampanileProgram
 import CampanileRPC
 import CampanileRuntime
 import CampanileService
@@ -6,7 +5,7 @@ import Logging
 import Notifications
 
 /// `campanile-notifications`: buckets, notifications and unread state.
-public enum NotificationsProgram {
+enum NotificationsProgram {
   private static let changesMax = "watch-changes-max"
   private static let changeAgeHours = "watch-change-age-hours"
   private static let bucketsMax = "buckets-per-user-max"
@@ -19,7 +18,7 @@ public enum NotificationsProgram {
   private static let activitiesAddress = "activities-address"
 
   /// Runs the program with the process's arguments, then exits the process.
-  public static func main() async {
+  static func main() async {
     let settings: [Setting] = [
       .int(changesMax, default: 1_000_000, in: 1000...100_000_000, help: "changes retained for watches to resume from"),
       .int(changeAgeHours, default: 168, in: 1...8760, help: "retention of these changes in hours"),

@@ -1,3 +1,0 @@
-import ActivitiesProgram
-
-await ActivitiesProgram.main()

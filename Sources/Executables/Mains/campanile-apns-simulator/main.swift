@@ -1,3 +1,0 @@
-import APNsSimulatorProgram
-
-await APNsSimulatorProgram.main()

@@ -1,3 +1,0 @@
-import AttendanceProgram
-
-await AttendanceProgram.main()

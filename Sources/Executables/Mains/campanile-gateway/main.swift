@@ -1,3 +1,0 @@
-import GatewayProgram
-
-await GatewayProgram.main()

@@ -1,3 +1,0 @@
-import NotificationsProgram
-
-await NotificationsProgram.main()

@@ -1,3 +1,0 @@
-import SyncProgram
-
-await SyncProgram.main()
