@@ -90,8 +90,14 @@ let libraries: [Target] = [
     "CampanileService", "CampanileStore", "SwiftCSV"),
   library("Echo", uses: "CampanileAPI", "CampanileBase", "CampanileRPC"),
   library(
-    "Gateway", uses: "CCampanile", "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileCrypto", "CampanileRPC",
-    "CampanileService", "CampanileStore", "Logging", "NIOCore", "NIOHTTP1", "NIOHTTPCompression", "SwiftProtobuf"),
+    "Gateway", uses: "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileCrypto", "CampanileRPC",
+    "CampanileStore", "Logging", "NIOCore", "NIOPosix"),
+  library(
+    "GatewayHTTP", uses: "CCampanile", "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileCrypto",
+    "CampanileRPC", "Gateway", "NIOCore", "NIOHTTP1", "NIOHTTPCompression", "NIOPosix", "SwiftProtobuf"),
+  library(
+    "GatewayDialects", uses: "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileRPC", "CampanileService",
+    "Gateway", "GatewayHTTP", "NIOHTTP1"),
   library(
     "Notifications", uses: "AsyncHTTPClient", "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileCrypto",
     "CampanileRPC", "CampanileService", "CampanileStore", "NIOCore", "NIOHTTP1", "NIOPosix", "NIOSSL"),
@@ -182,8 +188,8 @@ let testTargets = [
     "store-crasher"),
   tests(
     "GatewayTests", uses: "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileCrypto", "CampanileRPC",
-    "CampanileService", "CampanileStore", "Echo", "Gateway", "Logging", "NIOCore", "NIOHTTP1", "NIOPosix",
-    "SwiftProtobuf", "TLSPeer"),
+    "CampanileService", "CampanileStore", "Echo", "Gateway", "GatewayDialects", "GatewayHTTP", "Logging", "NIOCore",
+    "NIOHTTP1", "NIOPosix", "SwiftProtobuf", "TLSPeer"),
   tests(
     "NotificationsTests", uses: "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileRPC", "CampanileService",
     "CampanileStore", "NIOSSL", "Notifications"),
@@ -232,8 +238,8 @@ if Context.environment["CAMPANILE_FUZZ"] != nil {
   package.targets.append(
     program(
       "fuzz", uses: "Attendance", "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileCrypto",
-      "CampanileJSON", "CampanileRPC", "CampanileService", "Gateway", "NIOCore", "NIOHTTP1", "Sync", "TestMessages",
-      path: "Tests/Fuzz", exclude: ["corpora"]))
+      "CampanileJSON", "CampanileRPC", "CampanileService", "Gateway", "GatewayDialects", "GatewayHTTP", "NIOCore",
+      "NIOHTTP1", "Sync", "TestMessages", path: "Tests/Fuzz", exclude: ["corpora"]))
 }
 
 // The test targets to build, set by scripts/sanitize. By default all are linked into one program, and each target takes

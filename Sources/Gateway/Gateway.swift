@@ -11,7 +11,7 @@ import Synchronization
 /// Create it and call `prepare`. Serve `dispatcher(local:observer:)` and `helloAuthenticator` with an `RPCServer` on
 /// the same event loops, and run `maintain` alongside it. Call `stop` after the server has drained.
 public final class Gateway: Sendable {
-  private let configuration: GatewayConfiguration
+  package let configuration: GatewayConfiguration
   let keys: KeyStore
   private let tokens: TokenAuthority?
   let admission: Admission
@@ -109,14 +109,11 @@ public final class Gateway: Sendable {
   /// The methods that the gateway's server implements itself.
   static let ownMethods = AccessServiceMethods.all + HealthMethods.all + ReflectionServiceMethods.all
 
-  /// Creates the HTTP frontend for the same methods. Attach it to the same dispatcher.
-  public func httpFrontend(_ http: HTTPConfiguration) -> HTTPFrontend {
-    let methods = configuration.methods.filter { method in
+  /// The methods of the configured backends and the gateway's own.
+  package var servedMethods: [MethodDescriptor] {
+    configuration.methods.filter { method in
       configuration.backends.contains { method.path.hasPrefix($0.servicePrefix) }
-    }
-    return HTTPFrontend(
-      http, methods: methods + Self.ownMethods, descriptorSet: DescriptorSet.serializedBytes, nowMs: keys.ring.nowMs,
-      waitingBytesBudget: configuration.waitingBytesBudget, unreadBytesBudget: configuration.unreadBytesBudget)
+    } + Self.ownMethods
   }
 
   /// Authenticates the token of `rpc.hello`: an API key, a token of the issuer, or the internal token.

@@ -4,6 +4,7 @@ import NIOCore
 import Testing
 
 @testable import Gateway
+@testable import GatewayHTTP
 
 /// Client-streaming methods over HTTP/1.1, with the messages in the body.
 @Suite struct ConnectMessagesTests {

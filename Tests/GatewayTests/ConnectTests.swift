@@ -6,6 +6,7 @@ import NIOCore
 import Testing
 
 @testable import Gateway
+@testable import GatewayHTTP
 
 @Suite struct ConnectTests {
   @Test func contentTypesAreParsed() {

@@ -2,6 +2,7 @@ import CampanileRPC
 import Testing
 
 @testable import Gateway
+@testable import GatewayHTTP
 
 /// Limits on the connections of the gateway's HTTP port.
 @Suite(.timeLimit(.minutes(1))) struct ConnectionLimitTests {

@@ -2,6 +2,7 @@ import CampanileAPI
 import Testing
 
 @testable import Gateway
+@testable import GatewayHTTP
 
 @Suite struct ContentTests {
   @Test(

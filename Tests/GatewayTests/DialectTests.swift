@@ -6,6 +6,8 @@ import NIOHTTP1
 import Testing
 
 @testable import Gateway
+@testable import GatewayDialects
+@testable import GatewayHTTP
 
 /// Tests of the dialects that need no service; the others are in Tests/SuiteTests.
 @Suite struct DialectTests {

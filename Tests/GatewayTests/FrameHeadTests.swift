@@ -3,6 +3,7 @@ import CampanileRPC
 import Testing
 
 @testable import Gateway
+@testable import GatewayHTTP
 
 /// Long frames are judged by their heads: scope and rate are checked before the rest of a frame is read.
 @Suite struct FrameHeadTests {

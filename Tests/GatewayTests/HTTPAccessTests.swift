@@ -2,6 +2,7 @@ import CampanileRPC
 import Testing
 
 @testable import Gateway
+@testable import GatewayHTTP
 
 /// Limits and credentials over HTTP.
 @Suite struct HTTPAccessTests {

@@ -5,6 +5,7 @@ import NIOCore
 import Testing
 
 @testable import Gateway
+@testable import GatewayHTTP
 
 /// Limits on buffered body bytes: for unauthenticated callers, for one caller, and for the process.
 @Suite struct HTTPBodyTests {

@@ -3,6 +3,7 @@ import NIOPosix
 import Testing
 
 @testable import Gateway
+@testable import GatewayHTTP
 
 @Suite(.timeLimit(.minutes(1))) struct HTTPDrainTests {
   /// Drains the connection after a response is written and before it is flushed. An event loop runs its tasks in order.

@@ -5,6 +5,7 @@ import NIOCore
 import Testing
 
 @testable import Gateway
+@testable import GatewayHTTP
 
 @Suite struct HTTPFrontendTests {
   static let echo = "/campanile.rpc.v1.EchoService/Echo"

@@ -5,6 +5,8 @@ import NIOPosix
 import Testing
 
 @testable import Gateway
+@testable import GatewayDialects
+@testable import GatewayHTTP
 
 /// A gateway with an HTTP listener, and an echo service with REST rules behind it.
 final class HTTPHarness: Sendable {
@@ -34,7 +36,8 @@ final class HTTPHarness: Sendable {
   }
 
   init(
-    gateway: (inout GatewayConfiguration) -> Void = { _ in }, configure: (inout HTTPConfiguration) -> Void = { _ in }
+    gateway: (inout GatewayConfiguration) -> Void = { _ in }, configure: (inout HTTPConfiguration) -> Void = { _ in },
+    dialects configureDialects: (inout DialectConfiguration) -> Void = { _ in }
   ) async throws {
     backend = try await Backend()
     harness = try await Harness(backends: [backend.address]) {
@@ -44,7 +47,10 @@ final class HTTPHarness: Sendable {
     secret = try await harness.key().secret
     var configuration = HTTPConfiguration()
     configure(&configuration)
-    let frontend = harness.gateway.httpFrontend(configuration)
+    var dialects = DialectConfiguration()
+    configureDialects(&dialects)
+    let frontend = HTTPFrontend(
+      harness.gateway, configuration, dialects: dialects.dialects(nowMs: harness.gateway.keys.ring.nowMs))
     self.frontend = frontend
     let recorder = harness.recorder
     let local = TypedDispatcher(MethodRegistry(harness.gateway.services), observer: recorder)
@@ -86,9 +92,10 @@ func withHTTP(_ body: (HTTPHarness) async throws -> Void) async throws { try awa
 /// Runs `body` with an HTTP frontend that is stopped afterwards.
 func withHTTP(
   _ configure: (inout HTTPConfiguration) -> Void, gateway: (inout GatewayConfiguration) -> Void = { _ in },
+  dialects: (inout DialectConfiguration) -> Void = { _ in },
   _ body: (HTTPHarness) async throws -> Void
 ) async throws {
-  let http = try await HTTPHarness(gateway: gateway, configure: configure)
+  let http = try await HTTPHarness(gateway: gateway, configure: configure, dialects: dialects)
   do { try await body(http) } catch {
     await http.stop()
     throw error

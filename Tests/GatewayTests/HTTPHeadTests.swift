@@ -5,6 +5,8 @@ import NIOCore
 import Testing
 
 @testable import Gateway
+@testable import GatewayDialects
+@testable import GatewayHTTP
 
 /// Admission by request heads: credential, scope and rate are checked before the body.
 @Suite struct HTTPHeadTests {
@@ -65,11 +67,12 @@ import Testing
     gateway: (inout GatewayConfiguration) -> Void = { _ in }, _ body: (HTTPHarness) async throws -> Void
   ) async throws {
     try await withHTTP(
-      {
-        $0.dialects = Set(Dialect.allCases)
+      { _ in }, gateway: gateway,
+      dialects: {
+        $0.enabled = Set(Dialect.allCases)
         $0.firebase.app = "app"
         $0.areCookiesSecure = false
-      }, gateway: gateway, body)
+      }, body)
   }
 
   @Test func credentialErrorsAreReportedFirst() async throws {

@@ -6,6 +6,7 @@ import TLSPeer
 import Testing
 
 @testable import Gateway
+@testable import GatewayHTTP
 
 /// Ends of connections over HTTPS.
 @Suite(.timeLimit(.minutes(1))) final class HTTPSEndTests: Sendable {

@@ -5,6 +5,7 @@ import Synchronization
 import Testing
 
 @testable import Gateway
+@testable import GatewayHTTP
 
 /// Accounting for unread responses in the HTTP caller's share of the process's budget.
 @Suite struct HTTPUnreadTests {

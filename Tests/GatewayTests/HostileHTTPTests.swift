@@ -4,6 +4,7 @@ import NIOCore
 import Testing
 
 @testable import Gateway
+@testable import GatewayHTTP
 
 /// Hostile requests: each is refused with a status, none reaches a backend, and the next request is served.
 @Suite struct HostileHTTPTests {

@@ -4,6 +4,8 @@ import Synchronization
 import Testing
 
 @testable import Gateway
+@testable import GatewayDialects
+@testable import GatewayHTTP
 
 /// Caching of the list of names that is shown before a login.
 @Suite struct KilwinningPickerTests {

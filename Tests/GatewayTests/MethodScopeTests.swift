@@ -3,6 +3,7 @@ import CampanileRPC
 import Testing
 
 @testable import Gateway
+@testable import GatewayHTTP
 
 /// The scope that each method requires. A new method must be listed here, so that its scope is a deliberate choice.
 @Suite struct MethodScopeTests {

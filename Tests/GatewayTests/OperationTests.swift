@@ -48,9 +48,8 @@ import Testing
   }
 
   private func object(_ gateway: Gateway, _ path: String, limit: Int? = nil) async throws -> [String: Any] {
-    let answer = try #require(await gateway.operatorAnswer(path: path, limit: limit))
-    #expect(answer.status == 200 && answer.contentType == "application/json")
-    return try #require(try JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any])
+    let page = try #require(try await gateway.operatorPage(path: path, limit: limit))
+    return try #require(try JSONSerialization.jsonObject(with: Data(page)) as? [String: Any])
   }
 
   @Test func operatorSeesOpenCalls() async throws {
@@ -84,7 +83,7 @@ import Testing
     #expect(route["service"] as? String == "echo" && route["scope"] as? String == "echo:read")
     #expect(routes.contains { $0["scope"] as? String == "admin" && $0["service"] == nil })
     for path in ["/admin/limits", "/admin/summary"] { _ = try await object(harness.gateway, path) }
-    #expect(await harness.gateway.operatorAnswer(path: "/admin", limit: nil) == nil)
+    #expect(try await harness.gateway.operatorPage(path: "/admin", limit: nil) == nil)
     for task in tasks { task.cancel() }
     try await eventually("all have ended") { await harness.gateway.openCallRecords(10).isEmpty }
     await harness.stop()

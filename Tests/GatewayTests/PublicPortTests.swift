@@ -3,6 +3,7 @@ import NIOHTTP1
 import Testing
 
 @testable import Gateway
+@testable import GatewayHTTP
 
 /// The public HTTP port: its paths other than calls, and the host names that it accepts.
 @Suite struct PublicPortTests {

@@ -6,6 +6,7 @@ import SwiftProtobuf
 import Testing
 
 @testable import Gateway
+@testable import GatewayHTTP
 
 /// Conversion between JSON and binary protobuf, with swift-protobuf as the oracle for its own types.
 @Suite struct TranscodingTests {

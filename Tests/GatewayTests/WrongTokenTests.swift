@@ -4,6 +4,8 @@ import Foundation
 import Testing
 
 @testable import Gateway
+@testable import GatewayDialects
+@testable import GatewayHTTP
 
 /// Each wrong token costs a signature check, so an address may present only a few, on whichever path.
 @Suite struct WrongTokenTests {
@@ -13,13 +15,14 @@ import Testing
     try TokenFixtures.keySet.write(toFile: file, atomically: true, encoding: .utf8)
     let wrong = try #require(TokenFixtures.tokens["otherKey"])
     try await withHTTP(
-      {
-        $0.dialects = Set(Dialect.allCases)
-        $0.firebase.app = "app"
-      },
+      { _ in },
       gateway: {
         $0.tokens = TokenPolicy(keySetFile: file, issuer: TokenFixtures.issuer, audiences: ["campanile"])
         $0.limits.anonymousRate = RateLimit(perSecond: 1, burst: burst)
+      },
+      dialects: {
+        $0.enabled = Set(Dialect.allCases)
+        $0.firebase.app = "app"
       }
     ) { try await body($0, wrong) }
   }

@@ -5,8 +5,8 @@ import CampanileCrypto
 ///
 /// The secret is in memory only while a key is created or checked. Only its SHA-256 is stored. A slow password hash
 /// would not help, because 256 random bits cannot be guessed.
-struct ApiKeySecret: Sendable {
-  static let prefix = "cmp_"
+package struct ApiKeySecret: Sendable {
+  package static let prefix = "cmp_"
   /// `cmp_` and 43 characters.
   static let sizeBytes = 47
 

@@ -3,12 +3,15 @@ import CampanileCrypto
 import CampanileRPC
 
 /// The identity of a call's caller.
-enum Caller {
+package enum Caller {
   case anonymous
   case known(Credential)
   /// One of the operator's programs, authenticated by the internal token. It acts as the operator or as the caller in
   /// its metadata.
   case trusted(DelegatedCaller?)
+
+  /// The principal of a caller with a credential.
+  package var principalName: String? { credential?.principal.name }
 
   var credential: Credential? { if case .known(let credential) = self { credential } else { nil } }
 }
@@ -75,7 +78,7 @@ struct CallerAuthenticator: Sendable {
 }
 
 /// The caller on whose behalf one of the operator's programs calls. Its scopes count like those of a credential.
-final class DelegatedCaller: Sendable {
+package final class DelegatedCaller: Sendable {
   let rights: AccessRights
   /// As `Credential.metadataMembers`.
   let metadataMembers: [UInt8]
@@ -115,8 +118,8 @@ enum CallerMetadata {
 }
 
 /// A session of Attendance, for members who log in without an API key. The Attendance service validates it.
-enum PresentedSession {
-  static let metadataKey = "attendance-session"
+package enum PresentedSession {
+  package static let metadataKey = "attendance-session"
   static let serviceName = "attendance"
 
   /// Reports whether a call carries a session token.

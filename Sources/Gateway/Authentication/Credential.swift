@@ -1,10 +1,10 @@
-import CampanileBase
+package import CampanileBase
 import CampanileRPC
 import NIOCore
 import Synchronization
 
 /// An authenticated credential with everything that its calls need, computed once.
-final class Credential: Sendable {
+package final class Credential: Sendable {
   /// A public identifier: `k_…` of an API key, `j_…` of a token, `c_…` of a certificate.
   let id: String
   let principal: Principal
@@ -79,8 +79,8 @@ final class Revocation: Sendable {
 }
 
 /// Authentication errors. None reveals whether another secret would be accepted.
-enum CredentialFault {
-  static let missing = fault("the method needs a credential", "CREDENTIAL_MISSING")
+package enum CredentialFault {
+  package static let missing = fault("the method needs a credential", "CREDENTIAL_MISSING")
   static let invalid = fault("the credential is not valid", "CREDENTIAL_INVALID")
   static let expired = fault("the credential has expired", "CREDENTIAL_EXPIRED")
   static let revoked = fault("the credential was revoked", "CREDENTIAL_REVOKED")

@@ -1,5 +1,5 @@
-import CampanileBase
-import CampanileRPC
+package import CampanileBase
+package import CampanileRPC
 
 /// The admission of a call, decided from its head and used when its message has arrived.
 final class HeadAdmission {
@@ -28,9 +28,9 @@ final class HeadRefusal {
 ///
 /// The request is counted once against its address. It also takes one token of its caller's rate, which covers the
 /// first call. Each further call takes a token of its own. Used on the event loop of the request's connection.
-final class AdmittedRequest {
+package final class AdmittedRequest {
   let callerCache: ConnectionCredentialCache
-  let caller: Caller
+  package let caller: Caller
   private var hasCovered = false
 
   init(_ callerCache: ConnectionCredentialCache, _ caller: Caller) {
@@ -46,7 +46,7 @@ final class AdmittedRequest {
 }
 
 /// The kind of a request that is not itself a call.
-enum RequestKind {
+package enum RequestKind {
   /// A request served without a call: an unknown path, a preflight, health. Only the address's rate and a presented
   /// credential are checked.
   case plain
@@ -60,7 +60,7 @@ enum RequestKind {
 /// Admits HTTP requests by their heads, before any byte of their bodies is stored, decompressed or translated.
 ///
 /// Used on the event loop of the request's connection. Admit each request exactly once, because admission counts it.
-protocol HeadJudge: Sendable {
+package protocol HeadJudge: Sendable {
   /// Checks the credential, scope and rate of a call, and stores the decision in the call for its dispatch.
   ///
   /// - Returns: The caller; or the refusal, which has been counted and has ended the call.

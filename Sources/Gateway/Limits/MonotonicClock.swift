@@ -1,8 +1,8 @@
 import NIOCore
 
 /// The clock of all time-based limits, in nanoseconds since an unspecified start.
-enum MonotonicClock {
-  static func nowNs() -> Int64 { NIODeadline.now().nowNs }
+package enum MonotonicClock {
+  package static func nowNs() -> Int64 { NIODeadline.now().nowNs }
 }
 
 extension NIODeadline {

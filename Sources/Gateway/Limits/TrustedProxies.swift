@@ -15,7 +15,7 @@ public struct TrustedProxies: Sendable, Hashable {
   static let hopsMax = 32
 
   private let blocks: [AddressBlock]
-  let header: Header
+  package let header: Header
 
   /// Trusts no proxy.
   public init() { (blocks, header) = ([], .forwardedFor) }
@@ -43,7 +43,7 @@ public struct TrustedProxies: Sendable, Hashable {
   ///   - peer: The address of the connection.
   ///   - values: The header's values, in order.
   /// - Returns: `nil` if the peer itself is the caller.
-  func client(peer: String, values: [String]) -> String? {
+  package func client(peer: String, values: [String]) -> String? {
     guard !blocks.isEmpty, let address = IPAddress(peer), trusts(address) else { return nil }
     var nearest: IPAddress?
     for hop in values.flatMap({ $0.split(separator: ",") }).reversed().prefix(Self.hopsMax) {

@@ -8,18 +8,18 @@ extension Gateway {
   /// Maximum number of open calls and callers in one response.
   static let factsMax = 1_000
 
-  /// Serves `/admin/routes`, `/admin/backends`, `/admin/calls`, `/admin/limits` and `/admin/summary`; `nil` for other
-  /// paths.
+  /// Returns `/admin/routes`, `/admin/backends`, `/admin/calls`, `/admin/limits` or `/admin/summary` as JSON; `nil` for
+  /// other paths.
   ///
   /// - Parameter limit: Maximum number of calls and callers: 100 by default, at most 1,000.
-  public func operatorAnswer(path: String, limit: Int?) async -> HTTPAnswer? {
+  public func operatorPage(path: String, limit: Int?) async throws -> [UInt8]? {
     let countMax = min(max(limit ?? 100, 1), Self.factsMax)
     switch path {
-    case "/admin/routes": return Self.answer(["routes": routes.withLock { $0?.descriptions } ?? []])
-    case "/admin/backends": return Self.answer(["backends": await backendStatuses()])
-    case "/admin/calls": return Self.answer(["calls": await openCallRecords(countMax)])
-    case "/admin/limits": return Self.answer(limitUsage(countMax))
-    case "/admin/summary": return Self.answer(await summary())
+    case "/admin/routes": return try Self.page(["routes": routes.withLock { $0?.descriptions } ?? []])
+    case "/admin/backends": return try Self.page(["backends": await backendStatuses()])
+    case "/admin/calls": return try Self.page(["calls": await openCallRecords(countMax)])
+    case "/admin/limits": return try Self.page(limitUsage(countMax))
+    case "/admin/summary": return try Self.page(await summary())
     default: return nil
     }
   }
@@ -65,13 +65,10 @@ extension Gateway {
       addresses: admission.addresses.busiest(countMax, nowNs: nowNs))
   }
 
-  private static func answer(_ value: some Encodable) -> HTTPAnswer {
+  private static func page(_ value: some Encodable) throws -> [UInt8] {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    guard let data = try? encoder.encode(value) else {
-      return HTTPAnswer(status: 500, contentType: "application/json", body: Array("{}\n".utf8))
-    }
-    return HTTPAnswer(status: 200, contentType: "application/json", body: Array(data) + [UInt8(ascii: "\n")])
+    return Array(try encoder.encode(value)) + [UInt8(ascii: "\n")]
   }
 }
 

@@ -2,6 +2,8 @@ import CampanileRPC
 import CampanileRuntime
 import CampanileStore
 import Gateway
+import GatewayDialects
+import GatewayHTTP
 import Logging
 
 /// `campanile-gateway`: authenticates callers and forwards their calls to the suite's services.
@@ -67,7 +69,9 @@ enum GatewayProgram {
     components.forwardedMethods = SuiteMethods.methods(of: configuration.backends)
     components.authenticator = gateway.helloAuthenticator
     let http = try GatewayProgramConfiguration.http(context.settings)
-    let frontend = gateway.httpFrontend(http)
+    let dialects = try GatewayProgramConfiguration.dialectConfiguration(context.settings).dialects(
+      nowMs: WallClock.nowMs)
+    let frontend = HTTPFrontend(gateway, http, dialects: dialects)
     for fault in frontend.faults {
       context.logger.warning("cannot serve an HTTP rule", metadata: ["rule": "\(fault)"])
     }
@@ -110,10 +114,11 @@ enum GatewayProgram {
   private static func operatorAnswer(
     _ gateway: Gateway, _ request: AdminRoutes.Request
   ) async -> AdminRoutes.Response? {
-    guard
-      let answer = await gateway.operatorAnswer(path: request.path, limit: request.query["limit"].flatMap { Int($0) })
-    else { return nil }
-    guard request.method == "GET" else { return .failure(405, "the path takes GET alone") }
-    return AdminRoutes.Response(status: answer.status, contentType: answer.contentType, body: answer.body)
+    do {
+      let limit = request.query["limit"].flatMap { Int($0) }
+      guard let page = try await gateway.operatorPage(path: request.path, limit: limit) else { return nil }
+      guard request.method == "GET" else { return .failure(405, "the path takes GET alone") }
+      return AdminRoutes.Response(status: 200, body: page)
+    } catch { return AdminRoutes.Response(status: 500, body: Array("{}\n".utf8)) }
   }
 }

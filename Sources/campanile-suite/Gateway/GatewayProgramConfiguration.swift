@@ -2,6 +2,8 @@ import CampanileBase
 import CampanileRPC
 import CampanileRuntime
 import Gateway
+import GatewayDialects
+import GatewayHTTP
 
 /// The settings of `campanile-gateway` in addition to those of every executable.
 enum GatewayProgramConfiguration {
@@ -247,22 +249,27 @@ enum GatewayProgramConfiguration {
     configuration.trustedProxies = proxies
     configuration.connectionsMax = try settings.int(httpMaxConnections)
     configuration.connectionsPerAddressMax = try settings.int(CommonConfiguration.maxConnectionsPerAddress)
-    configuration.dialects = Set(
+    configuration.isEncrypted = try settings.optionalString(CommonConfiguration.tlsCertFile) != nil
+    let frameBytesMax = try settings.int(CommonConfiguration.maxFrameBytes)
+    configuration.bodyBytesMax = min(try settings.int(httpMaxBodyBytes), frameBytesMax - min(65_536, frameBytesMax / 4))
+    return configuration
+  }
+
+  static func dialectConfiguration(_ settings: Settings) throws -> DialectConfiguration {
+    var configuration = DialectConfiguration()
+    configuration.enabled = Set(
       try settings.list(dialects).map { name in
         guard let dialect = Dialect(rawValue: name) else {
           throw RPCError.invalidField(dialects, "unknown dialect \(name)", reason: "CONFIGURATION_INVALID")
         }
         return dialect
       })
-    configuration.isEncrypted = try settings.optionalString(CommonConfiguration.tlsCertFile) != nil
     configuration.areCookiesSecure = try !settings.bool(insecureCookies)
     configuration.firebase.app = try settings.optionalString(firebaseApp) ?? ""
     configuration.firebase.writesFoundationDates = try settings.string(firebaseDates) == "foundation"
-    guard !configuration.dialects.contains(.firebase) || !configuration.firebase.app.isEmpty else {
+    guard !configuration.enabled.contains(.firebase) || !configuration.firebase.app.isEmpty else {
       throw RPCError.invalidField(firebaseApp, "is required by the dialect firebase", reason: "CONFIGURATION_INVALID")
     }
-    let frameBytesMax = try settings.int(CommonConfiguration.maxFrameBytes)
-    configuration.bodyBytesMax = min(try settings.int(httpMaxBodyBytes), frameBytesMax - min(65_536, frameBytesMax / 4))
     return configuration
   }
 }

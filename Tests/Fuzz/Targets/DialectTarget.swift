@@ -2,6 +2,8 @@ import CampanileCodec
 import CampanileRPC
 
 @testable import Gateway
+@testable import GatewayDialects
+@testable import GatewayHTTP
 
 /// Bodies, paths and queries of the apps are read or refused, and every value read is valid JSON.
 let dialectTarget = FuzzTarget("dialect") { input in

@@ -5,6 +5,8 @@ import CampanileRPC
 import NIOHTTP1
 
 @testable import Gateway
+@testable import GatewayDialects
+@testable import GatewayHTTP
 
 /// For every request, the service receives one JSON object with all members of the body, or the request is refused with
 /// a JSON body.

@@ -3,6 +3,7 @@ import CampanileRPC
 import TestMessages
 
 @testable import Gateway
+@testable import GatewayHTTP
 
 /// A message survives a round trip through protobuf's binary form unchanged. A text that a service's codec calls
 /// ambiguous has no binary form. A service can read the result of transcoding an untrusted binary form.

@@ -1,0 +1,137 @@
+import CampanileAPI
+import CampanileBase
+import CampanileCodec
+import CampanileRPC
+import Gateway
+import GatewayHTTP
+
+/// Serves one request of the app.
+struct ZentikSession: Sendable {
+  static let principal = "service/zentik"
+  static let idsMax = 1000
+  static let magicCodePrefix = "cpk_"
+
+  let identity: InnerCalls.Identity
+  /// The request's query; used by lists.
+  let query: Substring
+  let nowMs: @Sendable () -> Int64
+
+  func answer(
+    _ action: ZentikDialect.Action, body: [UInt8], calls: InnerCalls
+  ) async throws(RPCError) -> DialectAnswer {
+    switch action {
+    case .publish: return try await publish(body, calls)
+    case .markRead(let ids):
+      let request = MarkNotificationsReadRequest(notificationIds: try self.ids(ids, body))
+      let response: MarkNotificationsReadResponse = try await call(
+        NotificationsServiceMethods.markNotificationsRead, request, calls)
+      return Self.done(response.changedCount)
+    case .markUnread(let ids):
+      let request = MarkNotificationsUnreadRequest(notificationIds: try self.ids(ids, body))
+      let response: MarkNotificationsUnreadResponse = try await call(
+        NotificationsServiceMethods.markNotificationsUnread, request, calls)
+      return Self.done(response.changedCount)
+    case .delete(let ids):
+      let request = DeleteNotificationsRequest(notificationIds: try self.ids(ids, body))
+      let response: DeleteNotificationsResponse = try await call(
+        NotificationsServiceMethods.deleteNotifications, request, calls)
+      return Self.done(response.deletedCount)
+    case .postpone: return try await postpone(body, calls)
+    case .snooze(let bucket): return try await snooze(bucket, body, calls)
+    case .executeWebhook(let id): return try await executeWebhook(id, calls)
+    case .share(let action): return try await share(action, body: body, calls)
+    }
+  }
+
+  private static func done(_ count: Int32) -> DialectAnswer {
+    DialectAnswer(200, .object(["success": .bool(true), "count": .integer(Int64(count))]))
+  }
+
+  /// Returns the ids in the path, or otherwise those in the body.
+  private func ids(_ given: [String]?, _ body: [UInt8]) throws(RPCError) -> [String] {
+    if let given { return given }
+    let fields = try JSONFields(body)
+    return try fields.required("ids", try fields.strings("ids", max: Self.idsMax))
+  }
+
+  private func minutes(_ fields: JSONFields) throws(RPCError) -> Int32 {
+    let minutes = try fields.required("minutes", try fields.integer("minutes"))
+    guard (0...ZentikMessage.minutesMax).contains(minutes) else {
+      throw RPCError.invalidField("minutes", "it must be 0 to \(ZentikMessage.minutesMax)")
+    }
+    return Int32(minutes)
+  }
+
+  private func postpone(_ body: [UInt8], _ calls: InnerCalls) async throws(RPCError) -> DialectAnswer {
+    let fields = try JSONFields(body)
+    let request = PostponeNotificationRequest(
+      notificationId: try fields.required("notificationId", try fields.string("notificationId")),
+      minutes: try minutes(fields))
+    let _: PostponeNotificationResponse = try await call(
+      NotificationsServiceMethods.postponeNotification, request, calls)
+    return Self.done(1)
+  }
+
+  private func snooze(_ bucket: String, _ body: [UInt8], _ calls: InnerCalls) async throws(RPCError) -> DialectAnswer {
+    let request = SnoozeBucketRequest(bucketId: bucket, minutes: try minutes(JSONFields(body)))
+    let _: SnoozeBucketResponse = try await call(NotificationsServiceMethods.snoozeBucket, request, calls)
+    return Self.done(1)
+  }
+
+  // MARK: publishing
+
+  /// Throws UNAUTHENTICATED for an unauthenticated message without a magic code, before any other error.
+  static func requireMagicCode(_ body: [UInt8]) throws(RPCError) {
+    guard let fields = try? JSONFields(body),
+      let bucket = try? fields.string("bucketId") ?? fields.string("magicCode"), bucket.hasPrefix(magicCodePrefix)
+    else { throw CredentialFault.missing }
+  }
+
+  private func publish(_ body: [UInt8], _ calls: InnerCalls) async throws(RPCError) -> DialectAnswer {
+    var message = try ZentikMessage(JSONFields(body), nowMs: nowMs())
+    if message.bucket.hasPrefix(Self.magicCodePrefix) {
+      // The magic code is the credential: its holder may publish with or without a key. The request has counted against
+      // its caller's limits.
+      let request = PublishWithKeyRequest(secret: message.bucket, notification: message.notification)
+      let _: PublishWithKeyResponse = try await calls.unary(
+        SharingServiceMethods.publishWithKey, request, as: .trusted(principal: Self.principal, scopes: ""))
+    } else {
+      message.notification.bucketId = try await bucket(message.bucket, calls)
+      let request = CreateNotificationRequest(notification: message.notification)
+      let _: CreateNotificationResponse = try await call(NotificationsServiceMethods.createNotification, request, calls)
+    }
+    return DialectAnswer(
+      201,
+      .object([
+        "message": .string(message.isScheduled ? "Message scheduled" : "Message created"),
+        "notificationsCount": .integer(message.isScheduled ? 0 : 1),
+      ]))
+  }
+
+  /// Returns the id of the bucket with this id or name.
+  private func bucket(_ text: String, _ calls: InnerCalls) async throws(RPCError) -> String {
+    if text.hasPrefix("b_") { return text }
+    var token = ""
+    var found: [String] = []
+    for _ in 0..<InnerCalls.pagesMax {
+      let request = ListBucketsRequest(pageSize: 1000, pageToken: token)
+      let page: ListBucketsResponse = try await call(NotificationsServiceMethods.listBuckets, request, calls)
+      found += page.buckets.filter { $0.name == text }.map(\.id)
+      token = page.nextPageToken
+      if token.isEmpty { break }
+    }
+    guard let id = found.first else {
+      throw RPCError(.notFound, "no bucket has this id or name", reason: "BUCKET_NOT_FOUND")
+    }
+    guard found.count == 1 else {
+      throw RPCError.invalidField("bucketId", "\(found.count) buckets have this name; use the id", reason: "isUnique")
+    }
+    return id
+  }
+
+  func call<Q: ProtoMessage, R: ProtoMessage>(
+    _ method: MethodDescriptor, _ request: Q, _ calls: InnerCalls
+  ) async throws(RPCError) -> R {
+    try await calls.unary(method, request, as: identity)
+  }
+}

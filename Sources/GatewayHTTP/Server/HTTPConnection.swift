@@ -1,0 +1,461 @@
+import CampanileBase
+import CampanileCodec
+import CampanileRPC
+import Gateway
+import NIOCore
+import NIOHTTP1
+
+/// An HTTP/1.1 connection that turns requests into calls to the gateway's dispatcher, and replies into responses.
+///
+/// It handles one request at a time; later requests wait in the socket buffer. Confined to its event loop.
+final class HTTPConnection: CallTransport, ChannelInboundHandler {
+  typealias InboundIn = HTTPServerRequestPart
+  typealias OutboundOut = HTTPServerResponsePart
+
+  let frontend: HTTPFrontend
+  let loop: any EventLoop
+  let connections: HTTPConnections
+  private let operations: HTTPFrontend.Operations
+  var channelContext: ChannelHandlerContext?
+  var exchange: HTTPExchange?
+  /// Number of the current request, so that work scheduled for one request does not affect the next.
+  private(set) var exchangeNumber = 0
+  var timing: HTTPTiming
+  /// Address of the connection's peer, which may be a proxy.
+  private(set) var peerAddress = ""
+  private(set) var isClosing = false
+  private(set) var isQuiescing = false
+  var isReading = true
+  /// Earliest time of the next request, if the dispatcher has delayed it.
+  private var restsUntil: NIODeadline?
+  private var isFlushScheduled = false
+  /// Whether only the end of the response is missing. It waits until the caller has read more.
+  private var endWaits = false
+  private var lastDecision: RepeatableDecision?
+  private var knownService: HTTPFrontend.Service?
+  /// The reservation for unread bytes and its holder. The holder is set only while the connection is not writable.
+  var unread = BudgetShare()
+  var unreadHolder: String?
+  /// Bytes that were queued for the caller at the previous timeout check.
+  var queuedBytesBefore = 0
+  /// Released with the channel.
+  var gate: HTTPGate?
+
+  init(
+    frontend: HTTPFrontend, connections: HTTPConnections, loop: any EventLoop,
+    operations: @escaping HTTPFrontend.Operations
+  ) {
+    self.frontend = frontend
+    self.loop = loop
+    self.connections = connections
+    self.operations = operations
+    timing = HTTPTiming(now: .now())
+    super.init(loops: frontend.loops, loop: loop, limits: WireLimits())
+  }
+
+  var configuration: HTTPConfiguration { frontend.configuration }
+  /// The dispatcher and the judge of requests; nil until they are attached. Cached after the first lookup.
+  var service: HTTPFrontend.Service? {
+    if knownService == nil { knownService = frontend.service }
+    return knownService
+  }
+  /// Whether the request has been read completely and its response has not ended.
+  var isAnswering: Bool { exchange?.isRead == true }
+
+  // MARK: channel events
+
+  func handlerAdded(context: ChannelHandlerContext) {
+    channelContext = context
+    peerAddress = context.remoteAddress?.description ?? ""
+    remoteAddress = peerAddress
+    connections.add(self)
+  }
+
+  func channelActive(context: ChannelHandlerContext) {
+    admit()
+    context.fireChannelActive()
+  }
+
+  func handlerRemoved(context: ChannelHandlerContext) {
+    leave()
+    connections.remove(self)
+    channelContext = nil
+    gate = nil
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    isClosing = true
+    callerDisconnected()
+    leave()
+    connections.remove(self)
+    channelContext = nil
+    context.fireChannelInactive()
+  }
+
+  func channelWritabilityChanged(context: ChannelHandlerContext) {
+    isWritable = context.channel.isWritable
+    timing.writable(isWritable, now: .now())
+    if isWritable {
+      releaseUnread()
+      if endWaits { finish() } else { exchange?.call?.handler?.canSend() }
+    }
+    context.fireChannelWritabilityChanged()
+  }
+
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    // A caller that closes its sending side has usually disconnected, and HTTP/1.1 has no other sign of that.
+    if case ChannelEvent.inputClosed? = event as? ChannelEvent {
+      callerDisconnected()
+      close()
+    }
+    context.fireUserInboundEventTriggered(event)
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    switch error {
+    case let error as HTTPParserError:
+      // Nothing is read behind the last request of a connection. Its response is sent regardless of this error.
+      if isClosing && exchange == nil || exchange?.isRead == true && exchange?.keepsAlive == false { return }
+      let isOverflow = error == .headerOverflow
+      let refusal = RPCError(
+        .invalidArgument, isOverflow ? "the headers are too long" : "not an HTTP request",
+        reason: isOverflow ? "HEADERS_TOO_LARGE" : "REQUEST_INVALID", processed: false)
+      guard exchange != nil else {
+        // A proxy's connection has many callers, and this request does not identify one.
+        remoteAddress = peerAddress
+        if let exceeded = countUnread() { return refuseUnread(exceeded, status: HTTPStatusCode.of(exceeded.code)) }
+        return refuseUnread(refusal, status: isOverflow ? 431 : 400)
+      }
+      if exchange?.isHeadSent == true { close() } else { refuseAndClose(refusal) }
+    default: close()
+    }
+  }
+
+  func bytesArrived() { if timing.phase == .idle { timing.enter(.head, now: .now()) } }
+
+  // MARK: requests
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    guard !isClosing else { return }
+    switch unwrapInboundIn(data) {
+    case .head(let head): begin(head)
+    case .body(let bytes): take(bytes)
+    case .end: finishReading()
+    }
+  }
+
+  private func begin(_ head: HTTPRequestHead) {
+    exchangeNumber += 1
+    if isStranger { ticket?.madeCall() }
+    if !configuration.trustedProxies.isEmpty { noteCaller(head) }
+    let crossOrigin = configuration.crossOrigin.headers(for: head.headers.first(name: "origin"))
+    var target = HTTPJudgedTarget()
+    let exchange = HTTPExchange(head, decide(head, &target), crossOrigin: crossOrigin)
+    self.exchange = exchange
+    judge(exchange, target)
+    timing.enter(.body, now: .now(), bodyTimeoutMs: bodyTimeoutMs(exchange))
+    if let encoding = head.headers.first(name: "content-encoding")?.lowercased(), exchange.refusal == nil {
+      exchange.isCompressed = encoding == "gzip" || encoding == "deflate"
+      if !exchange.isCompressed, encoding != "identity" {
+        exchange.refusal = HTTPRefusal(error: Self.encodingUnsupported, style: exchange.style)
+      }
+    }
+    if let refusal = exchange.refusal {
+      if isHurried(refusal, head) { refuseAndClose(refusal.error, headers: refusal.headers) }
+      return
+    }
+    if startsEarly() { return }
+    if let length = Self.length(head), length > bodyBytesMax(exchange) { return refuseAndClose(bodyTooLarge(exchange)) }
+    if head.method == .CONNECT { return refuseAndClose(Self.noTunnels) }
+    if head.headers.first(name: "expect")?.lowercased() == "100-continue" {
+      channelContext?.triggerUserOutboundEvent(HTTPBypass.Event.goOn, promise: nil)
+    }
+  }
+
+  private static func length(_ head: HTTPRequestHead) -> Int? {
+    head.headers.first(name: "content-length").flatMap { Int($0) }
+  }
+
+  /// Returns whether the refusal is sent before the body has been discarded: the body is long, or the sender waits for
+  /// a response.
+  private func isHurried(_ refusal: HTTPRefusal, _ head: HTTPRequestHead) -> Bool {
+    if refusal.endsConnection || head.method == .CONNECT || head.headers.contains(name: "expect") { return true }
+    if case .messages? = exchange?.plan?.params { return true }
+    return Self.length(head).map { $0 > Self.passingBytesMax } ?? false
+  }
+
+  /// Starts a request that consumes its body as it arrives. Returns false for other requests.
+  private func startsEarly() -> Bool {
+    switch exchange?.decision {
+    case .upload(let plan): start(plan)
+    case .call(let plan):
+      guard case .messages(let isGzip) = plan.params else { return false }
+      start(plan, isGzip: isGzip)
+    default: return false
+    }
+    return true
+  }
+
+  /// Decides how to handle a request.
+  ///
+  /// Repeated calls of one method have the same head and reuse the last decision, which depends on nothing else.
+  /// Callers are still authenticated on each call.
+  private func decide(_ head: HTTPRequestHead, _ target: inout HTTPJudgedTarget) -> HTTPDecision {
+    if let lastDecision, lastDecision.fits(head) { return .call(lastDecision.plan) }
+    let decision = frontend.planner.decide(head, &target)
+    lastDecision = RepeatableDecision(decision, head)
+    return decision
+  }
+
+  /// Sets the remote address for each request, because a proxy's connection carries the requests of many callers.
+  private func noteCaller(_ head: HTTPRequestHead) {
+    let proxies = configuration.trustedProxies
+    let forwardedHost = proxies.client(peer: Self.host(of: peerAddress), values: head.headers[proxies.header.rawValue])
+    remoteAddress = forwardedHost.map { "[IPv\($0.contains(":") ? 6 : 4)]/\($0):0" } ?? peerAddress
+  }
+
+  private func finishReading() {
+    guard let exchange, !exchange.isRead, !exchange.isHeadSent || exchange.messages != nil else { return }
+    self.exchange?.isRead = true
+    if let upload = exchange.upload { return upload.end() }
+    timing.enter(.answering, now: .now())
+    if let inflater = exchange.inflater {
+      do throws(RPCError) { try inflater.finish() } catch {
+        return exchange.messages == nil ? refuse(error) : abandon(error)
+      }
+    }
+    if let messages = exchange.messages { return messages.complete() }
+    if let refusal = exchange.refusal { return refuse(refusal.error, headers: refusal.headers) }
+    switch exchange.decision {
+    case .call(let plan): start(plan, exchange.body)
+    case .dialect(let plan): start(plan, exchange.body)
+    // Started with its head.
+    case .upload: break
+    case .answer(let status, let headers, let body): answer(status, headers, body)
+    case .operations(let path): answerOperations(path)
+    case .refusal(let refusal): refuse(refusal.error, headers: refusal.headers)
+    }
+  }
+
+  private func start(_ plan: HTTPPlan, _ body: ByteBuffer) {
+    let bytesMax = exchange.map { bodyBytesMax($0) } ?? 0
+    releaseBody()
+    guard let dispatcher = service?.dispatcher, let call = exchange?.call, !isQuiescing || !plan.style.isStream else {
+      return refuse(Self.goingAway)
+    }
+    if let timeoutMs = plan.timeoutMs, timeoutMs == 0 {
+      return refuse(Self.late)
+    }
+    if plan.takesBody { call.messageArrived() }
+    if let timeoutMs = plan.timeoutMs { call.setDeadline(timeoutMs: timeoutMs) }
+    var fault: RPCError?
+    body.withUnsafeReadableBytes { bytes in
+      do throws(RPCError) {
+        try plan.withParams(bytes, bytesMax: bytesMax) { params in
+          plan.method.withUnsafeBytes { dispatcher.startCall(call, method: $0, params: params) }
+        }
+      } catch { fault = error }
+    }
+    if let fault {
+      call.fail(fault)
+      return call.handlerEnded()
+    }
+    if exchange?.call === call { opened(plan) }
+  }
+
+  private func start(_ plan: DialectPlan, _ body: ByteBuffer) {
+    releaseBody()
+    guard let calls = innerCalls() else { return refuse(Self.goingAway) }
+    let number = exchangeNumber
+    let bound = NIOLoopBound(self, eventLoop: loop)
+    exchange?.task = Task { [loop] in
+      let result: Result<DialectAnswer, RPCError>
+      do throws(RPCError) { result = .success(try await plan.respond(Array(body.readableBytesView), calls)) } catch {
+        result = .failure(error)
+      }
+      loop.execute { bound.value.finish(number, result) }
+    }
+  }
+
+  /// Returns the interface for calls on behalf of the request's caller; nil if the request is not admitted or no
+  /// dispatcher is attached.
+  func innerCalls() -> InnerCalls? {
+    guard let dispatcher = service?.dispatcher, let admitted = exchange?.admitted else { return nil }
+    return InnerCalls(
+      dispatcher: dispatcher, loops: frontend.loops, loop: loop, remoteAddress: remoteAddress,
+      request: NIOLoopBound(admitted, eventLoop: loop))
+  }
+
+  private func finish(_ number: Int, _ result: Result<DialectAnswer, RPCError>) {
+    guard exchangeNumber == number, exchange != nil else { return }
+    switch result {
+    case .success(let found): answer(found.status, found.headers.map { ($0.name, $0.value) }, found.body)
+    case .failure(let error): fail(error)
+    }
+  }
+
+  private func answerOperations(_ path: String) {
+    let number = exchangeNumber
+    let bound = NIOLoopBound(self, eventLoop: loop)
+    let promise = loop.makePromise(of: HTTPAnswer?.self)
+    promise.completeWithTask { [operations] in await operations(path) }
+    promise.futureResult.whenSuccess { found in
+      let connection = bound.value
+      guard connection.exchangeNumber == number, connection.exchange != nil else { return }
+      let found = found ?? HTTPAnswer(status: 404, contentType: "text/plain", body: [])
+      connection.answer(
+        found.status, [("Content-Type", found.contentType), ("Cache-Control", "no-store")], found.body)
+    }
+  }
+
+  // MARK: ends
+
+  /// Ends the response.
+  ///
+  /// The state is reset before the end is written, because the next request may arrive at once. If much of the response
+  /// is unread, its end waits until the caller has read more; the next request waits too.
+  func finish() {
+    guard let channelContext else { return }
+    endWaits = !isWritable && exchange?.keepsAlive == true
+    guard !endWaits else { return flushSoon() }
+    releaseBody()
+    exchange?.upload?.fail(Self.disconnected)
+    exchange?.messages?.end()
+    readAgain()
+    let isReusable = exchange?.keepsAlive == true && exchange?.isRead == true
+    let ended = exchange
+    let call = ended?.call
+    exchange = nil
+    isClosing = !isReusable
+    timing.enter(.idle, now: .now())
+    channelContext.write(wrapOutboundOut(.end(nil)), promise: nil)
+    if !isWritable, unreadHolder == nil { unreadHolder = holder(of: ended) }
+    if isReusable {
+      gate?.resume()
+      flushSoon()
+    } else {
+      channelContext.flush()
+      if isWritable || ended?.isUnread == true || reserveUnread() { closeAfterFlush() }
+    }
+    // The response was sent without the call's reply, because its messages were invalid.
+    if let call, !call.isAnswered { call.abort(Self.disconnected) }
+  }
+
+  private func readAgain() {
+    guard let deadline = restsUntil else { return read(true) }
+    restsUntil = nil
+    read(false)
+    let bound = NIOLoopBound(self, eventLoop: loop)
+    loop.assumeIsolated().scheduleTask(deadline: deadline) { bound.value.read(true) }
+  }
+
+  func callerDisconnected() {
+    releaseBody()
+    let call = exchange?.call
+    exchange?.task?.cancel()
+    exchange?.upload?.fail(Self.disconnected)
+    exchange?.messages?.end()
+    exchange = nil
+    endWaits = false
+    call?.abort(Self.disconnected)
+  }
+
+  /// Refuses new streams and ends streams without a deadline. Contents and other calls may finish.
+  func quiesce() {
+    isQuiescing = true
+    exchange?.keepsAlive = false
+    if let exchange, exchange.style.isStream, exchange.style != .content, exchange.call?.deadline == nil {
+      exchange.call?.abort(Self.goingAway)
+    }
+  }
+
+  /// Half-closes the connection, and closes it after 500 ms at the latest.
+  func closeAfterFlush() {
+    isClosing = true
+    guard let channelContext else { return }
+    // Half-closing lets the caller read the response even if bytes of its request are still unread here.
+    let bound = NIOLoopBound(channelContext, eventLoop: loop)
+    loop.scheduleTask(in: .milliseconds(500)) { bound.value.close(promise: nil) }
+    channelContext.close(mode: .output, promise: nil)
+  }
+
+  func close() {
+    isClosing = true
+    channelContext?.close(promise: nil)
+  }
+
+  /// Checks the timeouts and keeps event streams alive. Called about once a second.
+  func checkTimeouts(now: NIODeadline) {
+    guard !isClosing else { return }
+    guard checkUnread(now: now) else { return }
+    switch timing.check(configuration, now: now) {
+    case .fine:
+      if let exchange, exchange.isHeadSent, exchange.style == .events, !endWaits,
+        now - exchange.lastWrite >= .milliseconds(configuration.pingMs), isWritable
+      {
+        ping()
+      }
+    case .close:
+      callerDisconnected()
+      close()
+    case .tooSlow:
+      guard let exchange else { return refuseUnread(Self.tooSlow, status: 408) }
+      refuseAndClose(exchange.refusal?.error ?? Self.tooSlow, headers: exchange.refusal?.headers ?? [])
+    }
+  }
+
+  // MARK: replies of the call
+
+  override func reply(to call: ServerCall, result: UnsafeRawBufferPointer) {
+    guard exchange?.call === call else { return }
+    succeed(result)
+  }
+
+  override func reply(to call: ServerCall, error: RPCError) {
+    guard exchange?.call === call else { return }
+    fail(error)
+  }
+
+  override func send(to call: ServerCall, message: UnsafeRawBufferPointer) {
+    guard exchange?.call === call else { return }
+    guard exchange?.style.isStream == true else {
+      // A method without a descriptor was assumed to be unary.
+      let bound = NIOLoopBound(call, eventLoop: loop)
+      return loop.execute { bound.value.abort(Self.isStream) }
+    }
+    sendMessage(message)
+  }
+
+  override var hasOneCaller: Bool { remoteAddress == peerAddress }
+
+  override func rest(until deadline: NIODeadline) {
+    // A proxy's connection carries requests of other callers behind this one.
+    if hasOneCaller { restsUntil = deadline }
+  }
+
+  override func grantCredit(to call: ServerCall, messages: Int) { granted(call, messages) }
+
+  override var isUnread: Bool {
+    !isWritable && queuedBytes > configuration.unreadBytesMax
+  }
+  var queuedBytes: Int {
+    (try? channelContext?.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
+  }
+  override var unreadBytesMax: Int { configuration.unreadBytesMax }
+
+  /// Flushes once for everything written in this tick, then grants the backend as much credit again.
+  func flushSoon() {
+    guard !isFlushScheduled else { return }
+    isFlushScheduled = true
+    connections.flushSoon(self)
+  }
+
+  func flushNow() {
+    isFlushScheduled = false
+    channelContext?.flush()
+    if !isWritable, !reserveUnread() { return }
+    guard let sentCount = exchange?.sentCount, sentCount > 0, let call = exchange?.call else { return }
+    exchange?.sentCount = 0
+    call.granted(messages: sentCount)
+  }
+}
