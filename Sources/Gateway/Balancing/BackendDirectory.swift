@@ -52,9 +52,6 @@ final class BackendDirectory: Sendable {
   /// The clients of each backend, in the order of the backends.
   var clients: [[RPCClient]] { state.withLock { $0.entries.map { $0.clients.map(\.client) } } }
 
-  /// Whether any address is a host name.
-  var hasNames: Bool { !names.isEmpty }
-
   private var names: [String] {
     let hosts = state.withLock { $0.entries.flatMap { $0.backend.addresses.map(\.host) } }
     return Set(hosts.filter { IPAddress($0) == nil }).sorted()

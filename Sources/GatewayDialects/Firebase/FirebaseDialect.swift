@@ -41,7 +41,7 @@ struct FirebaseDialect: HTTPDialect {
     return DialectPlan(
       access: .method(function.method), takesBody: true, authorization: authorization, failure: FirebaseAnswer.failure
     ) { (body, calls) async throws(RPCError) in
-      try request.checkDialectBody(isTaken: true)
+      try request.checkJSONBody(isTaken: true)
       guard isStream else {
         return FirebaseAnswer.result(try await growth.answer(function, try Self.data(body), calls))
       }

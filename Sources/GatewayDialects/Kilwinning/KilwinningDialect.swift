@@ -66,7 +66,7 @@ struct KilwinningDialect: HTTPDialect {
       access: action.access, takesBody: action.takesBody, authorization: request["authorization"],
       session: try? found.get().session, failure: Self.failure
     ) { (body, calls) async throws(RPCError) in
-      try request.checkDialectBody(isTaken: action.takesBody)
+      try request.checkJSONBody(isTaken: action.takesBody)
       let query = try KilwinningQuery(QueryText(request.query))
       let session = KilwinningSession(dialect: self, caller: try found.get(), query: query)
       return try await session.answer(action, body: body, calls: calls)

@@ -57,7 +57,7 @@ struct ZentikDialect: HTTPDialect {
     ) { (body, calls) async throws(RPCError) in
       if authorization == nil, action == .publish { try ZentikSession.requireMagicCode(body) }
       // The app also sends an empty object with calls that need no body.
-      try request.checkDialectBody(isTaken: true)
+      try request.checkJSONBody(isTaken: true)
       return try await session.answer(action, body: body, calls: calls)
     }
   }

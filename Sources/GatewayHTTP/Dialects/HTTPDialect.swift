@@ -81,18 +81,14 @@ package struct DialectPlan: Sendable {
     allowed: [String], _ authorization: String?, _ failure: @escaping @Sendable (RPCError) -> DialectAnswer
   ) -> DialectPlan {
     let names = allowed.joined(separator: ", ")
-    let error =
-      allowed.isEmpty
-      ? RPCError(.notFound, "no route matches this path", reason: "ROUTE_UNKNOWN", processed: false)
-      : RPCError(.unimplemented, "the path supports only \(names)", reason: "METHOD_NOT_ALLOWED", processed: false)
-    let plan = DialectPlan(
+    let error = allowed.isEmpty ? HTTPRefusal.routeUnknown : HTTPRefusal.methodNotAllowed(names)
+    return DialectPlan(
       access: .none, takesBody: false, authorization: authorization,
       failure: { error in
         var answer = failure(error)
         if error.reason == "METHOD_NOT_ALLOWED" { answer.headers.append(.init(name: "Allow", value: names)) }
         return answer
       }, respond: { (_, _) throws(RPCError) in throw error })
-    return plan
   }
 }
 
@@ -122,19 +118,5 @@ package struct DialectAnswer: Sendable, Hashable {
     var writer = JSONWriter()
     tree.write(to: &writer)
     body = writer.withUnsafeBytes { Array($0) }
-  }
-}
-
-extension RequestHead {
-  /// Refuses a body that is not JSON or that would not be read.
-  ///
-  /// Throws INVALID_ARGUMENT `CONTENT_TYPE_UNSUPPORTED` or `BODY_UNEXPECTED`. Requiring the JSON type also keeps forms
-  /// on other sites from posting with a visitor's cookie.
-  package func checkDialectBody(isTaken: Bool) throws(RPCError) {
-    guard hasBody else { return }
-    guard isTaken else { throw HTTPPlan.bodyUnexpected }
-    guard ConnectRequest.shape(contentType: self["content-type"]) == .unary else {
-      throw HTTPRefusal.unsupportedType(ConnectRequest.unaryType, style: .rest).error
-    }
   }
 }

@@ -16,7 +16,7 @@ struct RESTPlanner {
     if method.descriptor.kind == .serverStreaming { style = request.accepts(Self.linesType) ? .lines : .events }
     if style == .events { try target.readToken(query) }
     try request.checkSingles()
-    try checkBody(request)
+    try request.checkJSONBody(isTaken: binding.body != .none)
     var tree = ParamsTree()
     for (path, text) in captures { try method.binding.bind(path, text, into: &tree) }
     try bind(query, style, into: &tree)
@@ -30,14 +30,6 @@ struct RESTPlanner {
     plan.etag = method.responseEtag
     if request.method == "GET" { plan.ifNoneMatch = request["if-none-match"] }
     return plan
-  }
-
-  private func checkBody(_ request: RequestHead) throws(RPCError) {
-    guard request.hasBody else { return }
-    guard binding.body != .none else { throw HTTPPlan.bodyUnexpected }
-    guard ConnectRequest.shape(contentType: request["content-type"]) == .unary else {
-      throw HTTPRefusal.unsupportedType(ConnectRequest.unaryType, style: .rest).error
-    }
   }
 
   private func bind(_ query: QueryText, _ style: HTTPPlan.Style, into tree: inout ParamsTree) throws(RPCError) {
