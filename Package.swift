@@ -131,8 +131,16 @@ let programs = [
   // All other programs in one: notifications, activities, sync, attendance, gateway, APNs simulator, and command line.
   program(
     "campanile-suite", uses: "APNsSimulator", "Activities", "Attendance", "CampanileBase", "CampanileCLI",
-    "CampanileRPC", "CampanileRuntime", "CampanileService", "CampanileStore", "Gateway", "Logging", "Metrics",
-    "Notifications", "ServiceLifecycle", "Sync"),
+    "CampanileRPC", "CampanileRuntime", "CampanileService", "CampanileStore", "Gateway", "GatewayDialects",
+    "GatewayHTTP", "Logging", "Metrics", "Notifications", "ServiceLifecycle", "Sync"),
+  // Examples: a service, a watch, a Live Activity.
+  program(
+    "hello", uses: "CampanileBase", "CampanileCodec", "CampanileRPC", "NIOCore", "NIOPosix", path: "Examples/hello",
+    exclude: ["hello.proto"]),
+  program(
+    "live-activity", uses: "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileRPC",
+    path: "Examples/live-activity"),
+  program("watch", uses: "CampanileAPI", "CampanileBase", "CampanileRPC", path: "Examples/watch"),
   // Generates CampanileAPI.
   program("protoc-gen-campanile", uses: "SwiftProtobuf", "SwiftProtobufPluginLibrary"),
 ]
