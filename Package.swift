@@ -15,14 +15,13 @@ let products = [
   "async-http-client": ["AsyncHTTPClient"],
   "GRDB.swift": ["GRDB", "GRDBSQLite"],
   "hdrhistogram-swift": ["Histogram"],
-  "hummingbird": ["Hummingbird", "HummingbirdCore"],
   "swift-argument-parser": ["ArgumentParser"],
   "swift-collections": ["DequeModule"],
   "swift-configuration": ["Configuration"],
   "swift-log": ["Logging"],
   "swift-metrics": ["CoreMetrics", "Metrics", "MetricsTestKit"],
   "swift-nio": ["NIOCore", "NIOEmbedded", "NIOHTTP1", "NIOPosix", "NIOTLS"],
-  "swift-nio-extras": ["NIOHTTPCompression", "NIOHTTPTypes"],
+  "swift-nio-extras": ["NIOHTTPCompression"],
   "swift-nio-http2": ["NIOHPACK", "NIOHTTP2"],
   "swift-nio-ssl": ["NIOSSL"],
   "swift-protobuf": ["SwiftProtobuf", "SwiftProtobufPluginLibrary"],
@@ -94,7 +93,8 @@ let libraries: [Target] = [
     "CampanileStore", "Logging", "NIOCore", "NIOPosix"),
   library(
     "GatewayHTTP", uses: "CCampanile", "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileCrypto",
-    "CampanileRPC", "Gateway", "NIOCore", "NIOHTTP1", "NIOHTTPCompression", "NIOPosix", "SwiftProtobuf"),
+    "CampanileHTTP", "CampanileRPC", "Gateway", "NIOCore", "NIOHTTP1", "NIOHTTPCompression", "NIOPosix", "SwiftProtobuf"
+  ),
   library(
     "GatewayDialects", uses: "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileRPC", "CampanileService",
     "Gateway", "GatewayHTTP", "NIOHTTP1"),
@@ -107,10 +107,12 @@ let libraries: [Target] = [
   library("SyncContents", uses: "CCampanile", "CampanileBase", "CampanileCrypto", "CampanileStore"),
 
   // The parts of every server process, the simulator of APNs, and the command line with its load tester.
+  library("CampanileHTTP", uses: "CampanileRPC", "NIOCore", "NIOHTTP1", "NIOPosix"),
   library(
-    "CampanileRuntime", uses: "AsyncHTTPClient", "CCampanile", "CampanileAPI", "CampanileBase", "CampanileRPC",
-    "Configuration", "CoreMetrics", "DequeModule", "Hummingbird", "HummingbirdCore", "Logging", "Metrics", "NIOCore",
-    "NIOHTTP1", "NIOHTTPTypes", "NIOPosix", "ServiceLifecycle", "UnixSignals"),
+    "CampanileRuntime", uses: "AsyncHTTPClient", "CCampanile", "CampanileAPI", "CampanileBase", "CampanileHTTP",
+    "CampanileRPC",
+    "Configuration", "CoreMetrics", "DequeModule", "Logging", "Metrics", "NIOCore",
+    "NIOHTTP1", "NIOPosix", "ServiceLifecycle", "UnixSignals"),
   library(
     "APNsSimulator", uses: "APNs", "CampanileBase", "CampanileCodec", "CampanileCrypto", "CampanileRPC",
     "CampanileRuntime", "DequeModule", "NIOCore", "NIOHPACK", "NIOHTTP2", "NIOPosix", "NIOSSL"),
@@ -181,6 +183,7 @@ let testTargets = [
     "CampanileRPC", "SwiftProtobuf"),
   tests("CampanileCodecTests", uses: "CampanileCodec", "TestMessages"),
   tests("CampanileCryptoTests", uses: "CampanileBase", "CampanileCrypto"),
+  tests("CampanileHTTPTests", uses: "CampanileHTTP", "NIOCore"),
   tests("CampanileJSONTests", uses: "CampanileJSON"),
   tests(
     "CampanileLoadTests", uses: "CampanileAPI", "CampanileBase", "CampanileJSON", "CampanileLoad", "CampanileRPC",
@@ -189,7 +192,8 @@ let testTargets = [
     "CampanileRPCTests", uses: "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileRPC", "Logging", "NIOCore",
     "NIOEmbedded", "NIOPosix", "TLSPeer"),
   tests(
-    "CampanileRuntimeTests", uses: "CampanileAPI", "CampanileBase", "CampanileRPC", "CampanileRuntime", "CoreMetrics",
+    "CampanileRuntimeTests", uses: "CampanileAPI", "CampanileBase", "CampanileHTTP", "CampanileRPC", "CampanileRuntime",
+    "CoreMetrics",
     "Echo", "Logging", "Metrics", "NIOCore", "NIOPosix", "ServiceLifecycle"),
   tests(
     "CampanileStoreTests", uses: "CampanileBase", "CampanileStore", "GRDB", "GRDBSQLite", "MetricsTestKit",
@@ -232,7 +236,6 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-system", exact: "1.8.1"),
     .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
     .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", exact: "0.2.0"),
-    .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1"),
     .package(url: "https://github.com/swift-server/async-http-client", exact: "1.37.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
     .package(url: "https://github.com/swiftcsv/SwiftCSV", exact: "0.10.0"),

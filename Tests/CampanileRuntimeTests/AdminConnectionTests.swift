@@ -1,3 +1,4 @@
+import CampanileHTTP
 import CampanileRPC
 import Logging
 import NIOCore
@@ -9,46 +10,11 @@ import Testing
 
 /// The HTTP ports of operators and services with slow peers.
 @Suite struct AdminConnectionTests {
-  // MARK: limits, without a clock
-
-  @Test func everyPhaseHasTimeout() {
-    let limits = AdminConnectionLimits(
-      headTimeoutMs: 1, bodyTimeoutMs: 20, answerTimeoutMs: 300, idleTimeoutMs: 4000)
-    func at(_ ms: Int64) -> NIODeadline { .uptimeNanoseconds(0) + .milliseconds(ms) }
-    var timing = AdminConnectionTiming(limits, now: at(0))
-    #expect(timing.deadline == at(4000))
-    #expect(!timing.tellsTimeout)
-    timing.bytesArrived(now: at(10))
-    #expect(timing.deadline == at(11))
-    #expect(timing.tellsTimeout)
-    // Further bytes do not extend the deadline.
-    timing.bytesArrived(now: at(11))
-    #expect(timing.deadline == at(11))
-    timing.headArrived(now: at(11))
-    timing.bytesArrived(now: at(15))
-    #expect(timing.deadline == at(31))
-    #expect(timing.tellsTimeout)
-    timing.requestEnded(now: at(20))
-    #expect(timing.deadline == at(320))
-    #expect(!timing.tellsTimeout)
-    timing.answerEnded(now: at(100))
-    #expect(timing.deadline == at(4100))
-    // A response before the end of the body.
-    timing.headArrived(now: at(200))
-    timing.answerEnded(now: at(201))
-    #expect(timing.deadline == at(220))
-    #expect(!timing.tellsTimeout)
-    timing.requestEnded(now: at(210))
-    #expect(timing.deadline == at(4210))
-  }
-
-  // MARK: real sockets
-
   private enum Port { case services, operators }
 
   /// Runs `body` with the port of one of the servers.
   private func withServer(
-    _ kind: Port, _ limits: AdminConnectionLimits, _ body: @Sendable (Int) async throws -> Void
+    _ kind: Port, _ limits: PageLimits, _ body: @Sendable (Int) async throws -> Void
   ) async throws {
     let group = MultiThreadedEventLoopGroup.singleton
     let health = HealthRegistry()
@@ -64,8 +30,7 @@ import Testing
     switch kind {
     case .services:
       service = AdminServer(
-        host: "127.0.0.1", port: 0, pages: pages, limits: limits, group: group, logger: logger,
-        onRunning: { running.set($0) })
+        host: "127.0.0.1", port: 0, pages: pages, limits: limits, group: group, onRunning: { running.set($0) })
     case .operators:
       service = OperatorServer(
         port: 0, isFixed: true, limits: limits, routes: [pages.answer], group: group, logger: logger,
@@ -125,7 +90,7 @@ import Testing
 
   private func manyTricklers(_ kind: Port) async throws {
     // No timeout expires: the oldest connections are closed.
-    let limits = AdminConnectionLimits(connectionsMax: 8)
+    let limits = PageLimits(connectionsMax: 8)
     try await withServer(kind, limits) { port in
       var first: [Trickle] = []
       for start in ["", Self.half] {
@@ -149,7 +114,7 @@ import Testing
   func operatorsStayReachable() async throws { try await manyTricklers(.operators) }
 
   @Test func incompleteRequestsGet408() async throws {
-    let limits = AdminConnectionLimits(headTimeoutMs: 50, bodyTimeoutMs: 50)
+    let limits = PageLimits(timeouts: HTTPTimeouts(headTimeoutMs: 50, bodyTimeoutMs: 50))
     try await withServer(.operators, limits) { port in
       let body =
         "POST /admin/reload HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{"
@@ -162,7 +127,7 @@ import Testing
   }
 
   @Test func idleConnectionsCloseWithoutResponse() async throws {
-    try await withServer(.services, AdminConnectionLimits(idleTimeoutMs: 50)) { port in
+    try await withServer(.services, PageLimits(timeouts: HTTPTimeouts(idleTimeoutMs: 50))) { port in
       #expect(await (try Trickle(port, "")).rest() == "")
       let kept = await (try Trickle(port, "GET /healthz HTTP/1.1\r\nHost: t\r\n\r\n")).rest()
       #expect(kept.hasPrefix("HTTP/1.1 200"))

@@ -159,45 +159,4 @@ import Testing
     #expect(event(#"{"resumeToken":"a\nevent: x"}"#, "resumeToken") == "data: {\"resumeToken\":\"a\\nevent: x\"}\n\n")
     #expect(event("{\n\"a\":\r1}", nil) == "data: { \"a\": 1}\n\n")
   }
-
-  @Test func slowConnectionsAreDetected() {
-    var configuration = HTTPConfiguration()
-    configuration.headerTimeoutMs = 100
-    configuration.bodyTimeoutMs = 200
-    configuration.idleTimeoutMs = 300
-    configuration.unreadTimeoutMs = 50
-    let start = NIODeadline.now()
-    var timing = HTTPTiming(now: start)
-    #expect(timing.check(configuration, now: start + .milliseconds(300)) == .fine)
-    #expect(timing.check(configuration, now: start + .milliseconds(301)) == .close)
-    timing.enter(.head, now: start)
-    timing.enter(.head, now: start + .milliseconds(90))
-    #expect(timing.check(configuration, now: start + .milliseconds(101)) == .tooSlow)
-    timing.enter(.body, now: start)
-    #expect(timing.check(configuration, now: start + .milliseconds(200)) == .fine)
-    #expect(timing.check(configuration, now: start + .milliseconds(201)) == .tooSlow)
-    timing.enter(.answering, now: start)
-    #expect(timing.check(configuration, now: start + .hours(1)) == .fine)
-    timing.writable(false, now: start)
-    #expect(timing.check(configuration, now: start + .milliseconds(51)) == .close)
-    timing.writable(true, now: start)
-    #expect(timing.check(configuration, now: start + .hours(1)) == .fine)
-  }
-
-  @Test func slowReaderIsNotDisconnected() {
-    var configuration = HTTPConfiguration()
-    configuration.unreadTimeoutMs = 50
-    let start = NIODeadline.now()
-    var timing = HTTPTiming(now: start)
-    timing.enter(.answering, now: start)
-    timing.writable(false, now: start)
-    timing.waits(bytes: 1000, now: start + .milliseconds(40))
-    timing.waits(bytes: 900, now: start + .milliseconds(80))
-    #expect(timing.check(configuration, now: start + .milliseconds(130)) == .fine)
-    // Nothing has been read in the meantime.
-    timing.waits(bytes: 900, now: start + .milliseconds(120))
-    #expect(timing.check(configuration, now: start + .milliseconds(131)) == .close)
-    timing.writable(true, now: start + .milliseconds(131))
-    #expect(timing.check(configuration, now: start + .hours(1)) == .fine)
-  }
 }

@@ -5,11 +5,10 @@
 #else
   import Darwin
 #endif
+import CampanileHTTP
 import CampanileRPC
-import Hummingbird
-import HummingbirdCore
-import Logging
 import NIOCore
+import NIOHTTP1
 import ServiceLifecycle
 
 /// Serves the operations pages and an executable's routes over HTTP/1.1.
@@ -18,14 +17,13 @@ struct AdminServer: Service {
   let port: Int
   let pages: OperationsPages
   var routes: [AdminRoutes] = []
-  /// Replaces this server's router, if not nil.
+  /// Replaces this server's pages and routes, if not nil.
   var publicHTTP: PublicHTTPServer?
   /// TLS for the connections of `publicHTTP`.
   var tls: ServerTLSContext?
   /// Limits for connections if `publicHTTP` is nil.
-  var limits = AdminConnectionLimits()
+  var limits = PageLimits()
   let group: any EventLoopGroup
-  let logger: Logger
   /// Called once with the port that the server listens on.
   let onRunning: @Sendable (Int) -> Void
 
@@ -33,68 +31,86 @@ struct AdminServer: Service {
   ///
   /// - Throws: `StartupError` if the server cannot listen on the address.
   func run() async throws {
-    var quiet = logger
-    quiet.logLevel = max(logger.logLevel, .warning)
-    if let publicHTTP { return try await run(publicHTTP, quiet) }
-    let application = Application(
-      router: router(),
-      server: AdminConnections(limits).server,
-      configuration: ApplicationConfiguration(address: .hostname(host, port: port), serverName: "campanile"),
-      onServerRunning: { onRunning($0.localAddress?.port ?? port) },
-      eventLoopGroupProvider: .shared(group),
-      logger: quiet)
-    try await listening { try await application.run() }
-  }
-
-  private func run(_ publicHTTP: PublicHTTPServer, _ quiet: Logger) async throws {
-    // Accept some more connections than the limiter admits, so that surplus callers get an error, and unauthenticated
-    // connections can be closed in favour of others.
-    let server = PublicHTTPChannel(publicHTTP: publicHTTP, tls: tls, operations: { await pages.health($0) }).server(
-      configuration: .init(
-        address: .hostname(host, port: port), serverName: "campanile", backlog: 4096,
-        availableConnectionsDelegate: MaximumAvailableConnections(publicHTTP.limiter.connectionsMax + 16)),
-      onServerRunning: { onRunning($0.localAddress?.port ?? port) }, eventLoopGroup: group, logger: quiet)
-    try await listening { try await server.run() }
-  }
-
-  private func listening(_ body: () async throws -> Void) async throws {
-    do { try await body() } catch let error as IOError {
+    let listener: HTTPListener
+    do { listener = try await listen() } catch let error as IOError {
       throw StartupError("cannot listen on \(host):\(port) for HTTP: \(error.reasonText)")
     }
+    onRunning(listener.port)
+    await listener.serve()
   }
 
-  private func router() -> Router<BasicRequestContext> {
-    let router = Router()
-    for path in OperationsPages.paths {
-      router.get(RouterPath(path)) { _, _ in await pages.page(path).map(Self.response) ?? Response(status: .notFound) }
+  private func listen() async throws -> HTTPListener {
+    guard let publicHTTP else {
+      return try await PageServer(limits) { head, _ in plan(head) }.listen(host: host, port: port, group: group)
     }
-    for routes in routes {
-      for method: HTTPRequest.Method in [.get, .post, .put, .patch, .delete] {
-        router.on("\(routes.prefix)/**", method: method) { request, _ in try await Self.serve(request, routes) }
-      }
+    // Accept some more connections than the limiter admits, so that surplus callers get an error, and unauthenticated
+    // connections can be closed in favour of others.
+    return try await HTTPListener.listen(
+      host: host, port: port, backlog: 4096, openMax: publicHTTP.limiter.connectionsMax + 16, group: group
+    ) { channel in
+      try tls?.install(on: channel)
+      try publicHTTP.configure(channel) { await pages.health($0) }
     }
-    return router
   }
 
-  private static func serve(_ request: Request, _ routes: AdminRoutes) async throws -> Response {
-    response(await routes.handle(try await whole(request, bodyBytesMax: routes.bodyBytesMax)))
+  private func plan(_ head: HTTPRequestHead) -> PagePlan {
+    // Repeated and trailing slashes do not count.
+    let names = PageTarget(head.uri).path.split(separator: "/")
+    let path = "/" + names.joined(separator: "/")
+    if head.method == .GET, OperationsPages.paths.contains(path) {
+      return PagePlan { _ in PageResponse(await pages.page(path) ?? .failure(404, "unknown path")) }
+    }
+    guard Self.methods.contains(head.method), let routes = routes.first(where: { path.hasPrefix($0.prefix + "/") })
+    else { return PagePlan { _ in PageResponse.own(404) } }
+    return PagePlan(bodyBytesMax: routes.bodyBytesMax, tooLarge: PageResponse.own(413)) { request in
+      PageResponse(await routes.handle(AdminRoutes.Request(request)))
+    }
   }
 
-  /// Collects the body of a request.
-  ///
-  /// - Throws: 413 if the body is too large.
-  static func whole(_ request: Request, bodyBytesMax: Int) async throws -> AdminRoutes.Request {
-    let body = try await request.body.collect(upTo: bodyBytesMax)
-    let query = request.uri.queryParameters.map { (String($0.key), String($0.value)) }
-    return AdminRoutes.Request(
-      method: request.method.rawValue, path: request.uri.path, query: Dictionary(query) { _, last in last },
-      authorization: request.headers[.authorization], body: Array(body.readableBytesView))
+  private static let methods: [HTTPMethod] = [.GET, .POST, .PUT, .PATCH, .DELETE]
+}
+
+extension HTTPListener {
+  /// Serves until graceful shutdown, which lets the responses in progress end. Cancellation closes all connections.
+  func serve() async {
+    await withTaskCancellationHandler {
+      try? await gracefulShutdown()
+      await drain()
+    } onCancel: {
+      closeAll()
+    }
+  }
+}
+
+extension AdminRoutes.Request {
+  init(_ request: PageRequest) {
+    let target = PageTarget(request.head.uri)
+    self.init(
+      method: request.head.method.rawValue, path: target.path, query: target.query,
+      authorization: request.head.headers.joined("authorization"), body: Array(request.body.readableBytesView))
+  }
+}
+
+extension PageResponse {
+  init(_ response: AdminRoutes.Response) {
+    self = .own(
+      response.status, [("Content-Type", response.contentType), ("Cache-Control", "no-store")], response.body)
   }
 
-  static func response(_ answer: AdminRoutes.Response) -> Response {
-    Response(
-      status: .init(code: answer.status), headers: [.contentType: answer.contentType, .cacheControl: "no-store"],
-      body: .init(byteBuffer: ByteBuffer(bytes: answer.body)))
+  /// Creates a response with the headers that every response of the runtime has.
+  static func own(_ status: Int, _ headers: [(name: String, value: String)] = [], _ body: [UInt8] = []) -> PageResponse
+  {
+    PageResponse(
+      status: status, headers: headers + [("Date", WallClock.httpDate(WallClock.nowMs())), ("Server", "campanile")],
+      body: body)
+  }
+}
+
+extension HTTPHeaders {
+  /// Returns the values of a header as one list; nil if the header is missing.
+  func joined(_ name: String) -> String? {
+    let values = self[name]
+    return values.isEmpty ? nil : values.joined(separator: ", ")
   }
 }
 

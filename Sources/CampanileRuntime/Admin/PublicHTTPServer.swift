@@ -1,7 +1,5 @@
 public import NIOCore
 public import CampanileRPC
-import HummingbirdCore
-import Logging
 
 /// Serves the connections of a public HTTP port instead of the runtime's router.
 public struct PublicHTTPServer: Sendable {
@@ -19,25 +17,4 @@ public struct PublicHTTPServer: Sendable {
     self.limiter = limiter
     self.configure = configure
   }
-}
-
-/// Passes each connection of Hummingbird's server to a `PublicHTTPServer`.
-struct PublicHTTPChannel: ServerChildChannel {
-  struct Value: ServerChildChannelValue {
-    let channel: any Channel
-  }
-  let publicHTTP: PublicHTTPServer
-  let tls: ServerTLSContext?
-  let operations: PublicHTTPServer.Operations
-
-  func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
-    channel.eventLoop.makeCompletedFuture {
-      try tls?.install(on: channel)
-      try publicHTTP.configure(channel, operations)
-      return Value(channel: channel)
-    }
-  }
-
-  /// Waits until the connection is closed. The handlers in its pipeline serve it.
-  func handle(value: Value, logger: Logger) async { try? await value.channel.closeFuture.get() }
 }

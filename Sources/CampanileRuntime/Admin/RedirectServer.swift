@@ -1,8 +1,7 @@
+import CampanileHTTP
 import CampanileRPC
-import Hummingbird
-import HummingbirdCore
-import Logging
 import NIOCore
+import NIOHTTP1
 import ServiceLifecycle
 
 /// Settings for the redirection of plaintext requests to HTTPS.
@@ -81,27 +80,25 @@ struct RedirectServer: Service {
   /// Waits for the HTTPS port.
   let httpsPort: @Sendable () async -> Int?
   let group: any EventLoopGroup
-  let logger: Logger
 
   /// Serves until graceful shutdown.
   ///
   /// - Throws: `StartupError` if the server cannot listen on the address.
   func run() async throws {
     guard let httpsPort = await httpsPort() else { return }
-    var quiet = logger
-    quiet.logLevel = max(logger.logLevel, .warning)
-    let application = Application(
-      responder: CallbackResponder<BasicRequestContext> { request, _ in
-        let target = request.head.path
-        guard let location = redirect.location(authority: request.head.authority, path: target, httpsPort: httpsPort)
-        else { return Response(status: .badRequest, headers: [.connection: "close"]) }
-        return Response(status: .permanentRedirect, headers: [.location: location, .connection: "close"])
-      },
-      server: AdminConnections(AdminConnectionLimits(idleTimeoutMs: 10_000)).server,
-      configuration: ApplicationConfiguration(address: .hostname(host, port: port), serverName: "campanile"),
-      eventLoopGroupProvider: .shared(group), logger: quiet)
-    do { try await application.run() } catch let error as IOError {
+    let timeouts = HTTPTimeouts(answerTimeoutMs: 60_000, idleTimeoutMs: 10_000)
+    let server = PageServer(PageLimits(timeouts: timeouts)) { head, _ in
+      let location = redirect.location(
+        authority: head.headers.first(name: "host"), path: head.uri, httpsPort: httpsPort)
+      return PagePlan { _ in
+        guard let location else { return .own(400, [("Connection", "close")]) }
+        return .own(308, [("Location", location), ("Connection", "close")])
+      }
+    }
+    let listener: HTTPListener
+    do { listener = try await server.listen(host: host, port: port, group: group) } catch let error as IOError {
       throw StartupError("cannot listen on \(host):\(port) for redirects: \(error.reasonText)")
     }
+    await listener.serve()
   }
 }

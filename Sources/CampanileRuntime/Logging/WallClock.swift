@@ -28,6 +28,18 @@ public enum WallClock {
     return "\(day)T\(clock.joined(separator: ":")).\(pad(ofDay % 1000, 3))Z"
   }
 
+  /// Formats a time as an HTTP date (RFC 9110 section 5.6.7), for example `Sun, 06 Nov 1994 08:49:37 GMT`.
+  static func httpDate(_ milliseconds: Int64) -> String {
+    let days = milliseconds.floorDivided(by: 86_400_000)
+    let ofDay = milliseconds - days * 86_400_000
+    let date = CivilDate(daysSince1970: Int(days))
+    // 1970-01-01 was a Thursday.
+    let weekday = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"][Int((days % 7 + 7) % 7)]
+    let month = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"][date.month - 1]
+    let clock = [ofDay / 3_600_000, ofDay / 60_000 % 60, ofDay / 1000 % 60].map { pad($0, 2) }
+    return "\(weekday), \(pad(date.day, 2)) \(month) \(pad(date.year, 4)) \(clock.joined(separator: ":")) GMT"
+  }
+
   private static func pad(_ value: some BinaryInteger, _ width: Int) -> String {
     let digits = String(value)
     return String(repeating: "0", count: max(0, width - digits.count)) + digits

@@ -1,7 +1,7 @@
-import Hummingbird
-import HummingbirdCore
+import CampanileHTTP
 import Logging
 import NIOCore
+import NIOHTTP1
 import ServiceLifecycle
 
 /// The admin server: HTTP/1.1 on 127.0.0.1, regardless of the host that the executable listens on.
@@ -11,7 +11,7 @@ struct OperatorServer: Service {
   let port: Int
   /// Whether a port in use is an error. Otherwise, the system chooses another port.
   let isFixed: Bool
-  var limits = AdminConnectionLimits(connectionsMax: 32)
+  var limits = PageLimits(connectionsMax: 32)
   /// Handlers, tried in order. The first that knows the path handles the request.
   let routes: [@Sendable (AdminRoutes.Request) async -> AdminRoutes.Response?]
   let group: any EventLoopGroup
@@ -23,56 +23,44 @@ struct OperatorServer: Service {
   ///
   /// - Throws: `StartupError` if the server cannot listen on a fixed port.
   func run() async throws {
-    do { try await serve(on: port) } catch let error as IOError {
+    let listener: HTTPListener
+    do { listener = try await listen(on: port) } catch let error as IOError {
       guard !isFixed else {
         throw StartupError("cannot listen on admin port 127.0.0.1:\(port): \(error.reasonText)")
       }
       logger.warning(
         "the default admin port is in use; using another one",
         metadata: ["port": "\(port)", "error": "\(error.reasonText)"])
-      try await serve(on: 0)
+      listener = try await listen(on: 0)
     }
+    onRunning(listener.port)
+    await listener.serve()
   }
 
-  private func serve(on port: Int) async throws {
-    var quiet = logger
-    quiet.logLevel = max(logger.logLevel, .warning)
-    let application = Application(
-      responder: CallbackResponder<OperatorContext> { request, context in try await answer(request, context) },
-      server: AdminConnections(limits).server,
-      configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: port), serverName: "campanile"),
-      onServerRunning: { onRunning($0.localAddress?.port ?? port) }, eventLoopGroupProvider: .shared(group),
-      logger: quiet)
-    try await application.run()
+  private func listen(on port: Int) async throws -> HTTPListener {
+    try await PageServer(limits, plan: plan).listen(host: "127.0.0.1", port: port, group: group)
   }
 
-  private func answer(_ request: Request, _ context: OperatorContext) async throws -> Response {
+  @Sendable
+  private func plan(_ head: HTTPRequestHead, _ peer: String?) -> PagePlan {
     let guarding = OperatorGuard(
-      peer: context.peer, host: request.head.authority, hasOrigin: request.headers[.origin] != nil,
-      fetchSite: request.headers.first { $0.name.canonicalName == "sec-fetch-site" }?.value,
-      method: request.method.rawValue,
-      contentType: request.headers[.contentType])
+      peer: peer, host: head.headers.first(name: "host"), hasOrigin: head.headers.contains(name: "origin"),
+      fetchSite: head.headers.first(name: "sec-fetch-site"), method: head.method.rawValue,
+      contentType: head.headers.joined("content-type"))
     if let refusal = guarding.refusal {
-      return AdminServer.response(.failure(refusal.status, refusal.rawValue))
+      return PagePlan { _ in PageResponse(.failure(refusal.status, refusal.rawValue)) }
     }
-    guard let whole = try? await AdminServer.whole(request, bodyBytesMax: Self.bodyBytesMax) else {
-      return AdminServer.response(.failure(413, "the body exceeds \(Self.bodyBytesMax) bytes"))
+    let tooLarge = PageResponse(.failure(413, "the body exceeds \(Self.bodyBytesMax) bytes"))
+    return PagePlan(bodyBytesMax: Self.bodyBytesMax, tooLarge: tooLarge) { request in
+      PageResponse(await answer(AdminRoutes.Request(request)))
     }
-    for routes in routes {
-      if let found = await routes(whole) { return AdminServer.response(found) }
-    }
-    return AdminServer.response(.failure(404, "unknown path \(whole.path)"))
   }
-}
 
-/// A request context with the peer's IP address.
-struct OperatorContext: RequestContext {
-  var coreContext: CoreRequestContextStorage
-  let peer: String?
-
-  init(source: ApplicationRequestContextSource) {
-    coreContext = .init(source: source)
-    peer = source.channel.remoteAddress?.ipAddress
+  private func answer(_ request: AdminRoutes.Request) async -> AdminRoutes.Response {
+    for routes in routes {
+      if let found = await routes(request) { return found }
+    }
+    return .failure(404, "unknown path \(request.path)")
   }
 }
 

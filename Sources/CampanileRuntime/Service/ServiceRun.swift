@@ -154,13 +154,13 @@ struct ServiceRun {
         host: host, port: port, pages: pages(context), routes: components.adminRoutes,
         publicHTTP: components.publicHTTP,
         // Without a public HTTP server, the port serves only operators, in plaintext.
-        tls: components.publicHTTP == nil ? nil : tls, group: context.eventLoopGroup, logger: logger,
+        tls: components.publicHTTP == nil ? nil : tls, group: context.eventLoopGroup,
         onRunning: { running.set($0) }))
     if let redirect {
       services.append(
         RedirectServer(
           host: host, port: redirect.port, redirect: redirect.target, httpsPort: { await running.port() },
-          group: context.eventLoopGroup, logger: logger))
+          group: context.eventLoopGroup))
     }
     return { await running.port() }
   }
@@ -178,7 +178,7 @@ struct ServiceRun {
     if let address = try OperatorConfiguration.metricsAddress(settings) {
       services.append(
         AdminServer(
-          host: address.host, port: address.port, pages: pages(context), group: context.eventLoopGroup, logger: logger,
+          host: address.host, port: address.port, pages: pages(context), group: context.eventLoopGroup,
           onRunning: { _ in }))
     }
     guard let (port, isFixed) = try OperatorConfiguration.resolvedPort(settings) else { return { nil } }

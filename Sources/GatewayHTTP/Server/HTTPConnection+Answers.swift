@@ -1,5 +1,6 @@
 import CampanileBase
 import CampanileCodec
+import CampanileHTTP
 import CampanileRPC
 import Gateway
 import NIOCore
@@ -62,12 +63,8 @@ extension HTTPConnection {
     guard !isClosing, exchange == nil else { return close() }
     var writer = JSONWriter()
     ErrorBody.rest(error, status: status, to: &writer)
-    let phrase = HTTPResponseStatus(statusCode: status).reasonPhrase
-    var bytes = ByteBuffer(
-      string: "HTTP/1.1 \(status) \(phrase)\r\nConnection: close\r\nContent-Type: application/json\r\n"
-        + "Content-Length: \(writer.count)\r\n\r\n")
-    writer.withUnsafeBytes { _ = bytes.writeBytes($0) }
-    gate?.write(bytes)
+    gate?.refuse(
+      status: status, contentType: "application/json", body: writer.withUnsafeBytes { ByteBuffer(bytes: $0) })
     closeAfterFlush()
   }
 

@@ -1,4 +1,5 @@
 import CampanileBase
+import CampanileHTTP
 import CampanileRPC
 import NIOCore
 import NIOHTTP1

@@ -1,5 +1,6 @@
 import CampanileBase
 import CampanileCodec
+import CampanileHTTP
 import CampanileRPC
 import Gateway
 import NIOCore
@@ -8,7 +9,7 @@ import NIOHTTP1
 /// An HTTP/1.1 connection that turns requests into calls to the gateway's dispatcher, and replies into responses.
 ///
 /// It handles one request at a time; later requests wait in the socket buffer. Confined to its event loop.
-final class HTTPConnection: CallTransport, ChannelInboundHandler {
+final class HTTPConnection: CallTransport, ChannelInboundHandler, HTTPGatedConnection {
   typealias InboundIn = HTTPServerRequestPart
   typealias OutboundOut = HTTPServerResponsePart
 
@@ -61,6 +62,7 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler {
   }
   /// Whether the request has been read completely and its response has not ended.
   var isAnswering: Bool { exchange?.isRead == true }
+  var readsAhead: Bool { exchange?.style.isStream != true }
 
   // MARK: channel events
 
@@ -369,14 +371,9 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler {
     }
   }
 
-  /// Half-closes the connection, and closes it after 500 ms at the latest.
   func closeAfterFlush() {
     isClosing = true
-    guard let channelContext else { return }
-    // Half-closing lets the caller read the response even if bytes of its request are still unread here.
-    let bound = NIOLoopBound(channelContext, eventLoop: loop)
-    loop.scheduleTask(in: .milliseconds(500)) { bound.value.close(promise: nil) }
-    channelContext.close(mode: .output, promise: nil)
+    channelContext?.closeAfterFlush()
   }
 
   func close() {
@@ -388,7 +385,7 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler {
   func checkTimeouts(now: NIODeadline) {
     guard !isClosing else { return }
     guard checkUnread(now: now) else { return }
-    switch timing.check(configuration, now: now) {
+    switch timing.check(frontend.timeouts, now: now) {
     case .fine:
       if let exchange, exchange.isHeadSent, exchange.style == .events, !endWaits,
         now - exchange.lastWrite >= .milliseconds(configuration.pingMs), isWritable

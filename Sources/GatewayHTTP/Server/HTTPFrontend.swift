@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileHTTP
 public import CampanileRPC
 package import Gateway
 public import NIOCore
@@ -15,6 +16,7 @@ public final class HTTPFrontend: Sendable {
   public typealias Operations = @Sendable (_ path: String) async -> HTTPAnswer?
 
   let configuration: HTTPConfiguration
+  let timeouts: HTTPTimeouts
   let planner: HTTPPlanner
   let loops = CallLoops()
   private let connections: Mutex<[ObjectIdentifier: NIOLoopBound<HTTPConnections>]> = Mutex([:])
@@ -37,6 +39,9 @@ public final class HTTPFrontend: Sendable {
   /// - Parameter dialects: In order of precedence; they take precedence over the suite's own paths.
   package init(_ gateway: Gateway, _ configuration: HTTPConfiguration, dialects: [any HTTPDialect] = []) {
     self.configuration = configuration
+    timeouts = HTTPTimeouts(
+      headTimeoutMs: configuration.headerTimeoutMs, bodyTimeoutMs: configuration.bodyTimeoutMs,
+      idleTimeoutMs: configuration.idleTimeoutMs, unreadTimeoutMs: configuration.unreadTimeoutMs)
     waitingBytesBudget = gateway.configuration.waitingBytesBudget
     unreadBytesBudget = gateway.configuration.unreadBytesBudget
     limiter = ConnectionLimiter(
