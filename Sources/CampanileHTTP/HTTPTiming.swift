@@ -46,16 +46,17 @@ package struct HTTPTiming: Sendable {
   package private(set) var phase = Phase.idle
   /// The start of the phase, or its last progress.
   package private(set) var since: NIODeadline
-  /// Time limit for the body of the current request; nil for the configured one.
+  /// Time limit for bodies; nil for the configured one.
   private var bodyTimeoutMs: Int64?
   private var unwritableSince: NIODeadline?
   private var waitingBytes = 0
 
   package init(now: NIODeadline) { since = now }
 
-  /// - Parameter bodyTimeoutMs: Timeout of the phase `body`, measured from its start; nil keeps the current one.
-  package mutating func enter(_ phase: Phase, now: NIODeadline, bodyTimeoutMs: Int64? = nil) {
-    if let bodyTimeoutMs { self.bodyTimeoutMs = bodyTimeoutMs }
+  /// Sets the timeout of this request's and later bodies, measured from the start of the phase.
+  package mutating func limitBody(toMs timeoutMs: Int64) { bodyTimeoutMs = timeoutMs }
+
+  package mutating func enter(_ phase: Phase, now: NIODeadline) {
     guard phase != self.phase else { return }
     self.phase = phase
     since = now

@@ -16,8 +16,7 @@ extension HTTPConnection {
   }
 
   private func write(_ status: Int, _ headers: [(String, String)], _ body: ByteBuffer) {
-    guard let channelContext, let exchange, !exchange.isHeadSent, !isClosing else { return }
-    self.exchange?.isHeadSent = true
+    guard let channelContext, let exchange, state.sendHead() else { return }
     var fields = commonHeaders(exchange)
     for (name, value) in headers { fields.add(name: name, value: value) }
     let hasBody = status != 204 && status != 304
@@ -33,7 +32,7 @@ extension HTTPConnection {
   func commonHeaders(_ exchange: HTTPExchange) -> HTTPHeaders {
     var fields = HTTPHeaders()
     fields.reserveCapacity(8)
-    if !exchange.keepsAlive || !exchange.isRead {
+    if state.closesAfterResponse {
       fields.add(name: "Connection", value: "close")
     } else if !exchange.head.version.hasChunks {
       fields.add(name: "Connection", value: "keep-alive")
@@ -54,13 +53,13 @@ extension HTTPConnection {
 
   /// Responds with an error at once and closes the connection without reading the rest of the request.
   func refuseAndClose(_ error: RPCError, headers: [(String, String)] = []) {
-    exchange?.keepsAlive = false
+    state.endAfterResponse()
     fail(error, headers: headers)
   }
 
   /// Responds to input that is not a readable request, and closes the connection.
   func refuseUnread(_ error: RPCError, status: Int) {
-    guard !isClosing, exchange == nil else { return close() }
+    guard !state.isClosing, exchange == nil else { return close() }
     var writer = JSONWriter()
     ErrorBody.rest(error, status: status, to: &writer)
     gate?.refuse(
@@ -118,7 +117,7 @@ extension HTTPConnection {
 
   func fail(_ error: RPCError, headers: [(String, String)] = []) {
     guard let exchange else { return }
-    if exchange.isHeadSent { return exchange.style.isStream ? endStream(error) : () }
+    if state.isHeadSent { return exchange.style.isStream ? endStream(error) : () }
     // A Connect stream always reports its error in the last envelope.
     if exchange.style == .connectStream, exchange.plan != nil {
       openStream()
@@ -156,7 +155,7 @@ extension HTTPConnection {
       flushSoon()
     case .events, .lines:
       // Delay the head, so that an immediate error can still set the status.
-      let number = exchangeNumber
+      let number = state.number
       let bound = NIOLoopBound(self, eventLoop: loop)
       loop.scheduleTask(in: .milliseconds(configuration.openingMs)) { bound.value.openLate(number) }
     default: break
@@ -164,15 +163,14 @@ extension HTTPConnection {
   }
 
   private func openLate(_ number: Int) {
-    guard number == exchangeNumber, exchange?.call != nil else { return }
+    guard number == state.number, exchange?.call != nil else { return }
     openStream()
     flushSoon()
   }
 
   /// Writes the head of a stream, once.
   private func openStream() {
-    guard let channelContext, let exchange, !exchange.isHeadSent, !isClosing else { return }
-    self.exchange?.isHeadSent = true
+    guard let channelContext, let exchange, state.sendHead() else { return }
     var fields = commonHeaders(exchange)
     let type =
       switch exchange.style {
@@ -194,7 +192,7 @@ extension HTTPConnection {
   func sendMessage(_ message: UnsafeRawBufferPointer) {
     if exchange?.style == .content { return sendContent(message) }
     openStream()
-    guard let exchange, exchange.isHeadSent else { return }
+    guard let exchange, state.isHeadSent else { return }
     self.exchange?.sentCount += 1
     if exchange.isBinary, let binary = exchange.plan?.binary { return sendBinary(message, binary) }
     writeBody { buffer in
@@ -241,7 +239,7 @@ extension HTTPConnection {
   private func endStream(_ error: RPCError?) {
     if exchange?.style == .content { return endContent(error) }
     openStream()
-    guard let exchange, exchange.isHeadSent else { return }
+    guard let exchange, state.isHeadSent else { return }
     switch exchange.style {
     case .connectStream: writeBody { ConnectEnvelope.writeEnd(error, to: &$0) }
     case .lines: if let error { writeBody { Self.writeFailureLine(error, to: &$0) } }
@@ -249,7 +247,7 @@ extension HTTPConnection {
       writeBody { if let error { EventWriter.writeFailure(error, to: &$0) } else { EventWriter.writeEnd(to: &$0) } }
     }
     // Without chunked encoding, the end of the connection marks the end of the stream.
-    if !exchange.head.version.hasChunks { self.exchange?.keepsAlive = false }
+    if !exchange.head.version.hasChunks { state.endAfterResponse() }
     finish()
   }
 

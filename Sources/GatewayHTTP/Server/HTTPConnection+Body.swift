@@ -1,4 +1,5 @@
 import CampanileBase
+import CampanileHTTP
 import CampanileRPC
 import Gateway
 import NIOCore
@@ -10,7 +11,7 @@ extension HTTPConnection {
   private static let uncountedBytesMax = 64 * 1024
 
   func take(_ bytes: ByteBuffer) {
-    guard let exchange, !exchange.isHeadSent || exchange.messages != nil else { return }
+    guard let exchange, state.reads(streams: exchange.messages != nil) else { return }
     if let upload = exchange.upload { return take(bytes, into: upload) }
     do throws(RPCError) {
       exchange.passedBytes += bytes.readableBytes
@@ -43,7 +44,7 @@ extension HTTPConnection {
   /// Accounts for an unfinished body once a tick has read all available data. Bodies that arrive whole, as most do, are
   /// never accounted for.
   func readPaused() {
-    guard let exchange, !exchange.isRead, exchange.body.readableBytes > exchange.countedBytes else { return }
+    guard let exchange, !state.isRead, exchange.body.readableBytes > exchange.countedBytes else { return }
     do throws(RPCError) { try count(exchange) } catch { refuseAndClose(error) }
   }
 
@@ -63,13 +64,13 @@ extension HTTPConnection {
   /// While the connection is kept alive, up to 64 KiB are kept; more only for authenticated callers and within the
   /// budget. If bytes are dropped, the current request becomes the connection's last one.
   func keeps(behind sizeBytes: Int) -> Bool {
-    guard let exchange, sizeBytes > Self.uncountedBytesMax || !exchange.keepsAlive else { return true }
-    if exchange.keepsAlive, exchange.caller?.principalName != nil,
+    guard let exchange, sizeBytes > Self.uncountedBytesMax || !state.keepsAlive else { return true }
+    if state.keepsAlive, exchange.caller?.principalName != nil,
       (try? account(exchange).count(sizeBytes)) != nil
     {
       return true
     }
-    exchange.keepsAlive = false
+    state.endAfterResponse()
     return false
   }
 

@@ -1,6 +1,7 @@
 import CampanileAPI
 import CampanileBase
 import CampanileCodec
+import CampanileHTTP
 import CampanileRPC
 import NIOCore
 import NIOHTTP1
@@ -15,7 +16,7 @@ extension HTTPConnection {
     options.ignoreUnknownFields = true
     guard let chunk = try? DownloadAssetResponse(jsonUTF8: message, options: options), chunk.encoding == .unspecified
     else { return abandon(Self.contentInvalid) }
-    if exchange?.isHeadSent == false {
+    if !state.isHeadSent {
       guard let asset = chunk.asset, chunk.offset == plan.range?.first ?? 0 else { return abandon(Self.contentInvalid) }
       var head = ContentHead(asset, range: plan.range, ifNoneMatch: plan.ifNoneMatch)
       if exchange?.head.method == .HEAD { head.progress = nil }
@@ -33,8 +34,7 @@ extension HTTPConnection {
   }
 
   private func openContent(_ head: ContentHead) {
-    guard let channelContext, let exchange else { return }
-    self.exchange?.isHeadSent = true
+    guard let channelContext, let exchange, state.sendHead() else { return }
     self.exchange?.content = head.progress
     var fields = commonHeaders(exchange)
     for (name, value) in head.headers { fields.add(name: name, value: value) }
@@ -63,9 +63,10 @@ extension HTTPConnection {
   /// Handles the end of the service's stream. Closes the connection if the body is shorter than its head announced.
   func endContent(_ error: RPCError?) {
     guard let exchange else { return }
-    guard exchange.isHeadSent else { return fail(error ?? Self.contentInvalid) }
+    guard state.isHeadSent else { return fail(error ?? Self.contentInvalid) }
     if error == nil, exchange.content?.isComplete == true { return finish() }
     self.exchange = nil
+    state.abandon()
     close()
   }
 

@@ -52,7 +52,7 @@ extension HTTPConnection {
   /// Closes the connection. A stream ends with the error first, in case its caller resumes reading.
   private func endUnread(_ error: RPCError) {
     if let exchange, exchange.style.isStream, let call = exchange.call {
-      exchange.keepsAlive = false
+      state.endAfterResponse()
       exchange.isUnread = true
       call.abort(error)
       // The abort has written the end of the stream, and the connection closes soon.
@@ -74,7 +74,7 @@ extension HTTPConnection {
   func checkUnread(now: NIODeadline) -> Bool {
     let queued = queuedBytes
     defer { queuedBytesBefore = queued }
-    if !isWritable { timing.waits(bytes: queued, now: now) }
+    if !isWritable { state.timing.waits(bytes: queued, now: now) }
     // A caller that reads half of the queue between two checks is not slow.
     let isStuck = queued > 0 && queuedBytesBefore > 0 && queued >= queuedBytesBefore / 2
     if isStuck || !isWritable { return reserveUnread() }

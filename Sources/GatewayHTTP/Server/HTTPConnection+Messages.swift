@@ -7,7 +7,7 @@ import NIOHTTP1
 // Client-streaming calls. A call starts with the request's head, and the body carries its messages.
 extension HTTPConnection {
   func start(_ plan: HTTPPlan, isGzip: Bool) {
-    guard let dispatcher = service?.dispatcher, let exchange, let call = exchange.call, !isQuiescing else {
+    guard let dispatcher = service?.dispatcher, let exchange, let call = exchange.call, !state.isQuiescing else {
       return refuseAndClose(Self.goingAway)
     }
     if plan.timeoutMs == 0 { return refuseAndClose(Self.late) }
@@ -40,7 +40,7 @@ extension HTTPConnection {
     body(messages)
     // This may have ended the call and its exchange.
     guard exchange?.messages === messages else { return }
-    if messages.count != count { timing.progressed(now: .now()) }
+    if messages.count != count { state.timing.progressed(now: .now()) }
     read(messages.takesMore)
   }
 }

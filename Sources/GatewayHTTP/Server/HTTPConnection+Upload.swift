@@ -8,13 +8,13 @@ import NIOHTTP1
 // as fast as the service accepts it.
 extension HTTPConnection {
   func start(_ plan: UploadPlan) {
-    guard let exchange, let calls = innerCalls(), !isQuiescing else { return refuseAndClose(Self.goingAway) }
+    guard let exchange, let calls = innerCalls(), !state.isQuiescing else { return refuseAndClose(Self.goingAway) }
     let body = UploadBody(account(exchange))
     exchange.upload = body
     read(false)
     // The calls have their own deadlines. The body's timeout starts when it is requested.
-    timing.enter(.answering, now: .now())
-    let number = exchangeNumber
+    state.timing.enter(.answering, now: .now())
+    let number = state.number
     let bound = NIOLoopBound(self, eventLoop: loop)
     let upload = ContentUpload(plan: plan, calls: calls, body: NIOLoopBound(body, eventLoop: loop)) {
       bound.value.readUpload(number)
@@ -29,26 +29,26 @@ extension HTTPConnection {
 
   /// Starts to read the body, which the service has agreed to accept.
   private func readUpload(_ number: Int) {
-    guard exchangeNumber == number, let exchange, let upload = exchange.upload else { return }
-    timing.enter(.body, now: .now())
+    guard state.number == number, let exchange, let upload = exchange.upload else { return }
+    state.timing.enter(.body, now: .now())
     upload.onProgress = { [weak self] in self?.uploadProgressed(number) }
     upload.onSent = { [weak self] in self?.uploadSent(number) }
-    if exchange.head.headers.first(name: "expect")?.lowercased() == "100-continue", !exchange.isRead {
+    if exchange.head.headers.first(name: "expect")?.lowercased() == "100-continue", !state.isRead {
       channelContext?.triggerUserOutboundEvent(HTTPBypass.Event.goOn, promise: nil)
     }
     read(upload.takesMore)
   }
 
   private func uploadProgressed(_ number: Int) {
-    guard exchangeNumber == number, let upload = exchange?.upload else { return }
-    timing.progressed(now: .now())
+    guard state.number == number, let upload = exchange?.upload else { return }
+    state.timing.progressed(now: .now())
     read(upload.takesMore)
   }
 
   /// Starts the timeout for the service, which has received the whole content and must now store it.
   private func uploadSent(_ number: Int) {
-    guard exchangeNumber == number, let upload = exchange?.upload else { return }
-    timing.enter(.answering, now: .now())
+    guard state.number == number, let upload = exchange?.upload else { return }
+    state.timing.enter(.answering, now: .now())
     loop.assumeIsolated().scheduleTask(in: .milliseconds(configuration.uploadFinishTimeoutMs)) { [weak upload] in
       upload?.fail(Self.unfinished)
     }
@@ -62,7 +62,7 @@ extension HTTPConnection {
   }
 
   private func finishUpload(_ number: Int, _ result: Result<UploadAnswer, RPCError>) {
-    guard exchangeNumber == number, exchange?.upload != nil else { return }
+    guard state.number == number, exchange?.upload != nil else { return }
     switch result {
     case .success(let found): answer(found.status, found.headers, found.body)
     case .failure(let error): fail(error)

@@ -19,19 +19,11 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler, HTTPGatedConne
   private let operations: HTTPFrontend.Operations
   var channelContext: ChannelHandlerContext?
   var exchange: HTTPExchange?
-  /// Number of the current request, so that work scheduled for one request does not affect the next.
-  private(set) var exchangeNumber = 0
-  var timing: HTTPTiming
+  var state = HTTPExchangeState(now: .now())
   /// Address of the connection's peer, which may be a proxy.
   private(set) var peerAddress = ""
-  private(set) var isClosing = false
-  private(set) var isQuiescing = false
   var isReading = true
-  /// Earliest time of the next request, if the dispatcher has delayed it.
-  private var restsUntil: NIODeadline?
   private var isFlushScheduled = false
-  /// Whether only the end of the response is missing. It waits until the caller has read more.
-  private var endWaits = false
   private var lastDecision: RepeatableDecision?
   private var knownService: HTTPFrontend.Service?
   /// The reservation for unread bytes and its holder. The holder is set only while the connection is not writable.
@@ -50,7 +42,6 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler, HTTPGatedConne
     self.loop = loop
     self.connections = connections
     self.operations = operations
-    timing = HTTPTiming(now: .now())
     super.init(loops: frontend.loops, loop: loop, limits: WireLimits())
   }
 
@@ -60,8 +51,8 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler, HTTPGatedConne
     if knownService == nil { knownService = frontend.service }
     return knownService
   }
-  /// Whether the request has been read completely and its response has not ended.
-  var isAnswering: Bool { exchange?.isRead == true }
+  var isAnswering: Bool { state.isAnswering }
+  var isClosing: Bool { state.isClosing }
   var readsAhead: Bool { exchange?.style.isStream != true }
 
   // MARK: channel events
@@ -86,7 +77,7 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler, HTTPGatedConne
   }
 
   func channelInactive(context: ChannelHandlerContext) {
-    isClosing = true
+    state.close()
     callerDisconnected()
     leave()
     connections.remove(self)
@@ -96,10 +87,10 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler, HTTPGatedConne
 
   func channelWritabilityChanged(context: ChannelHandlerContext) {
     isWritable = context.channel.isWritable
-    timing.writable(isWritable, now: .now())
+    state.timing.writable(isWritable, now: .now())
     if isWritable {
       releaseUnread()
-      if endWaits { finish() } else { exchange?.call?.handler?.canSend() }
+      if state.isEndWaiting { finish() } else { exchange?.call?.handler?.canSend() }
     }
     context.fireChannelWritabilityChanged()
   }
@@ -114,31 +105,29 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler, HTTPGatedConne
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
-    switch error {
-    case let error as HTTPParserError:
-      // Nothing is read behind the last request of a connection. Its response is sent regardless of this error.
-      if isClosing && exchange == nil || exchange?.isRead == true && exchange?.keepsAlive == false { return }
-      let isOverflow = error == .headerOverflow
-      let refusal = RPCError(
-        .invalidArgument, isOverflow ? "the headers are too long" : "not an HTTP request",
-        reason: isOverflow ? "HEADERS_TOO_LARGE" : "REQUEST_INVALID", processed: false)
-      guard exchange != nil else {
-        // A proxy's connection has many callers, and this request does not identify one.
-        remoteAddress = peerAddress
-        if let exceeded = countUnread() { return refuseUnread(exceeded, status: HTTPStatusCode.of(exceeded.code)) }
-        return refuseUnread(refusal, status: isOverflow ? 431 : 400)
-      }
-      if exchange?.isHeadSent == true { close() } else { refuseAndClose(refusal) }
-    default: close()
+    guard let error = error as? HTTPParserError else { return close() }
+    let isOverflow = error == .headerOverflow
+    let refusal = RPCError(
+      .invalidArgument, isOverflow ? "the headers are too long" : "not an HTTP request",
+      reason: isOverflow ? "HEADERS_TOO_LARGE" : "REQUEST_INVALID", processed: false)
+    switch state.parserFault {
+    case .ignore: break
+    case .refuse: refuseAndClose(refusal)
+    case .refuseUnread:
+      // A proxy's connection has many callers, and this request does not identify one.
+      remoteAddress = peerAddress
+      if let exceeded = countUnread() { return refuseUnread(exceeded, status: HTTPStatusCode.of(exceeded.code)) }
+      refuseUnread(refusal, status: isOverflow ? 431 : 400)
+    case .close: close()
     }
   }
 
-  func bytesArrived() { if timing.phase == .idle { timing.enter(.head, now: .now()) } }
+  func bytesArrived() { state.bytesArrived(now: .now()) }
 
   // MARK: requests
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-    guard !isClosing else { return }
+    guard !state.isClosing else { return }
     switch unwrapInboundIn(data) {
     case .head(let head): begin(head)
     case .body(let bytes): take(bytes)
@@ -147,7 +136,8 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler, HTTPGatedConne
   }
 
   private func begin(_ head: HTTPRequestHead) {
-    exchangeNumber += 1
+    // The decoder stops after a request for another protocol.
+    state.begin(keepsAlive: head.isKeepAlive && !head.headers.contains(name: "upgrade"), now: .now())
     if isStranger { ticket?.madeCall() }
     if !configuration.trustedProxies.isEmpty { noteCaller(head) }
     let crossOrigin = configuration.crossOrigin.headers(for: head.headers.first(name: "origin"))
@@ -155,7 +145,7 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler, HTTPGatedConne
     let exchange = HTTPExchange(head, decide(head, &target), crossOrigin: crossOrigin)
     self.exchange = exchange
     judge(exchange, target)
-    timing.enter(.body, now: .now(), bodyTimeoutMs: bodyTimeoutMs(exchange))
+    state.timing.limitBody(toMs: bodyTimeoutMs(exchange))
     if let encoding = head.headers.first(name: "content-encoding")?.lowercased(), exchange.refusal == nil {
       exchange.isCompressed = encoding == "gzip" || encoding == "deflate"
       if !exchange.isCompressed, encoding != "identity" {
@@ -217,10 +207,9 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler, HTTPGatedConne
   }
 
   private func finishReading() {
-    guard let exchange, !exchange.isRead, !exchange.isHeadSent || exchange.messages != nil else { return }
-    self.exchange?.isRead = true
+    guard let exchange, state.requestEnded(streams: exchange.messages != nil) else { return }
     if let upload = exchange.upload { return upload.end() }
-    timing.enter(.answering, now: .now())
+    state.timing.enter(.answering, now: .now())
     if let inflater = exchange.inflater {
       do throws(RPCError) { try inflater.finish() } catch {
         return exchange.messages == nil ? refuse(error) : abandon(error)
@@ -242,7 +231,8 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler, HTTPGatedConne
   private func start(_ plan: HTTPPlan, _ body: ByteBuffer) {
     let bytesMax = exchange.map { bodyBytesMax($0) } ?? 0
     releaseBody()
-    guard let dispatcher = service?.dispatcher, let call = exchange?.call, !isQuiescing || !plan.style.isStream else {
+    guard let dispatcher = service?.dispatcher, let call = exchange?.call, !state.isQuiescing || !plan.style.isStream
+    else {
       return refuse(Self.goingAway)
     }
     if let timeoutMs = plan.timeoutMs, timeoutMs == 0 {
@@ -268,7 +258,7 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler, HTTPGatedConne
   private func start(_ plan: DialectPlan, _ body: ByteBuffer) {
     releaseBody()
     guard let calls = innerCalls() else { return refuse(Self.goingAway) }
-    let number = exchangeNumber
+    let number = state.number
     let bound = NIOLoopBound(self, eventLoop: loop)
     exchange?.task = Task { [loop] in
       let result: Result<DialectAnswer, RPCError>
@@ -289,7 +279,7 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler, HTTPGatedConne
   }
 
   private func finish(_ number: Int, _ result: Result<DialectAnswer, RPCError>) {
-    guard exchangeNumber == number, exchange != nil else { return }
+    guard state.number == number, exchange != nil else { return }
     switch result {
     case .success(let found): answer(found.status, found.headers.map { ($0.name, $0.value) }, found.body)
     case .failure(let error): fail(error)
@@ -297,13 +287,13 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler, HTTPGatedConne
   }
 
   private func answerOperations(_ path: String) {
-    let number = exchangeNumber
+    let number = state.number
     let bound = NIOLoopBound(self, eventLoop: loop)
     let promise = loop.makePromise(of: HTTPAnswer?.self)
     promise.completeWithTask { [operations] in await operations(path) }
     promise.futureResult.whenSuccess { found in
       let connection = bound.value
-      guard connection.exchangeNumber == number, connection.exchange != nil else { return }
+      guard connection.state.number == number, connection.exchange != nil else { return }
       let found = found ?? HTTPAnswer(status: 404, contentType: "text/plain", body: [])
       connection.answer(
         found.status, [("Content-Type", found.contentType), ("Cache-Control", "no-store")], found.body)
@@ -318,21 +308,18 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler, HTTPGatedConne
   /// is unread, its end waits until the caller has read more; the next request waits too.
   func finish() {
     guard let channelContext else { return }
-    endWaits = !isWritable && exchange?.keepsAlive == true
-    guard !endWaits else { return flushSoon() }
+    let end = state.end(isWritable: isWritable, now: .now())
+    guard end != .wait else { return flushSoon() }
     releaseBody()
-    exchange?.upload?.fail(Self.disconnected)
-    exchange?.messages?.end()
-    readAgain()
-    let isReusable = exchange?.keepsAlive == true && exchange?.isRead == true
     let ended = exchange
     let call = ended?.call
     exchange = nil
-    isClosing = !isReusable
-    timing.enter(.idle, now: .now())
+    ended?.upload?.fail(Self.disconnected)
+    ended?.messages?.end()
+    readAgain()
     channelContext.write(wrapOutboundOut(.end(nil)), promise: nil)
     if !isWritable, unreadHolder == nil { unreadHolder = holder(of: ended) }
-    if isReusable {
+    if end == .reuse {
       gate?.resume()
       flushSoon()
     } else {
@@ -344,8 +331,7 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler, HTTPGatedConne
   }
 
   private func readAgain() {
-    guard let deadline = restsUntil else { return read(true) }
-    restsUntil = nil
+    guard let deadline = state.takeRest() else { return read(true) }
     read(false)
     let bound = NIOLoopBound(self, eventLoop: loop)
     loop.assumeIsolated().scheduleTask(deadline: deadline) { bound.value.read(true) }
@@ -358,36 +344,34 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler, HTTPGatedConne
     exchange?.upload?.fail(Self.disconnected)
     exchange?.messages?.end()
     exchange = nil
-    endWaits = false
+    state.abandon()
     call?.abort(Self.disconnected)
   }
 
   /// Refuses new streams and ends streams without a deadline. Contents and other calls may finish.
   func quiesce() {
-    isQuiescing = true
-    exchange?.keepsAlive = false
+    state.quiesce()
     if let exchange, exchange.style.isStream, exchange.style != .content, exchange.call?.deadline == nil {
       exchange.call?.abort(Self.goingAway)
     }
   }
 
   func closeAfterFlush() {
-    isClosing = true
+    state.close()
     channelContext?.closeAfterFlush()
   }
 
   func close() {
-    isClosing = true
+    state.close()
     channelContext?.close(promise: nil)
   }
 
   /// Checks the timeouts and keeps event streams alive. Called about once a second.
   func checkTimeouts(now: NIODeadline) {
-    guard !isClosing else { return }
-    guard checkUnread(now: now) else { return }
-    switch timing.check(frontend.timeouts, now: now) {
-    case .fine:
-      if let exchange, exchange.isHeadSent, exchange.style == .events, !endWaits,
+    guard !state.isClosing, checkUnread(now: now) else { return }
+    switch state.timeoutFault(frontend.timeouts, now: now) {
+    case .ignore:
+      if let exchange, state.isHeadSent, exchange.style == .events, !state.isEndWaiting,
         now - exchange.lastWrite >= .milliseconds(configuration.pingMs), isWritable
       {
         ping()
@@ -395,9 +379,9 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler, HTTPGatedConne
     case .close:
       callerDisconnected()
       close()
-    case .tooSlow:
-      guard let exchange else { return refuseUnread(Self.tooSlow, status: 408) }
-      refuseAndClose(exchange.refusal?.error ?? Self.tooSlow, headers: exchange.refusal?.headers ?? [])
+    case .refuse:
+      refuseAndClose(exchange?.refusal?.error ?? Self.tooSlow, headers: exchange?.refusal?.headers ?? [])
+    case .refuseUnread: refuseUnread(Self.tooSlow, status: 408)
     }
   }
 
@@ -427,7 +411,7 @@ final class HTTPConnection: CallTransport, ChannelInboundHandler, HTTPGatedConne
 
   override func rest(until deadline: NIODeadline) {
     // A proxy's connection carries requests of other callers behind this one.
-    if hasOneCaller { restsUntil = deadline }
+    if hasOneCaller { state.rest(until: deadline) }
   }
 
   override func grantCredit(to call: ServerCall, messages: Int) { granted(call, messages) }

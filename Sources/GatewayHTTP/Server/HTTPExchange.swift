@@ -39,9 +39,6 @@ final class HTTPExchange {
   var upload: UploadBody?
   /// The progress of a content download.
   var content: ContentProgress?
-  var isRead = false
-  var isHeadSent = false
-  var keepsAlive: Bool
   /// Whether the stream ends because its caller reads too slowly.
   var isUnread = false
   /// Messages sent since the backend last received credit.
@@ -52,8 +49,6 @@ final class HTTPExchange {
     self.head = head
     self.decision = decision
     self.crossOrigin = crossOrigin
-    // The decoder stops after a request for another protocol.
-    keepsAlive = head.isKeepAlive && !head.headers.contains(name: "upgrade")
     switch decision {
     case .call(let plan): (style, isBinary) = (plan.style, plan.binary != nil)
     case .refusal(let refusal):
