@@ -37,6 +37,10 @@ import Testing
       let middle = PushLatencyHistogram.valueMs(bucket: bucket)
       #expect(abs(Double(middle) - Double(value)) <= max(0.5, Double(value) / 8), "\(value) \(bucket) \(middle)")
     }
+    // The table contains these numbers.
+    for (ms, bucket): (Int64, Int) in [(-1, 0), (3, 3), (4, 4), (8, 8), (10, 9), (1_000, 35), (.max, 247)] {
+      #expect(PushLatencyHistogram.bucket(ms) == bucket)
+    }
     #expect(PushLatencyHistogram.percentileMs(0.5, of: [:]) == 0)
     #expect(PushLatencyHistogram.percentileMs(0.5, of: [1: 1, 3: 9]) == 3)
     #expect(PushLatencyHistogram.percentileMs(0.99, of: [1: 99, 3: 1]) == 1)

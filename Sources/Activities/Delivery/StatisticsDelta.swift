@@ -1,3 +1,4 @@
+import CampanileBase
 import CampanileStore
 
 /// An event counted by app and hour. Its text is stored in the database.
@@ -58,23 +59,18 @@ struct StatisticsDelta: Sendable, Hashable {
   }
 }
 
-/// A latency histogram. A bucket's width is a quarter of a power of two, so that a percentile is at most an eighth off.
-/// Pure.
+/// A latency histogram in milliseconds. A bucket's width is a quarter of a power of two, so that a percentile is at
+/// most an eighth off. Pure.
 enum PushLatencyHistogram {
-  /// Returns the bucket of a duration in milliseconds: 0 to 3 have a bucket each.
-  static func bucket(_ latencyMs: Int64) -> Int {
-    let value = UInt64(max(0, latencyMs))
-    guard value >= 4 else { return Int(value) }
-    let exponent = 63 - value.leadingZeroBitCount
-    return 4 * (exponent - 1) + Int(value >> UInt64(exponent - 2) & 3)
-  }
+  // The table stores the numbers of the buckets.
+  private static let buckets = LogLinearBuckets(precisionBits: 2, powerMax: 63)
+
+  static func bucket(_ latencyMs: Int64) -> Int { buckets.bucket(of: latencyMs) }
 
   /// Returns the middle of a bucket in milliseconds.
   static func valueMs(bucket: Int) -> Int64 {
-    guard bucket >= 4 else { return Int64(max(0, bucket)) }
-    let exponent = min(bucket / 4 + 1, 60)
-    let width = Int64(1) << Int64(exponent - 2)
-    return Int64(4 + bucket % 4) * width + width / 2
+    let (lowerMs, upperMs) = buckets.range(of: min(max(0, bucket), buckets.count - 1))
+    return lowerMs + (upperMs - lowerMs) / 2
   }
 
   /// Returns the latency below which `fraction` of the samples lie, or 0 without samples.
