@@ -22,7 +22,8 @@ public final class Gateway: Sendable {
   private let logger: Logger
   let limits: CurrentLimits
   let memory: MemoryGuard
-  let statistics = MethodStatisticsTable()
+  /// The counts of the server's calls. It must be the observer of the server and of `dispatcher`.
+  public let calls = CallMetrics()
   let refusals = RefusalCounts()
   let gauges = Mutex<[BackendGauges]>([])
   let routes = Mutex<RoutingTable?>(nil)
@@ -125,11 +126,6 @@ public final class Gateway: Sendable {
 
   /// The backends that currently have no serving address.
   public var missingBackends: [String] { availability.missing }
-
-  /// Returns an observer that counts for the operator's pages and also notifies `observer`.
-  public func counting(_ observer: any ServerObserver) -> any ServerObserver {
-    CountingObserver(inner: observer, statistics: statistics)
-  }
 
   /// Resolves the names of backends within `resolveTimeoutMs`, before `maintain` does it periodically. Does nothing if
   /// `resolveMs` is nil.

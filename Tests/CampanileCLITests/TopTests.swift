@@ -1,3 +1,4 @@
+import CampanileBase
 import Testing
 
 @testable import CampanileCLI
@@ -65,7 +66,7 @@ import Testing
   }
 
   @Test func screenFitsTerminal() {
-    let backend = GatewaySummary.Backend(
+    let backend = BackendStatus(
       name: "notifications", isServing: false, breaker: "open", openCalls: 1, openStreams: 2,
       addresses: [
         .init(

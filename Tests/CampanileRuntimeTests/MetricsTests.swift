@@ -138,7 +138,8 @@ import Testing
 
   @Test func rpcCallsAreCountedByMethodAndCode() throws {
     let registry = MetricsRegistry()
-    let metrics = RPCServerMetrics(registry: registry)
+    let metrics = CallMetrics()
+    registry.addCalls(metrics)
     let method = MethodDescriptor(
       path: "p.v1.S/Get", kind: .unary, idempotency: .unknown, requestType: "p.v1.Q", responseType: "p.v1.R",
       httpRules: [])
@@ -147,7 +148,7 @@ import Testing
     metrics.connectionOpened()
     for _ in 0..<3 { recorder.callStarted(on: .shared) }
     recorder.callFinished(code: nil, durationNs: 1_000_000, on: .shared)
-    recorder.callFinished(code: .notFound, durationNs: 1_000_000, on: .shared)
+    recorder.callFinished(code: .notFound, durationNs: 1_000_001, on: .shared)
     unknown.callStarted(on: .shared)
     unknown.callFinished(code: .unimplemented, durationNs: 0, on: .shared)
     let text = try PrometheusChecker(registry.exposition())
@@ -158,7 +159,17 @@ import Testing
     let other = ["service": "_OTHER", "method": "_OTHER", "code": "UNIMPLEMENTED"]
     #expect(text.value("campanile_server_handled_total", other) == 1)
     #expect(text.value("campanile_server_handling_seconds_count", labels) == 2)
+    // Bounds are included, as in Prometheus.
+    let bounded = { (bound: String) in
+      text.value("campanile_server_handling_seconds_bucket", labels.merging(["le": bound]) { $1 })
+    }
+    #expect(bounded("0.0005") == 0 && bounded("0.001") == 1 && bounded("0.0025") == 2 && bounded("+Inf") == 2)
+    #expect(text.value("campanile_server_handling_seconds_sum", labels) == 0.002_000_001)
     #expect(text.value("campanile_server_open_calls") == 1)
     #expect(text.value("campanile_server_open_connections") == 1)
+    // A scrape adds nothing to the counts.
+    let again = try PrometheusChecker(registry.exposition())
+    #expect(again.value("campanile_server_handling_seconds_count", labels) == 2)
+    #expect(again.value("campanile_server_started_total", labels) == 3)
   }
 }

@@ -90,7 +90,7 @@ final class Harness: Sendable {
   let gateway: Gateway
   let server: RPCServer
   let port: Int
-  let recorder = RecordingObserver()
+  let recorder: RecordingObserver
   /// The gateway's maintenance; nil if a test does without it.
   private let maintenance: Task<Void, Never>?
   private let clients = Mutex<[RPCClient]>([])
@@ -113,11 +113,11 @@ final class Harness: Sendable {
     gateway = try Gateway(configuration, store: store, group: Self.group, logger: logger)
     await gateway.resolveBackends()
     try gateway.prepare()
+    recorder = RecordingObserver(calls: gateway.calls)
     let local = TypedDispatcher(MethodRegistry(gateway.services), observer: recorder)
     server = RPCServer(
       ServerConfiguration(logger: logger),
-      dispatcher: gateway.dispatcher(
-        local: local, observer: gateway.counting(recorder), observation: observation),
+      dispatcher: gateway.dispatcher(local: local, observer: recorder, observation: observation),
       authenticator: gateway.helloAuthenticator,
       group: Self.group)
     maintenance = isMaintained ? Task { [gateway] in await gateway.maintain() } : nil
@@ -166,19 +166,24 @@ final class RecordingObserver: ServerObserver {
     var code: String
   }
   let finishes = Mutex<[Finish]>([])
-  let startedCount = Atomic<Int>(0)
+  private let calls: CallMetrics
+
+  init(calls: CallMetrics) { self.calls = calls }
 
   final class Recorder: MethodRecorder {
     let method: String
     let owner: RecordingObserver
+    let counts: any MethodRecorder
 
-    init(method: String, owner: RecordingObserver) {
+    init(method: String, owner: RecordingObserver, counts: any MethodRecorder) {
       self.method = method
       self.owner = owner
+      self.counts = counts
     }
 
-    func callStarted(on shard: CounterShard) { owner.startedCount.add(1, ordering: .relaxed) }
+    func callStarted(on shard: CounterShard) { counts.callStarted(on: shard) }
     func callFinished(code: RPCError.Code?, durationNs: Int64, on shard: CounterShard) {
+      counts.callFinished(code: code, durationNs: durationNs, on: shard)
       owner.finishes.withLock { $0.append(Finish(method: method, code: code?.name ?? "OK")) }
     }
   }
@@ -186,7 +191,7 @@ final class RecordingObserver: ServerObserver {
   func connectionOpened() {}
   func connectionClosed() {}
   func recorder(for method: MethodDescriptor?) -> any MethodRecorder {
-    Recorder(method: method?.name ?? "_OTHER", owner: self)
+    Recorder(method: method?.name ?? "_OTHER", owner: self, counts: calls.recorder(for: method))
   }
   var all: [Finish] { finishes.withLock { $0 } }
 }

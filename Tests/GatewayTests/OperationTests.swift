@@ -10,43 +10,6 @@ import Testing
 
 /// The operator's reports, and the limits that the operator sets.
 @Suite struct OperationTests {
-  @Test func latencyBucketsHaveNoGaps() {
-    var upperUs: Int64 = 0
-    for bucket in 0..<LatencyHistogram.bucketCount {
-      let bounds = LatencyHistogram.bounds(bucket)
-      #expect(bounds.lowerUs == upperUs && bounds.upperUs > bounds.lowerUs)
-      #expect(LatencyHistogram.bucket(us: bounds.lowerUs) == bucket)
-      #expect(LatencyHistogram.bucket(us: bounds.upperUs - 1) == bucket)
-      upperUs = bounds.upperUs
-    }
-    #expect(upperUs == 1 << 26)
-    for us in [upperUs, .max / 1000, .max] {
-      #expect(LatencyHistogram.bucket(us: us) == LatencyHistogram.bucketCount - 1)
-    }
-    let histogram = LatencyHistogram()
-    for ns: Int64 in [-5, 0, 999, 1_000, 100_000, 100_000, .max] { histogram.add(ns: ns, on: .shared) }
-    #expect(histogram.filled.map { $0[2] } == [3, 1, 2, 1])
-  }
-
-  @Test func methodIsCountedOnceForAllRecorders() {
-    let statistics = MethodStatisticsTable()
-    let observer = CountingObserver(inner: SilentServerObserver(), statistics: statistics)
-    for _ in 0..<2 {
-      let recorder = observer.recorder(for: EchoServiceMethods.echo)
-      recorder.callStarted(on: .shared)
-      recorder.callFinished(code: nil, durationNs: 2_000, on: .shared)
-    }
-    let other = observer.recorder(for: nil)
-    other.callStarted(on: .shared)
-    other.callFinished(code: .notFound, durationNs: 0, on: .shared)
-    _ = observer.recorder(for: EchoServiceMethods.fail)
-    #expect(
-      statistics.snapshots == [
-        .init(method: "_OTHER", started: 1, succeeded: 0, failures: ["NOT_FOUND": 1], latency: [[0, 1, 1]]),
-        .init(method: EchoServiceMethods.echo.path, started: 2, succeeded: 2, failures: [:], latency: [[2, 3, 2]]),
-      ])
-  }
-
   private func object(_ gateway: Gateway, _ path: String, limit: Int? = nil) async throws -> [String: Any] {
     let page = try #require(try await gateway.operatorPage(path: path, limit: limit))
     return try #require(try JSONSerialization.jsonObject(with: Data(page)) as? [String: Any])
@@ -72,8 +35,12 @@ import Testing
     #expect(backends.map(\.openCalls) == [1] && backends.map(\.openStreams) == [1])
     #expect(backends[0].isServing && backends[0].breaker == "closed")
     let summary = await harness.gateway.summary()
+    // Methods without calls are omitted.
+    #expect(summary.methods.map(\.method) == summary.methods.map(\.method).sorted())
+    #expect(!summary.methods.contains { $0.method == EchoServiceMethods.collect.path })
     let method = try #require(summary.methods.first { $0.method == EchoServiceMethods.echo.path })
     #expect(method.succeeded == 5 && method.started == 7 && method.failures == ["INVALID_ARGUMENT": 1])
+    #expect(method.latency.reduce(0) { $0 + $1[2] } == 6)
     #expect(harness.gateway.limitUsage(10).principals.first { $0.name == "user/ada" }?.openCalls == 1)
     // Every report is available as JSON, and no other path exists.
     #expect((try await object(harness.gateway, "/admin/calls", limit: 1)["calls"] as? [Any])?.count == 1)

@@ -1,3 +1,5 @@
+public import CampanileBase
+
 /// The rates, latencies and errors of each method between two samples of a gateway.
 public struct TopFrame: Sendable, Hashable, Codable {
   public struct Method: Sendable, Hashable, Codable {
@@ -28,7 +30,7 @@ public struct TopFrame: Sendable, Hashable, Codable {
   public var errorRate: Double
   public var openCalls: Int
   public var openStreams: Int
-  public var backends: [GatewaySummary.Backend]
+  public var backends: [BackendStatus]
   public var methods: [Method]
 
   /// Creates a frame from the difference of two samples.

@@ -1,3 +1,4 @@
+import CampanileBase
 internal import Foundation
 
 /// Formats a frame of `campanile top` as lines for a terminal.
@@ -36,7 +37,7 @@ public struct TopScreen: Sendable, Hashable {
     return Terminal.Colour.bold.paint(cut(text), if: isColoured)
   }
 
-  private func backend(_ backend: GatewaySummary.Backend) -> String {
+  private func backend(_ backend: BackendStatus) -> String {
     let ready = backend.addresses.filter {
       $0.health == "serving" && $0.isConnected && $0.ejectedForMs == nil && !$0.isLeaving
     }

@@ -26,7 +26,20 @@ package final class ShardedCounters: @unchecked Sendable {
   /// Adds to the counter at `slot`, which must be below `slotCount`.
   package func add(_ amount: Int, at slot: Int, on shard: CounterShard) {
     assert((0..<slotCount).contains(slot), "slot out of range")
-    let cell = row(shard.index) + slot
+    Self.add(amount, to: row(shard.index) + slot, on: shard)
+  }
+
+  /// Counts at `slot`, and adds to the counter at `sumSlot`. Both must be below `slotCount`.
+  @inline(__always)
+  func count(at slot: Int, adding amount: Int, at sumSlot: Int, on shard: CounterShard) {
+    assert((0..<slotCount).contains(slot) && (0..<slotCount).contains(sumSlot), "slot out of range")
+    let row = row(shard.index)
+    Self.add(1, to: row + slot, on: shard)
+    Self.add(amount, to: row + sumSlot, on: shard)
+  }
+
+  @inline(__always)
+  private static func add(_ amount: Int, to cell: UnsafeMutablePointer<Atomic<Int>>, on shard: CounterShard) {
     if shard.index == 0 {
       cell.pointee.wrappingAdd(amount, ordering: .relaxed)
     } else {
@@ -41,6 +54,16 @@ package final class ShardedCounters: @unchecked Sendable {
       if let row = rows[shard].load(ordering: .acquiring) { total &+= row[slot].load(ordering: .relaxed) }
     }
     return total
+  }
+
+  /// All counters by slot, each summed over all shards. Concurrent additions may be missed.
+  package var totals: [Int] {
+    var totals = [Int](repeating: 0, count: slotCount)
+    for shard in 0...CounterShard.ownMax {
+      guard let row = rows[shard].load(ordering: .acquiring) else { continue }
+      for slot in totals.indices { totals[slot] &+= row[slot].load(ordering: .relaxed) }
+    }
+    return totals
   }
 
   @inline(__always)

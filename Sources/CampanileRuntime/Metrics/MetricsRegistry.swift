@@ -1,3 +1,5 @@
+import CampanileBase
+import CampanileRPC
 public import CoreMetrics
 import Synchronization
 
@@ -12,13 +14,10 @@ import Synchronization
 /// `campanile_metrics_discarded_handles_total` counts such handles. Safe to use from any thread.
 public final class MetricsRegistry: MetricsFactory {
   /// The label value for all values beyond the limit, and for unknown methods.
-  public static let otherLabel = "_OTHER"
-  /// Upper bounds of timers' buckets, in seconds.
-  public static let secondsBuckets: [Double] = [
-    0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
-  ]
-  /// Upper bounds of aggregating recorders' buckets, in the recorder's unit.
-  public static let valueBuckets: [Double] = [1, 4, 16, 64, 256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576]
+  public static let otherLabel = MethodMetrics.other
+  /// The buckets of aggregating recorders, in the recorder's unit.
+  private static let valueBuckets = LogLinearBuckets(
+    precisionBits: 3, powerMax: 26, bounds: (0...10).map { 1 << (2 * $0) })
 
   private struct State {
     var families: [String: MetricFamily] = [:]
@@ -82,6 +81,19 @@ public final class MetricsRegistry: MetricsFactory {
     }
   }
 
+  /// Adds histograms of durations that are maintained elsewhere, with `MethodMetrics.durationBuckets`.
+  ///
+  /// - Parameter read: Returns the histograms by label. Called before each exposition.
+  func addHistograms(
+    _ name: String, _ read: @escaping @Sendable () -> [(labels: [(String, String)], durations: LogLinearHistogram)]
+  ) {
+    addCollector { [unowned self] in
+      for (labels, durations) in read() {
+        (makeTimer(label: name, dimensions: labels) as? HistogramSeries)?.include(durations)
+      }
+    }
+  }
+
   /// Returns all metrics in the Prometheus text format 0.0.4: process metrics, then the others by name and labels.
   public func exposition() -> String {
     for collect in state.withLock({ $0.collectors }) { collect() }
@@ -127,7 +139,7 @@ public final class MetricsRegistry: MetricsFactory {
     label: String, dimensions: [(String, String)], aggregate: Bool
   ) -> any RecorderHandler {
     let made = series(label, dimensions) {
-      aggregate ? .histogram(HistogramSeries(bounds: Self.valueBuckets)) : .gauge(GaugeSeries())
+      aggregate ? .histogram(HistogramSeries(Self.valueBuckets, perUnit: 1)) : .gauge(GaugeSeries())
     }
     switch made {
     case .gauge(let series) where !aggregate: return series
@@ -137,7 +149,9 @@ public final class MetricsRegistry: MetricsFactory {
   }
 
   public func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
-    let made = series(label, dimensions) { .histogram(HistogramSeries(bounds: Self.secondsBuckets)) }
+    let made = series(label, dimensions) {
+      .histogram(HistogramSeries(MethodMetrics.durationBuckets, perUnit: 1_000_000))
+    }
     if case .histogram(let series)? = made { return series }
     return discard()
   }

@@ -23,14 +23,11 @@ struct PrometheusText {
   /// Writes a histogram: cumulative buckets, `_sum` and `_count`.
   mutating func histogram(_ name: String, _ labels: Labels, _ series: HistogramSeries) {
     let snapshot = series.snapshot
-    var cumulated: UInt64 = 0
-    for (index, count) in snapshot.counts.enumerated() {
-      cumulated &+= count
-      let bound = index < series.bounds.count ? Self.number(series.bounds[index]) : "+Inf"
-      sample(name + "_bucket", labels, Double(cumulated), bound: bound)
+    for (bound, count) in zip(series.bounds + [.infinity], snapshot.cumulated) {
+      sample(name + "_bucket", labels, Double(count), bound: Self.number(bound))
     }
     sample(name + "_sum", labels, snapshot.sum)
-    sample(name + "_count", labels, Double(cumulated))
+    sample(name + "_count", labels, Double(snapshot.cumulated.last ?? 0))
   }
 
   /// Returns a valid metric name, `[a-zA-Z_:][a-zA-Z0-9_:]*`, with other characters replaced by `_`.

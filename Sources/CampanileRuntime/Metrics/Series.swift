@@ -1,3 +1,5 @@
+import CampanileBase
+import CampanileRPC
 import CoreMetrics
 import Synchronization
 
@@ -52,74 +54,57 @@ final class GaugeSeries: RecorderHandler, MeterHandler {
   func decrement(by amount: Double) { bits.add(-amount) }
 }
 
-/// A histogram with fixed buckets: a timer in seconds, or an aggregating recorder in its own unit.
+/// A histogram: a timer in seconds, or an aggregating recorder in its own unit.
 ///
 /// An observation is two atomic additions. A scrape between them has a sum without it; the next scrape is complete.
 final class HistogramSeries: TimerHandler, RecorderHandler {
   struct Snapshot: Sendable, Hashable {
-    /// Observations by bucket, not cumulative. The last bucket is above every bound.
-    var counts: [UInt64]
+    /// Observations up to each bound, then all.
+    var cumulated: [Int]
     var sum: Double
   }
 
-  /// Maximum number of bounds. The registry's lists are shorter.
-  static let boundsMax = 23
+  /// Beyond it, values are counted as this value.
+  private static let valueMax = 1e12
 
+  /// Upper bounds of the exported buckets, in ascending order.
   let bounds: [Double]
-  /// Bounds in nanoseconds, for timers.
-  private let boundsNs: [Int64]
-  private let counts = InlineArray<24, Atomic<UInt64>>({ _ in Atomic(0) })
-  /// Sum of the observations in nanoseconds. Integers need only one atomic addition.
-  private let sumNs = Atomic<Int64>(0)
-  /// Sum of all other observations, as the bits of a double.
-  private let sumBits = Atomic<UInt64>(0)
-  private let others = Mutex<[@Sendable () -> Snapshot]>([])
+  /// The buckets' unit: 1,000,000 in a second for timers, 1 for recorders.
+  private let perUnit: Double
+  private let own: LogLinearHistogram
+  private let others = Mutex<[LogLinearHistogram]>([])
 
-  /// Creates an empty histogram.
-  ///
-  /// - Parameter bounds: Upper bounds of the buckets in ascending order, at most `boundsMax`.
-  init(bounds: [Double]) {
-    precondition(bounds.count <= Self.boundsMax, "a histogram has at most \(Self.boundsMax) bounds")
-    self.bounds = bounds
-    boundsNs = bounds.map { Int64($0 * 1e9) }
+  init(_ buckets: LogLinearBuckets, perUnit: Double) {
+    bounds = buckets.bounds.map { Double($0) / perUnit }
+    self.perUnit = perUnit
+    own = LogLinearHistogram(buckets)
   }
 
   var snapshot: Snapshot {
-    var total = Snapshot(
-      counts: (0...bounds.count).map { counts[$0].load(ordering: .relaxed) },
-      sum: Double(sumNs.load(ordering: .relaxed)) / 1e9 + Double(bitPattern: sumBits.load(ordering: .relaxed)))
-    for read in others.withLock({ $0 }) {
-      let other = read()
-      for (index, count) in other.counts.prefix(total.counts.count).enumerated() { total.counts[index] &+= count }
-      total.sum += other.sum
+    var counts = [Int](repeating: 0, count: bounds.count + 1)
+    var sum = 0
+    for reading in [own.reading] + others.withLock({ $0 }).map(\.reading) {
+      for (index, count) in reading.cumulated.enumerated() { counts[index] &+= count }
+      sum &+= reading.sum
     }
-    return total
+    return Snapshot(cumulated: counts, sum: Double(sum) / (1_000 * perUnit))
   }
 
-  /// Adds observations that are counted elsewhere with the same bounds.
-  func add(_ read: @escaping @Sendable () -> Snapshot) { others.withLock { $0.append(read) } }
-
-  /// Returns the index of the bucket for a duration.
-  @inline(__always)
-  static func bucket(of durationNs: Int64, boundsNs: [Int64]) -> Int {
-    var bucket = 0
-    while bucket < boundsNs.count, durationNs > boundsNs[bucket] { bucket += 1 }
-    return bucket
+  /// Includes a histogram with the same buckets that is recorded elsewhere. Has no effect if it is included already.
+  func include(_ other: LogLinearHistogram) {
+    others.withLock { others in
+      if !others.contains(where: { $0 === other }) { others.append(other) }
+    }
   }
 
-  func recordNanoseconds(_ durationNs: Int64) {
-    let bucket = Self.bucket(of: durationNs, boundsNs: boundsNs)
-    counts[bucket].wrappingAdd(1, ordering: .relaxed)
-    sumNs.wrappingAdd(durationNs, ordering: .relaxed)
-  }
+  func recordNanoseconds(_ durationNs: Int64) { own.add(durationNs, on: .shared) }
 
   func record(_ value: Int64) { record(Double(value)) }
 
   func record(_ value: Double) {
     guard !value.isNaN else { return }
-    let bucket = bounds.firstIndex { value <= $0 } ?? bounds.count
-    counts[bucket].wrappingAdd(1, ordering: .relaxed)
-    sumBits.add(value)
+    let limited = min(max(value * perUnit, -Self.valueMax), Self.valueMax)
+    own.add(Int64((limited * 1_000).rounded(.up)), on: .shared)
   }
 }
 

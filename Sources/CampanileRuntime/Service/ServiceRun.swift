@@ -223,9 +223,7 @@ struct ServiceRun {
     _ components: ServiceComponents, _ tls: ServerTLSContext?, context: ServiceContext, connectionsMax: Int
   ) throws -> (server: any DrainableServer, serviceNames: [String]) {
     if let server = components.server { return (server, []) }
-    let counting: any ServerObserver =
-      try settings.bool(TracingConfiguration.callMetrics) ? RPCServerMetrics(registry: metrics) : SilentServerObserver()
-    let observer: any ServerObserver = components.wrapObserver?(counting) ?? counting
+    let observer = try callObserver(components)
     var configuration = try CommonConfiguration.serverConfiguration(
       settings, agent: "\(specification.name)/\(CampanileVersion.string)", tls: tls, logger: logger)
     configuration.connectionsMax = connectionsMax
@@ -247,6 +245,14 @@ struct ServiceRun {
     let names = Set(methods.map(\.service)).sorted()
     if let replace = environment.replaceServer { return (replace(server), names) }
     return (ListeningRPCServer(server: server, host: configuration.host, port: configuration.port), names)
+  }
+
+  /// Returns the observer of the calls on the RPC port, and exports its counts if that is enabled.
+  private func callObserver(_ components: ServiceComponents) throws -> any ServerObserver {
+    guard try settings.bool(TracingConfiguration.callMetrics) else { return components.calls ?? SilentServerObserver() }
+    let calls = components.calls ?? CallMetrics()
+    metrics.addCalls(calls)
+    return calls
   }
 
   private func announcer() throws(ConfigurationError) -> @Sendable (Int, Int?, Int?) throws -> Void {

@@ -82,8 +82,8 @@ public struct ServiceComponents: Sendable {
   public var operatorRoutes: (@Sendable (AdminRoutes.Request) async -> AdminRoutes.Response?)?
   /// Reloadable parts, in addition to the log level and the certificates.
   public var reloadables: [Reloadable] = []
-  /// Wraps the observer of the calls on the RPC port.
-  public var wrapObserver: (@Sendable (any ServerObserver) -> any ServerObserver)?
+  /// The counts of the calls on the RPC port, for an executable that reads them itself, even if they are not exported.
+  public var calls: CallMetrics?
   /// Serves the HTTP port instead of the runtime's router and `adminRoutes`.
   public var publicHTTP: PublicHTTPServer?
   /// Services that run until graceful shutdown, such as relays and client pools. They end after the server has drained.

@@ -1,3 +1,4 @@
+import CampanileBase
 import Synchronization
 
 /// The gateway's metrics.

@@ -1,3 +1,4 @@
+import CampanileBase
 import CampanileRPC
 import Foundation
 import NIOCore
@@ -24,12 +25,23 @@ extension Gateway {
     }
   }
 
-  func summary() async -> OperationSummary {
+  func summary() async -> GatewaySummary {
     let backends = await backendStatuses()
-    return OperationSummary(
+    return GatewaySummary(
       uptimeMs: (MonotonicClock.nowNs() - startedAtNs) / 1_000_000, residentBytes: memory.residentBytes,
       openCalls: backends.reduce(0) { $0 + $1.openCalls }, openStreams: backends.reduce(0) { $0 + $1.openStreams },
-      backends: backends, methods: statistics.snapshots)
+      backends: backends, methods: methodSummaries)
+  }
+
+  /// The methods that have been called, sorted by name.
+  private var methodSummaries: [GatewaySummary.Method] {
+    calls.all.filter { $0.started > 0 }.map { method in
+      GatewaySummary.Method(
+        method: method.method?.path ?? MethodMetrics.other, started: method.started, succeeded: method.succeeded,
+        failures: Dictionary(method.failures.map { ($0.key.name, $0.value) }) { $1 },
+        latency: method.durations.reading.filled)
+    }
+    .sorted { $0.method < $1.method }
   }
 
   /// Returns the oldest calls of all loops, oldest first.

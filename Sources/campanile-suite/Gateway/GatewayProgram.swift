@@ -75,7 +75,7 @@ enum GatewayProgram {
     for fault in frontend.faults {
       context.logger.warning("cannot serve an HTTP rule", metadata: ["rule": "\(fault)"])
     }
-    components.wrapObserver = { gateway.counting($0) }
+    components.calls = gateway.calls
     components.operatorRoutes = { request in await operatorAnswer(gateway, request) }
     components.reloadables = [
       Reloadable(keys: GatewayProgramConfiguration.reloadable) { settings in

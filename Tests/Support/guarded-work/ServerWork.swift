@@ -66,10 +66,9 @@ enum ServerWork {
     let gateway = try Gateway(configuration, store: store, group: group, logger: logger)
     await gateway.resolveBackends()
     try gateway.prepare()
-    let observer = gateway.counting(SilentServerObserver())
-    let local = TypedDispatcher(MethodRegistry(gateway.services), observer: observer)
+    let local = TypedDispatcher(MethodRegistry(gateway.services), observer: gateway.calls)
     return try await serve(
-      gateway.dispatcher(local: local, observer: observer), gateway.helloAuthenticator, on: group)
+      gateway.dispatcher(local: local, observer: gateway.calls), gateway.helloAuthenticator, on: group)
   }
 
   private static var logger: Logger {

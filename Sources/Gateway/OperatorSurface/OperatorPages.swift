@@ -14,28 +14,6 @@ struct OpenCallRecord: Sendable, Hashable, Encodable {
   var waitingBytes: Int
 }
 
-struct AddressStatus: Sendable, Hashable, Encodable {
-  var address: String
-  /// `serving`, `notServing` or `unknown`: the server's last report; the best of all event loops.
-  var health: String
-  var isConnected: Bool
-  /// The remaining time of its ejection as an outlier; nil if it is not ejected.
-  var ejectedForMs: Int64?
-  /// Whether the address was removed from the backend and only finishes its calls.
-  var isLeaving: Bool
-  var openCalls: Int
-}
-
-struct BackendStatus: Sendable, Hashable, Encodable {
-  var name: String
-  var isServing: Bool
-  /// `closed`, `open` or `halfOpen`: the worst state of all event loops.
-  var breaker: String
-  var openCalls: Int
-  var openStreams: Int
-  var addresses: [AddressStatus]
-}
-
 struct RouteDescription: Sendable, Hashable, Encodable {
   var method: String
   /// The backend's name; nil for the gateway's own methods.
@@ -71,14 +49,4 @@ struct LimitUsage: Sendable, Hashable, Encodable {
   /// The principals and addresses with the most open calls; of equal ones, those with the fewest remaining calls.
   var principals: [ShareUsage]
   var addresses: [ShareUsage]
-}
-
-struct OperationSummary: Sendable, Hashable, Encodable {
-  /// Milliseconds since the gateway was created.
-  var uptimeMs: Int64
-  var residentBytes: Int?
-  var openCalls: Int
-  var openStreams: Int
-  var backends: [BackendStatus]
-  var methods: [MethodStatistics.Snapshot]
 }
