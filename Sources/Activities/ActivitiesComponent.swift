@@ -44,7 +44,7 @@ public final class ActivitiesComponent: Sendable {
   public let channels: BroadcastChannelsService
   public let store: Store
   let repository: SQLiteActivitiesRepository
-  let timerLoop: ActivityTimerLoop
+  let timerLoop: TimerLoop<SQLiteActivitiesRepository>
   let delivery: RunningDelivery
   private let limits: ActivitiesLimits
   private let compactor: ChangeLogCompactor
@@ -76,7 +76,7 @@ public final class ActivitiesComponent: Sendable {
       environment: .init(
         nowMs: environment.nowMs, steadyMs: environment.steadyMs, random: environment.random, log: environment.log,
         tracer: environment.tracer))
-    let reportSignal = WatchSignal()
+    let reportSignal = WakeSignal()
     let stateWriter = CoalescingStateWriter(
       pending: PendingUpdates(), queue: delivery.queue, notifier: notifier, clockMs: environment.nowMs)
     let store = try Store(
@@ -102,7 +102,7 @@ public final class ActivitiesComponent: Sendable {
       rooms = RoomsService(repository: repository, policy: policy)
       unread = UnreadService(repository: repository, policy: policy)
       debugging = ActivityDebugService(repository: repository, policy: policy)
-      timerLoop = ActivityTimerLoop(repository: repository)
+      timerLoop = TimerLoop(repository: repository)
     } catch {
       await store.close()
       throw error
@@ -116,7 +116,7 @@ public final class ActivitiesComponent: Sendable {
   /// Adds hooks that run at the start, before the commit and after the commit of every transaction.
   private static func listening(
     _ configuration: StoreConfiguration, _ stateWriter: CoalescingStateWriter, _ deliveryNotifier: DeliveryNotifier,
-    _ reportSignal: WatchSignal
+    _ reportSignal: WakeSignal
   ) -> StoreConfiguration {
     var configuration = configuration
     configuration.onBegin = {

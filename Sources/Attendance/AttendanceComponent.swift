@@ -92,8 +92,7 @@ public final class AttendanceComponent: Sendable {
   /// - Returns: The number of deleted rows.
   @discardableResult
   public func maintain(nowMs: Int64) async throws -> Int {
-    try await repository.dropExpired(nowMs: nowMs)
-      + repository.dropTombstones(beforeMs: nowMs - limits.tombstoneAgeMaxMs, rowsMax: 1_000)
+    try await AttendanceRetention(store: store, limits: limits).purge(nowMs: nowMs)
       + store.purgeIdempotency(nowMs: nowMs)
   }
 

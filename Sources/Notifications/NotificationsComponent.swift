@@ -20,11 +20,11 @@ public final class NotificationsComponent: Sendable {
   private let compactor: ChangeLogCompactor
   let notifier: CommitNotifier
   /// Signalled after every commit.
-  private let searchSignal = WatchSignal()
+  private let searchSignal = WakeSignal()
   /// The state of a fully merged search index. Nil while segments of an earlier process may still await merging.
   private let joinedSearch = Mutex<SearchState?>(nil)
-  private let alertSignal = WatchSignal()
-  private let summarySignal = WatchSignal()
+  private let alertSignal = WakeSignal()
+  private let summarySignal = WakeSignal()
   /// Nil if no push service is configured.
   let alerts: AlertFeed?
   let summaries: SummaryRelay?

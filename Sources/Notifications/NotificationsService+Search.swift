@@ -1,5 +1,6 @@
 public import CampanileAPI
 public import CampanileRPC
+import CampanileService
 
 extension NotificationsService {
   public func searchNotifications(

@@ -56,7 +56,7 @@ public final class SyncComponent: Sendable {
     let limits = configuration.limits
     let hub = WatchHub(limits: limits)
     let alarms = AlarmSchedule(hub: hub)
-    let relaySignal = WatchSignal()
+    let relaySignal = WakeSignal()
     let store = try Store(
       Self.listening(configuration.store, alarms, relaySignal), migrations: SyncMigrations.all)
     do {
@@ -77,7 +77,7 @@ public final class SyncComponent: Sendable {
     let assets = AssetsService(repository: repository, contents: contents, documents: documents, ids: ids)
     self.assets = assets
     uploads = UploadsService(repository: repository, contents: contents, uploadTable: uploadTable, ids: ids)
-    let exportSignal = WatchSignal()
+    let exportSignal = WakeSignal()
     let queue = ExportQueue(store: store, nowMs: nowMs)
     let isExporting = link != nil
     devices = DevicesService(repository: repository, hub: hub) { user in
@@ -98,7 +98,7 @@ public final class SyncComponent: Sendable {
 
   /// Returns a store configuration that wakes watches and the relay after every commit.
   private static func listening(
-    _ configuration: StoreConfiguration, _ alarms: AlarmSchedule, _ relaySignal: WatchSignal
+    _ configuration: StoreConfiguration, _ alarms: AlarmSchedule, _ relaySignal: WakeSignal
   ) -> StoreConfiguration {
     var configuration = configuration
     configuration.beforeCommit = { _ in alarms.seal() }

@@ -1,6 +1,5 @@
 import APNs
 import CampanileBase
-import CampanileService
 import Foundation
 import NIOHTTP2
 import NIOPosix
@@ -15,7 +14,7 @@ import Testing
   private final class Bench: Sendable {
     let sender: APNsSender
     let route: PushRoute
-    private let signal: WatchSignal
+    private let signal: WakeSignal
     private let outcomes = Mutex<[UInt64: PushOutcome]>([:])
 
     init(_ server: APNsServer, configure: (inout APNsSender.Configuration) -> Void = { _ in }) throws {
@@ -25,7 +24,7 @@ import Testing
       configuration.pool.breaker.pause.initialMs = 50
       configure(&configuration)
       let start = ContinuousClock.now
-      signal = WatchSignal()
+      signal = WakeSignal()
       sender = try APNsSender(
         configuration, group: MultiThreadedEventLoopGroup.singleton,
         environment: SenderEnvironment(

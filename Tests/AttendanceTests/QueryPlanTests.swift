@@ -56,7 +56,7 @@ import Testing
     (Repository.upcomingSQL, "meetings_status "), (Repository.upcomingOfYearSQL, "meetings_year_status "),
     (Repository.beforeSQL, "meetings_"), (Repository.placeSQL, "meetings_ordinal "),
     (Repository.namesSQL, "members_active "), (Repository.byStartSQL, "meetings_start "),
-    (Repository.dropCodesSQL, "check_ins_step "),
+    (AttendanceRetention.dropCodesSQL, "check_ins_step "),
   ])
   func usesItsIndex(_ sql: String, _ index: String) async throws {
     let component = try await Fixture().open()

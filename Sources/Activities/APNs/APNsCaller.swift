@@ -1,6 +1,5 @@
 import CampanileBase
 import CampanileRPC
-import CampanileService
 import NIOCore
 import Synchronization
 
@@ -37,7 +36,7 @@ final class APNsCaller: Sendable {
     let waiting = WaitingCalls()
     state = waiting
     sender = try APNsSender(
-      configuration, group: group, environment: environment, signal: WatchSignal(), onResults: { waiting.tell($0) })
+      configuration, group: group, environment: environment, signal: WakeSignal(), onResults: { waiting.tell($0) })
   }
 
   /// Returns the response to a request, whatever its status. The sender limits the waiting time.

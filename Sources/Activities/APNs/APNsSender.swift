@@ -1,5 +1,5 @@
 import APNs
-import CampanileService
+import CampanileBase
 import NIOCore
 import NIOPosix
 import NIOSSL
@@ -18,12 +18,12 @@ struct SenderEnvironment: Sendable {
 /// A buffer of results for the dispatcher, with a signal. Bounded by the number of requests in flight.
 final class ResultBox: Sendable {
   private let items = Mutex<[PushResult]>([])
-  let signal: WatchSignal
+  let signal: WakeSignal
   private let onResults: (@Sendable ([PushResult]) -> Void)?
 
   /// Creates a buffer. If `onResults` is given, it receives results immediately, on an event loop, and nothing is
   /// stored.
-  init(signal: WatchSignal, onResults: (@Sendable ([PushResult]) -> Void)? = nil) {
+  init(signal: WakeSignal, onResults: (@Sendable ([PushResult]) -> Void)? = nil) {
     self.signal = signal
     self.onResults = onResults
   }
@@ -66,7 +66,7 @@ final class APNsSender: PushSending {
   /// - Parameter signal: Signalled when results arrive or a route accepts pushes again.
   /// - Throws: NIOSSL's errors if `trustFile` contains no certificates.
   init(
-    _ configuration: Configuration, group: any EventLoopGroup, environment: SenderEnvironment, signal: WatchSignal,
+    _ configuration: Configuration, group: any EventLoopGroup, environment: SenderEnvironment, signal: WakeSignal,
     onResults: (@Sendable ([PushResult]) -> Void)? = nil
   ) throws {
     self.configuration = configuration

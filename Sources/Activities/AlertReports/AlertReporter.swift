@@ -1,4 +1,5 @@
 public import CampanileAPI
+import CampanileBase
 public import CampanileRPC
 import CampanileService
 import CampanileStore
@@ -28,7 +29,7 @@ struct AlertReporter: Sendable {
   let store: Store
   let reporter: any DeliveryReporting
   /// Signalled after every commit.
-  let signal: WatchSignal
+  let signal: WakeSignal
   /// Logs failures to report.
   var log: @Sendable (String) -> Void = { _ in }
 

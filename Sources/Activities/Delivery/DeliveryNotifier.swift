@@ -1,4 +1,4 @@
-import CampanileService
+import CampanileBase
 import CampanileStore
 import Synchronization
 
@@ -26,7 +26,7 @@ final class DeliveryNotifier: Sendable {
 
   private let state = Mutex(State())
   /// Signalled after a commit that queued pushes.
-  let signal = WatchSignal()
+  let signal = WakeSignal()
 
   /// Discards the state of an earlier transaction when a new one begins.
   func begin() {

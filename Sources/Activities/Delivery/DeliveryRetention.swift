@@ -60,12 +60,8 @@ struct DeliveryRetention: Sendable {
   }
 
   private func delete(_ sql: String, _ border: SQLValue) async throws -> Int {
-    var total = 0
-    for _ in 0..<Self.batchesMax {
-      let count = try await store.write { try $0.execute(sql, [border, .int(Self.batchRows)]) }
-      total += count
-      if count < Self.batchRows { break }
+    try await store.purge(batchRows: Self.batchRows, batchesMax: Self.batchesMax) {
+      try $0.execute(sql, [border, .int(Self.batchRows)])
     }
-    return total
   }
 }

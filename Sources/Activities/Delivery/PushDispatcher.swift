@@ -90,16 +90,10 @@ final class PushDispatcher: Sendable {
 
   /// Runs until the task is cancelled. A round that fails in the store is retried.
   func run() async {
-    while !Task.isCancelled {
-      do {
-        if try await round() > 0 { continue }
-        try await rest(try pauseMs())
-      } catch is CancellationError {
-        return
-      } catch {
-        environment.log("delivery round failed: \(error)")
-        do { try await Task.sleep(for: .milliseconds(limits.pollMs)) } catch { return }
-      }
+    await notifier.signal.runRounds(
+      retryMs: limits.pollMs, failed: { environment.log("delivery round failed: \($0)") }
+    ) {
+      try await round() > 0 ? nil : max(1, pauseMs())
     }
   }
 
@@ -109,7 +103,7 @@ final class PushDispatcher: Sendable {
     let endMs = environment.steadyMs() + max(0, timeoutMs)
     while inFlightCount > 0, environment.steadyMs() < endMs {
       do {
-        if try await round() == 0 { try await rest(min(50, limits.pollMs)) }
+        if try await round() == 0 { try await notifier.signal.wait(timeoutMs: max(1, min(50, limits.pollMs))) }
       } catch {
         return
       }
@@ -345,15 +339,4 @@ final class PushDispatcher: Sendable {
   static let nextSQL = """
     SELECT due_ms FROM pushes WHERE route_id = $1 AND state = 0 ORDER BY due_ms LIMIT 1
     """
-
-  private func rest(_ pauseMs: Int64) async throws {
-    let signal = notifier.signal
-    try await withThrowingTaskGroup(of: Void.self) { group in
-      group.addTask { try await Task.sleep(for: .milliseconds(max(1, pauseMs))) }
-      group.addTask { try await signal.wait() }
-      defer { group.cancelAll() }
-      try await group.next()
-    }
-    try Task.checkCancellation()
-  }
 }

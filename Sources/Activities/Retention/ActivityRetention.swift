@@ -43,13 +43,7 @@ struct ActivityRetention: Sendable {
   }
 
   private func repeated(_ drop: @escaping @Sendable (WriteTransaction) throws -> Int) async throws -> Int {
-    var total = 0
-    for _ in 0..<Self.batchesMax {
-      let count = try await store.write(drop)
-      total += count
-      if count < Self.batchRows { break }
-    }
-    return total
+    try await store.purge(batchRows: Self.batchRows, batchesMax: Self.batchesMax, drop)
   }
 
   /// Deletes idle tokens. An idle update token belongs to an activity that ended long before, so no activity refers to

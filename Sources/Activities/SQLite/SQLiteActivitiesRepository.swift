@@ -7,7 +7,7 @@ import CampanileService
 import CampanileStore
 
 /// The repository on top of the embedded store.
-struct SQLiteActivitiesRepository: ActivitiesRepository, StoreBacked {
+struct SQLiteActivitiesRepository: ActivitiesRepository, TimerRepository {
   let store: Store
   let limits: ActivitiesLimits
   let policy: ActivitiesPolicy
@@ -38,6 +38,8 @@ struct SQLiteActivitiesRepository: ActivitiesRepository, StoreBacked {
     let candidate = random()
     epoch = try await store.write { try $0.logEpoch(in: "activities_meta", candidate: candidate) }
   }
+
+  var alarms: AlarmSchedule { notifier }
 
   /// Runs a write that reads or changes activities, after settling the pending updates of the same commit.
   func write<T: Sendable>(_ body: @escaping @Sendable (WriteTransaction) throws -> T) async throws -> T {

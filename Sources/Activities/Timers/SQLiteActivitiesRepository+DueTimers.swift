@@ -33,13 +33,6 @@ extension SQLiteActivitiesRepository {
     }
   }
 
-  /// Postpones a timer that failed, so that it does not block the others.
-  func putOff(_ timer: ActivityTimer, toMs: Int64) async throws {
-    _ = try await write { transaction in
-      try transaction.setTimer(timer.kind, timer.subject, user: timer.user, dueMs: toMs)
-    }
-  }
-
   private func drive(
     _ activity: StoredActivity, _ driver: ActivityDriver, _ content: String, _ action: DriverAction,
     _ transaction: WriteTransaction

@@ -1,3 +1,4 @@
+import CampanileBase
 import CampanileService
 import Synchronization
 
@@ -7,8 +8,8 @@ final class RosterNotifier: Sendable {
   private struct State {
     var members: Set<Int64> = []
     var isForAll = false
-    var staff: [ObjectIdentifier: WatchSignal] = [:]
-    var others: [ObjectIdentifier: WatchSignal] = [:]
+    var staff: [ObjectIdentifier: WakeSignal] = [:]
+    var others: [ObjectIdentifier: WakeSignal] = [:]
   }
 
   private let hub: WatchHub
@@ -36,7 +37,7 @@ final class RosterNotifier: Sendable {
     for member in members { hub.notify(user: AttendanceIDs.memberID(member)) }
   }
 
-  func add(_ signal: WatchSignal, isStaff: Bool) {
+  func add(_ signal: WakeSignal, isStaff: Bool) {
     state.withLock { state in
       if isStaff {
         state.staff[ObjectIdentifier(signal)] = signal
@@ -46,7 +47,7 @@ final class RosterNotifier: Sendable {
     }
   }
 
-  func remove(_ signal: WatchSignal) {
+  func remove(_ signal: WakeSignal) {
     state.withLock { state in
       state.staff[ObjectIdentifier(signal)] = nil
       state.others[ObjectIdentifier(signal)] = nil

@@ -80,25 +80,4 @@ extension SQLiteAttendanceRepository {
     }
     return found
   }
-
-  /// Deletes tombstones from before a time, at most `rowsMax`, and stores the last deleted sequence as the floor for
-  /// older tokens.
-  ///
-  /// - Returns: The number of deleted tombstones.
-  func dropTombstones(beforeMs: Int64, rowsMax: Int) async throws -> Int {
-    try await storeWrite { transaction in
-      var through: Int64?
-      var count = 0
-      try transaction.forEach(Tombstones.oldestSQL, [.int(rowsMax)]) { row in
-        guard try row.integer(1) < beforeMs else { return false }
-        through = try row.integer(0)
-        count += 1
-        return true
-      }
-      guard let through else { return 0 }
-      try transaction.execute(Tombstones.setFloorSQL, [.integer(through)])
-      try transaction.execute(Tombstones.dropSQL, [.integer(through)])
-      return count
-    }
-  }
 }

@@ -1,5 +1,3 @@
-public import CampanileBase
-
 /// The facts about a call that its handler may need in addition to the request.
 public struct CallContext: Sendable {
   public var method: MethodDescriptor { reference.descriptor }
@@ -30,32 +28,6 @@ public struct CallContext: Sendable {
     self.principal = principal
     self.deadline = deadline
     self.remoteAddress = remoteAddress
-  }
-
-  /// Returns the calling user's id. Throws UNAUTHENTICATED without a caller, and PERMISSION_DENIED if the caller is not
-  /// a user.
-  public func requireUser() throws(RPCError) -> String {
-    guard let principal else {
-      throw RPCError(
-        .unauthenticated, "the call has no principal: send a credential to the gateway", reason: "PRINCIPAL_MISSING")
-    }
-    guard principal.kind == .user else {
-      throw RPCError(.permissionDenied, "\(principal.name) is not a user", reason: "PRINCIPAL_NOT_USER")
-    }
-    return principal.id
-  }
-
-  /// Throws UNAUTHENTICATED without a caller, and PERMISSION_DENIED unless the caller has the scope `admin`.
-  public func requireAdmin() throws(RPCError) {
-    guard let principal else {
-      throw RPCError(
-        .unauthenticated, "the call has no principal: send a credential to the gateway", reason: "PRINCIPAL_MISSING")
-    }
-    guard principal.scopes.contains("admin") else {
-      throw RPCError(
-        .permissionDenied, "\(principal.name) lacks the scope admin", reason: "SCOPE_MISSING",
-        errorMetadata: ["scope": "admin"])
-    }
   }
 }
 

@@ -1,3 +1,4 @@
+public import CampanileBase
 import Synchronization
 
 /// Collects the users and the earliest timer affected by the current commit, and wakes watches and the alarm loop
@@ -5,6 +6,9 @@ import Synchronization
 ///
 /// Writes fill it on the writer's thread. It is sealed before their commit.
 public final class AlarmSchedule: Sendable {
+  /// The maximum sleep, within which a clock that was set forward is noticed.
+  private static let sleepMaxMs: Int64 = 10_000
+
   private struct State {
     var users: Set<String> = []
     var sealed: Set<String> = []
@@ -15,7 +19,7 @@ public final class AlarmSchedule: Sendable {
   private let state = Mutex(State())
   private let hub: WatchHub
   /// Signalled when a committed timer is due before the loop's next planned wake-up.
-  public let signal = WatchSignal()
+  public let signal = WakeSignal()
 
   public init(hub: WatchHub) { self.hub = hub }
 
@@ -49,6 +53,11 @@ public final class AlarmSchedule: Sendable {
     // Wake users in a deterministic order, so that a simulation can be repeated.
     for user in users.sorted() { hub.notify(user: user) }
     if mustNotify { signal.notify() }
+  }
+
+  /// Returns the time to sleep until the next alarm; nil for `nextMs` if there is none.
+  public static func sleepMs(untilMs nextMs: Int64?, nowMs: Int64) -> Int64 {
+    min(max(1, (nextMs ?? .max) - max(0, nowMs)), sleepMaxMs)
   }
 
   /// Sets the time of the loop's next planned wake-up.

@@ -1,5 +1,4 @@
 public import CampanileBase
-public import CampanileRPC
 public import CampanileStore
 
 extension RPCError {
@@ -43,19 +42,5 @@ extension RPCError {
       .init(field: path + $0.field, description: $0.description, reason: $0.reason)
     }
     return inner
-  }
-}
-
-extension CallContext {
-  /// Throws PERMISSION_DENIED unless the caller is a service with the method's scope (`<service>:operate`, or
-  /// `<service>`), or has the scope `admin`. A caller without scopes has neither.
-  public func requireOperator() throws(RPCError) {
-    let scope = method.scope
-    if let principal, principal.kind == .service, scope.hasSuffix(":operate"),
-      principal.scopes.contains(where: { $0 == scope || $0 == scope.dropLast(":operate".count) })
-    {
-      return
-    }
-    try requireAdmin()
   }
 }

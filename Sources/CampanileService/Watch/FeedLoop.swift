@@ -1,3 +1,5 @@
+public import CampanileBase
+
 /// Delivers the pending data of a store to another service in steps, until nothing is left, and again after each
 /// commit.
 public enum FeedLoop {
@@ -12,7 +14,7 @@ public enum FeedLoop {
   ///   - step: Processes a bounded part and returns its size. If it throws, nothing counts as delivered, and it is
   ///     retried after a pause that doubles from 250 ms.
   public static func run(
-    signal: WatchSignal, log: @Sendable (String) -> Void = { _ in },
+    signal: WakeSignal, log: @Sendable (String) -> Void = { _ in },
     sleepMs: @Sendable (Int64) async throws -> Void = { try await Task.sleep(for: .milliseconds($0)) },
     _ step: @Sendable () async throws -> Int
   ) async {

@@ -6,7 +6,7 @@ import Synchronization
 /// slow one delays no writer and uses no memory.
 public final class WatchHub: Sendable {
   private struct State {
-    var signals: [String: [WatchSignal]] = [:]
+    var signals: [String: [WakeSignal]] = [:]
     var count = 0
     var isClosed = false
   }
@@ -21,8 +21,8 @@ public final class WatchHub: Sendable {
 
   /// Adds a watch. Throws RESOURCE_EXHAUSTED, reason `WATCHES_EXHAUSTED`, if the `SharedLimit` refuses it, and
   /// UNAVAILABLE after `close`.
-  public func add(user: String) throws(RPCError) -> WatchSignal {
-    let signal = WatchSignal()
+  public func add(user: String) throws(RPCError) -> WakeSignal {
+    let signal = WakeSignal()
     let refusal: RPCError? = state.withLock { state in
       if state.isClosed { return Self.closed }
       do throws(RPCError) {
@@ -39,7 +39,7 @@ public final class WatchHub: Sendable {
     return signal
   }
 
-  public func remove(_ signal: WatchSignal, user: String) {
+  public func remove(_ signal: WakeSignal, user: String) {
     state.withLock { state in
       guard var signals = state.signals[user], let index = signals.firstIndex(where: { $0 === signal }) else { return }
       signals.remove(at: index)
@@ -61,58 +61,9 @@ public final class WatchHub: Sendable {
       state.isClosed = true
       return state.signals.values.flatMap { $0 }
     }
-    for signal in signals { signal.close() }
+    for signal in signals { signal.close(Self.closed) }
   }
 
   public static let closed = RPCError(
     .unavailable, "the service is stopping: resume the watch", reason: "SERVICE_STOPPING")
-}
-
-/// A signal that is stored until its single waiter receives it. Several signals before a wait count as one.
-public final class WatchSignal: Sendable {
-  private struct State {
-    var isRaised = false
-    var isClosed = false
-    var waiter: CheckedContinuation<Void, Never>?
-  }
-
-  private let state = Mutex(State())
-
-  public init() {}
-
-  public func notify() {
-    let waiter = state.withLock { state in
-      defer { state.waiter = nil }
-      if state.waiter == nil { state.isRaised = true }
-      return state.waiter
-    }
-    waiter?.resume()
-  }
-
-  public func close() {
-    state.withLock { $0.isClosed = true }
-    notify()
-  }
-
-  /// Returns after the next signal. Throws `CancellationError` if the task is cancelled, and UNAVAILABLE if the signal
-  /// was closed.
-  public func wait() async throws {
-    await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        let mustResume = state.withLock { state in
-          if state.isRaised || state.isClosed || state.waiter != nil || Task.isCancelled {
-            state.isRaised = false
-            return true
-          }
-          state.waiter = continuation
-          return false
-        }
-        if mustResume { continuation.resume() }
-      }
-    } onCancel: {
-      notify()
-    }
-    try Task.checkCancellation()
-    if state.withLock({ $0.isClosed }) { throw WatchHub.closed }
-  }
 }

@@ -96,19 +96,6 @@ extension Store {
         """, [.integer(nowMs), .int(batchRows)])
     }
   }
-
-  /// Repeats a deleting transaction until it deletes less than a batch.
-  func purge(
-    batchRows: Int, batchesMax: Int, _ delete: @escaping @Sendable (WriteTransaction) throws -> Int
-  ) async throws -> Int {
-    var total = 0
-    for _ in 0..<max(0, batchesMax) {
-      let count = try await write { try delete($0) }
-      total += count
-      if count < batchRows { break }
-    }
-    return total
-  }
 }
 
 extension Int64 {

@@ -67,7 +67,7 @@ public struct OutboxRelay: Sendable {
   private let limits: Limits
   private let environment: RelayEnvironment
   private let deliver: @Sendable (OutboxMessage) async throws -> OutboxDelivery
-  private let signal = RelaySignal()
+  private let signal = WakeSignal()
 
   public init(
     store: Store, limits: Limits = Limits(), environment: RelayEnvironment,
@@ -84,16 +84,9 @@ public struct OutboxRelay: Sendable {
 
   /// Delivers messages until the task is cancelled. If the store fails, the round is repeated after `pollMs`.
   public func run() async {
-    while !Task.isCancelled {
-      do {
-        let round = try await deliverDue()
-        if round.delivered + round.deadLetters > 0 { continue }
-        try await rest(pauseMs())
-      } catch is CancellationError {
-        return
-      } catch {
-        do { try await environment.sleepMs(limits.pollMs) } catch { return }
-      }
+    await signal.runRounds(retryMs: limits.pollMs, sleepMs: environment.sleepMs) {
+      let round = try await deliverDue()
+      return try round.delivered + round.deadLetters > 0 ? nil : pauseMs()
     }
   }
 
@@ -197,16 +190,6 @@ public struct OutboxRelay: Sendable {
     // A due message that is blocked by an earlier one of its key has a time in the past: poll again after a pause.
     let wait = next &- environment.nowMs()
     return wait > 0 ? min(wait, limits.pollMs) : limits.pollMs
-  }
-
-  private func rest(_ pauseMs: Int64) async throws {
-    try await withThrowingTaskGroup(of: Void.self) { group in
-      group.addTask { try await environment.sleepMs(pauseMs) }
-      group.addTask { await signal.wait() }
-      defer { group.cancelAll() }
-      try await group.next()
-    }
-    try Task.checkCancellation()
   }
 }
 

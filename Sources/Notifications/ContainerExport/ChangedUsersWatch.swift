@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
@@ -63,7 +64,7 @@ struct ChangedUsersWatch: Sendable {
       }
       guard let last = users.last else { return }
       after = last
-      try await send(.with { $0.userIds = users })
+      try await send(WatchChangedUsersResponse(userIds: users))
     }
   }
 
@@ -84,10 +85,8 @@ struct ChangedUsersWatch: Sendable {
   }
 
   private func response(_ users: [String], _ position: Int64) -> WatchChangedUsersResponse {
-    .with {
-      $0.userIds = users
-      $0.resumeToken = ResumeToken(epoch: epoch, sequence: position).text(user: Self.scope)
-    }
+    WatchChangedUsersResponse(
+      userIds: users, resumeToken: ResumeToken(epoch: epoch, sequence: position).text(user: Self.scope))
   }
 
   /// Wakes the watches after a commit.

@@ -19,7 +19,7 @@ struct AlertFeed: Sendable {
   private let feed: ChangeFeed
   private let repository: SQLiteNotificationsRepository
   private let pusher: any DevicePushing
-  private let signal: WatchSignal
+  private let signal: WakeSignal
   private let tracer: Tracer?
 
   /// A request to Activities and the trace that it continues.
@@ -32,7 +32,7 @@ struct AlertFeed: Sendable {
   ///
   /// - Parameter signal: Signalled after every commit.
   init(
-    _ repository: SQLiteNotificationsRepository, _ pusher: any DevicePushing, signal: WatchSignal, tracer: Tracer? = nil
+    _ repository: SQLiteNotificationsRepository, _ pusher: any DevicePushing, signal: WakeSignal, tracer: Tracer? = nil
   ) async throws {
     feed = try await ChangeFeed(Self.name, store: repository.store)
     self.repository = repository

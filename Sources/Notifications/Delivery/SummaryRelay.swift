@@ -10,12 +10,12 @@ import CampanileStore
 /// changes are combined.
 struct SummaryRelay: Sendable {
   private let relay: OutboxRelay
-  private let signal: WatchSignal
+  private let signal: WakeSignal
 
   /// - Parameter signal: Signalled after every commit.
   init(
     repository: SQLiteNotificationsRepository, pusher: any DevicePushing, environment: RelayEnvironment,
-    signal: WatchSignal
+    signal: WakeSignal
   ) {
     self.signal = signal
     var limits = OutboxRelay.Limits()

@@ -67,16 +67,10 @@ struct NotificationRetention: Sendable {
 
   /// Repeats a deleting commit until it finds no more rows.
   private func repeating(_ delete: @escaping @Sendable (WriteTransaction) throws -> Int) async throws -> Int {
-    var total = 0
-    for _ in 0..<max(0, commitsMax) {
-      let count = try await store.write { [notifier] transaction in
-        try notifier.settle(transaction)
-        return try delete(transaction)
-      }
-      if count == 0 { break }
-      total += count
+    try await store.purge(batchRows: 1, batchesMax: commitsMax) { [notifier] transaction in
+      try notifier.settle(transaction)
+      return try delete(transaction)
     }
-    return total
   }
 
   private static func dropNotifications(

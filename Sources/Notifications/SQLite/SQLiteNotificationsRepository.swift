@@ -8,7 +8,7 @@ import CampanileStore
 ///
 /// Reads run on the caller's thread, so that a handler never leaves its event loop for them. Writes join the store's
 /// group commit.
-struct SQLiteNotificationsRepository: NotificationsRepository, StoreBacked {
+struct SQLiteNotificationsRepository: NotificationsRepository, TimerRepository {
   let store: Store
   let limits: NotificationsLimits
   let ids: SortableIDGenerator
@@ -30,6 +30,8 @@ struct SQLiteNotificationsRepository: NotificationsRepository, StoreBacked {
     let candidate = random()
     epoch = try await store.write { try $0.logEpoch(in: "notifications_meta", candidate: candidate) }
   }
+
+  var alarms: AlarmSchedule { notifier.alarms }
 
   /// Performs a write. All errors are `RPCError`s.
   func write<T: Sendable>(_ body: @escaping @Sendable (WriteTransaction) throws -> T) async throws -> T {

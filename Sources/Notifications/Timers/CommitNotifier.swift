@@ -19,7 +19,7 @@ final class CommitNotifier: Sendable {
   /// For each user changed in this commit by a sampled call, the trace of the latest such call.
   private let traces = Mutex<[String: TraceContext]>([:])
   /// Signalled when a committed timer is due before the loop's next planned wake-up.
-  var signal: WatchSignal { alarms.signal }
+  var signal: WakeSignal { alarms.signal }
 
   init(hub: WatchHub, nowMs: @escaping @Sendable () -> Int64) {
     alarms = AlarmSchedule(hub: hub)

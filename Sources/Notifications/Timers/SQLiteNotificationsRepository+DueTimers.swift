@@ -26,13 +26,6 @@ extension SQLiteNotificationsRepository {
     }
   }
 
-  /// Postpones a timer that failed, so that it does not block the others.
-  func putOff(_ timer: NotificationTimer, toMs: Int64) async throws {
-    try await write { transaction in
-      try setTimer(timer.kind, timer.subject, user: timer.user, dueMs: toMs, transaction)
-    }
-  }
-
   /// Hands over a held, snoozed or postponed notification, unless it must now be held for another reason.
   private func release(_ id: String, user: String, nowMs: Int64, _ transaction: WriteTransaction) throws {
     let found = try transaction.queryOne(Self.notificationSQL, [.text(user), .text(id)], NotificationRow.notification)

@@ -1,5 +1,6 @@
 public import CampanileAPI
 public import CampanileRPC
+import CampanileService
 import CampanileStore
 
 /// Serves `campanile.notifications.v1.TransferService`: exports and imports all data of the calling user.

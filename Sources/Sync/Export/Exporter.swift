@@ -20,7 +20,7 @@ struct Exporter: Sendable {
   let notificationsMax: Int
   let nowMs: @Sendable () -> Int64
   /// Signalled when users were added.
-  let signal: WatchSignal
+  let signal: WakeSignal
   let log: @Sendable (String) -> Void
 
   /// Follows the changes and exports files until the task is cancelled.
@@ -59,16 +59,9 @@ struct Exporter: Sendable {
   }
 
   private func write() async {
-    while !Task.isCancelled {
-      do {
-        if try await step() > 0 { continue }
-        let waitMs = try queue.nextDueMs().map { max(1, $0 - nowMs()) } ?? AlarmLoop.sleepMaxMs
-        try await rest(min(waitMs, AlarmLoop.sleepMaxMs))
-      } catch is CancellationError {
-        return
-      } catch {
-        do { try await Task.sleep(for: .milliseconds(1_000)) } catch { return }
-      }
+    await signal.runRounds(retryMs: 1_000) {
+      if try await step() > 0 { return nil }
+      return AlarmSchedule.sleepMs(untilMs: try queue.nextDueMs(), nowMs: nowMs())
     }
   }
 
@@ -122,16 +115,6 @@ struct Exporter: Sendable {
       guard abs(current.sizeBytes - Int64(content.count)) < 64 else { return true }
       return !ContainerWriter.isSame(try await assets.content(of: current), content)
     } catch let error as RPCError where error.code == .notFound || error.code == .dataLoss { return true }
-  }
-
-  private func rest(_ pauseMs: Int64) async throws {
-    try await withThrowingTaskGroup(of: Void.self) { group in
-      group.addTask { try await Task.sleep(for: .milliseconds(pauseMs)) }
-      group.addTask { try await signal.wait() }
-      defer { group.cancelAll() }
-      try await group.next()
-    }
-    try Task.checkCancellation()
   }
 }
 

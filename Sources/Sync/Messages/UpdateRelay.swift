@@ -9,10 +9,10 @@ import CampanileStore
 /// accepted them. Delivery is at least once; both changes are idempotent.
 struct UpdateRelay: Sendable {
   private let relay: OutboxRelay
-  private let signal: WatchSignal
+  private let signal: WakeSignal
 
   /// `signal` is signalled by every commit.
-  init(store: Store, link: any NotificationsLinking, environment: RelayEnvironment, signal: WatchSignal) {
+  init(store: Store, link: any NotificationsLinking, environment: RelayEnvironment, signal: WakeSignal) {
     self.signal = signal
     var limits = OutboxRelay.Limits()
     // The other service may be down for long; never give up because of that.

@@ -30,19 +30,15 @@ struct SyncRetention: Sendable {
   func purge(nowMs: Int64) async throws -> Int {
     try await dropUploads(nowMs: nowMs)
       + repeated { try Self.dropVersions($0, beforeMs: nowMs - limits.historyAgeMaxMs, nowMs: nowMs) }
-      + dropZones(nowMs: nowMs)
+      + repeated(batchRows: 1) { try Self.dropZone($0, nowMs: nowMs) }
       + repeated { try Self.dropMessages($0, beforeMs: nowMs - limits.messageAgeMaxMs) }
       + dropContents(nowMs: nowMs)
   }
 
-  private func repeated(_ drop: @escaping @Sendable (WriteTransaction) throws -> Int) async throws -> Int {
-    var total = 0
-    for _ in 0..<Self.batchesMax {
-      let count = try await store.write(drop)
-      total += count
-      if count < Self.batchRows { break }
-    }
-    return total
+  private func repeated(
+    batchRows: Int = Self.batchRows, _ drop: @escaping @Sendable (WriteTransaction) throws -> Int
+  ) async throws -> Int {
+    try await store.purge(batchRows: batchRows, batchesMax: Self.batchesMax, drop)
   }
 
   private func dropUploads(nowMs: Int64) async throws -> Int {
@@ -78,20 +74,11 @@ struct SyncRetention: Sendable {
     return old.count
   }
 
-  private func dropZones(nowMs: Int64) async throws -> Int {
-    var total = 0
-    for _ in 0..<Self.batchesMax {
-      guard let count = try await store.write({ try Self.dropZone($0, nowMs: nowMs) }) else { break }
-      total += count
-    }
-    return total
-  }
-
   /// Deletes a batch of one deleted zone, and the zone itself with its last batch.
   ///
-  /// - Returns: The number of rows that were deleted; nil if there is no deleted zone.
-  private static func dropZone(_ transaction: WriteTransaction, nowMs: Int64) throws -> Int? {
-    guard let zone = try transaction.queryOne(deletedZoneSQL, [], { try $0.integer(0) }) else { return nil }
+  /// - Returns: The number of rows that were deleted; 0 if there is no deleted zone.
+  private static func dropZone(_ transaction: WriteTransaction, nowMs: Int64) throws -> Int {
+    guard let zone = try transaction.queryOne(deletedZoneSQL, [], { try $0.integer(0) }) else { return 0 }
     let versions = try transaction.query(
       VersionRow.ofZoneSQL, [.integer(zone), .int(batchRows)], VersionRow.version)
     for version in versions { try drop(version, zone: zone, nowMs: nowMs, transaction) }

@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
@@ -22,7 +23,7 @@ struct UpdateWatch: Sendable {
         for: device, after: position, user: user, countMax: Self.pageUpdates)
       for update in updates {
         position = update.sequence
-        try await send(.with { $0.update = update })
+        try await send(WatchUpdatesResponse(update: update))
       }
       // A message published after this read sets the signal, which remembers it.
       if updates.count < Self.pageUpdates { try await signal.wait() }

@@ -1,4 +1,5 @@
 import CampanileAPI
+import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
@@ -35,9 +36,6 @@ struct ZoneWatch: Sendable {
   private func response(
     _ event: WatchZoneChangesResponse.Event, _ position: ZonePosition, _ user: String
   ) -> WatchZoneChangesResponse {
-    .with {
-      $0.resumeToken = position.text(user: user)
-      $0.event = event
-    }
+    WatchZoneChangesResponse(resumeToken: position.text(user: user), event: event)
   }
 }
