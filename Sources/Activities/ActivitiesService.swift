@@ -30,10 +30,8 @@ public struct ActivitiesService: ActivitiesServiceProtocol {
     // A broadcast reaches every subscriber of its channel, not only the caller's devices.
     if !request.channelId.isEmpty { try context.requireAdmin() }
     let draft = try StartRules.draft(request, context: context, policy: policy, nowMs: repository.clockMs())
-    var requestWithoutID = request
-    requestWithoutID.requestId = ""
     let idempotency = try IdempotentRequest(
-      request.requestId, requestWithoutID, method: ActivitiesServiceMethods.startActivity, user: user)
+      request, id: \.requestId, method: ActivitiesServiceMethods.startActivity, user: user)
     return StartActivityResponse(activity: try await repository.start(draft, user: user, idempotency: idempotency))
   }
 
@@ -54,9 +52,7 @@ public struct ActivitiesService: ActivitiesServiceProtocol {
     _ request: BatchUpdateActivitiesRequest, context: CallContext
   ) async throws -> BatchUpdateActivitiesResponse {
     let user = try context.requireUser()
-    var violations = Violations()
-    RequestChecks.count(request.requests.count, "requests", limits, &violations)
-    try violations.check()
+    try Violations.check { RequestChecks.count(request.requests.count, "requests", limits, &$0) }
     let nowMs = repository.clockMs()
     let traceParent = context.traceParent
     let entries = request.requests.enumerated().map { index, entry in
@@ -98,19 +94,15 @@ public struct ActivitiesService: ActivitiesServiceProtocol {
   }
 
   private static func result(_ result: Result<StoredActivity, RPCError>) -> BatchUpdateResult {
-    var entry = BatchUpdateResult()
     switch result {
     case .success(let activity):
-      let receipt = ActivityReceipt(
-        activityId: activity.id, etag: Etag.text(version: activity.version), apsTimestamp: activity.apsTimestamp)
-      entry.outcome = .activity(receipt)
+      BatchUpdateResult(
+        outcome: .activity(
+          ActivityReceipt(
+            activityId: activity.id, etag: Etag.text(version: activity.version), apsTimestamp: activity.apsTimestamp)))
     case .failure(let failure):
-      let error = ActivityError(
-        code: Int32(failure.code.rawValue), message: failure.message, reason: failure.reason,
-        field: failure.fieldViolations.first?.field ?? "")
-      entry.outcome = .error(error)
+      BatchUpdateResult(outcome: .error(failure.batchEntry(ActivityError.init(code:message:reason:field:))))
     }
-    return entry
   }
 }
 

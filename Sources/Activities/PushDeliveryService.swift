@@ -17,9 +17,7 @@ public struct PushDeliveryService: PushDeliveryServiceProtocol {
 
   public func getPush(_ request: GetPushRequest, context: CallContext) async throws -> GetPushResponse {
     try context.requireOperator()
-    var violations = Violations()
-    violations.text(request.apnsId, "apnsId", max: Self.idMax, isRequired: true)
-    try violations.check()
+    try Violations.check { $0.text(request.apnsId, "apnsId", max: Self.idMax, isRequired: true) }
     let push = try reading { transaction in
       try [PushReading.deliveryLogOneSQL, PushReading.waitingSQL].lazy.compactMap { sql in
         try transaction.queryOne(sql, [.text(request.apnsId)], PushReading.push)

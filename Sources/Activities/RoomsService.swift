@@ -12,10 +12,8 @@ public struct RoomsService: RoomsServiceProtocol {
 
   public func joinRoom(_ request: JoinRoomRequest, context: CallContext) async throws -> JoinRoomResponse {
     let user = try context.requireUser()
-    var requestWithoutID = request
-    requestWithoutID.requestId = ""
     let idempotency = try IdempotentRequest(
-      request.requestId, requestWithoutID, method: RoomsServiceMethods.joinRoom, user: user)
+      request, id: \.requestId, method: RoomsServiceMethods.joinRoom, user: user)
     let driver = RoomDriver(repository: repository, policy: policy)
     return JoinRoomResponse(
       activity: try await driver.join(request, user: user, context: context, idempotency: idempotency))

@@ -25,10 +25,8 @@ public struct TimersService: TimersServiceProtocol {
     var draft = try StartRules.draft(
       common, content: ProtoStruct(verified: content), context: context, policy: policy)
     draft.driver = .timer(state)
-    var requestWithoutID = request
-    requestWithoutID.requestId = ""
     let idempotency = try IdempotentRequest(
-      request.requestId, requestWithoutID, method: TimersServiceMethods.startTimer, user: user)
+      request, id: \.requestId, method: TimersServiceMethods.startTimer, user: user)
     return StartTimerResponse(activity: try await repository.start(draft, user: user, idempotency: idempotency))
   }
 
@@ -70,7 +68,7 @@ public struct TimersService: TimersServiceProtocol {
     let traceParent = context.traceParent
     return try await repository.change(id, user: user) { activity, nowMs in
       guard case .timer(let state) = activity.driver else {
-        throw RPCError.precondition("activityId", "the activity is not driven by a timer", .activityNoTimer)
+        throw RPCError.refused("activityId", "the activity is not driven by a timer", .activityNoTimer)
       }
       var machine = TimerMachine(state)
       let action = try machine.handle(event, atMs: nowMs)

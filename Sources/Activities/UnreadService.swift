@@ -30,10 +30,8 @@ public struct UnreadService: UnreadServiceProtocol {
     // The repository fills in the newest summary.
     var draft = try StartRules.draft(common, content: ProtoStruct(), context: context, policy: policy)
     draft.driver = .unread(state)
-    var requestWithoutID = request
-    requestWithoutID.requestId = ""
     let idempotency = try IdempotentRequest(
-      request.requestId, requestWithoutID, method: UnreadServiceMethods.startUnreadActivity, user: user)
+      request, id: \.requestId, method: UnreadServiceMethods.startUnreadActivity, user: user)
     return StartUnreadActivityResponse(
       activity: try await repository.start(draft, user: user, idempotency: idempotency))
   }

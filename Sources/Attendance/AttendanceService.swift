@@ -99,9 +99,7 @@ extension AttendanceService {
   public func checkIn(_ request: CheckInRequest, context: CallContext) async throws -> CheckInResponse {
     let caller = try access.caller(context, .member)
     let member = try caller.requireMember()
-    var violations = Violations()
-    RequestChecks.requestID(request.requestId, "requestId", &violations)
-    try violations.check()
+    try Violations.check { RequestChecks.requestID(request.requestId, "requestId", &$0) }
     let idempotency = try IdempotentRequest(
       request, id: \.requestId, method: AttendanceServiceMethods.checkIn, user: caller.name)
     return try await repository.checkIn(request.code, by: member, caller, idempotency: idempotency)
@@ -144,9 +142,7 @@ extension AttendanceService {
 
   public func listChanges(_ request: ListChangesRequest, context: CallContext) async throws -> ListChangesResponse {
     let caller = try access.caller(context, .member)
-    var violations = Violations()
-    let size = Paging.size(request.pageSize, limits, &violations)
-    try violations.check()
+    let size = try Violations.check { Paging.size(request.pageSize, limits, &$0) }
     var position = try repository.position(request.since, by: caller)
     var page = PageRows<SequencedChange>(countMax: size)
     for change in try repository.changes(after: position, by: caller, rowsMax: size + 1) {

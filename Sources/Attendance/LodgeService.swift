@@ -23,12 +23,8 @@ public struct LodgeService: LodgeServiceProtocol {
     _ request: UpdateLodgeSettingsRequest, context: CallContext
   ) async throws -> UpdateLodgeSettingsResponse {
     let caller = try access.caller(context, .admin)
-    var violations = Violations()
-    let change = request.settings ?? LodgeSettings()
-    if request.settings == nil { violations.add("settings", "must be given", .required) }
-    let fields = UpdateMask.fields(request.updateMask, for: change, as: LodgeField.self, &violations)
-    for field in fields { LodgeRules.check(field, of: change, "settings", &violations) }
-    try violations.check()
+    let (change, fields) = try UpdateMask.change(
+      request.settings, "settings", request.updateMask, LodgeRules.check(_:of:_:_:))
     return UpdateLodgeSettingsResponse(
       settings: try await repository.updateSettings(change, fields: fields, by: caller))
   }

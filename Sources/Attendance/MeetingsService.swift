@@ -24,12 +24,7 @@ public struct MeetingsService: MeetingsServiceProtocol {
     let caller = try access.caller(context, .secretary)
     var violations = Violations()
     RequestChecks.requestID(request.requestId, "requestId", &violations)
-    let draft = request.meeting ?? Meeting()
-    if request.meeting == nil {
-      violations.add("meeting", "must be given", .required)
-    } else {
-      MeetingRules.check(draft, "meeting", &violations)
-    }
+    let draft = violations.message(request.meeting, "meeting", MeetingRules.check)
     try violations.check()
     let idempotency = try IdempotentRequest(
       request, id: \.requestId, method: MeetingsServiceMethods.createMeeting, user: caller.name)
@@ -74,12 +69,9 @@ public struct MeetingsService: MeetingsServiceProtocol {
     _ request: UpdateMeetingRequest, context: CallContext
   ) async throws -> UpdateMeetingResponse {
     let caller = try access.caller(context, .secretary)
-    var violations = Violations()
-    var change = request.meeting ?? Meeting()
-    if request.meeting == nil { violations.add("meeting", "must be given", .required) }
-    let fields = UpdateMask.fields(request.updateMask, for: change, as: MeetingField.self, &violations)
-    for field in fields { MeetingRules.check(field, of: change, "meeting", &violations) }
-    try violations.check()
+    let (draft, fields) = try UpdateMask.change(
+      request.meeting, "meeting", request.updateMask, MeetingRules.check(_:of:_:_:))
+    var change = draft
     change.number = try FieldIDs.meeting(change.id, field: "meeting.id")
     return UpdateMeetingResponse(meeting: try await repository.updateMeeting(change, fields: fields, by: caller))
   }
@@ -107,9 +99,7 @@ extension MeetingsService {
     _ request: CreateCalendarFeedRequest, context: CallContext
   ) async throws -> CreateCalendarFeedResponse {
     let caller = try access.caller(context, .member)
-    var violations = Violations()
-    violations.text(request.name, "name", max: Self.feedNameMax)
-    try violations.check()
+    try Violations.check { $0.text(request.name, "name", max: Self.feedNameMax) }
     let (secret, hash) = try HashedSecret.random(Self.feedPrefix)
     return CreateCalendarFeedResponse(
       feed: try await repository.createFeed(name: request.name, secretHash: hash, by: caller), secret: secret,

@@ -15,12 +15,7 @@ public struct MembersService: MembersServiceProtocol {
     let caller = try access.caller(context, .admin)
     var violations = Violations()
     RequestChecks.requestID(request.requestId, "requestId", &violations)
-    let draft = request.member ?? Member()
-    if request.member == nil {
-      violations.add("member", "must be given", .required)
-    } else {
-      MemberRules.check(draft, "member", &violations)
-    }
+    let draft = violations.message(request.member, "member", MemberRules.check)
     try violations.check()
     let idempotency = try IdempotentRequest(
       request, id: \.requestId, method: MembersServiceMethods.createMember, user: caller.name)
@@ -46,12 +41,9 @@ public struct MembersService: MembersServiceProtocol {
 
   public func updateMember(_ request: UpdateMemberRequest, context: CallContext) async throws -> UpdateMemberResponse {
     let caller = try access.caller(context, .member)
-    var violations = Violations()
-    var change = request.member ?? Member()
-    if request.member == nil { violations.add("member", "must be given", .required) }
-    let fields = UpdateMask.fields(request.updateMask, for: change, as: MemberField.self, &violations)
-    for field in fields { MemberRules.check(field, of: change, "member", &violations) }
-    try violations.check()
+    let (draft, fields) = try UpdateMask.change(
+      request.member, "member", request.updateMask, MemberRules.check(_:of:_:_:))
+    var change = draft
     change.number = try FieldIDs.member(change.id, field: "member.id")
     if fields.contains(where: { $0 != .email }) {
       try caller.require(.admin)
@@ -79,9 +71,7 @@ public struct MembersService: MembersServiceProtocol {
 
   public func setMemberPin(_ request: SetMemberPinRequest, context: CallContext) async throws -> SetMemberPinResponse {
     let caller = try access.caller(context, .admin)
-    var violations = Violations()
-    MemberRules.checkPin(request.pin, "pin", mayBeEmpty: true, &violations)
-    try violations.check()
+    try Violations.check { MemberRules.checkPin(request.pin, "pin", mayBeEmpty: true, &$0) }
     let number = try FieldIDs.member(request.memberId)
     // Fail before the expensive key derivation if there is no such member.
     _ = try repository.member(number)

@@ -10,17 +10,10 @@ extension AutomationService {
     let user = try context.requireUser()
     var violations = Violations()
     RequestChecks.requestID(request.requestId, "requestId", &violations)
-    let draft = request.heartbeat ?? Heartbeat()
-    if request.heartbeat == nil {
-      violations.add("heartbeat", "must be given", .required)
-    } else {
-      HeartbeatRules.check(draft, "heartbeat", &violations)
-    }
+    let draft = violations.message(request.heartbeat, "heartbeat", HeartbeatRules.check)
     try violations.check()
-    var requestWithoutID = request
-    requestWithoutID.requestId = ""
     let idempotency = try IdempotentRequest(
-      request.requestId, requestWithoutID, method: AutomationServiceMethods.createHeartbeat, user: user)
+      request, id: \.requestId, method: AutomationServiceMethods.createHeartbeat, user: user)
     return CreateHeartbeatResponse(
       heartbeat: try await repository.createHeartbeat(draft, user: user, idempotency: idempotency))
   }

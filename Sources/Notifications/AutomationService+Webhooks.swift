@@ -10,20 +10,15 @@ extension AutomationService {
     let user = try context.requireUser()
     var violations = Violations()
     RequestChecks.requestID(request.requestId, "requestId", &violations)
-    let draft = request.webhook ?? Webhook()
-    if request.webhook == nil {
-      violations.add("webhook", "must be given", .required)
-    } else {
-      WebhookRules.check(draft, "webhook", &violations)
+    let draft = violations.message(request.webhook, "webhook") { webhook, path, violations in
+      WebhookRules.check(webhook, path, &violations)
       // A new webhook has no stored headers that the mask could refer to.
-      var headers = draft.headers
+      var headers = webhook.headers
       WebhookRules.unmask(&headers, stored: [:], &violations)
     }
     try violations.check()
-    var requestWithoutID = request
-    requestWithoutID.requestId = ""
     let idempotency = try IdempotentRequest(
-      request.requestId, requestWithoutID, method: AutomationServiceMethods.createWebhook, user: user)
+      request, id: \.requestId, method: AutomationServiceMethods.createWebhook, user: user)
     return CreateWebhookResponse(
       webhook: try await repository.createWebhook(draft, user: user, idempotency: idempotency))
   }
@@ -40,12 +35,8 @@ extension AutomationService {
     _ request: UpdateWebhookRequest, context: CallContext
   ) async throws -> UpdateWebhookResponse {
     let user = try context.requireUser()
-    var violations = Violations()
-    let change = request.webhook ?? Webhook()
-    if request.webhook == nil { violations.add("webhook", "must be given", .required) }
-    let fields = UpdateMask.fields(request.updateMask, for: change, as: WebhookField.self, &violations)
-    for field in fields { WebhookRules.check(field, of: change, "webhook", &violations) }
-    try violations.check()
+    let (change, fields) = try UpdateMask.change(
+      request.webhook, "webhook", request.updateMask, WebhookRules.check(_:of:_:_:))
     return UpdateWebhookResponse(webhook: try await repository.updateWebhook(change, fields: fields, user: user))
   }
 

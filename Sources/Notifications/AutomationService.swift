@@ -32,17 +32,10 @@ extension AutomationService {
     let user = try context.requireUser()
     var violations = Violations()
     RequestChecks.requestID(request.requestId, "requestId", &violations)
-    let draft = request.template ?? Template()
-    if request.template == nil {
-      violations.add("template", "must be given", .required)
-    } else {
-      TemplateRules.check(draft, "template", &violations)
-    }
+    let draft = violations.message(request.template, "template", TemplateRules.check)
     try violations.check()
-    var requestWithoutID = request
-    requestWithoutID.requestId = ""
     let idempotency = try IdempotentRequest(
-      request.requestId, requestWithoutID, method: AutomationServiceMethods.createTemplate, user: user)
+      request, id: \.requestId, method: AutomationServiceMethods.createTemplate, user: user)
     return CreateTemplateResponse(
       template: try await repository.createTemplate(draft, user: user, idempotency: idempotency))
   }
@@ -66,12 +59,8 @@ extension AutomationService {
     _ request: UpdateTemplateRequest, context: CallContext
   ) async throws -> UpdateTemplateResponse {
     let user = try context.requireUser()
-    var violations = Violations()
-    let change = request.template ?? Template()
-    if request.template == nil { violations.add("template", "must be given", .required) }
-    let fields = UpdateMask.fields(request.updateMask, for: change, as: TemplateField.self, &violations)
-    for field in fields { TemplateRules.check(field, of: change, "template", &violations) }
-    try violations.check()
+    let (change, fields) = try UpdateMask.change(
+      request.template, "template", request.updateMask, TemplateRules.check(_:of:_:_:))
     return UpdateTemplateResponse(template: try await repository.updateTemplate(change, fields: fields, user: user))
   }
 

@@ -11,10 +11,8 @@ extension NotificationsService {
     RequestChecks.requestID(request.requestId, "requestId", &violations)
     if request.actionId.isEmpty { violations.add("actionId", "must not be empty", .required) }
     try violations.check()
-    var requestWithoutID = request
-    requestWithoutID.requestId = ""
     let idempotency = try IdempotentRequest(
-      request.requestId, requestWithoutID, method: NotificationsServiceMethods.invokeAction, user: user)
+      request, id: \.requestId, method: NotificationsServiceMethods.invokeAction, user: user)
     return InvokeActionResponse(
       run: try await actions.invoke(
         request.notificationId, actionID: request.actionId, user: user, idempotency: idempotency))

@@ -6,12 +6,11 @@ extension NotificationsService {
   public func createBucket(_ request: CreateBucketRequest, context: CallContext) async throws -> CreateBucketResponse {
     let user = try context.requireUser()
     var violations = Violations()
-    let draft = RequestChecks.creation(request, &violations)
+    RequestChecks.requestID(request.requestId, "requestId", &violations)
+    let draft = violations.message(request.bucket, "bucket", BucketRules.check)
     try violations.check()
-    var requestWithoutID = request
-    requestWithoutID.requestId = ""
     let idempotency = try IdempotentRequest(
-      request.requestId, requestWithoutID, method: NotificationsServiceMethods.createBucket, user: user)
+      request, id: \.requestId, method: NotificationsServiceMethods.createBucket, user: user)
     return CreateBucketResponse(bucket: try await repository.createBucket(draft, user: user, idempotency: idempotency))
   }
 
@@ -32,12 +31,8 @@ extension NotificationsService {
 
   public func updateBucket(_ request: UpdateBucketRequest, context: CallContext) async throws -> UpdateBucketResponse {
     let user = try context.requireUser()
-    var violations = Violations()
-    let change = request.bucket ?? Bucket()
-    if request.bucket == nil { violations.add("bucket", "must be given", .required) }
-    let fields = UpdateMask.fields(request.updateMask, for: change, as: BucketField.self, &violations)
-    for field in fields { BucketRules.check(field, of: change, "bucket", &violations) }
-    try violations.check()
+    let (change, fields) = try UpdateMask.change(
+      request.bucket, "bucket", request.updateMask, BucketRules.check(_:of:_:_:))
     return UpdateBucketResponse(bucket: try await repository.updateBucket(change, fields: fields, user: user))
   }
 
@@ -56,9 +51,7 @@ extension NotificationsService {
 
   public func snoozeBucket(_ request: SnoozeBucketRequest, context: CallContext) async throws -> SnoozeBucketResponse {
     let user = try context.requireUser()
-    var violations = Violations()
-    RequestChecks.minutes(request.minutes, from: 0, &violations)
-    try violations.check()
+    try Violations.check { RequestChecks.minutes(request.minutes, from: 0, &$0) }
     return SnoozeBucketResponse(
       bucket: try await repository.snoozeBucket(
         request.bucketId, minutes: Int64(request.minutes), field: "bucketId", user: user))

@@ -48,23 +48,21 @@ extension NotificationsService {
     _ request: UpdateUserSettingsRequest, context: CallContext
   ) async throws -> UpdateUserSettingsResponse {
     let user = try context.requireUser()
-    var violations = Violations()
-    let change = request.settings ?? UserSettings()
-    if request.settings == nil { violations.add("settings", "must be given", .required) }
-    let fields = UpdateMask.fields(request.updateMask, for: change, as: SettingsField.self, &violations)
-    for field in fields { Self.check(field, of: change, &violations) }
-    try violations.check()
+    let (change, fields) = try UpdateMask.change(
+      request.settings, "settings", request.updateMask, Self.check(_:of:_:_:))
     return UpdateUserSettingsResponse(settings: try await repository.updateSettings(change, fields: fields, user: user))
   }
 
-  private static func check(_ field: SettingsField, of settings: UserSettings, _ violations: inout Violations) {
+  private static func check(
+    _ field: SettingsField, of settings: UserSettings, _ path: String, _ violations: inout Violations
+  ) {
     switch field {
     case .timeZone:
-      TimeZoneRules.check(settings.timeZone, "settings.timeZone", &violations)
+      TimeZoneRules.check(settings.timeZone, "\(path).timeZone", &violations)
     case .quietHours:
-      if let hours = settings.quietHours { QuietHoursRules.check(hours, "settings.quietHours", &violations) }
+      if let hours = settings.quietHours { QuietHoursRules.check(hours, "\(path).quietHours", &violations) }
     case .summarySize:
-      UnreadSummaryRules.check(settings.summarySize, "settings.summarySize", &violations)
+      UnreadSummaryRules.check(settings.summarySize, "\(path).summarySize", &violations)
     }
   }
 }

@@ -18,9 +18,7 @@ extension NotificationsService {
     _ request: BatchCreateNotificationsRequest, context: CallContext
   ) async throws -> BatchCreateNotificationsResponse {
     let user = try context.requireUser()
-    var violations = Violations()
-    RequestChecks.count(request.requests.count, "requests", limits, &violations)
-    try violations.check()
+    try Violations.check { RequestChecks.count(request.requests.count, "requests", limits, &$0) }
     let entries = try request.requests.enumerated().map { index, entry in
       try self.entry(entry, path: "requests[\(index)].", user: user)
     }
@@ -51,14 +49,11 @@ extension NotificationsService {
     _ request: UpdateNotificationRequest, context: CallContext
   ) async throws -> UpdateNotificationResponse {
     let user = try context.requireUser()
-    var violations = Violations()
-    let change = request.notification ?? Notification()
-    if request.notification == nil { violations.add("notification", "must be given", .required) }
-    let fields = UpdateMask.fields(request.updateMask, for: change, as: NotificationField.self, &violations)
-    for field in fields {
-      NotificationRules.check(field, of: change, "notification", nowMs: repository.clockMs(), &violations)
+    let nowMs = repository.clockMs()
+    let (change, fields) = try UpdateMask.change(request.notification, "notification", request.updateMask) {
+      (field: NotificationField, change: Notification, path: String, violations: inout Violations) in
+      NotificationRules.check(field, of: change, path, nowMs: nowMs, &violations)
     }
-    try violations.check()
     let draft = try NotificationDraft(change)
     return UpdateNotificationResponse(
       notification: try await repository.updateNotification(
@@ -68,12 +63,9 @@ extension NotificationsService {
   private static func idempotency(
     _ request: CreateNotificationRequest, user: String
   ) throws(RPCError) -> IdempotentRequest? {
-    if request.requestId.isEmpty { return nil }
-    var requestWithoutID = request
-    requestWithoutID.requestId = ""
     // An entry of a batch and a single call with the same id are the same request.
-    return try IdempotentRequest(
-      request.requestId, requestWithoutID, method: NotificationsServiceMethods.createNotification, user: user)
+    try IdempotentRequest(
+      request, id: \.requestId, method: NotificationsServiceMethods.createNotification, user: user)
   }
 
   private func entry(
@@ -112,15 +104,10 @@ extension NotificationsService {
   }
 
   private static func result(_ result: Result<Notification, RPCError>) -> BatchCreateResult {
-    var entry = BatchCreateResult()
     switch result {
-    case .success(let notification): entry.outcome = .notification(notification)
+    case .success(let notification): BatchCreateResult(outcome: .notification(notification))
     case .failure(let failure):
-      let error = BatchError(
-        code: Int32(failure.code.rawValue), message: failure.message, reason: failure.reason,
-        field: failure.fieldViolations.first?.field ?? "")
-      entry.outcome = .error(error)
+      BatchCreateResult(outcome: .error(failure.batchEntry(BatchError.init(code:message:reason:field:))))
     }
-    return entry
   }
 }

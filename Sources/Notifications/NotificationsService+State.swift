@@ -65,9 +65,7 @@ extension NotificationsService {
     _ request: SnoozeNotificationRequest, context: CallContext
   ) async throws -> SnoozeNotificationResponse {
     let user = try context.requireUser()
-    var violations = Violations()
-    RequestChecks.minutes(request.minutes, from: 0, &violations)
-    try violations.check()
+    try Violations.check { RequestChecks.minutes(request.minutes, from: 0, &$0) }
     return SnoozeNotificationResponse(
       notification: try await repository.setAside(
         request.notificationId, minutes: Int64(request.minutes), state: .snoozed, user: user))
@@ -77,9 +75,7 @@ extension NotificationsService {
     _ request: PostponeNotificationRequest, context: CallContext
   ) async throws -> PostponeNotificationResponse {
     let user = try context.requireUser()
-    var violations = Violations()
-    RequestChecks.minutes(request.minutes, from: 1, &violations)
-    try violations.check()
+    try Violations.check { RequestChecks.minutes(request.minutes, from: 1, &$0) }
     return PostponeNotificationResponse(
       notification: try await repository.setAside(
         request.notificationId, minutes: Int64(request.minutes), state: .postponed, user: user))

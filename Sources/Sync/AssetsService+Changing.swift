@@ -14,12 +14,10 @@ extension AssetsService {
     let put = request.put ?? AssetPut()
     let change = ChangeRules.change(put, "put.", limits, &violations)
     try violations.check()
-    var requestWithoutID = request
-    requestWithoutID.requestId = ""
     let reply = try await commit(
       zone: zone, device: request.deviceId, [change], user: user,
       idempotency: try IdempotentRequest(
-        request.requestId, requestWithoutID, method: AssetsServiceMethods.putAsset, user: user))
+        request, id: \.requestId, method: AssetsServiceMethods.putAsset, user: user))
     var response = reply.results.first ?? PutAssetResponse()
     response.storage = reply.storage
     response.userStorage = reply.userStorage
@@ -37,29 +35,23 @@ extension AssetsService {
     RequestChecks.count(request.changes.count, "changes", limits, &violations)
     let changes = ChangeRules.changes(request.changes, limits, &violations)
     try violations.check()
-    var requestWithoutID = request
-    requestWithoutID.requestId = ""
     return try await commit(
       zone: zone, device: request.deviceId, changes, user: user,
       idempotency: try IdempotentRequest(
-        request.requestId, requestWithoutID, method: AssetsServiceMethods.commitAssets, user: user))
+        request, id: \.requestId, method: AssetsServiceMethods.commitAssets, user: user))
   }
 
   public func deleteAsset(_ request: DeleteAssetRequest, context: CallContext) async throws -> DeleteAssetResponse {
     let user = try context.requireUser()
     let (zone, name) = try Self.place(request.zone, request.name, 0, device: request.deviceId)
-    var violations = Violations()
-    RequestChecks.requestID(request.requestId, "requestId", &violations)
-    try violations.check()
-    var requestWithoutID = request
-    requestWithoutID.requestId = ""
+    try Violations.check { RequestChecks.requestID(request.requestId, "requestId", &$0) }
     let reply = try await repository.commit(
       CommitDraft(
         zone: zone, device: request.deviceId,
         changes: [ChangeDraft(name: name, ifMatch: request.ifMatch, kind: .delete, path: "")]),
       user: user,
       idempotency: try IdempotentRequest(
-        request.requestId, requestWithoutID, method: AssetsServiceMethods.deleteAsset, user: user))
+        request, id: \.requestId, method: AssetsServiceMethods.deleteAsset, user: user))
     return DeleteAssetResponse(revision: reply.revision)
   }
 
@@ -79,15 +71,13 @@ extension AssetsService {
       recordCount: ContentCheck.isContainer(old.recordType) ? 0 : old.recordCount, content: .known(digest))
     // A client that restores an old version has seen the version that it replaces.
     put.followsCurrent = true
-    var requestWithoutID = request
-    requestWithoutID.requestId = ""
     let reply = try await repository.commit(
       CommitDraft(
         zone: zone, device: request.deviceId,
         changes: [ChangeDraft(name: name, ifMatch: request.ifMatch, kind: .put(put), path: "")]),
       user: user,
       idempotency: try IdempotentRequest(
-        request.requestId, requestWithoutID, method: AssetsServiceMethods.restoreAssetVersion, user: user))
+        request, id: \.requestId, method: AssetsServiceMethods.restoreAssetVersion, user: user))
     return RestoreAssetVersionResponse(asset: reply.results.first?.asset)
   }
 

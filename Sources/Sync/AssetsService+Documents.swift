@@ -16,10 +16,8 @@ extension AssetsService {
     let time = TimeRules.milliseconds(request.syncTimestamp, "syncTimestamp", &violations)
     try violations.check()
     try repository.requireWriter(request.deviceId, user: user)
-    var requestWithoutID = request
-    requestWithoutID.requestId = ""
     let idempotency = try IdempotentRequest(
-      request.requestId, requestWithoutID, method: AssetsServiceMethods.patchAsset, user: user)
+      request, id: \.requestId, method: AssetsServiceMethods.patchAsset, user: user)
     // The condition no longer holds after the first response, so look for it before checking the condition.
     if let reply = try await repository.storedCommit(idempotency) { return Self.patched(reply) }
     let current = try repository.version(0, of: name, zone: zone, user: user)
@@ -51,11 +49,7 @@ extension AssetsService {
   }
 
   private static func patched(_ reply: CommitAssetsResponse) -> PatchAssetResponse {
-    .with {
-      $0.asset = reply.results.first?.asset
-      $0.storage = reply.storage
-      $0.userStorage = reply.userStorage
-    }
+    PatchAssetResponse(asset: reply.results.first?.asset, storage: reply.storage, userStorage: reply.userStorage)
   }
 
   public func getAssetDelta(

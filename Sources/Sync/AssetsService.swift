@@ -34,9 +34,7 @@ public struct AssetsService: AssetsServiceProtocol {
 
   public func listAssets(_ request: ListAssetsRequest, context: CallContext) async throws -> ListAssetsResponse {
     let user = try context.requireUser()
-    var violations = Violations()
-    let zone = NameRules.zone(request.zone, &violations)
-    try violations.check()
+    let zone = try Violations.check { NameRules.zone(request.zone, &$0) }
     let query = try PositionQuery(
       user: user, pageSize: request.pageSize, pageToken: request.pageToken, scope: ["assets", zone], parts: 2,
       limits: limits)

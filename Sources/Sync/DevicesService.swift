@@ -120,9 +120,7 @@ public struct DevicesService: DevicesServiceProtocol {
   }
 
   private static func device(_ id: String) throws(RPCError) -> String {
-    var violations = Violations()
-    NameRules.device(id, "deviceId", &violations)
-    try violations.check()
+    try Violations.check { NameRules.device(id, "deviceId", &$0) }
     return id
   }
 }

@@ -105,15 +105,9 @@ public struct UploadsService: UploadsServiceProtocol {
   }
 
   private static func message(_ upload: StoredUpload, receivedBytes: Int64, hash: String) -> Upload {
-    .with {
-      $0.id = upload.id
-      $0.zone = upload.zone
-      $0.recordType = upload.recordType
-      $0.sizeBytes = upload.sizeBytes
-      $0.receivedBytes = receivedBytes
-      $0.receivedSha256 = hash
-      $0.complete = upload.summary != nil
-      $0.expireTime = ProtoTimestamp(millisecondsSince1970: upload.expiresAtMs)
-    }
+    Upload(
+      id: upload.id, zone: upload.zone, recordType: upload.recordType, sizeBytes: upload.sizeBytes,
+      receivedBytes: receivedBytes, receivedSha256: hash, complete: upload.summary != nil,
+      expireTime: ProtoTimestamp(millisecondsSince1970: upload.expiresAtMs))
   }
 }

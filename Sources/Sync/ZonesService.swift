@@ -64,9 +64,6 @@ public struct ZonesService: ZonesServiceProtocol {
   }
 
   private static func zone(_ name: String) throws(RPCError) -> String {
-    var violations = Violations()
-    let zone = NameRules.zone(name, &violations)
-    try violations.check()
-    return zone
+    try Violations.check { NameRules.zone(name, &$0) }
   }
 }

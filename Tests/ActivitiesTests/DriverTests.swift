@@ -35,11 +35,11 @@ import Testing
 
   @Test func timerRejectsTheStateItIsIn() throws {
     var timer = Self.timer()
-    #expect(throws: RPCError.precondition("activityId", "the timer is already running", .timerRunning)) {
+    #expect(throws: RPCError.refused("activityId", "the timer is already running", .timerRunning)) {
       try timer.handle(.resume, atMs: Self.startMs + 1)
     }
     _ = try timer.handle(.pause, atMs: Self.startMs + 2)
-    #expect(throws: RPCError.precondition("activityId", "the timer is already paused", .timerPaused)) {
+    #expect(throws: RPCError.refused("activityId", "the timer is already paused", .timerPaused)) {
       try timer.handle(.pause, atMs: Self.startMs + 3)
     }
     #expect(timer.state.pausedAt?.millisecondsSince1970 == Self.startMs + 2)

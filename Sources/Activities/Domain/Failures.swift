@@ -11,15 +11,8 @@ extension RPCError {
   /// NOT_FOUND for a token that does not exist or belongs to another user.
   static func tokenNotFound(_ id: String) -> RPCError { missing("token", id, field: "tokenId", .tokenNotFound) }
 
-  /// FAILED_PRECONDITION about one field.
-  static func precondition(_ field: String, _ description: String, _ reason: Reason) -> RPCError {
-    RPCError(
-      .failedPrecondition, "\(field): \(description)", reason: reason.rawValue,
-      fieldViolations: [.init(field: field, description: description, reason: reason.rawValue)])
-  }
-
   static func activityEnded(field: String = "activityId") -> RPCError {
-    precondition(field, "the activity has ended: start another one", .activityEnded)
+    refused(field, "the activity has ended: start another one", .activityEnded)
   }
 
   /// INVALID_ARGUMENT for a payload of more than `limit` bytes; the message states the excess.

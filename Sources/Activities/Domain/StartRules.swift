@@ -81,7 +81,7 @@ enum StartRules {
     _ common: Common, content: ProtoStruct, context: CallContext, policy: ActivitiesPolicy
   ) throws(RPCError) -> ActivityDraft {
     guard policy.canSign(common.app, common.environment) else {
-      throw .precondition(
+      throw .refused(
         "app", "has no signing key in \(common.environment): add one with its topic", .signingKeyMissing)
     }
     var draft = ActivityDraft(

@@ -38,7 +38,7 @@ enum UpdateRules {
   /// controls.
   static func checkDriver(_ activity: StoredActivity, _ change: ActivityChange) throws(RPCError) {
     guard activity.driver != nil, change.contentState != nil, change.end == nil else { return }
-    throw .precondition(
+    throw .refused(
       "contentState", "this activity's state is controlled by its timer, room or unread summary", .activityDriven)
   }
 

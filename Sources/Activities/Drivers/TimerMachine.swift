@@ -44,12 +44,12 @@ struct TimerMachine: Sendable, Hashable {
   mutating func handle(_ event: Event, atMs: Int64) throws(RPCError) -> DriverAction {
     switch event {
     case .pause:
-      guard !isPaused else { throw .precondition("activityId", "the timer is already paused", .timerPaused) }
+      guard !isPaused else { throw .refused("activityId", "the timer is already paused", .timerPaused) }
       // If the clock was set back, a pause must not begin before the start.
       state.pausedAt = ProtoTimestamp(millisecondsSince1970: max(atMs, startedMs))
       return .update
     case .resume:
-      guard isPaused else { throw .precondition("activityId", "the timer is already running", .timerRunning) }
+      guard isPaused else { throw .refused("activityId", "the timer is already running", .timerRunning) }
       closePause(atMs: atMs)
       return .update
     case .stop:

@@ -114,7 +114,7 @@ extension SQLiteActivitiesRepository {
         && (token.subject.isEmpty || token.subject == start.attributesType)
     }
     guard !tokens.isEmpty else {
-      throw RPCError.precondition(
+      throw RPCError.refused(
         start.installationID.isEmpty ? "app" : "installationId",
         "no push-to-start token is known: the app registers one when it runs", .pushToStartTokenMissing)
     }

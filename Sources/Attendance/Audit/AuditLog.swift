@@ -166,16 +166,13 @@ extension WriteContext {
 }
 
 extension AuditState {
-  static func of(_ member: Member) -> AuditState { .with { $0.member = member } }
+  static func of(_ member: Member) -> AuditState { AuditState(member: member) }
   static func of(_ meeting: Meeting, _ attendances: [Attendance] = []) -> AuditState {
-    .with {
-      $0.meeting = meeting
-      $0.attendances = attendances
-    }
+    AuditState(meeting: meeting, attendances: attendances)
   }
   /// Nil if there are no records.
   static func of(_ attendances: [Attendance]) -> AuditState? {
-    attendances.isEmpty ? nil : .with { $0.attendances = attendances }
+    attendances.isEmpty ? nil : AuditState(attendances: attendances)
   }
-  static func of(_ settings: LodgeSettings) -> AuditState { .with { $0.settings = settings } }
+  static func of(_ settings: LodgeSettings) -> AuditState { AuditState(settings: settings) }
 }

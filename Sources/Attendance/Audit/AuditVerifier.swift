@@ -50,15 +50,9 @@ struct AuditVerifier: Sendable {
   }
 
   func response(isFinished: Bool) -> VerifyAuditLogResponse {
-    .with {
-      $0.verifiedCount = verified
-      $0.redactedCount = redacted
-      $0.lastSequence = lastSequence
-      $0.lastHash = Hexadecimal.text(lastHash)
-      $0.finished = isFinished
-      $0.intact = isFinished && fault == nil
-      $0.brokenSequence = fault?.sequence ?? 0
-      $0.brokenReason = fault?.reason ?? ""
-    }
+    VerifyAuditLogResponse(
+      verifiedCount: verified, redactedCount: redacted, lastSequence: lastSequence,
+      lastHash: Hexadecimal.text(lastHash), finished: isFinished, intact: isFinished && fault == nil,
+      brokenSequence: fault?.sequence ?? 0, brokenReason: fault?.reason ?? "")
   }
 }

@@ -1,6 +1,3 @@
-import CampanileAPI
-import CampanileBase
-import CampanileRPC
 import CampanileService
 
 /// The error reasons of this service, in addition to the common ones.
@@ -43,28 +40,4 @@ extension Reason {
   static let loginThrottled = Reason(rawValue: "LOGIN_THROTTLED")
   static let loginBusy = Reason(rawValue: "LOGIN_BUSY")
   static let loginLocked = Reason(rawValue: "LOGIN_LOCKED")
-}
-
-extension RPCError {
-  /// Returns FAILED_PRECONDITION for one field.
-  static func refused(_ field: String, _ description: String, _ reason: Reason) -> RPCError {
-    RPCError(
-      .failedPrecondition, "\(field): \(description)", reason: reason.rawValue,
-      fieldViolations: [.init(field: field, description: description, reason: reason.rawValue)])
-  }
-
-  static func memberNotFound(_ id: String, field: String) -> RPCError {
-    missing("member", id, field: field, .memberNotFound)
-  }
-
-  static func meetingNotFound(_ id: String, field: String) -> RPCError {
-    missing("meeting", id, field: field, .meetingNotFound)
-  }
-
-  /// Returns ALREADY_EXISTS for a value that must be unique among members.
-  static func taken(_ field: String, _ reason: Reason) -> RPCError {
-    RPCError(
-      .alreadyExists, "\(field): is already used by another member", reason: reason.rawValue,
-      fieldViolations: [.init(field: field, description: "is already used by another member", reason: reason.rawValue)])
-  }
 }

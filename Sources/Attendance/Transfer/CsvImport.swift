@@ -42,11 +42,7 @@ struct CsvImport: Sendable {
   }
 
   static func refused(_ errors: [CsvError], count: Int32, rowCount: Int) -> ImportCsvResponse {
-    .with {
-      $0.rowCount = Int32(clamping: rowCount)
-      $0.errors = errors
-      $0.errorCount = count
-    }
+    ImportCsvResponse(rowCount: Int32(clamping: rowCount), errors: errors, errorCount: count)
   }
 
   /// Returns the idempotent form of the request, with the file's digest in place of the file.

@@ -70,11 +70,6 @@ struct ImportFile: Sendable {
 
 extension CsvError {
   static func of(row: Int32 = 0, column: String = "", reason: String, _ message: String) -> CsvError {
-    .with {
-      $0.row = row
-      $0.column = column
-      $0.reason = reason
-      $0.message = message
-    }
+    CsvError(row: row, column: column, reason: reason, message: message)
   }
 }

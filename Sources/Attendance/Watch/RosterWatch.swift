@@ -52,9 +52,6 @@ struct RosterWatch: Sendable {
   private func response(
     _ event: WatchChangesResponse.Event, _ position: ChangePosition, _ caller: AttendanceCaller
   ) -> WatchChangesResponse {
-    .with {
-      $0.since = position.text(for: caller)
-      $0.event = event
-    }
+    WatchChangesResponse(since: position.text(for: caller), event: event)
   }
 }

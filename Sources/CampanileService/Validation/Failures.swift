@@ -25,6 +25,13 @@ extension RPCError {
     ]
   }
 
+  /// Returns FAILED_PRECONDITION for one field.
+  public static func refused(_ field: String, _ description: String, _ reason: Reason) -> RPCError {
+    RPCError(
+      .failedPrecondition, "\(field): \(description)", reason: reason.rawValue,
+      fieldViolations: [.init(field: field, description: description, reason: reason.rawValue)])
+  }
+
   /// Returns NOT_FOUND for an object that does not exist or belongs to another user; the two are indistinguishable.
   public static func missing(_ kind: String, _ id: String, field: String, _ reason: Reason) -> RPCError {
     // The id comes from the request: echo at most the maximum length of an id.
@@ -32,6 +39,13 @@ extension RPCError {
     return RPCError(
       .notFound, "\(kind) \(shown) does not exist", reason: reason.rawValue, errorMetadata: ["id": shown],
       fieldViolations: [.init(field: field, description: "does not exist", reason: reason.rawValue)])
+  }
+
+  /// Returns the error of one entry of a batch; `make` is the initializer of the service's message.
+  public func batchEntry<E>(
+    _ make: (_ code: Int32, _ message: String, _ reason: String, _ field: String) -> E
+  ) -> E {
+    make(Int32(code.rawValue), message, reason, fieldViolations.first?.field ?? "")
   }
 
   /// Returns the same error with `path` before its field names, for an entry of a batch.

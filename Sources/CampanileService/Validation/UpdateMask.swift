@@ -1,3 +1,4 @@
+public import CampanileBase
 public import CampanileCodec
 
 /// A field that an update mask can name; the raw value is its name in the proto.
@@ -11,6 +12,22 @@ public protocol MaskableField: RawRepresentable<String>, CaseIterable, Hashable,
 
 /// Resolves update masks.
 public enum UpdateMask {
+  /// Returns the message of an update request and the fields to change, validated by `check`.
+  ///
+  /// - Parameter field: The name of the message in the request.
+  /// - Throws: INVALID_ARGUMENT with all violations, also if the message is nil.
+  public static func change<F: MaskableField>(
+    _ message: F.Message?, _ field: String, _ mask: ProtoFieldMask?,
+    _ check: (F, F.Message, String, inout Violations) -> Void
+  ) throws(RPCError) -> (message: F.Message, fields: [F]) where F.Message: ProtoMessage {
+    var violations = Violations()
+    let message = violations.message(message, field) { _, _, _ in }
+    let fields = fields(mask, for: message, as: F.self, &violations)
+    for changed in fields { check(changed, message, field, &violations) }
+    try violations.check()
+    return (message, fields)
+  }
+
   /// Returns the fields to change, in the order of their declaration.
   ///
   /// An absent or empty mask selects the fields that are set; `*` selects all. Any other name is a violation of

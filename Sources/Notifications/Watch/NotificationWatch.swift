@@ -64,10 +64,7 @@ private final class WatchPage {
   }
 
   func started() -> WatchNotificationsResponse? {
-    .with {
-      $0.resumeToken = position.text(user: user)
-      $0.event = .started(.init())
-    }
+    WatchNotificationsResponse(resumeToken: position.text(user: user), event: .started(.init()))
   }
 
   /// Returns the response for the next change that concerns the watch, or nil after the last one.
@@ -76,12 +73,9 @@ private final class WatchPage {
       position.sequence = change.sequence
       guard let event = try event(of: change) else { continue }
       isOver = bucketID != nil && change.kind == .bucketDeleted
-      return .with {
-        $0.resumeToken = position.text(user: user)
-        $0.eventTime = ProtoTimestamp(millisecondsSince1970: change.timeMs)
-        $0.event = event
-        $0.alert = change.isAlert
-      }
+      return WatchNotificationsResponse(
+        resumeToken: position.text(user: user), eventTime: ProtoTimestamp(millisecondsSince1970: change.timeMs),
+        event: event, alert: change.isAlert)
     }
     // An empty slice would retain its whole base array.
     changes = []

@@ -1,6 +1,3 @@
-import CampanileAPI
-import CampanileBase
-import CampanileRPC
 import CampanileService
 import SyncContents
 
@@ -50,48 +47,4 @@ extension Reason {
   static let devicesExhausted = Reason(rawValue: "DEVICES_EXHAUSTED")
   static let roleFixed = Reason(rawValue: "ROLE_FIXED")
   static let mutationIDReused = Reason(rawValue: "MUTATION_ID_REUSED")
-}
-
-extension RPCError {
-  /// Returns FAILED_PRECONDITION for one field.
-  static func refused(_ field: String, _ description: String, _ reason: Reason) -> RPCError {
-    RPCError(
-      .failedPrecondition, "\(field): \(description)", reason: reason.rawValue,
-      fieldViolations: [.init(field: field, description: description, reason: reason.rawValue)])
-  }
-
-  static func zoneNotFound(_ name: String) -> RPCError { missing("zone", name, field: "zone", .zoneNotFound) }
-
-  static func assetNotFound(_ name: String, field: String = "name") -> RPCError {
-    missing("asset", name, field: field, .assetNotFound)
-  }
-
-  static func versionNotFound(_ version: Int64, field: String = "version") -> RPCError {
-    missing("version", String(version), field: field, .versionNotFound)
-  }
-
-  static func uploadNotFound(_ id: String, field: String = "uploadId") -> RPCError {
-    missing("upload", id, field: field, .uploadNotFound)
-  }
-
-  static func deviceNotFound(_ id: String) -> RPCError { missing("device", id, field: "deviceId", .deviceNotFound) }
-
-  static var deviceReadOnly: RPCError {
-    RPCError(
-      .permissionDenied,
-      "readers cannot change assets; publish a SyncUpdateMessage, which a writer or the service applies",
-      reason: Reason.deviceReadOnly.rawValue,
-      fieldViolations: [
-        .init(field: "deviceId", description: "is a reader", reason: Reason.deviceReadOnly.rawValue)
-      ])
-  }
-
-  static func tokenTooOld(zone: String) -> RPCError {
-    RPCError(
-      .outOfRange, "the revisions after this token are no longer stored; list the assets and continue from there",
-      reason: Reason.tokenTooOld.rawValue, errorMetadata: ["zone": zone],
-      fieldViolations: [
-        .init(field: "resumeToken", description: "is too old", reason: Reason.tokenTooOld.rawValue)
-      ])
-  }
 }

@@ -38,16 +38,13 @@ extension SQLiteSyncRepository {
   }
 
   private func response(_ commitWriter: CommitWriter) -> CommitAssetsResponse {
-    .with {
-      $0.revision = commitWriter.zone.revision
-      $0.results = commitWriter.results
-      $0.storage = StorageUse(
-        usedBytes: commitWriter.zone.usedBytes, limitBytes: limits.zoneBytesMax, limits: limits)
-      $0.userStorage = StorageUse(
-        usedBytes: commitWriter.counters.usedBytes, limitBytes: limits.userBytesMax, limits: limits)
-      $0.resumeToken = ZonePosition(epoch: epoch, zone: commitWriter.zone.number, revision: commitWriter.zone.revision)
-        .text(user: commitWriter.user)
-    }
+    CommitAssetsResponse(
+      revision: commitWriter.zone.revision, results: commitWriter.results,
+      storage: StorageUse(usedBytes: commitWriter.zone.usedBytes, limitBytes: limits.zoneBytesMax, limits: limits),
+      userStorage: StorageUse(
+        usedBytes: commitWriter.counters.usedBytes, limitBytes: limits.userBytesMax, limits: limits),
+      resumeToken: ZonePosition(epoch: epoch, zone: commitWriter.zone.number, revision: commitWriter.zone.revision)
+        .text(user: commitWriter.user))
   }
 
   func resolveConflict(

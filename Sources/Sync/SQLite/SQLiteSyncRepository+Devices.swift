@@ -117,10 +117,7 @@ extension SQLiteSyncRepository {
     revision: Int64, user: String, _ counters: inout StoredUser, nowMs: Int64, _ transaction: WriteTransaction
   ) throws {
     guard counters.deviceCount > 0 else { return }
-    let message = SyncUpdateMessage.with {
-      $0.type = .fullSync
-      $0.timestamp = ProtoTimestamp(millisecondsSince1970: nowMs)
-    }
+    let message = SyncUpdateMessage(type: .fullSync, timestamp: ProtoTimestamp(millisecondsSince1970: nowMs))
     try transaction.execute(MessageRow.dropOfServiceSQL, [.text(user)])
     _ = try add(
       message.jsonUTF8Bytes(), device: "", mutationID: "revision-\(revision)", user: user, &counters, nowMs: nowMs,
@@ -169,13 +166,8 @@ extension SQLiteSyncRepository {
 extension SyncUpdate {
   /// Returns an update that stands for messages no longer stored.
   static func fullSync(through sequence: Int64, atMs: Int64) -> SyncUpdate {
-    .with {
-      $0.sequence = sequence
-      $0.publishTime = ProtoTimestamp(millisecondsSince1970: atMs)
-      $0.message = .with {
-        $0.type = .fullSync
-        $0.timestamp = ProtoTimestamp(millisecondsSince1970: atMs)
-      }
-    }
+    let time = ProtoTimestamp(millisecondsSince1970: atMs)
+    return SyncUpdate(
+      sequence: sequence, message: SyncUpdateMessage(type: .fullSync, timestamp: time), publishTime: time)
   }
 }

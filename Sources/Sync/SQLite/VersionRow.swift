@@ -42,12 +42,7 @@ struct StoredVersion: Sendable, Hashable {
   }
 
   func entry(in zone: String) -> AssetVersion {
-    .with {
-      $0.asset = asset(in: zone)
-      $0.deleted = isDeleted
-      $0.conflict = isConflict
-      $0.current = replacedAtMs == nil
-    }
+    AssetVersion(asset: asset(in: zone), deleted: isDeleted, conflict: isConflict, current: replacedAtMs == nil)
   }
 }
 

@@ -79,9 +79,7 @@ extension SharingService {
 
   public func unblockUser(_ request: UnblockUserRequest, context: CallContext) async throws -> UnblockUserResponse {
     let user = try context.requireUser()
-    var violations = Violations()
-    InvitationRules.userID(request.userId, &violations)
-    try violations.check()
+    try Violations.check { InvitationRules.userID(request.userId, &$0) }
     try await repository.unblock(request.userId, by: user)
     return UnblockUserResponse()
   }

@@ -1,0 +1,39 @@
+import CampanileBase
+import CampanileService
+
+extension RPCError {
+  static func zoneNotFound(_ name: String) -> RPCError { missing("zone", name, field: "zone", .zoneNotFound) }
+
+  static func assetNotFound(_ name: String, field: String = "name") -> RPCError {
+    missing("asset", name, field: field, .assetNotFound)
+  }
+
+  static func versionNotFound(_ version: Int64, field: String = "version") -> RPCError {
+    missing("version", String(version), field: field, .versionNotFound)
+  }
+
+  static func uploadNotFound(_ id: String, field: String = "uploadId") -> RPCError {
+    missing("upload", id, field: field, .uploadNotFound)
+  }
+
+  static func deviceNotFound(_ id: String) -> RPCError { missing("device", id, field: "deviceId", .deviceNotFound) }
+
+  static var deviceReadOnly: RPCError {
+    RPCError(
+      .permissionDenied,
+      "readers cannot change assets; publish a SyncUpdateMessage, which a writer or the service applies",
+      reason: Reason.deviceReadOnly.rawValue,
+      fieldViolations: [
+        .init(field: "deviceId", description: "is a reader", reason: Reason.deviceReadOnly.rawValue)
+      ])
+  }
+
+  static func tokenTooOld(zone: String) -> RPCError {
+    RPCError(
+      .outOfRange, "the revisions after this token are no longer stored; list the assets and continue from there",
+      reason: Reason.tokenTooOld.rawValue, errorMetadata: ["zone": zone],
+      fieldViolations: [
+        .init(field: "resumeToken", description: "is too old", reason: Reason.tokenTooOld.rawValue)
+      ])
+  }
+}
