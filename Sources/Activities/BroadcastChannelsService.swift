@@ -129,7 +129,7 @@ public struct BroadcastChannelsService: BroadcastChannelsServiceProtocol {
     try violations.check()
     guard let id = delivery.delivery.keys.id(app: app, environment: environment) else {
       throw RPCError(
-        .failedPrecondition, "no signing key matches this app", reason: Reason.signingKeyMissing.rawValue,
+        .failedPrecondition, "no signing key matches this app", .signingKeyMissing,
         errorMetadata: ["app": app, "environment": environment])
     }
     return PushRoute(host: host, teamID: id.teamID, keyID: id.keyID)

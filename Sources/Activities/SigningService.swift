@@ -52,9 +52,7 @@ public struct SigningService: SigningServiceProtocol {
     guard let key else { throw RPCError(.internalError, "the private key is missing") }
     let id = SigningKeyID(teamID: description.teamId, keyID: description.keyId)
     guard !delivery.delivery.keys.isRevoked(id) else {
-      throw RPCError(
-        .failedPrecondition, "the key was revoked", reason: Reason.signingKeyRevoked.rawValue,
-        errorMetadata: ["keyId": id.keyID])
+      throw RPCError(.failedPrecondition, "the key was revoked", .signingKeyRevoked, errorMetadata: ["keyId": id.keyID])
     }
     // Checked before the files are written, because all keys in the directory are loaded again about once a minute.
     guard delivery.delivery.keys.hasRoom(for: id) else { throw Self.keysExhausted }

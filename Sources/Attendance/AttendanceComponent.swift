@@ -32,8 +32,7 @@ public final class AttendanceComponent: Sendable {
     random: @escaping @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) }
   ) async throws {
     guard LodgeCalendar(timeZone) != nil else {
-      throw RPCError.invalidField(
-        "time-zone", "this time zone is unknown on this machine", reason: Reason.timeZoneUnknown.rawValue)
+      throw RPCError.invalidField("time-zone", "this time zone is unknown on this machine", .timeZoneUnknown)
     }
     let hub = WatchHub(limits: limits)
     let notifier = RosterNotifier(hub: hub)

@@ -171,8 +171,6 @@ extension AccessControl {
   func requireOpenStatistics(_ caller: AttendanceCaller, of member: Int64?) throws {
     if caller.isStaff || (member != nil && caller.memberNumber == member) { return }
     guard try repository.lodgeSettings().statisticsPrivate else { return }
-    throw RPCError(
-      .permissionDenied, "the lodge shows members only their own statistics",
-      reason: Reason.statisticsPrivate.rawValue)
+    throw RPCError(.permissionDenied, "the lodge shows members only their own statistics", .statisticsPrivate)
   }
 }

@@ -41,7 +41,7 @@ public struct MeetingsService: MeetingsServiceProtocol {
     let caller = try access.caller(context, .member)
     let year = try Years.check(request.year)
     if case .unrecognized = request.status {
-      throw RPCError.invalidField("status", "must be a known status", reason: Reason.enumUnknown.rawValue)
+      throw RPCError.invalidField("status", "must be a known status", .enumUnknown)
     }
     let query = try PositionQuery(
       user: caller.name, pageSize: request.pageSize, pageToken: request.pageToken,
@@ -60,7 +60,7 @@ public struct MeetingsService: MeetingsServiceProtocol {
     guard (1...Self.upcomingMax).contains(count) else {
       throw RPCError.invalidField(
         "count", "must be 1 to \(Self.upcomingMax), or 0 for \(Self.upcomingDefault)",
-        reason: Reason.outOfRange.rawValue)
+        .outOfRange)
     }
     return ListUpcomingMeetingsResponse(meetings: try repository.upcomingMeetings(count: Int(count)))
   }
@@ -138,7 +138,7 @@ enum Years {
   static func check(_ year: Int32) throws(RPCError) -> Int64? {
     if year == 0 { return nil }
     guard (1_700...2_999).contains(year) else {
-      throw .invalidField("year", "must be 1700 to 2999, or 0 for all", reason: Reason.outOfRange.rawValue)
+      throw .invalidField("year", "must be 1700 to 2999, or 0 for all", .outOfRange)
     }
     return Int64(year)
   }

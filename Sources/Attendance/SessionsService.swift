@@ -14,7 +14,7 @@ public struct SessionsService: SessionsServiceProtocol {
 
   /// The common error for an unknown name, a wrong PIN, and a member who may not log in.
   static var credentialsInvalid: RPCError {
-    RPCError(.unauthenticated, "name or PIN is wrong", reason: Reason.credentialsInvalid.rawValue)
+    RPCError(.unauthenticated, "name or PIN is wrong", .credentialsInvalid)
   }
 
   public func login(_ request: LoginRequest, context: CallContext) async throws -> LoginResponse {

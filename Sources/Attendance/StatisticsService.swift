@@ -58,7 +58,7 @@ public struct StatisticsService: StatisticsServiceProtocol {
     try access.requireOpenStatistics(caller, of: number)
     let year = try Years.check(request.year)
     guard (1...100).contains(request.targetPercentage) else {
-      throw RPCError.invalidField("targetPercentage", "must be 1 to 100", reason: Reason.outOfRange.rawValue)
+      throw RPCError.invalidField("targetPercentage", "must be 1 to 100", .outOfRange)
     }
     let (tally, upcoming) = try repository.forecast(ofMember: number, year: year)
     let forecast = Forecast(
@@ -70,8 +70,7 @@ public struct StatisticsService: StatisticsServiceProtocol {
 
   private static func day(_ text: String, _ field: String) throws(RPCError) -> Int64 {
     guard let day = Days.parse(text) else {
-      throw .invalidField(
-        field, "must be a day of the years 1000 to 9999 as YYYY-MM-DD", reason: Reason.dateInvalid.rawValue)
+      throw .invalidField(field, "must be a day of the years 1000 to 9999 as YYYY-MM-DD", .dateInvalid)
     }
     return day
   }

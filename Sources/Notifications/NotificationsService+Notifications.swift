@@ -88,7 +88,7 @@ extension NotificationsService {
     var violations = Violations()
     RequestChecks.requestID(request.requestId, "\(path)requestId", &violations)
     guard var notification = request.notification else {
-      throw .invalidField("\(path)notification", "must be given", reason: Reason.required.rawValue)
+      throw .invalidField("\(path)notification", "must be given", .required)
     }
     RequestChecks.clearOutput(&notification)
     if !request.templateId.isEmpty {

@@ -76,8 +76,7 @@ public struct SharingService: SharingServiceProtocol {
     let (owner, bucketID) = try repository.publishTarget(secretHash: try Self.hash(request.secret))
     var inner = CreateNotificationRequest(notification: request.notification, requestId: request.requestId)
     guard request.notification?.bucketId.isEmpty ?? true else {
-      throw RPCError.invalidField(
-        "notification.bucketId", "must be empty: the key determines the bucket", reason: Reason.outOfRange.rawValue)
+      throw RPCError.invalidField("notification.bucketId", "must be empty: the key determines the bucket", .outOfRange)
     }
     inner.notification?.bucketId = bucketID
     let draft = try notifications.draft(inner, "", user: owner)

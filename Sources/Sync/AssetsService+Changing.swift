@@ -110,9 +110,7 @@ extension AssetsService {
       }
       return try reply.get()
     }
-    throw RPCError(
-      .aborted, "the asset changes too often to be merged; try again", reason: Reason.commitContended.rawValue,
-      retryAfterMs: 100)
+    throw RPCError(.aborted, "the asset changes too often to be merged; try again", .commitContended, retryAfterMs: 100)
   }
 
   private func draft(_ change: RequestedChange, zone: String, user: String) async throws -> ChangeDraft {
@@ -137,8 +135,7 @@ extension AssetsService {
     do {
       return try repository.version(0, of: change.name, zone: zone, user: user).recordType
     } catch let error as RPCError where error.code == .notFound {
-      throw RPCError.invalidField(
-        "\(change.path)recordType", "must be given for a new asset", reason: Reason.required.rawValue)
+      throw RPCError.invalidField("\(change.path)recordType", "must be given for a new asset", .required)
     }
   }
 

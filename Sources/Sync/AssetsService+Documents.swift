@@ -59,7 +59,7 @@ extension AssetsService {
     let (zone, name) = try Self.place(request.zone, request.name, request.sinceVersion)
     let kinds: [DeltaKind] = [.jsonPatch, .mergePatch, .bytes]
     guard request.accept.allSatisfy({ kinds.contains($0) || $0 == .unchanged || $0 == .whole }) else {
-      throw RPCError.invalidField("accept", "has an unknown kind", reason: Reason.enumUnknown.rawValue)
+      throw RPCError.invalidField("accept", "has an unknown kind", .enumUnknown)
     }
     let current = try repository.version(0, of: name, zone: zone, user: user)
     var response = GetAssetDeltaResponse(asset: current.asset(in: zone))

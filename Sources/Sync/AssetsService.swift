@@ -55,7 +55,7 @@ public struct AssetsService: AssetsServiceProtocol {
     var violations = Violations()
     if !request.sha256.isEmpty, NameRules.hash(request.sha256, "sha256", &violations) != digest, violations.isEmpty {
       throw RPCError(
-        .aborted, "the content has changed since the download began", reason: Reason.contentChanged.rawValue,
+        .aborted, "the content has changed since the download began", .contentChanged,
         errorMetadata: ["sha256": digest.hexadecimal],
         fieldViolations: [
           .init(field: "sha256", description: "belongs to another content", reason: Reason.contentChanged.rawValue)

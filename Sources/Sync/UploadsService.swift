@@ -30,7 +30,7 @@ public struct UploadsService: UploadsServiceProtocol {
     let digest = NameRules.hash(request.sha256, "sha256", &violations)
     try violations.check()
     guard let digest else {
-      throw RPCError.invalidField("sha256", "must be given", reason: Reason.hashInvalid.rawValue)
+      throw RPCError.invalidField("sha256", "must be given", .hashInvalid)
     }
     let upload = StoredUpload(
       id: ids.next(prefix: "u_").id, zone: zone, recordType: request.recordType, sizeBytes: request.sizeBytes,
@@ -45,7 +45,7 @@ public struct UploadsService: UploadsServiceProtocol {
     let user = try context.requireUser()
     let iterator = requests.makeAsyncIterator()
     guard case .start(let start) = try await iterator.next()?.message else {
-      throw RPCError.invalidField("start", "must come first", reason: Reason.required.rawValue)
+      throw RPCError.invalidField("start", "must come first", .required)
     }
     let run = try await UploadRun.begin(
       start, user: user, repository: repository, contents: contents, uploadTable: uploadTable)
@@ -53,7 +53,7 @@ public struct UploadsService: UploadsServiceProtocol {
     do {
       while let request = try await iterator.next() {
         guard case .chunk(let chunk) = request.message else {
-          throw RPCError.invalidField("chunk", "must follow the start", reason: Reason.required.rawValue)
+          throw RPCError.invalidField("chunk", "must follow the start", .required)
         }
         try await run.take(chunk)
       }

@@ -20,7 +20,7 @@ extension RPCError {
     let excess = sizeBytes - limit
     let description = "makes a payload of \(sizeBytes) bytes, \(excess) more than \(limit)"
     return RPCError(
-      .invalidArgument, "\(field): \(description)", reason: Reason.payloadTooLarge.rawValue,
+      .invalidArgument, "\(field): \(description)", .payloadTooLarge,
       errorMetadata: ["sizeBytes": "\(sizeBytes)", "limitBytes": "\(limit)", "excessBytes": "\(excess)"],
       fieldViolations: [.init(field: field, description: description, reason: Reason.payloadTooLarge.rawValue)])
   }

@@ -31,8 +31,7 @@ extension SQLiteActivitiesRepository {
       throw RPCError.etagMismatch(field: "etag", current: Etag.text(version: old.version))
     }
     guard atMs > old.startMs, atMs <= old.startMs + Self.lifetimeMs || old.renews else {
-      throw RPCError.invalidField(
-        "endTime", "must be within 8 h of the activity's start", reason: Reason.outOfRange.rawValue)
+      throw RPCError.invalidField("endTime", "must be within 8 h of the activity's start", .outOfRange)
     }
     var activity = old
     if let state = change.contentState { activity.contentState = state }

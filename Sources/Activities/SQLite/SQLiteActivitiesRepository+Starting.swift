@@ -33,7 +33,7 @@ extension SQLiteActivitiesRepository {
     let known = try transaction.queryOne(ActivityRow.oneSQL, [.text(user), .text(activity.id)], ActivityRow.activity)
     guard known == nil else {
       throw RPCError(
-        .alreadyExists, "activityId: the activity already exists", reason: Reason.activityExists.rawValue,
+        .alreadyExists, "activityId: the activity already exists", .activityExists,
         fieldViolations: [
           .init(field: "activityId", description: "already exists", reason: Reason.activityExists.rawValue)
         ])

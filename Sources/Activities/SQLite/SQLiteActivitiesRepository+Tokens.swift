@@ -63,7 +63,7 @@ extension SQLiteActivitiesRepository: PushTokensRepository {
     guard owners.allSatisfy({ $0.user == user }) else {
       throw RPCError(
         .alreadyExists, "token: belongs to another user, who must delete it first",
-        reason: Reason.tokenTaken.rawValue,
+        .tokenTaken,
         fieldViolations: [
           .init(field: "token", description: "belongs to another user", reason: Reason.tokenTaken.rawValue)
         ])

@@ -70,7 +70,7 @@ struct Undo {
   private var changedSince: RPCError {
     RPCError(
       .aborted, "\(entry.subject) has changed since this entry; undo the later change first",
-      reason: Reason.changedSince.rawValue,
+      .changedSince,
       fieldViolations: [
         .init(field: "sequence", description: "has changed since this entry", reason: Reason.changedSince.rawValue)
       ])

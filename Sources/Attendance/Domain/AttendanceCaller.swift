@@ -39,12 +39,12 @@ struct AttendanceCaller: Sendable, Hashable {
   static func roleMissing(_ role: MemberRole) -> RPCError {
     let title = role == .admin ? "ADMIN" : role == .secretary ? "SECRETARY" : "MEMBER"
     return RPCError(
-      .permissionDenied, "the caller needs the role \(title)", reason: Reason.roleMissing.rawValue,
+      .permissionDenied, "the caller needs the role \(title)", .roleMissing,
       errorMetadata: ["role": title])
   }
 
   static func memberUnknown(_ name: String) -> RPCError {
-    RPCError(.permissionDenied, "\(name) is not a member", reason: Reason.memberUnknown.rawValue)
+    RPCError(.permissionDenied, "\(name) is not a member", .memberUnknown)
   }
 }
 

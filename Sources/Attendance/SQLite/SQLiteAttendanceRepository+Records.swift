@@ -134,7 +134,7 @@ extension SQLiteAttendanceRepository {
     switch result {
     case .success(let code): return code
     case .failure(.invalid):
-      throw .invalidField("code", "is not a valid check-in code", reason: Reason.codeInvalid.rawValue)
+      throw .invalidField("code", "is not a valid check-in code", .codeInvalid)
     case .failure(.expired): throw .refused("code", "is not currently valid", .codeExpired)
     }
   }

@@ -27,13 +27,13 @@ extension SQLiteAttendanceRepository {
     }
     guard let found, found.isActive else { throw Self.sessionInvalid }
     guard nowMs < found.expiresAtMs else {
-      throw RPCError(.unauthenticated, "the session has expired", reason: Reason.sessionExpired.rawValue)
+      throw RPCError(.unauthenticated, "the session has expired", .sessionExpired)
     }
     return found.caller
   }
 
   static var sessionInvalid: RPCError {
-    RPCError(.unauthenticated, "the session does not exist", reason: Reason.sessionInvalid.rawValue)
+    RPCError(.unauthenticated, "the session does not exist", .sessionInvalid)
   }
 
   func caller(user: String, address: String) throws -> AttendanceCaller? {

@@ -22,7 +22,7 @@ extension SQLiteAttendanceRepository {
     else {
       throw RPCError(
         .outOfRange, "the changes after this token are no longer known; start over without one",
-        reason: Reason.tokenTooOld.rawValue,
+        .tokenTooOld,
         fieldViolations: [
           .init(field: "since", description: "is too old", reason: Reason.tokenTooOld.rawValue)
         ])

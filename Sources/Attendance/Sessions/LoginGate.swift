@@ -86,7 +86,7 @@ struct LoginGate: Sendable {
     guard let waitMs else { return }
     count(.throttled)
     throw RPCError(
-      .resourceExhausted, "too many attempts; wait before the next one", reason: Reason.loginThrottled.rawValue,
+      .resourceExhausted, "too many attempts; wait before the next one", .loginThrottled,
       retryAfterMs: waitMs)
   }
 
@@ -118,8 +118,6 @@ struct LoginGate: Sendable {
   }
 
   static var locked: RPCError {
-    RPCError(
-      .failedPrecondition, "too many wrong PINs; an administrator must set a new one",
-      reason: Reason.loginLocked.rawValue)
+    RPCError(.failedPrecondition, "too many wrong PINs; an administrator must set a new one", .loginLocked)
   }
 }

@@ -44,8 +44,7 @@ final class PinHasher: Sendable {
   /// slot is free.
   func withSlot<T: Sendable>(_ slot: PinSlot, _ body: () async throws -> T) async throws -> T {
     guard slots.withLock({ $0.take(slot) }) else {
-      throw RPCError(
-        .resourceExhausted, "too many concurrent logins", reason: Reason.loginBusy.rawValue, retryAfterMs: 2_000)
+      throw RPCError(.resourceExhausted, "too many concurrent logins", .loginBusy, retryAfterMs: 2_000)
     }
     defer { slots.withLock { $0.release(slot) } }
     return try await body()

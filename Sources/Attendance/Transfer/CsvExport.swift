@@ -20,7 +20,7 @@ struct CsvExport: Sendable {
     case .attendance: try await attendance(year, send)
     case .summary: try await summary(year, send)
     default:
-      throw RPCError.invalidField("table", "must be given", reason: Reason.enumUnspecified.rawValue)
+      throw RPCError.invalidField("table", "must be given", .enumUnspecified)
     }
   }
 

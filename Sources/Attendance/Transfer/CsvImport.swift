@@ -16,7 +16,7 @@ struct CsvImport: Sendable {
 
   func run(_ file: ImportFile, by caller: AttendanceCaller) async throws -> ImportCsvResponse {
     guard let header = file.header else {
-      throw RPCError.invalidField("header", "must come first", reason: Reason.required.rawValue)
+      throw RPCError.invalidField("header", "must come first", .required)
     }
     if let fault = file.fault { return Self.refused([fault], count: 1, rowCount: 0) }
     let bytes = file.bytes

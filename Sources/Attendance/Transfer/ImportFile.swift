@@ -23,7 +23,7 @@ struct ImportFile: Sendable {
     switch request.content {
     case .header(let header):
       guard self.header == nil else {
-        throw .invalidField("header", "must not be repeated", reason: Reason.fieldNotAllowed.rawValue)
+        throw .invalidField("header", "must not be repeated", .fieldNotAllowed)
       }
       var violations = Violations()
       RequestChecks.requestID(header.requestId, "header.requestId", &violations)
@@ -36,10 +36,10 @@ struct ImportFile: Sendable {
       self.header = header
     case .chunk(let chunk):
       guard header != nil else {
-        throw .invalidField("header", "must come first", reason: Reason.required.rawValue)
+        throw .invalidField("header", "must come first", .required)
       }
       take(chunk)
-    case nil: throw .invalidField("content", "must be given", reason: Reason.required.rawValue)
+    case nil: throw .invalidField("content", "must be given", .required)
     }
   }
 

@@ -29,7 +29,7 @@ struct ChangePosition: Sendable, Hashable {
       let epoch = OpaqueToken.readInteger(payload, at: 1), let bits = OpaqueToken.readInteger(payload, at: 9),
       let sequence = Int64(exactly: bits)
     else {
-      throw .invalidField("since", "is not a token of this caller", reason: Reason.resumeTokenInvalid.rawValue)
+      throw .invalidField("since", "is not a token of this caller", .resumeTokenInvalid)
     }
     self.init(epoch: epoch, sequence: sequence, isStaff: payload[0] == 1)
   }

@@ -33,8 +33,7 @@ struct RosterWatch: Sendable {
     while true {
       let current = try authenticate()
       guard current.isStaff == caller.isStaff else {
-        throw RPCError(
-          .outOfRange, "the caller's role has changed; start over", reason: Reason.tokenTooOld.rawValue)
+        throw RPCError(.outOfRange, "the caller's role has changed; start over", .tokenTooOld)
       }
       let changes = try repository.changes(after: position, by: current, rowsMax: Self.pageRows)
       for change in changes {

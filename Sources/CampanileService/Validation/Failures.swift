@@ -2,6 +2,21 @@ public import CampanileBase
 public import CampanileStore
 
 extension RPCError {
+  /// Creates an error with one of the services' reasons.
+  public init(
+    _ code: Code, _ message: String, _ reason: Reason, errorMetadata: [String: String] = [:],
+    fieldViolations: [FieldViolation] = [], retryAfterMs: Int64? = nil
+  ) {
+    self.init(
+      code, message, reason: reason.rawValue, errorMetadata: errorMetadata, fieldViolations: fieldViolations,
+      retryAfterMs: retryAfterMs)
+  }
+
+  /// Creates an INVALID_ARGUMENT error about one field of the request.
+  public static func invalidField(_ field: String, _ description: String, _ reason: Reason) -> RPCError {
+    invalidField(field, description, reason: reason.rawValue)
+  }
+
   /// Returns ABORTED for an object that has changed since its etag was read (AIP-154).
   public static func etagMismatch(field: String, current: String) -> RPCError {
     RPCError(

@@ -36,7 +36,7 @@ public enum ChangeLogTable {
   public static var tokenTooOld: RPCError {
     RPCError(
       .outOfRange, "the changes after this token are no longer kept: read everything and watch without a token",
-      reason: Reason.tokenTooOld.rawValue,
+      .tokenTooOld,
       fieldViolations: [
         .init(field: "resumeToken", description: "is too old", reason: Reason.tokenTooOld.rawValue)
       ])

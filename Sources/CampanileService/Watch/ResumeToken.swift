@@ -26,8 +26,7 @@ public struct ResumeToken: Sendable, Hashable {
       let epoch = OpaqueToken.readInteger(payload, at: 0), let bits = OpaqueToken.readInteger(payload, at: 8),
       let sequence = Int64(exactly: bits)
     else {
-      throw .invalidField(
-        "resumeToken", "is not a resume token of this user", reason: Reason.resumeTokenInvalid.rawValue)
+      throw .invalidField("resumeToken", "is not a resume token of this user", .resumeTokenInvalid)
     }
     self.init(epoch: epoch, sequence: sequence)
   }

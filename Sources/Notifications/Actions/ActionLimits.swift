@@ -24,8 +24,7 @@ public struct ActionLimits: Sendable, Hashable {
     do throws(AddressBlock.InvalidBlock) {
       policy = try AddressPolicy(allowing: allowedAddressBlocks)
     } catch {
-      throw RPCError.invalidField(
-        "allowedAddressBlocks", "\(error.text) is not an address block", reason: Reason.outOfRange.rawValue)
+      throw RPCError.invalidField("allowedAddressBlocks", "\(error.text) is not an address block", .outOfRange)
     }
     return HTTPActionSender(policy: policy, limits: limits, nowMs: nowMs, log: log)
   }

@@ -85,7 +85,7 @@ struct ActionRunner: Sendable {
       try repository.setTimer(
         .actionRetry, run.id, user: user, dueMs: nowMs + attemptLostAfterMs, transaction)
     case .unspecified, .unrecognized:
-      throw RPCError(.failedPrecondition, "the action has an unknown type", reason: Reason.enumUnknown.rawValue)
+      throw RPCError(.failedPrecondition, "the action has an unknown type", .enumUnknown)
     }
   }
 

@@ -20,7 +20,7 @@ extension RPCError {
   static func roleMissing(_ role: BucketRole, field: String) -> RPCError {
     let name = role == .publisher ? "PUBLISHER" : role == .admin ? "ADMIN" : "OWNER"
     return RPCError(
-      .permissionDenied, "the caller needs the role \(name) in this bucket", reason: Reason.roleMissing.rawValue,
+      .permissionDenied, "the caller needs the role \(name) in this bucket", .roleMissing,
       errorMetadata: ["role": name],
       fieldViolations: [
         .init(field: field, description: "needs the role \(name)", reason: Reason.roleMissing.rawValue)

@@ -121,8 +121,7 @@ extension SQLiteNotificationsRepository {
           Self.hasTimerSQL, [.text(member), .text(id), .integer(NotificationTimerKind.emptyBucket.rawValue)],
           { _ in true })
         guard isBusy == nil else {
-          throw RPCError(
-            .aborted, "the bucket is still being deleted", reason: Reason.bucketBusy.rawValue, retryAfterMs: 1_000)
+          throw RPCError(.aborted, "the bucket is still being deleted", .bucketBusy, retryAfterMs: 1_000)
         }
       }
       var former: [String] = []

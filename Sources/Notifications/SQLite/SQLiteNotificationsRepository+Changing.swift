@@ -71,7 +71,7 @@ extension SQLiteNotificationsRepository {
       for one in [bucket, target] where !one.ownerID.isEmpty || one.shareCount > 0 {
         throw RPCError(
           .failedPrecondition, "a notification cannot be moved from or to a shared bucket",
-          reason: Reason.bucketShared.rawValue,
+          .bucketShared,
           fieldViolations: [
             .init(
               field: "notification.bucketId", description: "the bucket is shared",

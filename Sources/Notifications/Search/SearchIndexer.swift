@@ -88,9 +88,7 @@ struct SearchIndexer: Sendable {
     }
     let isComplete = try store.read { try SearchState($0).isComplete(for: user, $0) }
     guard isComplete else {
-      throw RPCError(
-        .unavailable, "the search index is not up to date yet", reason: Reason.searchIndexBehind.rawValue,
-        retryAfterMs: 1_000)
+      throw RPCError(.unavailable, "the search index is not up to date yet", .searchIndexBehind, retryAfterMs: 1_000)
     }
   }
 

@@ -39,7 +39,7 @@ struct SearchPageQuery: Sendable, Hashable {
     before = position.flatMap { Int64($0[0]) }
     try violations.check()
     // A missing query has already caused a violation.
-    guard let query else { throw .invalidField("query", "is not a query", reason: Reason.required.rawValue) }
+    guard let query else { throw .invalidField("query", "is not a query", .required) }
     self.query = query
   }
 

@@ -95,7 +95,7 @@ extension SQLiteNotificationsRepository {
   /// Unknown, revoked, expired and used-up codes are indistinguishable.
   private static var codeInvalid: RPCError {
     RPCError(
-      .notFound, "the invite code is not valid", reason: Reason.inviteCodeInvalid.rawValue,
+      .notFound, "the invite code is not valid", .inviteCodeInvalid,
       fieldViolations: [
         .init(field: "secret", description: "is not valid", reason: Reason.inviteCodeInvalid.rawValue)
       ])

@@ -48,7 +48,7 @@ extension SQLiteNotificationsRepository {
     ofOther user: String, in bucket: Bucket, _ transaction: ReadTransaction
   ) throws -> Bucket? {
     guard user != bucket.ownerId else {
-      throw RPCError.invalidField("userId", "is the owner of the bucket", reason: Reason.outOfRange.rawValue)
+      throw RPCError.invalidField("userId", "is the owner of the bucket", .outOfRange)
     }
     return try membership(of: user, in: bucket, transaction)
   }
@@ -65,9 +65,7 @@ extension SQLiteNotificationsRepository {
   }
 
   private static var shareIsEnding: RPCError {
-    RPCError(
-      .aborted, "an earlier share of this user is still being removed", reason: Reason.bucketBusy.rawValue,
-      retryAfterMs: 1_000)
+    RPCError(.aborted, "an earlier share of this user is still being removed", .bucketBusy, retryAfterMs: 1_000)
   }
 
   /// Adds the member's own row of a bucket.

@@ -31,7 +31,7 @@ struct ImportEntry: Sendable {
       guard header.formatVersion <= UserExport.formatVersion else {
         throw RPCError(
           .failedPrecondition, "the export has format \(header.formatVersion), which is too new for this service",
-          reason: Reason.formatVersionUnknown.rawValue)
+          .formatVersionUnknown)
       }
       if header.formatVersion < 1 { violations.add("entry.header.formatVersion", "must be 1", .outOfRange) }
       try violations.check()
@@ -58,7 +58,7 @@ struct ImportEntry: Sendable {
     case .blockedUser(let entry):
       content = .blockedUser(ImportRules.blockedUser(entry, "entry.blockedUser", &violations))
     case nil:
-      throw .invalidField("entry", "must be given", reason: Reason.required.rawValue)
+      throw .invalidField("entry", "must be given", .required)
     }
     try violations.check()
     self.index = index

@@ -101,7 +101,7 @@ struct ImportWriter {
     typealias Repository = SQLiteNotificationsRepository
     guard blocked.userId != user else {
       return .refused(
-        .invalidField("entry.blockedUser.userId", "must be another user", reason: Reason.outOfRange.rawValue))
+        .invalidField("entry.blockedUser.userId", "must be another user", .outOfRange))
     }
     let other = SQLValue.text(blocked.userId)
     if try transaction.queryOne(Repository.isBlockedSQL, [.text(user), other, other], { _ in true }) == true {
@@ -127,7 +127,7 @@ struct ImportWriter {
         return .refused(
           .invalidField(
             "entry.notification.notification.collapseKey", "belongs to another notification of the bucket",
-            reason: Reason.collapseKeyTaken.rawValue))
+            .collapseKeyTaken))
       }
     }
     guard room > 0 else {

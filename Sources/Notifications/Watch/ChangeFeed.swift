@@ -47,7 +47,7 @@ struct ChangeFeed: Sendable {
       let cursor = try transaction.queryOne(Self.cursorSQL, [.text(name)]) { try $0.integer(0) } ?? 0
       let first = try transaction.queryOne(NotificationChangeLog.firstSQL) { try $0.integer(0) } ?? 0
       guard first <= cursor + 1 else {
-        throw RPCError(.outOfRange, "the log begins after the feed's cursor", reason: Reason.tokenTooOld.rawValue)
+        throw RPCError(.outOfRange, "the log begins after the feed's cursor", .tokenTooOld)
       }
       let entries = try transaction.query(
         Self.entriesSQL, [.integer(cursor), .int(rowsMax)], rowsMax: max(0, rowsMax)

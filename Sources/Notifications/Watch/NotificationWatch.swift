@@ -86,7 +86,7 @@ private final class WatchPage {
     do throws(ProtoJSONError) {
       return try change.event(watching: bucketID)
     } catch {
-      throw RPCError(.dataLoss, "a change in the log cannot be read", reason: Reason.recordDamaged.rawValue)
+      throw RPCError(.dataLoss, "a change in the log cannot be read", .recordDamaged)
     }
   }
 }

@@ -71,7 +71,7 @@ extension RPCError {
     if let syntax = failure.syntax { return .jsonInvalid(syntax) }
     return RPCError(
       .invalidArgument, "the content is not a valid container: \(failure.path): \(failure.reason)",
-      reason: Reason.containerInvalid.rawValue,
+      .containerInvalid,
       errorMetadata: [
         "path": String(failure.path.unicodeScalars.prefix(256)), "byteOffset": String(failure.byteOffset),
         "code": failure.code.description,

@@ -94,7 +94,7 @@ enum Documents {
 
 extension RPCError {
   static func patchInvalid(_ field: String, _ message: String) -> RPCError {
-    .invalidField(field, "is not a valid patch: \(message)", reason: Reason.patchInvalid.rawValue)
+    .invalidField(field, "is not a valid patch: \(message)", .patchInvalid)
   }
 
   static func patchRefused(_ failure: JSONPatchError) -> RPCError {

@@ -22,7 +22,7 @@ extension RPCError {
     RPCError(
       .permissionDenied,
       "readers cannot change assets; publish a SyncUpdateMessage, which a writer or the service applies",
-      reason: Reason.deviceReadOnly.rawValue,
+      .deviceReadOnly,
       fieldViolations: [
         .init(field: "deviceId", description: "is a reader", reason: Reason.deviceReadOnly.rawValue)
       ])
@@ -31,7 +31,7 @@ extension RPCError {
   static func tokenTooOld(zone: String) -> RPCError {
     RPCError(
       .outOfRange, "the revisions after this token are no longer stored; list the assets and continue from there",
-      reason: Reason.tokenTooOld.rawValue, errorMetadata: ["zone": zone],
+      .tokenTooOld, errorMetadata: ["zone": zone],
       fieldViolations: [
         .init(field: "resumeToken", description: "is too old", reason: Reason.tokenTooOld.rawValue)
       ])

@@ -18,7 +18,7 @@ extension RPCError {
   static func quotaExceeded(_ what: String, used: Int64, wanted: Int64, limit: Int64) -> RPCError {
     RPCError(
       .resourceExhausted, "\(wanted) more bytes exceed the quota: the \(what) uses \(used) of \(limit) bytes",
-      reason: Reason.quotaExceeded.rawValue,
+      .quotaExceeded,
       errorMetadata: ["limit": String(limit), "used": String(used), "of": what])
   }
 }

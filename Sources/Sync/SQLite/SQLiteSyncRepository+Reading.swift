@@ -26,7 +26,7 @@ extension SQLiteSyncRepository {
       let zone = try Self.zone(zoneName, user: user, transaction)
       if query.position.count == 2, query.position[1] != String(zone.revision) {
         throw RPCError(
-          .aborted, "the zone has changed since the first page; list it again", reason: Reason.zoneChanged.rawValue,
+          .aborted, "the zone has changed since the first page; list it again", .zoneChanged,
           fieldViolations: [
             .init(
               field: "pageToken", description: "belongs to another revision", reason: Reason.zoneChanged.rawValue)

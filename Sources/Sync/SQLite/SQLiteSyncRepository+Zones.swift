@@ -11,7 +11,7 @@ extension SQLiteSyncRepository {
       let found = try transaction.queryOne(ZoneRow.oneSQL, [.text(user), .text(name)], ZoneRow.zone)
       guard found == nil else {
         throw RPCError(
-          .alreadyExists, "zone: already exists", reason: Reason.zoneExists.rawValue,
+          .alreadyExists, "zone: already exists", .zoneExists,
           fieldViolations: [.init(field: "zone", description: "already exists", reason: Reason.zoneExists.rawValue)])
       }
       var counters = try transaction.syncUser(user)

@@ -40,8 +40,7 @@ final class OpenUploadTable: Sendable {
       return true
     }
     guard isFree else {
-      throw RPCError(
-        .aborted, "another stream is writing this upload", reason: Reason.uploadBusy.rawValue, retryAfterMs: 500)
+      throw RPCError(.aborted, "another stream is writing this upload", .uploadBusy, retryAfterMs: 500)
     }
   }
 

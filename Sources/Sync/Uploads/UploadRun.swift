@@ -39,7 +39,7 @@ struct UploadRun: Sendable {
       guard start.offset == received else {
         throw RPCError(
           .outOfRange, "start.offset: is \(start.offset), but \(received) bytes were received",
-          reason: Reason.offsetMismatch.rawValue, errorMetadata: ["receivedBytes": String(received)],
+          .offsetMismatch, errorMetadata: ["receivedBytes": String(received)],
           fieldViolations: [
             .init(
               field: "start.offset", description: "must be 0 or \(received)", reason: Reason.offsetMismatch.rawValue)
@@ -58,7 +58,7 @@ struct UploadRun: Sendable {
     let (open, upload) = (open, upload)
     let encoding = chunk.encoding
     guard encoding == .unspecified || encoding == .gzip else {
-      throw RPCError.invalidField("chunk.encoding", "is unknown", reason: Reason.enumUnknown.rawValue)
+      throw RPCError.invalidField("chunk.encoding", "is unknown", .enumUnknown)
     }
     let data = chunk.data
     try requireCurrent()
@@ -68,13 +68,13 @@ struct UploadRun: Sendable {
       guard let bytes = unpacked, (1...sizeMax).contains(bytes.count) else {
         throw RPCError.invalidField(
           "chunk.data", "must be 1 to \(sizeMax) bytes, encoded as its encoding field says",
-          reason: Reason.chunkInvalid.rawValue)
+          .chunkInvalid)
       }
       guard open.receivedBytes + Int64(bytes.count) <= upload.sizeBytes else {
         throw UploadFailure(
           error: .invalidField(
             "chunk.data", "exceeds the declared size of \(upload.sizeBytes) bytes",
-            reason: Reason.contentTooLarge.rawValue))
+            .contentTooLarge))
       }
       do {
         try open.append(bytes)
@@ -104,7 +104,7 @@ struct UploadRun: Sendable {
       guard summary.digest == upload.digest else {
         throw UploadFailure(
           error: RPCError(
-            .invalidArgument, "the SHA-256 of the content is not as declared", reason: Reason.hashMismatch.rawValue,
+            .invalidArgument, "the SHA-256 of the content is not as declared", .hashMismatch,
             errorMetadata: ["sha256": summary.digest.hexadecimal]))
       }
       contents.pin(summary.digest)

@@ -32,8 +32,7 @@ struct ZonePosition: Sendable, Hashable {
       let revision = OpaqueToken.readInteger(payload, at: 16), let zoneNumber = Int64(exactly: zone),
       let revisionNumber = Int64(exactly: revision)
     else {
-      throw .invalidField(
-        "resumeToken", "is not a resume token of this user", reason: Reason.resumeTokenInvalid.rawValue)
+      throw .invalidField("resumeToken", "is not a resume token of this user", .resumeTokenInvalid)
     }
     self.init(epoch: epoch, zone: zoneNumber, revision: revisionNumber)
   }
