@@ -23,7 +23,7 @@ struct ActionRunner: Sendable {
   ) async throws -> ActionRun {
     let (begun, isNew) = try await repository.write { transaction in
       if let earlier = try repository.storedReply(ActionRun.self, idempotency, transaction) { return (earlier, false) }
-      let notification = try repository.find(notificationID, user: user, field: "notificationId", transaction)
+      let notification = try repository.find(notificationID, user: user, field: "notificationId", transaction).message
       let action = try ActionChoice.action(actionID, of: notification)
       let (id, nowMs) = repository.ids.next(prefix: SortableID.actionRunPrefix)
       var run = ActionRun(

@@ -43,16 +43,6 @@ enum NotificationChangeLog {
 }
 
 extension WriteTransaction {
-  func log(
-    _ kind: NotificationChange.Kind, _ notification: Notification, movedFrom: String? = nil, isAlert: Bool = false,
-    atMs: Int64,
-    user: String, _ notifier: CommitNotifier
-  ) throws {
-    try log(
-      kind, bucketID: notification.bucketId, notificationID: notification.id, movedFrom: movedFrom, isAlert: isAlert,
-      atMs: atMs, user: user, notifier)
-  }
-
   func log(_ kind: NotificationChange.Kind, _ bucket: Bucket, atMs: Int64, user: String, _ notifier: CommitNotifier)
     throws
   {

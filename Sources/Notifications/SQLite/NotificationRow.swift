@@ -3,6 +3,13 @@ import CampanileCodec
 import CampanileService
 import CampanileStore
 
+/// A notification as stored, and the numbers of its etag and its creation time.
+struct StoredNotification: Sendable, Hashable {
+  var message: Notification
+  var version: Int64
+  var createdAtMs: Int64
+}
+
 /// Maps rows of `notifications`.
 enum NotificationRow {
   static let columns = """
@@ -44,12 +51,14 @@ enum NotificationRow {
     return notification
   }
 
-  /// The arguments of both statements. The version is that of the etag.
-  static func arguments(_ notification: Notification, user: String) throws(StoreError) -> [SQLValue] {
-    guard let version = Etag.version(notification.etag) else {
-      throw StoreError(.invalidArgument, "a stored notification needs an etag")
-    }
-    return [
+  static func stored(_ row: borrowing SQLRow) throws -> StoredNotification {
+    StoredNotification(
+      message: try notification(row), version: try row.integer(11), createdAtMs: try row.integer(7))
+  }
+
+  /// The arguments of both statements.
+  static func arguments(_ notification: Notification, version: Int64, user: String) -> [SQLValue] {
+    [
       .text(user), .text(notification.id), .text(notification.bucketId), .text(notification.title),
       .text(notification.subtitle), .text(notification.body), .integer(Int64(notification.priority.rawValue)),
       .text(contentJSON(notification)), .integer(notification.createTime?.millisecondsSince1970 ?? 0),

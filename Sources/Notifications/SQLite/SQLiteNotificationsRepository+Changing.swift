@@ -13,24 +13,25 @@ extension SQLiteNotificationsRepository {
   ) async throws -> Notification {
     try await write { transaction in
       let found = try find(change.id, user: user, field: "notification.id", transaction)
-      guard change.etag.isEmpty || change.etag == found.etag else {
-        throw RPCError.etagMismatch(field: "notification.etag", current: found.etag)
+      guard Etag.allows(change.etag, version: found.version) else {
+        throw RPCError.etagMismatch(field: "notification.etag", current: found.message.etag)
       }
-      var notification = found
+      let old = found.message
+      var notification = old
       for field in fields { field.copy(from: change, to: &notification) }
-      guard notification != found else { return found }
-      try checkContents(of: notification, beside: found, contents)
+      guard notification != old else { return old }
+      try checkContents(of: notification, beside: old, contents)
       var context = PublishingContext(nowMs: clockMs(), limits: limits)
-      let others = try othersToChange(found, to: notification, user: user, in: &context, transaction)
+      let others = try othersToChange(old, to: notification, user: user, in: &context, transaction)
       for content in contents { try keep(content, transaction) }
       let own = try rewrite(found, as: notification, user: user, in: &context, transaction)
       for other in others {
         let copy = try transaction.queryOne(
-          Self.notificationSQL, [.text(other), .text(found.id)], NotificationRow.notification)
-        guard let copy, copy.bucketId == found.bucketId else { continue }
-        var changed = copy
+          Self.notificationSQL, [.text(other), .text(old.id)], NotificationRow.stored)
+        guard let copy, copy.message.bucketId == old.bucketId else { continue }
+        var changed = copy.message
         for field in fields { field.copy(from: change, to: &changed) }
-        if changed != copy { _ = try rewrite(copy, as: changed, user: other, in: &context, transaction) }
+        if changed != copy.message { _ = try rewrite(copy, as: changed, user: other, in: &context, transaction) }
       }
       try context.finish(transaction)
       return own
@@ -91,18 +92,20 @@ extension SQLiteNotificationsRepository {
   /// Writes a changed notification with a new etag, its timers, media, counts and log entry.
   ///
   /// - Parameters:
-  ///   - old: The notification as it is stored.
+  ///   - stored: The notification before the change.
   ///   - new: The changed notification; `read_time` and `bucket_id` may change, too.
   func rewrite(
-    _ old: Notification, as new: Notification, isAlert: Bool = false, user: String,
+    _ stored: StoredNotification, as new: Notification, isAlert: Bool = false, user: String,
     in context: inout PublishingContext, _ transaction: WriteTransaction
   ) throws -> Notification {
     let nowMs = context.nowMs
+    let old = stored.message
+    let version = stored.version + 1
     var notification = new
-    notification.updateTime = ProtoTimestamp(
-      millisecondsSince1970: max(nowMs, old.createTime?.millisecondsSince1970 ?? 0))
-    notification.etag = Etag.text(version: (Etag.version(old.etag) ?? 0) + 1)
-    try transaction.execute(NotificationRow.updateSQL, try NotificationRow.arguments(notification, user: user))
+    notification.updateTime = ProtoTimestamp(millisecondsSince1970: max(nowMs, stored.createdAtMs))
+    notification.etag = Etag.text(version: version)
+    try transaction.execute(
+      NotificationRow.updateSQL, NotificationRow.arguments(notification, version: version, user: user))
     let wasUnread: Int64 = old.readTime == nil ? 1 : 0
     let isUnread: Int64 = notification.readTime == nil ? 1 : 0
     if old.bucketId != notification.bucketId {
@@ -119,14 +122,15 @@ extension SQLiteNotificationsRepository {
     }
     let movedFrom = notification.bucketId == old.bucketId ? nil : old.bucketId
     try transaction.log(
-      .notificationUpdated, notification, movedFrom: movedFrom, isAlert: isAlert, atMs: nowMs, user: user, notifier)
+      .notificationUpdated, bucketID: notification.bucketId, notificationID: notification.id, movedFrom: movedFrom,
+      isAlert: isAlert, atMs: nowMs, user: user, notifier)
     return notification
   }
 
   func find(
     _ id: String, user: String, field: String, _ transaction: WriteTransaction
-  ) throws -> Notification {
-    let found = try transaction.queryOne(Self.notificationSQL, [.text(user), .text(id)], NotificationRow.notification)
+  ) throws -> StoredNotification {
+    let found = try transaction.queryOne(Self.notificationSQL, [.text(user), .text(id)], NotificationRow.stored)
     guard let found else { throw RPCError.notificationNotFound(id, field: field) }
     return found
   }
@@ -141,17 +145,18 @@ extension SQLiteNotificationsRepository {
   func mark(_ ids: [String], isRead: Bool, user: String, _ transaction: WriteTransaction) throws -> Int {
     var context = PublishingContext(nowMs: clockMs(), limits: limits)
     // Find all of them first: if one does not exist, nothing has been changed that would have to be undone.
-    var found: [Notification] = []
+    var found: [StoredNotification] = []
     for (index, id) in ids.enumerated() {
       found.append(try find(id, user: user, field: "notificationIds[\(index)]", transaction))
     }
     var changed = 0
     var seen: Set<String> = []
-    for notification in found where (notification.readTime != nil) != isRead && seen.insert(notification.id).inserted {
-      var marked = notification
+    for stored in found {
+      var marked = stored.message
+      guard (marked.readTime != nil) != isRead, seen.insert(marked.id).inserted else { continue }
       marked.readTime = isRead ? ProtoTimestamp(millisecondsSince1970: context.nowMs) : nil
       if isRead { try acknowledge(&marked, user: user, nowMs: context.nowMs, transaction) }
-      _ = try rewrite(notification, as: marked, user: user, in: &context, transaction)
+      _ = try rewrite(stored, as: marked, user: user, in: &context, transaction)
       changed += 1
     }
     try context.finish(transaction)
@@ -235,12 +240,12 @@ extension SQLiteNotificationsRepository {
     // Notifications with a pending delivery or repeat are changed and logged one by one; they are few.
     var context = PublishingContext(nowMs: nowMs, limits: limits)
     for id in waiting {
-      let notification = try find(id, user: user, field: "notificationId", transaction)
-      var marked = notification
+      let stored = try find(id, user: user, field: "notificationId", transaction)
+      var marked = stored.message
       marked.readTime = ProtoTimestamp(millisecondsSince1970: nowMs)
       try acknowledge(&marked, user: user, nowMs: nowMs, transaction)
-      _ = try rewrite(notification, as: marked, user: user, in: &context, transaction)
-      counts[notification.bucketId, default: CountChange()] += CountChange(unread: 1)
+      _ = try rewrite(stored, as: marked, user: user, in: &context, transaction)
+      counts[marked.bucketId, default: CountChange()] += CountChange(unread: 1)
     }
     var mark: [SQLValue] = [.text(user), .text(after), .text(end), .integer(nowMs)]
     if let bucketID { mark.append(.text(bucketID)) }
@@ -266,17 +271,17 @@ extension SQLiteNotificationsRepository {
   ) throws -> Notification {
     var context = PublishingContext(nowMs: clockMs(), limits: limits)
     let found = try find(id, user: user, field: "notificationId", transaction)
-    var notification = found
+    var notification = found.message
     let nowMs = context.nowMs
     if minutes == 0 {
-      guard found.deliveryState == .snoozed else { return found }
+      guard notification.deliveryState == .snoozed else { return notification }
       notification.deliveryState = .sent
       notification.releaseTime = nil
     } else {
       let releaseMs = nowMs + minutes * 60_000
       notification.deliveryState = state
       notification.releaseTime = ProtoTimestamp(millisecondsSince1970: releaseMs)
-      if state == .postponed, found.readTime == nil {
+      if state == .postponed, notification.readTime == nil {
         notification.readTime = ProtoTimestamp(millisecondsSince1970: nowMs)
       }
       try record(

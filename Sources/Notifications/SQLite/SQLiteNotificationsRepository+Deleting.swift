@@ -108,16 +108,21 @@ extension SQLiteNotificationsRepository {
       try transaction.queryOne(Self.stateSQL, [.text(user), .text(old.id)], { _ in true }) == nil
     else { return false }
     var notification = old
-    notification.etag = Etag.text(version: (Etag.version(old.etag) ?? 0) + 1)
+    // Deleted notifications are stored as JSON, with their etag.
+    let version = (Etag.version(old.etag) ?? 0) + 1
+    notification.etag = Etag.text(version: version)
     notification.updateTime = ProtoTimestamp(
       millisecondsSince1970: max(context.nowMs, old.createTime?.millisecondsSince1970 ?? 0))
-    try transaction.execute(NotificationRow.insertSQL, try NotificationRow.arguments(notification, user: user))
+    try transaction.execute(
+      NotificationRow.insertSQL, NotificationRow.arguments(notification, version: version, user: user))
     try transaction.execute(Self.untrashSQL, [.text(user), .text(old.id)])
     try transaction.execute("UPDATE users SET deleted_count = deleted_count - 1 WHERE user_id = $1", [.text(user)])
     context.add(
       CountChange(notifications: 1, unread: old.readTime == nil ? 1 : 0), to: old.bucketId, of: user)
     try setTimers(notification, user: user, nowMs: context.nowMs, transaction)
-    try transaction.log(.notificationCreated, notification, atMs: context.nowMs, user: user, notifier)
+    try transaction.log(
+      .notificationCreated, bucketID: notification.bucketId, notificationID: notification.id, atMs: context.nowMs,
+      user: user, notifier)
     return true
   }
 

@@ -5,7 +5,7 @@ import CampanileRPC
 import CampanileService
 import CampanileStore
 
-/// The id and creation time of a notification to publish: fixed for a scheduled one, otherwise new.
+/// The id and creation time of a notification to publish: those of a scheduled or replaced one, otherwise new.
 struct PublishingTarget: Sendable, Hashable {
   var id: String
   var createdAtMs: Int64
@@ -17,16 +17,20 @@ extension SQLiteNotificationsRepository {
     WHERE user_id = $1 AND bucket_id = $2 AND collapse_key = $3 LIMIT 1
     """
 
-  /// Publishes into the draft's bucket as `user`: writes copies for the user, the owner and the members.
+  /// Publishes into the draft's bucket as `user`: writes copies for the user, the owner and the members. Schedules the
+  /// notification instead if its `deliver_time` is in the future.
   ///
   /// Throws before changing anything: NOT_FOUND for the bucket, PERMISSION_DENIED for a reader, RESOURCE_EXHAUSTED.
   ///
   /// - Parameter context: Collects the counts. The caller finishes it.
   /// - Returns: The user's own copy.
-  func publish(
+  func create(
     _ draft: NotificationDraft, by user: String, as target: PublishingTarget? = nil,
     in context: inout PublishingContext, _ transaction: WriteTransaction
   ) throws -> Notification {
+    if let deliverMs = draft.notification.deliverTime?.millisecondsSince1970, deliverMs > context.nowMs {
+      return try schedule(draft, atMs: deliverMs, user: user, in: &context, transaction)
+    }
     let bucketID = draft.notification.bucketId
     let bucket = try context.publisherBucket(bucketID, of: user, transaction)
     let replaced = try collapsed(by: draft, of: user, transaction)
@@ -38,12 +42,13 @@ extension SQLiteNotificationsRepository {
     }
     if !draft.heartbeatID.isEmpty { try beat(draft.heartbeatID, user: user, nowMs: context.nowMs, transaction) }
     for content in draft.contents { try keep(content, transaction) }
-    let target = replaced.map { PublishingTarget(id: $0.id, createdAtMs: 0) } ?? target ?? newTarget()
+    let target =
+      replaced.map { PublishingTarget(id: $0.message.id, createdAtMs: $0.createdAtMs) } ?? target ?? newTarget()
     let own = try upsert(draft, bucket, replacing: replaced, at: target, of: user, in: &context, transaction)
-    for other in others {
-      try copy(
-        draft, at: PublishingTarget(id: own.id, createdAtMs: target.createdAtMs), to: other, in: &context, transaction)
-    }
+    // If the publisher's own copy replaced an older one, new copies still have their own creation time.
+    let copyTarget = PublishingTarget(
+      id: target.id, createdAtMs: replaced == nil ? target.createdAtMs : context.nowMs)
+    for other in others { try copy(draft, at: copyTarget, to: other, in: &context, transaction) }
     return own
   }
 
@@ -80,35 +85,36 @@ extension SQLiteNotificationsRepository {
     let isTaken =
       try replaced == nil
       && transaction.queryOne(Self.stateSQL, [.text(user), .text(target.id)], { _ in true }) == true
-    var copyTarget = replaced.map { PublishingTarget(id: $0.id, createdAtMs: 0) } ?? (isTaken ? newTarget() : target)
-    // The publisher's own copy was replaced in place. This copy is new, so it has its own creation time.
-    if replaced == nil, copyTarget.createdAtMs == 0 { copyTarget.createdAtMs = context.nowMs }
-    _ = try self.upsert(draft, bucket, replacing: replaced, at: copyTarget, of: user, in: &context, transaction)
+    let copyTarget =
+      replaced.map { PublishingTarget(id: $0.message.id, createdAtMs: $0.createdAtMs) }
+      ?? (isTaken ? newTarget() : target)
+    _ = try upsert(draft, bucket, replacing: replaced, at: copyTarget, of: user, in: &context, transaction)
   }
 
   /// Returns the notification that the draft replaces by its collapse key.
   private func collapsed(
     by draft: NotificationDraft, of user: String, _ transaction: WriteTransaction
-  ) throws -> Notification? {
+  ) throws -> StoredNotification? {
     let key = draft.notification.collapseKey
     if key.isEmpty { return nil }
     return try transaction.queryOne(
-      Self.collapsedSQL, [.text(user), .text(draft.notification.bucketId), .text(key)], NotificationRow.notification)
+      Self.collapsedSQL, [.text(user), .text(draft.notification.bucketId), .text(key)], NotificationRow.stored)
   }
 
   /// Writes one user's copy with its delivery state, timers, delivery log and change log entry.
   private func upsert(
-    _ draft: NotificationDraft, _ bucket: BucketState, replacing old: Notification?, at target: PublishingTarget,
+    _ draft: NotificationDraft, _ bucket: BucketState, replacing stored: StoredNotification?,
+    at target: PublishingTarget,
     of user: String, in context: inout PublishingContext, _ transaction: WriteTransaction
   ) throws -> Notification {
     let nowMs = context.nowMs
     var notification = draft.notification
-    let createdAtMs = old?.createTime?.millisecondsSince1970 ?? target.createdAtMs
+    let old = stored?.message
     notification.id = target.id
     if notification.priority == .unspecified { notification.priority = .normal }
-    notification.createTime = ProtoTimestamp(millisecondsSince1970: createdAtMs)
+    notification.createTime = ProtoTimestamp(millisecondsSince1970: target.createdAtMs)
     // Ids contain the creation time: if the clock goes back, the update time must not precede it.
-    notification.updateTime = ProtoTimestamp(millisecondsSince1970: max(nowMs, createdAtMs))
+    notification.updateTime = ProtoTimestamp(millisecondsSince1970: max(nowMs, target.createdAtMs))
     notification.readTime = nil
     notification.deliverTime = nil
     notification.deleteTime = nil
@@ -117,12 +123,13 @@ extension SQLiteNotificationsRepository {
     notification.sendCount = old?.sendCount ?? 0
     notification.`repeat`?.count = 0
     if notification.`repeat`?.maxCount == 0 { notification.`repeat`?.maxCount = NotificationField.repeatCountDefault }
-    notification.etag = Etag.text(version: (old.flatMap { Etag.version($0.etag) } ?? 0) + 1)
+    let version = (stored?.version ?? 0) + 1
+    notification.etag = Etag.text(version: version)
     let decision = try decide(notification, bucket, of: user, in: &context, transaction)
     // The row itself records the immediate hand-over of a new notification; later ones are recorded only in the
     // delivery log.
     try deliver(&notification, decision, user: user, nowMs: nowMs, isHandOverLogged: old != nil, transaction)
-    let arguments = try NotificationRow.arguments(notification, user: user)
+    let arguments = NotificationRow.arguments(notification, version: version, user: user)
     if let old {
       try transaction.execute(NotificationRow.updateSQL, arguments)
       if old.readTime != nil { context.add(CountChange(unread: 1), to: notification.bucketId, of: user) }
@@ -135,7 +142,8 @@ extension SQLiteNotificationsRepository {
     try reference(notification, user: user, transaction)
     try setTimers(notification, user: user, nowMs: nowMs, transaction)
     try transaction.log(
-      old == nil ? .notificationCreated : .notificationUpdated, notification, isAlert: decision == .send,
+      old == nil ? .notificationCreated : .notificationUpdated, bucketID: notification.bucketId,
+      notificationID: notification.id, isAlert: decision == .send,
       atMs: notification.updateTime?.millisecondsSince1970 ?? nowMs, user: user, notifier)
     return notification
   }

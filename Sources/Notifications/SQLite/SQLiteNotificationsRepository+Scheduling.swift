@@ -73,7 +73,7 @@ extension SQLiteNotificationsRepository {
     }
     var context = PublishingContext(nowMs: nowMs, limits: limits)
     do {
-      let own = try publish(
+      let own = try create(
         try NotificationDraft(notification), by: user, as: PublishingTarget(id: id, createdAtMs: atMs), in: &context,
         transaction)
       try context.finish(transaction)

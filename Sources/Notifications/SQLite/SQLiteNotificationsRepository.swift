@@ -33,20 +33,12 @@ struct SQLiteNotificationsRepository: NotificationsRepository, TimerRepository {
 
   var alarms: AlarmSchedule { notifier.alarms }
 
-  /// Performs a write. All errors are `RPCError`s.
+  /// Performs a write, after the counts that publications of the same commit have deferred. All errors are `RPCError`s.
   func write<T: Sendable>(_ body: @escaping @Sendable (WriteTransaction) throws -> T) async throws -> T {
-    try await writeWithoutFlush { transaction in
+    try await storeWrite { transaction in
       try notifier.settle(transaction)
       return try body(transaction)
     }
-  }
-
-  /// Performs a write that neither reads nor changes the state that publications of the same commit have cached (see
-  /// `CommitNotifier.publish`).
-  func writeWithoutFlush<T: Sendable>(
-    _ body: @escaping @Sendable (WriteTransaction) throws -> T
-  ) async throws -> T {
-    try await storeWrite(body)
   }
 
   func unreadCounts(user: String) throws -> UnreadCounts { try read { try $0.unreadCounts(user: user) } }

@@ -32,36 +32,22 @@ final class CommitNotifier: Sendable {
     traces.withLock { if !$0.isEmpty { $0 = [:] } }
   }
 
-  /// Runs a publication in the context shared by all publications of the commit.
-  func withPublishingContext<T>(
-    nowMs: Int64, limits: NotificationsLimits, _ body: (inout PublishingContext) throws -> T
-  ) throws -> T {
-    try publishing.withLock { shared in
-      var context = shared ?? PublishingContext(nowMs: nowMs, limits: limits)
-      context.renew(nowMs: nowMs, limits: limits)
-      shared = nil
-      // A failed transaction discards the context as well. A failure before any change has added nothing to it.
-      let result: T
-      do {
-        result = try body(&context)
-      } catch {
-        shared = context
-        throw error
-      }
-      shared = context
-      return result
-    }
-  }
-
-  /// Writes the counts that publications of this commit have deferred. Call before every write that reads or changes
-  /// buckets.
-  func settle(_ transaction: WriteTransaction) throws {
-    let context = publishing.withLock { shared in
+  /// Returns the context shared by all publications of the commit, if there is one, and removes it until `share`.
+  ///
+  /// Only one copy of the context exists at a time, so that changing it copies nothing.
+  func takeContext() -> PublishingContext? {
+    publishing.withLock { shared in
       defer { shared = nil }
       return shared
     }
-    try context?.finish(transaction)
   }
+
+  /// Stores the context for the next publication of the commit. A failed transaction discards it.
+  func share(_ context: PublishingContext) { publishing.withLock { $0 = context } }
+
+  /// Writes the counts that publications of this commit have deferred. Call before every write that reads or changes
+  /// buckets.
+  func settle(_ transaction: WriteTransaction) throws { try takeContext()?.finish(transaction) }
 
   /// Marks a user as changed.
   func changed(_ user: String) {

@@ -28,13 +28,13 @@ extension SQLiteNotificationsRepository {
 
   /// Hands over a held, snoozed or postponed notification, unless it must now be held for another reason.
   private func release(_ id: String, user: String, nowMs: Int64, _ transaction: WriteTransaction) throws {
-    let found = try transaction.queryOne(Self.notificationSQL, [.text(user), .text(id)], NotificationRow.notification)
-    guard let found, [.held, .snoozed, .postponed].contains(found.deliveryState) else { return }
+    let found = try transaction.queryOne(Self.notificationSQL, [.text(user), .text(id)], NotificationRow.stored)
+    guard let found, [.held, .snoozed, .postponed].contains(found.message.deliveryState) else { return }
     var context = PublishingContext(nowMs: nowMs, limits: limits)
-    guard let bucket = try context.bucket(found.bucketId, of: user, transaction) else { return }
-    var notification = found
+    var notification = found.message
+    guard let bucket = try context.bucket(notification.bucketId, of: user, transaction) else { return }
     // The snooze of the notification has ended: it becomes unread again, even if it was read in the meantime.
-    if found.deliveryState != .held { notification.readTime = nil }
+    if notification.deliveryState != .held { notification.readTime = nil }
     let decision = try decide(notification, bucket, of: user, in: &context, transaction)
     notification.updateTime = ProtoTimestamp(millisecondsSince1970: nowMs)
     try deliver(&notification, decision, user: user, nowMs: nowMs, isHandOverLogged: true, transaction)
@@ -43,19 +43,19 @@ extension SQLiteNotificationsRepository {
   }
 
   private func sendAgain(_ id: String, user: String, nowMs: Int64, _ transaction: WriteTransaction) throws {
-    let found = try transaction.queryOne(Self.notificationSQL, [.text(user), .text(id)], NotificationRow.notification)
-    guard let found, found.readTime == nil, found.deliveryState == .sent, var plan = found.`repeat`,
-      plan.count < plan.maxCount
+    let found = try transaction.queryOne(Self.notificationSQL, [.text(user), .text(id)], NotificationRow.stored)
+    guard let found, found.message.readTime == nil, found.message.deliveryState == .sent,
+      var plan = found.message.`repeat`, plan.count < plan.maxCount
     else { return }
     var context = PublishingContext(nowMs: nowMs, limits: limits)
-    guard let bucket = try context.bucket(found.bucketId, of: user, transaction) else { return }
-    switch try decide(found, bucket, of: user, in: &context, transaction) {
+    var notification = found.message
+    guard let bucket = try context.bucket(notification.bucketId, of: user, transaction) else { return }
+    switch try decide(notification, bucket, of: user, in: &context, transaction) {
     case .hold(let untilMs, _): try setTimer(.repeat, id, user: user, dueMs: untilMs, transaction)
     case .suppress:
       try setTimer(.repeat, id, user: user, dueMs: nowMs + Int64(plan.everyMinutes) * 60_000, transaction)
     case .send:
       plan.count += 1
-      var notification = found
       notification.`repeat` = plan
       notification.sendCount += 1
       notification.sendTime = ProtoTimestamp(millisecondsSince1970: nowMs)
@@ -83,7 +83,7 @@ extension SQLiteNotificationsRepository {
     }
     var context = PublishingContext(nowMs: nowMs, limits: limits)
     do {
-      _ = try publish(try NotificationDraft(notification), by: user, in: &context, transaction)
+      _ = try create(try NotificationDraft(notification), by: user, in: &context, transaction)
       try context.finish(transaction)
     } catch is RPCError {
       // The bucket no longer exists or is full. The heartbeat stays marked as missing, which its user can see.

@@ -137,14 +137,15 @@ struct ImportWriter {
           limit: limits.notificationsPerUserMax))
     }
     room -= 1
-    var notification = notification
-    notification.etag = Etag.text(version: 1)
-    try transaction.execute(NotificationRow.insertSQL, try NotificationRow.arguments(notification, user: user))
+    try transaction.execute(
+      NotificationRow.insertSQL, NotificationRow.arguments(notification, version: 1, user: user))
     try keepContents(contents, of: notification)
     if let time = notification.expireTime { try setTimer(.expire, notification.id, time) }
     let unread: Int64 = notification.readTime == nil ? 1 : 0
     counts[notification.bucketId, default: CountChange()] += CountChange(notifications: 1, unread: unread)
-    try transaction.log(.notificationCreated, notification, atMs: nowMs, user: user, notifier)
+    try transaction.log(
+      .notificationCreated, bucketID: notification.bucketId, notificationID: notification.id, atMs: nowMs, user: user,
+      notifier)
     return .imported
   }
 
