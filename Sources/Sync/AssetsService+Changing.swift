@@ -48,7 +48,7 @@ extension AssetsService {
     let reply = try await repository.commit(
       CommitDraft(
         zone: zone, device: request.deviceId,
-        changes: [ChangeDraft(name: name, ifMatch: request.ifMatch, kind: .delete, path: "")]),
+        changes: [ChangeDraft(name: name, ifMatch: request.ifMatch, path: "")]),
       user: user,
       idempotency: try IdempotentRequest(
         request, id: \.requestId, method: AssetsServiceMethods.deleteAsset, user: user))
@@ -74,64 +74,77 @@ extension AssetsService {
     let reply = try await repository.commit(
       CommitDraft(
         zone: zone, device: request.deviceId,
-        changes: [ChangeDraft(name: name, ifMatch: request.ifMatch, kind: .put(put), path: "")]),
+        changes: [ChangeDraft(name: name, ifMatch: request.ifMatch, put: put, path: "")]),
       user: user,
       idempotency: try IdempotentRequest(
         request, id: \.requestId, method: AssetsServiceMethods.restoreAssetVersion, user: user))
     return RestoreAssetVersionResponse(asset: reply.results.first?.asset)
   }
 
-  /// Stores the contents of a commit on disk and commits it. Removes the contents again if the commit fails.
+  /// Commits the changes of a device.
   func commit(
-    zone: String, device: String, _ changes: [RequestedChange], user: String, idempotency: IdempotentRequest?
+    zone: String, device: String, _ changes: [ChangeDraft], user: String, idempotency: IdempotentRequest?
   ) async throws -> CommitAssetsResponse {
     try repository.requireWriter(device, user: user)
-    // Retry, because another device may commit between the read of a merge and its commit.
+    var draft = CommitDraft(zone: zone, device: device, changes: changes)
+    if changes.contains(where: { $0.put?.isMerge == true }) {
+      return try await mergeAndCommit(draft, user: user, idempotency: idempotency)
+    }
+    return try await storeAndCommit(&draft, user: user, idempotency: idempotency)
+  }
+
+  /// Repeats a merge if another device commits between its read and its commit.
+  private func mergeAndCommit(
+    _ draft: CommitDraft, user: String, idempotency: IdempotentRequest?
+  ) async throws -> CommitAssetsResponse {
     for _ in 0..<8 {
-      var drafts: [ChangeDraft] = []
-      var stored: [SHA256Digest] = []
-      var reply: Result<CommitAssetsResponse, any Error>
+      var attempt = draft
       do {
-        for change in changes {
-          let draft = try await draft(change, zone: zone, user: user)
-          if case .put(let put) = draft.kind, case .stored(let summary) = put.content { stored.append(summary.digest) }
-          drafts.append(draft)
-        }
-        reply = .success(
-          try await repository.commit(
-            CommitDraft(zone: zone, device: device, changes: drafts), user: user, idempotency: idempotency))
-      } catch { reply = .failure(error) }
-      await release(stored, isKept: (try? reply.get()) != nil)
-      let wasMerged = drafts.contains { draft in
-        if case .put(let put) = draft.kind { put.isMerged } else { false }
-      }
-      if wasMerged, case .failure(let error as RPCError) = reply, error.reason == Reason.etagMismatch.rawValue {
-        continue
-      }
-      return try reply.get()
+        return try await storeAndCommit(&attempt, user: user, idempotency: idempotency)
+      } catch let error as RPCError
+        where error.reason == Reason.etagMismatch.rawValue
+        && attempt.changes.contains(where: { $0.put?.isMerged == true })
+      { continue }
     }
     throw RPCError(.aborted, "the asset changes too often to be merged; try again", .commitContended, retryAfterMs: 100)
   }
 
-  private func draft(_ change: RequestedChange, zone: String, user: String) async throws -> ChangeDraft {
-    guard case .put(let request) = change.kind else {
-      return ChangeDraft(name: change.name, ifMatch: change.ifMatch, kind: .delete, path: change.path)
+  /// Stores the contents of a commit on disk and commits it. Removes the contents again if the commit fails.
+  ///
+  /// - Parameter draft: Its inline contents and those to merge become stored ones.
+  @discardableResult
+  func storeAndCommit(
+    _ draft: inout CommitDraft, user: String, idempotency: IdempotentRequest?
+  ) async throws -> CommitAssetsResponse {
+    var stored: [SHA256Digest] = []
+    let reply: CommitAssetsResponse
+    do {
+      for index in draft.changes.indices {
+        let change = draft.changes[index]
+        guard let put = change.put else { continue }
+        if put.isMerge, let merged = try await merged(change, put, zone: draft.zone, user: user) {
+          draft.changes[index] = merged
+        } else if case .inline(let content) = put.content {
+          let recordType = try recordType(of: put, change, draft.zone, user)
+          let summary = try await store(content, recordType: recordType, put.isStrict, change.path)
+          draft.changes[index].put?.content = .stored(summary)
+        }
+        if case .stored(let summary)? = draft.changes[index].put?.content { stored.append(summary.digest) }
+      }
+      reply = try await repository.commit(draft, user: user, idempotency: idempotency)
+    } catch {
+      await release(stored, isKept: false)
+      throw error
     }
-    if request.isMerge, let merged = try await merged(change, request, zone: zone, user: user) { return merged }
-    var put = request.put
-    if let content = request.inlineContent {
-      put.content = .stored(
-        try await store(content, recordType: try recordType(change, request, zone, user), request.isStrict, change.path)
-      )
-    }
-    return ChangeDraft(name: change.name, ifMatch: change.ifMatch, kind: .put(put), path: change.path)
+    await release(stored, isKept: true)
+    return reply
   }
 
   /// Returns the record type of a put: its own, or that of the current asset.
   private func recordType(
-    _ change: RequestedChange, _ request: RequestedPut, _ zone: String, _ user: String
+    of put: PutDraft, _ change: ChangeDraft, _ zone: String, _ user: String
   ) throws -> String {
-    guard request.put.recordType.isEmpty else { return request.put.recordType }
+    guard put.recordType.isEmpty else { return put.recordType }
     do {
       return try repository.version(0, of: change.name, zone: zone, user: user).recordType
     } catch let error as RPCError where error.code == .notFound {

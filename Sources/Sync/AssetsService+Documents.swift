@@ -34,18 +34,10 @@ extension AssetsService {
       recordType: current.recordType, syncTimestampMs: time,
       recordCount: summary.recordCount == nil ? current.recordCount : 0, content: .stored(summary))
     put.followsCurrent = true
-    let draft = CommitDraft(
+    var draft = CommitDraft(
       zone: zone, device: request.deviceId,
-      changes: [ChangeDraft(name: name, ifMatch: request.ifMatch, kind: .put(put), path: "")])
-    let reply: CommitAssetsResponse
-    do {
-      reply = try await repository.commit(draft, user: user, idempotency: idempotency)
-    } catch {
-      await release([summary.digest], isKept: false)
-      throw error
-    }
-    await release([summary.digest], isKept: true)
-    return Self.patched(reply)
+      changes: [ChangeDraft(name: name, ifMatch: request.ifMatch, put: put, path: "")])
+    return Self.patched(try await storeAndCommit(&draft, user: user, idempotency: idempotency))
   }
 
   private static func patched(_ reply: CommitAssetsResponse) -> PatchAssetResponse {
@@ -92,13 +84,13 @@ extension AssetsService {
 
   /// Returns the change that a merge results in; nil if there is nothing to merge with.
   func merged(
-    _ change: RequestedChange, _ request: RequestedPut, zone: String, user: String
+    _ change: ChangeDraft, _ draft: PutDraft, zone: String, user: String
   ) async throws -> ChangeDraft? {
     let current: StoredVersion
     do {
       current = try repository.version(0, of: change.name, zone: zone, user: user)
     } catch let error as RPCError where error.code == .notFound { return nil }
-    var put = request.put
+    var put = draft
     if put.recordType.isEmpty { put.recordType = current.recordType }
     guard ContentCheck.isContainer(put.recordType), put.recordType == current.recordType else {
       throw RPCError.refused(
@@ -107,11 +99,11 @@ extension AssetsService {
     if put.baseEtag == current.etag { return nil }
     try requireDocument(current, "\(change.path)name")
     let base = try baseVersion(put.baseEtag, of: change.name, zone: zone, user: user)
-    let mine = try newContent(change, request, user: user)
+    let mine = try newContent(of: put, change, user: user)
     let theirs = try DocumentSource(current)
     let ancestor = try base.flatMap { $0.sizeBytes <= limits.documentBytesMax ? try DocumentSource($0) : nil }
     let recordType = put.recordType
-    let summary = try await made(recordType: recordType, isStrict: request.isStrict, path: change.path) { contents in
+    let summary = try await made(recordType: recordType, isStrict: put.isStrict, path: change.path) { contents in
       try Documents.merge(
         base: try ancestor?.load(contents), mine: try mine.load(contents), theirs: try theirs.load(contents),
         recordType: recordType, path: change.path)
@@ -119,7 +111,7 @@ extension AssetsService {
     put.content = .stored(summary)
     put.isMerged = true
     put.recordCount = 0
-    return ChangeDraft(name: change.name, ifMatch: current.etag, kind: .put(put), path: change.path)
+    return ChangeDraft(name: change.name, ifMatch: current.etag, put: put, path: change.path)
   }
 
   private func baseVersion(
@@ -149,12 +141,12 @@ extension AssetsService {
 
   /// Returns the new content of a put.
   private func newContent(
-    _ change: RequestedChange, _ request: RequestedPut, user: String
+    of put: PutDraft, _ change: ChangeDraft, user: String
   ) throws -> DocumentSource {
-    if let content = request.inlineContent { return .memory(content) }
     let digest: SHA256Digest
     let sizeBytes: Int64
-    switch request.put.content {
+    switch put.content {
+    case .inline(let content): return .memory(content)
     case .stored(let summary): (digest, sizeBytes) = (summary.digest, summary.sizeBytes)
     case .known: throw RPCError.refused("\(change.path)sha256", "cannot be merged; send the content", .mergeRefused)
     case .upload(let id):

@@ -1,60 +1,37 @@
 import CampanileAPI
 import CampanileService
 
-/// A change of a request after validation, with its content still in memory.
-struct RequestedChange: Sendable {
-  enum Kind: Sendable {
-    case put(RequestedPut)
-    case delete
-  }
-
-  var name: String
-  var ifMatch: String
-  var kind: Kind
-  /// The path of the change in its request, for errors.
-  var path: String
-}
-
-struct RequestedPut: Sendable {
-  /// Without its content if the content is inline.
-  var put: PutDraft
-  var inlineContent: [UInt8]?
-  var isStrict: Bool
-  var isMerge: Bool
-}
-
 /// Validates the changes of commits.
 enum ChangeRules {
   static func changes(
     _ changes: [AssetChange], _ limits: SyncLimits, _ violations: inout Violations
-  ) -> [RequestedChange] {
+  ) -> [ChangeDraft] {
     var names: Set<String> = []
-    var result: [RequestedChange] = []
+    var result: [ChangeDraft] = []
     for (index, change) in changes.prefix(limits.batchEntriesMax).enumerated() {
       let path = "changes[\(index)]."
-      let requested: RequestedChange
+      let draft: ChangeDraft
       switch change.change {
-      case .put(let put): requested = self.change(put, "\(path)put.", limits, &violations)
+      case .put(let put): draft = self.change(put, "\(path)put.", limits, &violations)
       case .delete(let delete):
         NameRules.asset(delete.name, "\(path)delete.name", &violations)
-        requested = RequestedChange(
-          name: delete.name, ifMatch: delete.ifMatch, kind: .delete, path: "\(path)delete.")
+        draft = ChangeDraft(name: delete.name, ifMatch: delete.ifMatch, path: "\(path)delete.")
       case nil:
         violations.add("changes[\(index)]", "must be a put or a delete", .required)
         continue
       }
       // Compare bytes, because names that differ only in Unicode normalization are different names.
-      if !names.insert(Array(requested.name.utf8).description).inserted {
-        violations.add("\(requested.path)name", "must not be repeated in one commit", .nameRepeated)
+      if !names.insert(Array(draft.name.utf8).description).inserted {
+        violations.add("\(draft.path)name", "must not be repeated in one commit", .nameRepeated)
       }
-      result.append(requested)
+      result.append(draft)
     }
     return result
   }
 
   static func change(
     _ put: AssetPut, _ path: String, _ limits: SyncLimits, _ violations: inout Violations
-  ) -> RequestedChange {
+  ) -> ChangeDraft {
     NameRules.asset(put.name, "\(path)name", &violations)
     NameRules.recordType(put.recordType, "\(path)recordType", isRequired: false, &violations)
     if put.recordCount < 0 { violations.add("\(path)recordCount", "must not be negative", .outOfRange) }
@@ -82,10 +59,11 @@ enum ChangeRules {
       recordCount: put.recordCount, content: .upload(""))
     draft.mustBeNew = put.ifNoneMatch == "*"
     draft.baseEtag = put.baseEtag
-    var inline: [UInt8]?
+    draft.isStrict = put.strict
+    draft.isMerge = isMerge
     switch put.content {
     case .inlineContent(let content):
-      inline = content
+      draft.content = .inline(content)
       if content.count > limits.inlineBytesMax {
         violations.add(
           "\(path)inlineContent", "has more than \(limits.inlineBytesMax) bytes; upload it", .contentTooLarge)
@@ -97,8 +75,6 @@ enum ChangeRules {
       if let digest = NameRules.hash(hash, "\(path)sha256", &violations) { draft.content = .known(digest) }
     case nil: violations.add("\(path)inlineContent", "inlineContent, uploadId or sha256 must be given", .required)
     }
-    return RequestedChange(
-      name: put.name, ifMatch: put.ifMatch,
-      kind: .put(RequestedPut(put: draft, inlineContent: inline, isStrict: put.strict, isMerge: isMerge)), path: path)
+    return ChangeDraft(name: put.name, ifMatch: put.ifMatch, put: draft, path: path)
   }
 }

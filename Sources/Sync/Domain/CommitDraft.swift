@@ -1,7 +1,7 @@
 import CampanileAPI
 import CampanileCrypto
 
-/// A validated commit whose contents are stored.
+/// A validated commit.
 struct CommitDraft: Sendable, Hashable {
   var zone: String
   /// Empty for exports by the service, which need no device.
@@ -11,15 +11,11 @@ struct CommitDraft: Sendable, Hashable {
 
 /// The change of one asset in a commit.
 struct ChangeDraft: Sendable, Hashable {
-  enum Kind: Sendable, Hashable {
-    case put(PutDraft)
-    case delete
-  }
-
   var name: String
   /// The etag that the current version must have; empty for any.
   var ifMatch: String
-  var kind: Kind
+  /// Nil for a deletion.
+  var put: PutDraft?
   /// The path of the change in the request, for errors: `changes[2].put.`, or empty.
   var path: String
 }
@@ -34,6 +30,11 @@ struct PutDraft: Sendable, Hashable {
   /// Whether the asset must not exist.
   var mustBeNew = false
   var baseEtag = ""
+  /// Whether the content is checked by the strict rules.
+  var isStrict = false
+  /// Whether the content is to be merged with the current version.
+  var isMerge = false
+  /// Whether the content is the result of a merge.
   var isMerged = false
   /// Whether the condition was already checked against the version that the content is based on. The put is then never
   /// a conflict.
@@ -42,6 +43,8 @@ struct PutDraft: Sendable, Hashable {
 
 /// The source of a new version's content.
 enum ContentSource: Sendable, Hashable {
+  /// A content in memory, which is stored before the commit.
+  case inline([UInt8])
   /// A stored and pinned content.
   case stored(ContentSummary)
   case upload(String)

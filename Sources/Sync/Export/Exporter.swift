@@ -121,20 +121,11 @@ struct Exporter: Sendable {
 extension AssetsService {
   /// Commits files that the service has generated: the name, record type and content of each.
   func export(_ files: [(String, String, [UInt8])], user: String) async throws {
-    var changes: [ChangeDraft] = []
-    var stored: [SHA256Digest] = []
-    var failure: (any Error)?
-    do {
-      for (name, recordType, content) in files {
-        let summary = try await store(content, recordType: recordType, false, "")
-        stored.append(summary.digest)
-        let put = PutDraft(recordType: recordType, syncTimestampMs: nil, recordCount: 0, content: .stored(summary))
-        changes.append(ChangeDraft(name: name, ifMatch: "", kind: .put(put), path: ""))
-      }
-      _ = try await repository.commit(
-        CommitDraft(zone: NameRules.defaultZone, device: "", changes: changes), user: user, idempotency: nil)
-    } catch { failure = error }
-    await release(stored, isKept: failure == nil)
-    if let failure { throw failure }
+    let changes = files.map { name, recordType, content in
+      let put = PutDraft(recordType: recordType, syncTimestampMs: nil, recordCount: 0, content: .inline(content))
+      return ChangeDraft(name: name, ifMatch: "", put: put, path: "")
+    }
+    var draft = CommitDraft(zone: NameRules.defaultZone, device: "", changes: changes)
+    try await storeAndCommit(&draft, user: user, idempotency: nil)
   }
 }

@@ -32,10 +32,9 @@ struct CommitWriter {
 
   /// One validated change of the commit.
   private struct Step {
+    /// The change, with the record type of the current version if it has none.
     var change: ChangeDraft
     var current: StoredVersion?
-    /// Nil for a deletion.
-    var put: PutDraft?
     var summary: ContentSummary?
     /// The upload that provided the content; the commit consumes it.
     var uploadID: String?
@@ -46,7 +45,7 @@ struct CommitWriter {
     var steps: [Step] = []
     for change in draft.changes { steps.append(try step(change)) }
     let added = steps.reduce(Int64(0)) { $0 + ($1.summary?.sizeBytes ?? 0) }
-    let created = steps.count { $0.put != nil && $0.current == nil }
+    let created = steps.count { $0.change.put != nil && $0.current == nil }
     guard zone.assetCount + Int64(created) <= Int64(limits.assetsPerZoneMax) else {
       throw RPCError.exhausted(
         "a zone may have at most \(limits.assetsPerZoneMax) assets", .assetsExhausted, limit: limits.assetsPerZoneMax)
@@ -78,31 +77,31 @@ struct CommitWriter {
       throw RPCError.etagMismatch(field: "\(change.path)ifMatch", current: current?.etag ?? "")
     }
     var step = Step(change: change, current: current)
-    guard case .put(let put) = change.kind else {
+    guard var put = change.put else {
       guard current != nil else { throw RPCError.assetNotFound(change.name, field: "\(change.path)name") }
       return step
     }
     if put.mustBeNew, let current {
       throw RPCError.etagMismatch(field: "\(change.path)ifNoneMatch", current: current.etag)
     }
-    var filled = put
-    if filled.recordType.isEmpty { filled.recordType = current?.recordType ?? "" }
-    if filled.recordType.isEmpty {
+    if put.recordType.isEmpty { put.recordType = current?.recordType ?? "" }
+    if put.recordType.isEmpty {
       throw RPCError.invalidField(
         "\(change.path)recordType", "must be given for a new asset", reason: Reason.required.rawValue)
     }
     switch put.content {
+    case .inline: throw RPCError(.internalError, "an inline content is not stored")
     case .stored(let summary): step.summary = summary
     case .upload(let id):
-      step.summary = try uploaded(id, recordType: filled.recordType, change.path)
+      step.summary = try uploaded(id, recordType: put.recordType, change.path)
       step.uploadID = id
     case .known(let digest):
       let versions = try transaction.query(
         VersionRow.ofContentSQL, [.integer(zone.number), .blob(digest.bytes)], VersionRow.version)
-      guard let version = versions.first(where: { $0.recordType == filled.recordType }) else {
+      guard let version = versions.first(where: { $0.recordType == put.recordType }) else {
         throw RPCError.missing("content", digest.hexadecimal, field: "\(change.path)sha256", .contentNotFound)
       }
-      let isKnownType = ContentCheck.isContainer(filled.recordType)
+      let isKnownType = ContentCheck.isContainer(put.recordType)
       step.summary = ContentSummary(
         digest: digest, sizeBytes: version.sizeBytes, recordCount: isKnownType ? version.recordCount : nil,
         syncTimestampMs: isKnownType ? version.syncTimestampMs : nil)
@@ -112,7 +111,7 @@ struct CommitWriter {
         "\(change.path)recordCount", "is \(put.recordCount), but the content has \(counted) records",
         reason: Reason.recordCountWrong.rawValue)
     }
-    step.put = filled
+    step.change.put = put
     return step
   }
 
@@ -140,7 +139,7 @@ struct CommitWriter {
     let version = try newVersion(step)
     try transaction.execute(VersionRow.insertSQL, VersionRow.inserting(version, zone: zone.number))
     var result = PutAssetResponse()
-    if let put = step.put, let summary = step.summary {
+    if let put = step.change.put, let summary = step.summary {
       try transaction.execute(
         VersionRow.setCurrentSQL, [.integer(zone.number), .text(version.name), .integer(version.version)])
       try keepContent(put.content, summary, uploadID: step.uploadID)
@@ -171,17 +170,18 @@ struct CommitWriter {
       ) { try $0.integer(0) }
       number = (last ?? 0) + 1
     }
-    let time = step.put?.syncTimestampMs ?? step.summary?.syncTimestampMs ?? nowMs
+    let put = step.change.put
+    let time = put?.syncTimestampMs ?? step.summary?.syncTimestampMs ?? nowMs
     return StoredVersion(
-      name: step.change.name, version: zone.revision, number: number, recordType: step.put?.recordType ?? "",
-      syncTimestampMs: time, recordCount: step.summary?.recordCount ?? step.put?.recordCount ?? 0,
+      name: step.change.name, version: zone.revision, number: number, recordType: put?.recordType ?? "",
+      syncTimestampMs: time, recordCount: step.summary?.recordCount ?? put?.recordCount ?? 0,
       sizeBytes: step.summary?.sizeBytes ?? 0, digest: step.summary?.digest, deviceID: draft.device, atMs: nowMs,
-      isDeleted: step.put == nil, isConflict: false, replacedAtMs: step.put == nil ? nowMs : nil)
+      isDeleted: put == nil, isConflict: false, replacedAtMs: put == nil ? nowMs : nil)
   }
 
   private mutating func keepContent(_ source: ContentSource, _ summary: ContentSummary, uploadID: String?) throws {
     switch source {
-    case .stored: try transaction.addContent(summary)
+    case .inline, .stored: try transaction.addContent(summary)
     case .known: try transaction.retainContent(summary.digest)
     case .upload:
       // The version takes over the upload's reference to the content.
@@ -196,7 +196,7 @@ struct CommitWriter {
   /// Whether the previously current version lost to an author who had not seen it. Versions exported by the service are
   /// never conflicts.
   private static func isConflict(_ step: Step, device: String) -> Bool {
-    guard let current = step.current, let put = step.put, step.change.ifMatch.isEmpty, !put.followsCurrent,
+    guard let current = step.current, let put = step.change.put, step.change.ifMatch.isEmpty, !put.followsCurrent,
       !current.deviceID.isEmpty
     else { return false }
     return put.baseEtag.isEmpty ? current.deviceID != device : current.etag != put.baseEtag
