@@ -19,6 +19,11 @@ protocol ActivitiesRepository: Sendable {
   ///   FAILED_PRECONDITION, reason `PUSH_TO_START_TOKEN_MISSING` or `REQUEST_ID_REUSED`; INVALID_ARGUMENT, reason
   ///   `PAYLOAD_TOO_LARGE`.
   func start(_ draft: ActivityDraft, user: String, idempotency: IdempotentRequest?) async throws -> Activity
+  /// Updates a live activity.
+  ///
+  /// - Throws: NOT_FOUND; FAILED_PRECONDITION, reason `ACTIVITY_ENDED` or `ACTIVITY_DRIVEN`; ABORTED, reason
+  ///   `ETAG_MISMATCH`; INVALID_ARGUMENT, reason `PAYLOAD_TOO_LARGE`.
+  func update(_ id: String, user: String, _ change: ActivityChange) async throws -> StoredActivity
   /// Applies the change that `decide` returns to a live activity; nil leaves it unchanged. `decide` must not have side
   /// effects.
   ///
@@ -27,8 +32,8 @@ protocol ActivitiesRepository: Sendable {
   func change(
     _ id: String, user: String, _ decide: @escaping @Sendable (StoredActivity, _ nowMs: Int64) throws -> ActivityChange?
   ) async throws -> StoredActivity
-  /// Changes several activities in one commit, with a result for each. Throws only if nothing was stored.
-  func change(
+  /// Updates several activities in one commit, with a result for each. Throws only if nothing was stored.
+  func update(
     _ entries: [(id: String, path: String, change: Result<ActivityChange, RPCError>)], user: String
   ) async throws -> [Result<StoredActivity, RPCError>]
   /// Ends an activity now or schedules its end. Returns an activity that has already ended unchanged.

@@ -41,11 +41,7 @@ public struct ActivitiesService: ActivitiesServiceProtocol {
     let user = try context.requireUser()
     let change = try UpdateRules.change(
       request, nowMs: repository.clockMs(), traceParent: context.traceParent)
-    return UpdateActivityResponse(
-      activity: try await repository.change(request.activityId, user: user) { activity, _ in
-        try UpdateRules.checkDriver(activity, change)
-        return change
-      }.message)
+    return UpdateActivityResponse(activity: try await repository.update(request.activityId, user: user, change).message)
   }
 
   public func batchUpdateActivities(
@@ -64,7 +60,7 @@ public struct ActivitiesService: ActivitiesServiceProtocol {
       }
       return (id: entry.activityId, path: "requests[\(index)].", change: change)
     }
-    return BatchUpdateActivitiesResponse(results: try await repository.change(entries, user: user).map(Self.result))
+    return BatchUpdateActivitiesResponse(results: try await repository.update(entries, user: user).map(Self.result))
   }
 
   public func endActivity(_ request: EndActivityRequest, context: CallContext) async throws -> EndActivityResponse {

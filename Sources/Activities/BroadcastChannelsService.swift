@@ -101,10 +101,11 @@ public struct BroadcastChannelsService: BroadcastChannelsServiceProtocol {
     _ = try route(app: request.app, environment: request.environment, &violations)
     let nowMs = delivery.delivery.environment.nowMs()
     let order = PushOrder(
-      lane: .channel(request.channelId), kind: .broadcast, userID: "", target: .channel(request.channelId),
-      app: request.app, environment: request.environment, pushType: .liveactivity, priority: priority ?? .automatic,
+      lane: PushLane.channel(request.channelId).text, kind: .broadcast, userID: "", target: .channel(request.channelId),
+      route: PushRouteKey(app: request.app, environment: request.environment), pushType: .liveactivity,
+      priority: priority ?? .automatic,
       payload: payload, expirationMs: request.expireTime?.millisecondsSince1970 ?? nowMs + Self.lifetimeMs,
-      traceParent: nil, dueMs: nowMs)
+      traceParent: nil)
     let queue = delivery.delivery.queue
     var response = SendBroadcastResponse()
     do {

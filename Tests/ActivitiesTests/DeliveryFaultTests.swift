@@ -100,9 +100,9 @@ import Testing
 
     func enqueue(_ lane: String, _ number: Int, app: String = "com.example.app") async throws {
       let order = PushOrder(
-        lane: .activity(lane), kind: .update, userID: "u", activityID: lane, target: .token(lane), app: app,
-        environment: "production", pushType: .liveactivity, payload: Array(#"{"lane":"\#(lane)","n":\#(number)}"#.utf8),
-        dueMs: 0)
+        lane: PushLane.activity(lane).text, kind: .update, userID: "u", activityID: lane, target: .token(lane),
+        route: PushRouteKey(app: app, environment: "production"), pushType: .liveactivity,
+        payload: Array(#"{"lane":"\#(lane)","n":\#(number)}"#.utf8))
       let queue = delivery.queue
       _ = try await store.write { try queue.enqueue(order, in: $0) }
     }

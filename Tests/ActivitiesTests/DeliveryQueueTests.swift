@@ -104,7 +104,7 @@ import Testing
     try await with { harness in
       for index in 0..<5 {
         var order = harness.order("", .alert, "\(index)")
-        order.lane = .token("t1")
+        order.lane = PushLane.token("t1").text
         order.pushType = .alert
         try await harness.enqueue(order)
       }

@@ -170,8 +170,8 @@ final class DeliveryHarness: Sendable {
     target: String = "t1"
   ) -> PushOrder {
     PushOrder(
-      lane: .activity(lane), kind: kind, userID: "u1", activityID: lane, target: .token(target), app: app,
-      environment: "production", pushType: .liveactivity, payload: Array(text.utf8), dueMs: 0)
+      lane: PushLane.activity(lane).text, kind: kind, userID: "u1", activityID: lane, target: .token(target),
+      route: PushRouteKey(app: app, environment: "production"), pushType: .liveactivity, payload: Array(text.utf8))
   }
 
   @discardableResult

@@ -68,7 +68,11 @@ final class APNsPool: @unchecked Sendable {
   /// Accepts requests; each produces one result.
   func submit(_ requests: [PushRequest]) {
     published.withLock { $0.free = max(0, $0.free - requests.count) }
-    loop.execute { self.add(requests) }
+    loop.execute {
+      self.startTicker()
+      self.waiting.append(contentsOf: requests)
+      self.advance()
+    }
   }
 
   /// Closes the connections. Open requests end as lost.
@@ -81,13 +85,10 @@ final class APNsPool: @unchecked Sendable {
     }
   }
 
-  private func add(_ requests: [PushRequest]) {
-    if ticker == nil, !isShutDown {
-      let interval = TimeAmount.milliseconds(limits.tickMs)
-      ticker = loop.scheduleRepeatedTask(initialDelay: interval, delay: interval) { _ in self.tick() }
-    }
-    waiting.append(contentsOf: requests)
-    advance()
+  private func startTicker() {
+    guard ticker == nil, !isShutDown else { return }
+    let interval = TimeAmount.milliseconds(limits.tickMs)
+    ticker = loop.scheduleRepeatedTask(initialDelay: interval, delay: interval) { _ in self.tick() }
   }
 
   private func tick() {

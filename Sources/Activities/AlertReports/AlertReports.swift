@@ -68,7 +68,7 @@ struct AlertReportListener: PushListener {
   func ended(
     _ push: ClaimedPush, _ outcome: DeliveryLogOutcome, reason: String, atMs: Int64, in transaction: WriteTransaction
   ) throws {
-    guard push.kind == .alert || push.kind == .background else { return }
+    guard push.order.kind == .alert || push.order.kind == .background else { return }
     try transaction.execute(
       AlertReports.settleSQL,
       [.integer(atMs), .integer(outcome.rawValue), .text(String(reason.prefix(200))), .text(push.apnsID)])

@@ -3,20 +3,9 @@ import CampanileStore
 
 /// A push in flight: its row and its token.
 struct ClaimedPush: Sendable, Hashable {
-  var lane: String
+  var order: PushOrder
   var apnsID: String
-  var route: PushRouteKey
   var routeID: Int64
-  var kind: PushKind
-  var userID: String
-  var activityID: String?
-  var target: PushTarget
-  var pushType: PushType
-  var priority: PushPriority
-  var payload: [UInt8]
-  var expirationMs: Int64?
-  var collapseID: String?
-  var traceParent: String?
   var queuedAtMs: Int64
   var attempts: Int
   var isRenewed: Bool
@@ -34,25 +23,19 @@ struct ClaimedPush: Sendable, Hashable {
 
   /// Reads a row of `columns`.
   init(_ row: borrowing SQLRow, route: PushRouteKey, routeID: Int64) throws {
-    lane = try row.text(0)
     apnsID = try row.text(1)
-    self.route = route
     self.routeID = routeID
     let pushTypeText = try row.text(7)
     guard let kind = PushKind(rawValue: try row.integer(2)), let pushType = PushType(rawValue: pushTypeText) else {
       throw StoreError(.corrupt, "a push has an unknown kind or type")
     }
-    self.kind = kind
-    self.pushType = pushType
-    userID = try row.text(3)
-    activityID = try row.textIfPresent(4)
     let targetID = try row.text(6)
-    target = try row.integer(5) == PushTarget.channel("").kindNumber ? .channel(targetID) : .token(targetID)
-    priority = PushPriority(rawValue: try row.integer(8)) ?? .automatic
-    payload = try row.bytes(9)
-    expirationMs = try row.integerIfPresent(10)
-    collapseID = try row.textIfPresent(11)
-    traceParent = try row.textIfPresent(12)
+    order = PushOrder(
+      lane: try row.text(0), kind: kind, userID: try row.text(3), activityID: try row.textIfPresent(4),
+      target: try row.integer(5) == PushTarget.channel("").kindNumber ? .channel(targetID) : .token(targetID),
+      route: route, pushType: pushType, priority: PushPriority(rawValue: try row.integer(8)) ?? .automatic,
+      payload: try row.bytes(9), expirationMs: try row.integerIfPresent(10), collapseID: try row.textIfPresent(11),
+      traceParent: try row.textIfPresent(12))
     queuedAtMs = try row.integer(13)
     attempts = Int(try row.integer(14))
     isRenewed = try row.bool(15)
@@ -60,17 +43,18 @@ struct ClaimedPush: Sendable, Hashable {
 
   /// Returns the request to APNs.
   func request(ticket: UInt64, authorization: String) -> PushRequest {
-    var request = PushRequest(ticket: ticket, path: "", authorization: authorization, id: apnsID, payload: payload)
-    request.pushType = pushType.rawValue
-    request.priority = Int(priority == .automatic ? PushPriority.high.rawValue : priority.rawValue)
-    request.expiration = expirationMs.map { max(0, $0 / 1_000) }
-    switch target {
+    var request = PushRequest(
+      ticket: ticket, path: "", authorization: authorization, id: apnsID, payload: order.payload)
+    request.pushType = order.pushType.rawValue
+    request.priority = Int(order.priority == .automatic ? PushPriority.high.rawValue : order.priority.rawValue)
+    request.expiration = order.expirationMs.map { max(0, $0 / 1_000) }
+    switch order.target {
     case .token:
       request.path = APNsPath.device + (token?.hexadecimal ?? "")
-      request.topic = Topic(bundleID: route.app, pushType: pushType).text
-      request.collapseID = collapseID
+      request.topic = Topic(bundleID: order.route.app, pushType: order.pushType).text
+      request.collapseID = order.collapseID
     case .channel(let id):
-      request.path = APNsPath.broadcasts + route.app
+      request.path = APNsPath.broadcasts + order.route.app
       request.channelID = id
     }
     return request

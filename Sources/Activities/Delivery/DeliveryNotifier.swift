@@ -145,6 +145,8 @@ final class DeliveryNotifier: Sendable {
 
 /// An app in an environment.
 struct PushRouteKey: Sendable, Hashable {
+  /// A bundle id.
   var app: String
+  /// A configured environment: development, sandbox or production.
   var environment: String
 }

@@ -76,41 +76,41 @@ struct PushCompletion {
     _ push: ClaimedPush, _ outcome: DeliveryLogOutcome, status: Int, reason: String, measure: StatisticsMeasure,
     notBeforeMs: Int64 = 0
   ) throws {
-    guard try transaction.execute(Self.deleteSQL, [.text(push.lane), .text(push.apnsID)]) > 0 else { return }
+    guard try transaction.execute(Self.deleteSQL, [.text(push.order.lane), .text(push.apnsID)]) > 0 else { return }
     notifier.queued(-1)
     let attempts = push.attempts + (push.sentAtMs > 0 ? 1 : 0)
     try transaction.execute(
       Self.deliveryLogSQL,
       [
-        .text(push.apnsID), .integer(push.routeID), .text(push.userID), .text(push.activityID),
-        .integer(push.kind.rawValue), .text(push.pushType.rawValue), .integer(push.priority.rawValue),
+        .text(push.apnsID), .integer(push.routeID), .text(push.order.userID), .text(push.order.activityID),
+        .integer(push.order.kind.rawValue), .text(push.order.pushType.rawValue), .integer(push.order.priority.rawValue),
         .integer(outcome.rawValue), .int(status), .text(reason), .int(attempts), .integer(push.queuedAtMs),
-        .integer(nowMs), .integer(push.sentAtMs > 0 ? max(0, nowMs - push.sentAtMs) : 0), .text(push.traceParent),
+        .integer(nowMs), .integer(push.sentAtMs > 0 ? max(0, nowMs - push.sentAtMs) : 0), .text(push.order.traceParent),
       ])
     try count(measure, push)
     try listener?.ended(push, outcome, reason: reason, atMs: nowMs, in: transaction)
-    try PushTable.promote(lane: push.lane, notBeforeMs: notBeforeMs, notifier, in: transaction)
+    try PushTable.promote(lane: push.order.lane, notBeforeMs: notBeforeMs, notifier, in: transaction)
     notifier.mustLook()
   }
 
   private func accept(_ push: ClaimedPush) throws {
     var notBeforeMs: Int64 = 0
-    if push.kind.isState {
-      notifier.sent(lane: push.lane, atMs: nowMs, spacingMs: limits.updateSpacingMs)
+    if push.order.kind.isState {
+      notifier.sent(lane: push.order.lane, atMs: nowMs, spacingMs: limits.updateSpacingMs)
       notBeforeMs = nowMs + limits.updateSpacingMs
     }
     try end(push, .accepted, status: 200, reason: "", measure: .accepted, notBeforeMs: notBeforeMs)
     try count(.latency(bucket: PushLatencyHistogram.bucket(nowMs - push.queuedAtMs)), push)
     // Older states that were given up must never be sent after this one.
-    if notifier.mayHoldDeadLetters, push.kind.isState || push.kind == .end {
+    if notifier.mayHoldDeadLetters, push.order.kind.isState || push.order.kind == .end {
       try transaction.execute(
-        Self.deadStatesSQL, [.text(push.lane), .text(push.apnsID), .text(push.target.id)])
+        Self.deadStatesSQL, [.text(push.order.lane), .text(push.apnsID), .text(push.order.target.id)])
     }
   }
 
   /// Retires the token of a rejected push, unless it was registered again since.
   private func retireToken(of push: ClaimedPush, _ reason: APNsReason, rejectedAtMs: Int64?) throws {
-    guard case .token(let id) = push.target else { return }
+    guard case .token(let id) = push.order.target else { return }
     if try registry.retire(id, token: push.token, reason: reason, rejectedAtMs: rejectedAtMs, in: transaction) {
       try count(.retiredTokens, push)
     }
@@ -120,10 +120,12 @@ struct PushCompletion {
     try transaction.execute(
       Self.deadSQL,
       [
-        .text(push.apnsID), .text(push.lane), .integer(push.routeID), .integer(push.kind.rawValue), .text(push.userID),
-        .text(push.activityID), .integer(push.target.kindNumber), .text(push.target.id),
-        .text(push.pushType.rawValue), .integer(push.priority.rawValue), .blob(push.payload),
-        .integer(push.expirationMs), .text(push.collapseID), .text(push.traceParent), .integer(push.queuedAtMs),
+        .text(push.apnsID), .text(push.order.lane), .integer(push.routeID), .integer(push.order.kind.rawValue),
+        .text(push.order.userID),
+        .text(push.order.activityID), .integer(push.order.target.kindNumber), .text(push.order.target.id),
+        .text(push.order.pushType.rawValue), .integer(push.order.priority.rawValue), .blob(push.order.payload),
+        .integer(push.order.expirationMs), .text(push.order.collapseID), .text(push.order.traceParent),
+        .integer(push.queuedAtMs),
         .int(push.attempts + 1), .integer(nowMs), .int(reason.status), .text(reason.text),
       ])
     notifier.hint { $0.addedDeadLetter() }
@@ -132,9 +134,9 @@ struct PushCompletion {
   }
 
   private func again(_ push: ClaimedPush, dueMs: Int64, attempts: Int, isRenewed: Bool, _ reason: String) throws {
-    if push.kind.isState {
+    if push.order.kind.isState {
       let isSuperseded = try transaction.queryOne(
-        Self.newerStateSQL, [.text(push.lane), .text(push.apnsID), .text(push.target.id)]
+        Self.newerStateSQL, [.text(push.order.lane), .text(push.apnsID), .text(push.order.target.id)]
       ) { _ in
         true
       }
@@ -147,12 +149,12 @@ struct PushCompletion {
     try transaction.execute(
       Self.retrySQL,
       [
-        .integer(dueMs), .int(attempts), .bool(isRenewed), .text(String(reason.prefix(200))), .text(push.lane),
+        .integer(dueMs), .int(attempts), .bool(isRenewed), .text(String(reason.prefix(200))), .text(push.order.lane),
         .text(push.apnsID),
       ])
   }
 
   private func count(_ measure: StatisticsMeasure, _ push: ClaimedPush) throws {
-    try notifier.count(measure, app: push.route.app, atMs: nowMs, in: transaction)
+    try notifier.count(measure, app: push.order.route.app, atMs: nowMs, in: transaction)
   }
 }

@@ -200,7 +200,7 @@ final class PushDispatcher: Sendable {
   private static func end(_ span: Span, _ flight: Flight, _ outcome: PushOutcome) {
     span.set("apns-id", flight.push.apnsID)
     span.set("server.address", flight.route.host.name)
-    span.set("apns.push_type", flight.push.pushType.rawValue)
+    span.set("apns.push_type", flight.push.order.pushType.rawValue)
     span.set("apns.attempt", String(flight.push.attempts + 1))
     switch outcome {
     case .answered(let answer):
@@ -274,7 +274,7 @@ final class PushDispatcher: Sendable {
     var batches: [PushRoute: [ClaimedPush]] = [:]
     var strays: [ClaimedPush] = []
     for push in taken {
-      if let route = routing.route(of: push.route) {
+      if let route = routing.route(of: push.order.route) {
         batches[route, default: []].append(push)
       } else {
         strays.append(push)
@@ -305,7 +305,7 @@ final class PushDispatcher: Sendable {
         state.nextTicket += 1
         let request = push.request(ticket: ticket, authorization: authorization)
         var flight = Flight(push: push, route: route, authorization: authorization)
-        if let trace = push.traceParent { flight.span = environment.tracer?.span("APNs", .client, after: trace) }
+        if let trace = push.order.traceParent { flight.span = environment.tracer?.span("APNs", .client, after: trace) }
         state.inFlight[ticket] = flight
         return request
       }

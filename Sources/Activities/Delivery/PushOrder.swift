@@ -1,18 +1,17 @@
 import APNs
 
-/// A push requested by a transaction. It is queued in that transaction, so that both commit or neither does.
+/// A push: its content, destination and lane. It is queued in the transaction that requests it, so that both commit or
+/// neither does.
 struct PushOrder: Sendable, Hashable {
-  /// Pushes of one lane are sent one at a time, in queue order.
-  var lane: PushLane
+  /// The text of its `PushLane`. Pushes of one lane are sent one at a time, in queue order.
+  var lane: String
   var kind: PushKind
   var userID: String
   /// The activity of the push; the delivery log can be queried by it.
   var activityID: String?
   var target: PushTarget
-  /// The app's bundle id, which together with the push type determines the topic.
-  var app: String
-  /// A configured environment: development, sandbox or production.
-  var environment: String
+  /// The app, which together with the push type determines the topic, and its environment.
+  var route: PushRouteKey
   var pushType: PushType
   var priority: PushPriority = .automatic
   /// The complete JSON: at most `APNsLimits.payloadBytesMax(pushType)`, for a broadcast `largePayloadBytesMax`.
@@ -23,8 +22,6 @@ struct PushOrder: Sendable, Hashable {
   var collapseID: String?
   /// A W3C trace context, copied to the delivery log.
   var traceParent: String?
-  /// Earliest time to send; a time in the past means now.
-  var dueMs: Int64
 }
 
 /// An ordered queue with at most one push in flight. If several targets share a lane, states replace each other by

@@ -44,20 +44,20 @@ struct PushSelection {
       }
       for (row, kept) in rows {
         var push = row
-        if let expirationMs = push.expirationMs, expirationMs <= nowMs, expirationMs > 0 {
+        if let expirationMs = push.order.expirationMs, expirationMs <= nowMs, expirationMs > 0 {
           try completion.end(push, .expired, status: 0, reason: "Expired", measure: .expired)
           continue
         }
-        if case .token(let id) = push.target {
+        if case .token(let id) = push.order.target {
           guard let found = try registry.token(id, in: transaction) else {
             try completion.end(push, .withoutToken, status: 0, reason: "TokenGone", measure: .withoutToken)
             continue
           }
           push.token = found.token
         }
-        if push.priority == .automatic { push.priority = try priority(of: push, kept) }
+        if push.order.priority == .automatic { push.order.priority = try priority(of: push, kept) }
         try transaction.execute(
-          Self.takeSQL, [.integer(push.priority.rawValue), .text(push.lane), .text(push.apnsID)])
+          Self.takeSQL, [.integer(push.order.priority.rawValue), .text(push.order.lane), .text(push.apnsID)])
         taken.append(push)
       }
     }
@@ -72,14 +72,14 @@ struct PushSelection {
 
   private func priority(of push: ClaimedPush, _ kept: PriorityBudget?) throws -> PushPriority {
     // These kinds do not use the budget.
-    if push.kind == .alert { return .high }
-    if push.kind == .background { return .low }
+    if push.order.kind == .alert { return .high }
+    if push.order.kind == .background { return .low }
     var state = kept ?? PriorityBudget(nowMs: nowMs, limits: budget)
-    let priority = state.priority(of: push.kind, nowMs: nowMs, limits: budget)
+    let priority = state.priority(of: push.order.kind, nowMs: nowMs, limits: budget)
     // An empty bucket need not be written: it refills from the stored time.
     if priority == .high {
       try transaction.execute(
-        Self.setBudgetSQL, [.text(push.lane), .integer(state.levelThousandths), .integer(state.updatedAtMs)])
+        Self.setBudgetSQL, [.text(push.order.lane), .integer(state.levelThousandths), .integer(state.updatedAtMs)])
     }
     return priority
   }

@@ -1,6 +1,4 @@
 import APNs
-import CampanileBase
-import CampanileRPC
 import CampanileStore
 
 /// The state of a queued push. Raw values are stored in the database.
@@ -37,74 +35,6 @@ enum PushTable {
   /// All lanes, and whether a push waits there behind another. Scans the queue, so it only runs at startup.
   static let lanesSQL = "SELECT lane, max(CASE WHEN state = 2 THEN 1 ELSE 0 END) FROM pushes GROUP BY lane LIMIT $1"
 
-  static func enqueue(
-    _ order: PushOrder, isAdmitted: Bool, queue: PushQueue, in transaction: WriteTransaction
-  ) throws -> String {
-    let nowMs = queue.nowMs()
-    let lane = order.lane.text
-    let key = PushRouteKey(app: order.app, environment: order.environment)
-    let routeID = try routeID(key, queue: queue, in: transaction)
-    var dueMs = order.dueMs
-    if order.kind.isState {
-      dueMs = max(
-        dueMs, queue.notifier.notBeforeMs(lane: lane, nowMs: nowMs, spacingMs: queue.limits.updateSpacingMs))
-    }
-    var (count, lastID) = try ofLane(lane, queue.notifier, transaction)
-    // Usually the lane is empty and there is nothing to replace.
-    if count > 0, order.kind.isState {
-      let id = queue.ids.next(after: lastID)
-      if try replace(order, lane: lane, id: id, routeID: routeID, dueMs: dueMs, nowMs: nowMs, in: transaction) {
-        try queue.notifier.count(.coalesced, app: order.app, atMs: nowMs, in: transaction)
-        if dueMs <= nowMs { queue.notifier.mustLook() }
-        return id
-      }
-    } else if count > 0, order.kind == .end {
-      try dropStates(order, lane: lane, queue: queue, nowMs: nowMs, in: transaction)
-      (count, lastID) = try ofLane(lane, queue.notifier, transaction)
-    }
-    if !isAdmitted { try queue.checkRoom(order.kind, waitingInLane: count) }
-    let id = queue.ids.next(after: lastID)
-    let state: PushState = count == 0 ? .ready : .behind
-    try transaction.execute(
-      insertSQL,
-      [
-        .text(lane), .text(id), .integer(state.rawValue), .integer(routeID), .integer(order.kind.rawValue),
-        .text(order.userID), .text(order.activityID), .integer(order.target.kindNumber), .text(order.target.id),
-        .text(order.pushType.rawValue), .integer(order.priority.rawValue), .blob(order.payload),
-        .integer(order.expirationMs), .text(order.collapseID), .text(order.traceParent), .integer(dueMs),
-        .integer(nowMs),
-      ])
-    queue.notifier.hint { $0.added(lane: lane, isBehind: state == .behind) }
-    queue.notifier.queued(1)
-    return id
-  }
-
-  private static func replace(
-    _ order: PushOrder, lane: String, id: String, routeID: Int64, dueMs: Int64, nowMs: Int64,
-    in transaction: WriteTransaction
-  ) throws -> Bool {
-    try transaction.execute(
-      replaceSQL,
-      [
-        .text(id), .integer(routeID), .text(order.userID), .integer(order.target.kindNumber), .text(order.target.id),
-        .text(order.pushType.rawValue), .integer(order.priority.rawValue), .blob(order.payload),
-        .integer(order.expirationMs), .text(order.collapseID), .text(order.traceParent), .integer(dueMs),
-        .integer(nowMs), .text(lane), .integer(order.kind.rawValue),
-      ]) > 0
-  }
-
-  /// Deletes the unsent updates of a lane, which an end makes obsolete.
-  private static func dropStates(
-    _ order: PushOrder, lane: String, queue: PushQueue, nowMs: Int64, in transaction: WriteTransaction
-  ) throws {
-    let dropped = try transaction.execute(
-      deleteStatesSQL, [.text(lane), .integer(PushKind.update.rawValue), .text(order.target.id)])
-    guard dropped > 0 else { return }
-    queue.notifier.queued(-Int64(dropped))
-    try queue.notifier.count(.coalesced, app: order.app, atMs: nowMs, by: Int64(dropped), in: transaction)
-    try promote(lane: lane, notBeforeMs: nowMs, queue.notifier, in: transaction)
-  }
-
   /// Promotes the first remaining push of a lane after another one has left, unless a push of the lane is in flight.
   ///
   /// Most lanes hold no further push.
@@ -123,7 +53,7 @@ enum PushTable {
     try ofLane(lane, notifier, transaction).count
   }
 
-  private static func ofLane(
+  static func ofLane(
     _ lane: String, _ notifier: DeliveryNotifier, _ transaction: ReadTransaction
   ) throws -> (count: Int64, lastID: String?) {
     guard notifier.mayHold(lane: lane) else { return (0, nil) }
@@ -143,29 +73,6 @@ enum PushTable {
       (PushRouteKey(app: try row.text(1), environment: try row.text(2)), try row.integer(0))
     }
     return Dictionary(routes) { $1 }
-  }
-
-  static func routeID(_ key: PushRouteKey, queue: PushQueue, in transaction: WriteTransaction) throws -> Int64 {
-    if let known = queue.notifier.knownRoute(key) { return known }
-    let found = try transaction.queryOne(
-      "SELECT id FROM push_routes WHERE app = $1 AND environment = $2", [.text(key.app), .text(key.environment)]
-    ) { try $0.integer(0) }
-    if let found {
-      queue.notifier.seen(key, id: found)
-      return found
-    }
-    let last = try transaction.queryOne("SELECT max(id) FROM push_routes") { try $0.integerIfPresent(0) } ?? nil
-    guard (last ?? 0) < queue.limits.routesMax else {
-      throw RPCError(
-        .resourceExhausted, "there are too many apps", reason: "PUSH_ROUTES_EXHAUSTED",
-        errorMetadata: ["limit": "\(queue.limits.routesMax)"])
-    }
-    let id = (last ?? 0) + 1
-    try transaction.execute(
-      "INSERT INTO push_routes (id, app, environment) VALUES ($1, $2, $3)",
-      [.integer(id), .text(key.app), .text(key.environment)])
-    queue.notifier.addedRoute()
-    return id
   }
 }
 

@@ -36,7 +36,7 @@ struct CoalescingStateWriter: Sendable {
     let lanes = activity.lanes
     guard !lanes.isEmpty else { return }
     try queue.admit(kind, to: lanes, besides: pending.pushCount, in: transaction)
-    try queue.admitRoute(app: activity.app, environment: activity.environment, in: transaction)
+    try queue.routeID(of: activity.route, in: transaction)
   }
 
   /// Returns `aps.timestamp` for the first update in a commit.
@@ -60,41 +60,34 @@ struct CoalescingStateWriter: Sendable {
     return last
   }
 
-  static func payload(_ change: ActivityChange, of activity: StoredActivity, endMs: Int64) -> [UInt8] {
-    PushPayload(
-      event: change.end == nil ? .update : .end, timestamp: activity.apsTimestamp,
-      contentState: activity.contentState.json, staleMs: activity.staleMs, relevanceScore: activity.relevanceScore,
-      dismissalSeconds: change.end?.dismissal.seconds(endMs: endMs), alert: change.alert
-    ).bytes()
-  }
-
   /// Queues an admitted push to every device that shows the activity, or to its channel.
   func push(
     _ payload: [UInt8], _ kind: PushKind, of activity: StoredActivity, _ change: ActivityChange,
     _ transaction: WriteTransaction
   ) throws {
-    let nowMs = clockMs()
     // APNs stores the newest push for a device that is off until the activity would leave the Lock Screen.
     let expirationMs = (activity.endedMs ?? activity.expireMs) + Int64(APNsLimits.dismissalSecondsMax) * 1_000
     func order(_ lane: PushLane, _ kind: PushKind, _ target: PushTarget) -> PushOrder {
       PushOrder(
-        lane: lane, kind: kind, userID: activity.user, activityID: activity.id, target: target, app: activity.app,
-        environment: activity.environment, pushType: .liveactivity, priority: change.priority, payload: payload,
-        expirationMs: expirationMs, traceParent: change.traceParent, dueMs: nowMs)
+        lane: lane.text, kind: kind, userID: activity.user, activityID: activity.id, target: target,
+        route: activity.route, pushType: .liveactivity, priority: change.priority, payload: payload,
+        expirationMs: expirationMs, traceParent: change.traceParent)
     }
     if !activity.channelID.isEmpty {
       let lane = PushLane.channel(activity.channelID)
-      _ = try queue.enqueueAdmitted(order(lane, .broadcast, .channel(activity.channelID)), in: transaction)
+      try queue.enqueue(order(lane, .broadcast, .channel(activity.channelID)), isAdmitted: true, in: transaction)
       return
     }
     for id in activity.tokenIDs {
       // The token's row is stable when the device gets another token: it identifies the activity on one device.
-      _ = try queue.enqueueAdmitted(order(.activity(id), kind, .token(id)), in: transaction)
+      try queue.enqueue(order(.activity(id), kind, .token(id)), isAdmitted: true, in: transaction)
     }
   }
 }
 
 extension StoredActivity {
+  var route: PushRouteKey { PushRouteKey(app: app, environment: environment) }
+
   /// The lanes of the activity's pushes; empty before a device shows it.
   var lanes: [PushLane] {
     if status != .active { return [] }

@@ -7,18 +7,22 @@ import CampanileService
 import CampanileStore
 
 extension SQLiteActivitiesRepository {
-  func change(
-    _ id: String, user: String, _ decide: @escaping @Sendable (StoredActivity, Int64) throws -> ActivityChange?
-  ) async throws -> StoredActivity {
-    try await storeWrite { transaction in
-      let activity = try current(id, user: user, transaction)
-      guard activity.isLive else { throw RPCError.activityEnded() }
-      guard let change = try decide(activity, clockMs()) else { return activity }
-      return try update(activity, change, transaction)
-    }
+  func update(_ id: String, user: String, _ change: ActivityChange) async throws -> StoredActivity {
+    try await storeWrite { transaction in try update(id, user: user, change, transaction) }
   }
 
   func change(
+    _ id: String, user: String, _ decide: @escaping @Sendable (StoredActivity, Int64) throws -> ActivityChange?
+  ) async throws -> StoredActivity {
+    try await write { transaction in
+      let activity = try find(id, user: user, transaction)
+      guard activity.isLive else { throw RPCError.activityEnded() }
+      guard let change = try decide(activity, clockMs()) else { return activity }
+      return try apply(change, to: activity, transaction)
+    }
+  }
+
+  func update(
     _ entries: [(id: String, path: String, change: Result<ActivityChange, RPCError>)], user: String
   ) async throws -> [Result<StoredActivity, RPCError>] {
     try await storeWrite { transaction in
@@ -30,10 +34,7 @@ extension SQLiteActivitiesRepository {
           do {
             // All checks precede the first write, so that a rejected entry changes nothing.
             let change = try entry.change.get()
-            let activity = try current(entry.id, user: user, transaction)
-            guard activity.isLive else { throw RPCError.activityEnded() }
-            try UpdateRules.checkDriver(activity, change)
-            results.append(.success(try update(activity, change, transaction) { done.append($0) }))
+            results.append(.success(try update(entry.id, user: user, change, transaction) { done.append($0) }))
           } catch let failure as RPCError {
             results.append(.failure(failure.inside(entry.path)))
           }
@@ -53,27 +54,27 @@ extension SQLiteActivitiesRepository {
     var old: PendingUpdates.Entry?
   }
 
-  /// Returns the activity, including pending updates of this commit.
-  private func current(_ id: String, user: String, _ transaction: ReadTransaction) throws -> StoredActivity {
-    try stateWriter.pending.entry(id, user: user)?.activity ?? find(id, user: user, transaction)
-  }
-
-  /// Applies a change. A plain state change is coalesced until the commit; any other change is written immediately.
+  /// Updates a live activity. A plain state change is coalesced until the commit; any other is written immediately.
   private func update(
-    _ old: StoredActivity, _ change: ActivityChange, _ transaction: WriteTransaction,
+    _ id: String, user: String, _ change: ActivityChange, _ transaction: WriteTransaction,
     noting: (Undo) -> Void = { _ in }
   ) throws -> StoredActivity {
-    guard change.end == nil, change.alert == nil, change.driver == nil, !transaction.usesSavepoint else {
+    // A pending update of this commit is newer than the row.
+    let pending = stateWriter.pending.entry(id, user: user)
+    let old = try pending?.activity ?? find(id, user: user, transaction)
+    guard old.isLive else { throw RPCError.activityEnded() }
+    try UpdateRules.checkDriver(old, change)
+    guard change.end == nil, change.alert == nil, !transaction.usesSavepoint else {
       try stateWriter.settle(transaction)
-      return try apply(change, to: find(old.id, user: old.user, transaction), transaction)
+      return try apply(change, to: find(id, user: user, transaction), transaction)
     }
     let nowMs = clockMs()
     var activity = try changed(old, change, nowMs: nowMs)
-    let isPending = stateWriter.pending.entry(old.id, user: old.user) != nil
     activity.apsTimestamp =
-      isPending ? max(old.apsTimestamp, nowMs / 1_000) : try stateWriter.timestamp(of: old, nowMs: nowMs, transaction)
+      pending == nil
+      ? try stateWriter.timestamp(of: old, nowMs: nowMs, transaction) : max(old.apsTimestamp, nowMs / 1_000)
     let payload = try payload(change, of: activity, nowMs: nowMs)
-    if !isPending { try stateWriter.admit(.update, of: activity, transaction) }
+    if pending == nil { try stateWriter.admit(.update, of: activity, transaction) }
     // Last, so that a failed update leaves no entry behind.
     let entry = PendingUpdates.Entry(activity: activity, change: change, payload: payload)
     noting(Undo(entry: entry, old: stateWriter.pending.put(entry)))
@@ -115,7 +116,7 @@ extension SQLiteActivitiesRepository {
     if let end = change.end { return try finish(activity, end, payload, change, transaction) }
     if activity.driver != old.driver { try setDriverTimers(activity, transaction) }
     if activity.status == .active {
-      try push(payload, kind, of: activity, change, transaction)
+      try stateWriter.push(payload, kind, of: activity, change, transaction)
     }
     try transaction.log(.updated, activity, atMs: nowMs, notifier)
     return activity
@@ -123,18 +124,15 @@ extension SQLiteActivitiesRepository {
 
   /// Encodes the payload of a change. Throws INVALID_ARGUMENT, reason `PAYLOAD_TOO_LARGE`.
   func payload(_ change: ActivityChange, of activity: StoredActivity, nowMs: Int64) throws(RPCError) -> [UInt8] {
-    let payload = CoalescingStateWriter.payload(change, of: activity, endMs: nowMs)
+    let payload = PushPayload(
+      event: change.end == nil ? .update : .end, timestamp: activity.apsTimestamp,
+      contentState: activity.contentState.json, staleMs: activity.staleMs, relevanceScore: activity.relevanceScore,
+      dismissalSeconds: change.end?.dismissal.seconds(endMs: nowMs), alert: change.alert
+    ).bytes()
     let limit = activity.channelID.isEmpty ? APNsLimits.payloadBytesMax : APNsLimits.largePayloadBytesMax
     guard payload.count <= limit else {
       throw .payloadTooLarge("contentState", sizeBytes: payload.count, limit: limit)
     }
     return payload
-  }
-
-  func push(
-    _ payload: [UInt8], _ kind: PushKind, of activity: StoredActivity, _ change: ActivityChange,
-    _ transaction: WriteTransaction
-  ) throws {
-    try stateWriter.push(payload, kind, of: activity, change, transaction)
   }
 }

@@ -71,7 +71,7 @@ extension SQLiteActivitiesRepository {
     activity.scheduledEndMs = nil
     var last = change
     last.priority = .high
-    if current.status == .active { try push(payload, .end, of: activity, last, transaction) }
+    if current.status == .active { try stateWriter.push(payload, .end, of: activity, last, transaction) }
     try releaseTokens(of: current, nowMs: nowMs, transaction)
     activity.tokenIDs = []
     try ActivityRow.writeLife(activity, transaction)

@@ -133,12 +133,11 @@ extension SQLiteActivitiesRepository {
   ) throws {
     let nowMs = clockMs()
     for token in tokens {
-      _ = try queue.enqueue(
+      try queue.enqueue(
         PushOrder(
-          lane: .token(token.id), kind: .start, userID: activity.user, activityID: activity.id,
-          target: .token(token.id), app: activity.app, environment: activity.environment, pushType: .liveactivity,
-          priority: .high, payload: payload, expirationMs: nowMs + Self.startExpirationMs, traceParent: traceParent,
-          dueMs: nowMs), in: transaction)
+          lane: PushLane.token(token.id).text, kind: .start, userID: activity.user, activityID: activity.id,
+          target: .token(token.id), route: activity.route, pushType: .liveactivity, priority: .high, payload: payload,
+          expirationMs: nowMs + Self.startExpirationMs, traceParent: traceParent), in: transaction)
       try touch(token, nowMs: nowMs, transaction)
     }
   }

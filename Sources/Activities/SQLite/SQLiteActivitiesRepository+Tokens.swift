@@ -130,7 +130,7 @@ extension SQLiteActivitiesRepository: PushTokensRepository {
       single.tokenIDs = [row.id]
       let kind: PushKind = activity.isLive ? .update : .end
       try queue.admit(kind, to: [.activity(row.id)], besides: 0, in: transaction)
-      try push(payload(change, of: activity, nowMs: nowMs), kind, of: single, change, transaction)
+      try stateWriter.push(payload(change, of: activity, nowMs: nowMs), kind, of: single, change, transaction)
     }
     try ActivityRow.writeLife(activity, transaction)
     guard activity.isLive else { return try release([row.id], user: row.user, nowMs: nowMs, transaction) }

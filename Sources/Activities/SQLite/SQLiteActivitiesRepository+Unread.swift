@@ -87,10 +87,11 @@ extension SQLiteActivitiesRepository {
       for token in try liveTokens(.device, app: alert.app, user: alert.user, transaction) {
         let id = try queue.enqueue(
           PushOrder(
-            lane: .token(token.id), kind: alert.isBackground ? .background : .alert, userID: alert.user,
-            activityID: nil, target: .token(token.id), app: token.app, environment: token.environment,
+            lane: PushLane.token(token.id).text, kind: alert.isBackground ? .background : .alert, userID: alert.user,
+            activityID: nil, target: .token(token.id),
+            route: PushRouteKey(app: token.app, environment: token.environment),
             pushType: alert.isBackground ? .background : .alert, priority: alert.priority, payload: alert.payload,
-            expirationMs: alert.expireMs, collapseID: alert.collapseID, traceParent: alert.traceParent, dueMs: nowMs),
+            expirationMs: alert.expireMs, collapseID: alert.collapseID, traceParent: alert.traceParent),
           in: transaction)
         ids.append(id)
         if policy.reportsDeliveries, !alert.notificationID.isEmpty {

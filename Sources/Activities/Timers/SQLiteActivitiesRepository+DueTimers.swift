@@ -105,7 +105,7 @@ extension SQLiteActivitiesRepository {
       staleMs: old.staleMs, priority: .high, end: .init(reason: .expired, dismissal: .immediate))
     if old.status == .active, old.channelID.isEmpty {
       try stateWriter.admit(.end, of: old, transaction)
-      try push(self.payload(change, of: goodbye, nowMs: nowMs), .end, of: goodbye, change, transaction)
+      try stateWriter.push(self.payload(change, of: goodbye, nowMs: nowMs), .end, of: goodbye, change, transaction)
     }
     try releaseTokens(of: old, nowMs: nowMs, transaction)
     activity.version += 1
