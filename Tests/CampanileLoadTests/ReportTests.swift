@@ -6,10 +6,7 @@ import Testing
 
 /// Thresholds, report formats and comparisons.
 @Suite struct ReportTests {
-  static func sample(
-    processorWaitShare: Double? = nil, processorOthersShare: Double? = nil,
-    _ change: (inout LoadRecord) -> Void = { _ in }
-  ) -> LoadReport {
+  static func sample(_ change: (inout LoadRecord) -> Void = { _ in }) -> LoadReport {
     var plan = LoadPlan()
     plan.pace = .open(.constant(100), .uniform)
     var record = LoadRecord()
@@ -25,8 +22,6 @@ import Testing
       target: LoadTarget(
         transport: .http(HTTPTarget(host: "127.0.0.1", port: 80)), method: "a.B/C,\"d\""),
       startTime: Date(timeIntervalSince1970: 0))
-    builder.processorWaitShare = processorWaitShare
-    builder.processorOthersShare = processorOthersShare
     var interval = LoadInterval()
     interval.ended(status: 0, latencyNs: 5_000_000)
     builder.add(interval, startS: 0, endS: 1)
@@ -85,29 +80,6 @@ import Testing
     #expect(try LoadReport(json: try report.json(), name: "a") == report)
   }
 
-  @Test func processorSharesAreInEveryFormat() throws {
-    // The shares are absent if the system does not report them, and in reports of earlier versions.
-    let without = Self.sample()
-    #expect(!String(decoding: try without.json(), as: UTF8.self).contains("processorWaitShare"))
-    #expect(!without.csv().contains("processor_wait") && !without.warnings.contains { $0.contains("processor") })
-    let report = Self.sample(processorWaitShare: 0.25, processorOthersShare: 0.6)
-    let read = try LoadReport(json: try report.json(), name: "a")
-    #expect(read.processorWaitShare == 0.25 && read.processorOthersShare == 0.6)
-    #expect(report.csv().contains("processor_wait_share,0.25,") && report.csv().contains("processor_others_share,0.6,"))
-    #expect(
-      TextReport.lines(report).contains {
-        $0.hasSuffix("25 % waiting for a processor, 60 % of its processor used by others")
-      })
-    #expect(report.warnings.contains { $0.contains("waited 25 % of the time") })
-    #expect(report.warnings.contains { $0.contains("others used 60 % of the time") })
-    for share in ["Share\":0.25", "Share\":0.6"] {
-      #expect(throws: LoadError.self) {
-        let text = String(decoding: try report.json(), as: UTF8.self)
-        return try LoadReport(json: Array(text.replacing(share, with: "Share\":-1").utf8), name: "a")
-      }
-    }
-  }
-
   @Test func histogramHasInitialCapacity() {
     var histogram = Histogram<UInt64>.ofLatencies(.three)
     let hourNs: UInt64 = 3_600_000_000_000
@@ -156,7 +128,7 @@ import Testing
   }
 
   @Test func textReportHasKeyFigures() {
-    let lines = TextReport.lines(Self.sample(processorWaitShare: 0.5))
+    let lines = TextReport.lines(Self.sample { $0.dropped = 1 })
     #expect(!lines.contains { $0.contains("\n") } && lines.contains { $0.hasPrefix("warning: ") })
     let text = lines.joined(separator: "\n")
     for part in ["1,000/s", "p99.99", "from due", "from sent", "UNAVAILABLE", "█"] { #expect(text.contains(part)) }

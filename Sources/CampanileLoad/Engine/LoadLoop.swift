@@ -38,10 +38,6 @@ final class LoadLoop {
   private var nextDueNs: Int64?
   private var wakingAtNs = Int64.max
   private let isOpenLoop: Bool
-  /// Whether this loop's thread shares its processor, perhaps with the server; see `ProcessorWatch`.
-  private var sharesProcessor = false
-  private var slack = ReplySlack()
-  private var hasSlackTimer = false
 
   /// Maximum number of arrivals handled in one iteration of the event loop.
   private static let arrivalsMax = 1_000
@@ -118,9 +114,6 @@ final class LoadLoop {
     defer { interval = fresh }
     return interval
   }
-
-  /// Starts to delay due calls until the next reply, while calls are in flight.
-  func shareProcessor() { sharesProcessor = true }
 
   /// Stops starting calls. Cancels streams, which may not end by themselves.
   func stop() {
@@ -249,7 +242,7 @@ final class LoadLoop {
     for _ in 0..<Self.arrivalsMax {
       guard let due = nextDueNs else { return }
       let now = nowNs
-      if due > now { return comeBack(dueNs: due, nowNs: now) }
+      if due > now { return wake(atNs: due) }
       if now - due > plan.timeoutMs * 1_000_000 {
         if due >= measureNs { record.dropped += 1 }
       } else {
@@ -266,23 +259,8 @@ final class LoadLoop {
     wake(atNs: nowNs)
   }
 
-  /// Schedules the next run of `pump`.
-  ///
-  /// Each reply runs `pump` as well. On a shared processor, this loop therefore waits for a reply while calls are in
-  /// flight. Streams end too rarely for that.
+  /// Schedules the next run of `pump`, unless an earlier one is scheduled.
   @inline(__always)
-  private func comeBack(dueNs: Int64, nowNs: Int64) {
-    guard sharesProcessor, inFlight > 0, !driver.isStreaming else { return wake(atNs: dueNs) }
-    slack.turn(nowNs: nowNs)
-    guard !hasSlackTimer else { return }
-    hasSlackTimer = true
-    schedule(atNs: max(dueNs, nowNs + slack.ns)) { [self] in
-      hasSlackTimer = false
-      slack.fired(nowNs: self.nowNs)
-      pump()
-    }
-  }
-
   private func wake(atNs: Int64) {
     guard atNs < wakingAtNs else { return }
     wakingAtNs = atNs

@@ -45,7 +45,6 @@ public final class LoadRun: Sendable {
   private let plan: LoadPlan
   private let requests: RequestSet
   private let target: LoadTarget
-  private let processorTimes: @Sendable () -> ProcessorTimes.Reader
   private let wasStopped = Atomic<Bool>(false)
 
   /// Polling interval of a run without a count: the maximum delay of an early end.
@@ -58,17 +57,7 @@ public final class LoadRun: Sendable {
   /// Creates a load test.
   ///
   /// - Throws: `LOAD_PLAN_INVALID` for an invalid plan or target.
-  public convenience init(_ plan: LoadPlan, requests: RequestSet, target: LoadTarget) throws(LoadError) {
-    try self.init(plan, requests: requests, target: target, processorTimes: ProcessorTimes.ofThisThread)
-  }
-
-  /// Creates a load test with a custom source of processor times.
-  ///
-  /// - Parameter processorTimes: Called on the thread of each event loop; returns a reader for that thread.
-  init(
-    _ plan: LoadPlan, requests: RequestSet, target: LoadTarget,
-    processorTimes: @escaping @Sendable () -> ProcessorTimes.Reader
-  ) throws(LoadError) {
+  public init(_ plan: LoadPlan, requests: RequestSet, target: LoadTarget) throws(LoadError) {
     try plan.check()
     if !target.isStreaming, plan.stream != StreamPlan() {
       let field = plan.stream.messages == nil ? "--message-rate" : "--messages"
@@ -90,7 +79,6 @@ public final class LoadRun: Sendable {
     self.plan = plan
     self.requests = requests
     self.target = target
-    self.processorTimes = processorTimes
   }
 
   /// Ends the run early. The report covers the measurements so far.
@@ -106,7 +94,7 @@ public final class LoadRun: Sendable {
       for (index, eventLoop) in Array(group.makeIterator()).enumerated() {
         loops.append(try await makeLoop(eventLoop, index: index))
       }
-      let report = try await measure(&loops, onProgress)
+      let report = try await measure(loops, onProgress)
       for one in loops { try await one.on { $0.close() } }
       try await group.shutdownGracefully()
       return report
@@ -121,8 +109,6 @@ public final class LoadRun: Sendable {
   private struct BoundLoop: Sendable {
     var eventLoop: any EventLoop
     var loop: NIOLoopBound<LoadLoop>
-    var processorTimes: ProcessorTimes.Reader
-    var processor = ProcessorWatch()
 
     func on<R: Sendable>(_ body: @escaping @Sendable (LoadLoop) -> R) async throws -> R {
       try await eventLoop.submit { body(loop.value) }.get()
@@ -131,7 +117,7 @@ public final class LoadRun: Sendable {
 
   private func makeLoop(_ eventLoop: any EventLoop, index: Int) async throws -> BoundLoop {
     @Sendable func share(_ whole: Int) -> Int { whole / plan.threads + (index < whole % plan.threads ? 1 : 0) }
-    return try await eventLoop.submit { [plan, requests, target, processorTimes] in
+    return try await eventLoop.submit { [plan, requests, target] in
       let driver: any CallDriver =
         switch target.transport {
         case .rpc(let configuration):
@@ -147,8 +133,7 @@ public final class LoadRun: Sendable {
       let loop = LoadLoop(
         eventLoop, plan: plan, requests: requests, share: part, driver: driver,
         nowMs: { Int64(Date().timeIntervalSince1970 * 1000) })
-      return BoundLoop(
-        eventLoop: eventLoop, loop: NIOLoopBound(loop, eventLoop: eventLoop), processorTimes: processorTimes())
+      return BoundLoop(eventLoop: eventLoop, loop: NIOLoopBound(loop, eventLoop: eventLoop))
     }.get()
   }
 
@@ -156,7 +141,7 @@ public final class LoadRun: Sendable {
 
   private static func nowNs() -> Int64 { Int64(clamping: NIODeadline.now().uptimeNanoseconds) }
 
-  private func measure(_ loops: inout [BoundLoop], _ onProgress: (LoadProgress) -> Void) async throws -> LoadReport {
+  private func measure(_ loops: [BoundLoop], _ onProgress: (LoadProgress) -> Void) async throws -> LoadReport {
     var builder = ReportBuilder(plan: plan, target: target, startTime: Date())
     let startNs = Self.nowNs() + 1_000_000
     let measureNs = startNs + plan.warmupMs * 1_000_000
@@ -169,7 +154,6 @@ public final class LoadRun: Sendable {
     var hasMeasured = false
     var isOver = false
     while !isOver {
-      for index in loops.indices { try await watch(&loops[index], nowNs: Self.nowNs(), measureNs: measureNs) }
       await rest(until: hasMeasured ? endNs : measureNs)
       let now = Self.nowNs()
       if !hasMeasured, now >= measureNs {
@@ -197,8 +181,6 @@ public final class LoadRun: Sendable {
     builder.measuredS = max(0, Double(lastNs - measureNs) / 1e9)
     try await drain(loops, wasInterrupted: builder.wasInterrupted)
     for one in loops { builder.add(try await one.on { $0.record }) }
-    builder.processorWaitShare = loops.compactMap(\.processor.waitShare).max()
-    builder.processorOthersShare = loops.compactMap(\.processor.othersShare).max()
     return builder.report()
   }
 
@@ -208,14 +190,6 @@ public final class LoadRun: Sendable {
   private func rest(until endNs: Int64) async {
     let restNs = (plan.count == nil ? Self.restMs : Self.countRestMs) * 1_000_000
     try? await Task.sleep(nanoseconds: UInt64(max(1_000_000, min(restNs, endNs - Self.nowNs()))))
-  }
-
-  /// Checks periodically whether the loop's thread shares its processor, and notifies the loop.
-  private func watch(_ one: inout BoundLoop, nowNs: Int64, measureNs: Int64) async throws {
-    guard one.processor.isDue(nowNs: nowNs) else { return }
-    let wasShared = one.processor.isShared
-    one.processor.look(one.processorTimes(), nowNs: nowNs, measuredFromNs: measureNs)
-    if one.processor.isShared, !wasShared { try await one.on { $0.shareProcessor() } }
   }
 
   private func tell(

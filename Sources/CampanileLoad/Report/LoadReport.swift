@@ -75,15 +75,6 @@ public struct LoadReport: Sendable, Hashable, Codable {
   public var messagesReceived: Int
   /// Share of their time that the load test's threads were busy, 0 to 1.
   public var clientCPUShare: Double
-  /// Share of the time that a thread of the load test was ready to run but had no processor, 0 to 1.
-  ///
-  /// The value of the thread with the largest share. Nil if the system does not report it (Linux does), and for runs
-  /// shorter than a second.
-  public var processorWaitShare: Double?
-  /// Share of the time that others used the processor of a thread of the load test, 0 to 1.
-  ///
-  /// The value of the thread with the largest share; nil as above.
-  public var processorOthersShare: Double?
   public var wasInterrupted: Bool
   public var warnings: [String]
   public var seconds: [Second]

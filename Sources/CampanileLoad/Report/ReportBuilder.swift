@@ -15,15 +15,10 @@ struct ReportBuilder {
   var seconds: [LoadReport.Second] = []
   var measuredS = 0.0
   var clientCPUShare = 0.0
-  /// Largest share of a thread; see `ProcessorWatch`.
-  var processorWaitShare: Double?
-  var processorOthersShare: Double?
   var wasInterrupted = false
 
   /// Share above which the load test itself may be the bottleneck.
   static let clientCPUShareMax = 0.9
-  /// Share above which the load test's own waits affect the latencies.
-  static let processorWaitShareMax = 0.05
   /// Share of late calls above which there is a warning.
   static let lateShareMax = 0.05
 
@@ -64,7 +59,6 @@ struct ReportBuilder {
       uncorrectedLatency: isOpenLoop ? Self.latency(total.uncorrected) : nil, lateCount: total.late,
       droppedCount: total.dropped, unfinishedCount: total.unfinished, messagesSent: total.messagesSent,
       messagesReceived: total.messagesReceived, clientCPUShare: clientCPUShare,
-      processorWaitShare: processorWaitShare, processorOthersShare: processorOthersShare,
       wasInterrupted: wasInterrupted, warnings: warnings, seconds: seconds, buckets: buckets, curve: curve)
   }
 
@@ -80,16 +74,6 @@ struct ReportBuilder {
     if clientCPUShare > Self.clientCPUShareMax {
       warnings.append(
         "the load test used \(Int(clientCPUShare * 100)) % of its \(plan.threads) threads and may be the bottleneck; use more --threads and --connections"
-      )
-    }
-    if let share = processorWaitShare, share > Self.processorWaitShareMax {
-      warnings.append(
-        "the load test waited \(Int(share * 100)) % of the time for a processor that others use; the latencies include that wait"
-      )
-    }
-    if let share = processorOthersShare, share > ProcessorWatch.sharedOthersShare {
-      warnings.append(
-        "the load test ran on a processor that others used \(Int(share * 100)) % of the time and slows them down; use another core"
       )
     }
     if total.calls > 0, Double(total.late) / Double(total.calls) > Self.lateShareMax {

@@ -24,7 +24,6 @@ extension LoadReport {
     }
     let numbers =
       [report.durationMs, report.callsPerSecond, report.clientCPUShare]
-      + [report.processorWaitShare, report.processorOthersShare].compactMap(\.self)
       + [report.latency, report.uncorrectedLatency].compactMap(\.self).flatMap {
         [$0.meanMs, $0.minMs, $0.maxMs] + $0.percentilesMs.values
       }
@@ -57,8 +56,6 @@ extension LoadReport {
       ("unfinished", "\(unfinishedCount)", ""), ("messages_sent", "\(messagesSent)", ""),
       ("messages_received", "\(messagesReceived)", ""), ("client_cpu_share", "\(clientCPUShare)", ""),
     ]
-    if let processorWaitShare { rows.append(("processor_wait_share", "\(processorWaitShare)", "")) }
-    if let processorOthersShare { rows.append(("processor_others_share", "\(processorOthersShare)", "")) }
     for (prefix, latency) in [("latency", latency), ("uncorrected_latency", uncorrectedLatency)] {
       guard let latency else { continue }
       rows.append(("\(prefix)_mean", "\(latency.meanMs)", "ms"))

@@ -21,10 +21,7 @@ public enum TextReport {
         "messages   \(NumberText.grouped(report.messagesSent)) sent, \(NumberText.grouped(report.messagesReceived)) received"
       )
     }
-    func percent(_ share: Double) -> String { "\(Int((share * 100).rounded())) %" }
-    let wait = report.processorWaitShare.map { ", \(percent($0)) waiting for a processor" } ?? ""
-    let others = report.processorOthersShare.map { ", \(percent($0)) of its processor used by others" } ?? ""
-    lines.append("client     \(percent(report.clientCPUShare)) of its threads' time\(wait)\(others)")
+    lines.append("client     \(Int((report.clientCPUShare * 100).rounded())) % of its threads' time")
     lines += latency(report)
     lines += histogram(report.buckets)
     let failures = report.statuses.sorted { $0.value.calls > $1.value.calls }
