@@ -20,11 +20,8 @@ let package = Package(
   platforms: [.macOS(.v26)],
   dependencies: [
     .package(name: "campanile", path: ".."),
-    .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
     .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
     .package(url: "https://github.com/apple/swift-protobuf", exact: "1.39.0"),
-    .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
-    .package(url: "https://github.com/swiftlang/swift-subprocess", exact: "1.0.2"),
     .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1"),
     .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
     .package(url: "https://github.com/grpc/grpc-swift-2", exact: "2.4.3"),
@@ -33,37 +30,18 @@ let package = Package(
   ],
   targets: [
     .executableTarget(
-      name: "StoreBench",
-      dependencies: [
-        .product(name: "CampanileStore", package: "campanile"),
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
-        .product(name: "GRDB", package: "GRDB.swift"),
-        .product(name: "Subprocess", package: "swift-subprocess"),
-      ],
+      name: "StoreBench", dependencies: [.product(name: "CampanileStore", package: "campanile")],
       swiftSettings: settings),
     .executableTarget(
       name: "CodecBench",
       dependencies: [
         .product(name: "CampanileAPI", package: "campanile"), .product(name: "CampanileCodec", package: "campanile"),
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "CampanileJSON", package: "campanile"),
         .product(name: "SwiftProtobuf", package: "swift-protobuf"),
       ],
       swiftSettings: settings),
-    .executableTarget(
-      name: "ValidateBench",
-      dependencies: [
-        .product(name: "CampanileJSON", package: "campanile"),
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
-      ],
-      swiftSettings: settings),
-    .executableTarget(
-      name: "SignBench", dependencies: [.product(name: "CampanileCrypto", package: "campanile")],
-      swiftSettings: settings),
     .executableTarget(name: "FrameLoad", cSettings: [.unsafeFlags(["-O2"])]),
-    .executableTarget(name: "FrameEchoC", cSettings: [.unsafeFlags(["-O2"])]),
-    .executableTarget(name: "CoreSpeed", cSettings: [.unsafeFlags(["-O2"])]),
-    .executableTarget(name: "FrameAnswersC", cSettings: [.unsafeFlags(["-O2"])]),
-    .executableTarget(name: "FrameRelayC", cSettings: [.unsafeFlags(["-O2"])]),
+    .executableTarget(name: "BareServer", cSettings: [.unsafeFlags(["-O2"])]),
     .executableTarget(
       name: "ClientLoad",
       dependencies: [
@@ -71,9 +49,6 @@ let package = Package(
         .product(name: "CampanileRPC", package: "campanile"),
       ] + nio,
       swiftSettings: settings),
-    .executableTarget(name: "FrameEchoNIO", dependencies: nio, swiftSettings: settings),
-    .executableTarget(name: "FrameRelayNIO", dependencies: nio, swiftSettings: settings),
-    .executableTarget(name: "HTTPLoad", cSettings: [.unsafeFlags(["-O2"])]),
     .target(
       name: "NotificationsBackend",
       dependencies: [

@@ -1,54 +1,19 @@
-"""Benchmarks Activities: push rate compared with aioapns, durable updates, a burst, signing, and a million tokens. See scripts/bench."""
+"""Benchmarks Activities: push rate compared with aioapns, durable updates, a burst, and a million tokens. See scripts/bench."""
 
-import argparse
 import contextlib
 import json
-import os
 import pathlib
-import re
 import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
 
-from bench import ONE_CORE, PEERS, ROOT, Rows, by_turns, cpu_s, hello, load, median, rss_mb, service
+from bench import ONE_CORE, Link, cpu_s, load, median, output, request, rss_mb, run, service
+from apns import BUNDLE, LIVE, Key, control  # noqa: E402, after bench, which sets the path
 
-sys.path += [str(ROOT / "Tests" / "Wire"), str(ROOT / "Tests" / "SuiteTests")]
-from apns import BUNDLE, LIVE, Key, control  # noqa: E402
-from campanile_wire import Peer  # noqa: E402
-
-TOKEN = "internal-token-of-the-benchmarks"
 PATH = "campanile.activities.v1."
-PUSHES = 20_000
-TOKENS = 1_000_000
 AIOAPNS_IN_FLIGHT = 500
-
-
-def principal(user="user/bench"):
-    return {"campanile-principal": user}
-
-
-class Link(Peer):
-    """A connection that keeps many calls in flight."""
-
-    def __init__(self, port):
-        super().__init__(port, timeout_s=300)
-        self.hello(TOKEN)
-
-    def ask_all(self, method, all_params, in_flight=512):
-        """Returns the results in order. Raises the first error."""
-        results, sent = [None] * len(all_params), 0
-        for received in range(len(all_params)):
-            while sent < len(all_params) and sent - received < in_flight:
-                self.send({"jsonrpc": "2.0", "id": sent, "method": PATH + method, "params": all_params[sent],
-                           "metadata": principal(), "timeoutMs": 120_000})
-                sent += 1
-            answer = self.receive()
-            if "error" in answer:
-                raise RuntimeError(f"{method}: {answer['error']}")
-            results[answer["id"]] = answer["result"]
-        return results
 
 
 @contextlib.contextmanager
@@ -59,7 +24,7 @@ def simulator(key, port=0, directory=None):
         (home / "keys").mkdir(exist_ok=True)
         (home / "keys" / "key.json").write_text(json.dumps(key.public))
         with service("campanile-apns-simulator", "--keys-dir", str(home / "keys"), *(["--port", str(port)] if port else []),
-                     directory=home, pinned=False) as (process, ports, _):
+                     directory=home, pinned=False, token=None) as (process, ports, _):
             subprocess.run(["taskset", "-a", "-p", "-c", "1", str(process.pid)], check=True, stdout=subprocess.DEVNULL)
             yield ports, home / "apns-simulator" / "trust.pem"
 
@@ -73,7 +38,7 @@ def write_key(home, key):
 
 
 @contextlib.contextmanager
-def activities(key, apns_port, trust, directory=None, pinned=True, *arguments):
+def activities(key, apns_port, trust, directory=None, pinned=True):
     """Runs the service, which pushes to a port. Yields the process and its RPC port."""
     with tempfile.TemporaryDirectory() as own:
         home = pathlib.Path(directory or own)
@@ -81,18 +46,18 @@ def activities(key, apns_port, trust, directory=None, pinned=True, *arguments):
         hosts = ",".join(f"{name}=localhost:{apns_port}" for name in ("development", "sandbox", "production"))
         with service("campanile-activities", "--signing-keys-dir", str(home / "signing"), "--apns-endpoint", hosts,
                      "--apns-trust", str(trust), "--activities-per-user-max", "100000", "--tokens-per-user-max", "100000",
-                     *arguments, directory=home, token=TOKEN, pinned=pinned) as (process, ports, _):
+                     directory=home, pinned=pinned) as (process, ports, _):
             yield process, ports["rpc"]
 
 
 def start_activities(port, count):
     """Starts activities with a token each. Returns their ids."""
     with Link(port) as link:
-        started = link.ask_all("ActivitiesService/StartActivity", [
+        started = link.ask_all(PATH + "ActivitiesService/StartActivity", [
             {"app": BUNDLE, "environment": "sandbox", "origin": "ACTIVITY_ORIGIN_LOCAL", "contentState": {"n": 0},
              "attributesType": "T", "attributes": {}}] * count)
         ids = [result["activity"]["id"] for result in started]
-        link.ask_all("PushTokensService/RegisterPushToken", [
+        link.ask_all(PATH + "PushTokensService/RegisterPushToken", [
             {"kind": "PUSH_TOKEN_KIND_ACTIVITY_UPDATE", "token": f"{index:064x}", "app": BUNDLE, "environment": "sandbox",
              "installationId": "phone", "activityId": id} for index, id in enumerate(ids)])
     return ids
@@ -101,7 +66,7 @@ def start_activities(port, count):
 def update_all(port, ids, number):
     with Link(port) as link:
         for begin in range(0, len(ids), 1000):
-            link.ask_all("ActivitiesService/BatchUpdateActivities", [{"requests": [
+            link.ask_all(PATH + "ActivitiesService/BatchUpdateActivities", [{"requests": [
                 {"activityId": id, "contentState": {"n": number, "title": "Peer connected", "colorHex": "#34C759"}}
                 for id in ids[begin:begin + 1000]]}])
 
@@ -189,20 +154,16 @@ def aioapns_rate(key, count, runs=3):
         def once():
             given = {"port": ports["rpc"], "key": key.private_pem, "keyId": key.key_id, "teamId": key.team_id, "topic": LIVE,
                      "trust": str(trust), "count": count, "inFlight": AIOAPNS_IN_FLIGHT}
-            result = subprocess.run(
-                [*ONE_CORE, sys.executable, "-c", AIOAPNS, json.dumps([])], input=json.dumps(given), text=True,
-                stdout=subprocess.PIPE, check=True)
-            return tuple(json.loads(result.stdout))
+            return tuple(json.loads(output(*ONE_CORE, sys.executable, "-c", AIOAPNS, "[]", input=json.dumps(given))))
         return median(once, runs)
 
 
 def update_rate(key, count):
     """Returns the durable updates per second with 64 in flight, in turn to `count` activities displayed by devices."""
     with simulator(key) as (ports, trust), activities(key, ports["rpc"], trust, None, False) as (_, port):
-        requests = [{"jsonrpc": "2.0", "id": "@ID@", "method": PATH + "ActivitiesService/UpdateActivity",
-                     "params": {"activityId": id, "contentState": {"n": 1, "title": "Peer connected"}}, "metadata": principal()}
-                    for id in start_activities(port, count)]
-        return median(lambda: load(port, requests, in_flight=64, hello=hello(TOKEN), pinned=False))
+        requests = [request(PATH + "ActivitiesService/UpdateActivity",
+                            {"activityId": id, "contentState": {"n": 1, "title": "Peer connected"}}) for id in start_activities(port, count)]
+        return median(lambda: load(port, requests, pinned=False))
 
 
 def burst(key):
@@ -219,17 +180,6 @@ def burst(key):
             if not wrong or time.monotonic() > end:
                 return control(ports["http"], "GET", "/statistics")["requests"] - before, wrong
             time.sleep(0.1)
-
-
-def sign_rates():
-    def ours():
-        return float(subprocess.run([*ONE_CORE, str(PEERS / "SignBench"), "2"], check=True, text=True, stdout=subprocess.PIPE).stdout)
-
-    def openssl():
-        text = subprocess.run([*ONE_CORE, "openssl", "speed", "-seconds", "2", "ecdsap256"], check=True, text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
-        return float(re.search(r"256 bits ecdsa \(nistp256\)\s+\S+s\s+\S+s\s+([\d.]+)", text).group(1))
-    return by_turns(ours, openssl)
 
 
 def fill_tokens(path, count):
@@ -250,48 +200,41 @@ def many_tokens(key, count):
         fill_tokens(pathlib.Path(own) / "activities.sqlite", count)
         with activities(key, ports["rpc"], trust, own, False) as (process, port):
             # 1,000 tokens, spread over the table.
-            requests = [{"jsonrpc": "2.0", "id": "@ID@", "method": PATH + "PushTokensService/GetPushToken",
-                         "params": {"tokenId": f"t{index}"}, "metadata": principal()} for index in range(0, count, max(1, count // 1000))]
-            rate = median(lambda: load(port, requests, in_flight=64, hello=hello(TOKEN), pinned=False))[0]
-            return 1e6 / rate, rss_mb(process.pid)
+            requests = [request(PATH + "PushTokensService/GetPushToken", {"tokenId": f"t{index}"})
+                        for index in range(0, count, max(1, count // 1000))]
+            return 1e6 / median(lambda: load(port, requests, pinned=False))[0], rss_mb(process.pid)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", type=pathlib.Path)
-    parser.add_argument("--pushes", type=int, default=PUSHES)
-    parser.add_argument("--tokens", type=int, default=TOKENS)
-    parser.add_argument("--only", default="", help="comma-separated names: send, update, burst, sign, tokens")
-    arguments = parser.parse_args()
-    only = set(filter(None, arguments.only.split(",")))
-    wanted = lambda name: not only or name in only
-    rows, key = Rows(), Key()
-    rows.head()
-    if wanted("send"):
-        theirs, their_cost = aioapns_rate(key, arguments.pushes)
-        ours, cost = send_rate(key, arguments.pushes)
-        rows.add("pushes from the durable queue, service on one core (baseline: aioapns)", ours, "a second", theirs,
-                 at_least=12_000, ratio_at_least=3)
-        rows.add("  CPU of the sending process for one push", cost, "us", their_cost)
-    if wanted("update"):
-        for count, name in ((1, "one activity"), (100, "100 activities"), (10_000, "10,000 activities")):
-            rate, p50, p99 = update_rate(key, count)
-            rows.add(f"UpdateActivity accepted durably, 64 in flight, {name}", rate, "calls/s", at_least=15_000)
-            rows.add("  p50", p50 / 1000, "ms")
-            rows.add("  p99", p99 / 1000, "ms")
-    if wanted("burst"):
-        pushes, wrong = burst(key)
-        rows.add("pushes of 10,000 updates to 100 activities", pushes, "", at_most=300)
-        rows.add("  activities that do not show their last state", wrong, "", at_most=0)
-    if wanted("sign"):
-        ours, theirs = sign_rates()
-        rows.add("ES256 signatures, one thread (baseline: openssl speed)", ours, "a second", theirs, ratio_at_least=0.9)
-    if wanted("tokens"):
-        look_up, memory = many_tokens(key, arguments.tokens)
-        rows.add(f"GetPushToken of {arguments.tokens:,}, 1 x 64, by the call", look_up, "us", at_most=20)
-        rows.add("  RSS with them", memory, "MB", at_most=150)
-    rows.write(arguments.json)
+def send_rows(rows, options):
+    theirs, their_cost = aioapns_rate(KEY, options.pushes)
+    ours, cost = send_rate(KEY, options.pushes)
+    rows.add("pushes from the durable queue, service on one core (baseline: aioapns)", ours, "a second", theirs, at_least=12_000,
+             ratio_at_least=3)
+    rows.add("  CPU of the sending process for one push", cost, "us", their_cost)
 
+
+def update_rows(rows, _):
+    for count, name in ((1, "one activity"), (100, "100 activities"), (10_000, "10,000 activities")):
+        rate, p50, p99 = update_rate(KEY, count)
+        rows.add(f"UpdateActivity accepted durably, 64 in flight, {name}", rate, "calls/s", at_least=15_000)
+        rows.add("  p50", p50 / 1000, "ms")
+        rows.add("  p99", p99 / 1000, "ms")
+
+
+def burst_rows(rows, _):
+    pushes, wrong = burst(KEY)
+    rows.add("pushes of 10,000 updates to 100 activities", pushes, "", at_most=300)
+    rows.add("  activities that do not show their last state", wrong, "", at_most=0)
+
+
+def token_rows(rows, options):
+    look_up, memory = many_tokens(KEY, options.tokens)
+    rows.add(f"GetPushToken of {options.tokens:,}, 1 x 64, by the call", look_up, "us", at_most=20)
+    rows.add("  RSS with them", memory, "MB", at_most=150)
+
+
+KEY = Key()
 
 if __name__ == "__main__":
-    main()
+    run(__doc__, {"send": send_rows, "update": update_rows, "burst": burst_rows, "tokens": token_rows},
+        pushes=(20_000, "number of pushes"), tokens=(1_000_000, "number of tokens"))

@@ -5,10 +5,7 @@ Samples the server under load with perf's software clock. Prints the share of ti
 inclusive time. --folded DIR stores the stacks in the folded format of flame graph tools.
 """
 
-import argparse
 import collections
-import contextlib
-import json
 import os
 import pathlib
 import re
@@ -17,9 +14,7 @@ import tempfile
 import threading
 import time
 
-from bench import OURS, Rows, hello, load, service
-from compare import ask, draft, request
-from rpc import ECHO, LOOP, TOKEN
+from bench import ECHO, LOOP, NOTIFICATIONS, gateway, load, notifications, output, run, start_tester, tester_report
 
 HERTZ, SECONDS = 997, 5
 RUNTIME = re.compile(r"^(_?swift_|_?swift::|malloc|free|cfree|calloc|realloc|_int_|__libc_m|posix_memalign|tc_|je_|mi_|unlink_chunk)")
@@ -49,8 +44,7 @@ def module(symbol, place):
 
 def stacks(data):
     """Yields the stacks of a recording, from the outermost to the innermost function, each with its binary."""
-    text = subprocess.run(["perf", "script", "--no-inline", "-F", "ip,sym,dso", "-i", str(data)], check=True, stdout=subprocess.PIPE,
-                          stderr=subprocess.DEVNULL, text=True, errors="replace").stdout
+    text = output("perf", "script", "--no-inline", "-F", "ip,sym,dso", "-i", data, stderr=subprocess.DEVNULL, errors="replace")
     for block in text.split("\n\n"):
         frames = []
         for line in block.strip().splitlines():
@@ -63,12 +57,11 @@ def stacks(data):
 
 def plain(symbols):
     """Returns the demangled names of Swift symbols."""
-    text = subprocess.run(["swift", "demangle", "--simplified", "--compact"], input="\n".join(symbols), check=True, stdout=subprocess.PIPE,
-                          text=True).stdout
+    text = output("swift", "demangle", "--simplified", "--compact", input="\n".join(symbols))
     return dict(zip(symbols, (line.strip() for line in text.splitlines())))
 
 
-def measure(rows, title, process, busy, folder):
+def measure(rows, title, process, busy, options):
     """Records a process while `busy` runs."""
     with tempfile.TemporaryDirectory() as own:
         data = pathlib.Path(own) / "perf.data"
@@ -91,70 +84,43 @@ def measure(rows, title, process, busy, folder):
         rows.add(f"{title}: {name}", 100 * count / total, "%")
     for symbol, name in plain([symbol for symbol, _ in within.most_common(400) if OWN.match(symbol)][:24]).items():
         print(f"    {100 * within[symbol] / total:5.1f} %  in or below {name[:120]}", flush=True)
-    if folder:
+    if options.folded:
+        folder = pathlib.Path(options.folded)
+        folder.mkdir(parents=True, exist_ok=True)
         known = plain(sorted({symbol for stack in folded for symbol in stack}))
         text = "".join(f"{';'.join(known[symbol].replace(';', ',') for symbol in stack)} {count}\n" for stack, count in folded.items())
         (folder / f"{title.replace(' ', '-')}.folded").write_text(text)
 
 
-def notifications(rows, folder):
-    with service("campanile-notifications", *LOOP, token=TOKEN) as (process, ports, _):
-        rpc = ports["rpc"]
-        bucket = ask(rpc, "CreateBucket", {"bucket": {"name": "bench"}})["bucket"]["id"]
-        one = ask(rpc, "CreateNotification", {"notification": draft(bucket)})["notification"]["id"]
-        long = {"hello": hello(TOKEN), "pinned": False, "duration_ms": (SECONDS + 2) * 1000}
-        measure(rows, "unary read", process, lambda: load(rpc, request("GetNotification", {"notificationId": one}), **long), folder)
-        create = request("CreateNotification", {"notification": draft(bucket)})
-        measure(rows, "durable write", process, lambda: load(rpc, create, **long), folder)
+LONG = {"pinned": False, "duration_ms": (SECONDS + 2) * 1000}
 
 
-def forward(rows, folder):
-    with service("campanile-echo", *LOOP, token=TOKEN) as (_, ports, _):
-        backends = f"echo@campanile.rpc.v1.EchoService=127.0.0.1:{ports['rpc']}"
-        with service("campanile-gateway", "--backends", backends, *LOOP, token=TOKEN) as (process, own, _):
-            time.sleep(0.5)
-            measure(rows, "gateway forward", process,
-                    lambda: load(own["rpc"], ECHO, hello=hello(TOKEN), pinned=False, duration_ms=(SECONDS + 2) * 1000), folder)
+def reads_and_writes(rows, options):
+    with notifications(*LOOP) as one:
+        measure(rows, "unary read", one.process, lambda: load(one.rpc, one.read, **LONG), options)
+        measure(rows, "durable write", one.process, lambda: load(one.rpc, one.write, **LONG), options)
 
 
-def fan_out(rows, folder):
+def forward(rows, options):
+    with gateway() as one:
+        measure(rows, "gateway forward", one.process, lambda: load(one.rpc, ECHO, **LONG), options)
+
+
+def fan_out(rows, options):
     """Profiles a thousand watches of one user, with 40 publications per second."""
-    with tempfile.TemporaryDirectory() as own, contextlib.ExitStack() as stack:
-        process, ports, _ = stack.enter_context(service("campanile-notifications", "--watches-per-user-max", "10000", *LOOP, token=TOKEN))
-        token = pathlib.Path(own) / "token"
-        token.write_text(TOKEN)
-        token.chmod(0o600)
-        bucket = ask(ports["rpc"], "CreateBucket", {"bucket": {"name": "bench"}})["bucket"]["id"]
-        clean = {name: value for name, value in os.environ.items() if not name.startswith("CAMPANILE_")}
-        start = lambda method, params, *more: subprocess.Popen(
-            [str(OURS / "campanile"), "load", f"campanile.notifications.v1.NotificationsService/{method}", json.dumps(params), "--address",
-             f"127.0.0.1:{ports['rpc']}", "--internal-token-file", str(token), "--as", "user/bench", "--output", "json", *more],
-            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=clean, text=True)
+    with notifications("--watches-per-user-max", "10000", *LOOP) as one:
+        start = lambda method, params, *more: start_tester(NOTIFICATIONS + method, params, *one.tester, *more, prefix=[])
 
         def busy():
-            watching = start("WatchNotifications", {}, "--concurrency", "1000", "--duration", f"{SECONDS + 3}s")
+            watching = start("WatchNotifications", {}, "--concurrency", 1000, "--duration", f"{SECONDS + 3}s")
             time.sleep(0.7)
-            publishing = start("CreateNotification", {"notification": draft(bucket)}, "--rate", "40", "--duration", f"{SECONDS + 1}s")
-            publishing.communicate(timeout=60)
-            report = json.loads(watching.communicate(timeout=60)[0])
-            print(f"    {report['messagesReceived'] / (SECONDS + 3):,.0f} events a second", flush=True)
+            tester_report(start("CreateNotification", one.draft, "--rate", 40, "--duration", f"{SECONDS + 1}s"))
+            received = tester_report(watching)["messagesReceived"]
+            print(f"    {received / (SECONDS + 3):,.0f} events a second", flush=True)
 
-        measure(rows, "watch fan-out", process, busy, folder)
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", type=pathlib.Path)
-    parser.add_argument("--folded", type=pathlib.Path, help="folder for the folded stacks")
-    arguments = parser.parse_args()
-    if arguments.folded:
-        arguments.folded.mkdir(parents=True, exist_ok=True)
-    rows = Rows()
-    rows.head()
-    for path in (notifications, forward, fan_out):
-        path(rows, arguments.folded)
-    rows.write(arguments.json)
+        measure(rows, "watch fan-out", one.process, busy, options)
 
 
 if __name__ == "__main__":
-    main()
+    run(__doc__, {"notifications": reads_and_writes, "forward": forward, "fan-out": fan_out},
+        folded=("", "folder for the folded stacks"))

@@ -1,8 +1,32 @@
-"""Runs StoreBench, which prints the table and writes the rows. See scripts/bench."""
+"""Measures durable inserts and hot reads of the store. See scripts/bench."""
 
-import os
-import sys
+import json
+import tempfile
 
-from bench import PEERS
+from bench import PEERS, by_turns, output, run
 
-os.execv(PEERS / "StoreBench", [str(PEERS / "StoreBench"), *sys.argv[1:]])
+CLIENTS, SECONDS = 64, 4
+
+
+def once(order, clients, *names):
+    """Returns the values of a run on a new database."""
+    with tempfile.TemporaryDirectory() as folder:
+        found = json.loads(output(PEERS / "StoreBench", folder, order, clients, SECONDS))
+    return tuple(found[name] for name in names)
+
+
+def measure(order):
+    def part(rows, _):
+        names = ["rowsPerSecond", "writesPerCommit", "commitUs", "singleUs", "snapshotUs"]
+        (rate, writes, commit, single, snapshot), (each, *_) = by_turns(
+            lambda: once(order, CLIENTS, *names), lambda: once(order, 1, *names), runs=3)
+        rows.add(f"insert, {order} ids, {CLIENTS} in flight (baseline: one in flight)", rate, "rows/s", each, at_least=30_000,
+                 ratio_at_least=4)
+        rows.add("  writes of a commit", writes, "writes")
+        rows.add("  time of a commit", commit, "us")
+        rows.add("read one row by key (baseline: with a snapshot)", single, "us", snapshot, at_most=6)
+    return part
+
+
+if __name__ == "__main__":
+    run(__doc__, {order: measure(order) for order in ("ordered", "random")})

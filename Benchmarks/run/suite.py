@@ -3,7 +3,6 @@
 The mixes are defined in Benchmarks/scenarios/*.json: the setup, and the parts that `campanile load` runs concurrently.
 """
 
-import argparse
 import json
 import os
 import pathlib
@@ -12,7 +11,7 @@ import subprocess
 import tempfile
 import time
 
-from bench import OURS, ROOT, Rows
+from bench import OURS, ROOT, run, start_tester, tester_report
 
 SCENARIOS = ROOT / "Benchmarks" / "scenarios"
 
@@ -44,15 +43,12 @@ class Running:
             self.process.wait()
         self.log.close()
 
-    def command(self, *arguments, key=None):
+    def run(self, *arguments, key=None):
         environment = {name: value for name, value in os.environ.items() if not name.startswith("CAMPANILE_")}
         if key:
             environment["CAMPANILE_KEY"] = key
-        return [OURS / "campanile", *arguments, "--data-dir", self.folder / "data"], environment
-
-    def run(self, *arguments, key=None):
-        command, environment = self.command(*arguments, key=key)
-        return subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout
+        return subprocess.run([OURS / "campanile", *arguments, "--data-dir", self.folder / "data"], env=environment, check=True,
+                              stdout=subprocess.PIPE, text=True).stdout
 
     def key(self, principal):
         """Creates a key for the principal. Returns None for the administrator, whose key is the default."""
@@ -95,9 +91,8 @@ def start(running, part, saved, caller, key, folder, duration_s):
     pace = ["--rate", part["rate"]] if "rate" in part else ["--concurrency", str(part["concurrency"])]
     # A watch has no warm-up, because it is opened only once.
     pace += [] if part["method"].startswith("Watch") else ["--warm-up", "1s"]
-    command, environment = running.command(
-        "load", part["method"], f"@{requests}", *caller, *pace, "--duration", f"{duration_s}s", "--output", "json", key=key)
-    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    return start_tester(part["method"], f"@{requests}", *caller, *pace, "--duration", f"{duration_s}s", "--data-dir",
+                        running.folder / "data", key=key, prefix=[])
 
 
 def measure(rows, title, running, parts, folder, duration_s):
@@ -105,13 +100,7 @@ def measure(rows, title, running, parts, folder, duration_s):
     processes = [(label, part, start(running, part, saved, caller, key, folder, duration_s))
                  for label, part, saved, caller, key in parts]
     for label, part, process in processes:
-        text, _ = process.communicate(timeout=duration_s + 90)
-        if process.returncode:
-            raise RuntimeError(f"{label}: the load test ended with {process.returncode}")
-        report = json.loads(text)
-        share = (report["errors"] + report["droppedCount"]) / max(1, report["calls"] + report["droppedCount"])
-        if share > 0:
-            raise RuntimeError(f"{label}: {share:.2%} failed: {report['statuses']}")
+        report = tester_report(process, duration_s + 90)
         if part["method"].startswith("Watch"):
             rows.add(f"{title}{label}: messages received", report["messagesReceived"] / duration_s, "1/s")
         else:
@@ -119,19 +108,10 @@ def measure(rows, title, running, parts, folder, duration_s):
             rows.add(f"{title}  p99", report["latency"]["percentilesMs"]["99"], "ms")
 
 
-def main():
-    options = argparse.ArgumentParser()
-    options.add_argument("--json")
-    options.add_argument("--only", help="one scenario, by its file name without the extension")
-    options.add_argument("--duration", type=int, default=5, help="seconds per measurement")
-    options = options.parse_args()
-    rows = Rows()
-    rows.head()
+def mixes(rows, options):
     everything = []
     with tempfile.TemporaryDirectory() as folder, Running(folder) as running:
         for file in sorted(SCENARIOS.glob("*.json")):
-            if options.only and file.stem != options.only:
-                continue
             scenario = json.loads(file.read_text())
             key = running.key(scenario["principal"])
             saved = set_up(running, scenario, key)
@@ -139,10 +119,8 @@ def main():
             everything += [(*part, [], key) for part in named]
             alone = [(*part, directly(scenario), None) for part in named]
             measure(rows, "alone, ", running, alone, folder, options.duration)
-        if not options.only:
-            measure(rows, "all at once, ", running, everything, folder, options.duration)
-    rows.write(options.json)
+        measure(rows, "all at once, ", running, everything, folder, options.duration)
 
 
 if __name__ == "__main__":
-    main()
+    run(__doc__, {"mixes": mixes}, duration=(5, "seconds per measurement"))

@@ -1,6 +1,5 @@
-"""Benchmarks Sync: uploads and downloads of large contents, the apps' file, deltas, watches, and a million revisions. See scripts/bench."""
+"""Benchmarks Sync: uploads and downloads of large contents, the apps' file, deltas, and watches. See scripts/bench."""
 
-import argparse
 import base64
 import json
 import os
@@ -8,20 +7,11 @@ import random
 import select
 import sqlite3
 import statistics
-import struct
-import sys
 import tempfile
 import time
 
-from bench import ROOT, Rows, by_turns, median, rss_mb, service
-
-sys.path.append(str(ROOT / "Tests" / "SuiteTests"))
-from sync_client import CHUNK, TOKEN, Link  # noqa: E402
-
-
-def frame(value):
-    body = json.dumps(value, separators=(",", ":")).encode()
-    return struct.pack(">I", len(body)) + body
+from bench import by_turns, median, rss_mb, run, service
+from sync_client import CHUNK, TOKEN, Link
 
 
 def notifications(count, seed=1, changed=None):
@@ -45,7 +35,7 @@ def put_large(link, content, frames):
     upload = link.create_upload("phone", content, recordType="NotificationsData")["id"]
     identifier = link.open("UploadsService/UploadContent")
     plain = link.socket
-    plain.sendall(frame({"jsonrpc": "2.0", "method": "rpc.message", "params": {"id": identifier, "message": {"start": {"uploadId": upload}}}}))
+    plain.sendall(Link.frame({"jsonrpc": "2.0", "method": "rpc.message", "params": {"id": identifier, "message": {"start": {"uploadId": upload}}}}))
     credit = 31
     for part in frames:
         while credit == 0:
@@ -62,7 +52,7 @@ def put_large(link, content, frames):
 
 
 def chunk_frames(content, identifier):
-    return [frame({"jsonrpc": "2.0", "method": "rpc.message", "params": {"id": identifier, "message": {
+    return [Link.frame({"jsonrpc": "2.0", "method": "rpc.message", "params": {"id": identifier, "message": {
         "chunk": {"data": base64.b64encode(content[at:at + CHUNK]).decode()}}}}) for at in range(0, len(content), CHUNK)]
 
 
@@ -112,7 +102,7 @@ class Bare:
 
 
 def put_frame(link, put):
-    return frame({"jsonrpc": "2.0", "id": 1, "method": "campanile.sync.v1.AssetsService/PutAsset", "metadata": link.metadata,
+    return Link.frame({"jsonrpc": "2.0", "id": 1, "method": "campanile.sync.v1.AssetsService/PutAsset", "metadata": link.metadata,
                   "params": {"deviceId": "phone", "put": put}})
 
 
@@ -166,53 +156,6 @@ def watchers(port, count):
     return result
 
 
-def fill_revisions(path, zone, count):
-    """Replaces a zone's revisions by `count` ones, in the form that commits leave them. The database must not be open elsewhere."""
-    database = sqlite3.connect(path)
-    number, used = database.execute("SELECT zone_no, used_bytes FROM zones WHERE name = ?", (zone,)).fetchone()
-    [[digest]] = database.execute("SELECT sha256 FROM versions WHERE zone_no = ? AND sha256 IS NOT NULL LIMIT 1", (number,)).fetchall()
-    database.execute("DELETE FROM versions WHERE zone_no = ?", (number,))
-    database.execute("DELETE FROM assets WHERE zone_no = ?", (number,))
-    now = int(time.time() * 1000)
-    database.executemany(
-        "INSERT INTO versions (zone_no, name, version, number, record_type, sync_timestamp_ms, record_count, size_bytes, sha256, device_id, "
-        "at_ms, is_deleted, is_conflict, replaced_at_ms) VALUES (?, 'grown', ?, ?, 'Note', ?, 0, 1, ?, 'phone', ?, 0, 0, ?)",
-        ((number, k, k, now, digest, now, now if k < count else None) for k in range(1, count + 1)))
-    database.execute("INSERT INTO assets VALUES (?, 'grown', ?)", (number, count))
-    database.execute("UPDATE zones SET revision = ?, asset_count = 1, used_bytes = ? WHERE zone_no = ?", (count, count, number))
-    database.execute("UPDATE users SET used_bytes = used_bytes - ? + ?", (used, count))
-    database.execute("UPDATE contents SET ref_count = ref_count + ? WHERE sha256 = ?", (count, digest))
-    database.commit()
-    database.close()
-
-
-def growth(rows):
-    """Measures puts, in turns, into zones with 1,000 and 1,000,000 revisions of one database."""
-    with tempfile.TemporaryDirectory() as folder:
-        options = {"directory": folder, "token": TOKEN, "pinned": False}
-        settings = ["--revisions-max", "10000000"]
-        zones = {"small": 1_000, "large": 1_000_000}
-        with service("campanile-sync", *settings, **options) as (_, ports, _), Link(ports["rpc"]) as link:
-            link.register("phone", "WRITER")
-            for zone in zones:
-                link.ask("ZonesService/CreateZone", {"zone": zone})
-                put_into(link, zone, 0)
-        for zone, count in zones.items():
-            fill_revisions(f"{folder}/sync.sqlite", zone, count)
-        with service("campanile-sync", *settings, **options) as (_, ports, _), Link(ports["rpc"]) as link:
-            spent = {zone: [] for zone in zones}
-            for k in range(400):
-                for zone in zones:
-                    spent[zone] += times_ms(lambda _: put_into(link, zone, k % 10), 1)
-            small, large = (statistics.median(spent[zone]) for zone in ("small", "large"))
-            rows.add("put into a zone of 1,000,000 revisions, beside one of 1,000", large, "ms", baseline=small, ratio_at_most=1.25)
-
-
-def put_into(link, zone, number):
-    link.ask("AssetsService/PutAsset", {"zone": zone, "deviceId": "phone", "put": {
-        "name": "grown", "recordType": "Note", "inlineContent": base64.b64encode(str(number).encode()).decode()}})
-
-
 def large_rows(rows, port, large, bare):
     megabytes = len(large) / 1e6
     # The id of the first stream of a connection.
@@ -242,48 +185,39 @@ def small_rows(rows, port, small, bare):
             floor += times_ms(lambda _: bare.put(small), 1)
         rows.add(f"put the apps' file ({len(small) // 1000} kB), p50 (baseline: the same syncs, bare)", statistics.median(ours), "ms",
                  baseline=statistics.median(floor), at_most=2)
-        request = frame({"jsonrpc": "2.0", "id": 1, "method": "campanile.sync.v1.AssetsService/GetAsset", "metadata": link.metadata,
+        request = Link.frame({"jsonrpc": "2.0", "id": 1, "method": "campanile.sync.v1.AssetsService/GetAsset", "metadata": link.metadata,
                          "params": {"name": "notifications.json", "includeContent": True}})
         times_ms(lambda _: exchange(link, request), 50)
         rows.add("get it, p50", statistics.median(times_ms(lambda _: exchange(link, request), 500)), "ms", at_most=0.5)
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--json")
-    parser.add_argument("--large-bytes", type=int, default=100_000_000)
-    options = parser.parse_args()
-    rows = Rows()
-    rows.head()
+def delta_rows(rows, port, contents):
+    with Link(port) as link:
+        for content in contents:
+            version = int(link.put("phone", "notifications.json", content, recordType="NotificationsData")["asset"]["version"])
+        for kind in ("JSON_PATCH", "BYTES"):
+            delta = link.ask("AssetsService/GetAssetDelta", {
+                "name": "notifications.json", "sinceVersion": version - 1, "accept": [f"DELTA_KIND_{kind}"]})
+            assert delta["kind"] == f"DELTA_KIND_{kind}", delta
+            share = 100 * len(base64.b64decode(delta["delta"])) / len(contents[-1])
+            rows.add(f"delta after one change, {kind}", share, "% of it", at_most=2)
+
+
+def everything(rows, options):
     large = notifications(options.large_bytes // 950, seed=2)
+    small, changed = notifications(150), notifications(150, changed=77)
     settings = ["--watches-per-user-max", "2000", "--event-loop-threads", "1"]
-    with service("campanile-sync", *settings, token=TOKEN, pinned=False) as (process, ports, _):
+    with service("campanile-sync", *settings, token=TOKEN, pinned=False) as (process, ports, _), tempfile.TemporaryDirectory() as folder:
         port = ports["rpc"]
         with Link(port) as link:
             link.register("phone", "WRITER")
-        before = rss_mb(process.pid)
-
-        with tempfile.TemporaryDirectory() as folder:
-            bare = Bare(folder)
-            large_rows(rows, port, large, bare)
-            rows.add("memory that both have added", rss_mb(process.pid) - before, "MB")
-            small, changed = notifications(150), notifications(150, changed=77)
-            small_rows(rows, port, small, bare)
-        with Link(port) as link:
-            name = {"deviceId": "phone", "put": {"name": "notifications.json", "recordType": "NotificationsData"}}
-            for content in (small, changed):
-                put = name["put"] | {"inlineContent": base64.b64encode(content).decode()}
-                version = int(link.ask("AssetsService/PutAsset", name | {"put": put})["asset"]["version"])
-            for kind in ("JSON_PATCH", "BYTES"):
-                delta = link.ask("AssetsService/GetAssetDelta", {
-                    "name": "notifications.json", "sinceVersion": version - 1, "accept": [f"DELTA_KIND_{kind}"]})
-                assert delta["kind"] == f"DELTA_KIND_{kind}", delta
-                share = 100 * len(base64.b64decode(delta["delta"])) / len(changed)
-                rows.add(f"delta after one change, {kind}", share, "% of it", at_most=2)
-        rows.add("1,000 watchers told of a commit", watchers(port, 1_000), "ms", at_most=100)
-    growth(rows)
-    rows.write(options.json)
+        before, bare = rss_mb(process.pid), Bare(folder)
+        large_rows(rows, port, large, bare)
+        rows.add("memory that both have added", rss_mb(process.pid) - before, "MB")
+        small_rows(rows, port, small, bare)
+        delta_rows(rows, port, [small, changed])
+        rows.add("1,000 watchers notified of a commit", watchers(port, 1_000), "ms", at_most=100)
 
 
 if __name__ == "__main__":
-    main()
+    run(__doc__, {"sync": everything}, large_bytes=(100_000_000, "size of the large file"))

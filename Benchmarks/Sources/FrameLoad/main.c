@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { REQUESTS_MAX = 16384, RECEIVE_BYTES = 1 << 20, CONNECTIONS_MAX = 20000, IN_FLIGHT_MAX = 4096, SAMPLES_MAX = 1 << 22 };
+enum { REQUESTS_MAX = 16384, RECEIVE_BYTES = 1 << 23, CONNECTIONS_MAX = 20000, IN_FLIGHT_MAX = 4096, SAMPLES_MAX = 1 << 22 };
 
 struct connection {
   int fd;
@@ -149,7 +149,7 @@ static void readable(struct connection *c) {
       answered(c, c->in + at + 4, length, now);
       at += 4 + length;
     }
-    memmove(c->in, c->in + at, c->in_count - at);
+    if (at) memmove(c->in, c->in + at, c->in_count - at);
     c->in_count -= at;
     if ((size_t)n < 65536) break;
   }

@@ -21,35 +21,26 @@ struct Load {
   var inFlight: Int
   var calls: Int
 
-  /// Prints {"callsPerSecond":…,"p50Us":…,"p99Us":…}.
+  /// Prints the calls per second.
   func run() async throws {
     let transport = try HTTP2ClientTransport.Posix(
       target: .ipv4(address: "127.0.0.1", port: port), transportSecurity: .plaintext)
     try await withGRPCClient(transport: transport) { client in
-      _ = try await times(client, max(1, min(200, calls / 10)))
-      let start = DispatchTime.now().uptimeNanoseconds
-      let all = try await withThrowingTaskGroup(of: [UInt64].self) { group in
-        for _ in 0..<inFlight { group.addTask { try await times(client, max(1, calls / inFlight)) } }
-        return try await group.reduce(into: [UInt64]()) { $0 += $1 }
+      try await run(client, max(1, min(200, calls / 10)))
+      let start = ContinuousClock.now
+      let each = max(1, calls / inFlight)
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for _ in 0..<inFlight { group.addTask { try await run(client, each) } }
+        try await group.waitForAll()
       }
-      let seconds = Double(DispatchTime.now().uptimeNanoseconds - start) / 1e9
-      let sorted = all.sorted()
-      let p50 = Double(sorted[sorted.count / 2]) / 1000
-      let p99 = Double(sorted[sorted.count * 99 / 100]) / 1000
-      print("{\"callsPerSecond\":\(Double(all.count) / seconds),\"p50Us\":\(p50),\"p99Us\":\(p99)}")
+      print(Double(each * inFlight) / ((ContinuousClock.now - start) / .seconds(1)))
     }
   }
 
-  private func times<Transport: ClientTransport>(_ client: GRPCClient<Transport>, _ count: Int) async throws -> [UInt64]
-  {
-    var taken: [UInt64] = []
-    taken.reserveCapacity(count)
+  private func run<Transport: ClientTransport>(_ client: GRPCClient<Transport>, _ count: Int) async throws {
     for _ in 0..<count {
-      let start = DispatchTime.now().uptimeNanoseconds
       guard try await once(client) else { throw RPCError(code: .internalError, message: "unexpected response") }
-      taken.append(DispatchTime.now().uptimeNanoseconds - start)
     }
-    return taken
   }
 
   /// Makes one call. Returns whether the response was the expected one.

@@ -2,7 +2,7 @@
 //
 // usage: GRPCPeer serve                                      prints its port and serves the echo until it is stopped
 //        GRPCPeer serve FOLDER                               also serves notifications; prints port, bucket and id
-//        GRPCPeer load PORT METHOD ARGUMENT IN_FLIGHT CALLS  prints {"callsPerSecond":…,"p50Us":…,"p99Us":…}
+//        GRPCPeer load PORT METHOD ARGUMENT IN_FLIGHT CALLS  prints the calls per second
 //        GRPCPeer body METHOD ARGUMENT                       writes the request in gRPC framing, for other generators
 // METHOD and ARGUMENT: echo SIZE, expand MESSAGES, get NOTIFICATION, create BUCKET.
 import Foundation

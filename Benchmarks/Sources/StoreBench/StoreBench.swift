@@ -1,100 +1,94 @@
-import ArgumentParser
 import CampanileStore
 import Foundation
-import GRDB
 
+/// Measures durable inserts and reads by key on a new database. Prints one line of JSON.
+///
+/// usage: StoreBench DIRECTORY ordered|random CLIENTS SECONDS
+/// The rate, the writes per commit and the time of a commit are those of inserts with this number of callers in flight.
+/// `singleUs` is the time of a read with `readSingle`, `snapshotUs` with `read`, which opens a snapshot.
 @main
-struct StoreBench: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(
-    abstract: "Measure durable inserts and hot reads, compared with one commit per request and PostgreSQL 15.")
+struct StoreBench {
+  static let schema = [
+    Migration(
+      "0001-notifications",
+      """
+      CREATE TABLE notifications (id TEXT NOT NULL PRIMARY KEY, owner TEXT NOT NULL, title TEXT NOT NULL,
+        body TEXT NOT NULL, created_at_ms BIGINT NOT NULL);
+      CREATE INDEX notifications_owner ON notifications (owner, created_at_ms)
+      """)
+  ]
+  static let insert = "INSERT INTO notifications (id, owner, title, body, created_at_ms) VALUES ($1, $2, $3, $4, $5)"
+  static let select = "SELECT id, owner, title, body, created_at_ms FROM notifications WHERE id = $1"
+  static let body = String(repeating: "x", count: 400)
+  static let hotIDs = (0..<1_000).map { "hot-\($0)" }
+  static let reads = 100_000
 
-  @Option(help: "File to write the rows to, as JSON.") var json: String?
-  @Option(help: "Rounds; every value is their median.") var rounds = 3
-  @Option(help: "Seconds per insert round.") var seconds = 4
-  @Option(help: "Callers in flight.") var clients = 64
-  @Option(help: "Directory for the databases, on the disk to measure.") var dataDir = NSTemporaryDirectory()
-  @Flag(help: "Skip PostgreSQL.") var withoutPostgresql = false
-
-  private struct Figures {
-    var group: [Double] = []
-    var each: [Double] = []
-    var postgres: [Double] = []
-  }
-
-  func run() async throws {
-    let directory = "\(dataDir)/store-bench-\(ProcessInfo.processInfo.processIdentifier)"
-    try FileManager.default.createDirectory(
-      atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o755])
-    defer { try? FileManager.default.removeItem(atPath: directory) }
-    var rows: [BenchRow] = []
-    for order in [InsertBench.Order.ordered, .random] {
-      rows += try await insertRows(order, "\(directory)/\(order.rawValue)")
+  static func main() async throws {
+    let arguments = CommandLine.arguments.dropFirst()
+    guard arguments.count == 4, let directory = arguments.first, let clients = Int(arguments[3]),
+      let seconds = Double(arguments[4])
+    else {
+      FileHandle.standardError.write(Data("usage: StoreBench DIRECTORY ordered|random CLIENTS SECONDS\n".utf8))
+      exit(64)
     }
-    rows += try await readRows("\(directory)/reads")
-    print(BenchRow.table(rows))
-    if let json {
-      let encoder = JSONEncoder()
-      encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-      try encoder.encode(rows).write(to: URL(fileURLWithPath: json))
-    }
-  }
-
-  private func insertRows(_ order: InsertBench.Order, _ path: String) async throws -> [BenchRow] {
-    let bench = InsertBench(clients: clients, seconds: Double(seconds))
-    let store = try Store(StoreConfiguration(path: "\(path)/group.sqlite"), migrations: InsertBench.schema)
-    let queue = try InsertBench.commitEachQueue("\(path)/each.sqlite")
-    let peer = PostgresPeer(
-      baseDirectory: NSString(string: path).deletingLastPathComponent, clients: clients, seconds: seconds)
-    var figures = Figures()
-    for round in 0..<max(1, rounds) {
-      figures.group.append(try await bench.groupCommit(store, order, round: round))
-      figures.each.append(try await bench.commitEach(queue, order, round: round))
-      if !withoutPostgresql, let rate = try await peer.rate(order) { figures.postgres.append(rate) }
-    }
+    let store = try Store(StoreConfiguration(path: "\(directory)/store.sqlite"), migrations: schema)
+    let isOrdered = arguments[2] == "ordered"
+    let rate = try await insertRate(store, isOrdered: isOrdered, clients: clients, seconds: seconds)
     let metrics = store.metrics()
+    let commits = Double(max(1, metrics.commits))
+    for id in hotIDs { try await insert(id, 0, store) }
+    let single = try readCost { id in try store.readSingle { try bytes(id, in: $0) } }
+    let snapshot = try readCost { id in try store.read { try bytes(id, in: $0) } }
     await store.close()
-    try queue.close()
-    let group = median(figures.group)
-    let name = "store/insert-\(order.rawValue)-ids"
-    var rows = [
-      BenchRow("\(name)/group-commit", group, "rows/s", target: 30_000),
-      BenchRow("\(name)/vs-commit-each", group, "rows/s", baseline: median(figures.each), target: 4),
-    ]
-    if !figures.postgres.isEmpty {
-      rows.append(
-        BenchRow("\(name)/vs-postgresql-15", group, "rows/s", baseline: median(figures.postgres), target: 1.3))
-    }
-    let batch = Double(metrics.writes) / Double(max(1, metrics.commits))
-    let wait = Double(metrics.commitNsTotal) / Double(max(1, metrics.commits)) / 1_000
-    rows.append(BenchRow("\(name)/writes-a-commit", batch, "writes"))
-    rows.append(BenchRow("\(name)/commit-wait", wait, "us"))
-    return rows
+    print(
+      """
+      {"rowsPerSecond":\(rate),"writesPerCommit":\(Double(metrics.writes) / commits),\
+      "commitUs":\(Double(metrics.commitNsTotal) / commits / 1_000),"singleUs":\(single),"snapshotUs":\(snapshot)}
+      """)
   }
 
-  private func readRows(_ path: String) async throws -> [BenchRow] {
-    let bench = ReadBench(reads: 100_000)
-    let file = "\(path)/reads.sqlite"
-    let store = try Store(StoreConfiguration(path: file), migrations: InsertBench.schema)
-    try await bench.fill(store)
-    var settings = Configuration()
-    settings.readonly = true
-    let pool = try DatabasePool(path: file, configuration: settings)
-    let queue = try DatabaseQueue(path: file, configuration: settings)
-    var (single, snapshot, grdbPool, grdbOpen) = ([Double](), [Double](), [Double](), [Double]())
-    for _ in 0..<max(1, rounds) {
-      single.append(try bench.single(store))
-      snapshot.append(try bench.snapshot(store))
-      grdbPool.append(try bench.grdbPool(pool))
-      grdbOpen.append(try bench.grdbOpen(queue))
+  private static func insertRate(_ store: Store, isOrdered: Bool, clients: Int, seconds: Double) async throws -> Double
+  {
+    let begun = ContinuousClock.now
+    let end = begun + .seconds(seconds)
+    let count = try await withThrowingTaskGroup(of: Int.self) { group in
+      for client in 0..<clients {
+        group.addTask {
+          var index = 0
+          while ContinuousClock.now < end {
+            let id = isOrdered ? "018f\(1_000_000_000 + index)-\(client)" : UUID().uuidString
+            try await insert(id, index, store)
+            index += 1
+          }
+          return index
+        }
+      }
+      return try await group.reduce(0, +)
     }
-    try pool.close()
-    try queue.close()
-    await store.close()
-    return [
-      BenchRow("store/read-one-row", median(single), "us", .atMost, target: 6),
-      BenchRow("store/read-one-row/snapshot", median(snapshot), "us", .atMost, target: 6),
-      BenchRow("store/read-one-row/vs-grdb-pool", median(single), "us", baseline: median(grdbPool), .atMost),
-      BenchRow("store/read-one-row/vs-grdb-open", median(single), "us", baseline: median(grdbOpen), .atMost),
-    ]
+    return Double(count) / ((ContinuousClock.now - begun) / .seconds(1))
+  }
+
+  private static func insert(_ id: String, _ index: Int, _ store: Store) async throws {
+    _ = try await store.write { transaction in
+      try transaction.execute(
+        Self.insert, [.text(id), "user", "A title of a notification", .text(Self.body), .int(index)])
+    }
+  }
+
+  private static func bytes(_ id: String, in transaction: ReadTransaction) throws -> Int {
+    try transaction.queryOne(select, [.text(id)]) { row in
+      let texts = (try row.text(0), try row.text(1), try row.text(2), try row.text(3))
+      return texts.3.utf8.count + Int(try row.integer(4))
+    } ?? 0
+  }
+
+  /// Returns the microseconds per read, of a thousand rows in rotation.
+  private static func readCost(_ read: (String) throws -> Int) throws -> Double {
+    let begun = ContinuousClock.now
+    var bytes = 0
+    for index in 0..<reads { bytes += try read(hotIDs[index % hotIDs.count]) }
+    let seconds = (ContinuousClock.now - begun) / .seconds(1)
+    guard bytes >= reads * body.utf8.count else { throw StoreError(.corrupt, "a read returned less than its row") }
+    return seconds / Double(reads) * 1_000_000
   }
 }

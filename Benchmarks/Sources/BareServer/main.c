@@ -1,4 +1,6 @@
-// The upper limit for clients: an epoll server in C with minimal work per call. usage: FrameAnswersC; prints its port.
+// The upper limit for servers and clients: an epoll server in C with minimal work per call.
+//
+// usage: BareServer; prints its port.
 //
 // Finds the id and responds with a message of 100 characters, to rpc.hello with the required members, and to reflection
 // with UNIMPLEMENTED. Requests must be smaller than 64 KiB.
