@@ -1,48 +1,48 @@
-"""Benchmarks Activities: push rate compared with aioapns, durable updates, a burst, and a million tokens. See scripts/bench."""
+"""Benchmarks Activities: push rate compared with aioapns, durable updates, and a burst. See scripts/bench."""
 
 import contextlib
 import json
 import pathlib
-import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
 
-from bench import ONE_CORE, Link, cpu_s, load, median, output, request, rss_mb, run, service
+from bench import ONE_CORE, Link, cpu_s, load, median, median_of, output, request, run, service
 from apns import BUNDLE, LIVE, Key, control  # noqa: E402, after bench, which sets the path
 
 PATH = "campanile.activities.v1."
 AIOAPNS_IN_FLIGHT = 500
+KEY = Key()
 
 
 @contextlib.contextmanager
-def simulator(key, port=0, directory=None):
+def simulator():
     """Runs the simulator on the second core. Yields its ports and the file of its CA certificate."""
-    with tempfile.TemporaryDirectory() as own:
-        home = pathlib.Path(directory or own)
-        (home / "keys").mkdir(exist_ok=True)
-        (home / "keys" / "key.json").write_text(json.dumps(key.public))
-        with service("campanile-apns-simulator", "--keys-dir", str(home / "keys"), *(["--port", str(port)] if port else []),
-                     directory=home, pinned=False, token=None) as (process, ports, _):
+    with tempfile.TemporaryDirectory() as folder:
+        home = pathlib.Path(folder)
+        (home / "keys").mkdir()
+        (home / "keys" / "key.json").write_text(json.dumps(KEY.public))
+        with service("campanile-apns-simulator", "--keys-dir", str(home / "keys"), directory=home, pinned=False, token=None) as \
+                (process, ports, _):
             subprocess.run(["taskset", "-a", "-p", "-c", "1", str(process.pid)], check=True, stdout=subprocess.DEVNULL)
             yield ports, home / "apns-simulator" / "trust.pem"
 
 
-def write_key(home, key):
+def write_key(home):
     (home / "signing").mkdir(exist_ok=True)
-    for suffix, text in (("p8", key.private_pem), ("json", json.dumps({"teamId": key.team_id, "keyId": key.key_id}))):
-        path = home / "signing" / f"AuthKey_{key.key_id}.{suffix}"
+    for suffix, text in (("p8", KEY.private_pem), ("json", json.dumps({"teamId": KEY.team_id, "keyId": KEY.key_id}))):
+        path = home / "signing" / f"AuthKey_{KEY.key_id}.{suffix}"
         path.write_text(text)
         path.chmod(0o600)
 
 
 @contextlib.contextmanager
-def activities(key, apns_port, trust, directory=None, pinned=True):
+def activities(apns_port, trust, directory=None, pinned=True):
     """Runs the service, which pushes to a port. Yields the process and its RPC port."""
     with tempfile.TemporaryDirectory() as own:
         home = pathlib.Path(directory or own)
-        write_key(home, key)
+        write_key(home)
         hosts = ",".join(f"{name}=localhost:{apns_port}" for name in ("development", "sandbox", "production"))
         with service("campanile-activities", "--signing-keys-dir", str(home / "signing"), "--apns-endpoint", hosts,
                      "--apns-trust", str(trust), "--activities-per-user-max", "100000", "--tokens-per-user-max", "100000",
@@ -76,19 +76,20 @@ def accepted(ports):
 
 
 def wait_accepted(ports, count, limit_s=120):
+    """Returns the number of accepted pushes once it is at least `count`."""
     end = time.monotonic() + limit_s
-    while accepted(ports) < count:
+    while (found := accepted(ports)) < count:
         if time.monotonic() > end:
-            raise RuntimeError(f"{accepted(ports)} of {count} pushes were accepted after {limit_s} s: "
-                               f"{control(ports['http'], 'GET', '/statistics')}")
-        time.sleep(0.02)
+            raise RuntimeError(f"{found} of {count} pushes were accepted after {limit_s} s: {control(ports['http'], 'GET', '/statistics')}")
+        time.sleep(0.005)
+    return found
 
 
-def send_rate(key, count, runs=3):
+def send_rate(count, runs=3):
     """Returns the pushes per second from a queue that is full when APNs comes back, and the service's CPU microseconds per push."""
     results = []
-    with tempfile.TemporaryDirectory() as own, simulator(key) as (ports, trust):
-        with activities(key, ports["rpc"], trust, own) as (process, port):
+    with tempfile.TemporaryDirectory() as own, simulator() as (ports, trust):
+        with activities(ports["rpc"], trust, own) as (process, port):
             ids = start_activities(port, count)
             for run in range(runs):
                 control(ports["http"], "POST", "/reset")
@@ -98,21 +99,12 @@ def send_rate(key, count, runs=3):
                 update_all(port, ids, run + 1)
                 before = accepted(ports)
                 control(ports["http"], "PATCH", "/settings", {"tlsFault": "none"})
-                end = time.monotonic() + 120
-                while accepted(ports) - before < count // 20:
-                    if time.monotonic() > end:
-                        raise RuntimeError("no push was sent")
-                    time.sleep(0.005)
-                first, spent, began = accepted(ports), cpu_s(process.pid), time.monotonic()
-                while accepted(ports) < before + count * 19 // 20:
-                    if time.monotonic() > end:
-                        raise RuntimeError(f"only {accepted(ports)} pushes were sent")
-                    time.sleep(0.005)
-                last, spent, took = accepted(ports), cpu_s(process.pid) - spent, time.monotonic() - began
+                first, spent, began = wait_accepted(ports, before + count // 20), cpu_s(process.pid), time.monotonic()
+                last = wait_accepted(ports, before + count * 19 // 20)
+                spent, took = cpu_s(process.pid) - spent, time.monotonic() - began
                 results.append(((last - first) / took, spent / (last - first) * 1e6))
                 wait_accepted(ports, before + count)
-    rates, costs = zip(*results)
-    return sorted(rates)[len(rates) // 2], sorted(costs)[len(costs) // 2]
+    return median_of(results)
 
 
 AIOAPNS = """
@@ -148,27 +140,27 @@ asyncio.run(run())
 """
 
 
-def aioapns_rate(key, count, runs=3):
+def aioapns_rate(count, runs=3):
     """Returns the same values for aioapns on the same core."""
-    with simulator(key) as (ports, trust):
+    with simulator() as (ports, trust):
         def once():
-            given = {"port": ports["rpc"], "key": key.private_pem, "keyId": key.key_id, "teamId": key.team_id, "topic": LIVE,
+            given = {"port": ports["rpc"], "key": KEY.private_pem, "keyId": KEY.key_id, "teamId": KEY.team_id, "topic": LIVE,
                      "trust": str(trust), "count": count, "inFlight": AIOAPNS_IN_FLIGHT}
             return tuple(json.loads(output(*ONE_CORE, sys.executable, "-c", AIOAPNS, "[]", input=json.dumps(given))))
         return median(once, runs)
 
 
-def update_rate(key, count):
+def update_rate(count):
     """Returns the durable updates per second with 64 in flight, in turn to `count` activities displayed by devices."""
-    with simulator(key) as (ports, trust), activities(key, ports["rpc"], trust, None, False) as (_, port):
+    with simulator() as (ports, trust), activities(ports["rpc"], trust, None, False) as (_, port):
         requests = [request(PATH + "ActivitiesService/UpdateActivity",
                             {"activityId": id, "contentState": {"n": 1, "title": "Peer connected"}}) for id in start_activities(port, count)]
         return median(lambda: load(port, requests, pinned=False))
 
 
-def burst(key):
+def burst():
     """Sends 10,000 updates to 100 activities. Returns the number of pushes, and of activities whose last state is not displayed."""
-    with simulator(key) as (ports, trust), activities(key, ports["rpc"], trust, None, False) as (_, port):
+    with simulator() as (ports, trust), activities(ports["rpc"], trust, None, False) as (_, port):
         ids = start_activities(port, 100)
         before = control(ports["http"], "GET", "/statistics")["requests"]
         for number in range(1, 101):
@@ -182,32 +174,9 @@ def burst(key):
             time.sleep(0.1)
 
 
-def fill_tokens(path, count):
-    """Inserts tokens, about a thousand per user, in the format of the service."""
-    now = int(time.time() * 1000)
-    with contextlib.closing(sqlite3.connect(path)) as database, database:
-        database.executemany(
-            "INSERT INTO push_tokens VALUES (?, ?, 1, ?, 'sandbox', ?, '', 0, ?, ?, ?, ?, 1, NULL, NULL)",
-            ((f"t{index}", "bench" if index % max(1, count // 1000) == 0 else f"u{index % 1000}", BUNDLE, f"phone{index}",
-              index.to_bytes(32, "big"), now, now, now) for index in range(count)))
-
-
-def many_tokens(key, count):
-    """Returns the microseconds per lookup of a token by its id, and the memory used afterwards."""
-    with tempfile.TemporaryDirectory() as own, simulator(key) as (ports, trust):
-        with activities(key, ports["rpc"], trust, own):
-            pass
-        fill_tokens(pathlib.Path(own) / "activities.sqlite", count)
-        with activities(key, ports["rpc"], trust, own, False) as (process, port):
-            # 1,000 tokens, spread over the table.
-            requests = [request(PATH + "PushTokensService/GetPushToken", {"tokenId": f"t{index}"})
-                        for index in range(0, count, max(1, count // 1000))]
-            return 1e6 / median(lambda: load(port, requests, pinned=False))[0], rss_mb(process.pid)
-
-
 def send_rows(rows, options):
-    theirs, their_cost = aioapns_rate(KEY, options.pushes)
-    ours, cost = send_rate(KEY, options.pushes)
+    theirs, their_cost = aioapns_rate(options.pushes)
+    ours, cost = send_rate(options.pushes)
     rows.add("pushes from the durable queue, service on one core (baseline: aioapns)", ours, "a second", theirs, at_least=12_000,
              ratio_at_least=3)
     rows.add("  CPU of the sending process for one push", cost, "us", their_cost)
@@ -215,26 +184,18 @@ def send_rows(rows, options):
 
 def update_rows(rows, _):
     for count, name in ((1, "one activity"), (100, "100 activities"), (10_000, "10,000 activities")):
-        rate, p50, p99 = update_rate(KEY, count)
+        rate, p50, p99 = update_rate(count)
         rows.add(f"UpdateActivity accepted durably, 64 in flight, {name}", rate, "calls/s", at_least=15_000)
         rows.add("  p50", p50 / 1000, "ms")
         rows.add("  p99", p99 / 1000, "ms")
 
 
 def burst_rows(rows, _):
-    pushes, wrong = burst(KEY)
+    pushes, wrong = burst()
     rows.add("pushes of 10,000 updates to 100 activities", pushes, "", at_most=300)
     rows.add("  activities that do not show their last state", wrong, "", at_most=0)
 
 
-def token_rows(rows, options):
-    look_up, memory = many_tokens(KEY, options.tokens)
-    rows.add(f"GetPushToken of {options.tokens:,}, 1 x 64, by the call", look_up, "us", at_most=20)
-    rows.add("  RSS with them", memory, "MB", at_most=150)
-
-
-KEY = Key()
-
 if __name__ == "__main__":
-    run(__doc__, {"send": send_rows, "update": update_rows, "burst": burst_rows, "tokens": token_rows},
-        pushes=(20_000, "number of pushes"), tokens=(1_000_000, "number of tokens"))
+    run(__doc__, {"send": send_rows, "update": update_rows, "burst": burst_rows},
+        pushes=(20_000, "number of pushes"))

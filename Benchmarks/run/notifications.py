@@ -2,14 +2,12 @@
 
 import contextlib
 import random
-import select
-import socket
 import statistics
 import tempfile
 import threading
 import time
 
-from bench import LOOP, NOTIFICATIONS, Link, cpu_s, load, median, request, rss_mb, run, service
+from bench import LOOP, NOTIFICATIONS, Link, cpu_s, load, median, reach_all_ms, request, rss_mb, run, service
 
 USERS, BUCKETS = 10, 10
 WATCHES, LINKS = 5_000, 50
@@ -188,28 +186,9 @@ def open_watches(port):
 
 
 def reach_all(links, publisher, bucket):
-    """Returns the milliseconds until one change has arrived at every watch."""
-    poll, seen = select.epoll(), {}
-    for link in links:
-        poll.register(link.socket.fileno(), select.EPOLLIN)
-        seen[link.socket.fileno()] = (link.socket, bytearray())
-    started = time.perf_counter()
-    publisher.send(request(NOTIFICATIONS + "CreateNotification", {"notification": {"bucketId": bucket, "title": "to all"}}, user("many"))
-                   | {"id": 1})
-    waiting = {number: WATCHES // LINKS for number in seen}
-    while waiting:
-        for number, _ in poll.poll(10):
-            one, buffer = seen[number]
-            buffer += one.recv(1 << 20, socket.MSG_DONTWAIT)
-            while len(buffer) >= 4 and len(buffer) >= (size := 4 + int.from_bytes(buffer[:4], "big")):
-                if b'"notificationCreated"' in buffer[4:size]:
-                    waiting[number] -= 1
-                del buffer[:size]
-            if waiting.get(number) == 0:
-                del waiting[number]
-        if time.perf_counter() - started > 10:
-            raise RuntimeError(f"{sum(waiting.values())} watches were not reached")
-    spent = (time.perf_counter() - started) * 1_000
+    publish = lambda: publisher.send(request(NOTIFICATIONS + "CreateNotification", {
+        "notification": {"bucketId": bucket, "title": "to all"}}, user("many")) | {"id": 1})
+    spent = reach_all_ms(links, b'"notificationCreated"', WATCHES // LINKS, publish)
     publisher.receive()
     return spent
 

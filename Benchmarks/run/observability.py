@@ -12,7 +12,7 @@ import threading
 import time
 import urllib.request
 
-from bench import ECHO, LOOP, cpu_s, gateway, load, notifications, run, service, turns
+from bench import ECHO, cpu_s, gateway, load, run, turns
 
 OFF = ["--call-metrics=false", "--slow-call-ms", "0"]
 TURNS = 9
@@ -41,8 +41,8 @@ class Receiver(http.server.BaseHTTPRequestHandler):
 class Side:
     """Servers with the same settings, and their load. The metrics of `scraped` ports are read once per turn."""
 
-    def __init__(self, processes, port, frame, scraped, token):
-        self.processes, self.port, self.frame, self.scraped, self.token = processes, port, frame, scraped, token
+    def __init__(self, processes, port, scraped):
+        self.processes, self.port, self.scraped = processes, port, scraped
         self.calls = self.used_s = 0
 
     def cpu_s(self):
@@ -57,7 +57,7 @@ class Side:
         before = self.cpu_s()
         scraping = threading.Timer((WARMUP_MS + TURN_MS / 2) / 1000, self.scrape)
         scraping.start()
-        rate = load(self.port, self.frame, warmup_ms=WARMUP_MS, duration_ms=TURN_MS, **self.token)[0]
+        rate = load(self.port, ECHO, warmup_ms=WARMUP_MS, duration_ms=TURN_MS)[0]
         scraping.join()
         time.sleep(SETTLE_S)
         self.used_s += self.cpu_s() - before
@@ -66,28 +66,16 @@ class Side:
 
 
 @contextlib.contextmanager
-def echo(*flags):
-    with service("campanile-echo", *LOOP, *flags, token=None) as (process, ports, _):
-        yield Side([process], ports["rpc"], ECHO, [ports["http"]], {"token": None})
-
-
-@contextlib.contextmanager
 def through_gateway(*flags):
     with gateway(*flags, echo_flags=flags) as one:
-        yield Side([one.echo, one.process], one.rpc, ECHO, [one.ports["admin"], one.behind["http"]], {})
+        yield Side([one.echo, one.process], one.rpc, [one.ports["admin"], one.behind["http"]])
 
 
-@contextlib.contextmanager
-def read(*flags):
-    with notifications(*flags) as one:
-        yield Side([one.process], one.rpc, one.read, [one.ports["http"]], {})
-
-
-def compare(rows, name, servers, url, ratio="0.01", at_least=0.95):
-    with servers("--otlp-endpoint", url, "--trace-ratio", ratio) as on, servers(*OFF) as off:
+def compare(rows, url):
+    with through_gateway("--otlp-endpoint", url) as on, through_gateway(*OFF) as off:
         off.scraped = []
-        rows.add_pairs(f"{name}, all on, {float(ratio):.0%} of calls traced, 1 x 64, S (baseline: all off)",
-                       turns(on.turn, off.turn, runs=TURNS), "calls/s", ratio_at_least=at_least)
+        rows.add_pairs("echo through the gateway, all on, 1% of calls traced, 1 x 64, S (baseline: all off)",
+                       turns(on.turn, off.turn, runs=TURNS), "calls/s", ratio_at_least=0.95)
         on_us, off_us = (1e6 * side.used_s / side.calls for side in (on, off))
         rows.add("  CPU of the servers a call", on_us, "us", off_us)
 
@@ -103,12 +91,7 @@ def main():
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Receiver)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     url = f"http://127.0.0.1:{server.server_port}"
-    run(__doc__, {
-        "echo": lambda rows, _: compare(rows, "echo", echo, url),
-        "echo-all": lambda rows, _: compare(rows, "echo", echo, url, "1", None),
-        "gateway": lambda rows, _: compare(rows, "echo through the gateway", through_gateway, url),
-        "notifications": lambda rows, _: compare(rows, "GetNotification direct", read, url),
-    })
+    run(__doc__, {"gateway": lambda rows, _: compare(rows, url)})
     assert Receiver.taken > 0, "no spans were received"
 
 

@@ -1,16 +1,16 @@
 """Benchmarks Sync: uploads and downloads of large contents, the apps' file, deltas, and watches. See scripts/bench."""
 
 import base64
+import contextlib
 import json
 import os
 import random
-import select
 import sqlite3
 import statistics
 import tempfile
 import time
 
-from bench import by_turns, median, rss_mb, run, service
+from bench import by_turns, median, reach_all_ms, rss_mb, run, service
 from sync_client import CHUNK, TOKEN, Link
 
 
@@ -123,37 +123,21 @@ def times_ms(call, count):
 
 def watchers(port, count):
     """Returns the milliseconds from the request of a commit to the event at the last of its watchers."""
-    sockets = []
-    with Link(port) as phone:
-        for k in range(count):
-            link = Link(port, timeout_s=60)
+    with Link(port) as phone, contextlib.ExitStack() as stack:
+        links = [stack.enter_context(Link(port)) for _ in range(count)]
+        for link in links:
             link.next(link.open("ZonesService/WatchZoneChanges", {}))
-            sockets.append(link)
-        poller = select.epoll()
-        for link in sockets:
-            poller.register(link.socket.fileno(), select.EPOLLIN)
+        commit = put_frame(phone, {"name": "told", "recordType": "Note", "inlineContent": "MQ=="})
 
         def once():
-            waiting = {link.socket.fileno(): link for link in sockets}
-            started = time.monotonic()
-            phone.send({"jsonrpc": "2.0", "id": "p", "method": "campanile.sync.v1.AssetsService/PutAsset", "metadata": phone.metadata,
-                        "params": {"deviceId": "phone", "put": {"name": "told", "recordType": "Note", "inlineContent": "MQ=="}}})
-            while waiting:
-                for number, _ in poller.poll(10):
-                    if waiting.pop(number, None):
-                        os.read(number, 1 << 16)
-            spent = (time.monotonic() - started) * 1000
+            spent = reach_all_ms(links, b'"rpc.message"', 1, lambda: phone.send_bytes(commit))
             assert "result" in phone.receive()
-            for link in sockets:
+            for link in links:
                 link.send({"jsonrpc": "2.0", "method": "rpc.credit", "params": {"id": "s0", "messages": 1}})
             return spent
 
         once()
-        result = median(once, 5)
-        poller.close()
-        for link in sockets:
-            link.close()
-    return result
+        return median(once, 5)
 
 
 def large_rows(rows, port, large, bare):

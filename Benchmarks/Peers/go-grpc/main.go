@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -88,32 +87,16 @@ func load(port, inFlight, calls, size int) error {
 }
 
 func main() {
-	var numbers []int
-	for _, text := range os.Args[min(2, len(os.Args)):] {
-		number, err := strconv.Atoi(text)
-		if err != nil || number < 1 {
-			break
-		}
-		numbers = append(numbers, number)
-	}
-	var err error
-	switch {
-	case len(os.Args) == 2 && os.Args[1] == "serve":
+	port, inFlight, calls, size := 0, 0, 0, 0
+	arguments := strings.Join(os.Args[1:], " ")
+	err := fmt.Errorf("usage: go-grpc serve | load PORT IN_FLIGHT CALLS SIZE")
+	if arguments == "serve" {
 		err = serve()
-	case len(os.Args) == 6 && os.Args[1] == "load" && len(numbers) == 4:
-		err = load(numbers[0], numbers[1], numbers[2], numbers[3])
-	default:
-		err = fmt.Errorf("usage: go-grpc serve | load PORT IN_FLIGHT CALLS SIZE")
+	} else if n, _ := fmt.Sscanf(arguments, "load %d %d %d %d", &port, &inFlight, &calls, &size); n == 4 && inFlight > 0 {
+		err = load(port, inFlight, calls, size)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-}
-
-func min(a, b int) int {
-	if a < b {
-		return a
-	}
-	return b
 }

@@ -47,18 +47,13 @@ struct Load {
   private func once<Transport: ClientTransport>(_ client: GRPCClient<Transport>) async throws -> Bool {
     switch call {
     case .echo(let size):
-      let request = Campanile_Benchmarks_V1_EchoRequest.with { $0.payload = String(repeating: "x", count: size) }
       return try await client.unary(
-        request: ClientRequest(message: request), descriptor: Methods.echo, serializer: ProtobufSerializer(),
+        request: ClientRequest(message: Self.echo(size)), descriptor: Methods.echo, serializer: ProtobufSerializer(),
         deserializer: ProtobufDeserializer<Campanile_Benchmarks_V1_EchoResponse>(), options: .defaults
       ) { response in try response.message.payload.utf8.count == size }
     case .expand(let count):
-      let request = Campanile_Benchmarks_V1_ExpandRequest.with {
-        $0.payload = String(repeating: "x", count: 100)
-        $0.count = count
-      }
       return try await client.serverStreaming(
-        request: ClientRequest(message: request), descriptor: Methods.expand, serializer: ProtobufSerializer(),
+        request: ClientRequest(message: Self.expand(count)), descriptor: Methods.expand, serializer: ProtobufSerializer(),
         deserializer: ProtobufDeserializer<Campanile_Benchmarks_V1_ExpandResponse>(), options: .defaults
       ) { response in
         var seen: Int32 = 0
@@ -77,6 +72,17 @@ struct Load {
         serializer: ProtobufSerializer(),
         deserializer: ProtobufDeserializer<Campanile_Benchmarks_V1_CreateNotificationResponse>(), options: .defaults
       ) { response in try !response.message.notification.id.isEmpty }
+    }
+  }
+
+  fileprivate static func echo(_ size: Int) -> Campanile_Benchmarks_V1_EchoRequest {
+    .with { $0.payload = String(repeating: "x", count: size) }
+  }
+
+  fileprivate static func expand(_ count: Int32) -> Campanile_Benchmarks_V1_ExpandRequest {
+    .with {
+      $0.payload = String(repeating: "x", count: 100)
+      $0.count = count
     }
   }
 
@@ -105,14 +111,8 @@ extension Load.Call {
   func body() throws -> [UInt8] {
     let message: [UInt8]
     switch self {
-    case .echo(let size):
-      message = try Campanile_Benchmarks_V1_EchoRequest.with { $0.payload = String(repeating: "x", count: size) }
-        .serializedBytes()
-    case .expand(let count):
-      message = try Campanile_Benchmarks_V1_ExpandRequest.with {
-        $0.payload = String(repeating: "x", count: 100)
-        $0.count = count
-      }.serializedBytes()
+    case .echo(let size): message = try Load.echo(size).serializedBytes()
+    case .expand(let count): message = try Load.expand(count).serializedBytes()
     case .get(let id):
       message = try Campanile_Benchmarks_V1_GetNotificationRequest.with { $0.notificationID = id }.serializedBytes()
     case .create(let bucket): message = try Load.draft(bucket).serializedBytes()
