@@ -10,8 +10,6 @@ public enum APNsHeader {
   public static let topic = "apns-topic"
   /// The request id in responses of the channel management API.
   public static let requestID = "apns-request-id"
-  /// The id that Apple's console shows, in responses of development endpoints.
-  public static let uniqueID = "apns-unique-id"
   public static let retryAfter = "retry-after"
 
   /// The scheme before the provider token in `authorization`; case-insensitive (RFC 9110 section 11.1).

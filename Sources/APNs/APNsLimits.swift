@@ -28,8 +28,6 @@ public enum APNsLimits {
 
 /// The rules of provider tokens ("Establishing a token-based connection to APNs").
 public enum ProviderTokenRules {
-  /// APNs responds with `TooManyProviderTokenUpdates` to a new token sooner than this after the last one.
-  public static let renewalSecondsMin: Int64 = 20 * 60
   /// APNs responds with `ExpiredProviderToken` to a token older than this.
   public static let ageSecondsMax: Int64 = 60 * 60
   /// The only supported algorithm (RFC 7518 section 3.4).

@@ -93,27 +93,6 @@ public struct JSONWriter: ~Copyable {
     base[length] = byte
     length &+= 1
   }
-
-  mutating func append(_ a: UInt8, _ b: UInt8, _ c: UInt8, _ d: UInt8) {
-    reserve(4)
-    base[length] = a
-    base[length &+ 1] = b
-    base[length &+ 2] = c
-    base[length &+ 3] = d
-    length &+= 4
-  }
-
-  /// Appends four placeholder bytes for `patch(at:bigEndian:)`, such as a frame's length, and returns their offset.
-  public mutating func reservePatch() -> Int {
-    append(0, 0, 0, 0)
-    return length - 4
-  }
-
-  /// Overwrites the four bytes at `offset` with `value` in network order. No effect if they are not written yet.
-  public mutating func patch(at offset: Int, bigEndian value: UInt32) {
-    guard offset >= 0, offset <= length - 4 else { return }
-    UnsafeMutableRawPointer(base + offset).storeBytes(of: value.bigEndian, as: UInt32.self)
-  }
 }
 
 // MARK: - Structure

@@ -9,7 +9,6 @@ public struct LoadError: Error, Sendable, Hashable, CustomStringConvertible {
     public static let rateInvalid = Code("LOAD_RATE_INVALID")
     public static let requestInvalid = Code("LOAD_REQUEST_INVALID")
     public static let thresholdInvalid = Code("LOAD_THRESHOLD_INVALID")
-    public static let targetUnreachable = Code("LOAD_TARGET_UNREACHABLE")
     public static let reportInvalid = Code("LOAD_REPORT_INVALID")
   }
 
