@@ -254,17 +254,11 @@ if Context.environment["CAMPANILE_FUZZ"] != nil {
 }
 
 // The test targets to build, set by scripts/sanitize. By default all are linked into one program, and each target takes
-// time to build with a sanitizer. The last target is used only there. It contains planted faults, and annotations, for
-// every program, of thread order that ThreadSanitizer does not detect.
+// time to build with a sanitizer. The last target contains planted faults and is used only there.
 if let names = Context.environment["CAMPANILE_TESTS"]?.split(separator: " ").map(String.init), !names.isEmpty {
   package.targets.removeAll { $0.type == .test && !names.contains($0.name) }
   if names.contains("PlantedTests") {
-    for target in package.targets where target.type == .executable { target.dependencies.append("CThreadSanitizer") }
-    package.targets += [
-      .target(name: "CThreadSanitizer", path: "Tests/Sanitizers/CThreadSanitizer"),
-      tests(
-        "PlantedTests", uses: "CThreadSanitizer", "CampanileStore", "NIOCore", "NIOPosix",
-        path: "Tests/Sanitizers/Planted"),
-    ]
+    package.targets.append(
+      tests("PlantedTests", uses: "CampanileStore", "NIOCore", "NIOPosix", path: "Tests/Sanitizers/Planted"))
   }
 }

@@ -4,8 +4,8 @@ import NIOCore
 import NIOPosix
 import Testing
 
-/// Intentional races, one for each kind of thread in the suite. The suppressions in thread.supp must not hide any of
-/// them. `scripts/sanitize` runs each one separately, and fails if it is not reported.
+/// Intentional races, one for each kind of thread in the suite. `scripts/sanitize` runs each one separately, and fails
+/// if it is not reported.
 @Suite struct ThreadPlants {
   @Test func racingTasks() async {
     let meeting = Meeting()
