@@ -53,7 +53,8 @@ struct Load {
       ) { response in try response.message.payload.utf8.count == size }
     case .expand(let count):
       return try await client.serverStreaming(
-        request: ClientRequest(message: Self.expand(count)), descriptor: Methods.expand, serializer: ProtobufSerializer(),
+        request: ClientRequest(message: Self.expand(count)), descriptor: Methods.expand,
+        serializer: ProtobufSerializer(),
         deserializer: ProtobufDeserializer<Campanile_Benchmarks_V1_ExpandResponse>(), options: .defaults
       ) { response in
         var seen: Int32 = 0
