@@ -154,7 +154,10 @@ let testSupport = [
     "SimulatedSuite", uses: "Activities", "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileCrypto",
     "CampanileRPC", "CampanileService", "CampanileStore", "Gateway", "Logging", "NIOCore", "Notifications",
     path: "Tests/Simulation"),
+  library(
+    "ServiceTesting", uses: "CampanileBase", "CampanileRPC", "CampanileStore", path: "Tests/Support/ServiceTesting"),
   library("TLSPeer", path: "Tests/Support/tls-peer"),
+  library("TestSupport", path: "Tests/Support/TestSupport"),
   library("TestMessages", uses: "CampanileBase", "CampanileCodec", path: "Tests/TestMessages"),
   program(
     "guarded-work", uses: "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileJSON", "CampanileRPC",
@@ -171,44 +174,45 @@ let testTargets = [
     "NIOPosix"),
   tests("APNsTests", uses: "APNs"),
   tests(
-    "ActivitiesTests", uses: "APNs", "Activities", "CampanileAPI", "CampanileBase", "CampanileCodec",
-    "CampanileCrypto", "CampanileRPC", "CampanileService", "CampanileStore", "NIOCore", "NIOHPACK", "NIOHTTP2",
-    "NIOPosix", "NIOSSL"),
+    "ActivitiesTests", uses: "APNs", "Activities", "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileCrypto",
+    "CampanileRPC", "CampanileService", "CampanileStore", "NIOCore", "NIOHPACK", "NIOHTTP2", "NIOPosix", "NIOSSL",
+    "ServiceTesting", "TestSupport"),
   tests(
     "AttendanceTests", uses: "Attendance", "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileCrypto",
-    "CampanileRPC", "CampanileService", "CampanileStore"),
+    "CampanileRPC", "CampanileService", "CampanileStore", "ServiceTesting", "TestSupport"),
   tests("CampanileBaseTests", uses: "CampanileBase"),
   tests(
     "CampanileCLITests", uses: "ArgumentParser", "CampanileAPI", "CampanileBase", "CampanileCLI", "CampanileLoad",
-    "CampanileRPC", "SwiftProtobuf"),
+    "CampanileRPC", "SwiftProtobuf", "TestSupport"),
   tests("CampanileCodecTests", uses: "CampanileCodec", "TestMessages"),
-  tests("CampanileCryptoTests", uses: "CampanileBase", "CampanileCrypto"),
+  tests(
+    "CampanileCryptoTests", uses: "CampanileBase", "CampanileCrypto", "TestSupport"),
   tests("CampanileHTTPTests", uses: "CampanileHTTP", "NIOCore"),
-  tests("CampanileJSONTests", uses: "CampanileJSON"),
+  tests(
+    "CampanileJSONTests", uses: "CampanileJSON", "TestSupport"),
   tests(
     "CampanileLoadTests", uses: "CampanileAPI", "CampanileBase", "CampanileJSON", "CampanileLoad", "CampanileRPC",
-    "Echo", "Histogram", "Logging", "NIOCore", "NIOHTTP1", "NIOPosix", "NIOSSL"),
+    "Echo", "Histogram", "Logging", "NIOCore", "NIOHTTP1", "NIOPosix", "NIOSSL", "TestSupport"),
   tests(
     "CampanileRPCTests", uses: "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileRPC", "Logging", "NIOCore",
-    "NIOEmbedded", "NIOPosix", "TLSPeer"),
+    "NIOEmbedded", "NIOPosix", "TLSPeer", "TestSupport"),
   tests(
     "CampanileRuntimeTests", uses: "CampanileAPI", "CampanileBase", "CampanileHTTP", "CampanileRPC", "CampanileRuntime",
-    "CoreMetrics",
-    "Echo", "Logging", "Metrics", "NIOCore", "NIOPosix", "ServiceLifecycle"),
+    "CoreMetrics", "Echo", "Logging", "Metrics", "NIOCore", "NIOPosix", "ServiceLifecycle", "TestSupport"),
   tests(
     "CampanileStoreTests", uses: "CampanileBase", "CampanileStore", "GRDB", "GRDBSQLite", "MetricsTestKit",
     "store-crasher"),
   tests(
     "GatewayTests", uses: "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileCrypto", "CampanileRPC",
     "CampanileService", "CampanileStore", "Echo", "Gateway", "GatewayDialects", "GatewayHTTP", "Logging", "NIOCore",
-    "NIOHTTP1", "NIOPosix", "SwiftProtobuf", "TLSPeer"),
+    "NIOHTTP1", "NIOPosix", "SwiftProtobuf", "TLSPeer", "TestSupport"),
   tests(
     "NotificationsTests", uses: "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileRPC", "CampanileService",
-    "CampanileStore", "NIOSSL", "Notifications"),
+    "CampanileStore", "NIOSSL", "Notifications", "ServiceTesting", "TestSupport"),
   tests("SimulationTests", uses: "SimulatedSuite"),
   tests(
     "SyncTests", uses: "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileCrypto", "CampanileJSON",
-    "CampanileRPC", "CampanileService", "CampanileStore", "Sync", "SyncContents"),
+    "CampanileRPC", "CampanileService", "CampanileStore", "ServiceTesting", "Sync", "SyncContents", "TestSupport"),
 ]
 
 // MARK: The package

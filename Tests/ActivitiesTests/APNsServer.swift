@@ -5,6 +5,7 @@ import NIOHTTP2
 import NIOPosix
 import NIOSSL
 import Synchronization
+import TestSupport
 
 /// A scripted HTTP/2 server over TLS on this machine. It implements none of APNs' rules.
 final class APNsServer: Sendable {
@@ -44,7 +45,9 @@ final class APNsServer: Sendable {
     script: @escaping @Sendable (Seen) -> Action = { _ in .answer(200, "") }
   ) async throws -> APNsServer {
     let (certificate, key) = ("\(folder)/cert.pem", "\(folder)/key.pem")
-    if !FileManager.default.fileExists(atPath: certificate) { try makeCertificate(certificate, key) }
+    if !FileManager.default.fileExists(atPath: certificate) {
+      try ExternalProgram.makeCertificate(certificate, key: key, names: "DNS:localhost,IP:127.0.0.1")
+    }
     var tls = TLSConfiguration.makeServerConfiguration(
       certificateChain: try NIOSSLCertificate.fromPEMFile(certificate).map { .certificate($0) },
       privateKey: .privateKey(try NIOSSLPrivateKey(file: key, format: .pem)))
@@ -83,19 +86,6 @@ final class APNsServer: Sendable {
   var connectionCount: Int { state.value.withLock { $0.connections } }
   func script(_ script: @escaping @Sendable (Seen) -> Action) { state.value.withLock { $0.script = script } }
   func stop() async { try? await channel.close() }
-
-  private static func makeCertificate(_ certificate: String, _ key: String) throws {
-    let process = Process()
-    process.executableURL = URL(filePath: "/usr/bin/env")
-    process.arguments = [
-      "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", key,
-      "-out", certificate, "-days", "2", "-subj", "/CN=localhost", "-addext",
-      "subjectAltName=DNS:localhost,IP:127.0.0.1",
-    ]
-    process.standardError = FileHandle.nullDevice
-    try process.run()
-    process.waitUntilExit()
-  }
 
   private final class Handler: ChannelInboundHandler {
     typealias InboundIn = HTTP2Frame

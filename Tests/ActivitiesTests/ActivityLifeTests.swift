@@ -4,83 +4,85 @@ import CampanileCodec
 import CampanileRPC
 import CampanileService
 import CampanileStore
+import ServiceTesting
+import TestSupport
 import Testing
 
 @testable import Activities
 
 @Suite struct ActivityLifeTests {
   @Test func localActivityIsUpdatedAndEnded() async throws {
-    let fixture = Fixture()
+    let fixture = try Fixture()
     let component = try await fixture.open()
-    let started = try await component.start(local("act-1"), user("anna"))
+    let started = try await component.start(local("act-1"), anna)
     #expect(started.status == .active && started.id == "act-1" && started.etag == "v1")
     #expect(started.expireTime?.millisecondsSince1970 == Fixture.startMs + 8 * 3_600_000)
-    try await component.register(token(.activityUpdate, hex(1), activity: "act-1"), user("anna"))
+    try await component.register(token(.activityUpdate, hex(1), activity: "act-1"), anna)
     #expect(try component.queued().isEmpty)
     let state = #"{ "b":1.0,  "a" : "ü\u00e9", "b2":1E2 }"#
-    let updated = try await component.update("act-1", state, user("anna"))
+    let updated = try await component.update("act-1", state, anna)
     #expect(updated.contentState?.json == state && updated.updateTokenCount == 1)
     let update = try #require(try component.queued().first)
     #expect(
       update.payload == #"{"aps":{"timestamp":\#(updated.apsTimestamp),"event":"update","content-state":\#(state)}}"#)
     #expect(update.kind == .update && update.pushType == "liveactivity" && update.priority == 0)
-    let ended = try await component.end("act-1", user("anna"))
+    let ended = try await component.end("act-1", anna)
     #expect(ended.status == .ended && ended.endReason == .requested && ended.contentState?.json == state)
     // The end replaces the unsent update.
     let end = try #require(try component.queued().last)
     #expect(try component.queued().count == 1 && end.kind == .end && end.payload.contains(#""event":"end""#))
     #expect(try #require(end.timestamp) > updated.apsTimestamp)
-    #expect(try await component.end("act-1", user("anna")) == ended)
-    #expect(try await component.get("act-1", user("anna")).status == .ended)
+    #expect(try await component.end("act-1", anna) == ended)
+    #expect(try await component.get("act-1", anna).status == .ended)
     await component.close()
   }
 
   @Test func latestStateReplacesUnsentOnes() async throws {
     let component = try await Fixture().open()
-    _ = try await component.start(local("a"), user("anna"))
-    try await component.register(token(.activityUpdate, hex(1), activity: "a"), user("anna"))
-    for number in 1...50 { _ = try await component.update("a", #"{"n":\#(number)}"#, user("anna")) }
+    _ = try await component.start(local("a"), anna)
+    try await component.register(token(.activityUpdate, hex(1), activity: "a"), anna)
+    for number in 1...50 { _ = try await component.update("a", #"{"n":\#(number)}"#, anna) }
     let queued = try component.queued()
     #expect(queued.count == 1 && queued[0].payload.contains(#"{"n":50}"#))
     // An alert is never dropped.
     var loud = try update("a", #"{"n":51}"#)
     loud.alert = alert()
-    _ = try await component.activities.updateActivity(loud, context: user("anna"))
-    _ = try await component.update("a", #"{"n":52}"#, user("anna"))
+    _ = try await component.activities.updateActivity(loud, context: anna)
+    _ = try await component.update("a", #"{"n":52}"#, anna)
     #expect(try component.queued().contains { $0.payload.contains(#""alert":{"title":"Title","body":"Body"}"#) })
     await component.close()
   }
 
   @Test func newestStateIsPushedToANewToken() async throws {
     let component = try await Fixture().open()
-    _ = try await component.start(local("a"), user("anna"))
-    _ = try await component.update("a", #"{"n":1}"#, user("anna"))
-    _ = try await component.update("a", #"{"n":2}"#, user("anna"))
+    _ = try await component.start(local("a"), anna)
+    _ = try await component.update("a", #"{"n":1}"#, anna)
+    _ = try await component.update("a", #"{"n":2}"#, anna)
     #expect(try component.queued().isEmpty)
-    let first = try await component.register(token(.activityUpdate, hex(1), activity: "a"), user("anna"))
+    let first = try await component.register(token(.activityUpdate, hex(1), activity: "a"), anna)
     var sent = try await component.sendAll()
     #expect(sent.map(\.target) == [first.id] && sent[0].payload.contains(#"{"n":2}"#))
     // Registering the same token again pushes nothing; another device or a new token does.
-    try await component.register(token(.activityUpdate, hex(1), activity: "a"), user("anna"))
+    try await component.register(token(.activityUpdate, hex(1), activity: "a"), anna)
     #expect(try component.queued().isEmpty)
     let second = try await component.register(
-      token(.activityUpdate, hex(2), activity: "a", installation: "pad"), user("anna"))
+      token(.activityUpdate, hex(2), activity: "a", installation: "pad"), anna)
     sent = try await component.sendAll()
     #expect(sent.map(\.target) == [second.id])
-    let rotated = try await component.register(token(.activityUpdate, hex(3), activity: "a"), user("anna"))
+    let rotated = try await component.register(token(.activityUpdate, hex(3), activity: "a"), anna)
     #expect(rotated.id == first.id)
     sent = try await component.sendAll()
     #expect(sent.map(\.target) == [first.id])
-    _ = try await component.update("a", #"{"n":3}"#, user("anna"))
+    _ = try await component.update("a", #"{"n":3}"#, anna)
     #expect(Set(try component.queued().map(\.target)) == [first.id, second.id])
     await component.close()
   }
 
   @Test func endIsPushedToATokenRegisteredLater() async throws {
     let component = try await Fixture().open()
-    _ = try await component.start(local("a"), user("anna"))
-    _ = try await component.end("a", user("anna"))
-    let token = try await component.register(token(.activityUpdate, hex(1), activity: "a"), user("anna"))
+    _ = try await component.start(local("a"), anna)
+    _ = try await component.end("a", anna)
+    let token = try await component.register(token(.activityUpdate, hex(1), activity: "a"), anna)
     let sent = try component.queued()
     #expect(sent.map(\.kind) == [.end] && sent[0].target == token.id)
     #expect(token.retireReason == "ACTIVITY_ENDED")
@@ -89,12 +91,12 @@ import Testing
 
   @Test func remoteStartIsPushedToTheUsersDevices() async throws {
     let component = try await Fixture().open()
-    let missing = await failure { try await component.start(remote("a"), user("anna")) }
+    let missing = await failure { try await component.start(remote("a"), anna) }
     #expect(missing?.code == .failedPrecondition && missing?.reason == "PUSH_TO_START_TOKEN_MISSING")
-    let phone = try await component.register(token(.pushToStart, hex(1)), user("anna"))
-    let pad = try await component.register(token(.pushToStart, hex(2), installation: "pad"), user("anna"))
-    try await component.register(token(.pushToStart, hex(3)), user("bruno"))
-    let started = try await component.start(remote("a"), user("anna"))
+    let phone = try await component.register(token(.pushToStart, hex(1)), anna)
+    let pad = try await component.register(token(.pushToStart, hex(2), installation: "pad"), anna)
+    try await component.register(token(.pushToStart, hex(3)), bruno)
+    let started = try await component.start(remote("a"), anna)
     #expect(started.status == .starting)
     let sent = try await component.sendAll()
     #expect(Set(sent.map(\.target)) == [phone.id, pad.id])
@@ -103,66 +105,66 @@ import Testing
       sent[0].payload
         == #"{"aps":{"timestamp":\#(started.apsTimestamp),"event":"start","content-state":{"n":0},"attributes-type":"TimerActivityAttributes","attributes":{"methodId":"m1"},"input-push-token":1,"alert":{"title":"Title","body":"Body"}}}"#
     )
-    _ = try await component.update("a", #"{"n":1}"#, user("anna"))
+    _ = try await component.update("a", #"{"n":1}"#, anna)
     #expect(try component.queued().isEmpty)
-    try await component.register(token(.activityUpdate, hex(9), activity: "a"), user("anna"))
+    try await component.register(token(.activityUpdate, hex(9), activity: "a"), anna)
     #expect(try component.queued().map(\.kind) == [.update])
-    let activity = try await component.get("a", user("anna"))
+    let activity = try await component.get("a", anna)
     #expect(activity.status == .active && activity.attributes?.json == #"{"methodId":"m1"}"#)
     var only = try remote("b")
     only.installationId = "pad"
     _ = try await component.sendAll()
-    _ = try await component.start(only, user("anna"))
+    _ = try await component.start(only, anna)
     #expect(try component.queued().map(\.target) == [pad.id])
     await component.close()
   }
 
   @Test func startsAndEndsAreScheduled() async throws {
-    let fixture = Fixture()
+    let fixture = try Fixture()
     let component = try await fixture.open()
-    try await component.register(token(.pushToStart, hex(1)), user("anna"))
+    try await component.register(token(.pushToStart, hex(1)), anna)
     var request = try remote("a")
     request.startTime = ProtoTimestamp(millisecondsSince1970: Fixture.startMs + 60_000)
     request.endTime = ProtoTimestamp(millisecondsSince1970: Fixture.startMs + 120_000)
-    #expect(try await component.start(request, user("anna")).status == .scheduled)
-    _ = try await component.update("a", #"{"n":5}"#, user("anna"))
+    #expect(try await component.start(request, anna).status == .scheduled)
+    _ = try await component.update("a", #"{"n":5}"#, anna)
     try await component.runDueTimers()
     #expect(try component.queued().isEmpty)
-    fixture.advance(ms: 60_000)
+    fixture.clock.advance(ms: 60_000)
     try await component.runDueTimers()
     let sent = try await component.sendAll()
     #expect(sent.map(\.kind) == [.start] && sent[0].payload.contains(#"{"n":5}"#))
-    try await component.register(token(.activityUpdate, hex(2), activity: "a"), user("anna"))
-    fixture.advance(ms: 60_000)
+    try await component.register(token(.activityUpdate, hex(2), activity: "a"), anna)
+    fixture.clock.advance(ms: 60_000)
     try await component.runDueTimers()
-    #expect(try await component.get("a", user("anna")).status == .ended)
+    #expect(try await component.get("a", anna).status == .ended)
     #expect(try component.queued().last?.kind == .end)
     // A cancelled start is never pushed.
     request.activityId = "b"
     request.startTime = ProtoTimestamp(millisecondsSince1970: Fixture.startMs + 300_000)
     request.endTime = nil
     _ = try await component.sendAll()
-    _ = try await component.start(request, user("anna"))
-    #expect(try await component.end("b", user("anna")).endReason == .cancelled)
-    fixture.advance(ms: 600_000)
+    _ = try await component.start(request, anna)
+    #expect(try await component.end("b", anna).endReason == .cancelled)
+    fixture.clock.advance(ms: 600_000)
     try await component.runDueTimers()
     #expect(try component.queued().isEmpty)
     await component.close()
   }
 
   @Test func scheduledEndAppliesItsFinalState() async throws {
-    let fixture = Fixture()
+    let fixture = try Fixture()
     let component = try await fixture.open()
-    _ = try await component.start(local("a"), user("anna"))
-    try await component.register(token(.activityUpdate, hex(1), activity: "a"), user("anna"))
+    _ = try await component.start(local("a"), anna)
+    try await component.register(token(.activityUpdate, hex(1), activity: "a"), anna)
     let end = EndActivityRequest(
       activityId: "a", contentState: try object(#"{"final":true}"#),
       dismissalTime: ProtoTimestamp(millisecondsSince1970: Fixture.startMs + 20_000),
       endTime: ProtoTimestamp(millisecondsSince1970: Fixture.startMs + 10_000))
-    let planned = try #require(try await component.activities.endActivity(end, context: user("anna")).activity)
+    let planned = try #require(try await component.activities.endActivity(end, context: anna).activity)
     #expect(planned.status == .active && planned.scheduledEndTime == end.endTime)
     #expect(planned.contentState?.json == #"{"n":0}"#)
-    fixture.advance(ms: 10_000)
+    fixture.clock.advance(ms: 10_000)
     try await component.runDueTimers()
     let sent = try component.queued()
     #expect(
@@ -171,20 +173,20 @@ import Testing
   }
 
   @Test func activityEndsOrRenewsAfterEightHours() async throws {
-    let fixture = Fixture()
+    let fixture = try Fixture()
     let component = try await fixture.open()
-    _ = try await component.start(local("a"), user("anna"))
-    try await component.register(token(.activityUpdate, hex(1), activity: "a"), user("anna"))
-    let start = try await component.register(token(.pushToStart, hex(2)), user("anna"))
+    _ = try await component.start(local("a"), anna)
+    try await component.register(token(.activityUpdate, hex(1), activity: "a"), anna)
+    let start = try await component.register(token(.pushToStart, hex(2)), anna)
     var renewing = try remote("r")
     renewing.renews = true
-    _ = try await component.start(renewing, user("anna"))
-    let old = try await component.register(token(.activityUpdate, hex(3), activity: "r"), user("anna"))
+    _ = try await component.start(renewing, anna)
+    let old = try await component.register(token(.activityUpdate, hex(3), activity: "r"), anna)
     _ = try await component.sendAll()
-    fixture.advance(ms: 8 * 3_600_000)
+    fixture.clock.advance(ms: 8 * 3_600_000)
     try await component.runDueTimers()
-    #expect(try await component.get("a", user("anna")).endReason == .expired)
-    let renewed = try await component.get("r", user("anna"))
+    #expect(try await component.get("a", anna).endReason == .expired)
+    let renewed = try await component.get("r", anna)
     #expect(renewed.status == .starting && renewed.renewalCount == 1 && renewed.updateTokenCount == 0)
     let sent = try await component.sendAll().filter { $0.payload.contains("\"n\":0") }
     let goodbye = try #require(sent.first { $0.target == old.id })
@@ -192,22 +194,22 @@ import Testing
     #expect(goodbye.kind == .end && again.kind == .start)
     #expect(try #require(goodbye.timestamp) < #require(again.timestamp))
     // The renewed activity has its own token.
-    let next = try await component.register(token(.activityUpdate, hex(4), activity: "r"), user("anna"))
+    let next = try await component.register(token(.activityUpdate, hex(4), activity: "r"), anna)
     #expect(next.id != old.id)
-    _ = try await component.update("r", #"{"n":1}"#, user("anna"))
+    _ = try await component.update("r", #"{"n":1}"#, anna)
     #expect(try component.queued().last?.target == next.id)
     await component.close()
   }
 
   @Test func timestampsAscendAcrossRestartsAndClockJumps() async throws {
-    let fixture = Fixture()
+    let fixture = try Fixture()
     var component = try await fixture.open()
-    _ = try await component.start(local("a"), user("anna"))
-    try await component.register(token(.activityUpdate, hex(1), activity: "a"), user("anna"))
+    _ = try await component.start(local("a"), anna)
+    try await component.register(token(.activityUpdate, hex(1), activity: "a"), anna)
     var last: Int64 = 0
     for jumpMs in [0, 0, 5_000, -86_400_000, 0, 200_000_000, -1_000] as [Int64] {
-      fixture.advance(ms: jumpMs)
-      _ = try await component.update("a", #"{"n":1}"#, user("anna"))
+      fixture.clock.advance(ms: jumpMs)
+      _ = try await component.update("a", #"{"n":1}"#, anna)
       let sent = try await component.sendAll()
       #expect(sent.count == 1 && sent[0].timestamp ?? 0 > last)
       last = sent[0].timestamp ?? 0
@@ -218,33 +220,33 @@ import Testing
   }
 
   @Test func unsentStatesDoNotAdvanceTheTimestamp() async throws {
-    let fixture = Fixture()
+    let fixture = try Fixture()
     let component = try await fixture.open()
-    _ = try await component.start(local("a"), user("anna"))
-    try await component.register(token(.activityUpdate, hex(1), activity: "a"), user("anna"))
-    for number in 1...100 { _ = try await component.update("a", #"{"n":\#(number)}"#, user("anna")) }
+    _ = try await component.start(local("a"), anna)
+    try await component.register(token(.activityUpdate, hex(1), activity: "a"), anna)
+    for number in 1...100 { _ = try await component.update("a", #"{"n":\#(number)}"#, anna) }
     let sent = try await component.sendAll()
     #expect(sent.count == 1 && sent[0].timestamp == Fixture.startMs / 1_000 + 1)
     // An attempted push may have reached the device.
-    _ = try await component.update("a", #"{"n":101}"#, user("anna"))
+    _ = try await component.update("a", #"{"n":101}"#, anna)
     _ = try await component.store.write { try $0.execute("UPDATE pushes SET attempts = 1") }
-    _ = try await component.update("a", #"{"n":102}"#, user("anna"))
+    _ = try await component.update("a", #"{"n":102}"#, anna)
     #expect(try component.queued().map(\.timestamp) == [Fixture.startMs / 1_000 + 3])
     await component.close()
   }
 
   @Test func eachUpdateOfACommitGetsItsOwnVersion() async throws {
     let component = try await Fixture().open()
-    _ = try await component.start(local("a"), user("anna"))
-    try await component.register(token(.activityUpdate, hex(1), activity: "a"), user("anna"))
+    _ = try await component.start(local("a"), anna)
+    try await component.register(token(.activityUpdate, hex(1), activity: "a"), anna)
     let versions = try await withThrowingTaskGroup(of: String.self) { group in
       for number in 1...200 {
-        group.addTask { try await component.update("a", #"{"n":\#(number)}"#, user("anna")).etag }
+        group.addTask { try await component.update("a", #"{"n":\#(number)}"#, anna).etag }
       }
       return try await group.reduce(into: Set<String>()) { $0.insert($1) }
     }
     #expect(versions.count == 200)
-    let last = try await component.get("a", user("anna"))
+    let last = try await component.get("a", anna)
     #expect(last.etag == "v201")
     let queued = try component.queued()
     #expect(queued.count == 1 && queued[0].payload.contains(last.contentState?.json ?? "?"))
@@ -255,28 +257,28 @@ import Testing
     let component = try await Fixture().open()
     var request = try local()
     request.requestId = "once"
-    let first = try await component.start(request, user("anna"))
-    #expect(try await component.start(request, user("anna")) == first)
+    let first = try await component.start(request, anna)
+    #expect(try await component.start(request, anna) == first)
     #expect(first.id.hasPrefix("a_"))
     request.app = "com.example.other"
-    let reused = await failure { try await component.start(request, user("anna")) }
+    let reused = await failure { try await component.start(request, anna) }
     #expect(reused?.reason == "REQUEST_ID_REUSED")
-    let taken = await failure { try await component.start(local(first.id), user("anna")) }
+    let taken = await failure { try await component.start(local(first.id), anna) }
     #expect(taken?.code == .alreadyExists && taken?.reason == "ACTIVITY_EXISTS")
     // Ids are scoped to their user.
-    #expect(try await component.start(local(first.id), user("bruno")).id == first.id)
+    #expect(try await component.start(local(first.id), bruno).id == first.id)
     await component.close()
   }
 
   @Test func batchEntriesSucceedOrFailIndependently() async throws {
     let component = try await Fixture().open()
-    for number in 0..<3 { _ = try await component.start(local("a\(number)"), user("anna")) }
-    _ = try await component.end("a2", user("anna"))
+    for number in 0..<3 { _ = try await component.start(local("a\(number)"), anna) }
+    _ = try await component.end("a2", anna)
     var request = BatchUpdateActivitiesRequest(requests: try (0..<4).map { try update("a\($0)", #"{"n":9}"#) })
     request.requests.append(try update("a1", #"{"s":"\#(String(repeating: "x", count: 4_100))"}"#))
     request.requests.append(try update("a0", #"{"n":10}"#))
     request.requests[5].event = "pause"
-    let results = try await component.activities.batchUpdateActivities(request, context: user("anna")).results
+    let results = try await component.activities.batchUpdateActivities(request, context: anna).results
     let reasons = results.map { result -> String in
       switch result.outcome {
       case .activity(let receipt): receipt.activityId
@@ -289,30 +291,30 @@ import Testing
         "a0", "a1", "ACTIVITY_ENDED requests[2].activityId", "ACTIVITY_NOT_FOUND requests[3].activityId",
         "PAYLOAD_TOO_LARGE requests[4].contentState", "EVENT_INVALID requests[5].event",
       ])
-    #expect(try await component.get("a0", user("anna")).contentState?.json == #"{"n":9}"#)
+    #expect(try await component.get("a0", anna).contentState?.json == #"{"n":9}"#)
     await component.close()
   }
 
   @Test func listsArePaged() async throws {
-    let fixture = Fixture()
+    let fixture = try Fixture()
     let component = try await fixture.open()
     for number in 0..<25 {
-      _ = try await component.start(local("a\(number)"), user("anna"))
-      if number.isMultiple(of: 2) { fixture.advance(ms: 1) }
+      _ = try await component.start(local("a\(number)"), anna)
+      if number.isMultiple(of: 2) { fixture.clock.advance(ms: 1) }
     }
-    _ = try await component.end("a24", user("anna"))
+    _ = try await component.end("a24", anna)
     var request = ListActivitiesRequest(pageSize: 4)
     var ids: [String] = []
     repeat {
-      let page = try await component.activities.listActivities(request, context: user("anna"))
+      let page = try await component.activities.listActivities(request, context: anna)
       ids += page.activities.map(\.id)
       request.pageToken = page.nextPageToken
     } while !request.pageToken.isEmpty
     #expect(Set(ids).count == 24 && ids.count == 24 && ids.first == "a23")
     request.includeEnded = true
     request.pageSize = 100
-    #expect(try await component.activities.listActivities(request, context: user("anna")).activities.count == 25)
-    let page = try await component.activities.listActivities(request, context: user("bruno"))
+    #expect(try await component.activities.listActivities(request, context: anna).activities.count == 25)
+    let page = try await component.activities.listActivities(request, context: bruno)
     #expect(page.activities.isEmpty)
     await component.close()
   }

@@ -6,7 +6,9 @@ import CampanileService
 import CampanileStore
 import FoundationEssentials
 import NIOPosix
+import ServiceTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Activities
@@ -28,14 +30,14 @@ final class RecordingReporter: DeliveryReporting {
 
 @Suite struct AlertReportTests {
   private func open(_ fixture: Fixture, _ reporter: RecordingReporter?) async throws -> ActivitiesComponent {
-    let path = fixture.directory.appendingPathComponent("activities.sqlite").path
+    let path = fixture.folder.file("activities.sqlite")
     var store = StoreConfiguration(path: path)
     store.durability = .normal
     return try await ActivitiesComponent(
-      ActivitiesConfiguration(store: store, addedKeysDirectory: fixture.directory.appendingPathComponent("keys").path),
+      ActivitiesConfiguration(store: store, addedKeysDirectory: fixture.folder.file("keys")),
       group: MultiThreadedEventLoopGroup.singleton,
       environment: .init(
-        nowMs: { fixture.nowMs.load(ordering: .relaxed) }, steadyMs: { fixture.nowMs.load(ordering: .relaxed) }),
+        nowMs: { fixture.clock.nowMs }, steadyMs: { fixture.clock.nowMs }),
       sender: nil, canSign: { _, _ in true }, reporter: reporter)
   }
 
@@ -63,10 +65,10 @@ final class RecordingReporter: DeliveryReporting {
   }
 
   @Test func eachPushResultIsReportedOnce() async throws {
-    let fixture = Fixture()
+    let fixture = try Fixture()
     let reporter = RecordingReporter()
     var component = try await open(fixture, reporter)
-    let phone = try await component.register(token(.device, hex(1)), user("anna"))
+    let phone = try await component.register(token(.device, hex(1)), anna)
     var ids: [String] = []
     for name in ["n1", "n2", "n3", "n4"] { ids += try await send(name, component) }
     #expect(ids.count == 4)
@@ -93,14 +95,14 @@ final class RecordingReporter: DeliveryReporting {
   }
 
   @Test func reportsAreStoredOnlyForAReporterAndExpire() async throws {
-    let fixture = Fixture()
+    let fixture = try Fixture()
     func rows(_ component: ActivitiesComponent) throws -> Int64 {
       try component.store.readSingle {
         try $0.queryOne("SELECT count(*) FROM alert_reports") { try $0.integer(0) } ?? -1
       }
     }
     var component = try await open(fixture, nil)
-    try await component.register(token(.device, hex(1)), user("anna"))
+    try await component.register(token(.device, hex(1)), anna)
     _ = try await send("n1", component)
     #expect(try rows(component) == 0)
     await component.runReports()
@@ -108,8 +110,8 @@ final class RecordingReporter: DeliveryReporting {
     component = try await open(fixture, RecordingReporter())
     _ = try await send("n2", component)
     #expect(try rows(component) == 1)
-    fixture.advance(ms: ActivityRetention.alertRetentionMs + 1)
-    _ = try await component.maintain(nowMs: fixture.nowMs.load(ordering: .relaxed))
+    fixture.clock.advance(ms: ActivityRetention.alertRetentionMs + 1)
+    _ = try await component.maintain(nowMs: fixture.clock.nowMs)
     #expect(try rows(component) == 0)
     await component.close()
   }

@@ -2,6 +2,7 @@ import CampanileAPI
 import CampanileBase
 import CampanileCodec
 import CampanileRPC
+import ServiceTesting
 import Testing
 
 @testable import Activities
@@ -25,7 +26,6 @@ import Testing
     }
   }
 
-  private static let anna = user("anna")
   /// A state whose payload has 4,096 bytes and 5 more.
   private static var tooLarge: String {
     let overhead = #"{"aps":{"timestamp":1770000001,"event":"update","content-state":{"s":""}}}"#.utf8.count
@@ -117,11 +117,11 @@ import Testing
 
   @Test(arguments: rows) func requestIsRejectedWithFieldAndReason(_ row: Row) async throws {
     let component = try await Fixture().open()
-    _ = try await component.start(local("a"), Self.anna)
-    _ = try await component.start(local("ended"), Self.anna)
-    _ = try await component.end("ended", Self.anna)
-    _ = try await component.start(local("bruno.s"), user("bruno"))
-    try await component.register(token(.device, hex(9)), user("bruno"))
+    _ = try await component.start(local("a"), anna)
+    _ = try await component.start(local("ended"), anna)
+    _ = try await component.end("ended", anna)
+    _ = try await component.start(local("bruno.s"), bruno)
+    try await component.register(token(.device, hex(9)), bruno)
     let error = await failure { try await row.call(component) }
     #expect(error?.code == row.code && error?.reason == row.reason)
     #expect(error?.fieldViolations.map(\.field) == [row.field])
@@ -130,7 +130,7 @@ import Testing
       #expect(error?.errorMetadata["excessBytes"] == excess && error?.message.contains("\(excess) more than") == true)
     }
     // The rejected request had no effect.
-    #expect(try await component.get("a", Self.anna).etag == "v1")
+    #expect(try await component.get("a", anna).etag == "v1")
     #expect(try component.queued().isEmpty)
     await component.close()
   }

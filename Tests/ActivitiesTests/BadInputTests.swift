@@ -3,6 +3,7 @@ import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
+import ServiceTesting
 import Testing
 
 @testable import Activities
@@ -26,14 +27,14 @@ import Testing
   {
     var request = try remote("x")
     try change(&request)
-    let error = await failure { try await component.start(request, user("anna")) }
+    let error = await failure { try await component.start(request, anna) }
     return error?.fieldViolations.map { Refusal(code: error?.code ?? .unknown, field: $0.field, reason: $0.reason) }
       ?? []
   }
 
   @Test func startsAreValidated() async throws {
     let component = try await Fixture().open()
-    try await component.register(token(.pushToStart, hex(1)), user("anna"))
+    try await component.register(token(.pushToStart, hex(1)), anna)
     func expect(_ field: String, _ reason: String, _ refusals: [Refusal]) {
       #expect(refusals == [Refusal(code: .invalidArgument, field: field, reason: reason)])
     }
@@ -73,22 +74,22 @@ import Testing
 
   @Test func oversizedPayloadReportsExcessBytes() async throws {
     let component = try await Fixture().open()
-    _ = try await component.start(local("a"), user("anna"))
+    _ = try await component.start(local("a"), anna)
     // {"aps":{"timestamp":1770000001,"event":"update","content-state":{"s":"…"}}}
     let overhead = #"{"aps":{"timestamp":1770000001,"event":"update","content-state":{"s":""}}}"#.utf8.count
     let fits = String(repeating: "x", count: 4_096 - overhead)
-    _ = try await component.update("a", #"{"s":"\#(fits)"}"#, user("anna"))
-    let error = await failure { try await component.update("a", #"{"s":"\#(fits)xyz"}"#, user("anna")) }
+    _ = try await component.update("a", #"{"s":"\#(fits)"}"#, anna)
+    let error = await failure { try await component.update("a", #"{"s":"\#(fits)xyz"}"#, anna) }
     #expect(
       Self.refusal(error) == Refusal(code: .invalidArgument, field: "contentState", reason: "PAYLOAD_TOO_LARGE"))
     #expect(error?.errorMetadata["excessBytes"] == "3" && error?.message.contains("3 more than 4096") == true)
     // Attributes and alert count towards the limit.
-    try await component.register(token(.pushToStart, hex(1)), user("anna"))
+    try await component.register(token(.pushToStart, hex(1)), anna)
     var request = try remote("b", state: #"{"s":"\#(fits)"}"#)
-    let start = await failure { try await component.start(request, user("anna")) }
+    let start = await failure { try await component.start(request, anna) }
     #expect(start?.reason == "PAYLOAD_TOO_LARGE")
     request.origin = .local
-    #expect(await failure { try await component.start(request, user("anna")) }?.reason == "PAYLOAD_TOO_LARGE")
+    #expect(await failure { try await component.start(request, anna) }?.reason == "PAYLOAD_TOO_LARGE")
     await component.close()
   }
 
@@ -108,12 +109,12 @@ import Testing
 
   @Test func updatesAndEndsAreValidated() async throws {
     let component = try await Fixture().open()
-    _ = try await component.start(local("a"), user("anna"))
+    _ = try await component.start(local("a"), anna)
     func refused(_ change: (inout UpdateActivityRequest) -> Void) async throws -> Refusal? {
       var request = try update("a", "{}")
       change(&request)
       return Self.refusal(
-        await failure { try await component.activities.updateActivity(request, context: user("anna")) })
+        await failure { try await component.activities.updateActivity(request, context: anna) })
     }
     for event in ["pause", "resume", "start", "UPDATE"] {
       #expect(
@@ -133,9 +134,9 @@ import Testing
         == Refusal(code: .invalidArgument, field: "urgency", reason: "ENUM_UNKNOWN"))
     let end = EndActivityRequest(
       activityId: "a", dismissalTime: ProtoTimestamp(millisecondsSince1970: Fixture.startMs + 5 * 3_600_000))
-    let late = await failure { try await component.activities.endActivity(end, context: user("anna")) }
+    let late = await failure { try await component.activities.endActivity(end, context: anna) }
     #expect(Self.refusal(late) == Refusal(code: .invalidArgument, field: "dismissalTime", reason: "OUT_OF_RANGE"))
-    _ = try await component.end("a", user("anna"))
+    _ = try await component.end("a", anna)
     #expect(
       try await refused { _ in }
         == Refusal(code: .failedPrecondition, field: "activityId", reason: "ACTIVITY_ENDED"))
@@ -144,12 +145,12 @@ import Testing
 
   @Test func tokensAreValidated() async throws {
     let component = try await Fixture().open()
-    _ = try await component.start(local("a"), user("anna"))
+    _ = try await component.start(local("a"), anna)
     func refused(_ change: (inout RegisterPushTokenRequest) -> Void) async -> Refusal? {
       var request = token(.device, hex(1))
       change(&request)
       let asked = request
-      return Self.refusal(await failure { try await component.register(asked, user("anna")) })
+      return Self.refusal(await failure { try await component.register(asked, anna) })
     }
     func invalid(_ field: String, _ reason: String) -> Refusal {
       Refusal(code: .invalidArgument, field: field, reason: reason)
@@ -178,22 +179,22 @@ import Testing
     var limits = ActivitiesLimits()
     (limits.activitiesPerUserMax, limits.tokensPerUserMax, limits.devicesPerActivityMax) = (2, 3, 2)
     let component = try await Fixture(limits).open()
-    _ = try await component.start(local("a"), user("anna"))
-    _ = try await component.start(local("b"), user("anna"))
-    let third = await failure { try await component.start(local("c"), user("anna")) }
+    _ = try await component.start(local("a"), anna)
+    _ = try await component.start(local("b"), anna)
+    let third = await failure { try await component.start(local("c"), anna) }
     #expect(third?.code == .resourceExhausted && third?.reason == "ACTIVITIES_EXHAUSTED")
-    _ = try await component.end("b", user("anna"))
-    _ = try await component.start(local("c"), user("anna"))
+    _ = try await component.end("b", anna)
+    _ = try await component.start(local("c"), anna)
     for number in 1...2 {
       try await component.register(
-        token(.activityUpdate, hex(number), activity: "a", installation: "i\(number)"), user("anna"))
+        token(.activityUpdate, hex(number), activity: "a", installation: "i\(number)"), anna)
     }
     let devices = await failure {
-      try await component.register(token(.activityUpdate, hex(3), activity: "a", installation: "i3"), user("anna"))
+      try await component.register(token(.activityUpdate, hex(3), activity: "a", installation: "i3"), anna)
     }
     #expect(devices?.reason == "TOKENS_EXHAUSTED" && devices?.errorMetadata["limit"] == "2")
-    try await component.register(token(.device, hex(4)), user("anna"))
-    let tokens = await failure { try await component.register(token(.pushToStart, hex(5)), user("anna")) }
+    try await component.register(token(.device, hex(4)), anna)
+    let tokens = await failure { try await component.register(token(.pushToStart, hex(5)), anna) }
     #expect(tokens?.reason == "TOKENS_EXHAUSTED" && tokens?.errorMetadata["limit"] == "3")
     await component.close()
   }

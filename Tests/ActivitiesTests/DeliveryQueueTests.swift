@@ -4,6 +4,7 @@ import CampanileRPC
 import CampanileStore
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Activities
@@ -57,7 +58,7 @@ import Testing
       #expect(try harness.counted(.coalesced) == 2)
       harness.sender.answer(try #require(first.first), status: 200)
       #expect(try await harness.send().isEmpty)
-      harness.clock.advance(harness.delivery.configuration.limits.updateSpacingMs)
+      harness.clock.advance(ms: harness.delivery.configuration.limits.updateSpacingMs)
       #expect(try await harness.sendTexts() == ["4"])
     }
   }
@@ -76,7 +77,7 @@ import Testing
         sent += requests.map { String(decoding: $0.payload, as: UTF8.self) }
         harness.sender.answer(try #require(requests.first), status: 200)
         _ = try await harness.dispatcher.round()
-        harness.clock.advance(harness.delivery.configuration.limits.updateSpacingMs)
+        harness.clock.advance(ms: harness.delivery.configuration.limits.updateSpacingMs)
       }
       #expect(Set(sent) == ["2t1", "2t2"])
     }
@@ -127,7 +128,7 @@ import Testing
     _ = try await first.dispatcher.round()
     await first.close()
     // The clock was set back in the meantime: order and ids must still hold.
-    let second = try DeliveryHarness(folder: first.folder, clock: DeliveryClock(1_600_000_000_000))
+    let second = try DeliveryHarness(folder: first.folder, clock: TestClock(1_600_000_000_000))
     #expect(Set(try await second.send().map(\.id)) == [ids[0], ids[2]])
     let newer = try await second.enqueue(second.order("a4"))
     #expect(newer[0] > (ids.max() ?? ""))
@@ -172,7 +173,7 @@ import Testing
         #expect(requests.map(\.id) == ids, "attempt \(attempt)")
         harness.sender.answer(try #require(requests.first), status: 503, "ServiceUnavailable")
         #expect(try await harness.send().isEmpty)
-        harness.clock.advance(200_000)
+        harness.clock.advance(ms: 200_000)
       }
       #expect(try await harness.send().isEmpty)
       #expect(try harness.counted(.retried) == 2)
@@ -188,7 +189,7 @@ import Testing
       try await harness.enqueue(harness.order("a1", .update, "new"))
       harness.sender.answer(old, status: 500, "InternalServerError")
       #expect(try await harness.send().isEmpty)
-      harness.clock.advance(60_000)
+      harness.clock.advance(ms: 60_000)
       #expect(try await harness.sendTexts() == ["new"])
       #expect(try harness.count("dead_letters") == 0)
     }
@@ -201,7 +202,7 @@ import Testing
       _ = try await harness.send()
       #expect(try harness.count("dead_letters") == 1)
       try await harness.enqueue(harness.order("a1", .update, "new"))
-      harness.clock.advance(5_000)
+      harness.clock.advance(ms: 5_000)
       harness.sender.answer(try #require(try await harness.send().first), status: 200)
       _ = try await harness.send()
       #expect(try harness.count("dead_letters") == 0)

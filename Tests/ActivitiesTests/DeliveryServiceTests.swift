@@ -4,6 +4,7 @@ import CampanileCodec
 import CampanileCrypto
 import CampanileRPC
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Activities
@@ -38,7 +39,7 @@ import Testing
       #expect(try await service.getPush(request, context: context()).push?.status == .waiting)
       let sent = try #require(try await harness.send().first)
       #expect(try await service.getPush(request, context: context()).push?.status == .sending)
-      harness.clock.advance(25)
+      harness.clock.advance(ms: 25)
       harness.sender.answer(sent, status: 200)
       _ = try await harness.send()
       let push = try #require(try await service.getPush(request, context: context()).push)
@@ -90,8 +91,7 @@ import Testing
       #expect(listed.map(\.apnsId) == [id])
       #expect(listed.first?.reason == "InvalidProviderToken")
       #expect(listed.first?.status == .deadLetter)
-      let request = ReplayDeadLettersRequest(apnsIds: [id, "unknown"])
-      let response = try await service.replayDeadLetters(request, context: context())
+      let response = try await service.replayDeadLetters(.init(apnsIds: [id, "unknown"]), context: context())
       #expect(response.replayedCount == 1)
       #expect(response.unknownApnsIds == ["unknown"])
       let again = try #require(try await harness.send().first)
@@ -99,8 +99,7 @@ import Testing
       #expect(again.payload == Array("x".utf8))
       harness.sender.answer(again, status: 200)
       _ = try await harness.send()
-      let get = GetPushRequest(apnsId: id)
-      #expect(try await service.getPush(get, context: context()).push?.status == .accepted)
+      #expect(try await service.getPush(.init(apnsId: id), context: context()).push?.status == .accepted)
       #expect(try harness.count("dead_letters") == 0)
     }
   }
@@ -111,9 +110,8 @@ import Testing
       harness.sender.answer(try #require(try await harness.send().first), status: 413, "PayloadTooLarge")
       _ = try await harness.send()
       try await harness.enqueue(harness.order("a1", .update, "new"))
-      let request = ReplayDeadLettersRequest(apnsIds: [id])
-      #expect(try await service.replayDeadLetters(request, context: context()).supersededCount == 1)
-      harness.clock.advance(10_000)
+      #expect(try await service.replayDeadLetters(.init(apnsIds: [id]), context: context()).supersededCount == 1)
+      harness.clock.advance(ms: 10_000)
       #expect(try await harness.sendTexts() == ["new"])
       #expect(try harness.count("dead_letters") == 0)
     }
@@ -136,11 +134,11 @@ import Testing
       for index in 0..<10 {
         try await harness.enqueue(harness.order("a\(index)"))
         let request = try #require(try await harness.send().first)
-        harness.clock.advance(Int64(index + 1) * 10)
+        harness.clock.advance(ms: Int64(index + 1) * 10)
         harness.sender.answer(request, status: index == 9 ? 410 : 200, index == 9 ? "Unregistered" : "")
         _ = try await harness.send()
       }
-      harness.clock.advance(3_600_000)
+      harness.clock.advance(ms: 3_600_000)
       var request = ListPushStatisticsRequest(app: DeliveryHarness.app)
       let hours = try await service.listPushStatistics(request, context: context()).hours
       #expect(hours.count == 1)

@@ -6,17 +6,10 @@ import CampanileStore
 import Foundation
 import NIOPosix
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Activities
-
-/// A clock that a test advances.
-final class DeliveryClock: Sendable {
-  private let value: Mutex<Int64>
-  init(_ value: Int64 = 1_700_000_000_000) { self.value = Mutex(value) }
-  var nowMs: Int64 { value.withLock { $0 } }
-  func advance(_ ms: Int64) { value.withLock { $0 += ms } }
-}
 
 /// A sender that records its requests; the test supplies the outcomes.
 final class FakeSender: PushSending {
@@ -109,7 +102,7 @@ final class DeliveryHarness: Sendable {
   static let app = "com.example.app"
 
   let folder: String
-  let clock: DeliveryClock
+  let clock: TestClock
   let sender = FakeSender()
   let registry = FakeRegistry()
   let delivery: PushDelivery
@@ -120,7 +113,8 @@ final class DeliveryHarness: Sendable {
   ///
   /// - Parameter keys: Key ids with the apps that they sign for.
   init(
-    keys: [String: [String]] = ["KEY1111111": []], folder: String? = nil, clock: DeliveryClock = DeliveryClock(),
+    keys: [String: [String]] = ["KEY1111111": []], folder: String? = nil,
+    clock: TestClock = TestClock(1_700_000_000_000),
     limits: DeliveryLimits = DeliveryLimits()
   ) throws {
     let path = folder ?? NSTemporaryDirectory() + "campanile-delivery-\(UUID().uuidString)"

@@ -3,6 +3,8 @@ import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
+import ServiceTesting
+import TestSupport
 import Testing
 
 @testable import Activities
@@ -21,24 +23,22 @@ import Testing
   }
 
   @Test func timerIsPausedResumedAndStopped() async throws {
-    let fixture = Fixture()
+    let fixture = try Fixture()
     let component = try await fixture.open(dates: ["com.example.iso": .iso8601])
-    _ = try await component.timers.startTimer(Self.timerRequest("t"), context: user("anna"))
-    try await component.register(token(.activityUpdate, hex(1), activity: "t"), user("anna"))
-    fixture.advance(ms: 60_000)
+    _ = try await component.timers.startTimer(Self.timerRequest("t"), context: anna)
+    try await component.register(token(.activityUpdate, hex(1), activity: "t"), anna)
+    fixture.clock.advance(ms: 60_000)
     let pause = PauseTimerRequest(activityId: "t")
-    let paused = try await component.timers.pauseTimer(pause, context: user("anna")).activity
+    let paused = try await component.timers.pauseTimer(pause, context: anna).activity
     #expect(paused?.contentState?.json.contains(#""pausedAt":791692860"#) == true)
-    let again = await failure { try await component.timers.pauseTimer(pause, context: user("anna")) }
+    let again = await failure { try await component.timers.pauseTimer(pause, context: anna) }
     #expect(again?.code == .failedPrecondition && again?.reason == "TIMER_PAUSED")
-    fixture.advance(ms: 30_000)
-    let resume = ResumeTimerRequest(activityId: "t")
-    let resumed = try await component.timers.resumeTimer(resume, context: user("anna")).activity
+    fixture.clock.advance(ms: 30_000)
+    let resumed = try await component.timers.resumeTimer(.init(activityId: "t"), context: anna).activity
     #expect(resumed?.contentState?.json.contains(#""totalPausedDuration":30}"#) == true)
-    let own = await failure { try await component.update("t", "{}", user("anna")) }
+    let own = await failure { try await component.update("t", "{}", anna) }
     #expect(own?.reason == "ACTIVITY_DRIVEN")
-    let stop = StopTimerRequest(activityId: "t")
-    let stopped = try await component.timers.stopTimer(stop, context: user("anna")).activity
+    let stopped = try await component.timers.stopTimer(.init(activityId: "t"), context: anna).activity
     #expect(stopped?.status == .ended)
     let end = try #require(try component.queued().last)
     #expect(end.kind == .end && end.payload.contains(#""dismissal-date":1770000089}"#))
@@ -46,57 +46,55 @@ import Testing
   }
 
   @Test func endOfATimerCanBeRepeated() async throws {
-    let fixture = Fixture()
+    let fixture = try Fixture()
     let component = try await fixture.open()
     let timers = component.timers
     for id in ["s", "c", "plain"] {
       if id == "plain" {
-        _ = try await component.start(local(id), user("anna"))
+        _ = try await component.start(local(id), anna)
       } else {
-        _ = try await timers.startTimer(Self.timerRequest(id), context: user("anna"))
+        _ = try await timers.startTimer(Self.timerRequest(id), context: anna)
       }
     }
-    fixture.advance(ms: 60_000)
-    func stop(_ id: String, _ context: CallContext = user("anna")) async throws -> Activity? {
-      try await timers.stopTimer(.with { $0.activityId = id }, context: context).activity
+    fixture.clock.advance(ms: 60_000)
+    func stop(_ id: String, _ context: CallContext = anna) async throws -> Activity? {
+      try await timers.stopTimer(.init(activityId: id), context: context).activity
     }
     func complete(_ id: String) async throws -> Activity? {
-      try await timers.completeTimer(.with { $0.activityId = id }, context: user("anna")).activity
+      try await timers.completeTimer(.init(activityId: id), context: anna).activity
     }
     // The answer may be lost, and a client that repeats the call gets it then.
     let (stopped, completed) = (try await stop("s"), try await complete("c"))
-    fixture.advance(ms: 1_000)
+    fixture.clock.advance(ms: 1_000)
     #expect(try await stop("s") == stopped && stopped?.endReason == .requested)
     #expect(try await complete("c") == completed && completed?.endReason == .completed)
     // Another end than the one that it had is refused as before.
     #expect(await failure { try await complete("s") }?.reason == "ACTIVITY_ENDED")
     #expect(await failure { try await stop("c") }?.reason == "ACTIVITY_ENDED")
-    #expect(await failure { try await stop("s", user("bruno")) }?.reason == "ACTIVITY_NOT_FOUND")
-    _ = try await component.end("plain", user("anna"))
+    #expect(await failure { try await stop("s", bruno) }?.reason == "ACTIVITY_NOT_FOUND")
+    _ = try await component.end("plain", anna)
     #expect(await failure { try await stop("plain") }?.reason == "ACTIVITY_ENDED")
     await component.close()
   }
 
   @Test func timerCompletesAutomatically() async throws {
-    let fixture = Fixture()
+    let fixture = try Fixture()
     let component = try await fixture.open()
     var request = Self.timerRequest("t")
     request.completesByItself = true
-    _ = try await component.timers.startTimer(request, context: user("anna"))
-    fixture.advance(ms: 100_000)
-    let pause = PauseTimerRequest(activityId: "t")
-    _ = try await component.timers.pauseTimer(pause, context: user("anna"))
-    fixture.advance(ms: 3_600_000)
+    _ = try await component.timers.startTimer(request, context: anna)
+    fixture.clock.advance(ms: 100_000)
+    _ = try await component.timers.pauseTimer(.init(activityId: "t"), context: anna)
+    fixture.clock.advance(ms: 3_600_000)
     try await component.runDueTimers()
-    #expect(try await component.get("t", user("anna")).status == .active)
-    let resume = ResumeTimerRequest(activityId: "t")
-    _ = try await component.timers.resumeTimer(resume, context: user("anna"))
-    fixture.advance(ms: 499_999)
+    #expect(try await component.get("t", anna).status == .active)
+    _ = try await component.timers.resumeTimer(.init(activityId: "t"), context: anna)
+    fixture.clock.advance(ms: 499_999)
     try await component.runDueTimers()
-    #expect(try await component.get("t", user("anna")).status == .active)
-    fixture.advance(ms: 1)
+    #expect(try await component.get("t", anna).status == .active)
+    fixture.clock.advance(ms: 1)
     try await component.runDueTimers()
-    let done = try await component.get("t", user("anna"))
+    let done = try await component.get("t", anna)
     #expect(done.endReason == .completed && done.contentState?.json.contains(#""sessionType":"completed""#) == true)
     await component.close()
   }
@@ -105,35 +103,34 @@ import Testing
     let component = try await Fixture().open()
     var request = Self.timerRequest("t")
     (request.sessionType, request.durationMs) = ("endless", 10)
-    let error = await failure { try await component.timers.startTimer(request, context: user("anna")) }
+    let error = await failure { try await component.timers.startTimer(request, context: anna) }
     #expect(error?.fieldViolations.map(\.field) == ["sessionType", "durationMs"])
-    _ = try await component.start(local("plain"), user("anna"))
-    let pause = PauseTimerRequest(activityId: "plain")
-    let plain = await failure { try await component.timers.pauseTimer(pause, context: user("anna")) }
+    _ = try await component.start(local("plain"), anna)
+    let plain = await failure { try await component.timers.pauseTimer(.init(activityId: "plain"), context: anna) }
     #expect(plain?.reason == "ACTIVITY_NO_TIMER")
     await component.close()
   }
 
   @Test func roomHasOneActivity() async throws {
-    let fixture = Fixture()
+    let fixture = try Fixture()
     let component = try await fixture.open()
-    _ = try await component.rooms.joinRoom(Self.join("one"), context: user("anna"))
-    let second = try await component.rooms.joinRoom(Self.join("two"), context: user("anna")).activity
-    #expect(try await component.get("one", user("anna")).endReason == .replaced)
+    _ = try await component.rooms.joinRoom(Self.join("one"), context: anna)
+    let second = try await component.rooms.joinRoom(Self.join("two"), context: anna).activity
+    #expect(try await component.get("one", anna).endReason == .replaced)
     #expect(second?.room?.phase == "waiting")
     var peer = ReportPeerRequest(app: app, roomId: Self.room, connected: true)
-    let connected = try await component.rooms.reportPeer(peer, context: user("anna")).activity
+    let connected = try await component.rooms.reportPeer(peer, context: anna).activity
     #expect(connected?.contentState?.json.contains("#34C759") == true)
     let version = connected?.etag
-    #expect(try await component.rooms.reportPeer(peer, context: user("anna")).activity?.etag == version)
+    #expect(try await component.rooms.reportPeer(peer, context: anna).activity?.etag == version)
     peer.connected = false
-    let waiting = try await component.rooms.reportPeer(peer, context: user("anna")).activity
+    let waiting = try await component.rooms.reportPeer(peer, context: anna).activity
     #expect(waiting?.contentState?.json.contains("#F7C948") == true)
     // Another user's room is not affected, and without an activity nothing happens.
-    #expect(try await component.rooms.reportPeer(peer, context: user("bruno")).activity == nil)
+    #expect(try await component.rooms.reportPeer(peer, context: bruno).activity == nil)
     let leave = LeaveRoomRequest(app: app, roomId: Self.room)
-    #expect(try await component.rooms.leaveRoom(leave, context: user("anna")).activity?.status == .ended)
-    #expect(try await component.rooms.leaveRoom(leave, context: user("anna")).activity == nil)
+    #expect(try await component.rooms.leaveRoom(leave, context: anna).activity?.status == .ended)
+    #expect(try await component.rooms.leaveRoom(leave, context: anna).activity == nil)
     await component.close()
   }
 
@@ -142,36 +139,35 @@ import Testing
     for digit in ["a", "b", "c"] {
       var join = Self.join(digit)
       join.roomId = String(repeating: digit, count: 48)
-      _ = try await component.rooms.joinRoom(join, context: user("anna"))
+      _ = try await component.rooms.joinRoom(join, context: anna)
     }
-    _ = try await component.start(local("other"), user("anna"))
-    let request = DisconnectRoomsRequest(app: app)
-    #expect(try await component.rooms.disconnectRooms(request, context: user("anna")).endedCount == 3)
-    #expect(try await component.get("other", user("anna")).status == .active)
+    _ = try await component.start(local("other"), anna)
+    #expect(try await component.rooms.disconnectRooms(.init(app: app), context: anna).endedCount == 3)
+    #expect(try await component.get("other", anna).status == .active)
     var join = Self.join()
     join.roomId = "ABC"
-    let bad = await failure { try await component.rooms.joinRoom(join, context: user("anna")) }
+    let bad = await failure { try await component.rooms.joinRoom(join, context: anna) }
     #expect(bad?.reason == "ROOM_ID_INVALID")
     await component.close()
   }
 
   @Test func roomEndsAfterItsMaximumWaitingTime() async throws {
-    let fixture = Fixture()
+    let fixture = try Fixture()
     let component = try await fixture.open()
     var join = Self.join("w")
     join.waitingMinutesMax = 30
-    _ = try await component.rooms.joinRoom(join, context: user("anna"))
+    _ = try await component.rooms.joinRoom(join, context: anna)
     var peer = ReportPeerRequest(app: app, roomId: Self.room, connected: true)
-    fixture.advance(ms: 29 * 60_000)
-    _ = try await component.rooms.reportPeer(peer, context: user("anna"))
-    fixture.advance(ms: 60 * 60_000)
+    fixture.clock.advance(ms: 29 * 60_000)
+    _ = try await component.rooms.reportPeer(peer, context: anna)
+    fixture.clock.advance(ms: 60 * 60_000)
     try await component.runDueTimers()
-    #expect(try await component.get("w", user("anna")).status == .active)
+    #expect(try await component.get("w", anna).status == .active)
     peer.connected = false
-    _ = try await component.rooms.reportPeer(peer, context: user("anna"))
-    fixture.advance(ms: 30 * 60_000)
+    _ = try await component.rooms.reportPeer(peer, context: anna)
+    fixture.clock.advance(ms: 30 * 60_000)
     try await component.runDueTimers()
-    #expect(try await component.get("w", user("anna")).endReason == .waitedTooLong)
+    #expect(try await component.get("w", anna).endReason == .waitedTooLong)
     await component.close()
   }
 
@@ -196,19 +192,19 @@ import Testing
     #expect(try await Self.put(component, Self.summary(1, ["first"]), 10).accepted)
     let start = StartUnreadActivityRequest(
       activityId: "u", app: app, environment: "development", origin: .local, itemsMax: 2)
-    let started = try await component.unread.startUnreadActivity(start, context: user("anna")).activity
+    let started = try await component.unread.startUnreadActivity(start, context: anna).activity
     #expect(started?.contentState?.json.contains("n-first") == true && started?.unread?.sequence == 10)
-    try await component.register(token(.activityUpdate, hex(1), activity: "u"), user("anna"))
+    try await component.register(token(.activityUpdate, hex(1), activity: "u"), anna)
     let put = try await Self.put(component, Self.summary(3, ["third", "second", "first"]), 12)
     #expect(put.accepted && put.activityCount == 1)
-    let shown = try await component.get("u", user("anna")).contentState?.json ?? ""
+    let shown = try await component.get("u", anna).contentState?.json ?? ""
     #expect(shown.contains("n-third") && shown.contains("n-second") && !shown.contains("n-first"))
     #expect(shown.contains(#""unreadCount":3"#))
     // Neither an older nor a repeated summary replaces it.
     let refused = try await Self.put(component, Self.summary(0, []), 11)
     #expect(!refused.accepted && refused.knownSequence == 12)
     #expect(try await !Self.put(component, Self.summary(0, []), 12).accepted)
-    #expect(try await component.get("u", user("anna")).contentState?.json == shown)
+    #expect(try await component.get("u", anna).contentState?.json == shown)
     #expect(try component.queued().count == 1)
     await component.close()
   }
@@ -217,8 +213,8 @@ import Testing
     let component = try await Fixture().open()
     func start(_ id: String, _ number: Int) async throws {
       let start = StartUnreadActivityRequest(activityId: id, app: app, environment: "development", origin: .local)
-      _ = try await component.unread.startUnreadActivity(start, context: user("anna"))
-      try await component.register(token(.activityUpdate, hex(number), activity: id), user("anna"))
+      _ = try await component.unread.startUnreadActivity(start, context: anna)
+      try await component.register(token(.activityUpdate, hex(number), activity: id), anna)
     }
     // There is no summary yet that the app could lack.
     try await start("early", 1)
@@ -233,11 +229,11 @@ import Testing
 
   @Test func alertsAreSentToEachDeviceOnce() async throws {
     let component = try await Fixture().open()
-    let phone = try await component.register(token(.device, hex(1)), user("anna"))
+    let phone = try await component.register(token(.device, hex(1)), anna)
     var other = token(.device, hex(2))
     other.app = "com.example.other"
-    try await component.register(other, user("anna"))
-    try await component.register(token(.device, hex(3)), user("bruno"))
+    try await component.register(other, anna)
+    try await component.register(token(.device, hex(3)), bruno)
     var request = SendAlertRequest(userId: "anna", alertId: "n1:1", notificationId: "n1", app: app, alert: alert())
     request.alert?.sound = "default"
     request.badge = 4
@@ -283,9 +279,8 @@ import Testing
     let end = TestEndRequest(userId: "anna", app: app)
     #expect(try await debugging.testEnd(end, context: admin).activity?.status == .ended)
     #expect(await failure { try await debugging.testEnd(end, context: admin) }?.code == .notFound)
-    for number in 0..<5 { _ = try await component.start(local("a\(number)"), user("anna")) }
-    let all = EndAllActivitiesRequest(userId: "anna")
-    #expect(try await debugging.endAllActivities(all, context: admin).endedCount == 5)
+    for number in 0..<5 { _ = try await component.start(local("a\(number)"), anna) }
+    #expect(try await debugging.endAllActivities(.init(userId: "anna"), context: admin).endedCount == 5)
     #expect(try await debugging.getActivityStatus(status, context: admin).liveCount == 0)
     await component.close()
   }

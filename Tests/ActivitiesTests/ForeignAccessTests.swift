@@ -3,6 +3,7 @@ import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
+import ServiceTesting
 import Testing
 
 @testable import Activities
@@ -43,24 +44,19 @@ import Testing
       try await component.register(token(.activityUpdate, hex(77), activity: id), context)
     },
     Case(method: PushTokensServiceMethods.getPushToken, isToken: true) { component, id, context in
-      let request = GetPushTokenRequest(tokenId: id)
-      _ = try await component.tokens.getPushToken(request, context: context)
+      _ = try await component.tokens.getPushToken(.init(tokenId: id), context: context)
     },
     Case(method: TimersServiceMethods.pauseTimer) { component, id, context in
-      let request = PauseTimerRequest(activityId: id)
-      _ = try await component.timers.pauseTimer(request, context: context)
+      _ = try await component.timers.pauseTimer(.init(activityId: id), context: context)
     },
     Case(method: TimersServiceMethods.resumeTimer) { component, id, context in
-      let request = ResumeTimerRequest(activityId: id)
-      _ = try await component.timers.resumeTimer(request, context: context)
+      _ = try await component.timers.resumeTimer(.init(activityId: id), context: context)
     },
     Case(method: TimersServiceMethods.stopTimer) { component, id, context in
-      let request = StopTimerRequest(activityId: id)
-      _ = try await component.timers.stopTimer(request, context: context)
+      _ = try await component.timers.stopTimer(.init(activityId: id), context: context)
     },
     Case(method: TimersServiceMethods.completeTimer) { component, id, context in
-      let request = CompleteTimerRequest(activityId: id)
-      _ = try await component.timers.completeTimer(request, context: context)
+      _ = try await component.timers.completeTimer(.init(activityId: id), context: context)
     },
   ]
 
@@ -76,8 +72,7 @@ import Testing
       _ = try await component.tokens.listPushTokens(.init(), context: context)
     },
     Case(method: PushTokensServiceMethods.deletePushToken, isToken: true) { component, id, context in
-      let request = DeletePushTokenRequest(tokenId: id)
-      _ = try await component.tokens.deletePushToken(request, context: context)
+      _ = try await component.tokens.deletePushToken(.init(tokenId: id), context: context)
     },
     Case(method: TimersServiceMethods.startTimer) { component, id, context in
       let request = StartTimerRequest(
@@ -89,16 +84,13 @@ import Testing
       _ = try await component.rooms.joinRoom(request, context: context)
     },
     Case(method: RoomsServiceMethods.reportPeer) { component, _, context in
-      let request = ReportPeerRequest(app: app, roomId: room, connected: true)
-      _ = try await component.rooms.reportPeer(request, context: context)
+      _ = try await component.rooms.reportPeer(.init(app: app, roomId: room, connected: true), context: context)
     },
     Case(method: RoomsServiceMethods.leaveRoom) { component, _, context in
-      let request = LeaveRoomRequest(app: app, roomId: room)
-      _ = try await component.rooms.leaveRoom(request, context: context)
+      _ = try await component.rooms.leaveRoom(.init(app: app, roomId: room), context: context)
     },
     Case(method: RoomsServiceMethods.disconnectRooms) { component, _, context in
-      let request = DisconnectRoomsRequest(app: app)
-      _ = try await component.rooms.disconnectRooms(request, context: context)
+      _ = try await component.rooms.disconnectRooms(.init(app: app), context: context)
     },
     Case(method: UnreadServiceMethods.startUnreadActivity) { component, id, context in
       let request = StartUnreadActivityRequest(activityId: id, app: app, environment: "development", origin: .local)
@@ -110,18 +102,13 @@ import Testing
 
   @Test func foreignAndMissingLookTheSame() async throws {
     let component = try await Fixture().open()
-    let own = try await component.start(local(), user("anna"))
-    let token = try await component.register(token(.activityUpdate, hex(1), activity: own.id), user("anna"))
-    let absent = ["a_" + String(repeating: "0", count: 22), "p_" + String(repeating: "0", count: 22)]
+    let own = try await component.start(local(), anna)
+    let token = try await component.register(token(.activityUpdate, hex(1), activity: own.id), anna)
     for one in Self.byActivity {
-      let (id, missing) = one.isToken ? (token.id, absent[1]) : (own.id, absent[0])
-      let foreign = await failure { try await one.call(component, id, user("bruno")) }
-      var expected = try #require(await failure { try await one.call(component, missing, user("bruno")) })
-      expected.message = expected.message.replacing(missing, with: id)
-      if expected.errorMetadata["id"] != nil { expected.errorMetadata["id"] = id }
-      #expect(foreign == expected && foreign?.code == .notFound, "\(one.method.name)")
+      let id = one.isToken ? token.id : own.id
+      try await expectLooksMissing(id, "\(one.method.name)") { try await one.call(component, $0, bruno) }
     }
-    #expect(try await component.get(own.id, user("anna")).etag == own.etag)
+    #expect(try await component.get(own.id, anna).etag == own.etag)
     #expect(try component.queued().isEmpty)
     await component.close()
   }
@@ -130,14 +117,14 @@ import Testing
     let component = try await Fixture().open()
     let join = JoinRoomRequest(
       app: app, environment: "development", roomId: Self.room, activityId: "mine", origin: .local)
-    _ = try await component.rooms.joinRoom(join, context: user("anna"))
-    let registered = try await component.register(token(.activityUpdate, hex(1), activity: "mine"), user("anna"))
-    let before = try await component.get("mine", user("anna"))
+    _ = try await component.rooms.joinRoom(join, context: anna)
+    let registered = try await component.register(token(.activityUpdate, hex(1), activity: "mine"), anna)
+    let before = try await component.get("mine", anna)
     for one in Self.withoutID {
-      _ = await failure { try await one.call(component, one.isToken ? registered.id : "mine", user("bruno")) }
+      _ = await failure { try await one.call(component, one.isToken ? registered.id : "mine", bruno) }
     }
-    #expect(try await component.get("mine", user("anna")) == before)
-    #expect(try await component.tokens.listPushTokens(.init(), context: user("anna")).tokens == [registered])
+    #expect(try await component.get("mine", anna) == before)
+    #expect(try await component.tokens.listPushTokens(.init(), context: anna).tokens == [registered])
     #expect(try component.queued().isEmpty)
     await component.close()
   }
@@ -172,14 +159,14 @@ import Testing
   @Test func operatorMethodsRejectUsers() async throws {
     let component = try await Fixture().open()
     for one in Self.operators {
-      let error = await failure { try await one.call(component, "", user("anna")) }
+      let error = await failure { try await one.call(component, "", anna) }
       #expect(error?.code == .permissionDenied, "\(one.method.name)")
       #expect(await failure { try await one.call(component, "", admin) }?.code == .invalidArgument)
     }
     var request = try local("c")
     request.channelId = "Y2hhbm5lbA=="
     let asked = request
-    #expect(await failure { try await component.start(asked, user("anna")) }?.code == .permissionDenied)
+    #expect(await failure { try await component.start(asked, anna) }?.code == .permissionDenied)
     #expect(await failure { try await component.start(asked, admin) } == nil)
     await component.close()
   }
@@ -198,7 +185,6 @@ import Testing
 
   @Test func everyMethodNeedsAUser() async throws {
     let component = try await Fixture().open()
-    let nobody = CallContext(method: anyMethod)
     for one in Self.byActivity + Self.withoutID + Self.operators {
       let error = await failure { try await one.call(component, "x", nobody) }
       #expect(error?.code == .unauthenticated, "\(one.method.name)")

@@ -6,6 +6,7 @@ import CampanileRPC
 import CampanileService
 import CampanileStore
 import Dispatch
+import ServiceTesting
 import Synchronization
 import Testing
 
@@ -60,21 +61,20 @@ import Testing
       var request = try update(id, #"{"n":\#(number)}"#)
       request.etag = etag
       if loud { request.alert = alert() }
-      return try await component.activities.updateActivity(request, context: user("anna")).activity
+      return try await component.activities.updateActivity(request, context: anna).activity
     }
   }
 
   private static func end(_ id: String = "a", etag: String = "") -> Step {
     { component in
-      let request = EndActivityRequest(activityId: id, etag: etag)
-      return try await component.activities.endActivity(request, context: user("anna")).activity
+      try await component.activities.endActivity(.init(activityId: id, etag: etag), context: anna).activity
     }
   }
 
   private static func register(_ number: Int, installation: String = "phone") -> Step {
     { component in
       try await component.register(
-        token(.activityUpdate, hex(number), activity: "a", installation: installation), user("anna"))
+        token(.activityUpdate, hex(number), activity: "a", installation: installation), anna)
       return nil
     }
   }
@@ -100,10 +100,10 @@ import Testing
     }
   }
 
-  private func live(_ fixture: Fixture = Fixture(), queuedMax: Int64? = nil) async throws -> ActivitiesComponent {
-    let component = try await fixture.open(queuedMax: queuedMax)
-    _ = try await component.start(local("a"), user("anna"))
-    try await component.register(token(.activityUpdate, hex(1), activity: "a"), user("anna"))
+  private func live(_ fixture: Fixture? = nil, queuedMax: Int64? = nil) async throws -> ActivitiesComponent {
+    let component = try await (fixture ?? Fixture()).open(queuedMax: queuedMax)
+    _ = try await component.start(local("a"), anna)
+    try await component.register(token(.activityUpdate, hex(1), activity: "a"), anna)
     return component
   }
 
@@ -113,7 +113,7 @@ import Testing
     let results = try await inOneCommit(
       component, [Self.state(1), Self.state(2, etag: "v1"), Self.state(3, etag: "v2"), Self.state(4, "none")])
     #expect(Self.outcomes(results) == ["v2", "ETAG_MISMATCH", "v3", "ACTIVITY_NOT_FOUND"])
-    let kept = try await component.get("a", user("anna"))
+    let kept = try await component.get("a", anna)
     #expect(kept.etag == "v3" && kept.contentState?.json == #"{"n":3}"#)
     let queued = try component.queued()
     #expect(Self.numbers(queued) == ["update 3"] && queued[0].timestamp == kept.apsTimestamp)
@@ -128,11 +128,11 @@ import Testing
     let results = try await inOneCommit(
       component,
       [
-        Self.state(1), Self.end(etag: "v9"), Self.state(2), { try await $0.start(local("a"), user("anna")) },
+        Self.state(1), Self.end(etag: "v9"), Self.state(2), { try await $0.start(local("a"), anna) },
         Self.state(3),
       ])
     #expect(Self.outcomes(results) == ["v2", "ETAG_MISMATCH", "v3", "ACTIVITY_EXISTS", "v4"])
-    #expect(try await component.get("a", user("anna")).contentState?.json == #"{"n":3}"#)
+    #expect(try await component.get("a", anna).contentState?.json == #"{"n":3}"#)
     #expect(Self.numbers(try component.queued()) == ["update 3"])
     await component.close()
   }
@@ -141,7 +141,7 @@ import Testing
     let component = try await live()
     let results = try await inOneCommit(component, [Self.state(1), Self.state(2), Self.end(), Self.state(3)])
     #expect(Self.outcomes(results) == ["v2", "v3", "v4", "ACTIVITY_ENDED"])
-    let ended = try await component.get("a", user("anna"))
+    let ended = try await component.get("a", anna)
     #expect(ended.status == .ended && ended.contentState?.json == #"{"n":2}"#)
     let queued = try component.queued()
     #expect(Self.numbers(queued) == ["end 2"] && queued[0].timestamp == ended.apsTimestamp)
@@ -161,7 +161,7 @@ import Testing
 
   @Test func tokenOfTheSameCommitReceivesTheNewestState() async throws {
     let component = try await Fixture().open()
-    _ = try await component.start(local("a"), user("anna"))
+    _ = try await component.start(local("a"), anna)
     let results = try await inOneCommit(
       component, [Self.state(1), Self.register(1), Self.state(2), Self.register(2, installation: "pad"), Self.state(3)])
     #expect(Self.outcomes(results) == ["v2", "", "v3", "", "v4"])
@@ -172,13 +172,13 @@ import Testing
 
   @Test func batchCoalescesWithSurroundingUpdates() async throws {
     let component = try await live()
-    _ = try await component.start(local("b"), user("anna"))
+    _ = try await component.start(local("b"), anna)
     let batch: Step = { component in
       var request = BatchUpdateActivitiesRequest(requests: [
         try update("a", #"{"n":2}"#), try update("b", #"{"n":3}"#), try update("a", #"{"n":4}"#),
       ])
       request.requests[2].etag = "v9"
-      let results = try await component.activities.batchUpdateActivities(request, context: user("anna")).results
+      let results = try await component.activities.batchUpdateActivities(request, context: anna).results
       let errors = results.compactMap { if case .error(let error) = $0.outcome { error.reason } else { nil } }
       #expect(errors == ["ETAG_MISMATCH"])
       return nil
@@ -186,14 +186,14 @@ import Testing
     let results = try await inOneCommit(component, [Self.state(1), batch, Self.state(5, etag: "v3")])
     #expect(Self.outcomes(results) == ["v2", "", "v4"])
     #expect(Self.numbers(try component.queued()) == ["update 5"])
-    #expect(try await component.get("b", user("anna")).contentState?.json == #"{"n":3}"#)
+    #expect(try await component.get("b", anna).contentState?.json == #"{"n":3}"#)
     await component.close()
   }
 
   @Test func fullQueueRejectsOnlyPushesThatNeedRoom() async throws {
     let component = try await live(queuedMax: 1)
-    _ = try await component.start(local("b"), user("anna"))
-    try await component.register(token(.activityUpdate, hex(2), activity: "b"), user("anna"))
+    _ = try await component.start(local("b"), anna)
+    try await component.register(token(.activityUpdate, hex(2), activity: "b"), anna)
     let results = try await inOneCommit(
       component, [Self.state(1), Self.state(2, "b"), Self.state(3, "b", loud: true), Self.state(4)])
     #expect(Self.outcomes(results) == ["v2", "PUSHES_EXHAUSTED", "PUSHES_EXHAUSTED", "v3"])
@@ -201,16 +201,16 @@ import Testing
     #expect(Self.outcomes(try await inOneCommit(component, [Self.state(5), Self.state(6)])) == ["v4", "v5"])
     var batch = BatchUpdateActivitiesRequest(requests: [try update("a", #"{"n":7}"#), try update("b", #"{"n":8}"#)])
     batch.requests[0].alert = alert()
-    let refused = try await component.activities.batchUpdateActivities(batch, context: user("anna")).results
+    let refused = try await component.activities.batchUpdateActivities(batch, context: anna).results
     #expect(
       refused.allSatisfy {
         if case .error(let error) = $0.outcome { error.reason == "PUSHES_EXHAUSTED" } else { false }
       })
-    #expect(try await component.get("a", user("anna")).etag == "v5")
-    #expect(try await component.get("b", user("anna")).etag == "v1")
+    #expect(try await component.get("a", anna).etag == "v5")
+    #expect(try await component.get("b", anna).etag == "v1")
     #expect(Self.numbers(try component.queued()) == ["update 6"])
     // The end replaces the update.
-    _ = try await component.end("a", user("anna"))
+    _ = try await component.end("a", anna)
     #expect(Self.numbers(try component.queued()) == ["end 6"])
     await component.close()
   }
@@ -220,9 +220,9 @@ import Testing
     let timer = StartTimerRequest(
       activityId: "t", app: app, environment: "development", origin: .local, methodName: "Run",
       sessionType: "countdown", durationMs: 600_000)
-    _ = try await component.timers.startTimer(timer, context: user("anna"))
+    _ = try await component.timers.startTimer(timer, context: anna)
     let batch = BatchUpdateActivitiesRequest(requests: [try update("t", #"{"n":1}"#)])
-    let results = try await component.activities.batchUpdateActivities(batch, context: user("anna")).results
+    let results = try await component.activities.batchUpdateActivities(batch, context: anna).results
     guard case .error(let error) = results.first?.outcome else {
       Issue.record("a caller's state was accepted")
       return
@@ -232,12 +232,12 @@ import Testing
   }
 
   @Test func deliveryRoundSettlesPendingUpdatesFirst() async throws {
-    let fixture = Fixture()
+    let fixture = try Fixture()
     let sender = FakeSender()
     let component = try await fixture.open(sender: sender)
-    _ = try await component.start(local("a"), user("anna"))
-    try await component.register(token(.activityUpdate, hex(1), activity: "a"), user("anna"))
-    _ = try await component.update("a", #"{"n":1}"#, user("anna"))
+    _ = try await component.start(local("a"), anna)
+    try await component.register(token(.activityUpdate, hex(1), activity: "a"), anna)
+    _ = try await component.update("a", #"{"n":1}"#, anna)
     let round: Step = { component in
       _ = try await component.store.write { transaction in
         try component.repository.settle(transaction)
@@ -270,15 +270,15 @@ import Testing
   }
 
   @Test func possiblySentPushKeepsItsTimestampAfterACrash() async throws {
-    let fixture = Fixture()
+    let fixture = try Fixture()
     var component = try await live(fixture)
-    let sent = try await component.update("a", #"{"n":1}"#, user("anna"))
+    let sent = try await component.update("a", #"{"n":1}"#, anna)
     // The process ends after the push was taken and before its response.
     _ = try await component.store.write { try $0.execute("UPDATE pushes SET state = 1") }
     await component.close()
     component = try await fixture.open()
     _ = try await component.delivery.dispatcher.round()
-    let newer = try await component.update("a", #"{"n":2}"#, user("anna"))
+    let newer = try await component.update("a", #"{"n":2}"#, anna)
     #expect(newer.apsTimestamp > sent.apsTimestamp)
     let queued = try component.queued()
     #expect(Self.numbers(queued) == ["update 2"] && queued[0].timestamp == newer.apsTimestamp)

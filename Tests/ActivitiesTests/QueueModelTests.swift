@@ -2,6 +2,7 @@ import APNs
 import CampanileBase
 import CampanileRPC
 import CampanileStore
+import TestSupport
 import Testing
 
 @testable import Activities
@@ -37,12 +38,12 @@ import Testing
           }
         }
       }
-      harness.clock.advance(Int64(random.below(3_000)))
+      harness.clock.advance(ms: Int64(random.below(3_000)))
     }
     for _ in 0..<400 {
       guard try harness.count("pushes") > 0 else { break }
       try await answer(harness, &underWay) { (200, "") }
-      harness.clock.advance(200_000)
+      harness.clock.advance(ms: 200_000)
     }
     #expect(try harness.count("pushes") == 0)
   }

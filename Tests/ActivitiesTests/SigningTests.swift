@@ -4,6 +4,7 @@ import CampanileBase
 import CampanileCrypto
 import CampanileRPC
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Activities
@@ -62,12 +63,12 @@ import Testing
     let claims = try #require(Base64URL.decode(String(token.split(separator: ".")[1])))
     #expect(String(decoding: claims, as: UTF8.self) == #"{"iss":"TEAM123456","iat":1700000000}"#)
     await first.close()
-    first.clock.advance(10 * Self.minute)
+    first.clock.advance(ms: 10 * Self.minute)
     let second = try DeliveryHarness(folder: first.folder, clock: first.clock)
     #expect(try await second.running.tokens.token(of: id).token == token)
     // Rejected too early: the pushes wait for the twentieth minute.
     #expect(try await second.running.tokens.rejected(token, of: id) == second.clock.nowMs + 10 * Self.minute)
-    second.clock.advance(10 * Self.minute)
+    second.clock.advance(ms: 10 * Self.minute)
     #expect(try await second.running.tokens.rejected(token, of: id) == second.clock.nowMs)
     let renewed = try await second.running.tokens.token(of: id)
     #expect(renewed.token != token)
@@ -79,7 +80,7 @@ import Testing
     let harness = try DeliveryHarness()
     try await harness.enqueue(harness.order("a1", .alert))
     let first = try #require(try await harness.send().first)
-    harness.clock.advance(30 * Self.minute)
+    harness.clock.advance(ms: 30 * Self.minute)
     harness.sender.answer(first, status: 403, "ExpiredProviderToken")
     let second = try #require(try await harness.send().first)
     #expect(second.id == first.id)
@@ -94,10 +95,10 @@ import Testing
     let harness = try DeliveryHarness()
     try await harness.enqueue(harness.order("a1", .alert))
     let first = try #require(try await harness.send().first)
-    harness.clock.advance(5 * Self.minute)
+    harness.clock.advance(ms: 5 * Self.minute)
     harness.sender.answer(first, status: 403, "ExpiredProviderToken")
     #expect(try await harness.send().isEmpty)
-    harness.clock.advance(15 * Self.minute)
+    harness.clock.advance(ms: 15 * Self.minute)
     let second = try #require(try await harness.send().first)
     #expect(second.authorization != first.authorization)
     harness.sender.answer(second, status: 200)

@@ -4,9 +4,9 @@ import CampanileCodec
 import CampanileRPC
 import CampanileService
 import CampanileStore
-import FoundationEssentials
 import NIOPosix
-import Synchronization
+import ServiceTesting
+import TestSupport
 import Testing
 
 @testable import Activities
@@ -14,35 +14,31 @@ import Testing
 /// A component with its own database and a clock that the test advances. Nothing is sent: pushes stay in the queue.
 final class Fixture: Sendable {
   static let startMs: Int64 = 1_770_000_000_000
-  let directory: URL
-  let nowMs = Atomic<Int64>(Fixture.startMs)
+  let folder: TemporaryFolder
+  let clock = TestClock(Fixture.startMs)
   let limits: ActivitiesLimits
 
-  init(_ limits: ActivitiesLimits = ActivitiesLimits()) {
+  init(_ limits: ActivitiesLimits = ActivitiesLimits()) throws {
     self.limits = limits
-    directory = FileManager.default.temporaryDirectory.appendingPathComponent("activities-\(UUID().uuidString)")
+    folder = try TemporaryFolder()
   }
-
-  deinit { try? FileManager.default.removeItem(at: directory) }
 
   func open(
     dates: [String: ContentDates] = [:], queuedMax: Int64? = nil, sender: (any PushSending)? = nil
   ) async throws -> ActivitiesComponent {
-    var store = StoreConfiguration(path: directory.appendingPathComponent("activities.sqlite").path)
+    var store = StoreConfiguration(path: folder.file("activities.sqlite"))
     store.durability = .normal
     var configuration = ActivitiesConfiguration(
-      store: store, addedKeysDirectory: directory.appendingPathComponent("keys").path)
+      store: store, addedKeysDirectory: folder.file("keys"))
     configuration.limits = limits
     configuration.contentDates = dates
     if let queuedMax { configuration.delivery.limits.queuedMax = queuedMax }
     return try await ActivitiesComponent(
       configuration, group: MultiThreadedEventLoopGroup.singleton,
-      environment: .init(
-        nowMs: { self.nowMs.load(ordering: .relaxed) }, steadyMs: { self.nowMs.load(ordering: .relaxed) }),
+      environment: .init(nowMs: { self.clock.nowMs }, steadyMs: { self.clock.nowMs }),
       sender: sender, canSign: { app, _ in app != "com.example.unsigned" })
   }
 
-  func advance(ms: Int64) { nowMs.add(ms, ordering: .relaxed) }
 }
 
 /// A push in the queue.
@@ -88,15 +84,6 @@ extension ActivitiesComponent {
   }
 }
 
-let anyMethod = MethodDescriptor(
-  path: "campanile.activities.v1.ActivitiesService/Test", kind: .unary, idempotency: .unknown, requestType: "",
-  responseType: "")
-
-func user(_ id: String, scopes: [String] = []) -> CallContext {
-  CallContext(method: anyMethod, principal: Principal(kind: .user, id: id, scopes: scopes))
-}
-
-let admin = user("root", scopes: ["admin"])
 /// The context of a service of the suite in methods with the scope `activities:operate`.
 let program = serviceContext(scopes: ["activities:operate"])
 
@@ -104,20 +91,6 @@ func serviceContext(scopes: [String]) -> CallContext {
   var method = anyMethod
   method.scope = "activities:operate"
   return CallContext(method: method, principal: Principal(kind: .service, id: "notifications", scopes: scopes))
-}
-
-/// Returns the error that `body` throws, or nil.
-func failure<T>(_ body: () async throws -> T) async -> RPCError? {
-  do {
-    _ = try await body()
-    return nil
-  } catch let error as RPCError {
-    return error
-  } catch let error as any RPCErrorConvertible {
-    return error.rpcError
-  } catch {
-    return RPCError(.internalError, "\(error)")
-  }
 }
 
 let app = "com.example.growth"
@@ -172,13 +145,11 @@ extension ActivitiesComponent {
   }
 
   func end(_ id: String, _ context: CallContext) async throws -> Activity {
-    let request = EndActivityRequest(activityId: id)
-    return try #require(try await activities.endActivity(request, context: context).activity)
+    try #require(try await activities.endActivity(.init(activityId: id), context: context).activity)
   }
 
   func get(_ id: String, _ context: CallContext) async throws -> Activity {
-    let request = GetActivityRequest(activityId: id)
-    return try #require(try await activities.getActivity(request, context: context).activity)
+    try #require(try await activities.getActivity(.init(activityId: id), context: context).activity)
   }
 
   @discardableResult

@@ -5,7 +5,8 @@ import CampanileCodec
 import CampanileRPC
 import CampanileService
 import CampanileStore
-import Synchronization
+import ServiceTesting
+import TestSupport
 import Testing
 
 @testable import Activities
@@ -14,10 +15,9 @@ import Testing
   @Test func tokensAreReturnedRedacted() async throws {
     let component = try await Fixture().open()
     let digits = "abcd" + String(repeating: "0", count: 56) + "4321"
-    let registered = try await component.register(token(.device, digits.uppercased()), user("anna"))
+    let registered = try await component.register(token(.device, digits.uppercased()), anna)
     #expect(registered.redactedToken == "abcd…4321" && registered.sizeBytes == 32)
-    let request = GetPushTokenRequest(tokenId: registered.id)
-    let found = try await component.tokens.getPushToken(request, context: user("anna"))
+    let found = try await component.tokens.getPushToken(.init(tokenId: registered.id), context: anna)
     #expect(found.token == registered)
     #expect(!found.jsonString().contains(digits))
     let stored = try component.store.read { try component.repository.token(registered.id, in: $0) }
@@ -27,12 +27,12 @@ import Testing
   }
 
   @Test func olderTokenNeverReplacesANewerOne() async throws {
-    let fixture = Fixture()
+    let fixture = try Fixture()
     let component = try await fixture.open()
     func register(_ number: Int, atMs: Int64) async throws -> RegisterPushTokenResponse {
       var request = token(.device, hex(number))
       request.tokenTime = ProtoTimestamp(millisecondsSince1970: atMs)
-      return try await component.tokens.registerPushToken(request, context: user("anna"))
+      return try await component.tokens.registerPushToken(request, context: anna)
     }
     let first = try await register(1, atMs: Fixture.startMs - 5_000)
     let newer = try await register(2, atMs: Fixture.startMs - 1_000)
@@ -42,47 +42,46 @@ import Testing
     // A clock far ahead counts as one minute ahead, so that it cannot block later tokens for ever.
     let future = try await register(3, atMs: Fixture.startMs + 10 * 365 * 86_400_000)
     #expect(future.token?.tokenTime?.millisecondsSince1970 == Fixture.startMs + 60_000)
-    fixture.advance(ms: 61_000)
+    fixture.clock.advance(ms: 61_000)
     #expect(try await !register(4, atMs: Fixture.startMs + 61_000).superseded)
     await component.close()
   }
 
   @Test func tokenOfAnotherUserIsRejected() async throws {
     let component = try await Fixture().open()
-    let own = try await component.register(token(.device, hex(1)), user("anna"))
-    let error = await failure { try await component.register(token(.device, hex(1)), user("bruno")) }
+    let own = try await component.register(token(.device, hex(1)), anna)
+    let error = await failure { try await component.register(token(.device, hex(1)), bruno) }
     #expect(error?.code == .alreadyExists && error?.reason == "TOKEN_TAKEN")
     #expect(error?.fieldViolations.map(\.field) == ["token"])
     // After a logout the token is free; within one user it moves.
-    let delete = DeletePushTokenRequest(tokenId: own.id)
-    _ = try await component.tokens.deletePushToken(delete, context: user("anna"))
-    try await component.register(token(.device, hex(1)), user("bruno"))
-    let moved = try await component.register(token(.device, hex(1), installation: "new"), user("bruno"))
-    let list = try await component.tokens.listPushTokens(.init(), context: user("bruno"))
+    _ = try await component.tokens.deletePushToken(.init(tokenId: own.id), context: anna)
+    try await component.register(token(.device, hex(1)), bruno)
+    let moved = try await component.register(token(.device, hex(1), installation: "new"), bruno)
+    let list = try await component.tokens.listPushTokens(.init(), context: bruno)
     #expect(list.tokens == [moved])
     await component.close()
   }
 
   @Test func movedTokenLeavesItsFormerInstallation() async throws {
     let component = try await Fixture().open()
-    _ = try await component.start(local("a"), user("anna"))
-    let first = try await component.register(token(.activityUpdate, hex(1), activity: "a"), user("anna"))
+    _ = try await component.start(local("a"), anna)
+    let first = try await component.register(token(.activityUpdate, hex(1), activity: "a"), anna)
     let moved = try await component.register(
-      token(.activityUpdate, hex(1), activity: "a", installation: "again"), user("anna"))
+      token(.activityUpdate, hex(1), activity: "a", installation: "again"), anna)
     #expect(moved.id != first.id)
     _ = try await component.sendAll()
-    _ = try await component.update("a", #"{"n":1}"#, user("anna"))
+    _ = try await component.update("a", #"{"n":1}"#, anna)
     #expect(try component.queued().map(\.target) == [moved.id])
-    #expect(try await component.get("a", user("anna")).updateTokenCount == 1)
+    #expect(try await component.get("a", anna).updateTokenCount == 1)
     #expect(try component.store.read { try component.repository.counts(user: "anna", $0) }.tokens == 1)
     await component.close()
   }
 
   @Test func tokensRetireUnlessRegisteredLater() async throws {
-    let fixture = Fixture()
+    let fixture = try Fixture()
     let component = try await fixture.open()
-    _ = try await component.start(local("a"), user("anna"))
-    let id = try await component.register(token(.activityUpdate, hex(1), activity: "a"), user("anna")).id
+    _ = try await component.start(local("a"), anna)
+    let id = try await component.register(token(.activityUpdate, hex(1), activity: "a"), anna).id
     let repository = component.repository
     func retire(_ rejectedAtMs: Int64?, _ number: Int = 1) async throws -> Bool {
       try await component.store.write {
@@ -93,46 +92,45 @@ import Testing
     #expect(try await !retire(Fixture.startMs - 1))
     // The rejected token is no longer that of this id.
     #expect(try await !retire(nil, 2))
-    #expect(try await component.get("a", user("anna")).updateTokenCount == 1)
+    #expect(try await component.get("a", anna).updateTokenCount == 1)
     #expect(try await retire(Fixture.startMs))
     #expect(try await !retire(Fixture.startMs))
-    #expect(try await component.get("a", user("anna")).updateTokenCount == 0)
+    #expect(try await component.get("a", anna).updateTokenCount == 0)
     #expect(try component.store.read { try repository.token(id, in: $0) } == nil)
-    #expect(try await component.tokens.listPushTokens(.init(), context: user("anna")).tokens.isEmpty)
-    let all = ListPushTokensRequest(includeRetired: true)
-    let retired = try await component.tokens.listPushTokens(all, context: user("anna")).tokens
+    #expect(try await component.tokens.listPushTokens(.init(), context: anna).tokens.isEmpty)
+    let retired = try await component.tokens.listPushTokens(.init(includeRetired: true), context: anna).tokens
     #expect(retired.map(\.retireReason) == ["Unregistered"])
     // A new token replaces it.
-    try await component.register(token(.activityUpdate, hex(2), activity: "a"), user("anna"))
-    #expect(try await component.get("a", user("anna")).updateTokenCount == 1)
+    try await component.register(token(.activityUpdate, hex(2), activity: "a"), anna)
+    #expect(try await component.get("a", anna).updateTokenCount == 1)
     await component.close()
   }
 
   @Test func tokenOfAnEndedActivityReceivesItsEnd() async throws {
-    let fixture = Fixture()
+    let fixture = try Fixture()
     let component = try await fixture.open()
-    _ = try await component.start(local("a"), user("anna"))
-    let id = try await component.register(token(.activityUpdate, hex(1), activity: "a"), user("anna")).id
-    _ = try await component.end("a", user("anna"))
+    _ = try await component.start(local("a"), anna)
+    let id = try await component.register(token(.activityUpdate, hex(1), activity: "a"), anna).id
+    _ = try await component.end("a", anna)
     #expect(try component.store.read { try component.repository.token(id, in: $0) }?.token.hexadecimal == hex(1))
     #expect(try component.queued().map(\.target) == [id])
-    fixture.advance(ms: ActivityRetention.retiredRetentionMs + 1)
-    try await component.maintain(nowMs: fixture.nowMs.load(ordering: .relaxed))
+    fixture.clock.advance(ms: ActivityRetention.retiredRetentionMs + 1)
+    try await component.maintain(nowMs: fixture.clock.nowMs)
     #expect(try component.store.read { try component.repository.token(id, in: $0) } == nil)
-    #expect(await failure { try await component.get("a", user("anna")) }?.code == .notFound)
+    #expect(await failure { try await component.get("a", anna) }?.code == .notFound)
     await component.close()
   }
 
   @Test func idleTokensAreDeleted() async throws {
-    let fixture = Fixture()
+    let fixture = try Fixture()
     let component = try await fixture.open()
-    try await component.register(token(.device, hex(1)), user("anna"))
-    let used = try await component.register(token(.device, hex(2), installation: "pad"), user("anna"))
-    fixture.advance(ms: 89 * 86_400_000)
-    try await component.register(token(.device, hex(2), installation: "pad"), user("anna"))
-    fixture.advance(ms: 2 * 86_400_000)
-    try await component.maintain(nowMs: fixture.nowMs.load(ordering: .relaxed))
-    let left = try await component.tokens.listPushTokens(.init(), context: user("anna")).tokens
+    try await component.register(token(.device, hex(1)), anna)
+    let used = try await component.register(token(.device, hex(2), installation: "pad"), anna)
+    fixture.clock.advance(ms: 89 * 86_400_000)
+    try await component.register(token(.device, hex(2), installation: "pad"), anna)
+    fixture.clock.advance(ms: 2 * 86_400_000)
+    try await component.maintain(nowMs: fixture.clock.nowMs)
+    let left = try await component.tokens.listPushTokens(.init(), context: anna).tokens
     #expect(left.map(\.id) == [used.id])
     let counts = try component.store.read { try component.repository.counts(user: "anna", $0) }
     #expect(counts.tokens == 1)
@@ -143,12 +141,12 @@ import Testing
     let component = try await Fixture().open()
     var typed = token(.pushToStart, hex(1))
     typed.attributesType = "TimerActivityAttributes"
-    let own = try await component.register(typed, user("anna"))
+    let own = try await component.register(typed, anna)
     typed.token = hex(2)
     typed.attributesType = "OtherAttributes"
-    try await component.register(typed, user("anna"))
-    try await component.register(token(.pushToStart, hex(3)), user("anna"))
-    _ = try await component.start(remote("a"), user("anna"))
+    try await component.register(typed, anna)
+    try await component.register(token(.pushToStart, hex(3)), anna)
+    _ = try await component.start(remote("a"), anna)
     // One start for each device, with the closest matching token.
     #expect(try component.queued().map(\.target) == [own.id])
     await component.close()

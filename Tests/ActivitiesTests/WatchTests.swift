@@ -3,6 +3,7 @@ import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
+import ServiceTesting
 import Synchronization
 import Testing
 
@@ -14,8 +15,7 @@ import Testing
     _ component: ActivitiesComponent, _ user: String, count: Int, from token: String = "", activity: String = "",
     started: @escaping @Sendable () async throws -> Void = {}
   ) async throws -> [WatchActivitiesResponse] {
-    let request = WatchActivitiesRequest(resumeToken: token, activityId: activity)
-    let asked = request
+    let asked = WatchActivitiesRequest(resumeToken: token, activityId: activity)
     let seen = Mutex<[WatchActivitiesResponse]>([])
     struct Enough: Error {}
     do {
@@ -44,18 +44,18 @@ import Testing
   @Test func changesArriveInOrderAndResume() async throws {
     let component = try await Fixture().open()
     let first = try await Self.events(component, "anna", count: 1) {
-      _ = try await component.start(local("a"), user("anna"))
-      _ = try await component.start(local("foreign"), user("bruno"))
+      _ = try await component.start(local("a"), anna)
+      _ = try await component.start(local("foreign"), bruno)
     }
     #expect(first.map(Self.name) == ["watch", "started a"])
-    _ = try await component.update("a", #"{"n":1}"#, user("anna"))
-    _ = try await component.update("a", #"{"n":2}"#, user("anna"))
-    _ = try await component.start(local("b"), user("anna"))
+    _ = try await component.update("a", #"{"n":1}"#, anna)
+    _ = try await component.update("a", #"{"n":2}"#, anna)
+    _ = try await component.start(local("b"), anna)
     let token = try #require(first.last?.resumeToken)
     let second = try await Self.events(component, "anna", count: 2, from: token)
     // Of several quick states only the last is visible.
     #expect(second.map(Self.name) == ["watch", #"updated a {"n":2}"#, "started b"])
-    _ = try await component.end("a", user("anna"))
+    _ = try await component.end("a", anna)
     let third = try await Self.events(component, "anna", count: 9, from: token, activity: "a")
     #expect(third.map(Self.name) == ["watch", "ended a"])
     await component.close()
@@ -64,7 +64,7 @@ import Testing
   @Test func resumeTokensAreBoundToTheirUser() async throws {
     let component = try await Fixture().open()
     let events = try await Self.events(component, "anna", count: 1) {
-      _ = try await component.start(local("a"), user("anna"))
+      _ = try await component.start(local("a"), anna)
     }
     let token = try #require(events.last?.resumeToken)
     let foreign = await failure { try await Self.events(component, "bruno", count: 1, from: token) }

@@ -2,6 +2,8 @@ import CampanileAPI
 import CampanileBase
 import CampanileCodec
 import CampanileRPC
+import ServiceTesting
+import TestSupport
 import Testing
 
 @testable import Attendance
@@ -11,7 +13,7 @@ import Testing
     let fixture = try Fixture()
     try await fixture.run { component in
       let anna = try await component.makeMember("Anna")
-      let meeting = try await component.makeMeeting(atMs: fixture.now - Fixture.dayMs, .completed)
+      let meeting = try await component.makeMeeting(atMs: fixture.clock.nowMs - Fixture.dayMs, .completed)
       let first = try await component.record(anna, meeting, .present, requestID: "r1")
       #expect(first.etag == "v1")
       #expect(first.source == .recorded)
@@ -26,8 +28,7 @@ import Testing
       #expect(
         await refusal { try await component.record(anna, meeting, .excused, requestID: "r1") }
           == "FAILED_PRECONDITION REQUEST_ID_REUSED")
-      let listed = try await component.attendance.listMeetingAttendance(
-        .with { $0.meetingId = meeting.id }, context: admin)
+      let listed = try await component.attendance.listMeetingAttendance(.init(meetingId: meeting.id), context: admin)
       #expect(listed.attendances == [second])
       #expect(listed.counts?.absent == 1)
     }
@@ -37,7 +38,7 @@ import Testing
     let fixture = try Fixture()
     try await fixture.run { component in
       let anna = try await component.makeMember("Anna")
-      let meeting = try await component.makeMeeting(atMs: fixture.now)
+      let meeting = try await component.makeMeeting(atMs: fixture.clock.nowMs)
       var request = RecordAttendanceRequest(memberId: anna.id, meetingId: meeting.id, status: .present, etag: "v1")
       #expect(
         await refusal { try await component.attendance.recordAttendance(request, context: admin) }
@@ -58,15 +59,10 @@ import Testing
     try await fixture.run { component in
       let anna = try await component.makeMember("Anna")
       let late = try await component.makeMember("Late", initiation: "2026-02-01")
-      let meeting = try await component.makeMeeting(atMs: fixture.now - 10 * Fixture.dayMs, .completed)
+      let meeting = try await component.makeMeeting(atMs: fixture.clock.nowMs - 10 * Fixture.dayMs, .completed)
       var request = BatchRecordAttendanceRequest(
         meetingId: meeting.id,
-        entries: [anna, late].map { member in
-          .with {
-            $0.memberId = member.id
-            $0.status = .present
-          }
-        })
+        entries: [anna, late].map { .init(memberId: $0.id, status: .present) })
       let error = await failure { try await component.attendance.batchRecordAttendance(request, context: admin) }
       #expect(error?.reason == "BEFORE_INITIATION")
       #expect(error?.fieldViolations.first?.field == "entries[1].memberId")
@@ -89,22 +85,19 @@ import Testing
     let fixture = try Fixture()
     try await fixture.run { component in
       let anna = try await component.makeMember("Anna", user: "anna")
-      let meeting = try await component.makeMeeting(atMs: fixture.now + Fixture.dayMs)
+      let meeting = try await component.makeMeeting(atMs: fixture.clock.nowMs + Fixture.dayMs)
       func confirm(_ status: AttendanceStatus) async throws -> Attendance? {
         try await component.attendance.confirmAttendance(
-          .with {
-            $0.meetingId = meeting.id
-            $0.status = status
-          }, context: user("anna")
+          .init(meetingId: meeting.id, status: status), context: user("anna")
         ).attendance
       }
       let confirmed = try await confirm(.present)
       #expect(confirmed?.source == .selfValue)
       #expect(confirmed?.memberId == anna.id)
       #expect(try await confirm(.notConfirmed)?.status == .notConfirmed)
-      fixture.wait(Fixture.dayMs + 168 * Fixture.hourMs)
+      fixture.clock.advance(ms: Fixture.dayMs + 168 * Fixture.hourMs)
       _ = try await confirm(.present)
-      fixture.wait(1)
+      fixture.clock.advance(ms: 1)
       #expect(await refusal { try await confirm(.absent) } == "FAILED_PRECONDITION CONFIRMATION_LATE")
       // Staff may still record.
       try await component.record(anna, meeting, .excused)
@@ -116,16 +109,12 @@ import Testing
     try await fixture.run { component in
       let anna = try await component.makeMember("Anna", user: "anna")
       _ = try await component.makeMember("Bruno", user: "bruno")
-      let meeting = try await component.makeMeeting(atMs: fixture.now + Fixture.hourMs)
+      let meeting = try await component.makeMeeting(atMs: fixture.clock.nowMs + Fixture.hourMs)
       func code() async throws -> String {
-        try await component.attendance.getCheckInCode(.with { $0.meetingId = meeting.id }, context: admin).code
+        try await component.attendance.getCheckInCode(.init(meetingId: meeting.id), context: admin).code
       }
       func checkIn(_ code: String, _ name: String, requestID: String = "") async throws -> CheckInResponse {
-        try await component.attendance.checkIn(
-          .with {
-            $0.code = code
-            $0.requestId = requestID
-          }, context: user(name))
+        try await component.attendance.checkIn(.init(code: code, requestId: requestID), context: user(name))
       }
       let first = try await code()
       let response = try await checkIn(first, "anna", requestID: "c1")
@@ -135,16 +124,16 @@ import Testing
       #expect(try await checkIn(first, "anna", requestID: "c1") == response)
       #expect(await refusal { try await checkIn(first, "anna") } == "FAILED_PRECONDITION CODE_USED")
       _ = try await checkIn(first, "bruno")
-      fixture.wait(2 * CheckInCode.stepMs)
+      fixture.clock.advance(ms: 2 * CheckInCode.stepMs)
       #expect(await refusal { try await checkIn(first, "anna") } == "FAILED_PRECONDITION CODE_EXPIRED")
       #expect(await refusal { try await checkIn(first + "x", "anna") } == "INVALID_ARGUMENT CODE_INVALID")
       // The secretary corrects the record, and the member presents a newer code.
       try await component.record(anna, meeting, .absent)
       #expect(try await checkIn(try await code(), "anna").attendance?.status == .present)
-      fixture.wait(6 * Fixture.hourMs)
+      fixture.clock.advance(ms: 6 * Fixture.hourMs)
       let late = try await code()
       #expect(await refusal { try await checkIn(late, "anna") } == "FAILED_PRECONDITION CHECK_IN_CLOSED")
-      #expect(try await component.maintain(nowMs: fixture.now) >= 3)
+      #expect(try await component.maintain(nowMs: fixture.clock.nowMs) >= 3)
     }
   }
 
@@ -152,8 +141,8 @@ import Testing
     let fixture = try Fixture()
     try await fixture.run { component in
       let anna = try await component.makeMember("Anna", initiation: "2026-02-02", user: "anna")
-      let early = try await component.makeMeeting(atMs: fixture.now - Fixture.dayMs)
-      let cancelled = try await component.makeMeeting(atMs: fixture.now + Fixture.dayMs, .cancelled)
+      let early = try await component.makeMeeting(atMs: fixture.clock.nowMs - Fixture.dayMs)
+      let cancelled = try await component.makeMeeting(atMs: fixture.clock.nowMs + Fixture.dayMs, .cancelled)
       var nowhere = Meeting()
       for id in ["t_99", "", "t_0", "m_1", String(repeating: "9", count: 10_000)] {
         nowhere.id = id
@@ -173,14 +162,11 @@ import Testing
       #expect(
         await refusal {
           try await component.attendance.confirmAttendance(
-            .with {
-              $0.meetingId = cancelled.id
-              $0.status = .present
-            }, context: user("anna"))
+            .init(meetingId: cancelled.id, status: .present), context: user("anna"))
         } == "FAILED_PRECONDITION MEETING_CANCELLED")
       #expect(
         await refusal {
-          try await component.attendance.getCheckInCode(.with { $0.meetingId = cancelled.id }, context: admin)
+          try await component.attendance.getCheckInCode(.init(meetingId: cancelled.id), context: admin)
         } == "FAILED_PRECONDITION MEETING_CANCELLED")
     }
   }
@@ -191,7 +177,7 @@ import Testing
       let anna = try await component.makeMember("Anna")
       var made: [String] = []
       for day: Int64 in 1...7 {
-        let meeting = try await component.makeMeeting(atMs: fixture.now - day * 20 * Fixture.dayMs, .completed)
+        let meeting = try await component.makeMeeting(atMs: fixture.clock.nowMs - day * 20 * Fixture.dayMs, .completed)
         try await component.record(anna, meeting, .present)
         made.append(meeting.id)
       }

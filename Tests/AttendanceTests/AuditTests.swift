@@ -2,24 +2,26 @@ import CampanileAPI
 import CampanileCodec
 import CampanileRPC
 import CampanileStore
+import ServiceTesting
+import TestSupport
 import Testing
 
 @testable import Attendance
 
 @Suite struct AuditTests {
   private func undo(_ component: AttendanceComponent, _ sequence: Int64) async throws -> AuditEntry? {
-    try await component.lodge.undoChange(.with { $0.sequence = sequence }, context: admin).entry
+    try await component.lodge.undoChange(.init(sequence: sequence), context: admin).entry
   }
 
   private func entries(_ component: AttendanceComponent, _ subject: String = "") async throws -> [AuditEntry] {
-    try await component.lodge.listAuditEntries(.with { $0.subject = subject }, context: admin).entries
+    try await component.lodge.listAuditEntries(.init(subject: subject), context: admin).entries
   }
 
   @Test func auditLogRecordsActorAddressAndStates() async throws {
     let fixture = try Fixture()
     try await fixture.run { component in
       let anna = try await component.makeMember("Anna", role: .secretary, user: "anna")
-      let meeting = try await component.makeMeeting(atMs: fixture.now)
+      let meeting = try await component.makeMeeting(atMs: fixture.clock.nowMs)
       let secretary = CallContext(
         method: anyMethod, metadata: ["campanile-remote-address": "192.0.2.7"],
         principal: Principal(kind: .user, id: "anna"))
@@ -81,7 +83,7 @@ import Testing
     let fixture = try Fixture()
     try await fixture.run { component in
       let anna = try await component.makeMember("Anna")
-      let meeting = try await component.makeMeeting(atMs: fixture.now - Fixture.dayMs, .completed)
+      let meeting = try await component.makeMeeting(atMs: fixture.clock.nowMs - Fixture.dayMs, .completed)
       try await component.record(anna, meeting, .present)
       try await component.record(anna, meeting, .absent)
       // Entry 3 is no longer the current state.
@@ -94,12 +96,12 @@ import Testing
       // Undoing the undo restores the change.
       _ = try await undo(component, 5)
       #expect(try await component.figures(anna).absentCount == 1)
-      let other = try await component.makeMeeting(atMs: fixture.now - 2 * Fixture.dayMs, .completed)
+      let other = try await component.makeMeeting(atMs: fixture.clock.nowMs - 2 * Fixture.dayMs, .completed)
       try await component.record(anna, other, .present)
       _ = try await undo(component, 8)
       #expect(
-        try await component.attendance.listMeetingAttendance(.with { $0.meetingId = other.id }, context: admin)
-          .attendances.isEmpty)
+        try await component.attendance.listMeetingAttendance(.init(meetingId: other.id), context: admin).attendances
+          .isEmpty)
       _ = try await undo(component, 9)
       #expect(try await component.figures(anna).presentCount == 1)
       #expect(try component.verify().intact)
@@ -111,17 +113,13 @@ import Testing
     try await fixture.run { component in
       let anna = try await component.makeMember("Anna")
       let bruno = try await component.makeMember("Bruno")
-      let meeting = try await component.makeMeeting(atMs: fixture.now - Fixture.dayMs, .completed)
+      let meeting = try await component.makeMeeting(atMs: fixture.clock.nowMs - Fixture.dayMs, .completed)
       try await component.record(anna, meeting, .absent)
-      let request = BatchRecordAttendanceRequest.with {
-        $0.meetingId = meeting.id
-        $0.entries = [anna, bruno].map { member in
-          .with { ($0.memberId, $0.status) = (member.id, .present) }
-        }
-      }
+      let request = BatchRecordAttendanceRequest(
+        meetingId: meeting.id, entries: [anna, bruno].map { .init(memberId: $0.id, status: .present) })
       _ = try await component.attendance.batchRecordAttendance(request, context: admin)
       func records() async throws -> [AttendanceStatus] {
-        try await component.attendance.listMeetingAttendance(.with { $0.meetingId = meeting.id }, context: admin)
+        try await component.attendance.listMeetingAttendance(.init(meetingId: meeting.id), context: admin)
           .attendances.compactMap(\.status)
       }
       _ = try await undo(component, 5)
@@ -139,10 +137,10 @@ import Testing
     let fixture = try Fixture()
     try await fixture.run { component in
       let anna = try await component.makeMember("Anna", initiation: "2020-01-01")
-      let meeting = try await component.makeMeeting(atMs: fixture.now - Fixture.dayMs, .completed)
+      let meeting = try await component.makeMeeting(atMs: fixture.clock.nowMs - Fixture.dayMs, .completed)
       try await component.record(anna, meeting, .present)
       let change = Member(id: anna.id, initiationDate: "2026-02-02")
-      _ = try await component.members.updateMember(.with { $0.member = change }, context: admin)
+      _ = try await component.members.updateMember(.init(member: change), context: admin)
       #expect(try await component.figures(anna).eligibleCount == 0)
       _ = try await undo(component, 4)
       #expect(try await component.figures(anna).presentCount == 1)
@@ -151,15 +149,11 @@ import Testing
       _ = try await undo(component, 6)
       #expect(try await component.figures(anna).presentCount == 1)
       // A deleted meeting is restored with its number and attendance.
-      _ = try await component.meetings.deleteMeeting(
-        .with {
-          $0.meetingId = meeting.id
-          $0.force = true
-        }, context: admin)
+      _ = try await component.meetings.deleteMeeting(.init(meetingId: meeting.id, force: true), context: admin)
       _ = try await undo(component, 8)
       #expect(try await component.figures(anna).presentCount == 1)
       #expect(
-        try await component.meetings.getMeeting(.with { $0.meetingId = meeting.id }, context: admin).meeting?.discussion
+        try await component.meetings.getMeeting(.init(meetingId: meeting.id), context: admin).meeting?.discussion
           == meeting.discussion)
       // Undoing that deletes it again with the restored records; later records prevent it.
       _ = try await undo(component, 9)
@@ -168,10 +162,10 @@ import Testing
       try await component.record(anna, meeting, .absent)
       #expect(await refusal { try await undo(component, 11) } == "FAILED_PRECONDITION MEETING_HAS_ATTENDANCE")
       #expect(try await component.figures(anna).absentCount == 1)
-      let empty = try await component.makeMeeting(atMs: fixture.now)
+      let empty = try await component.makeMeeting(atMs: fixture.clock.nowMs)
       _ = try await undo(component, 13)
       #expect(
-        await refusal { try await component.meetings.getMeeting(.with { $0.meetingId = empty.id }, context: admin) }
+        await refusal { try await component.meetings.getMeeting(.init(meetingId: empty.id), context: admin) }
           == "NOT_FOUND MEETING_NOT_FOUND")
     }
   }
@@ -181,7 +175,7 @@ import Testing
     try await fixture.run { component in
       _ = try await component.makeMember("Anna", pin: "471147")
       _ = try await component.lodge.updateLodgeSettings(
-        .with { $0.settings = .with { $0.lateConfirmationHours = 1 } }, context: admin)
+        .init(settings: LodgeSettings(lateConfirmationHours: 1)), context: admin)
       for sequence: Int64 in 1...3 {
         #expect(await refusal { try await undo(component, sequence) } == "FAILED_PRECONDITION NOT_UNDOABLE")
       }

@@ -2,7 +2,8 @@ import CampanileAPI
 import CampanileBase
 import CampanileCodec
 import CampanileRPC
-import Synchronization
+import ServiceTesting
+import TestSupport
 import Testing
 
 @testable import Attendance
@@ -26,15 +27,12 @@ import Testing
     try await fixture.run { component in
       let anna = try await component.makeMember("Anna", user: "anna")
       let bruno = try await component.makeMember("Bruno", user: "bruno")
-      let meeting = try await component.makeMeeting(atMs: fixture.now)
+      let meeting = try await component.makeMeeting(atMs: fixture.clock.nowMs)
       try await component.record(anna, meeting, .present)
       try await component.record(bruno, meeting, .present)
       try await component.record(bruno, meeting, .absent)
       func all(_ context: CallContext, since: String = "") async throws -> (names: [String], since: String) {
-        var request = ListChangesRequest.with {
-          $0.since = since
-          $0.pageSize = 2
-        }
+        var request = ListChangesRequest(since: since, pageSize: 2)
         var found: [String] = []
         while true {
           let page = try await component.attendance.listChanges(request, context: context)
@@ -49,17 +47,13 @@ import Testing
       #expect(own.names == ["m_1 Anna", "m_2 Bruno", "t_1", "t_1/m_1 1"])
       #expect(try await all(admin, since: staff.since).names == [])
       let change = Member(id: bruno.id, email: "bruno@example.org")
-      _ = try await component.members.updateMember(.with { $0.member = change }, context: admin)
+      _ = try await component.members.updateMember(.init(member: change), context: admin)
       // Undoing entry 4 deletes a record.
-      _ = try await component.lodge.undoChange(.with { $0.sequence = 4 }, context: admin)
+      _ = try await component.lodge.undoChange(.init(sequence: 4), context: admin)
       #expect(try await all(admin, since: staff.since).names == ["m_2 Bruno bruno@example.org", "-t_1/m_1"])
       #expect(try await all(user("anna"), since: own.since).names == ["m_2 Bruno", "-t_1/m_1"])
       #expect(try await all(user("bruno")).names == ["m_1 Anna", "t_1", "t_1/m_2 2", "m_2 Bruno bruno@example.org"])
-      _ = try await component.meetings.deleteMeeting(
-        .with {
-          $0.meetingId = meeting.id
-          $0.force = true
-        }, context: admin)
+      _ = try await component.meetings.deleteMeeting(.init(meetingId: meeting.id, force: true), context: admin)
       #expect(try await all(user("anna"), since: own.since).names == ["m_2 Bruno", "-t_1/m_1", "-t_1"])
     }
   }
@@ -70,7 +64,7 @@ import Testing
       let anna = try await component.makeMember("Anna", user: "anna")
       _ = try await component.makeMember("Bruno", user: "bruno")
       func list(_ context: CallContext, _ since: String) async throws -> ListChangesResponse {
-        try await component.attendance.listChanges(.with { $0.since = since }, context: context)
+        try await component.attendance.listChanges(.init(since: since), context: context)
       }
       let token = try await list(user("anna"), "").nextSince
       #expect(await refusal { try await list(user("bruno"), token) } == "INVALID_ARGUMENT RESUME_TOKEN_INVALID")
@@ -78,14 +72,14 @@ import Testing
         #expect(await refusal { try await list(user("anna"), forged) } == "INVALID_ARGUMENT RESUME_TOKEN_INVALID")
       }
       let change = Member(id: anna.id, role: .secretary)
-      _ = try await component.members.updateMember(.with { $0.member = change }, context: admin)
+      _ = try await component.members.updateMember(.init(member: change), context: admin)
       #expect(await refusal { try await list(user("anna"), token) } == "OUT_OF_RANGE TOKEN_TOO_OLD")
       let other = try Fixture()
       try await other.run { component in
         _ = try await component.makeMember("Anna", user: "anna")
         #expect(
           await refusal {
-            try await component.attendance.listChanges(.with { $0.since = token }, context: user("anna"))
+            try await component.attendance.listChanges(.init(since: token), context: user("anna"))
           } == "OUT_OF_RANGE TOKEN_TOO_OLD")
       }
     }
@@ -96,12 +90,12 @@ import Testing
     try await fixture.run { component in
       _ = try await component.makeMember("Anna")
       let start = try await component.attendance.listChanges(.init(), context: admin).nextSince
-      let meeting = try await component.makeMeeting(atMs: fixture.now)
-      _ = try await component.meetings.deleteMeeting(.with { $0.meetingId = meeting.id }, context: admin)
-      fixture.wait(AttendanceLimits().tombstoneAgeMaxMs + 1)
-      #expect(try await component.maintain(nowMs: fixture.now) > 0)
+      let meeting = try await component.makeMeeting(atMs: fixture.clock.nowMs)
+      _ = try await component.meetings.deleteMeeting(.init(meetingId: meeting.id), context: admin)
+      fixture.clock.advance(ms: AttendanceLimits().tombstoneAgeMaxMs + 1)
+      #expect(try await component.maintain(nowMs: fixture.clock.nowMs) > 0)
       #expect(
-        await refusal { try await component.attendance.listChanges(.with { $0.since = start }, context: admin) }
+        await refusal { try await component.attendance.listChanges(.init(since: start), context: admin) }
           == "OUT_OF_RANGE TOKEN_TOO_OLD")
       #expect(names(try await component.attendance.listChanges(.init(), context: admin)) == ["m_1 Anna"])
     }
@@ -113,7 +107,7 @@ import Testing
     try await fixture.run { component in
       let anna = try await component.makeMember("Anna", user: "anna")
       let bruno = try await component.makeMember("Bruno")
-      let meeting = try await component.makeMeeting(atMs: fixture.now)
+      let meeting = try await component.makeMeeting(atMs: fixture.clock.nowMs)
       let (events, continuation) = AsyncStream.makeStream(of: String.self)
       let task = Task {
         await failure {
@@ -139,7 +133,7 @@ import Testing
       #expect(await iterator.next() == "t_1")
       #expect(component.watchCount == 1)
       // A former member receives nothing more.
-      _ = try await component.members.deactivateMember(.with { $0.memberId = anna.id }, context: admin)
+      _ = try await component.members.deactivateMember(.init(memberId: anna.id), context: admin)
       #expect(await task.value?.reason == "MEMBER_UNKNOWN")
       #expect(component.watchCount == 0)
     }

@@ -1,4 +1,5 @@
 import CampanileCrypto
+import ServiceTesting
 import Testing
 
 @testable import Attendance

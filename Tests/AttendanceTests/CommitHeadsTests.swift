@@ -3,6 +3,8 @@ import CampanileCodec
 import CampanileRPC
 import CampanileService
 import CampanileStore
+import ServiceTesting
+import TestSupport
 import Testing
 
 @testable import Attendance
@@ -18,7 +20,7 @@ import Testing
       try await fixture.run { component in
         if round == 0 {
           for number in 1...40 { _ = try await component.makeMember("Member \(number)") }
-          _ = try await component.makeMeeting(atMs: fixture.now)
+          _ = try await component.makeMeeting(atMs: fixture.clock.nowMs)
           expected = 41
         }
         let status: AttendanceStatus = round % 2 == 0 ? .present : .absent
@@ -50,12 +52,7 @@ import Testing
   ) async {
     let found = await refusal {
       try await component.attendance.recordAttendance(
-        .with {
-          $0.memberId = "m_\(member)"
-          $0.meetingId = "t_1"
-          $0.status = status
-          $0.etag = etag
-        }, context: admin)
+        .init(memberId: "m_\(member)", meetingId: "t_1", status: status, etag: etag), context: admin)
     }
     switch (member, etag) {
     case (1_000..., _): #expect(found == "NOT_FOUND MEMBER_NOT_FOUND")

@@ -2,6 +2,8 @@ import CampanileAPI
 import CampanileBase
 import CampanileCodec
 import CampanileRPC
+import ServiceTesting
+import TestSupport
 import Testing
 
 @testable import Attendance
@@ -18,55 +20,43 @@ import Testing
   private static let members: [(MethodDescriptor, Needs, Call)] = [
     (
       MembersServiceMethods.createMember, .admin,
-      { component, context in
-        _ = try await component.members.createMember(
-          .with { $0.member = .with { $0.name = "New" } }, context: context)
-      }
+      { _ = try await $0.members.createMember(.init(member: Member(name: "New")), context: $1) }
     ),
     (
       MembersServiceMethods.getMember, .member,
-      { _ = try await $0.members.getMember(.with { $0.memberId = "m_2" }, context: $1) }
+      { _ = try await $0.members.getMember(.init(memberId: "m_2"), context: $1) }
     ),
     (MembersServiceMethods.listMembers, .member, { _ = try await $0.members.listMembers(.init(), context: $1) }),
     (
       MembersServiceMethods.updateMember, .own,
       { component, context in
-        let change = Member.with {
-          $0.id = "m_2"
-          $0.email = "a@b"
-        }
-        _ = try await component.members.updateMember(.with { $0.member = change }, context: context)
+        let change = Member(id: "m_2", email: "a@b")
+        _ = try await component.members.updateMember(.init(member: change), context: context)
       }
     ),
     (
       MembersServiceMethods.deactivateMember, .admin,
-      { _ = try await $0.members.deactivateMember(.with { $0.memberId = "m_2" }, context: $1) }
+      { _ = try await $0.members.deactivateMember(.init(memberId: "m_2"), context: $1) }
     ),
     (
       MembersServiceMethods.reactivateMember, .admin,
-      { _ = try await $0.members.reactivateMember(.with { $0.memberId = "m_2" }, context: $1) }
+      { _ = try await $0.members.reactivateMember(.init(memberId: "m_2"), context: $1) }
     ),
     (
       MembersServiceMethods.setMemberPin, .admin,
-      { _ = try await $0.members.setMemberPin(.with { $0.memberId = "m_2" }, context: $1) }
+      { _ = try await $0.members.setMemberPin(.init(memberId: "m_2"), context: $1) }
     ),
     (
       MembersServiceMethods.eraseMember, .admin,
-      { component, context in
-        _ = try await component.members.eraseMember(
-          .with {
-            $0.memberId = "m_2"
-            $0.confirmName = "Bruno"
-          }, context: context)
-      }
+      { _ = try await $0.members.eraseMember(.init(memberId: "m_2", confirmName: "Bruno"), context: $1) }
     ),
     (
       SessionsServiceMethods.listSessions, .own,
-      { _ = try await $0.sessions.listSessions(.with { $0.memberId = "m_2" }, context: $1) }
+      { _ = try await $0.sessions.listSessions(.init(memberId: "m_2"), context: $1) }
     ),
     (
       SessionsServiceMethods.revokeSessions, .own,
-      { _ = try await $0.sessions.revokeSessions(.with { $0.memberId = "m_2" }, context: $1) }
+      { _ = try await $0.sessions.revokeSessions(.init(memberId: "m_2"), context: $1) }
     ),
   ]
 
@@ -74,16 +64,13 @@ import Testing
     (
       MeetingsServiceMethods.createMeeting, .secretary,
       { component, context in
-        let meeting = Meeting.with {
-          $0.discussion = "New"
-          $0.startTime = ProtoTimestamp(seconds: 1_700_000_000)
-        }
-        _ = try await component.meetings.createMeeting(.with { $0.meeting = meeting }, context: context)
+        let meeting = Meeting(startTime: ProtoTimestamp(seconds: 1_700_000_000), discussion: "New")
+        _ = try await component.meetings.createMeeting(.init(meeting: meeting), context: context)
       }
     ),
     (
       MeetingsServiceMethods.getMeeting, .member,
-      { _ = try await $0.meetings.getMeeting(.with { $0.meetingId = "t_1" }, context: $1) }
+      { _ = try await $0.meetings.getMeeting(.init(meetingId: "t_1"), context: $1) }
     ),
     (MeetingsServiceMethods.listMeetings, .member, { _ = try await $0.meetings.listMeetings(.init(), context: $1) }),
     (
@@ -93,26 +80,17 @@ import Testing
     (
       MeetingsServiceMethods.updateMeeting, .secretary,
       { component, context in
-        let change = Meeting.with {
-          $0.id = "t_1"
-          $0.notes = "new"
-        }
-        _ = try await component.meetings.updateMeeting(.with { $0.meeting = change }, context: context)
+        let change = Meeting(id: "t_1", notes: "new")
+        _ = try await component.meetings.updateMeeting(.init(meeting: change), context: context)
       }
     ),
     (
       MeetingsServiceMethods.cancelMeeting, .secretary,
-      { _ = try await $0.meetings.cancelMeeting(.with { $0.meetingId = "t_1" }, context: $1) }
+      { _ = try await $0.meetings.cancelMeeting(.init(meetingId: "t_1"), context: $1) }
     ),
     (
       MeetingsServiceMethods.deleteMeeting, .secretary,
-      { component, context in
-        _ = try await component.meetings.deleteMeeting(
-          .with {
-            $0.meetingId = "t_1"
-            $0.force = true
-          }, context: context)
-      }
+      { _ = try await $0.meetings.deleteMeeting(.init(meetingId: "t_1", force: true), context: $1) }
     ),
     (
       MeetingsServiceMethods.createCalendarFeed, .member,
@@ -127,45 +105,35 @@ import Testing
   private static let records: [(MethodDescriptor, Needs, Call)] = [
     (
       AttendanceServiceMethods.recordAttendance, .secretary,
-      { component, context in
-        _ = try await component.attendance.recordAttendance(
-          .with {
-            $0.memberId = "m_2"
-            $0.meetingId = "t_1"
-            $0.status = .present
-          }, context: context)
+      {
+        _ = try await $0.attendance.recordAttendance(
+          .init(memberId: "m_2", meetingId: "t_1", status: .present), context: $1)
       }
     ),
     (
       AttendanceServiceMethods.batchRecordAttendance, .secretary,
       { component, context in
-        let entry = BatchRecordAttendanceRequest.AttendanceEntry.with {
-          $0.memberId = "m_2"
-          $0.status = .present
-        }
+        let entry = BatchRecordAttendanceRequest.AttendanceEntry(memberId: "m_2", status: .present)
         _ = try await component.attendance.batchRecordAttendance(
-          .with {
-            $0.meetingId = "t_1"
-            $0.entries = [entry]
-          }, context: context)
+          .init(meetingId: "t_1", entries: [entry]), context: context)
       }
     ),
     (
       AttendanceServiceMethods.getCheckInCode, .secretary,
-      { _ = try await $0.attendance.getCheckInCode(.with { $0.meetingId = "t_1" }, context: $1) }
+      { _ = try await $0.attendance.getCheckInCode(.init(meetingId: "t_1"), context: $1) }
     ),
     (
       AttendanceServiceMethods.listMeetingAttendance, .member,
-      { _ = try await $0.attendance.listMeetingAttendance(.with { $0.meetingId = "t_1" }, context: $1) }
+      { _ = try await $0.attendance.listMeetingAttendance(.init(meetingId: "t_1"), context: $1) }
     ),
     (
       AttendanceServiceMethods.listMemberAttendance, .member,
-      { _ = try await $0.attendance.listMemberAttendance(.with { $0.memberId = "m_2" }, context: $1) }
+      { _ = try await $0.attendance.listMemberAttendance(.init(memberId: "m_2"), context: $1) }
     ),
     (AttendanceServiceMethods.listChanges, .member, { _ = try await $0.attendance.listChanges(.init(), context: $1) }),
     (
       StatisticsServiceMethods.getMemberStatistics, .member,
-      { _ = try await $0.statistics.getMemberStatistics(.with { $0.memberId = "m_2" }, context: $1) }
+      { _ = try await $0.statistics.getMemberStatistics(.init(memberId: "m_2"), context: $1) }
     ),
     (
       StatisticsServiceMethods.listMemberSummaries, .member,
@@ -173,24 +141,18 @@ import Testing
     ),
     (
       StatisticsServiceMethods.listAbsentees, .secretary,
-      { _ = try await $0.statistics.listAbsentees(.with { $0.sinceDate = "2025-01-01" }, context: $1) }
+      { _ = try await $0.statistics.listAbsentees(.init(sinceDate: "2025-01-01"), context: $1) }
     ),
     (
       StatisticsServiceMethods.getForecast, .member,
-      { component, context in
-        _ = try await component.statistics.getForecast(
-          .with {
-            $0.memberId = "m_2"
-            $0.targetPercentage = 50
-          }, context: context)
-      }
+      { _ = try await $0.statistics.getForecast(.init(memberId: "m_2", targetPercentage: 50), context: $1) }
     ),
     (LodgeServiceMethods.getLodgeSettings, .member, { _ = try await $0.lodge.getLodgeSettings(.init(), context: $1) }),
     (
       LodgeServiceMethods.updateLodgeSettings, .admin,
-      { component, context in
-        _ = try await component.lodge.updateLodgeSettings(
-          .with { $0.settings = .with { $0.lateConfirmationHours = 2 } }, context: context)
+      {
+        _ = try await $0.lodge.updateLodgeSettings(
+          .init(settings: LodgeSettings(lateConfirmationHours: 2)), context: $1)
       }
     ),
     (LodgeServiceMethods.listAuditEntries, .admin, { _ = try await $0.lodge.listAuditEntries(.init(), context: $1) }),
@@ -198,15 +160,9 @@ import Testing
       LodgeServiceMethods.undoChange, .admin,
       { component, context in
         // Create an entry, because unknown entries have another error.
-        _ = try await component.members.updateMember(
-          .with {
-            $0.member = .with {
-              $0.id = "m_2"
-              $0.firstName = "B"
-            }
-          }, context: admin)
-        let last = try await component.lodge.listAuditEntries(.with { $0.pageSize = 1 }, context: admin).entries[0]
-        _ = try await component.lodge.undoChange(.with { $0.sequence = last.sequence }, context: context)
+        _ = try await component.members.updateMember(.init(member: Member(id: "m_2", firstName: "B")), context: admin)
+        let last = try await component.lodge.listAuditEntries(.init(pageSize: 1), context: admin).entries[0]
+        _ = try await component.lodge.undoChange(.init(sequence: last.sequence), context: context)
       }
     ),
   ]
@@ -236,8 +192,8 @@ import Testing
       _ = try await component.makeMember("Sara", role: .secretary, user: "sara")
       _ = try await component.makeMember("Ada", role: .admin, user: "ada")
       _ = try await component.makeMember("Gone", user: "gone")
-      _ = try await component.makeMeeting(atMs: fixture.now)
-      _ = try await component.members.deactivateMember(.with { $0.memberId = "m_5" }, context: admin)
+      _ = try await component.makeMeeting(atMs: fixture.clock.nowMs)
+      _ = try await component.members.deactivateMember(.init(memberId: "m_5"), context: admin)
       let before = try component.verify().verifiedCount
       for (method, needs, call) in Self.calls where method.path != LodgeServiceMethods.undoChange.path {
         #expect(
@@ -249,7 +205,7 @@ import Testing
         }
         let missing = "PERMISSION_DENIED ROLE_MISSING"
         if needs != .member {
-          #expect(await refusal { try await call(component, user("anna")) } == missing, "\(method.path)")
+          #expect(await refusal { try await call(component, anna) } == missing, "\(method.path)")
         }
         if needs == .admin || needs == .own {
           #expect(await refusal { try await call(component, user("sara")) } == missing, "\(method.path)")
@@ -263,7 +219,7 @@ import Testing
   }
 
   private static func undoLast(_ component: AttendanceComponent, _ context: CallContext) async throws {
-    _ = try await component.lodge.undoChange(.with { $0.sequence = 1 }, context: context)
+    _ = try await component.lodge.undoChange(.init(sequence: 1), context: context)
   }
 
   /// Uses a new lodge for each call, because calls change it.
@@ -275,7 +231,7 @@ import Testing
         _ = try await component.makeMember("Bruno", user: "bruno")
         _ = try await component.makeMember("Sara", role: .secretary, user: "sara")
         _ = try await component.makeMember("Ada", role: .admin, user: "ada")
-        _ = try await component.makeMeeting(atMs: fixture.now)
+        _ = try await component.makeMeeting(atMs: fixture.clock.nowMs)
         let caller =
           switch needs {
           case .member: "anna"
@@ -293,10 +249,10 @@ import Testing
     try await fixture.run { component in
       _ = try await component.makeMember("Anna", user: "anna")
       _ = try await component.makeMember("Bruno", user: "bruno")
-      let feed = try await component.meetings.createCalendarFeed(.init(), context: user("anna")).feed
+      let feed = try await component.meetings.createCalendarFeed(.init(), context: anna).feed
       func delete(_ id: String, _ name: String) async -> RPCError? {
         await failure {
-          try await component.meetings.deleteCalendarFeed(.with { $0.feedId = id }, context: user(name))
+          try await component.meetings.deleteCalendarFeed(.init(feedId: id), context: user(name))
         }
       }
       let id = try #require(feed?.id)
@@ -315,9 +271,9 @@ import Testing
       _ = try await component.makeMember("Anna", user: "anna")
       let bruno = try await component.makeMember("Bruno", role: .admin, user: "bruno", pin: "471147")
       func seen(_ context: CallContext) async throws -> Member? {
-        try await component.members.getMember(.with { $0.memberId = bruno.id }, context: context).member
+        try await component.members.getMember(.init(memberId: bruno.id), context: context).member
       }
-      let other = try await seen(user("anna"))
+      let other = try await seen(anna)
       #expect(other?.name == "Bruno")
       #expect(other?.role == .unspecified)
       #expect(other?.userId == "")
@@ -326,7 +282,7 @@ import Testing
       #expect(own?.role == .admin)
       #expect(own?.hasPin == true)
       #expect(
-        try await component.members.listMembers(.init(), context: user("anna")).members.map(\.userId) == ["anna", ""])
+        try await component.members.listMembers(.init(), context: anna).members.map(\.userId) == ["anna", ""])
     }
   }
 }

@@ -4,7 +4,8 @@ import CampanileCodec
 import CampanileCrypto
 import CampanileRPC
 import CampanileStore
-import FoundationEssentials
+import ServiceTesting
+import TestSupport
 import Testing
 
 @testable import Attendance
@@ -18,12 +19,7 @@ extension AttendanceComponent {
   fileprivate func login(
     _ name: String, _ pin: String, device: String, _ context: CallContext
   ) async throws -> LoginResponse {
-    try await sessions.login(
-      .with {
-        $0.name = name
-        $0.pin = pin
-        $0.deviceToken = device
-      }, context: context)
+    try await sessions.login(.init(name: name, pin: pin, deviceToken: device), context: context)
   }
 
   /// Makes a number of wrong attempts, one at each address, and returns their errors.
@@ -36,11 +32,7 @@ extension AttendanceComponent {
   }
 
   fileprivate func setPin(_ member: Member, _ pin: String) async throws {
-    _ = try await members.setMemberPin(
-      .with {
-        $0.memberId = member.id
-        $0.pin = pin
-      }, context: admin)
+    _ = try await members.setMemberPin(.init(memberId: member.id, pin: pin), context: admin)
   }
 }
 
@@ -105,7 +97,7 @@ private let locked = "FAILED_PRECONDITION LOGIN_LOCKED"
     }
     try await fixture.run { component in
       #expect(await refusal { try await component.login("Anna", "471147", at("192.0.2.1")) } == locked)
-      try await component.setPin(Member.with { $0.id = "m_1" }, "123987")
+      try await component.setPin(Member(id: "m_1"), "123987")
       #expect(component.lockedMemberCount == 0)
       _ = try await component.login("Anna", "123987", at("192.0.2.1"))
       #expect(await component.guess("Anna", 30) == Array(repeating: wrong, count: 30))
@@ -144,7 +136,7 @@ private let locked = "FAILED_PRECONDITION LOGIN_LOCKED"
       func change(_ old: String, _ new: String, device: String) async -> String {
         await refusal {
           try await component.sessions.changePin(
-            .with { ($0.oldPin, $0.newPin, $0.deviceToken) = (old, new, device) }, context: session(login.sessionToken))
+            .init(oldPin: old, newPin: new, deviceToken: device), context: session(login.sessionToken))
         }
       }
       #expect(await change("471147", "123987", device: "") == locked)
@@ -167,21 +159,18 @@ private let locked = "FAILED_PRECONDITION LOGIN_LOCKED"
         let set = await failure { try await component.setPin(anna, pin) }
         #expect(set?.fieldViolations.map { "\($0.field) \($0.reason)" } == ["pin OUT_OF_RANGE"])
         let changed = await failure {
-          try await component.sessions.changePin(
-            .with { ($0.oldPin, $0.newPin) = ("4711", pin) }, context: session(token))
+          try await component.sessions.changePin(.init(oldPin: "4711", newPin: pin), context: session(token))
         }
         #expect(changed?.fieldViolations.map { "\($0.field) \($0.reason)" } == ["newPin OUT_OF_RANGE"])
       }
-      _ = try await component.sessions.changePin(
-        .with { ($0.oldPin, $0.newPin) = ("4711", "471147") }, context: session(token))
+      _ = try await component.sessions.changePin(.init(oldPin: "4711", newPin: "471147"), context: session(token))
       _ = try await component.login("Anna", "471147")
     }
   }
 
   @Test func migrationKeepsMembersAndPins() async throws {
     let fixture = try Fixture()
-    try FileManager.default.createDirectory(at: fixture.directory, withIntermediateDirectories: true)
-    var configuration = StoreConfiguration(path: fixture.directory.appendingPathComponent("attendance.sqlite").path)
+    var configuration = StoreConfiguration(path: fixture.folder.file("attendance.sqlite"))
     configuration.durability = .normal
     // A database from before the second migration.
     let store = try Store(configuration, migrations: Array(AttendanceMigrations.all.prefix(1)))
@@ -231,11 +220,11 @@ private let locked = "FAILED_PRECONDITION LOGIN_LOCKED"
       // Attempts from the same address without the token have no failures.
       _ = try await component.login("Anna", "471147", at("192.0.2.1"))
       for _ in 0..<5 {
-        fixture.wait(Fixture.hourMs)
+        fixture.clock.advance(ms: Fixture.hourMs)
         #expect(await attempt("000000") == wrong)
       }
       _ = await component.guess("Anna", 101)
-      fixture.wait(Fixture.hourMs)
+      fixture.clock.advance(ms: Fixture.hourMs)
       #expect(await attempt("471147") == locked)
     }
   }
@@ -255,11 +244,11 @@ private let locked = "FAILED_PRECONDITION LOGIN_LOCKED"
       let endings: [() async throws -> Void] = [
         { try await component.setPin(anna, "471147") },
         {
-          _ = try await component.sessions.revokeSessions(.with { $0.memberId = anna.id }, context: admin)
+          _ = try await component.sessions.revokeSessions(.init(memberId: anna.id), context: admin)
         },
         {
-          _ = try await component.members.deactivateMember(.with { $0.memberId = anna.id }, context: admin)
-          _ = try await component.members.reactivateMember(.with { $0.memberId = anna.id }, context: admin)
+          _ = try await component.members.deactivateMember(.init(memberId: anna.id), context: admin)
+          _ = try await component.members.reactivateMember(.init(memberId: anna.id), context: admin)
         },
       ]
       for ending in endings {
@@ -272,9 +261,9 @@ private let locked = "FAILED_PRECONDITION LOGIN_LOCKED"
       _ = try await component.sessions.logout(.init(), context: session(login.sessionToken))
       #expect(try isValid(login.deviceToken))
       // Without a login the token expires and is deleted.
-      fixture.wait(LoginDeviceToken.lifetimeMs)
+      fixture.clock.advance(ms: LoginDeviceToken.lifetimeMs)
       #expect(try !isValid(login.deviceToken))
-      _ = try await component.maintain(nowMs: fixture.now)
+      _ = try await component.maintain(nowMs: fixture.clock.nowMs)
       #expect(try component.repository.devices(of: anna.number).isEmpty)
     }
   }
@@ -314,7 +303,7 @@ private let locked = "FAILED_PRECONDITION LOGIN_LOCKED"
       let anna = try await component.makeMember("Anna", pin: "471147")
       var tokens: [String] = []
       for _ in 0..<21 {
-        fixture.wait(1)
+        fixture.clock.advance(ms: 1)
         tokens.append(try await component.login("Anna", "471147").deviceToken)
       }
       #expect(try component.repository.devices(of: anna.number).count == 20)
@@ -337,7 +326,7 @@ private let locked = "FAILED_PRECONDITION LOGIN_LOCKED"
           try transaction.execute(LoginTable.setSQL, LoginTable.values(record, of: subject))
         }
       }
-      _ = try await component.maintain(nowMs: fixture.now)
+      _ = try await component.maintain(nowMs: fixture.clock.nowMs)
       let left = try component.store.readSingle {
         try $0.query("SELECT locked_at_ms, count(*), min(last_ms) FROM login_records GROUP BY locked_at_ms") { row in
           [try row.integer(0), try row.integer(1), try row.integer(2)]

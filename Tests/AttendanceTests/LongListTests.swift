@@ -3,6 +3,8 @@ import CampanileCodec
 import CampanileRPC
 import CampanileService
 import CampanileStore
+import ServiceTesting
+import TestSupport
 import Testing
 
 @testable import Attendance
@@ -36,14 +38,12 @@ import Testing
       _ = try await component.makeMember("Anna", user: "anna")
       let notes = String(repeating: "🙂", count: MeetingRules.notesMax)
       for index: Int64 in 0..<300 {
-        let meeting = Meeting.with {
-          $0.startTime = ProtoTimestamp(millisecondsSince1970: fixture.now + index * 1_000)
-          $0.discussion = "Evening \(index)"
-          $0.notes = notes
-        }
-        _ = try await component.meetings.createMeeting(.with { $0.meeting = meeting }, context: admin)
+        let meeting = Meeting(
+          startTime: ProtoTimestamp(millisecondsSince1970: fixture.clock.nowMs + index * 1_000),
+          discussion: "Evening \(index)", notes: notes)
+        _ = try await component.meetings.createMeeting(.init(meeting: meeting), context: admin)
       }
-      var request = ListMeetingsRequest.with { $0.pageSize = 1_000 }
+      var request = ListMeetingsRequest(pageSize: 1_000)
       var (found, pages): ([String], Int) = ([], 0)
       repeat {
         let page = try await component.meetings.listMeetings(request, context: admin)
@@ -54,18 +54,18 @@ import Testing
       } while !request.pageToken.isEmpty
       #expect(found == (1...300).reversed().map { "t_\($0)" })
       #expect(pages > 1)
-      var changes = ListChangesRequest.with { $0.pageSize = 1_000 }
+      var changes = ListChangesRequest(pageSize: 1_000)
       var told = 0
       while true {
-        let page = try await component.attendance.listChanges(changes, context: user("anna"))
+        let page = try await component.attendance.listChanges(changes, context: anna)
         #expect(page.jsonUTF8Bytes().count < Self.frameBytesMax)
         told += page.changes.count
         changes.since = page.nextSince
         if !page.hasMore { break }
       }
       #expect(told == 301)
-      let made = try await component.meetings.createCalendarFeed(.init(), context: user("anna"))
-      let calendar = try await component.meetings.getCalendar(.with { $0.secret = made.secret }, context: nobody)
+      let made = try await component.meetings.createCalendarFeed(.init(), context: anna)
+      let calendar = try await component.meetings.getCalendar(.init(secret: made.secret), context: nobody)
       #expect(calendar.jsonUTF8Bytes().count < Self.frameBytesMax)
       #expect(calendar.content.contains("UID:t_300@") && calendar.content.hasSuffix("END:VEVENT\r\nEND:VCALENDAR\r\n"))
     }
@@ -76,7 +76,7 @@ import Testing
     let fixture = try Fixture()
     try await fixture.run { component in
       var meetings: [Meeting] = []
-      for _ in 0..<6 { meetings.append(try await component.makeMeeting(atMs: fixture.now)) }
+      for _ in 0..<6 { meetings.append(try await component.makeMeeting(atMs: fixture.clock.nowMs)) }
       let (numbers, name) = (meetings.map(\.number), String(repeating: "x", count: 10_000))
       try await component.store.write { transaction in
         for member: Int64 in 1...120 {
@@ -86,12 +86,11 @@ import Testing
               [.integer(meeting), .integer(member), .text(name), .integer(1_000_000 + meeting * 1_000 + member)])
           }
           try transaction.execute(
-            MemberRow.insertSQL, MemberRow.values(.with { ($0.number, $0.name) = (member, "M\(member)") }, sequence: 0))
+            MemberRow.insertSQL, MemberRow.values(Member(number: member, name: "M\(member)"), sequence: 0))
         }
       }
       for meeting in meetings {
-        _ = try await component.meetings.deleteMeeting(
-          .with { ($0.meetingId, $0.force) = (meeting.id, true) }, context: admin)
+        _ = try await component.meetings.deleteMeeting(.init(meetingId: meeting.id, force: true), context: admin)
       }
       let list = try await component.lodge.listAuditEntries(.init(), context: admin)
       #expect(list.entries.count == 12)
@@ -99,10 +98,10 @@ import Testing
       #expect(!list.entries[11].valuesOmitted && list.entries[11].newState?.meeting != nil)
       #expect(try component.repository.auditRows(after: 0).count < 12)
       #expect(try component.verify().intact)
-      let undone = try await component.lodge.undoChange(.with { $0.sequence = 12 }, context: admin)
+      let undone = try await component.lodge.undoChange(.init(sequence: 12), context: admin)
       #expect(undone.entry?.valuesOmitted == true)
       let counts = try await component.attendance.listMeetingAttendance(
-        .with { $0.meetingId = meetings[5].id }, context: admin
+        .init(meetingId: meetings[5].id), context: admin
       ).counts
       #expect(counts?.present == 120)
     }
@@ -114,22 +113,22 @@ import Testing
     var meeting = Meeting()
     try await fixture.run { component in
       for index in 0..<5 { _ = try await component.makeMember("Member \(index)") }
-      meeting = try await component.makeMeeting(atMs: fixture.now)
+      meeting = try await component.makeMeeting(atMs: fixture.clock.nowMs)
     }
     var limits = AttendanceLimits()
     (limits.membersMax, limits.meetingsMax) = (2, 1)
     let component = try await fixture.open(limits)
     #expect(await refusal { try await component.makeMember("More") } == "RESOURCE_EXHAUSTED MEMBERS_EXHAUSTED")
     #expect(
-      await refusal { try await component.makeMeeting(atMs: fixture.now) } == "RESOURCE_EXHAUSTED MEETINGS_EXHAUSTED")
+      await refusal { try await component.makeMeeting(atMs: fixture.clock.nowMs) }
+        == "RESOURCE_EXHAUSTED MEETINGS_EXHAUSTED")
     try await component.setStatus(meeting, .completed)
-    for index in 1...5 { try await component.record(.with { $0.id = "m_\(index)" }, meeting, .present) }
-    _ = try await component.meetings.deleteMeeting(
-      .with { ($0.meetingId, $0.force) = (meeting.id, true) }, context: admin)
-    let last = try await component.lodge.listAuditEntries(.with { $0.pageSize = 1 }, context: admin).entries[0]
+    for index in 1...5 { try await component.record(Member(id: "m_\(index)"), meeting, .present) }
+    _ = try await component.meetings.deleteMeeting(.init(meetingId: meeting.id, force: true), context: admin)
+    let last = try await component.lodge.listAuditEntries(.init(pageSize: 1), context: admin).entries[0]
     #expect(last.oldState?.attendances.count == 5)
-    _ = try await component.lodge.undoChange(.with { $0.sequence = last.sequence }, context: admin)
-    #expect(try await component.figures(.with { $0.id = "m_5" }).presentCount == 1)
+    _ = try await component.lodge.undoChange(.init(sequence: last.sequence), context: admin)
+    #expect(try await component.figures(.init(id: "m_5")).presentCount == 1)
     await component.close()
   }
 }

@@ -2,6 +2,8 @@ import CampanileAPI
 import CampanileBase
 import CampanileCodec
 import CampanileRPC
+import ServiceTesting
+import TestSupport
 import Testing
 
 @testable import Attendance
@@ -12,19 +14,16 @@ import Testing
     try await fixture.run { component in
       let draft = Member(
         id: "m_99", number: 99, name: "Anna Rossi", initiationDate: "2020-05-01", passingDate: "2021-05-01")
-      let request = CreateMemberRequest.with {
-        $0.member = draft
-        $0.requestId = "r1"
-      }
+      let request = CreateMemberRequest(member: draft, requestId: "r1")
       let made = try #require(try await component.members.createMember(request, context: admin).member)
       #expect(made.id == "m_1")
       #expect(made.degree == .apprentice)
       #expect(made.role == .member)
       #expect(made.active)
       #expect(try await component.members.createMember(request, context: admin).member == made)
-      #expect(try await component.members.getMember(.with { $0.memberId = "m_1" }, context: admin).member == made)
+      #expect(try await component.members.getMember(.init(memberId: "m_1"), context: admin).member == made)
       let change = Member(id: made.id, degree: .master, passingDate: "2020-04-30")
-      var update = UpdateMemberRequest.with { $0.member = change }
+      var update = UpdateMemberRequest(member: change)
       let error = await failure { try await component.members.updateMember(update, context: admin) }
       #expect(error?.reason == "DATES_OUT_OF_ORDER")
       #expect(error?.fieldViolations.first?.field == "member.passingDate")
@@ -57,11 +56,10 @@ import Testing
       var change = bruno
       change.name = "anna"
       #expect(
-        await refusal { try await component.members.updateMember(.with { $0.member = change }, context: admin) }
+        await refusal { try await component.members.updateMember(.init(member: change), context: admin) }
           == "ALREADY_EXISTS NAME_TAKEN")
       change.name = "BRUNO"
-      #expect(
-        try await component.members.updateMember(.with { $0.member = change }, context: admin).member?.name == "BRUNO")
+      #expect(try await component.members.updateMember(.init(member: change), context: admin).member?.name == "BRUNO")
     }
   }
 
@@ -69,7 +67,7 @@ import Testing
     let fixture = try Fixture()
     try await fixture.run { component in
       for name in ["dora", "Bruno", "Carla", "anna", "Elio"] { _ = try await component.makeMember(name) }
-      _ = try await component.members.deactivateMember(.with { $0.memberId = "m_3" }, context: admin)
+      _ = try await component.members.deactivateMember(.init(memberId: "m_3"), context: admin)
       func names(_ includesInactive: Bool) async throws -> [String] {
         var request = ListMembersRequest(pageSize: 2, includeInactive: includesInactive)
         var names: [String] = []
@@ -83,7 +81,7 @@ import Testing
       #expect(try await names(false) == ["anna", "Bruno", "dora", "Elio"])
       #expect(try await names(true) == ["anna", "Bruno", "Carla", "dora", "Elio"])
       #expect(
-        await refusal { try await component.members.listMembers(.with { $0.pageSize = 1_001 }, context: admin) }
+        await refusal { try await component.members.listMembers(.init(pageSize: 1_001), context: admin) }
           == "INVALID_ARGUMENT OUT_OF_RANGE")
     }
   }
@@ -97,13 +95,13 @@ import Testing
     try await fixture.run { component in
       _ = try await component.makeMember("Anna")
       #expect(await refusal { try await component.makeMember("Bruno") } == "RESOURCE_EXHAUSTED MEMBERS_EXHAUSTED")
-      _ = try await component.makeMeeting(atMs: fixture.now - Fixture.dayMs, .completed)
+      _ = try await component.makeMeeting(atMs: fixture.clock.nowMs - Fixture.dayMs, .completed)
       #expect(
-        await refusal { try await component.makeMeeting(atMs: fixture.now - Fixture.dayMs, .completed) }
+        await refusal { try await component.makeMeeting(atMs: fixture.clock.nowMs - Fixture.dayMs, .completed) }
           == "RESOURCE_EXHAUSTED MEETINGS_EXHAUSTED")
-      _ = try await component.makeMeeting(atMs: fixture.now)
+      _ = try await component.makeMeeting(atMs: fixture.clock.nowMs)
       #expect(
-        await refusal { try await component.makeMeeting(atMs: fixture.now) }
+        await refusal { try await component.makeMeeting(atMs: fixture.clock.nowMs) }
           == "RESOURCE_EXHAUSTED MEETINGS_EXHAUSTED")
     }
   }
@@ -112,13 +110,10 @@ import Testing
     let fixture = try Fixture()
     try await fixture.run { component in
       let anna = try await component.makeMember("Anna Rossi", initiation: "2020-01-01", user: "anna", pin: "471147")
-      let meeting = try await component.makeMeeting(atMs: fixture.now - Fixture.dayMs, .completed)
+      let meeting = try await component.makeMeeting(atMs: fixture.clock.nowMs - Fixture.dayMs, .completed)
       try await component.record(anna, meeting, .present)
       _ = try await component.login("Anna Rossi", "471147")
-      var request = EraseMemberRequest.with {
-        $0.memberId = anna.id
-        $0.confirmName = "Anna"
-      }
+      var request = EraseMemberRequest(memberId: anna.id, confirmName: "Anna")
       #expect(
         await refusal { try await component.members.eraseMember(request, context: admin) }
           == "FAILED_PRECONDITION NAME_NOT_CONFIRMED")
@@ -129,9 +124,8 @@ import Testing
       #expect(erased.redactedAuditEntries == 2)
       // Erasing again changes nothing.
       #expect(try await component.members.eraseMember(request, context: admin).member == erased.member)
-      let counts = try await component.attendance.listMeetingAttendance(
-        .with { $0.meetingId = meeting.id }, context: admin
-      ).counts
+      let counts = try await component.attendance.listMeetingAttendance(.init(meetingId: meeting.id), context: admin)
+        .counts
       #expect(counts?.present == 1)
       #expect(try await component.figures(anna).presentCount == 1)
       // The audit log contains no personal data any more.
@@ -146,7 +140,7 @@ import Testing
         await refusal { try await component.record(anna, meeting, .absent) } == "FAILED_PRECONDITION MEMBER_ERASED")
       #expect(
         await refusal {
-          try await component.members.reactivateMember(.with { $0.memberId = anna.id }, context: admin)
+          try await component.members.reactivateMember(.init(memberId: anna.id), context: admin)
         } == "FAILED_PRECONDITION MEMBER_ERASED")
       // The name can be used again.
       _ = try await component.makeMember("Anna Rossi", user: "anna")
@@ -162,7 +156,7 @@ import Testing
       let old = try await component.makeMeeting(atMs: 1_720_000_000_000, .cancelled)
       var next: [Meeting] = []
       for day: Int64 in [5, 1, 3, 9] {
-        next.append(try await component.makeMeeting(atMs: fixture.now + day * Fixture.dayMs))
+        next.append(try await component.makeMeeting(atMs: fixture.clock.nowMs + day * Fixture.dayMs))
       }
       func ids(_ year: Int32, _ status: MeetingStatus) async throws -> [String] {
         var request = ListMeetingsRequest(pageSize: 2, year: year, status: status)
@@ -192,9 +186,9 @@ import Testing
     let fixture = try Fixture()
     try await fixture.run { component in
       let anna = try await component.makeMember("Anna")
-      let meeting = try await component.makeMeeting(atMs: fixture.now - Fixture.dayMs, .completed)
+      let meeting = try await component.makeMeeting(atMs: fixture.clock.nowMs - Fixture.dayMs, .completed)
       try await component.record(anna, meeting, .present)
-      var request = DeleteMeetingRequest.with { $0.meetingId = meeting.id }
+      var request = DeleteMeetingRequest(meetingId: meeting.id)
       #expect(
         await refusal { try await component.meetings.deleteMeeting(request, context: admin) }
           == "FAILED_PRECONDITION MEETING_HAS_ATTENDANCE")
@@ -206,7 +200,7 @@ import Testing
         await refusal { try await component.meetings.deleteMeeting(request, context: admin) }
           == "NOT_FOUND MEETING_NOT_FOUND")
       // Numbers are never reused.
-      #expect(try await component.makeMeeting(atMs: fixture.now).id == "t_2")
+      #expect(try await component.makeMeeting(atMs: fixture.clock.nowMs).id == "t_2")
     }
   }
 
@@ -216,15 +210,15 @@ import Testing
       // 23:30 and noon in Rome.
       let late = try await component.makeMeeting(atMs: 1_770_071_400_000)
       let noon = try await component.makeMeeting(atMs: 1_770_030_000_000)
-      fixture.wait(Fixture.hourMs)
+      fixture.clock.advance(ms: Fixture.hourMs)
       _ = try await component.lodge.updateLodgeSettings(
-        .with { $0.settings = .with { $0.timeZone = "Europe/Athens" } }, context: admin)
+        .init(settings: LodgeSettings(timeZone: "Europe/Athens")), context: admin)
       func found(_ id: String) async throws -> Meeting? {
-        try await component.meetings.getMeeting(.with { $0.meetingId = id }, context: admin).meeting
+        try await component.meetings.getMeeting(.init(meetingId: id), context: admin).meeting
       }
       let moved = try await found(late.id)
       #expect(moved?.etag != late.etag)
-      #expect(moved?.updateTime?.millisecondsSince1970 == fixture.now)
+      #expect(moved?.updateTime?.millisecondsSince1970 == fixture.clock.nowMs)
       #expect(try await found(noon.id) == noon)
     }
   }
@@ -236,7 +230,7 @@ import Testing
       let bruno = try await component.makeMember("Bruno", user: "bruno")
       _ = try await component.figures(bruno, user("anna"))
       _ = try await component.lodge.updateLodgeSettings(
-        .with { $0.settings = .with { $0.statisticsPrivate = true } }, context: admin)
+        .init(settings: LodgeSettings(statisticsPrivate: true)), context: admin)
       _ = try await component.figures(anna, user("anna"))
       let refused = "PERMISSION_DENIED STATISTICS_PRIVATE"
       #expect(await refusal { try await component.figures(bruno, user("anna")) } == refused)
@@ -244,15 +238,12 @@ import Testing
         await refusal { try await component.statistics.listMemberSummaries(.init(), context: user("anna")) } == refused)
       #expect(
         await refusal {
-          try await component.attendance.listMemberAttendance(.with { $0.memberId = bruno.id }, context: user("anna"))
+          try await component.attendance.listMemberAttendance(.init(memberId: bruno.id), context: user("anna"))
         } == refused)
       #expect(
         await refusal {
           try await component.statistics.getForecast(
-            .with {
-              $0.memberId = bruno.id
-              $0.targetPercentage = 50
-            }, context: user("anna"))
+            .init(memberId: bruno.id, targetPercentage: 50), context: user("anna"))
         } == refused)
       // A stranger gets the same error for a member who does not exist.
       let stranger = Member(id: "m_99")
@@ -266,17 +257,13 @@ import Testing
       let anna = try await component.makeMember("Anna")
       let bruno = try await component.makeMember("Bruno")
       for day: Int64 in [40, 30, 20, 10] {
-        let meeting = try await component.makeMeeting(atMs: fixture.now - day * Fixture.dayMs, .completed)
+        let meeting = try await component.makeMeeting(atMs: fixture.clock.nowMs - day * Fixture.dayMs, .completed)
         try await component.record(anna, meeting, day > 25 ? .present : .absent)
         try await component.record(bruno, meeting, .present)
       }
-      for day: Int64 in [5, 15] { _ = try await component.makeMeeting(atMs: fixture.now + day * Fixture.dayMs) }
+      for day: Int64 in [5, 15] { _ = try await component.makeMeeting(atMs: fixture.clock.nowMs + day * Fixture.dayMs) }
       func forecast(_ target: Int32) async throws -> GetForecastResponse {
-        try await component.statistics.getForecast(
-          .with {
-            $0.memberId = anna.id
-            $0.targetPercentage = target
-          }, context: admin)
+        try await component.statistics.getForecast(.init(memberId: anna.id, targetPercentage: target), context: admin)
       }
       let half = try await forecast(50)
       #expect((half.upcomingCount, half.neededCount, half.reachable) == (2, 1, true))
@@ -286,8 +273,8 @@ import Testing
       for target: Int32 in [0, 101] {
         #expect(await refusal { try await forecast(target) } == "INVALID_ARGUMENT OUT_OF_RANGE")
       }
-      let since = Days.text((fixture.now - 25 * Fixture.dayMs) / Fixture.dayMs)
-      let absentees = try await component.statistics.listAbsentees(.with { $0.sinceDate = since }, context: admin)
+      let since = Days.text((fixture.clock.nowMs - 25 * Fixture.dayMs) / Fixture.dayMs)
+      let absentees = try await component.statistics.listAbsentees(.init(sinceDate: since), context: admin)
       #expect(absentees.absentees.map(\.name) == ["Anna"])
       #expect(absentees.absentees.first?.lastMeetingId == "t_2")
       #expect(absentees.absentees.first?.missedCount == 2)

@@ -4,6 +4,8 @@ import CampanileRPC
 import CampanileService
 import CampanileStore
 import FoundationEssentials
+import ServiceTesting
+import TestSupport
 import Testing
 
 @testable import Attendance
@@ -39,17 +41,17 @@ struct SplitMix {
       if let change = last, source.below(12) == 0 {
         if try await Self.undo(component, change.sequence, "seed \(seed) step \(step)") { oracle = change.before }
       } else {
-        try await Self.step(component, &oracle, fixture.now, &source)
+        try await Self.step(component, &oracle, fixture.clock.nowMs, &source)
       }
       let now = try component.lastSequence
       if now != sequence { last = now == sequence + 1 ? (now, before) : nil }
-      fixture.wait(Int64(source.below(5)) * Fixture.hourMs)
+      fixture.clock.advance(ms: Int64(source.below(5)) * Fixture.hourMs)
       if step % 200 == 199 {
         await component.close()
         component = try await fixture.open()
       }
       if step % 20 == 19 {
-        try await Self.compare(component, oracle, fixture.now, &source, "seed \(seed) step \(step)")
+        try await Self.compare(component, oracle, fixture.clock.nowMs, &source, "seed \(seed) step \(step)")
       }
     }
     #expect(try component.verify().intact, "seed \(seed)")
@@ -71,10 +73,7 @@ struct SplitMix {
     case 1:
       guard member > 0 else { return }
       let change = Member(id: AttendanceIDs.memberID(member), initiationDate: date(nowMs, &source))
-      let request = UpdateMemberRequest.with {
-        $0.member = change
-        $0.updateMask = ProtoFieldMask(paths: ["initiation_date"])
-      }
+      let request = UpdateMemberRequest(member: change, updateMask: ProtoFieldMask(paths: ["initiation_date"]))
       let reason = await refusal { try await component.members.updateMember(request, context: admin) }
       #expect(reason == (oracle.erased.contains(member) ? "FAILED_PRECONDITION MEMBER_ERASED" : ""))
       if reason.isEmpty { oracle.initiation[member] = change.initiationDate }
@@ -92,7 +91,7 @@ struct SplitMix {
       change.startTime = ProtoTimestamp(millisecondsSince1970: next.startMs)
       change.status = next.status
       let reason = await refusal {
-        try await component.meetings.updateMeeting(.with { $0.meeting = change }, context: admin)
+        try await component.meetings.updateMeeting(.init(meeting: change), context: admin)
       }
       let isAhead = next.status == .completed && next.startMs > nowMs
       #expect(
@@ -103,10 +102,7 @@ struct SplitMix {
     case 9 where source.below(4) == 0:
       guard meeting > 0 else { return }
       _ = try await component.meetings.deleteMeeting(
-        .with {
-          $0.meetingId = AttendanceIDs.meetingID(meeting)
-          $0.force = true
-        }, context: admin)
+        .init(meetingId: AttendanceIDs.meetingID(meeting), force: true), context: admin)
       oracle.meetings[meeting] = nil
       oracle.records = oracle.records.filter { $0.key[0] != meeting }
     case 10 where source.below(4) == 0: try await changeSettings(component, &oracle, &source)
@@ -128,11 +124,8 @@ struct SplitMix {
     let status = statuses[source.below(statuses.count)]
     let reason = await refusal {
       try await component.attendance.recordAttendance(
-        .with {
-          $0.meetingId = AttendanceIDs.meetingID(meeting)
-          $0.memberId = AttendanceIDs.memberID(member)
-          $0.status = status
-        }, context: admin)
+        .init(memberId: AttendanceIDs.memberID(member), meetingId: AttendanceIDs.meetingID(meeting), status: status),
+        context: admin)
     }
     #expect(reason == oracle.refusal(meeting, member))
     if reason.isEmpty { oracle.records[[meeting, member]] = status }
@@ -140,9 +133,9 @@ struct SplitMix {
 
   /// Undoes the last change. Returns false if it cannot be undone.
   private static func undo(_ component: AttendanceComponent, _ sequence: Int64, _ label: String) async throws -> Bool {
-    let entry = try await component.lodge.listAuditEntries(.with { $0.pageSize = 1 }, context: admin).entries[0]
+    let entry = try await component.lodge.listAuditEntries(.init(pageSize: 1), context: admin).entries[0]
     let reason = await refusal {
-      try await component.lodge.undoChange(.with { $0.sequence = sequence }, context: admin)
+      try await component.lodge.undoChange(.init(sequence: sequence), context: admin)
     }
     let isUndoable = !["member.create", "member.erase", "settings.update"].contains(entry.action)
     #expect(reason == (isUndoable ? "" : "FAILED_PRECONDITION NOT_UNDOABLE"), "\(label) \(entry.action)")
@@ -156,15 +149,14 @@ struct SplitMix {
     let id = AttendanceIDs.memberID(member)
     if oracle.erased.contains(member) || source.below(4) == 0 {
       let name = oracle.names[member] ?? ""
-      _ = try await component.members.eraseMember(
-        .with { ($0.memberId, $0.confirmName) = (id, name) }, context: admin)
+      _ = try await component.members.eraseMember(.init(memberId: id, confirmName: name), context: admin)
       oracle.erased.insert(member)
       oracle.inactive.insert(member)
       oracle.names[member] = "Erased \(id)"
     } else if oracle.inactive.remove(member) != nil {
-      _ = try await component.members.reactivateMember(.with { $0.memberId = id }, context: admin)
+      _ = try await component.members.reactivateMember(.init(memberId: id), context: admin)
     } else {
-      _ = try await component.members.deactivateMember(.with { $0.memberId = id }, context: admin)
+      _ = try await component.members.deactivateMember(.init(memberId: id), context: admin)
       oracle.inactive.insert(member)
     }
   }
@@ -197,10 +189,7 @@ struct SplitMix {
       entries.append(entry)
     }
     guard !entries.isEmpty else { return }
-    let request = BatchRecordAttendanceRequest.with {
-      $0.meetingId = AttendanceIDs.meetingID(meeting)
-      $0.entries = entries
-    }
+    let request = BatchRecordAttendanceRequest(meetingId: AttendanceIDs.meetingID(meeting), entries: entries)
     let reason = await refusal { try await component.attendance.batchRecordAttendance(request, context: admin) }
     let first = entries.compactMap { entry -> String? in
       let reason = oracle.refusal(meeting, AttendanceIDs.member(entry.memberId) ?? 0)
@@ -218,11 +207,10 @@ struct SplitMix {
       timeZone: ["Europe/Rome", "Pacific/Auckland", "America/Los_Angeles"][source.below(3)],
       excusedPausesStreak: source.below(2) == 0, excusedLeavesDenominator: source.below(2) == 0)
     _ = try await component.lodge.updateLodgeSettings(
-      .with {
-        $0.settings = settings
-        $0.updateMask = ProtoFieldMask(
-          paths: ["time_zone", "excused_pauses_streak", "excused_leaves_denominator"])
-      }, context: admin)
+      .init(
+        settings: settings,
+        updateMask: ProtoFieldMask(paths: ["time_zone", "excused_pauses_streak", "excused_leaves_denominator"])),
+      context: admin)
     oracle.calendar = LodgeCalendar(settings.timeZone)
     oracle.rules = settings.countingRules
   }
@@ -240,7 +228,7 @@ struct SplitMix {
     }
     for (year, isAll) in [(0, true), (2025, false)] as [(Int32, Bool)] {
       let lines = try await component.statistics.listMemberSummaries(
-        .with { ($0.year, $0.includeInactive) = (year, isAll) }, context: admin
+        .init(year: year, includeInactive: isAll), context: admin
       ).summaries
       #expect(lines.count == oracle.initiation.count - (isAll ? 0 : oracle.inactive.count))
       for line in lines {
@@ -250,13 +238,13 @@ struct SplitMix {
     }
     let since = asOf.isEmpty ? "2025-06-01" : asOf
     let absentees = try await component.statistics.listAbsentees(
-      .with { ($0.sinceDate, $0.pageSize) = (since, 1_000) }, context: admin
+      .init(sinceDate: since, pageSize: 1_000), context: admin
     ).absentees
     #expect(absentees == oracle.absentees(since: since), "\(label) since \(since)")
     let target = Int32(1 + source.below(100))
     for member in oracle.initiation.keys {
       let found = try await component.statistics.getForecast(
-        .with { ($0.memberId, $0.targetPercentage) = (AttendanceIDs.memberID(member), target) }, context: admin)
+        .init(memberId: AttendanceIDs.memberID(member), targetPercentage: target), context: admin)
       #expect(
         found == oracle.forecast(member, target: target, nowMs: nowMs), "\(label) forecast \(member) \(target)")
     }

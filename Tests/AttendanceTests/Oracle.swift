@@ -1,5 +1,6 @@
 import CampanileAPI
 import CampanileCodec
+import ServiceTesting
 
 @testable import Attendance
 
@@ -77,14 +78,10 @@ struct Oracle {
     }
     let (present, whole) = (Int(statistics.presentCount), Int(statistics.countedCount) + upcoming)
     let enough = (0...upcoming).first { whole > 0 && 100 * (present + $0) >= Int(target) * whole }
-    return .with {
-      $0.statistics = statistics
-      $0.upcomingCount = Int32(upcoming)
-      $0.reachable = enough != nil
-      $0.neededCount = Int32(enough ?? (whole > 0 ? upcoming : 0))
-      $0.bestPercentage =
-        whole > 0 ? Int32((Double(100 * (present + upcoming)) / Double(whole) + 0.5 + 1e-9).rounded(.down)) : 0
-    }
+    let best = whole > 0 ? Int32((Double(100 * (present + upcoming)) / Double(whole) + 0.5 + 1e-9).rounded(.down)) : 0
+    return GetForecastResponse(
+      statistics: statistics, upcomingCount: Int32(upcoming), reachable: enough != nil,
+      neededCount: Int32(enough ?? (whole > 0 ? upcoming : 0)), bestPercentage: best)
   }
 
   /// Returns the expected error of recording; empty if it succeeds.

@@ -1,4 +1,5 @@
 import CampanileStore
+import ServiceTesting
 import Testing
 
 @testable import Attendance
@@ -60,10 +61,7 @@ import Testing
   ])
   func usesItsIndex(_ sql: String, _ index: String) async throws {
     let component = try await Fixture().open()
-    let plan = try component.store.queryPlan(sql)
-    #expect(try component.store.fullScans(sql) == [])
-    #expect(plan.contains { "\($0) ".contains(" \(index)") }, "\(plan)")
-    #expect(!plan.contains { $0.contains("TEMP B-TREE") }, "\(plan)")
+    try component.store.expectPlan(of: sql, uses: index)
     await component.close()
   }
 

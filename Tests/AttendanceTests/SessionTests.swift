@@ -3,6 +3,8 @@ import CampanileBase
 import CampanileCodec
 import CampanileCrypto
 import CampanileRPC
+import ServiceTesting
+import TestSupport
 import Testing
 
 @testable import Attendance
@@ -20,13 +22,13 @@ import Testing
       func me() async throws -> GetCurrentMemberResponse {
         try await component.sessions.getCurrentMember(.init(), context: context)
       }
-      fixture.wait(7 * Fixture.hourMs)
+      fixture.clock.advance(ms: 7 * Fixture.hourMs)
       let renewed = try await me()
       #expect(renewed.member?.id == anna.id)
-      #expect(renewed.session?.expireTime?.millisecondsSince1970 == fixture.now + 8 * Fixture.hourMs)
-      fixture.wait(8 * Fixture.hourMs - 1)
+      #expect(renewed.session?.expireTime?.millisecondsSince1970 == fixture.clock.nowMs + 8 * Fixture.hourMs)
+      fixture.clock.advance(ms: 8 * Fixture.hourMs - 1)
       _ = try await me()
-      fixture.wait(8 * Fixture.hourMs)
+      fixture.clock.advance(ms: 8 * Fixture.hourMs)
       #expect(await refusal { try await me() } == "UNAUTHENTICATED SESSION_EXPIRED")
       let again = session(try await component.login("Anna Rossi", "471147").sessionToken)
       _ = try await component.sessions.logout(.init(), context: again)
@@ -43,27 +45,32 @@ import Testing
     try await fixture.run { component in
       _ = try await component.makeMember("Anna", pin: "471147")
       let context = session(try await component.login("Anna", "471147").sessionToken)
-      let endMs = fixture.now + lifetime.absoluteMs
+      let endMs = fixture.clock.nowMs + lifetime.absoluteMs
       for _ in 0..<3 {
-        fixture.wait(6 * Fixture.hourMs)
+        fixture.clock.advance(ms: 6 * Fixture.hourMs)
         let expires = try await component.sessions.getCurrentMember(.init(), context: context).session?.expireTime
         #expect(try #require(expires).millisecondsSince1970 <= endMs)
       }
-      fixture.wait(2 * Fixture.hourMs)
+      fixture.clock.advance(ms: 2 * Fixture.hourMs)
       #expect(
         await refusal { try await component.sessions.getCurrentMember(.init(), context: context) }
           == "UNAUTHENTICATED SESSION_EXPIRED")
     }
   }
 
+  /// Creates Anna, Pinless, and Gone, who is deactivated.
+  private func makeMembers(_ component: AttendanceComponent) async throws {
+    _ = try await component.makeMember("Anna", pin: "471147")
+    _ = try await component.makeMember("Pinless")
+    let gone = try await component.makeMember("Gone", pin: "471147")
+    _ = try await component.members.deactivateMember(.init(memberId: gone.id), context: admin)
+  }
+
   /// All wrong credentials get the same error.
   @Test func wrongCredentialsLookAlike() async throws {
     let fixture = try Fixture()
     try await fixture.run { component in
-      _ = try await component.makeMember("Anna", pin: "471147")
-      _ = try await component.makeMember("Pinless")
-      let gone = try await component.makeMember("Gone", pin: "471147")
-      _ = try await component.members.deactivateMember(.with { $0.memberId = gone.id }, context: admin)
+      try await makeMembers(component)
       var errors: [RPCError] = []
       for (name, pin) in [("Anna", "081508"), ("Nobody", "471147"), ("Gone", "471147"), ("Pinless", ""), ("Anna", "")] {
         errors.append(try #require(await failure { try await component.login(name, pin) }))
@@ -78,10 +85,7 @@ import Testing
   @Test func unknownNamesCostAsMuchAsWrongPins() async throws {
     let fixture = try Fixture()
     try await fixture.run { component in
-      _ = try await component.makeMember("Anna", pin: "471147")
-      _ = try await component.makeMember("Pinless")
-      let gone = try await component.makeMember("Gone", pin: "471147")
-      _ = try await component.members.deactivateMember(.with { $0.memberId = gone.id }, context: admin)
+      try await makeMembers(component)
       let attempts = [
         ("Anna", "081508"), ("Anna", "471147"), ("Nobody", "471147"), ("Gone", "471147"), ("Pinless", "123456"),
       ]
@@ -107,7 +111,7 @@ import Testing
         gate: LoginGate(repository: sessions.repository, hasher: hasher, state: sessions.gate.state))
       let from = CallContext(method: anyMethod, remoteAddress: "[IPv4]192.0.2.1/192.0.2.1:5000")
       for attempt in 0..<40 {
-        let request = LoginRequest.with { ($0.name, $0.pin) = ("Anna", attempt % 2 == 0 ? "471147" : "") }
+        let request = LoginRequest(name: "Anna", pin: attempt % 2 == 0 ? "471147" : "")
         let error = await failure { try await busy.login(request, context: from) }
         #expect(error?.reason == "LOGIN_BUSY")
         #expect(error?.retryAfterMs != nil)
@@ -116,9 +120,8 @@ import Testing
       // Strangers cannot use places of known members, who have a device token or logged in from the same address.
       let elsewhere = CallContext(method: anyMethod, remoteAddress: "[IPv4]192.0.2.2/192.0.2.2:5000")
       let login = try await component.login("Anna", "471147", elsewhere)
-      let known = LoginRequest.with { ($0.name, $0.pin, $0.deviceToken) = ("Anna", "471147", login.deviceToken) }
-      _ = try await busy.login(known, context: from)
-      _ = try await busy.login(.with { ($0.name, $0.pin) = ("Anna", "471147") }, context: elsewhere)
+      _ = try await busy.login(.init(name: "Anna", pin: "471147", deviceToken: login.deviceToken), context: from)
+      _ = try await busy.login(.init(name: "Anna", pin: "471147"), context: elsewhere)
       _ = try await component.login("Anna", "471147", from)
     }
   }
@@ -142,7 +145,7 @@ import Testing
       #expect(await failure { try await component.login("fresh", "000000", port) }?.reason == "LOGIN_THROTTLED")
       let other = CallContext(method: anyMethod, remoteAddress: "[IPv4]192.0.2.2/192.0.2.2:5000")
       #expect(await failure { try await component.login("fresh", "000000", other) }?.reason == "CREDENTIALS_INVALID")
-      fixture.wait(15 * 60 * 1_000)
+      fixture.clock.advance(ms: 15 * 60 * 1_000)
       _ = try await component.login("Anna", "471147", from)
     }
   }
@@ -168,33 +171,24 @@ import Testing
         session(try await component.login("Anna", pin).sessionToken)
       }
       func isOpen(_ context: CallContext) async -> Bool {
-        await failure { try await component.members.getMember(.with { $0.memberId = anna.id }, context: context) }
+        await failure { try await component.members.getMember(.init(memberId: anna.id), context: context) }
           == nil
       }
       let (one, two) = (try await open(), try await open())
-      #expect(
-        try await component.sessions.listSessions(.with { $0.memberId = anna.id }, context: one).sessions.count == 2)
-      _ = try await component.sessions.changePin(
-        .with {
-          $0.oldPin = "471147"
-          $0.newPin = "081508"
-        }, context: one)
+      #expect(try await component.sessions.listSessions(.init(memberId: anna.id), context: one).sessions.count == 2)
+      _ = try await component.sessions.changePin(.init(oldPin: "471147", newPin: "081508"), context: one)
       #expect(await isOpen(one))
       #expect(await !isOpen(two))
       #expect(
         await refusal {
-          try await component.sessions.changePin(
-            .with {
-              $0.oldPin = "471147"
-              $0.newPin = "999999"
-            }, context: one)
+          try await component.sessions.changePin(.init(oldPin: "471147", newPin: "999999"), context: one)
         } == "UNAUTHENTICATED CREDENTIALS_INVALID")
       #expect(try await component.sessions.revokeSessions(.init(), context: one).revokedCount == 1)
       #expect(await !isOpen(one))
       let three = try await open("081508")
-      _ = try await component.members.deactivateMember(.with { $0.memberId = anna.id }, context: admin)
+      _ = try await component.members.deactivateMember(.init(memberId: anna.id), context: admin)
       #expect(await !isOpen(three))
-      _ = try await component.members.reactivateMember(.with { $0.memberId = anna.id }, context: admin)
+      _ = try await component.members.reactivateMember(.init(memberId: anna.id), context: admin)
       #expect(await !isOpen(three))
       #expect(await isOpen(try await open("081508")))
     }
@@ -206,14 +200,13 @@ import Testing
       let anna = try await component.makeMember("Anna", pin: "471147")
       let first = session(try await component.login("Anna", "471147").sessionToken)
       for _ in 0..<20 {
-        fixture.wait(1)
+        fixture.clock.advance(ms: 1)
         _ = try await component.login("Anna", "471147")
       }
       #expect(
         await refusal { try await component.sessions.getCurrentMember(.init(), context: first) }
           == "UNAUTHENTICATED SESSION_INVALID")
-      #expect(
-        try await component.sessions.listSessions(.with { $0.memberId = anna.id }, context: admin).sessions.count == 20)
+      #expect(try await component.sessions.listSessions(.init(memberId: anna.id), context: admin).sessions.count == 20)
     }
   }
 

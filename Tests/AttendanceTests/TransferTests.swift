@@ -3,6 +3,8 @@ import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileStore
+import ServiceTesting
+import TestSupport
 import Testing
 
 @testable import Attendance
@@ -29,10 +31,9 @@ import Testing
       // Only the columns in the file are changed.
       let update = try await component.importCsv(.members, "name,degree\nanna rossi,MASTER\n")
       #expect(update.updatedCount == 1)
+      #expect(try await component.members.getMember(.init(memberId: "m_1"), context: admin).member?.degree == .master)
       #expect(
-        try await component.members.getMember(.with { $0.memberId = "m_1" }, context: admin).member?.degree == .master)
-      #expect(
-        try await component.members.getMember(.with { $0.memberId = "m_1" }, context: admin).member?.initiationDate
+        try await component.members.getMember(.init(memberId: "m_1"), context: admin).member?.initiationDate
           == "2020-05-01")
     }
   }
@@ -123,9 +124,8 @@ import Testing
   /// A line of 100 MB is rejected after its first 64 KiB.
   @Test func endlessLineIsNotBuffered() throws {
     var file = ImportFile(limits: AttendanceLimits())
-    try file.take(.with { $0.content = .header(.with { $0.table = .members }) })
-    let piece = ImportCsvRequest.with { $0.content = .chunk([UInt8](repeating: 65, count: 1 << 20)) }
-    for _ in 0..<100 { try file.take(piece) }
+    try file.take(.init(content: .header(ImportCsvRequest.ImportHeader(table: .members))))
+    for _ in 0..<100 { try file.take(ImportCsvRequest(content: .chunk([UInt8](repeating: 65, count: 1 << 20)))) }
     #expect(file.isRefused)
     #expect(file.bytes.isEmpty)
     #expect(file.fault?.reason == "LINE_TOO_LONG")
@@ -134,11 +134,11 @@ import Testing
   @Test func headerMustComeFirstAndOnce() async throws {
     var file = ImportFile(limits: AttendanceLimits())
     func take(_ request: ImportCsvRequest) async -> String { await refusal { try file.take(request) } }
-    #expect(await take(.with { $0.content = .chunk([65]) }) == "INVALID_ARGUMENT REQUIRED")
+    #expect(await take(.init(content: .chunk([65]))) == "INVALID_ARGUMENT REQUIRED")
     #expect(await take(.init()) == "INVALID_ARGUMENT REQUIRED")
-    let summary = ImportCsvRequest.with { $0.content = .header(.with { $0.table = .summary }) }
+    let summary = ImportCsvRequest(content: .header(ImportCsvRequest.ImportHeader(table: .summary)))
     #expect(await take(summary) == "INVALID_ARGUMENT ENUM_UNKNOWN")
-    let header = ImportCsvRequest.with { $0.content = .header(.with { $0.table = .members }) }
+    let header = ImportCsvRequest(content: .header(ImportCsvRequest.ImportHeader(table: .members)))
     #expect(await take(header) == "")
     #expect(await take(header) == "INVALID_ARGUMENT FIELD_NOT_ALLOWED")
   }
@@ -181,7 +181,7 @@ import Testing
         stored.errors.map { "\($0.row) \($0.column) \($0.reason)" } == [
           "3 member_id ROW_REPEATED", "4 member_id MEMBER_NOT_FOUND", "5 meeting_id MEETING_NOT_FOUND",
         ])
-      #expect(try await component.figures(.with { $0.id = "m_1" }).presentCount == 1)
+      #expect(try await component.figures(.init(id: "m_1")).presentCount == 1)
       let out = try await component.exportCsv(.attendance, year: 2025)
       #expect(
         out == """
@@ -208,7 +208,7 @@ import Testing
     let fixture = try Fixture()
     try await fixture.run { component in
       let member = Member(name: "Anna", firstName: text)
-      _ = try await component.members.createMember(.with { $0.member = member }, context: admin)
+      _ = try await component.members.createMember(.init(member: member), context: admin)
       let out = try await component.exportCsv(.members)
       let cell = out.split(separator: "\r\n")[1].split(separator: ",", omittingEmptySubsequences: false)[2]
       for first in ["=", "+", "-", "@", "\t"] { #expect(!cell.hasPrefix(first) && !cell.hasPrefix("\"" + first)) }
@@ -262,13 +262,11 @@ import Testing
       // The whole member as stored, as forms send it.
       var whole = try #require(try await component.members.listMembers(.init(), context: admin).members.first)
       whole.firstName = "Anna"
-      let update = UpdateMemberRequest.with { $0.member = whole }
-      let updated = try await component.members.updateMember(update, context: admin)
+      let updated = try await component.members.updateMember(.init(member: whole), context: admin)
       #expect(updated.member?.email == address && updated.member?.firstName == "Anna")
       whole = try #require(updated.member)
       whole.email = "a=b@c"
-      let other = UpdateMemberRequest.with { $0.member = whole }
-      let refused = await failure { try await component.members.updateMember(other, context: admin) }
+      let refused = await failure { try await component.members.updateMember(.init(member: whole), context: admin) }
       #expect(refused?.fieldViolations.map { "\($0.field) \($0.reason)" } == ["member.email EMAIL_INVALID"])
       let out = try await component.exportCsv(.members)
       #expect(out.contains("\"x;'=cmd|'/C'!A0;'@y\""))
@@ -288,9 +286,9 @@ import Testing
         startTime: ProtoTimestamp(millisecondsSince1970: 1_764_095_400_000),
         discussion: "Pillars; tools, and \\more\n" + String(repeating: "è", count: 80),
         location: "Nostra Loggia - Tolfa")
-      _ = try await component.meetings.createMeeting(.with { $0.meeting = meeting }, context: admin)
-      let made = try await component.meetings.createCalendarFeed(.with { $0.name = "phone" }, context: user("anna"))
-      let calendar = try await component.meetings.getCalendar(.with { $0.secret = made.secret }, context: nobody)
+      _ = try await component.meetings.createMeeting(.init(meeting: meeting), context: admin)
+      let made = try await component.meetings.createCalendarFeed(.init(name: "phone"), context: user("anna"))
+      let calendar = try await component.meetings.getCalendar(.init(secret: made.secret), context: nobody)
       #expect(calendar.contentType == "text/calendar; charset=utf-8")
       let lines = calendar.content.split(separator: "\r\n", omittingEmptySubsequences: false)
       #expect(lines.last == "")
@@ -302,7 +300,7 @@ import Testing
       #expect(text.contains("STATUS:CONFIRMED"))
       for secret in ["", "cal_", made.secret + "x", "cal_" + String(repeating: "A", count: 43)] {
         #expect(
-          await refusal { try await component.meetings.getCalendar(.with { $0.secret = secret }, context: nobody) }
+          await refusal { try await component.meetings.getCalendar(.init(secret: secret), context: nobody) }
             == "NOT_FOUND FEED_NOT_FOUND")
       }
       for _ in 0..<9 { _ = try await component.meetings.createCalendarFeed(.init(), context: user("anna")) }
@@ -310,9 +308,9 @@ import Testing
         await refusal { try await component.meetings.createCalendarFeed(.init(), context: user("anna")) }
           == "RESOURCE_EXHAUSTED FEEDS_EXHAUSTED")
       let id = try #require(made.feed?.id)
-      _ = try await component.meetings.deleteCalendarFeed(.with { $0.feedId = id }, context: user("anna"))
+      _ = try await component.meetings.deleteCalendarFeed(.init(feedId: id), context: user("anna"))
       #expect(
-        await refusal { try await component.meetings.getCalendar(.with { $0.secret = made.secret }, context: nobody) }
+        await refusal { try await component.meetings.getCalendar(.init(secret: made.secret), context: nobody) }
           == "NOT_FOUND FEED_NOT_FOUND")
     }
   }
@@ -322,14 +320,14 @@ import Testing
     try await fixture.run { component in
       let anna = try await component.makeMember("Anna", pin: "471147")
       for day: Int64 in 1...3 {
-        let meeting = try await component.makeMeeting(atMs: fixture.now - day * Fixture.dayMs, .completed)
+        let meeting = try await component.makeMeeting(atMs: fixture.clock.nowMs - day * Fixture.dayMs, .completed)
         try await component.record(anna, meeting, .present)
       }
       let own = session(try await component.login("Anna", "471147").sessionToken)
       _ = try await component.meetings.createCalendarFeed(.init(), context: own)
       // Data of other members is not exported.
       let bruno = try await component.makeMember("Bruno")
-      try await component.record(bruno, try await component.makeMeeting(atMs: fixture.now), .present)
+      try await component.record(bruno, try await component.makeMeeting(atMs: fixture.clock.nowMs), .present)
       _ = try await component.meetings.createCalendarFeed(.init(), context: admin)
       var kinds: [String] = []
       try await MemberExport(
@@ -354,6 +352,6 @@ import Testing
 extension AttendanceComponent {
   fileprivate func createMember(email: String) async throws -> CreateMemberResponse {
     let member = Member(name: "Anna", email: email)
-    return try await members.createMember(.with { $0.member = member }, context: admin)
+    return try await members.createMember(.init(member: member), context: admin)
   }
 }

@@ -1,15 +1,9 @@
 import ArgumentParser
 import Foundation
+import TestSupport
 import Testing
 
 @testable import CampanileCLI
-
-/// A temporary folder for one test, removed at its end.
-final class ScratchFolder: Sendable {
-  let path = NSTemporaryDirectory() + "campanile-cli-" + UUID().uuidString
-  init() throws { try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true) }
-  deinit { try? FileManager.default.removeItem(atPath: path) }
-}
 
 @Suite struct EndpointsTests {
   static let sample = Endpoints(
@@ -18,7 +12,7 @@ final class ScratchFolder: Sendable {
     ], internalToken: "token")
 
   @Test func writesPrivateFlatObject() throws {
-    let folder = try ScratchFolder()
+    let folder = try TemporaryFolder()
     try Self.sample.write(folder: folder.path)
     let path = folder.path + "/endpoints.json"
     #expect(
@@ -34,7 +28,7 @@ final class ScratchFolder: Sendable {
   }
 
   @Test func includesSigningKey() throws {
-    let folder = try ScratchFolder()
+    let folder = try TemporaryFolder()
     var endpoints = Self.sample
     endpoints.apns = .init(teamId: "T", keyId: "K", publicKeyPem: "P", topic: "a.b")
     try endpoints.write(folder: folder.path)
@@ -45,13 +39,13 @@ final class ScratchFolder: Sendable {
 
   @Test(arguments: ["", "[]", "{\"gateway\":7}", "{\"gateway\":{\"rpc\":\"x\"}}", "{"])
   func rejectsInvalidFiles(text: String) throws {
-    let folder = try ScratchFolder()
+    let folder = try TemporaryFolder()
     try Data(text.utf8).write(to: URL(fileURLWithPath: folder.path + "/endpoints.json"))
     #expect(throws: UsageError.self) { try Endpoints.read(folder: folder.path) }
   }
 
   @Test func choosesServerAndSecret() throws {
-    let folder = try ScratchFolder()
+    let folder = try TemporaryFolder()
     try Self.sample.write(folder: folder.path)
     func destination(_ arguments: [String], _ environment: [String: String] = [:]) throws -> Destination {
       try ConnectionOptions.parse(arguments + ["--data-dir", folder.path]).destination(environment: environment)
@@ -72,7 +66,7 @@ final class ScratchFolder: Sendable {
   }
 
   @Test func suiteSecretsAreSentOnlyToSuiteOverHTTP() throws {
-    let folder = try ScratchFolder()
+    let folder = try TemporaryFolder()
     try Self.sample.write(folder: folder.path)
     func token(
       _ host: String, _ port: Int, _ arguments: [String] = [], _ environment: [String: String] = [:]
@@ -101,7 +95,7 @@ final class ScratchFolder: Sendable {
   }
 
   @Test func locksFolderOnce() throws {
-    let folder = try ScratchFolder()
+    let folder = try TemporaryFolder()
     let lock = try SuiteLock(folder: folder.path)
     let error = #expect(throws: UsageError.self) { _ = try SuiteLock(folder: folder.path) }
     #expect(error?.description.contains("process \(getpid())") == true)

@@ -1,5 +1,6 @@
 import CampanileAPI
 import Foundation
+import TestSupport
 import Testing
 
 @testable import CampanileCLI
@@ -103,7 +104,7 @@ import Testing
   }
 
   @Test func reusesDevelopmentKey() throws {
-    let folder = try ScratchFolder()
+    let folder = try TemporaryFolder()
     let made = try DevelopmentSigningKey.ensure(folder.path + "/apns")
     #expect(made.publicKeyPem.hasPrefix("-----BEGIN PUBLIC KEY-----"))
     #expect(try DevelopmentSigningKey.ensure(folder.path + "/apns") == made)
@@ -138,7 +139,7 @@ import Testing
   }
 
   @Test func reusesInternalToken() throws {
-    let folder = try ScratchFolder()
+    let folder = try TemporaryFolder()
     let token = try InternalToken.ensure(folder.path + "/t")
     #expect(token.count == 43)
     #expect(try InternalToken.ensure(folder.path + "/t") == token)
@@ -192,7 +193,7 @@ import Testing
   }
 
   @Test func rejectsInvalidFiles() throws {
-    let folder = try ScratchFolder()
+    let folder = try TemporaryFolder()
     let path = folder.path + "/x.json"
     try Data("{\"users\":[{}]}".utf8).write(to: URL(fileURLWithPath: path))
     #expect(throws: UsageError.self) { try SampleFile.read(path) }

@@ -1,6 +1,7 @@
 import CampanileBase
 import CampanileCrypto
 import Foundation
+import TestSupport
 import Testing
 
 @Suite struct DerivationTests {
@@ -35,7 +36,7 @@ import Testing
       for n in range(12):
         print(hashlib.scrypt(b'p' * (n * 37), salt=bytes(range(n)), n=2 << n % 5, r=1 + n, p=1 + n % 3, dklen=1 + n * 9).hex())
       """
-    let lines = try Oracle.python(script).split(separator: "\n")
+    let lines = try ExternalProgram.python(script).split(separator: "\n")
     try #require(lines.count == 12)
     for (n, line) in lines.enumerated() {
       let key = try Scrypt.key(
@@ -104,7 +105,7 @@ import Testing
       import hmac
       for n in range(140): print(hmac.new(bytes(i & 255 for i in range(n)), b'm' * (n * 3), 'sha256').hexdigest())
       """
-    let lines = try Oracle.python(script).split(separator: "\n")
+    let lines = try ExternalProgram.python(script).split(separator: "\n")
     try #require(lines.count == 140)
     for (n, line) in lines.enumerated() {
       let key = (0..<n).map { UInt8($0 & 255) }

@@ -1,5 +1,6 @@
 import CampanileCrypto
 import Foundation
+import TestSupport
 import Testing
 
 @Suite struct ES256Tests {
@@ -65,12 +66,12 @@ import Testing
   @Test func opensslAgrees() throws {
     try withFolder { folder in
       let (keyPath, publicPath) = ("\(folder)/key.p8", "\(folder)/key.pub")
-      _ = try Oracle.run([
+      _ = try ExternalProgram.run([
         "openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", keyPath,
       ])
       try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: keyPath)
       let key = try ES256PrivateKey(path: keyPath)
-      let publicPEM = try Oracle.run(["openssl", "pkey", "-in", keyPath, "-pubout"])
+      let publicPEM = try ExternalProgram.run(["openssl", "pkey", "-in", keyPath, "-pubout"])
       #expect(key.publicKey.pem == publicPEM)
       try write(Array(publicPEM.utf8), publicPath)
 
@@ -79,17 +80,17 @@ import Testing
       try write(message, "\(folder)/message")
       try write(try key.sign(message).der, "\(folder)/ours")
       let dgst = ["openssl", "dgst", "-sha256"]
-      let verdict = try Oracle.run(
+      let verdict = try ExternalProgram.run(
         dgst + ["-verify", publicPath, "-signature", "\(folder)/ours", "\(folder)/message"])
       #expect(verdict.contains("Verified OK"))
 
       // A signature made by openssl, verified here.
-      _ = try Oracle.run(dgst + ["-sign", keyPath, "-out", "\(folder)/theirs", "\(folder)/message"])
+      _ = try ExternalProgram.run(dgst + ["-sign", keyPath, "-out", "\(folder)/theirs", "\(folder)/message"])
       let theirs = try #require(ES256Signature(der: Data(contentsOf: URL(filePath: "\(folder)/theirs"))))
       #expect(try key.publicKey.isValid(theirs, for: message))
 
       // The older format, in which the parameters of the curve precede the key; and our own output.
-      let older = try Oracle.run(["openssl", "ecparam", "-name", "prime256v1", "-genkey"])
+      let older = try ExternalProgram.run(["openssl", "ecparam", "-name", "prime256v1", "-genkey"])
       #expect(throws: Never.self) { try ES256PrivateKey(pem: Array(older.utf8), source: "older") }
       let again = try ES256PrivateKey(pem: try key.privatePEM(), source: "again")
       #expect(again.publicKey.pem == key.publicKey.pem)
@@ -117,7 +118,7 @@ import Testing
       assert decoded == payload and jwt.get_unverified_header(token) == header
       print(header["alg"], header["kid"], payload["iss"], payload["iat"])
       """
-    let answer = try Oracle.python(script, [token, key.publicKey.pem])
+    let answer = try ExternalProgram.python(script, [token, key.publicKey.pem])
     #expect(answer == "ES256 ABC123DEFG DEF123GHIJ 1700000000\n")
     for id in ["", "a\"b", "ü", String(repeating: "A", count: 65)] {
       #expect(throws: CryptoError.self) {
@@ -137,18 +138,18 @@ import Testing
       }
       let generate = ["openssl", "genpkey", "-quiet", "-algorithm"]
       let curve = ["EC", "-pkeyopt"]
-      let good = try Oracle.run(generate + curve + ["ec_paramgen_curve:P-256"])
-      #expect(try code(Oracle.run(generate + curve + ["ec_paramgen_curve:P-384"])) == .keyUnsupported)
-      #expect(try code(Oracle.run(generate + curve + ["ec_paramgen_curve:secp256k1"])) == .keyUnsupported)
-      #expect(try code(Oracle.run(generate + ["RSA", "-pkeyopt", "rsa_keygen_bits:2048"])) == .keyUnsupported)
-      #expect(try code(Oracle.run(generate + ["ED25519"])) == .keyUnsupported)
+      let good = try ExternalProgram.run(generate + curve + ["ec_paramgen_curve:P-256"])
+      #expect(try code(ExternalProgram.run(generate + curve + ["ec_paramgen_curve:P-384"])) == .keyUnsupported)
+      #expect(try code(ExternalProgram.run(generate + curve + ["ec_paramgen_curve:secp256k1"])) == .keyUnsupported)
+      #expect(try code(ExternalProgram.run(generate + ["RSA", "-pkeyopt", "rsa_keygen_bits:2048"])) == .keyUnsupported)
+      #expect(try code(ExternalProgram.run(generate + ["ED25519"])) == .keyUnsupported)
       try write(Array(good.utf8), path)
-      #expect(try code(Oracle.run(["openssl", "pkey", "-in", path, "-pubout"])) == .keyUnsupported)
+      #expect(try code(ExternalProgram.run(["openssl", "pkey", "-in", path, "-pubout"])) == .keyUnsupported)
       try write(Array(good.utf8), path)
-      let encrypted = try Oracle.run(["openssl", "pkcs8", "-topk8", "-in", path, "-passout", "pass:secret"])
+      let encrypted = try ExternalProgram.run(["openssl", "pkcs8", "-topk8", "-in", path, "-passout", "pass:secret"])
       #expect(try code(encrypted) == .keyEncrypted)
       try write(Array(good.utf8), path)
-      let older = try Oracle.run(["openssl", "ec", "-aes128", "-in", path, "-passout", "pass:secret"])
+      let older = try ExternalProgram.run(["openssl", "ec", "-aes128", "-in", path, "-passout", "pass:secret"])
       #expect(
         try code(String(older[(older.firstRange(of: "-----BEGIN")?.lowerBound ?? older.startIndex)...]))
           == .keyEncrypted)

@@ -1,5 +1,5 @@
 import CampanileCrypto
-import Foundation
+import TestSupport
 import Testing
 
 @Suite struct SHA256Tests {
@@ -19,17 +19,9 @@ import Testing
   }
 
   @Test func agreesWithPython() throws {
-    let python = Process()
-    python.executableURL = URL(filePath: "/usr/bin/env")
-    python.arguments = [
-      "python3", "-c",
-      "import hashlib\nfor n in range(300): print(hashlib.sha256(bytes((i * 7 + n) & 255 for i in range(n))).hexdigest())",
-    ]
-    let output = Pipe()
-    python.standardOutput = output
-    try python.run()
-    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    python.waitUntilExit()
+    let text = try ExternalProgram.python(
+      "import hashlib\nfor n in range(300): print(hashlib.sha256(bytes((i * 7 + n) & 255 for i in range(n))).hexdigest())"
+    )
     let lines = text.split(separator: "\n")
     try #require(lines.count == 300)
     for (count, line) in lines.enumerated() {

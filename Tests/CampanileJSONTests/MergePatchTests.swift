@@ -1,4 +1,5 @@
 import CampanileJSON
+import TestSupport
 import Testing
 
 /// JSON Merge Patch, RFC 7396.
@@ -93,7 +94,7 @@ import Testing
       #expect(diff.apply(to: target) == patch)
     }
     #expect(expressible > 300)
-    let answers = try Oracle.python(script, lines: lines)
+    let answers = try ExternalProgram.python(script, lines: lines)
     try #require(answers.count == own.count)
     for (answer, value) in zip(answers, own) { #expect(try JSONValue.parse(answer) == value) }
   }

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import CampanileJSON
@@ -14,7 +15,7 @@ import Testing
       """#
     var random = Random(23)
     let texts = (1..<200).map { length in (0..<length).map { _ in UInt8(random.below(256)) } }
-    let answers = try Oracle.python(script, lines: texts.map(hexadecimal))
+    let answers = try ExternalProgram.python(script, lines: texts.map(hexadecimal))
     for (index, text) in texts.enumerated() {
       var bytewise = NameHash(key0: 0, key1: 0)
       for byte in text { bytewise.combine(byte) }

@@ -1,4 +1,5 @@
 import CampanileJSON
+import TestSupport
 import Testing
 
 @Suite struct PatchDiffTests {
@@ -80,7 +81,7 @@ import Testing
       lines.append(
         [Array(pair.0.utf8), Array(pair.1.utf8), patch.serialised()].map(hexadecimal).joined(separator: " "))
     }
-    let answers = try Oracle.python(script, lines: lines)
+    let answers = try ExternalProgram.python(script, lines: lines)
     #expect(answers == [String](repeating: "1", count: lines.count))
   }
 
@@ -105,7 +106,7 @@ import Testing
       lines.append(hexadecimal(Array(document.utf8)) + " " + hexadecimal(Array(patch.utf8)))
       own.append(try? JSONPatch.parse(Array(patch.utf8)).apply(to: JSONValue.parse(document)))
     }
-    let answers = try Oracle.python(script, lines: lines)
+    let answers = try ExternalProgram.python(script, lines: lines)
     try #require(answers.count == lines.count)
     var applied = 0
     for (index, answer) in answers.enumerated() {

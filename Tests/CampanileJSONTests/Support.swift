@@ -167,3 +167,7 @@ func mutated(_ bytes: [UInt8], _ random: inout Random) -> [UInt8] {
   }
   return bytes
 }
+
+func hexadecimal(_ bytes: [UInt8]) -> String {
+  bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+}

@@ -1,4 +1,5 @@
 import CampanileJSON
+import TestSupport
 import Testing
 
 /// A comparison with Python's `json` and `orjson` on the same texts.
@@ -34,7 +35,7 @@ import Testing
       for _ in 0..<3 { texts.append(mutated(text, &random)) }
     }
     texts.removeAll(where: \.isEmpty)
-    let answers = try Oracle.python(Self.script, lines: texts.map(hexadecimal))
+    let answers = try ExternalProgram.python(Self.script, lines: texts.map(hexadecimal))
     try #require(answers.count == texts.count)
     var accepted = 0
     for (text, answer) in zip(texts, answers) {
@@ -64,7 +65,7 @@ import Testing
       let text = Array(generator.text().utf8)
       lines.append(hexadecimal(text) + " " + hexadecimal(try JSONValue.parse(text).serialised()))
     }
-    let answers = try Oracle.python(script, lines: lines)
+    let answers = try ExternalProgram.python(script, lines: lines)
     #expect(answers == [String](repeating: "1", count: lines.count))
   }
 }

@@ -2,6 +2,7 @@ import CampanileBase
 import CampanileRPC
 import Foundation
 import NIOSSL
+import TestSupport
 import Testing
 
 @testable import CampanileLoad
@@ -12,26 +13,15 @@ struct HTTPSTests {
   private func withServer(named name: String, _ body: (_ port: Int, _ authority: String) async throws -> Void)
     async throws
   {
-    let folder = FileManager.default.temporaryDirectory.appending(path: "load-tls-\(UUID().uuidString)").path
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(atPath: folder) }
-    let process = Process()
-    process.executableURL = URL(filePath: "/usr/bin/env")
-    process.arguments = [
-      "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
-      "-subj", "/CN=server.test", "-addext", "subjectAltName=\(name)",
-      "-keyout", "\(folder)/server.key", "-out", "\(folder)/server.pem",
-    ]
-    process.standardError = FileHandle.nullDevice
-    try process.run()
-    process.waitUntilExit()
-    try #require(process.terminationStatus == 0)
+    let folder = try TemporaryFolder()
+    let (authority, key) = (folder.file("server.pem"), folder.file("server.key"))
+    try ExternalProgram.makeCertificate(authority, key: key, names: name)
     let context = try NIOSSLContext(
       configuration: .makeServerConfiguration(
-        certificateChain: try NIOSSLCertificate.fromPEMFile("\(folder)/server.pem").map { .certificate($0) },
-        privateKey: .privateKey(try NIOSSLPrivateKey(file: "\(folder)/server.key", format: .pem))))
+        certificateChain: try NIOSSLCertificate.fromPEMFile(authority).map { .certificate($0) },
+        privateKey: .privateKey(try NIOSSLPrivateKey(file: key, format: .pem))))
     try await Servers.withHTTP(tls: context, { _, _ in HTTPAnswer() }) { port in
-      try await body(port, "\(folder)/server.pem")
+      try await body(port, authority)
     }
   }
 

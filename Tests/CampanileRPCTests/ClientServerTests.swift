@@ -4,6 +4,7 @@ import Foundation
 import Logging
 import NIOCore
 import NIOPosix
+import TestSupport
 import Testing
 
 @testable import CampanileRPC
@@ -205,29 +206,18 @@ private let hang = method("Hang", .unary)
   }
 
   @Test func tlsAndMutualTLSWork() async throws {
-    let folder = FileManager.default.temporaryDirectory.appending(path: "client-tls-\(UUID().uuidString)").path
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let folder = try TemporaryFolder()
     for name in ["server", "client"] {
-      let process = Process()
-      process.executableURL = URL(filePath: "/usr/bin/env")
-      process.arguments = [
-        "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
-        "-subj", "/CN=\(name).test", "-addext", "subjectAltName=DNS:\(name).test", "-keyout", "\(folder)/\(name).key",
-        "-out", "\(folder)/\(name).pem",
-      ]
-      process.standardError = FileHandle.nullDevice
-      try process.run()
-      process.waitUntilExit()
-      try #require(process.terminationStatus == 0)
+      try ExternalProgram.makeCertificate(
+        folder.file("\(name).pem"), key: folder.file("\(name).key"), names: "DNS:\(name).test")
     }
     let serverTLS = try ServerTLSContext(
       ServerTLS(
-        certificateChainFile: "\(folder)/server.pem", privateKeyFile: "\(folder)/server.key",
-        clientCertificateAuthoritiesFile: "\(folder)/client.pem"))
+        certificateChainFile: folder.file("server.pem"), privateKeyFile: folder.file("server.key"),
+        clientCertificateAuthoritiesFile: folder.file("client.pem")))
     var clientTLS = ClientTLS(
-      trustRootsPath: "\(folder)/server.pem", certificateChainPath: "\(folder)/client.pem",
-      privateKeyPath: "\(folder)/client.key", serverName: "server.test")
+      trustRootsPath: folder.file("server.pem"), certificateChainPath: folder.file("client.pem"),
+      privateKeyPath: folder.file("client.key"), serverName: "server.test")
     try await withServer({ $0.tls = serverTLS }, client: { $0.tls = clientTLS }) { client, _, _ in
       try await exercise(client)
     }

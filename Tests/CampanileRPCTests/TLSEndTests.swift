@@ -3,6 +3,7 @@ import NIOCore
 import NIOPosix
 import Synchronization
 import TLSPeer
+import TestSupport
 import Testing
 
 @testable import CampanileRPC
@@ -41,11 +42,6 @@ import Testing
     try await body(server)
     try await ended
     await server.shutdown()
-  }
-
-  private func eventually(_ what: Comment, _ condition: () -> Bool) async throws {
-    for _ in 0..<3_000 where !condition() { try await Task.sleep(for: .milliseconds(10)) }
-    #expect(condition(), what)
   }
 
   @Test(arguments: [TLSPeer.Ending.ragged, .clean]) func closedPeerIsNotWaitedFor(ending: TLSPeer.Ending) async throws {

@@ -1,6 +1,7 @@
 import CampanileBase
 import Logging
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import CampanileRuntime

@@ -4,6 +4,7 @@ import Echo
 import Logging
 import ServiceLifecycle
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import CampanileRuntime

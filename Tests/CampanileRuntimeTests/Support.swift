@@ -1,4 +1,5 @@
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import CampanileRuntime
@@ -20,30 +21,12 @@ final class Collector: LogSink {
   func add(_ line: String) { lines.withLock { $0.append(line) } }
 }
 
-/// A temporary folder for one test, removed at its end.
-final class TemporaryFolder: Sendable {
-  let path: String
-
-  init() throws {
-    path = FileManager.default.temporaryDirectory.appendingPathComponent("runtime-\(UUID().uuidString)").path
-    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-  }
-
-  deinit { try? FileManager.default.removeItem(atPath: path) }
-
+extension TemporaryFolder {
+  /// Writes a file and returns its path.
   func file(_ name: String, _ content: String, mode: Int = 0o600) throws -> String {
     let file = "\(path)/\(name)"
     try Data(content.utf8).write(to: URL(fileURLWithPath: file))
     try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file)
     return file
   }
-}
-
-/// Waits for a condition that another task establishes. Fails the test after about ten seconds.
-func eventually(_ what: Comment, _ condition: @Sendable () async -> Bool) async throws {
-  for _ in 0..<2000 {
-    if await condition() { return }
-    try await Task.sleep(for: .milliseconds(5))
-  }
-  Issue.record(what)
 }

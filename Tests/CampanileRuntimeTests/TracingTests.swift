@@ -2,6 +2,7 @@ import CampanileBase
 import CampanileRPC
 import Logging
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import CampanileRuntime

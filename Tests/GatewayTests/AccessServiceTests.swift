@@ -6,6 +6,7 @@ import CampanileRPC
 import CampanileStore
 import Foundation
 import Logging
+import TestSupport
 import Testing
 
 @testable import Gateway
@@ -72,8 +73,7 @@ import Testing
     let admin = try harness.admin()
     var made: [String] = []
     for index in 0..<7 { made.append(try #require(try await harness.key("user/u\(index)").apiKey).id) }
-    let revoke = RevokeApiKeyRequest(keyId: made[3])
-    _ = try await admin.revokeApiKey(revoke)
+    _ = try await admin.revokeApiKey(.init(keyId: made[3]))
     for includesRevoked in [false, true] {
       var request = ListApiKeysRequest(pageSize: 3, includeRevoked: includesRevoked)
       var keys: [ApiKey] = []
@@ -105,8 +105,7 @@ import Testing
     let first = try await Harness(backends: [], folder: folder)
     let kept = try await first.key("user/kept")
     let ended = try await first.key("user/ended")
-    let revoke = RevokeApiKeyRequest(keyId: try #require(ended.apiKey).id)
-    _ = try await first.admin().revokeApiKey(revoke)
+    _ = try await first.admin().revokeApiKey(.init(keyId: try #require(ended.apiKey).id))
     let used = try await RawProbe.call(
       try first.client(token: kept.secret), "campanile.gateway.v1.AccessService/ListApiKeys", "{}")
     #expect(used.error?.reason == "SCOPE_MISSING")
@@ -164,17 +163,17 @@ import Testing
     let folder = try TemporaryFolder()
     let store = try Store(StoreConfiguration(path: folder.file("g.sqlite")), migrations: Gateway.migrations)
     let clock = TestClock(1_000_000)
-    let keys = KeyStore(store: store, ring: KeyRing(services: [], nowMs: { clock.now }))
+    let keys = KeyStore(store: store, ring: KeyRing(services: [], nowMs: { clock.nowMs }))
     let principal = Principal(kind: .service, id: "ci")
     let made = try await keys.create(principal: principal, scopes: [], description: "ci", expiresAtMs: 1_060_000)
-    clock.now = 1_050_000
+    clock.nowMs = 1_050_000
     let rotated = try #require(try await keys.rotate(made.key.id, overlapMs: 60_000, expiresAtMs: nil))
     #expect(rotated.key.expiresAtMs == 1_110_000 && rotated.key.description == "ci")
     // The old key does not live longer than without the rotation.
     #expect(rotated.replaced.expiresAtMs == 1_060_000)
     let chosen = try #require(try await keys.rotate(rotated.key.id, overlapMs: 5, expiresAtMs: 2_000_000))
     #expect(chosen.key.expiresAtMs == 2_000_000 && chosen.replaced.expiresAtMs == 1_050_005)
-    clock.now = 1_050_005
+    clock.nowMs = 1_050_005
     #expect(throws: CredentialFault.expired) { try keys.ring.authenticate(rotated.secret.text).get() }
     #expect(try keys.ring.authenticate(chosen.secret.text).get().id == chosen.key.id)
     await store.close()
@@ -196,17 +195,17 @@ import Testing
     let folder = try TemporaryFolder()
     let store = try Store(StoreConfiguration(path: folder.file("g.sqlite")), migrations: Gateway.migrations)
     let clock = TestClock(1_000_000)
-    let keys = KeyStore(store: store, ring: KeyRing(services: [], nowMs: { clock.now }))
+    let keys = KeyStore(store: store, ring: KeyRing(services: [], nowMs: { clock.nowMs }))
     let principal = Principal(kind: .user, id: "ada")
     let revoked = try await keys.create(principal: principal, scopes: [], description: "", expiresAtMs: nil)
     let expiring = try await keys.create(principal: principal, scopes: [], description: "", expiresAtMs: 1_500_000)
     let kept = try await keys.create(principal: principal, scopes: [], description: "", expiresAtMs: nil)
     _ = try await keys.revoke(revoked.key.id)
-    clock.now = 1_500_000 + ApiKeyLimits.retentionMs
+    clock.nowMs = 1_500_000 + ApiKeyLimits.retentionMs
     try await keys.deleteEnded()
     #expect(try keys.repository.find(revoked.key.id) == nil)
     #expect(try keys.repository.find(expiring.key.id) != nil)
-    clock.now += 1
+    clock.nowMs += 1
     try await keys.deleteEnded()
     #expect(try keys.repository.find(expiring.key.id) == nil)
     #expect(try keys.repository.find(kept.key.id) != nil)
@@ -233,8 +232,7 @@ import Testing
     let admin = AccessServiceClient(try harness.client(token: first))
     let listed = try await admin.listApiKeys(ListApiKeysRequest())
     #expect(listed.apiKeys.map(\.principal) == ["service/admin"])
-    let revoke = RevokeApiKeyRequest(keyId: listed.apiKeys[0].id)
-    _ = try await admin.revokeApiKey(revoke)
+    _ = try await admin.revokeApiKey(.init(keyId: listed.apiKeys[0].id))
     try await harness.gateway.bootstrapAdminKey(file: file)
     #expect(try secret() != first)
 

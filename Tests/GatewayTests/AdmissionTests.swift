@@ -4,6 +4,7 @@ import CampanileCodec
 import CampanileRPC
 import NIOCore
 import NIOPosix
+import TestSupport
 import Testing
 
 @testable import Gateway

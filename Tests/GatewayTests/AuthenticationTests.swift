@@ -4,6 +4,7 @@ import CampanileCodec
 import CampanileRPC
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Gateway

@@ -5,6 +5,7 @@ import CampanileService
 import NIOCore
 import NIOPosix
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Gateway

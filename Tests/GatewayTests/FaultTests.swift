@@ -4,6 +4,7 @@ import CampanileRPC
 import NIOCore
 import NIOPosix
 import Synchronization
+import TestSupport
 import Testing
 
 #if canImport(Glibc)
@@ -155,9 +156,8 @@ import Testing
     let backend = try await Backend()
     let harness = try await Harness(backends: [backend.address])
     let echo = try await harness.echo()
-    let request = FailRequest(code: 14)
     for _ in 0..<GatewayConfiguration(backends: [], methods: []).breaker.failuresMax * 2 {
-      _ = await expectFailure(.unavailable, "FAILED_AS_ASKED") { try await echo.fail(request) }
+      _ = await expectFailure(.unavailable, "FAILED_AS_ASKED") { try await echo.fail(.init(code: 14)) }
     }
     #expect(try await echo.echo(EchoRequest("a read")).payload == "a read")
     await harness.stop()

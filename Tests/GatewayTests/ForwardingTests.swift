@@ -4,6 +4,7 @@ import CampanileCodec
 import CampanileRPC
 import NIOCore
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Gateway
@@ -23,8 +24,7 @@ import Testing
 
     let collected = try await echo.collect { sink in
       for _ in 0..<500 {
-        let request = CollectRequest(payload: "four")
-        try await sink.send(request)
+        try await sink.send(CollectRequest(payload: "four"))
       }
     }
     #expect(collected.messageCount == 500)
@@ -33,8 +33,7 @@ import Testing
     var answers: [String] = []
     let chat = echo.chat { sink in
       for index in 0..<300 {
-        let request = ChatRequest(payload: "m\(index)")
-        try await sink.send(request)
+        try await sink.send(ChatRequest(payload: "m\(index)"))
       }
     }
     for try await response in chat { answers.append(response.payload) }

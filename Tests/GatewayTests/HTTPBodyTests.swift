@@ -2,6 +2,7 @@ import CampanileAPI
 import CampanileBase
 import CampanileRPC
 import NIOCore
+import TestSupport
 import Testing
 
 @testable import Gateway

@@ -2,6 +2,7 @@ import CampanileAPI
 import CampanileRPC
 import Foundation
 import NIOCore
+import TestSupport
 import Testing
 
 @testable import Gateway

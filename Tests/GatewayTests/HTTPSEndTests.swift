@@ -3,6 +3,7 @@ import NIOCore
 import NIOPosix
 import Synchronization
 import TLSPeer
+import TestSupport
 import Testing
 
 @testable import Gateway

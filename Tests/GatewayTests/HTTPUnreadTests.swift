@@ -2,6 +2,7 @@ import CampanileRPC
 import NIOCore
 import NIOPosix
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Gateway

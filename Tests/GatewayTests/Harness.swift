@@ -9,23 +9,13 @@ import Logging
 import NIOCore
 import NIOPosix
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Gateway
 
 /// The internal token of the gateway and backends of a test.
 let internalToken = "internal-token-of-the-test"
-
-/// A temporary folder, which is removed with its last reference.
-final class TemporaryFolder: Sendable {
-  let path: String
-  init() throws {
-    path = FileManager.default.temporaryDirectory.appending(path: "gateway-tests-\(UUID())").path
-    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-  }
-  deinit { try? FileManager.default.removeItem(atPath: path) }
-  func file(_ name: String) -> String { path + "/" + name }
-}
 
 /// The contexts of the calls that a backend's handlers received.
 final class SeenCalls: Sendable {
@@ -149,8 +139,7 @@ final class Harness: Sendable {
   func key(_ principal: String = "user/ada", scopes: [String] = [], expireTime: ProtoTimestamp? = nil) async throws
     -> CreateApiKeyResponse
   {
-    let request = CreateApiKeyRequest(principal: principal, scopes: scopes, expireTime: expireTime)
-    return try await admin().createApiKey(request)
+    try await admin().createApiKey(.init(principal: principal, scopes: scopes, expireTime: expireTime))
   }
 
   /// An echo client with a new key of `user/ada`.
@@ -194,16 +183,6 @@ final class RecordingObserver: ServerObserver {
     Recorder(method: method?.name ?? "_OTHER", owner: self, counts: calls.recorder(for: method))
   }
   var all: [Finish] { finishes.withLock { $0 } }
-}
-
-/// Waits until `condition` holds. Records an issue after ten seconds.
-func eventually(_ what: Comment, _ condition: () async throws -> Bool) async throws {
-  let end = ContinuousClock.now + .seconds(10)
-  while ContinuousClock.now < end {
-    if try await condition() { return }
-    try await Task.sleep(for: .milliseconds(5))
-  }
-  Issue.record(what)
 }
 
 func expectFailure<T>(

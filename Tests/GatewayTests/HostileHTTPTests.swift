@@ -295,8 +295,7 @@ import Testing
       #expect(http.backend.seen.last?.principal?.name == "user/ada")
       #expect(try await ask(key.secret).status == 200)
       #expect(http.backend.seen.last?.principal?.name == "user/bob")
-      let request = RevokeApiKeyRequest(keyId: try #require(key.apiKey).id)
-      _ = try await http.harness.admin().revokeApiKey(request)
+      _ = try await http.harness.admin().revokeApiKey(.init(keyId: try #require(key.apiKey).id))
       let count = http.backend.seen.all.count
       let refused = try await ask(key.secret)
       #expect(refused.status == 401 && refused.reason == "CREDENTIAL_REVOKED", "\(refused)")

@@ -1,6 +1,7 @@
 import CampanileBase
 import CampanileRPC
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Gateway
@@ -28,14 +29,14 @@ import Testing
   @Test func listIsCachedForItsMaximumAge() async throws {
     let clock = TestClock(1_000_000)
     let source = Source()
-    let picker = KilwinningPicker(nowMs: { clock.now })
+    let picker = KilwinningPicker(nowMs: { clock.nowMs })
     #expect(try await Self.ask(picker, source) == "1")
-    clock.now += KilwinningPicker.ageMaxMs - 1
+    clock.nowMs += KilwinningPicker.ageMaxMs - 1
     #expect(try await Self.ask(picker, source) == "1")
-    clock.now += 1
+    clock.nowMs += 1
     #expect(try await Self.ask(picker, source) == "2")
     // Setting the clock back invalidates the cache.
-    clock.now -= 3_600_000
+    clock.nowMs -= 3_600_000
     #expect(try await Self.ask(picker, source) == "3")
   }
 

@@ -4,6 +4,7 @@ import CampanileRPC
 import CampanileService
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Gateway

@@ -4,6 +4,7 @@ import CampanileCodec
 import CampanileRPC
 import CampanileStore
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Gateway

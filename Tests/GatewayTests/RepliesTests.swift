@@ -3,6 +3,7 @@ import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Gateway

@@ -3,6 +3,7 @@ import CampanileBase
 import CampanileRPC
 import NIOCore
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Gateway
@@ -21,9 +22,8 @@ import Testing
     // Half of the calls were sent to the silent address first, which then receives a cancel.
     try await eventually("the cancel arrives") { silent.frames.contains { $0.contains("rpc.cancel") } }
     // A call that may have side effects is never sent twice.
-    let request = FailRequest(code: 5)
     for _ in 0..<10 {
-      do { _ = try await echo.fail(request, options: CallOptions(timeoutMs: 100)) } catch let error as RPCError {
+      do { _ = try await echo.fail(.init(code: 5), options: CallOptions(timeoutMs: 100)) } catch let error as RPCError {
         #expect(error.code == .notFound || error.code == .deadlineExceeded)
       }
     }

@@ -3,6 +3,7 @@ import CampanileBase
 import CampanileRPC
 import CampanileStore
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Gateway

@@ -2,6 +2,7 @@ import CampanileAPI
 import CampanileRPC
 import NIOCore
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Gateway

@@ -5,6 +5,7 @@ import CampanileCrypto
 import CampanileRPC
 import Foundation
 import Logging
+import TestSupport
 import Testing
 
 @testable import Gateway
@@ -161,7 +162,7 @@ import Testing
     var logger = Logger(label: "test")
     logger.logLevel = .critical
     let authority = TokenAuthority(
-      policy, ring: KeyRing(services: ["notifications"], nowMs: { clock.now }), logger: logger)
+      policy, ring: KeyRing(services: ["notifications"], nowMs: { clock.nowMs }), logger: logger)
     #expect(try authority.reload())
     #expect(try !authority.reload())
     func authenticate(_ name: String) -> Result<Credential, RPCError> {
@@ -178,17 +179,17 @@ import Testing
     // The RSA key was replaced: its tokens are revoked, and those of the other key remain valid.
     try TokenFixtures.rotatedKeySet.write(toFile: file, atomically: true, encoding: .utf8)
     #expect(try authority.reload())
-    #expect(first.fault(nowMs: { clock.now })?.reason == "CREDENTIAL_REVOKED")
+    #expect(first.fault(nowMs: { clock.nowMs })?.reason == "CREDENTIAL_REVOKED")
     #expect(throws: CredentialFault.invalid) { try authenticate("rs256").get() }
     #expect(try authenticate("rotated").get().principal.id == "ada")
-    #expect(byEC.fault(nowMs: { clock.now }) == nil)
+    #expect(byEC.fault(nowMs: { clock.nowMs }) == nil)
 
     // A malformed file changes nothing.
     try "{".write(toFile: file, atomically: true, encoding: .utf8)
     #expect(throws: CryptoError.self) { try authority.reload() }
     #expect(try authenticate("rotated").get().principal.id == "ada")
 
-    clock.now = TokenFixtures.nowMs + 3_600_000 + policy.leewayMs
+    clock.nowMs = TokenFixtures.nowMs + 3_600_000 + policy.leewayMs
     #expect(throws: CredentialFault.expired) { try authenticate("rotated").get() }
   }
 }

@@ -3,6 +3,7 @@ import CampanileBase
 import CampanileRPC
 import Logging
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Gateway

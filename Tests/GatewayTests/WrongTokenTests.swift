@@ -1,6 +1,7 @@
 import CampanileAPI
 import CampanileRPC
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Gateway

@@ -1,5 +1,4 @@
 import CampanileService
-import Synchronization
 import Testing
 
 @testable import Notifications

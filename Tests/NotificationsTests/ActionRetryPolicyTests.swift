@@ -1,4 +1,5 @@
 import CampanileService
+import ServiceTesting
 import Testing
 
 @testable import Notifications

@@ -2,7 +2,8 @@ import CampanileAPI
 import CampanileCodec
 import CampanileRPC
 import CampanileService
-import Synchronization
+import ServiceTesting
+import TestSupport
 import Testing
 
 @testable import Notifications
@@ -18,12 +19,10 @@ private struct HangingSender: HTTPActionSending {
 }
 
 @Suite struct ActionRetryTests {
-  private let anna = user("anna")
-
   private func open(_ fixture: Fixture, _ sender: any HTTPActionSending) async throws -> NotificationsComponent {
     try await NotificationsComponent(
       store: fixture.configuration, limits: fixture.limits, retention: fixture.retention, sender: sender,
-      nowMs: { fixture.nowMs.load(ordering: .relaxed) }, random: { 0 })
+      nowMs: { fixture.clock.nowMs }, random: { 0 })
   }
 
   /// Publishes a notification whose first action is a call, and returns the request that invokes it.
@@ -47,10 +46,10 @@ private struct HangingSender: HTTPActionSending {
     while try component.timers.repository.nextTimerMs() == nil { try await Task.sleep(for: .milliseconds(1)) }
     var later = notification("later", in: box.id)
     later.notification?.deliverTime = ProtoTimestamp(
-      millisecondsSince1970: fixture.nowMs.load(ordering: .relaxed) + 300_000)
+      millisecondsSince1970: fixture.clock.nowMs + 300_000)
     _ = try await component.service.createNotification(later, context: anna)
     // Both timers are due, the attempt's first.
-    fixture.nowMs.add(600_000, ordering: .relaxed)
+    fixture.clock.advance(ms: 600_000)
     let timers = Task { await component.runTimers() }
     for _ in 0..<2_000 where try await component.service.all(anna).count < 2 {
       try await Task.sleep(for: .milliseconds(5))
@@ -70,13 +69,13 @@ private struct HangingSender: HTTPActionSending {
     let box = try await component.service.makeBucket("b", anna)
     let run = try #require(
       try await component.service.invokeAction(called(component, in: box), context: anna).run)
-    fixture.nowMs.add(600_000, ordering: .relaxed)
+    fixture.clock.advance(ms: 600_000)
     var attempts: [CampanileService.DueTimer<NotificationTimerKind>] = []
     #expect(try await component.timers.runDue { attempts.append($0) } == 1)
     #expect(attempts.map(\.subject) == [run.id])
     #expect(try await component.timers.runDue { attempts.append($0) } == 0)
     // The process ends before the attempt, which is repeated once it counts as lost.
-    fixture.nowMs.add(component.timers.actions.attemptLostAfterMs, ordering: .relaxed)
+    fixture.clock.advance(ms: component.timers.actions.attemptLostAfterMs)
     #expect(try await component.timers.runDue { attempts.append($0) } == 1)
     await component.close()
   }
@@ -92,16 +91,16 @@ private struct HangingSender: HTTPActionSending {
       try await component.service.invokeAction(called(component, in: box), context: anna).run)
     for _ in 0..<7 {
       #expect(run.state == .retrying && run.attemptCount == 0 && run.reason == "SENDER_BUSY")
-      fixture.nowMs.add(60_000, ordering: .relaxed)
+      fixture.clock.advance(ms: 60_000)
       #expect(try await component.timers.runDue() == 1)
       run = try #require(try component.timers.repository.run(run.id, user: "anna"))
     }
     // Still retried at an age greater than that of the last attempt.
-    fixture.nowMs.add(3_600_000, ordering: .relaxed)
+    fixture.clock.advance(ms: 3_600_000)
     #expect(try await component.timers.runDue() == 1)
     run = try #require(try component.timers.repository.run(run.id, user: "anna"))
     #expect(run.state == .retrying)
-    fixture.nowMs.add(2 * 3_600_000, ordering: .relaxed)
+    fixture.clock.advance(ms: 2 * 3_600_000)
     #expect(try await component.timers.runDue() == 1)
     run = try #require(try component.timers.repository.run(run.id, user: "anna"))
     #expect(run.state == .failed && run.reason == "SENDER_BUSY" && run.attemptCount == 0)

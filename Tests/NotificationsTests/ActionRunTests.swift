@@ -2,7 +2,9 @@ import CampanileAPI
 import CampanileBase
 import CampanileCodec
 import CampanileRPC
+import ServiceTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Notifications
@@ -26,12 +28,10 @@ final class ScriptedSender: HTTPActionSending {
 }
 
 @Suite struct ActionRunTests {
-  private let anna = user("anna")
-
   private func open(_ fixture: Fixture, _ sender: ScriptedSender) async throws -> NotificationsComponent {
     try await NotificationsComponent(
       store: fixture.configuration, limits: fixture.limits, retention: fixture.retention, sender: sender,
-      nowMs: { fixture.nowMs.load(ordering: .relaxed) }, random: { 7 &* UInt64.random(in: .min ... .max) })
+      nowMs: { fixture.clock.nowMs }, random: { 7 &* UInt64.random(in: .min ... .max) })
   }
 
   private func invoke(
@@ -73,7 +73,7 @@ final class ScriptedSender: HTTPActionSending {
     #expect(await failure { try await invoke(one.id, "delete", component) }?.code == .notFound)
     let list = ListActionRunsRequest(notificationId: one.id)
     #expect(try await component.service.listActionRuns(list, context: anna).runs.count == 7)
-    #expect(try await component.service.listActionRuns(list, context: user("bruno")).runs.isEmpty)
+    #expect(try await component.service.listActionRuns(list, context: bruno).runs.isEmpty)
     await component.close()
   }
 
@@ -108,7 +108,7 @@ final class ScriptedSender: HTTPActionSending {
     await component.close()
     component = try await open(fixture, sender)
     for _ in 0..<2 {
-      fixture.nowMs.add(600_000, ordering: .relaxed)
+      fixture.clock.advance(ms: 600_000)
       #expect(try await component.timers.runDue() == 1)
     }
     #expect(sender.requests.count == 3 && Set(sender.requests.map(\.idempotencyKey)) == [first.id])

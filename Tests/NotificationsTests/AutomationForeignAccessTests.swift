@@ -1,97 +1,55 @@
 import CampanileAPI
 import CampanileBase
 import CampanileRPC
+import ServiceTesting
 import Testing
 
 @testable import Notifications
 
 /// Calls every method as a stranger with another user's ids. The errors equal those for ids that do not exist.
 @Suite struct AutomationForeignAccessTests {
+  private typealias Methods = AutomationServiceMethods
   private typealias Call = @Sendable (AutomationService, _ id: String, CallContext) async throws -> Void
 
   private static let calls: [(method: MethodDescriptor, kind: AutomationKind, call: Call)] = [
+    (Methods.getTemplate, .template, { _ = try await $0.getTemplate(.init(templateId: $1), context: $2) }),
     (
-      AutomationServiceMethods.getTemplate, .template,
-      { service, id, context in
-        let request = GetTemplateRequest(templateId: id)
-        _ = try await service.getTemplate(request, context: context)
-      }
+      Methods.updateTemplate, .template,
+      { _ = try await $0.updateTemplate(.init(template: Template(id: $1, name: "mine now")), context: $2) }
     ),
+    (Methods.deleteTemplate, .template, { _ = try await $0.deleteTemplate(.init(templateId: $1), context: $2) }),
+    (Methods.beat, .heartbeat, { _ = try await $0.beat(.init(heartbeatId: $1), context: $2) }),
+    (Methods.deleteHeartbeat, .heartbeat, { _ = try await $0.deleteHeartbeat(.init(heartbeatId: $1), context: $2) }),
     (
-      AutomationServiceMethods.updateTemplate, .template,
-      { service, id, context in
-        let change = Template(id: id, name: "mine now")
-        let request = UpdateTemplateRequest(template: change)
-        _ = try await service.updateTemplate(request, context: context)
-      }
+      Methods.updateWebhook, .webhook,
+      { _ = try await $0.updateWebhook(.init(webhook: Webhook(id: $1, headers: ["X": "***"])), context: $2) }
     ),
-    (
-      AutomationServiceMethods.deleteTemplate, .template,
-      { service, id, context in
-        let request = DeleteTemplateRequest(templateId: id)
-        _ = try await service.deleteTemplate(request, context: context)
-      }
-    ),
-    (
-      AutomationServiceMethods.beat, .heartbeat,
-      { service, id, context in
-        let request = BeatRequest(heartbeatId: id)
-        _ = try await service.beat(request, context: context)
-      }
-    ),
-    (
-      AutomationServiceMethods.deleteHeartbeat, .heartbeat,
-      { service, id, context in
-        let request = DeleteHeartbeatRequest(heartbeatId: id)
-        _ = try await service.deleteHeartbeat(request, context: context)
-      }
-    ),
-    (
-      AutomationServiceMethods.updateWebhook, .webhook,
-      { service, id, context in
-        let change = Webhook(id: id, headers: ["X": "***"])
-        let request = UpdateWebhookRequest(webhook: change)
-        _ = try await service.updateWebhook(request, context: context)
-      }
-    ),
-    (
-      AutomationServiceMethods.deleteWebhook, .webhook,
-      { service, id, context in
-        let request = DeleteWebhookRequest(webhookId: id)
-        _ = try await service.deleteWebhook(request, context: context)
-      }
-    ),
+    (Methods.deleteWebhook, .webhook, { _ = try await $0.deleteWebhook(.init(webhookId: $1), context: $2) }),
   ]
 
   @Test func foreignAndMissingLookTheSame() async throws {
     let component = try await Fixture().open()
     let service = component.automation
-    let box = try await component.service.makeBucket("b", user("anna"))
+    let box = try await component.service.makeBucket("b", anna)
     let own: [AutomationKind: String] = [
-      .template: try await service.make(template("t"), user("anna")).id,
-      .heartbeat: try await service.make(heartbeat("h", in: box.id), user("anna")).id,
-      .webhook: try await service.make(webhook("w", headers: ["X": "1"]), user("anna")).id,
+      .template: try await service.make(template("t"), anna).id,
+      .heartbeat: try await service.make(heartbeat("h", in: box.id), anna).id,
+      .webhook: try await service.make(webhook("w", headers: ["X": "1"]), anna).id,
     ]
     for (method, kind, call) in Self.calls {
       let id = try #require(own[kind])
-      let absentID = "\(kind.prefix)\(String(repeating: "0", count: 22))"
-      let foreign = await failure { try await call(service, id, user("bruno")) }
-      var expected = try #require(await failure { try await call(service, absentID, user("bruno")) })
-      expected.message = expected.message.replacing(absentID, with: id)
-      expected.errorMetadata["id"] = id
-      #expect(foreign == expected && foreign?.code == .notFound, "\(method.name)")
+      try await expectLooksMissing(id, "\(method.name)") { try await call(service, $0, bruno) }
     }
-    #expect(try await service.listTemplates(.init(), context: user("anna")).templates.count == 1)
-    #expect(try await service.listHeartbeats(.init(), context: user("anna")).heartbeats.count == 1)
-    #expect(try await service.listWebhooks(.init(), context: user("anna")).webhooks.count == 1)
-    #expect(try await service.listWebhooks(.init(), context: user("bruno")).webhooks.isEmpty)
+    #expect(try await service.listTemplates(.init(), context: anna).templates.count == 1)
+    #expect(try await service.listHeartbeats(.init(), context: anna).heartbeats.count == 1)
+    #expect(try await service.listWebhooks(.init(), context: anna).webhooks.count == 1)
+    #expect(try await service.listWebhooks(.init(), context: bruno).webhooks.isEmpty)
     await component.close()
   }
 
   @Test func everyMethodNeedsAUser() async throws {
     let component = try await Fixture().open()
     let service = component.automation
-    let nobody = CallContext(method: anyMethod)
     let more: [Call] = [
       { service, _, context in _ = try await service.createTemplate(.init(), context: context) },
       { service, _, context in _ = try await service.listTemplates(.init(), context: context) },
@@ -100,7 +58,7 @@ import Testing
       { service, _, context in _ = try await service.createWebhook(.init(), context: context) },
       { service, _, context in _ = try await service.listWebhooks(.init(), context: context) },
     ]
-    #expect(Self.calls.count + more.count == AutomationServiceMethods.all.count)
+    #expect(Self.calls.count + more.count == Methods.all.count)
     for call in Self.calls.map(\.call) + more {
       #expect(await failure { try await call(service, "x", nobody) }?.code == .unauthenticated)
     }

@@ -3,7 +3,8 @@ import CampanileBase
 import CampanileRPC
 import CampanileService
 import CampanileStore
-import Synchronization
+import ServiceTesting
+import TestSupport
 import Testing
 
 @testable import Notifications
@@ -20,10 +21,10 @@ import Testing
     retention.batchRows = 4
     let fixture = try Fixture(retention: retention)
     let component = try await fixture.open()
-    let box = try await component.service.makeBucket("b", user("anna"))
-    for index in 0..<49 { _ = try await component.service.make("\(index)", in: box.id, user("anna")) }
+    let box = try await component.service.makeBucket("b", anna)
+    for index in 0..<49 { _ = try await component.service.make("\(index)", in: box.id, anna) }
     let compactor = ChangeLogCompactor(store: component.store, retention: retention)
-    let nowMs = fixture.nowMs.load(ordering: .relaxed)
+    let nowMs = fixture.clock.nowMs
     #expect(try await compactor.compact(nowMs: nowMs, batchesMax: 2) == 8)
     #expect(try sequences(component) == Array(9...50))
     #expect(try await compactor.compact(nowMs: nowMs) == 12)
@@ -31,7 +32,7 @@ import Testing
     #expect(try await compactor.compact(nowMs: nowMs + 10_000) == 0)
     #expect(try await compactor.compact(nowMs: nowMs + 10_001) == 29)
     #expect(try sequences(component) == [50])
-    _ = try await component.service.make("next", in: box.id, user("anna"))
+    _ = try await component.service.make("next", in: box.id, anna)
     #expect(try sequences(component) == [50, 51])
     await component.close()
   }
@@ -41,12 +42,12 @@ import Testing
     retention.rowsMax = 5
     let component = try await Fixture(retention: retention).open()
     let service = component.service
-    let quiet = try await service.makeBucket("b", user("anna"))
+    let quiet = try await service.makeBucket("b", anna)
     let token = try service.repository.watchStart(resumeToken: "", bucketID: nil, user: "anna").text(user: "anna")
-    let noisy = try await service.makeBucket("b", user("bruno"))
+    let noisy = try await service.makeBucket("b", bruno)
     let noisyToken = try service.repository.watchStart(resumeToken: "", bucketID: nil, user: "bruno").text(
       user: "bruno")
-    for index in 0..<20 { _ = try await service.make("\(index)", in: noisy.id, user("bruno")) }
+    for index in 0..<20 { _ = try await service.make("\(index)", in: noisy.id, bruno) }
     #expect(try await component.maintain(nowMs: 0) > 0)
     // None of anna's changes after her token was purged.
     #expect(try service.repository.watchStart(resumeToken: token, bucketID: quiet.id, user: "anna").sequence == 1)
@@ -80,12 +81,12 @@ import Testing
   @Test func feedDeliversInOrderAtLeastOnce() async throws {
     let fixture = try Fixture()
     var component = try await fixture.open()
-    _ = try await component.service.makeBucket("before", user("anna"))
+    _ = try await component.service.makeBucket("before", anna)
     var feed = try await ChangeFeed("sync", store: component.store)
     #expect(try feed.next(rowsMax: 10).isEmpty)
-    let box = try await component.service.makeBucket("b", user("bruno"))
-    let made = try await component.service.make("1", in: box.id, user("bruno"))
-    _ = try await component.service.makeBucket("a", user("anna"))
+    let box = try await component.service.makeBucket("b", bruno)
+    let made = try await component.service.make("1", in: box.id, bruno)
+    _ = try await component.service.makeBucket("a", anna)
     let entries = try feed.next(rowsMax: 2)
     #expect(entries.map(\.user) == ["bruno", "bruno"])
     #expect(try entries.last?.change.event(watching: nil) == .notificationCreated(made))
@@ -105,14 +106,14 @@ import Testing
     retention.rowsMax = 10
     let fixture = try Fixture(retention: retention)
     let component = try await fixture.open()
-    let box = try await component.service.makeBucket("b", user("anna"))
+    let box = try await component.service.makeBucket("b", anna)
     let feed = try await ChangeFeed("sync", store: component.store)
-    for index in 0..<5 { _ = try await component.service.make("\(index)", in: box.id, user("anna")) }
-    fixture.nowMs.add(60_000, ordering: .relaxed)
-    let nowMs = fixture.nowMs.load(ordering: .relaxed)
+    for index in 0..<5 { _ = try await component.service.make("\(index)", in: box.id, anna) }
+    fixture.clock.advance(ms: 60_000)
+    let nowMs = fixture.clock.nowMs
     #expect(try await component.maintain(nowMs: nowMs) == 1)
     #expect(try feed.next(rowsMax: 10).count == 5)
-    for index in 0..<10 { _ = try await component.service.make("\(index)", in: box.id, user("anna")) }
+    for index in 0..<10 { _ = try await component.service.make("\(index)", in: box.id, anna) }
     #expect(try await component.maintain(nowMs: nowMs) == 5)
     #expect(await failure { try feed.next(rowsMax: 10) }?.reason == "TOKEN_TOO_OLD")
     try await feed.acknowledge(through: try feed.lastSequence())

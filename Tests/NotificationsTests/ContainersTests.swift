@@ -4,7 +4,8 @@ import CampanileCodec
 import CampanileRPC
 import CampanileService
 import CampanileStore
-import Synchronization
+import ServiceTesting
+import TestSupport
 import Testing
 
 @testable import Notifications
@@ -28,24 +29,21 @@ import Testing
   private func makeBucket(_ component: NotificationsComponent, _ name: String, _ context: CallContext) async throws
     -> Bucket
   {
-    try #require(
-      try await component.service.createBucket(
-        .with { $0.bucket = .with { $0.name = name } }, context: context
-      ).bucket)
+    try #require(try await component.service.createBucket(.init(bucket: Bucket(name: name)), context: context).bucket)
   }
 
   @Test func sendsAllUsersThenChangedOnes() async throws {
     let fixture = try Fixture()
     let component = try await fixture.open()
-    _ = try await makeBucket(component, "One", user("anna"))
-    _ = try await makeBucket(component, "Two", user("bruno"))
+    _ = try await makeBucket(component, "One", anna)
+    _ = try await makeBucket(component, "Two", bruno)
     var (iterator, task) = follow(component, "")
     let everybody = await iterator.next()
     #expect(everybody?.userIds == ["anna", "bruno"])
     #expect(everybody?.resumeToken.isEmpty == true)
     let reached = try #require(await iterator.next())
     #expect(reached.userIds.isEmpty)
-    _ = try await makeBucket(component, "Three", user("bruno"))
+    _ = try await makeBucket(component, "Three", bruno)
     let changed = try #require(await iterator.next())
     #expect(changed.userIds == ["bruno"])
     task.cancel()
@@ -65,10 +63,10 @@ import Testing
     retention.rowsMax = 2
     let fixture = try Fixture(retention: retention)
     let component = try await fixture.open()
-    _ = try await makeBucket(component, "One", user("anna"))
+    _ = try await makeBucket(component, "One", anna)
     let old = ResumeToken(epoch: component.containers.epoch, sequence: 1).text(user: "*")
-    for number in 0..<5 { _ = try await makeBucket(component, "\(number)", user("bruno")) }
-    try await component.maintain(nowMs: fixture.nowMs.load(ordering: .relaxed))
+    for number in 0..<5 { _ = try await makeBucket(component, "\(number)", bruno) }
+    try await component.maintain(nowMs: fixture.clock.nowMs)
     var (iterator, task) = follow(component, old)
     let first = await iterator.next()
     #expect(first?.userIds == ["anna", "bruno"])
@@ -82,24 +80,14 @@ import Testing
 
   @Test func readsNewestFirstWithoutOrphans() async throws {
     let component = try await Fixture().open()
-    let bucket = try await makeBucket(component, "One", user("anna"))
+    let bucket = try await makeBucket(component, "One", anna)
     let orphans = try #require(
       try await component.service.createBucket(
-        .with {
-          $0.bucket = .with {
-            $0.name = "Orphans"
-            $0.isOrphan = true
-          }
-        }, context: user("anna")
+        .init(bucket: Bucket(name: "Orphans", isOrphan: true)), context: anna
       ).bucket)
     for (number, id) in [(1, bucket.id), (2, orphans.id), (3, bucket.id)] {
       _ = try await component.service.createNotification(
-        .with {
-          $0.notification = .with {
-            $0.bucketId = id
-            $0.title = "\(number)"
-          }
-        }, context: user("anna"))
+        .init(notification: Notification(bucketId: id, title: "\(number)")), context: anna)
     }
     let found = try ContainerRows.read(user: "anna", notificationsMax: 10, component.store)
     #expect(found.buckets.map(\.name) == ["One"])

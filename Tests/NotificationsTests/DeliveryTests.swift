@@ -3,33 +3,20 @@ import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
-import Synchronization
+import ServiceTesting
+import TestSupport
 import Testing
 
 @testable import Notifications
 
 @Suite struct DeliveryTests {
-  private let anna = user("anna")
-
   private func explain(_ id: String, _ component: NotificationsComponent) async throws -> [DeliveryOutcome] {
-    let request = ExplainDeliveryRequest(notificationId: id)
-    return try await component.service.explainDelivery(request, context: anna).records.map(\.outcome)
+    try await component.service.explainDelivery(.init(notificationId: id), context: anna).records.map(\.outcome)
   }
 
   private func get(_ id: String, _ component: NotificationsComponent) async throws -> Notification {
     let request = GetNotificationRequest(notificationId: id)
     return try #require(try await component.service.getNotification(request, context: anna).notification)
-  }
-
-  private func publish(
-    in bucketID: String, _ component: NotificationsComponent, _ change: (inout Notification) -> Void
-  ) async throws -> Notification {
-    var request = notification("n", in: bucketID)
-    if var draft = request.notification {
-      change(&draft)
-      request.notification = draft
-    }
-    return try #require(try await component.service.createNotification(request, context: anna).notification)
   }
 
   @Test func decisionIsPure() {
@@ -55,7 +42,7 @@ import Testing
   @Test func quietHoursHoldAndReleaseInOrder() async throws {
     let fixture = try Fixture()
     // 2026-11-20 23:30 in Rome.
-    fixture.nowMs.store(1_795_213_800_000, ordering: .relaxed)
+    fixture.clock.nowMs = 1_795_213_800_000
     let component = try await fixture.open()
     let box = try await component.service.makeBucket("b", anna)
     var settings = UpdateUserSettingsRequest(settings: UserSettings())
@@ -75,7 +62,7 @@ import Testing
     // Read before its release: it is not handed over.
     try await component.service.mark([held[1]], isRead: true, anna)
     #expect(try await component.timers.runDue() == 0)
-    fixture.nowMs.store(1_795_213_800_000 + 27_000_000, ordering: .relaxed)
+    fixture.clock.nowMs = 1_795_213_800_000 + 27_000_000
     let before = try component.service.repository.watchStart(resumeToken: "", bucketID: nil, user: "anna")
     #expect(try await component.timers.runDue() == 2)
     let alerts = try component.service.repository.changes(after: before, user: "anna", rowsMax: 10)
@@ -113,7 +100,7 @@ import Testing
     let fixture = try Fixture()
     var component = try await fixture.open()
     let box = try await component.service.makeBucket("b", anna)
-    let dueMs = fixture.nowMs.load(ordering: .relaxed) + 3_600_000
+    let dueMs = fixture.clock.nowMs + 3_600_000
     let scheduled = try await publish(in: box.id, component) {
       $0.deliverTime = ProtoTimestamp(millisecondsSince1970: dueMs)
     }
@@ -126,12 +113,12 @@ import Testing
     #expect(list.notifications.map(\.id) == [scheduled.id, dropped.id])
     let cancel = CancelScheduledNotificationRequest(notificationId: dropped.id)
     #expect(
-      await failure { try await component.service.cancelScheduledNotification(cancel, context: user("bruno")) }?.code
+      await failure { try await component.service.cancelScheduledNotification(cancel, context: bruno) }?.code
         == .notFound)
     _ = try await component.service.cancelScheduledNotification(cancel, context: anna)
     await component.close()
     component = try await fixture.open()
-    fixture.nowMs.store(dueMs + 5, ordering: .relaxed)
+    fixture.clock.nowMs = dueMs + 5
     #expect(try await component.timers.runDue() == 1)
     #expect(try await component.timers.runDue() == 0)
     let arrived = try await component.service.all(anna)
@@ -161,7 +148,7 @@ import Testing
     let endless = try await start()
     let read = try await start()
     for round in 1...6 {
-      fixture.nowMs.add(300_000, ordering: .relaxed)
+      fixture.clock.advance(ms: 300_000)
       _ = try await component.timers.runDue()
       if round == 1 { try await component.service.mark([read.id], isRead: true, anna) }
     }
@@ -178,14 +165,13 @@ import Testing
     let snoozed = try await component.service.make("s", in: box.id, anna)
     let postponed = try await component.service.make("p", in: box.id, anna)
     let expiring = try await publish(in: box.id, component) {
-      $0.expireTime = ProtoTimestamp(millisecondsSince1970: fixture.nowMs.load(ordering: .relaxed) + 60_000)
+      $0.expireTime = ProtoTimestamp(millisecondsSince1970: fixture.clock.nowMs + 60_000)
     }
-    let snooze = SnoozeNotificationRequest(notificationId: snoozed.id, minutes: 10)
-    _ = try await component.service.snoozeNotification(snooze, context: anna)
+    _ = try await component.service.snoozeNotification(.init(notificationId: snoozed.id, minutes: 10), context: anna)
     let postpone = PostponeNotificationRequest(notificationId: postponed.id, minutes: 10)
     _ = try await component.service.postponeNotification(postpone, context: anna)
     #expect(Set(try await component.service.all(anna) { $0.unreadOnly = true }.map(\.id)) == [snoozed.id, expiring.id])
-    fixture.nowMs.add(600_000, ordering: .relaxed)
+    fixture.clock.advance(ms: 600_000)
     #expect(try await component.timers.runDue() == 3)
     #expect(
       Set(try await component.service.all(anna) { $0.unreadOnly = true }.map(\.id)) == [snoozed.id, postponed.id])
@@ -214,11 +200,10 @@ import Testing
     let fixture = try Fixture()
     let component = try await fixture.open()
     let box = try await component.service.makeBucket("b", anna)
-    let snooze = SnoozeBucketRequest(bucketId: box.id, minutes: 60)
-    _ = try await component.service.snoozeBucket(snooze, context: anna)
+    _ = try await component.service.snoozeBucket(.init(bucketId: box.id, minutes: 60), context: anna)
     let held = try await publish(in: box.id, component) { $0.collapseKey = "k" }
     #expect(held.deliveryState == .held)
-    fixture.nowMs.add(1_000, ordering: .relaxed)
+    fixture.clock.advance(ms: 1_000)
     let sent = try await publish(in: box.id, component) {
       $0.collapseKey = "k"
       $0.priority = .critical
@@ -245,7 +230,7 @@ import Testing
     let content = try await component.service.getAttachmentContent(get, context: anna)
     #expect(content.data == Array("picture".utf8) && content.contentType == "image/png")
     #expect(
-      await failure { try await component.service.getAttachmentContent(get, context: user("bruno")) }?.code == .notFound
+      await failure { try await component.service.getAttachmentContent(get, context: bruno) }?.code == .notFound
     )
     // Referring to another notification's content does not grant access to it.
     var update = UpdateNotificationRequest(notification: try await component.service.make("plain", in: box.id, anna))

@@ -5,6 +5,7 @@ import CampanileService
 import Foundation
 import NIOSSL
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Notifications
@@ -245,24 +246,13 @@ extension HTTPActionSender {
   }
 
   @Test func certificatesAreVerifiedForHostOfURL() async throws {
-    let folder = FileManager.default.temporaryDirectory.appending(path: "action-tls-\(UUID().uuidString)").path
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(atPath: folder) }
-    let openssl = Process()
-    openssl.executableURL = URL(filePath: "/usr/bin/env")
-    openssl.arguments = [
-      "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
-      "-subj", "/CN=good.test", "-addext", "subjectAltName=DNS:good.test", "-keyout", "\(folder)/key.pem", "-out",
-      "\(folder)/cert.pem",
-    ]
-    openssl.standardError = FileHandle.nullDevice
-    try openssl.run()
-    openssl.waitUntilExit()
-    try #require(openssl.terminationStatus == 0)
-    let server = try ActionServer(tls: ["\(folder)/cert.pem", "\(folder)/key.pem"])
+    let folder = try TemporaryFolder()
+    let (certificate, key) = (folder.file("cert.pem"), folder.file("key.pem"))
+    try ExternalProgram.makeCertificate(certificate, key: key, names: "DNS:good.test")
+    let server = try ActionServer(tls: [certificate, key])
     let resolver = ScriptedResolver(["good.test": [["127.0.0.1"]], "bad.test": [["127.0.0.1"]]])
     var tls = TLSConfiguration.makeClientConfiguration()
-    tls.trustRoots = .file("\(folder)/cert.pem")
+    tls.trustRoots = .file(certificate)
     let trusting = try sender(resolver: resolver, tls: tls)
     #expect(await trusting.send(get(server.url("/x", scheme: "https", host: "good.test"))).isSuccess)
     #expect(await trusting.send(get(server.url("/x", scheme: "https", host: "bad.test"))).reason == .tlsFailed)

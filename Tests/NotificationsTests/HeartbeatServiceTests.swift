@@ -3,14 +3,13 @@ import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileStore
-import Synchronization
+import ServiceTesting
+import TestSupport
 import Testing
 
 @testable import Notifications
 
 @Suite struct HeartbeatServiceTests {
-  private let anna = user("anna")
-
   private func missed(_ id: String, _ component: NotificationsComponent, user: String = "anna", nowMs: Int64)
     async throws
     -> Notification?
@@ -25,7 +24,7 @@ import Testing
     let component = try await fixture.open()
     let service = component.automation
     let box = try await component.service.makeBucket("b", anna)
-    let startMs = fixture.nowMs.load(ordering: .relaxed)
+    let startMs = fixture.clock.nowMs
     let made = try await service.make(heartbeat("backup", in: box.id), anna)
     #expect(made.id.hasPrefix("h_") && made.lastBeatTime == nil && !made.isMissing)
     #expect(made.dueTime?.millisecondsSince1970 == startMs + 360_000)
@@ -40,7 +39,7 @@ import Testing
     let missing = try #require(try await service.listHeartbeats(.init(), context: anna).heartbeats.first)
     #expect(missing.isMissing && missing.dueTime == nil)
     // A beat ends the missing state.
-    fixture.nowMs.add(1_000_000, ordering: .relaxed)
+    fixture.clock.advance(ms: 1_000_000)
     let beat = BeatRequest(heartbeatId: made.id)
     let beaten = try #require(try await service.beat(beat, context: anna).heartbeat)
     #expect(!beaten.isMissing && beaten.lastBeatTime?.millisecondsSince1970 == startMs + 1_000_000)
@@ -48,8 +47,7 @@ import Testing
     #expect(try await missed(made.id, component, nowMs: startMs + 1_360_000) != nil)
     // A deleted heartbeat has no timer, and a late timer has no effect.
     _ = try await service.beat(beat, context: anna)
-    let delete = DeleteHeartbeatRequest(heartbeatId: made.id)
-    _ = try await service.deleteHeartbeat(delete, context: anna)
+    _ = try await service.deleteHeartbeat(.init(heartbeatId: made.id), context: anna)
     #expect(try component.timer(of: made.id, user: "anna") == nil)
     #expect(try await missed(made.id, component, nowMs: .max) == nil)
     let gone = await failure { try await service.beat(beat, context: anna) }
@@ -68,7 +66,7 @@ import Testing
     let made = try await component.automation.make(request, anna)
     #expect(made.notification?.id == "" && made.notification?.bucketId == "")
     let draft = try #require(
-      try await missed(made.id, component, nowMs: fixture.nowMs.load(ordering: .relaxed) + 360_000))
+      try await missed(made.id, component, nowMs: fixture.clock.nowMs + 360_000))
     #expect(draft.collapseKey == "k")
     #expect(draft.title == "Own" && draft.body == "Body" && draft.priority == .critical && draft.bucketId == box.id)
     await component.close()
@@ -116,8 +114,8 @@ import Testing
     let component = try await fixture.open()
     let service = component.automation
     let box = try await component.service.makeBucket("b", anna)
-    let foreign = await failure { try await service.make(heartbeat("h", in: box.id), user("bruno")) }
-    let absent = await failure { try await service.make(heartbeat("h", in: "b_none"), user("bruno")) }
+    let foreign = await failure { try await service.make(heartbeat("h", in: box.id), bruno) }
+    let absent = await failure { try await service.make(heartbeat("h", in: "b_none"), bruno) }
     #expect(foreign?.code == .notFound && faults(foreign) == ["heartbeat.bucketId BUCKET_NOT_FOUND"])
     #expect(faults(absent) == faults(foreign))
     func set(_ sql: String) async throws {
@@ -130,7 +128,7 @@ import Testing
     #expect(reader?.code == .permissionDenied && faults(reader) == ["heartbeat.bucketId ROLE_MISSING"])
     try await set("role = 2")
     _ = try await service.make(heartbeat("h", in: box.id), anna)
-    try await set("share_expires_at_ms = \(fixture.nowMs.load(ordering: .relaxed))")
+    try await set("share_expires_at_ms = \(fixture.clock.nowMs)")
     #expect(await failure { try await service.make(heartbeat("h", in: box.id), anna) }?.code == .notFound)
     try await set("share_expires_at_ms = NULL, deleted_at_ms = 5")
     #expect(await failure { try await service.make(heartbeat("h", in: box.id), anna) }?.code == .notFound)

@@ -2,6 +2,7 @@ import CampanileAPI
 import CampanileBase
 import CampanileRPC
 import CampanileStore
+import ServiceTesting
 import Testing
 
 @testable import Notifications
@@ -42,11 +43,10 @@ import Testing
     }
     #expect(counts == ["anna 1 0", "bruno 1 1", "carla 1 0"])
     // The member publishes as before, can create another bucket again, and may leave.
-    _ = try await component.service.make("still here", in: "b_team", user("bruno"))
-    #expect(try await component.service.all(user("anna")).map(\.title) == ["still here"])
-    _ = try await component.service.makeBucket("second", user("bruno"))
-    let leave = UnshareBucketRequest(bucketId: "b_team", userId: "bruno")
-    _ = try await component.sharing.unshareBucket(leave, context: user("bruno"))
+    _ = try await component.service.make("still here", in: "b_team", bruno)
+    #expect(try await component.service.all(anna).map(\.title) == ["still here"])
+    _ = try await component.service.makeBucket("second", bruno)
+    _ = try await component.sharing.unshareBucket(.init(bucketId: "b_team", userId: "bruno"), context: bruno)
     #expect(
       await failure { try await component.sharing.invite("bruno", to: "b_team", by: "anna") }?.reason
         == "INVITATION_TOO_SOON")

@@ -4,7 +4,8 @@ import CampanileCodec
 import CampanileRPC
 import CampanileService
 import CampanileStore
-import Synchronization
+import ServiceTesting
+import TestSupport
 import Testing
 
 @testable import Notifications
@@ -13,8 +14,7 @@ import Testing
   private static let dayMs: Int64 = 24 * 3_600_000
 
   private func decline(_ id: String, by member: String, _ component: NotificationsComponent) async throws {
-    let request = DeclineInvitationRequest(invitationId: id)
-    _ = try await component.sharing.declineInvitation(request, context: user(member))
+    _ = try await component.sharing.declineInvitation(.init(invitationId: id), context: user(member))
   }
 
   private func cancel(_ one: Invitation, by owner: String, _ component: NotificationsComponent) async throws {
@@ -27,8 +27,7 @@ import Testing
   }
 
   private func leave(_ bucketID: String, _ member: String, _ component: NotificationsComponent) async throws {
-    let request = UnshareBucketRequest(bucketId: bucketID, userId: member)
-    _ = try await component.sharing.unshareBucket(request, context: user(member))
+    _ = try await component.sharing.unshareBucket(.init(bucketId: bucketID, userId: member), context: user(member))
   }
 
   private func sent(_ bucketID: String, by owner: String, _ component: NotificationsComponent) async throws
@@ -39,8 +38,7 @@ import Testing
   }
 
   private func block(_ other: String, by member: String, _ component: NotificationsComponent) async throws {
-    let request = BlockUserRequest(userId: other)
-    _ = try await component.sharing.blockUser(request, context: user(member))
+    _ = try await component.sharing.blockUser(.init(userId: other), context: user(member))
   }
 
   @Test("nothing of a bucket reaches a user before the user accepts", arguments: [true, false])
@@ -96,11 +94,9 @@ import Testing
       await failure { try await component.service.makeBucket("more", user("victim")) }?.reason == "BUCKETS_EXHAUSTED")
     // Leaving frees a slot; deleting and restoring the bucket keeps the counts correct.
     try await leave(boxes[0].id, "victim", component)
-    let delete = DeleteBucketRequest(bucketId: boxes[1].id)
-    _ = try await component.service.deleteBucket(delete, context: user("mallory"))
+    _ = try await component.service.deleteBucket(.init(bucketId: boxes[1].id), context: user("mallory"))
     #expect(try shared("victim", component) == 0)
-    let undelete = UndeleteBucketRequest(bucketId: boxes[1].id)
-    _ = try await component.service.undeleteBucket(undelete, context: user("mallory"))
+    _ = try await component.service.undeleteBucket(.init(bucketId: boxes[1].id), context: user("mallory"))
     #expect(try shared("victim", component) == 1)
     try await component.sharing.share(boxes[2].id, with: "victim", as: .reader, by: "mallory")
     #expect(try shared("victim", component) == 2)
@@ -111,18 +107,16 @@ import Testing
   func sharesExpireInDeletedBuckets() async throws {
     let fixture = try Fixture()
     let component = try await fixture.open()
-    let box = try await component.service.makeBucket("team", user("anna"))
-    let end = ProtoTimestamp(millisecondsSince1970: fixture.nowMs.load(ordering: .relaxed) + 3_600_000)
+    let box = try await component.service.makeBucket("team", anna)
+    let end = ProtoTimestamp(millisecondsSince1970: fixture.clock.nowMs + 3_600_000)
     try await component.sharing.share(box.id, with: "bruno", as: .reader, by: "anna", until: end)
     try await component.sharing.share(box.id, with: "carla", as: .reader, by: "anna")
-    _ = try await component.service.make("before", in: box.id, user("anna"))
-    let delete = DeleteBucketRequest(bucketId: box.id)
-    _ = try await component.service.deleteBucket(delete, context: user("anna"))
-    fixture.nowMs.add(3_600_000, ordering: .relaxed)
+    _ = try await component.service.make("before", in: box.id, anna)
+    _ = try await component.service.deleteBucket(.init(bucketId: box.id), context: anna)
+    fixture.clock.advance(ms: 3_600_000)
     _ = try await component.timers.runDue()
-    let undelete = UndeleteBucketRequest(bucketId: box.id)
-    _ = try await component.service.undeleteBucket(undelete, context: user("anna"))
-    #expect(try await component.service.all(user("bruno")).isEmpty)
+    _ = try await component.service.undeleteBucket(.init(bucketId: box.id), context: anna)
+    #expect(try await component.service.all(bruno).isEmpty)
     #expect(try await component.service.all(user("carla")).count == 1)
     #expect(try shared("bruno", component) == 0)
     try await component.sharing.share(box.id, with: "bruno", as: .reader, by: "anna")
@@ -136,10 +130,9 @@ import Testing
     limits.invitationsPerPairMax = 1
     let component = try await Fixture(limits).open()
     var boxes: [Bucket] = []
-    for name in ["a", "b"] { boxes.append(try await component.service.makeBucket(name, user("anna"))) }
+    for name in ["a", "b"] { boxes.append(try await component.service.makeBucket(name, anna)) }
     try await component.sharing.share(boxes[0].id, with: "bruno", as: .reader, by: "anna")
-    let unshare = UnshareBucketRequest(bucketId: boxes[0].id, userId: "bruno")
-    _ = try await component.sharing.unshareBucket(unshare, context: user("anna"))
+    _ = try await component.sharing.unshareBucket(.init(bucketId: boxes[0].id, userId: "bruno"), context: anna)
     _ = try await component.sharing.invite("bruno", to: boxes[1].id, by: "anna")
     let refused = await failure { try await component.sharing.invite("bruno", to: boxes[0].id, by: "anna") }
     #expect(refused?.reason == "INVITATIONS_EXHAUSTED")
@@ -183,12 +176,10 @@ import Testing
     let box = try await component.service.makeBucket("flood", user("mallory"))
     try await component.sharing.share(box.id, with: "victim", as: .reader, by: "mallory")
     for index in 0..<25 { _ = try await component.service.make("n\(index)", in: box.id, user("mallory")) }
-    let delete = DeleteBucketRequest(bucketId: box.id)
-    _ = try await component.service.deleteBucket(delete, context: user("mallory"))
+    _ = try await component.service.deleteBucket(.init(bucketId: box.id), context: user("mallory"))
     let own = try await component.service.makeBucket("own", user("victim"))
     let mine = try await component.service.make("mine", in: own.id, user("victim"))
-    let request = DeleteNotificationsRequest(notificationIds: [mine.id])
-    _ = try await component.service.deleteNotifications(request, context: user("victim"))
+    _ = try await component.service.deleteNotifications(.init(notificationIds: [mine.id]), context: user("victim"))
     let listed = try await component.service.listDeletedNotifications(.init(), context: user("victim")).notifications
     #expect(listed.map(\.title) == ["mine"])
     await component.close()
@@ -198,7 +189,7 @@ import Testing
   func declinedUsersCannotBeInvitedFor30Days() async throws {
     let fixture = try Fixture()
     let component = try await fixture.open()
-    let box = try await component.service.makeBucket("team", user("anna"))
+    let box = try await component.service.makeBucket("team", anna)
     let first = try await component.sharing.invite("bruno", to: box.id, by: "anna")
     try await decline(first.id, by: "bruno", component)
     try await decline(first.id, by: "bruno", component)
@@ -213,7 +204,7 @@ import Testing
       #expect(try await component.sharing.received(by: name).isEmpty)
     }
     #expect(await failure { try await accept(first.id, by: "bruno", component) }?.reason == "INVITATION_ENDED")
-    fixture.nowMs.add(30 * Self.dayMs, ordering: .relaxed)
+    fixture.clock.advance(ms: 30 * Self.dayMs)
     _ = try await component.sharing.invite("bruno", to: box.id, by: "anna")
     #expect(try await component.sharing.received(by: "bruno").count == 1)
     await component.close()
@@ -227,8 +218,7 @@ import Testing
     for _ in 0..<3 {
       let box = try await component.service.makeBucket("spam", user("mallory"))
       _ = try await component.sharing.invite("victim", to: box.id, by: "mallory")
-      let delete = DeleteBucketRequest(bucketId: box.id)
-      _ = try await component.service.deleteBucket(delete, context: user("mallory"))
+      _ = try await component.service.deleteBucket(.init(bucketId: box.id), context: user("mallory"))
       #expect(try await component.sharing.received(by: "victim").isEmpty)
     }
     let box = try await component.service.makeBucket("spam", user("mallory"))
@@ -242,7 +232,7 @@ import Testing
     (limits.invitationsPerBucketMax, limits.invitationsReceivedMax, limits.invitationsPerOwnerMax) = (2, 2, 3)
     let component = try await Fixture(limits).open()
     let sharing = component.sharing
-    let box = try await component.service.makeBucket("a", user("anna"))
+    let box = try await component.service.makeBucket("a", anna)
     _ = try await sharing.invite("u1", to: box.id, by: "anna")
     let second = try await sharing.invite("u2", to: box.id, by: "anna")
     // Equal terms return the same invitation. Other terms replace it and need no further slot.
@@ -254,7 +244,7 @@ import Testing
     try await cancel(changed, by: "anna", component)
     try await cancel(changed, by: "anna", component)
     _ = try await sharing.invite("u3", to: box.id, by: "anna")
-    let other = try await component.service.makeBucket("b", user("anna"))
+    let other = try await component.service.makeBucket("b", anna)
     let owners = await failure { try await sharing.invite("u4", to: other.id, by: "anna") }
     #expect(owners?.reason == "INVITATIONS_EXHAUSTED" && owners?.errorMetadata["limit"] == "3")
     for name in ["bruno", "carla"] {
@@ -291,13 +281,12 @@ import Testing
     #expect(
       await failure { try await sharing.invite("victim", to: boxes[2].id, by: "mallory") }?.reason
         == "INVITATIONS_EXHAUSTED")
-    let good = try await component.service.makeBucket("good", user("anna"))
+    let good = try await component.service.makeBucket("good", anna)
     _ = try await sharing.invite("victim", to: good.id, by: "anna")
     #expect(try await sharing.received(by: "victim").map(\.ownerId) == ["anna"])
     #expect(
       try await sharing.listBlockedUsers(.init(), context: user("victim")).blockedUsers.map(\.userId) == ["mallory"])
-    let unblock = UnblockUserRequest(userId: "mallory")
-    _ = try await sharing.unblockUser(unblock, context: user("victim"))
+    _ = try await sharing.unblockUser(.init(userId: "mallory"), context: user("victim"))
     #expect(try await sharing.received(by: "victim").count == 1)
     #expect(try await sharing.invite("victim", to: boxes[0].id, by: "mallory") == first)
     #expect(try await sharing.received(by: "victim").count == 2)
@@ -307,23 +296,23 @@ import Testing
   @Test("invitations expire and are purged 30 days later") func invitationsExpire() async throws {
     let fixture = try Fixture()
     let component = try await fixture.open()
-    let box = try await component.service.makeBucket("team", user("anna"))
+    let box = try await component.service.makeBucket("team", anna)
     let one = try await component.sharing.invite("bruno", to: box.id, by: "anna")
-    let nowMs = fixture.nowMs.load(ordering: .relaxed)
+    let nowMs = fixture.clock.nowMs
     #expect(one.expireTime?.millisecondsSince1970 == nowMs + 7 * Self.dayMs)
-    fixture.nowMs.add(7 * Self.dayMs, ordering: .relaxed)
+    fixture.clock.advance(ms: 7 * Self.dayMs)
     #expect(try await component.sharing.received(by: "bruno").isEmpty)
     #expect(await failure { try await accept(one.id, by: "bruno", component) }?.reason == "INVITATION_ENDED")
     #expect(try await sent(box.id, by: "anna", component).map(\.state) == [.expired])
     // An expired invitation can be repeated at once.
     _ = try await component.sharing.invite("bruno", to: box.id, by: "anna")
-    fixture.nowMs.add(38 * Self.dayMs, ordering: .relaxed)
-    try await component.maintain(nowMs: fixture.nowMs.load(ordering: .relaxed))
+    fixture.clock.advance(ms: 38 * Self.dayMs)
+    try await component.maintain(nowMs: fixture.clock.nowMs)
     #expect(try await sent(box.id, by: "anna", component).isEmpty)
     var request = InviteToBucketRequest(bucketId: box.id, userId: "bruno", role: .reader)
-    let late = fixture.nowMs.load(ordering: .relaxed) + 31 * Self.dayMs
+    let late = fixture.clock.nowMs + 31 * Self.dayMs
     request.expireTime = ProtoTimestamp(millisecondsSince1970: late)
-    let refused = await failure { try await component.sharing.inviteToBucket(request, context: user("anna")) }
+    let refused = await failure { try await component.sharing.inviteToBucket(request, context: anna) }
     #expect(refused?.code == .invalidArgument && refused?.fieldViolations.first?.field == "expireTime")
     await component.close()
   }
@@ -331,13 +320,13 @@ import Testing
   @Test("the offers of a former admin are withdrawn") func offersOfFormerAdminsAreWithdrawn() async throws {
     let component = try await Fixture().open()
     let sharing = component.sharing
-    let box = try await component.service.makeBucket("team", user("anna"))
+    let box = try await component.service.makeBucket("team", anna)
     try await sharing.share(box.id, with: "bruno", as: .admin, by: "anna")
     let one = try await sharing.invite("carla", to: box.id, by: "bruno")
     #expect(
       await failure { try await sharing.invite("dora", to: box.id, as: .admin, by: "bruno") }?.reason == "ROLE_MISSING")
     let code = CreateInviteCodeRequest(bucketId: box.id, role: .publisher)
-    let join = AcceptInviteCodeRequest(secret: try await sharing.createInviteCode(code, context: user("bruno")).secret)
+    let join = AcceptInviteCodeRequest(secret: try await sharing.createInviteCode(code, context: bruno).secret)
     try await sharing.share(box.id, with: "bruno", as: .reader, by: "anna")
     #expect(await failure { try await accept(one.id, by: "carla", component) }?.reason == "INVITATION_ENDED")
     let invalid = await failure { try await sharing.acceptInviteCode(join, context: user("carla")) }
@@ -349,35 +338,35 @@ import Testing
     let fixture = try Fixture()
     let component = try await fixture.open()
     let sharing = component.sharing
-    let box = try await component.service.makeBucket("team", user("anna"))
+    let box = try await component.service.makeBucket("team", anna)
     var create = CreateInviteCodeRequest(bucketId: box.id, role: .publisher, maxUses: 2)
-    let made = try await sharing.createInviteCode(create, context: user("anna"))
+    let made = try await sharing.createInviteCode(create, context: anna)
     #expect(
       made.secret.hasPrefix("cic_") && made.secret.utf8.count == 47
         && made.code?.hint == made.secret.prefix(8).description)
     var join = AcceptInviteCodeRequest(secret: made.secret)
-    #expect(try await sharing.acceptInviteCode(join, context: user("bruno")).bucket?.role == .publisher)
-    #expect(try await sharing.acceptInviteCode(join, context: user("bruno")).bucket?.id == box.id)
-    #expect(try await sharing.acceptInviteCode(join, context: user("anna")).bucket?.role == .owner)
+    #expect(try await sharing.acceptInviteCode(join, context: bruno).bucket?.role == .publisher)
+    #expect(try await sharing.acceptInviteCode(join, context: bruno).bucket?.id == box.id)
+    #expect(try await sharing.acceptInviteCode(join, context: anna).bucket?.role == .owner)
     // A user who has left can rejoin with the code.
     try await leave(box.id, "bruno", component)
-    _ = try await sharing.acceptInviteCode(join, context: user("bruno"))
+    _ = try await sharing.acceptInviteCode(join, context: bruno)
     #expect(await failure { try await sharing.acceptInviteCode(join, context: user("carla")) }?.code == .notFound)
     let list = ListInviteCodesRequest(bucketId: box.id)
-    #expect(try await sharing.listInviteCodes(list, context: user("anna")).codes.map(\.useCount) == [2])
+    #expect(try await sharing.listInviteCodes(list, context: anna).codes.map(\.useCount) == [2])
     create.maxUses = 0
-    let open = try await sharing.createInviteCode(create, context: user("anna"))
-    fixture.nowMs.add(7 * Self.dayMs, ordering: .relaxed)
+    let open = try await sharing.createInviteCode(create, context: anna)
+    fixture.clock.advance(ms: 7 * Self.dayMs)
     join.secret = open.secret
     #expect(await failure { try await sharing.acceptInviteCode(join, context: user("carla")) }?.code == .notFound)
-    #expect(try await sharing.listInviteCodes(list, context: user("anna")).codes.isEmpty)
+    #expect(try await sharing.listInviteCodes(list, context: anna).codes.isEmpty)
     for role in [BucketRole.admin, .owner, .unspecified] {
       create.role = role
-      let refused = await failure { try await sharing.createInviteCode(create, context: user("anna")) }
+      let refused = await failure { try await sharing.createInviteCode(create, context: anna) }
       #expect(refused?.code == .invalidArgument && refused?.fieldViolations.first?.field == "role")
     }
     (create.role, create.maxUses) = (.reader, 101)
-    let uses = await failure { try await sharing.createInviteCode(create, context: user("anna")) }
+    let uses = await failure { try await sharing.createInviteCode(create, context: anna) }
     #expect(uses?.fieldViolations.first?.field == "maxUses")
     await component.close()
   }
@@ -386,7 +375,7 @@ import Testing
   func onlyInvitedUserCanRespond() async throws {
     let component = try await Fixture().open()
     let sharing = component.sharing
-    let box = try await component.service.makeBucket("team", user("anna"))
+    let box = try await component.service.makeBucket("team", anna)
     try await sharing.share(box.id, with: "bruno", as: .admin, by: "anna")
     let owner = await failure { try await sharing.invite("anna", to: box.id, by: "bruno") }
     #expect(owner?.code == .invalidArgument && owner?.fieldViolations.first?.field == "userId")
@@ -410,15 +399,15 @@ import Testing
 
   @Test("a repeated request id returns the first invitation") func requestIDReturnsFirstInvitation() async throws {
     let component = try await Fixture().open()
-    let box = try await component.service.makeBucket("team", user("anna"))
+    let box = try await component.service.makeBucket("team", anna)
     var request = InviteToBucketRequest(bucketId: box.id, userId: "bruno", role: .reader, requestId: "r1")
-    let first = try await component.sharing.inviteToBucket(request, context: user("anna"))
+    let first = try await component.sharing.inviteToBucket(request, context: anna)
     try await cancel(try #require(first.invitation), by: "anna", component)
-    #expect(try await component.sharing.inviteToBucket(request, context: user("anna")) == first)
+    #expect(try await component.sharing.inviteToBucket(request, context: anna) == first)
     #expect(try await component.sharing.received(by: "bruno").isEmpty)
     request.userId = "carla"
     #expect(
-      await failure { try await component.sharing.inviteToBucket(request, context: user("anna")) }?.reason
+      await failure { try await component.sharing.inviteToBucket(request, context: anna) }?.reason
         == "REQUEST_ID_REUSED")
     await component.close()
   }
@@ -427,21 +416,21 @@ import Testing
     let component = try await Fixture().open()
     var names: [String] = []
     for index in 0..<5 {
-      let box = try await component.service.makeBucket("b\(index)", user("anna"))
+      let box = try await component.service.makeBucket("b\(index)", anna)
       _ = try await component.sharing.invite("bruno", to: box.id, by: "anna")
       names.append(box.name)
     }
     var request = ListInvitationsRequest(pageSize: 2)
     var seen: [String] = []
     repeat {
-      let page = try await component.sharing.listInvitations(request, context: user("bruno"))
+      let page = try await component.sharing.listInvitations(request, context: bruno)
       seen += page.invitations.map(\.bucketName)
       request.pageToken = page.nextPageToken
     } while !request.pageToken.isEmpty
     #expect(seen == names.reversed())
     request.pageToken = "x"
     #expect(
-      await failure { try await component.sharing.listInvitations(request, context: user("bruno")) }?.reason
+      await failure { try await component.sharing.listInvitations(request, context: bruno) }?.reason
         == "PAGE_TOKEN_INVALID")
     await component.close()
   }

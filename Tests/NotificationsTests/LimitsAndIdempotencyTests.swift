@@ -4,7 +4,8 @@ import CampanileCodec
 import CampanileRPC
 import CampanileService
 import CampanileStore
-import Synchronization
+import ServiceTesting
+import TestSupport
 import Testing
 
 @testable import Notifications
@@ -16,12 +17,12 @@ import Testing
     limits.notificationsPerUserMax = 3
     let component = try await Fixture(limits).open()
     let service = component.service
-    let context = user("anna")
+    let context = anna
     let a = try await service.makeBucket("a", context)
     _ = try await service.makeBucket("b", context)
     let full = await failure { try await service.makeBucket("c", context) }
     #expect(full?.code == .resourceExhausted && full?.reason == "BUCKETS_EXHAUSTED")
-    _ = try await service.makeBucket("other", user("bruno"))
+    _ = try await service.makeBucket("other", bruno)
     _ = try await service.make("1", in: a.id, context)
     let batch = BatchCreateNotificationsRequest(requests: (0..<4).map { notification("\($0)", in: a.id) })
     let results = try await service.batchCreateNotifications(batch, context: context).results
@@ -31,10 +32,8 @@ import Testing
     #expect(reasons == ["", "", "NOTIFICATIONS_EXHAUSTED", "NOTIFICATIONS_EXHAUSTED"])
     let over = await failure { try await service.make("5", in: a.id, context) }
     #expect(over?.code == .resourceExhausted && over?.reason == "NOTIFICATIONS_EXHAUSTED")
-    let get = GetBucketRequest(bucketId: a.id)
-    #expect(try await service.getBucket(get, context: context).bucket?.notificationCount == 3)
-    let delete = DeleteBucketRequest(bucketId: a.id)
-    #expect(try await service.deleteBucket(delete, context: context).deletedNotificationCount == 3)
+    #expect(try await service.getBucket(.init(bucketId: a.id), context: context).bucket?.notificationCount == 3)
+    #expect(try await service.deleteBucket(.init(bucketId: a.id), context: context).deletedNotificationCount == 3)
     let again = try await service.makeBucket("c", context)
     _ = try await service.make("6", in: again.id, context)
     await component.close()
@@ -45,10 +44,10 @@ import Testing
     limits.scheduledPerUserMax = 2
     let fixture = try Fixture(limits)
     let component = try await fixture.open()
-    let context = user("anna")
+    let context = anna
     let box = try await component.service.makeBucket("b", context)
     let beat = try await component.automation.make(heartbeat("h", in: box.id), context)
-    let nowMs = fixture.nowMs.load(ordering: .relaxed)
+    let nowMs = fixture.clock.nowMs
     func create(_ heartbeats: [String]) async throws -> [String] {
       let batch = BatchCreateNotificationsRequest(
         requests: heartbeats.map { id in
@@ -64,7 +63,7 @@ import Testing
     #expect(
       try await create(["h_none", "h_none", "", beat.id]) == ["HEARTBEAT_NOT_FOUND", "HEARTBEAT_NOT_FOUND", "", ""])
     // Nor does an entry for which there is no place count as a beat.
-    fixture.nowMs.add(60_000, ordering: .relaxed)
+    fixture.clock.advance(ms: 60_000)
     #expect(try await create([beat.id, ""]) == ["SCHEDULED_EXHAUSTED", "SCHEDULED_EXHAUSTED"])
     let heartbeats = try await component.automation.listHeartbeats(.init(), context: context).heartbeats
     #expect(heartbeats.map(\.lastBeatTime?.millisecondsSince1970) == [nowMs])
@@ -91,14 +90,14 @@ import Testing
   @Test func storedRepliesAreReturnedForADayAcrossRestarts() async throws {
     let fixture = try Fixture()
     var component = try await fixture.open()
-    let context = user("anna")
+    let context = anna
     let first = try #require(
       try await component.service.createBucket(bucket("b", requestID: "r"), context: context).bucket)
     let request = notification("once", in: first.id, requestID: "r")
     let made = try await component.service.createNotification(request, context: context)
     await component.close()
     component = try await fixture.open()
-    fixture.nowMs.add(23 * 3_600_000, ordering: .relaxed)
+    fixture.clock.advance(ms: 23 * 3_600_000)
     #expect(try await component.service.createBucket(bucket("b", requestID: "r"), context: context).bucket == first)
     #expect(try await component.service.createNotification(request, context: context) == made)
     #expect(try await component.service.all(context).count == 1)
@@ -107,15 +106,15 @@ import Testing
     }
     #expect(reused?.code == .failedPrecondition && reused?.reason == "REQUEST_ID_REUSED")
     #expect(reused?.fieldViolations.map(\.field) == ["requestId"])
-    fixture.nowMs.add(2 * 3_600_000, ordering: .relaxed)
-    #expect(try await component.maintain(nowMs: fixture.nowMs.load(ordering: .relaxed)) == 2)
+    fixture.clock.advance(ms: 2 * 3_600_000)
+    #expect(try await component.maintain(nowMs: fixture.clock.nowMs) == 2)
     #expect(try await component.service.createNotification(request, context: context) != made)
     await component.close()
   }
 
   @Test func failedRequestCanBeRepeated() async throws {
     let component = try await Fixture().open()
-    let context = user("anna")
+    let context = anna
     var request = notification("x", in: "b_none", requestID: "r")
     #expect(
       await failure { try await component.service.createNotification(request, context: context) }?.code == .notFound)
@@ -128,23 +127,23 @@ import Testing
   @Test func concurrentRepetitionsCreateOnce() async throws {
     let component = try await Fixture().open()
     let service = component.service
-    let box = try await service.makeBucket("b", user("anna"))
+    let box = try await service.makeBucket("b", anna)
     let request = notification("once", in: box.id, requestID: "same")
     let made = try await withThrowingTaskGroup(of: String.self) { group in
       for _ in 0..<32 {
-        group.addTask { try await service.createNotification(request, context: user("anna")).notification?.id ?? "" }
+        group.addTask { try await service.createNotification(request, context: anna).notification?.id ?? "" }
       }
       return try await group.reduce(into: Set<String>()) { $0.insert($1) }
     }
     #expect(made.count == 1)
-    #expect(try await service.all(user("anna")).map(\.id) == Array(made))
+    #expect(try await service.all(anna).map(\.id) == Array(made))
     await component.close()
   }
 
   @Test func batchEntriesHaveTheirOwnRequestIDs() async throws {
     let component = try await Fixture().open()
     let service = component.service
-    let context = user("anna")
+    let context = anna
     let box = try await service.makeBucket("b", context)
     let batch = BatchCreateNotificationsRequest(requests: [
       notification("", in: box.id, requestID: "a"), notification("1", in: box.id, requestID: "a"),
@@ -176,17 +175,17 @@ import Testing
   @Test func batchOfAThousandSucceeds() async throws {
     let component = try await Fixture().open()
     let service = component.service
-    let box = try await service.makeBucket("b", user("anna"))
+    let box = try await service.makeBucket("b", anna)
     let batch = BatchCreateNotificationsRequest(requests: (0..<1_000).map { notification("n\($0)", in: box.id) })
     let commits = component.store.metrics().commits
-    let results = try await service.batchCreateNotifications(batch, context: user("anna")).results
+    let results = try await service.batchCreateNotifications(batch, context: anna).results
     #expect(component.store.metrics().commits == commits + 1)
     let ids = results.compactMap { result in
       if case .notification(let made)? = result.outcome { made.id } else { nil }
     }
     #expect(ids.count == 1_000 && ids == ids.sorted())
-    #expect(try await service.all(user("anna"), pageSize: 1_000).map(\.id) == ids.reversed())
-    try await service.mark(ids, isRead: true, user("anna"))
+    #expect(try await service.all(anna, pageSize: 1_000).map(\.id) == ids.reversed())
+    try await service.mark(ids, isRead: true, anna)
     #expect(try service.repository.unreadCounts(user: "anna") == UnreadCounts())
     await component.close()
   }
@@ -194,21 +193,21 @@ import Testing
   @Test func marksAllOrNothing() async throws {
     let component = try await Fixture().open()
     let service = component.service
-    let box = try await service.makeBucket("b", user("anna"))
-    let one = try await service.make("1", in: box.id, user("anna"))
-    let error = await failure { try await service.mark([one.id, "n_none"], isRead: true, user("anna")) }
+    let box = try await service.makeBucket("b", anna)
+    let one = try await service.make("1", in: box.id, anna)
+    let error = await failure { try await service.mark([one.id, "n_none"], isRead: true, anna) }
     #expect(error?.code == .notFound && error?.fieldViolations.map(\.field) == ["notificationIds[1]"])
-    #expect(try await service.all(user("anna")) == [one])
+    #expect(try await service.all(anna) == [one])
     var request = MarkNotificationsReadRequest(notificationIds: [one.id, one.id])
-    let reply = try await service.markNotificationsRead(request, context: user("anna"))
+    let reply = try await service.markNotificationsRead(request, context: anna)
     #expect(reply.changedCount == 1 && reply.unreadCounts == UnreadCounts())
-    #expect(try await service.markNotificationsRead(request, context: user("anna")).changedCount == 0)
+    #expect(try await service.markNotificationsRead(request, context: anna).changedCount == 0)
     request.notificationIds = []
     #expect(
-      await failure { try await service.markNotificationsRead(request, context: user("anna")) }?.reason == "REQUIRED")
+      await failure { try await service.markNotificationsRead(request, context: anna) }?.reason == "REQUIRED")
     request.notificationIds = Array(repeating: one.id, count: 1_001)
     #expect(
-      await failure { try await service.markNotificationsRead(request, context: user("anna")) }?.reason == "TOO_MANY")
+      await failure { try await service.markNotificationsRead(request, context: anna) }?.reason == "TOO_MANY")
     await component.close()
   }
 }

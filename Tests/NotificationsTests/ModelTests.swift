@@ -5,7 +5,8 @@ import CampanileRPC
 import CampanileService
 import CampanileStore
 import FoundationEssentials
-import Synchronization
+import ServiceTesting
+import TestSupport
 import Testing
 
 @testable import Notifications
@@ -41,7 +42,7 @@ import Testing
       var model = models[name, default: Model()]
       try await Self.step(step, &model, component.service, user(name), &source)
       models[name] = model
-      fixture.nowMs.add(Int64(source.below(3)), ordering: .relaxed)
+      fixture.clock.advance(ms: Int64(source.below(3)))
       if step % 150 == 149 {
         await component.close()
         component = try await fixture.open()
@@ -87,8 +88,7 @@ import Testing
       #expect(moved.bucketId == target && moved.title == change.title)
       model.notifications[moved.id] = moved
     case (10, _) where !some.isEmpty:
-      let request = DeleteNotificationsRequest(notificationIds: some)
-      let count = try await service.deleteNotifications(request, context: context).deletedCount
+      let count = try await service.deleteNotifications(.init(notificationIds: some), context: context).deletedCount
       #expect(Int(count) == Set(some).count)
       for id in some { model.notifications[id] = nil }
       model.deleted += some
@@ -107,18 +107,15 @@ import Testing
       try await refresh(request.notificationIds, &model, service, context)
       model.deleted.removeLast(request.notificationIds.count)
     case (14, let target?) where source.below(3) == 0:
-      let request = DeleteBucketRequest(bucketId: target)
-      _ = try await service.deleteBucket(request, context: context)
-      let undelete = UndeleteBucketRequest(bucketId: target)
-      _ = try await service.undeleteBucket(undelete, context: context)
+      _ = try await service.deleteBucket(.init(bucketId: target), context: context)
+      _ = try await service.undeleteBucket(.init(bucketId: target), context: context)
       try await refresh(
         model.notifications.values.filter { $0.bucketId == target }.map(\.id), &model, service, context)
     case (15, _) where !some.isEmpty:
       let request = PostponeNotificationRequest(notificationId: some[0], minutes: 1)
       model.notifications[some[0]] = try await service.postponeNotification(request, context: context).notification
     case (11, let target?) where source.below(4) == 0:
-      let request = DeleteBucketRequest(bucketId: target)
-      let count = try await service.deleteBucket(request, context: context).deletedNotificationCount
+      let count = try await service.deleteBucket(.init(bucketId: target), context: context).deletedNotificationCount
       #expect(Int(count) == model.notifications.values.count { $0.bucketId == target })
       model.buckets.removeAll { $0 == target }
       model.notifications = model.notifications.filter { $0.value.bucketId != target }
@@ -150,8 +147,7 @@ import Testing
     #expect(counts?.total == Int32(unread.count), "\(note)")
     #expect(counts?.byBucket == model.unread, "\(note)")
     for id in model.buckets {
-      let get = GetBucketRequest(bucketId: id)
-      let bucket = try await component.service.getBucket(get, context: context).bucket
+      let bucket = try await component.service.getBucket(.init(bucketId: id), context: context).bucket
       let own = expected.filter { $0.bucketId == id }
       #expect(bucket?.notificationCount == Int32(own.count), "\(note)")
       #expect(bucket?.unreadCount == model.unread[id] ?? 0, "\(note)")

@@ -3,7 +3,8 @@ import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
-import Synchronization
+import ServiceTesting
+import TestSupport
 import Testing
 
 @testable import Notifications
@@ -12,7 +13,7 @@ import Testing
   @Test func storesEveryFieldOfANotification() async throws {
     let fixture = try Fixture()
     let service = try await fixture.open().service
-    let box = try await service.makeBucket("Casa", user("anna"))
+    let box = try await service.makeBucket("Casa", anna)
     var request = notification("Perché no? 🎉", in: box.id)
     request.notification?.subtitle = "sottotitolo"
     request.notification?.body = "corpo \u{1}\n\"x\""
@@ -22,18 +23,17 @@ import Testing
     let action = Action(type: .backgroundCall, value: "POST::https://example.org/x?y=1", destructive: true)
     request.notification?.actions = [action]
     request.notification?.tapAction = action
-    let made = try #require(try await service.createNotification(request, context: user("anna")).notification)
+    let made = try #require(try await service.createNotification(request, context: anna).notification)
     #expect(
       made.priority == .critical && made.attachments == [attachment] && made.actions == [action]
         && made.tapAction == action)
-    let get = GetNotificationRequest(notificationId: made.id)
-    #expect(try await service.getNotification(get, context: user("anna")).notification == made)
+    #expect(try await service.getNotification(.init(notificationId: made.id), context: anna).notification == made)
   }
 
   @Test func pagesNewestFirstWithoutGapsWhileOthersArrive() async throws {
     let fixture = try Fixture()
     let service = try await fixture.open().service
-    let context = user("anna")
+    let context = anna
     let box = try await service.makeBucket("b", context)
     var ids: [String] = []
     for index in 0..<40 { ids.append(try await service.make("n\(index)", in: box.id, context).id) }
@@ -51,16 +51,15 @@ import Testing
   @Test func filtersByBucketUnreadAndTime() async throws {
     let fixture = try Fixture()
     let service = try await fixture.open().service
-    let context = user("anna")
+    let context = anna
     let a = try await service.makeBucket("a", context)
     let b = try await service.makeBucket("b", context)
     let first = try await service.make("1", in: a.id, context)
-    fixture.nowMs.add(60_000, ordering: .relaxed)
+    fixture.clock.advance(ms: 60_000)
     let second = try await service.make("2", in: b.id, context)
-    fixture.nowMs.add(60_000, ordering: .relaxed)
+    fixture.clock.advance(ms: 60_000)
     let third = try await service.make("3", in: a.id, context)
-    let mark = MarkNotificationsReadRequest(notificationIds: [first.id])
-    _ = try await service.markNotificationsRead(mark, context: context)
+    _ = try await service.markNotificationsRead(.init(notificationIds: [first.id]), context: context)
     #expect(try await service.all(context) { $0.bucketId = a.id }.map(\.id) == [third.id, first.id])
     #expect(try await service.all(context) { $0.unreadOnly = true }.map(\.id) == [third.id, second.id])
     #expect(try await service.all(context) { $0.startTime = second.createTime }.map(\.id) == [third.id, second.id])
@@ -70,7 +69,7 @@ import Testing
   @Test func rejectsInvalidFieldsAndStoresNothing() async throws {
     let fixture = try Fixture()
     let service = try await fixture.open().service
-    let context = user("anna")
+    let context = anna
     let box = try await service.makeBucket("b", context)
     func refused(_ change: (inout Notification) -> Void) async -> [String] {
       var request = notification("fine", in: box.id)
@@ -118,7 +117,7 @@ import Testing
   @Test func createsOncePerRequestID() async throws {
     let fixture = try Fixture()
     let service = try await fixture.open().service
-    let context = user("anna")
+    let context = anna
     let box = try await service.makeBucket("b", context)
     let request = notification("once", in: box.id, requestID: "r1")
     let first = try await service.createNotification(request, context: context)
@@ -129,15 +128,15 @@ import Testing
     }
     #expect(other?.code == .failedPrecondition && other?.reason == "REQUEST_ID_REUSED")
     #expect(try await service.all(context).count == 1)
-    let foreign = try await service.makeBucket("b", user("bruno"))
+    let foreign = try await service.makeBucket("b", bruno)
     _ = try await service.createNotification(
-      notification("once", in: foreign.id, requestID: "r1"), context: user("bruno"))
+      notification("once", in: foreign.id, requestID: "r1"), context: bruno)
   }
 
   @Test func batchReturnsResultPerEntry() async throws {
     let fixture = try Fixture()
     let service = try await fixture.open().service
-    let context = user("anna")
+    let context = anna
     let box = try await service.makeBucket("b", context)
     var request = BatchCreateNotificationsRequest(requests: [
       notification("a", in: box.id), notification("", in: box.id), notification("c", in: "b_unknown"),
@@ -163,9 +162,9 @@ import Testing
   @Test func foreignObjectsLookMissing() async throws {
     let fixture = try Fixture()
     let service = try await fixture.open().service
-    let box = try await service.makeBucket("b", user("anna"))
-    let own = try await service.make("secret", in: box.id, user("anna"))
-    let context = user("bruno")
+    let box = try await service.makeBucket("b", anna)
+    let own = try await service.make("secret", in: box.id, anna)
+    let context = bruno
     var get = GetNotificationRequest()
     var getBucket = GetBucketRequest()
     var delete = DeleteBucketRequest()
@@ -196,14 +195,14 @@ import Testing
     }
     #expect(
       await failure {
-        try await service.getUnreadCounts(GetUnreadCountsRequest(), context: CallContext(method: anyMethod))
+        try await service.getUnreadCounts(GetUnreadCountsRequest(), context: nobody)
       }?.code == .unauthenticated)
   }
 
   @Test func updatesByMaskAndETag() async throws {
     let fixture = try Fixture()
     let service = try await fixture.open().service
-    let context = user("anna")
+    let context = anna
     let a = try await service.makeBucket("a", context)
     let b = try await service.makeBucket("b", context)
     let made = try await service.make("before", in: a.id, context)

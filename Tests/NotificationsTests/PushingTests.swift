@@ -4,7 +4,9 @@ import CampanileCodec
 import CampanileRPC
 import CampanileService
 import CampanileStore
+import ServiceTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Notifications
@@ -52,13 +54,12 @@ final class RecordingPusher: DevicePushing {
 }
 
 @Suite struct PushingTests {
-  private let anna = user("anna")
   private static let away = RPCError(.unavailable, "away", reason: "CONNECT_FAILED")
 
   private func open(_ fixture: Fixture, _ pusher: RecordingPusher) async throws -> NotificationsComponent {
     try await NotificationsComponent(
       store: fixture.configuration, limits: fixture.limits, retention: fixture.retention, pusher: pusher,
-      nowMs: { fixture.nowMs.load(ordering: .relaxed) })
+      nowMs: { fixture.clock.nowMs })
   }
 
   private func drain(_ component: NotificationsComponent) async throws {
@@ -66,21 +67,9 @@ final class RecordingPusher: DevicePushing {
   }
 
   private func outcomes(_ id: String, _ component: NotificationsComponent) async throws -> [String] {
-    let request = ExplainDeliveryRequest(notificationId: id)
-    return try await component.service.explainDelivery(request, context: anna).records.map {
+    try await component.service.explainDelivery(.init(notificationId: id), context: anna).records.map {
       "\($0.outcome) \($0.reason)"
     }
-  }
-
-  private func publish(
-    in bucketID: String, _ component: NotificationsComponent, _ change: (inout Notification) -> Void
-  ) async throws -> Notification {
-    var request = notification("n", in: bucketID)
-    if var draft = request.notification {
-      change(&draft)
-      request.notification = draft
-    }
-    return try #require(try await component.service.createNotification(request, context: anna).notification)
   }
 
   @Test func everyHandOverIsPushedOnce() async throws {
@@ -126,12 +115,11 @@ final class RecordingPusher: DevicePushing {
     let pusher = RecordingPusher()
     let component = try await open(fixture, pusher)
     let box = try await component.service.makeBucket("b", anna)
-    let snooze = SnoozeBucketRequest(bucketId: box.id, minutes: 60)
-    _ = try await component.service.snoozeBucket(snooze, context: anna)
+    _ = try await component.service.snoozeBucket(.init(bucketId: box.id, minutes: 60), context: anna)
     let held = try await component.service.make("held", in: box.id, anna)
     try await drain(component)
     #expect(pusher.alerts.isEmpty)
-    fixture.nowMs.add(3_600_001, ordering: .relaxed)
+    fixture.clock.advance(ms: 3_600_001)
     _ = try await component.timers.runDue()
     try await drain(component)
     #expect(pusher.alerts.map(\.notificationId) == [held.id])
@@ -145,13 +133,13 @@ final class RecordingPusher: DevicePushing {
     let component = try await open(fixture, pusher)
     let box = try await component.service.makeBucket("b", anna)
     let one = try await component.service.make("to nobody", in: box.id, anna)
-    fixture.nowMs.add(1_000, ordering: .relaxed)
+    fixture.clock.advance(ms: 1_000)
     try await drain(component)
     #expect(try await outcomes(one.id, component).last == "\(DeliveryOutcome.noToken) ")
     pusher.fail(RPCError(.invalidArgument, "too large", reason: "PAYLOAD_TOO_LARGE"))
     let refused = try await component.service.make("refused", in: box.id, anna)
     let next = try await component.service.make("next", in: box.id, anna)
-    fixture.nowMs.add(1_000, ordering: .relaxed)
+    fixture.clock.advance(ms: 1_000)
     try await drain(component)
     let told = try await outcomes(refused.id, component) + outcomes(next.id, component)
     #expect(told.contains("\(DeliveryOutcome.rejected) PAYLOAD_TOO_LARGE"))
@@ -167,7 +155,7 @@ final class RecordingPusher: DevicePushing {
     let box = try await component.service.makeBucket("b", anna)
     var ids: [String] = []
     for index in 0..<4 { ids.append(try await component.service.make("n\(index)", in: box.id, anna).id) }
-    fixture.nowMs.add(1_000, ordering: .relaxed)
+    fixture.clock.advance(ms: 1_000)
     pusher.fail(Self.away)
     await #expect(throws: RPCError.self) { try await component.alerts?.step() }
     try await drain(component)
@@ -202,7 +190,7 @@ final class RecordingPusher: DevicePushing {
     for index in 0..<7 { ids.append(try await component.service.make("n\(index)", in: box.id, anna).id) }
     pusher.fail(Self.away)
     #expect(try await summaries.deliverDue().retried == 1)
-    fixture.nowMs.add(3_600_000, ordering: .relaxed)
+    fixture.clock.advance(ms: 3_600_000)
     while try await summaries.deliverDue().delivered > 0 {}
     // Seven changes, combined in one summary.
     let first = try #require(pusher.summaries.first)

@@ -1,5 +1,6 @@
 import CampanileService
 import CampanileStore
+import ServiceTesting
 import Testing
 
 @testable import Notifications
@@ -92,10 +93,7 @@ import Testing
   ])
   func usesItsIndex(_ sql: String, _ index: String) async throws {
     let component = try await Fixture().open()
-    let plan = try component.store.queryPlan(sql)
-    #expect(try component.store.fullScans(sql) == [])
-    #expect(plan.contains { "\($0) ".contains(" \(index)") }, "\(plan)")
-    #expect(!plan.contains { $0.contains("TEMP B-TREE") }, "\(plan)")
+    try component.store.expectPlan(of: sql, uses: index)
     await component.close()
   }
 }

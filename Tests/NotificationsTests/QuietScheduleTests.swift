@@ -3,6 +3,7 @@ import CampanileBase
 import CampanileRPC
 import CampanileService
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Notifications
@@ -50,26 +51,19 @@ import Testing
     let script = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .appending(path: "Support/quiet_hours_oracle.py").path
     let seed = Int.random(in: 0..<1_000_000)
-    let python = Process()
-    python.executableURL = URL(filePath: "/usr/bin/env")
-    python.arguments = ["python3", script, "4000", String(seed)]
-    let output = Pipe()
-    python.standardOutput = output
-    try python.run()
-    let text = output.fileHandleForReading.readDataToEndOfFile()
-    python.waitUntilExit()
-    let lines = text.split(separator: UInt8(ascii: "\n"))
+    let text = try ExternalProgram.run(["python3", script, "4000", String(seed)])
+    let lines = text.split(separator: "\n")
     try #require(lines.count == 4_000)
     var quiet = 0
     for line in lines {
-      let example = try JSONDecoder().decode(Example.self, from: line)
+      let example = try JSONDecoder().decode(Example.self, from: Data(line.utf8))
       let zone = try #require(TimeZoneRules.zone(example.zone))
       let windows = example.windows.map { window in
         (days: window.days.map { DayOfWeek(rawValue: $0) }, start: window.start, end: window.end)
       }
       let found = QuietSchedule(hours(windows), timeZone: zone).releaseMs(at: example.nowMs)
       if found != nil { quiet += 1 }
-      #expect(found == example.endMs, "seed \(seed): \(String(decoding: line, as: UTF8.self))")
+      #expect(found == example.endMs, "seed \(seed): \(line)")
     }
     #expect(quiet > 1_000 && quiet < 3_900)
   }

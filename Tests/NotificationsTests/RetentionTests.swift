@@ -3,13 +3,13 @@ import CampanileBase
 import CampanileRPC
 import CampanileService
 import CampanileStore
-import Synchronization
+import ServiceTesting
+import TestSupport
 import Testing
 
 @testable import Notifications
 
 @Suite struct RetentionTests {
-  private let anna = user("anna")
   private static let hourMs: Int64 = 3_600_000
   private static let dayMs: Int64 = 24 * hourMs
 
@@ -77,7 +77,7 @@ import Testing
     try await service.mark(
       ids[read.id, default: []].dropLast(2).map { $0 } + ids[old.id, default: []].prefix(1), isRead: true, anna)
     let job = RetentionJob(store: component.store, notifier: component.notifier)
-    var nowMs = fixture.nowMs.load(ordering: .relaxed)
+    var nowMs = fixture.clock.nowMs
     #expect(try await job.run(nowMs: nowMs) == 2)
     #expect(try await service.all(anna) { $0.bucketId = full.id }.map(\.title) == ["4", "3", "2"])
     nowMs += 2 * Self.hourMs

@@ -5,7 +5,8 @@ import CampanileRPC
 import CampanileService
 import CampanileStore
 import FoundationEssentials
-import Synchronization
+import ServiceTesting
+import TestSupport
 import Testing
 
 @testable import Notifications
@@ -30,11 +31,8 @@ func draft(_ title: String, subtitle: String? = nil, body: String? = nil, in buc
 }
 
 @Suite struct SearchTests {
-  private let anna = user("anna")
-
   private func publish(_ drafts: [CreateNotificationRequest], _ component: NotificationsComponent) async throws {
-    let request = BatchCreateNotificationsRequest(requests: drafts)
-    _ = try await component.service.batchCreateNotifications(request, context: anna)
+    _ = try await component.service.batchCreateNotifications(.init(requests: drafts), context: anna)
   }
 
   @Test func findsWordsOfAllTextsNewestFirst() async throws {
@@ -99,8 +97,7 @@ func draft(_ title: String, subtitle: String? = nil, body: String? = nil, in buc
       #expect(try await service.search(beginning, anna).contains("Résumé überprüfung"), "\(beginning)")
     }
     // Words without texts are deleted, in several runs if there are many.
-    let delete = DeleteNotificationsRequest(notificationIds: all.map(\.id))
-    _ = try await service.deleteNotifications(delete, context: anna)
+    _ = try await service.deleteNotifications(.init(notificationIds: all.map(\.id)), context: anna)
     #expect(try await service.search("n", anna) == [])
     var runs = 0
     while try await SearchWords.tidy(component.store) > 0 { runs += 1 }
@@ -116,13 +113,13 @@ func draft(_ title: String, subtitle: String? = nil, body: String? = nil, in buc
     let service = component.service
     let one = try await service.makeBucket("one", anna)
     let two = try await service.makeBucket("two", anna)
-    let foreign = try await service.makeBucket("b", user("bruno"))
+    let foreign = try await service.makeBucket("b", bruno)
     var made: [Notification] = []
     for index in 0..<4 {
-      fixture.nowMs.add(1_000, ordering: .relaxed)
+      fixture.clock.advance(ms: 1_000)
       made.append(try await service.make("word \(index)", in: [one.id, two.id][index % 2], anna))
     }
-    _ = try await service.make("word of bruno", in: foreign.id, user("bruno"))
+    _ = try await service.make("word of bruno", in: foreign.id, bruno)
     #expect(try await service.search("word", anna) == ["word 3", "word 2", "word 1", "word 0"])
     #expect(try await service.search("word", anna) { $0.bucketId = two.id } == ["word 3", "word 1"])
     let between = try await service.search("word", anna) {
@@ -166,7 +163,7 @@ func draft(_ title: String, subtitle: String? = nil, body: String? = nil, in buc
     #expect(
       await failure { try await service.searchNotifications(request, context: anna) }?.reason == "PAGE_TOKEN_INVALID")
     request.query = "word"
-    let other = await failure { try await service.searchNotifications(request, context: user("bruno")) }
+    let other = await failure { try await service.searchNotifications(request, context: bruno) }
     #expect(other?.reason == "PAGE_TOKEN_INVALID")
     await component.close()
   }
@@ -194,21 +191,21 @@ func draft(_ title: String, subtitle: String? = nil, body: String? = nil, in buc
     let component = try await Fixture().open()
     let service = component.service
     let box = try await service.makeBucket("b", anna)
-    let other = try await service.makeBucket("b", user("bruno"))
+    let other = try await service.makeBucket("b", bruno)
     try await SearchIndexer(store: component.store).drain()
     for _ in 0..<2 {
       let request = BatchCreateNotificationsRequest(
         requests: (0..<1_000).map { notification("much \($0)", in: other.id) })
-      _ = try await service.batchCreateNotifications(request, context: user("bruno"))
+      _ = try await service.batchCreateNotifications(request, context: bruno)
     }
     _ = try await service.make("mine", in: box.id, anna)
     let indexer = SearchIndexer(store: component.store)
     #expect(try await service.search("mine", anna) == ["mine"])
     #expect(try indexer.hasWork())
-    let behind = await failure { try await service.search("much", user("bruno")) }
+    let behind = await failure { try await service.search("much", bruno) }
     #expect(behind?.code == .unavailable && behind?.reason == "SEARCH_INDEX_BEHIND" && behind?.retryAfterMs == 1_000)
     try await indexer.drain()
-    #expect(try await service.search("much", user("bruno")).count == 50)
+    #expect(try await service.search("much", bruno).count == 50)
     #expect(try !indexer.hasWork())
     await component.close()
   }
@@ -222,8 +219,7 @@ func draft(_ title: String, subtitle: String? = nil, body: String? = nil, in buc
     var made: [Notification] = []
     for index in 0..<30 { made.append(try await service.make("old \(index)", in: box.id, anna)) }
     #expect(try await service.search("old", anna).count == 30)
-    let delete = DeleteNotificationsRequest(notificationIds: made.prefix(10).map(\.id))
-    _ = try await service.deleteNotifications(delete, context: anna)
+    _ = try await service.deleteNotifications(.init(notificationIds: made.prefix(10).map(\.id)), context: anna)
     for index in 0..<30 { _ = try await service.make("new \(index)", in: box.id, anna) }
     #expect(try await component.maintain(nowMs: 0) > 0)
     var indexer = SearchIndexer(store: component.store)
@@ -248,8 +244,7 @@ func draft(_ title: String, subtitle: String? = nil, body: String? = nil, in buc
     let kept = try await service.makeBucket("kept", anna)
     try await publish((0..<30).map { draft("word \($0)", in: $0 < 20 ? box.id : kept.id) }, component)
     #expect(try await service.search("word", anna).count == 30)
-    let delete = DeleteBucketRequest(bucketId: box.id)
-    _ = try await service.deleteBucket(delete, context: anna)
+    _ = try await service.deleteBucket(.init(bucketId: box.id), context: anna)
     var indexer = SearchIndexer(store: component.store)
     indexer.batchBudget = 6
     try await indexer.step()
@@ -307,16 +302,14 @@ func draft(_ title: String, subtitle: String? = nil, body: String? = nil, in buc
         model[made.id] = made
       case (5, let id?):
         let change = Notification(id: id, bucketId: buckets[source.below(3)], title: title)
-        let request = UpdateNotificationRequest(notification: change)
-        model[id] = try await service.updateNotification(request, context: anna).notification
+        model[id] = try await service.updateNotification(.init(notification: change), context: anna).notification
       case (6, let id?):
-        let request = DeleteNotificationsRequest(notificationIds: [id])
-        _ = try await service.deleteNotifications(request, context: anna)
+        _ = try await service.deleteNotifications(.init(notificationIds: [id]), context: anna)
         model[id] = nil
       default:
         if step % 3 == 0 { try await SearchIndexer(store: component.store).merge() }
       }
-      if source.below(4) > 0 { fixture.nowMs.add(1, ordering: .relaxed) }
+      if source.below(4) > 0 { fixture.clock.advance(ms: 1) }
       guard step % 5 == 0 else { continue }
       let (whole, part) = (
         words[source.below(words.count)], String(words[source.below(words.count)].prefix(1 + source.below(7)))

@@ -1,14 +1,12 @@
 import CampanileAPI
 import CampanileRPC
 import CampanileStore
+import ServiceTesting
 import Testing
 
 @testable import Notifications
 
 @Suite struct SearchUserTests {
-  private let anna = user("anna")
-  private let bruno = user("bruno")
-
   private func texts(_ sql: String, _ component: NotificationsComponent) throws -> [String] {
     try component.store.read { try $0.query(sql) { try $0.text(0) } }
   }

@@ -1,6 +1,7 @@
 import CampanileBase
 import CampanileRPC
 import CampanileService
+import ServiceTesting
 import Testing
 
 @testable import Notifications

@@ -3,7 +3,8 @@ import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
-import Synchronization
+import ServiceTesting
+import TestSupport
 import Testing
 
 @testable import Notifications
@@ -19,15 +20,14 @@ import Testing
   private func unshare(_ bucketID: String, _ member: String, by caller: String, _ component: NotificationsComponent)
     async throws
   {
-    let request = UnshareBucketRequest(bucketId: bucketID, userId: member)
-    _ = try await component.sharing.unshareBucket(request, context: user(caller))
+    _ = try await component.sharing.unshareBucket(.init(bucketId: bucketID, userId: member), context: user(caller))
   }
 
   @Test func membersGetCopiesWithSeparateState() async throws {
     let component = try await Fixture().open()
     let service = component.service
-    let box = try await service.makeBucket("team", user("anna"))
-    _ = try await service.make("before", in: box.id, user("anna"))
+    let box = try await service.makeBucket("team", anna)
+    _ = try await service.make("before", in: box.id, anna)
     try await share(box.id, "bruno", .reader, by: "anna", component)
     try await share(box.id, "carla", .publisher, by: "anna", component)
     let published = try await service.make("hello", in: box.id, user("carla"))
@@ -35,20 +35,20 @@ import Testing
       let newest = try #require(try await service.all(user(name)).first)
       #expect(newest.title == "hello" && newest.id == published.id && newest.bucketId == box.id)
     }
-    #expect(try await service.all(user("bruno")).map(\.title) == ["hello"])
-    try await service.mark([published.id], isRead: true, user("bruno"))
-    #expect(try await service.all(user("anna")) { $0.unreadOnly = true }.count == 2)
-    #expect(try await service.all(user("bruno")) { $0.unreadOnly = true }.isEmpty)
+    #expect(try await service.all(bruno).map(\.title) == ["hello"])
+    try await service.mark([published.id], isRead: true, bruno)
+    #expect(try await service.all(anna) { $0.unreadOnly = true }.count == 2)
+    #expect(try await service.all(bruno) { $0.unreadOnly = true }.isEmpty)
     // Content is shared by all members, and only publishers change it.
     var update = UpdateNotificationRequest(notification: published)
     update.notification?.etag = ""
     update.notification?.title = "hello all"
     update.updateMask = ProtoFieldMask(paths: ["title"])
-    let refused = await failure { try await service.updateNotification(update, context: user("bruno")) }
+    let refused = await failure { try await service.updateNotification(update, context: bruno) }
     #expect(refused?.code == .permissionDenied && refused?.reason == "ROLE_MISSING")
     _ = try await service.updateNotification(update, context: user("carla"))
     for name in ["anna", "bruno", "carla"] { #expect(try await service.all(user(name)).first?.title == "hello all") }
-    let denied = await failure { try await service.make("no", in: box.id, user("bruno")) }
+    let denied = await failure { try await service.make("no", in: box.id, bruno) }
     #expect(denied?.code == .permissionDenied && denied?.fieldViolations.first?.field == "notification.bucketId")
     let stranger = await failure { try await service.make("no", in: box.id, user("dora")) }
     #expect(stranger?.code == .notFound)
@@ -58,7 +58,7 @@ import Testing
   @Test func rolesLimitMembers() async throws {
     let component = try await Fixture().open()
     let service = component.service
-    let box = try await service.makeBucket("team", user("anna"))
+    let box = try await service.makeBucket("team", anna)
     try await share(box.id, "bruno", .admin, by: "anna", component)
     try await share(box.id, "carla", .reader, by: "bruno", component)
     // Only the owner adds, changes and removes admins; the owner is not a member.
@@ -73,7 +73,7 @@ import Testing
     update.bucket?.id = box.id
     update.bucket?.name = "renamed"
     #expect(await failure { try await service.updateBucket(update, context: user("carla")) }?.reason == "ROLE_MISSING")
-    _ = try await service.updateBucket(update, context: user("bruno"))
+    _ = try await service.updateBucket(update, context: bruno)
     update.bucket?.name = ""
     update.bucket?.isMuted = true
     _ = try await service.updateBucket(update, context: user("carla"))
@@ -85,13 +85,13 @@ import Testing
       #expect(bucket.name == "renamed" && bucket.isMuted == isMuted && bucket.role == role && bucket.ownerId == "anna")
     }
     let delete = DeleteBucketRequest(bucketId: box.id)
-    #expect(await failure { try await service.deleteBucket(delete, context: user("bruno")) }?.reason == "ROLE_MISSING")
+    #expect(await failure { try await service.deleteBucket(delete, context: bruno) }?.reason == "ROLE_MISSING")
     await component.close()
   }
 
   @Test func importedBucketWithSameIDIsNotAShare() async throws {
     let component = try await Fixture().open()
-    let box = try await component.service.makeBucket("team", user("anna"))
+    let box = try await component.service.makeBucket("team", anna)
     var entries: [TransferEntry] = []
     try await UserExport(store: component.store, user: "anna").run { entries.append($0) }
     var run = UserImport(
@@ -102,23 +102,22 @@ import Testing
     let taken = await failure { try await share(box.id, "bruno", .reader, by: "anna", component) }
     #expect(taken?.fieldViolations.first?.field == "invitationId")
     #expect(taken?.code == .failedPrecondition && taken?.reason == "BUCKET_ID_TAKEN")
-    _ = try await component.service.make("hers", in: box.id, user("anna"))
-    #expect(try await component.service.all(user("bruno")).isEmpty)
-    _ = try await component.service.make("his", in: box.id, user("bruno"))
-    #expect(try await component.service.all(user("anna")).map(\.title) == ["hers"])
+    _ = try await component.service.make("hers", in: box.id, anna)
+    #expect(try await component.service.all(bruno).isEmpty)
+    _ = try await component.service.make("his", in: box.id, bruno)
+    #expect(try await component.service.all(anna).map(\.title) == ["hers"])
     await component.close()
   }
 
   @Test func membersDoNotListBucketsOnlyOwnerCanRestore() async throws {
     let component = try await Fixture().open()
     let service = component.service
-    let box = try await service.makeBucket("team", user("anna"))
+    let box = try await service.makeBucket("team", anna)
     try await share(box.id, "bruno", .publisher, by: "anna", component)
-    let delete = DeleteBucketRequest(bucketId: box.id)
-    _ = try await service.deleteBucket(delete, context: user("anna"))
+    _ = try await service.deleteBucket(.init(bucketId: box.id), context: anna)
     let list = ListBucketsRequest(onlyDeleted: true)
-    #expect(try await service.listBuckets(list, context: user("anna")).buckets.map(\.id) == [box.id])
-    #expect(try await service.listBuckets(list, context: user("bruno")).buckets.isEmpty)
+    #expect(try await service.listBuckets(list, context: anna).buckets.map(\.id) == [box.id])
+    #expect(try await service.listBuckets(list, context: bruno).buckets.isEmpty)
     await component.close()
   }
 
@@ -126,28 +125,27 @@ import Testing
     let fixture = try Fixture()
     let component = try await fixture.open()
     let service = component.service
-    let box = try await service.makeBucket("team", user("anna"))
+    let box = try await service.makeBucket("team", anna)
     try await share(box.id, "bruno", .publisher, by: "anna", component)
-    let endMs = fixture.nowMs.load(ordering: .relaxed) + 60_000
+    let endMs = fixture.clock.nowMs + 60_000
     try await share(
       box.id, "carla", .reader, by: "anna", until: ProtoTimestamp(millisecondsSince1970: endMs), component)
-    for index in 0..<5 { _ = try await service.make("n\(index)", in: box.id, user("anna")) }
+    for index in 0..<5 { _ = try await service.make("n\(index)", in: box.id, anna) }
     try await unshare(box.id, "bruno", by: "bruno", component)
-    #expect(try await service.all(user("bruno")).isEmpty)
-    #expect(await failure { try await service.make("x", in: box.id, user("bruno")) }?.code == .notFound)
+    #expect(try await service.all(bruno).isEmpty)
+    #expect(await failure { try await service.make("x", in: box.id, bruno) }?.code == .notFound)
     #expect(try await service.all(user("carla")).count == 5)
-    fixture.nowMs.store(endMs, ordering: .relaxed)
+    fixture.clock.nowMs = endMs
     // The share has expired, even before any timer has run.
-    _ = try await service.make("late", in: box.id, user("anna"))
+    _ = try await service.make("late", in: box.id, anna)
     #expect(try await service.all(user("carla")).count == 5)
-    while try await component.timers.runDue() > 0 { fixture.nowMs.add(61_000, ordering: .relaxed) }
+    while try await component.timers.runDue() > 0 { fixture.clock.advance(ms: 61_000) }
     #expect(try await service.all(user("carla")).isEmpty)
-    #expect(try await service.all(user("anna")).count == 6)
-    let list = ListBucketSharesRequest(bucketId: box.id)
-    #expect(try await component.sharing.listBucketShares(list, context: user("anna")).shares.isEmpty)
+    #expect(try await service.all(anna).count == 6)
+    #expect(try await component.sharing.listBucketShares(.init(bucketId: box.id), context: anna).shares.isEmpty)
     // A user whose share has expired can rejoin; one who has left cannot be invited again for 30 days.
     try await share(box.id, "carla", .reader, by: "anna", component)
-    _ = try await service.make("again", in: box.id, user("anna"))
+    _ = try await service.make("again", in: box.id, anna)
     #expect(try await service.all(user("carla")).map(\.title) == ["again"])
     let left = await failure { try await share(box.id, "bruno", .reader, by: "anna", component) }
     #expect(left?.code == .failedPrecondition && left?.reason == "INVITATION_TOO_SOON")
@@ -157,19 +155,18 @@ import Testing
   @Test func publishKeysPermitOnlyPublishing() async throws {
     let fixture = try Fixture()
     let component = try await fixture.open()
-    let box = try await component.service.makeBucket("alarms", user("anna"))
+    let box = try await component.service.makeBucket("alarms", anna)
     let create = CreatePublishKeyRequest(
       bucketId: box.id, name: "sensor",
-      expireTime: ProtoTimestamp(millisecondsSince1970: fixture.nowMs.load(ordering: .relaxed) + 1_000))
-    let created = try await component.sharing.createPublishKey(create, context: user("anna"))
+      expireTime: ProtoTimestamp(millisecondsSince1970: fixture.clock.nowMs + 1_000))
+    let created = try await component.sharing.createPublishKey(create, context: anna)
     #expect(created.secret.hasPrefix("cpk_") && created.secret.utf8.count == 47)
     var publish = PublishWithKeyRequest(secret: created.secret, notification: Notification())
     publish.notification?.title = "fire"
     publish.requestId = "r1"
-    let nobody = CallContext(method: anyMethod)
     let first = try await component.sharing.publishWithKey(publish, context: nobody)
     #expect(try await component.sharing.publishWithKey(publish, context: nobody) == first)
-    #expect(try await component.service.all(user("anna")).map(\.title) == ["fire"])
+    #expect(try await component.service.all(anna).map(\.title) == ["fire"])
     publish.notification?.bucketId = box.id
     #expect(
       await failure { try await component.sharing.publishWithKey(publish, context: nobody) }?.code == .invalidArgument)
@@ -178,16 +175,15 @@ import Testing
     #expect(
       await failure { try await component.sharing.publishWithKey(publish, context: nobody) }?.code == .unauthenticated)
     publish.secret = created.secret
-    fixture.nowMs.add(1_000, ordering: .relaxed)
+    fixture.clock.advance(ms: 1_000)
     #expect(
       await failure { try await component.sharing.publishWithKey(publish, context: nobody) }?.reason
         == "PUBLISH_KEY_INVALID")
     let revoke = RevokePublishKeyRequest(bucketId: box.id, keyId: try #require(created.key?.id))
     #expect(
-      await failure { try await component.sharing.revokePublishKey(revoke, context: user("bruno")) }?.code == .notFound)
-    _ = try await component.sharing.revokePublishKey(revoke, context: user("anna"))
-    let list = ListPublishKeysRequest(bucketId: box.id)
-    #expect(try await component.sharing.listPublishKeys(list, context: user("anna")).keys.isEmpty)
+      await failure { try await component.sharing.revokePublishKey(revoke, context: bruno) }?.code == .notFound)
+    _ = try await component.sharing.revokePublishKey(revoke, context: anna)
+    #expect(try await component.sharing.listPublishKeys(.init(bucketId: box.id), context: anna).keys.isEmpty)
     await component.close()
   }
 }

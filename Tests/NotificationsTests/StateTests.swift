@@ -4,14 +4,13 @@ import CampanileCodec
 import CampanileRPC
 import CampanileService
 import CampanileStore
-import Synchronization
+import ServiceTesting
+import TestSupport
 import Testing
 
 @testable import Notifications
 
 @Suite struct StateTests {
-  private let anna = user("anna")
-
   @Test func marksAllReadInRangesAndReportsThem() async throws {
     var limits = NotificationsLimits()
     limits.rowsPerCommit = 7
@@ -50,7 +49,7 @@ import Testing
     let listed = try await component.service.listDeletedNotifications(.init(), context: anna).notifications
     #expect(Set(listed.map(\.id)) == [read.id, unread.id] && listed.allSatisfy { $0.deleteTime != nil })
     let undelete = UndeleteNotificationsRequest(notificationIds: [read.id, unread.id, "n_unknown"])
-    #expect(try await component.service.undeleteNotifications(undelete, context: user("bruno")).restoredCount == 0)
+    #expect(try await component.service.undeleteNotifications(undelete, context: bruno).restoredCount == 0)
     let restored = try await component.service.undeleteNotifications(undelete, context: anna)
     #expect(restored.restoredCount == 2 && restored.unreadCounts?.total == 1)
     #expect(try await component.service.all(anna).map(\.title) == ["unread", "read"])
@@ -68,27 +67,25 @@ import Testing
     try await component.sharing.share(box.id, with: "bruno", as: .reader, by: "anna")
     for index in 0..<10 { _ = try await service.make("n\(index)", in: box.id, anna) }
     let gone = try await service.make("gone before", in: box.id, anna)
-    let delete = DeleteNotificationsRequest(notificationIds: [gone.id])
-    _ = try await service.deleteNotifications(delete, context: anna)
+    _ = try await service.deleteNotifications(.init(notificationIds: [gone.id]), context: anna)
     let request = DeleteBucketRequest(bucketId: box.id)
     #expect(try await service.deleteBucket(request, context: anna).deletedNotificationCount == 10)
     #expect(try await service.all(anna).isEmpty)
-    #expect(try await service.all(user("bruno")).isEmpty)
+    #expect(try await service.all(bruno).isEmpty)
     #expect(try await service.listBuckets(.init(), context: anna).buckets.isEmpty)
-    let list = ListBucketsRequest(onlyDeleted: true)
-    let listed = try await service.listBuckets(list, context: anna).buckets
+    let listed = try await service.listBuckets(.init(onlyDeleted: true), context: anna).buckets
     #expect(listed.map(\.id) == [box.id] && listed.first?.purgeTime != nil)
     #expect(await failure { try await service.make("x", in: box.id, anna) }?.code == .notFound)
     let undelete = UndeleteBucketRequest(bucketId: box.id)
-    #expect(await failure { try await service.undeleteBucket(undelete, context: user("bruno")) }?.code == .notFound)
+    #expect(await failure { try await service.undeleteBucket(undelete, context: bruno) }?.code == .notFound)
     let restored = try #require(try await service.undeleteBucket(undelete, context: anna).bucket)
     #expect(restored.notificationCount == 10 && restored.unreadCount == 10)
     #expect(try await service.all(anna).map(\.title) == (0..<10).reversed().map { "n\($0)" })
     // The member has eleven: the owner deleted only the owner's copy, not the member's.
-    #expect(try await service.all(user("bruno")).count == 11)
-    fixture.nowMs.add(31 * 24 * 3_600_000, ordering: .relaxed)
+    #expect(try await service.all(bruno).count == 11)
+    fixture.clock.advance(ms: 31 * 24 * 3_600_000)
     _ = try await service.deleteBucket(request, context: anna)
-    fixture.nowMs.add(30 * 24 * 3_600_000, ordering: .relaxed)
+    fixture.clock.advance(ms: 30 * 24 * 3_600_000)
     #expect(await failure { try await service.undeleteBucket(undelete, context: anna) }?.code == .notFound)
     await component.close()
   }
@@ -102,14 +99,14 @@ import Testing
     for index in 0..<7 { _ = try await component.service.make("n\(index)", in: box.id, anna) }
     // The state after the first commit of a deletion.
     let repository = try #require(component.service.repository as? SQLiteNotificationsRepository)
-    let nowMs = fixture.nowMs.load(ordering: .relaxed)
+    let nowMs = fixture.clock.nowMs
     try await repository.write { transaction in
       try transaction.execute(
         SQLiteNotificationsRepository.hideBucketSQL, [.integer(nowMs), "anna", .text(box.id)])
       try repository.setTimer(.emptyBucket, box.id, user: "anna", dueMs: nowMs + 60_000, transaction)
     }
     #expect(try await component.service.all(anna).count == 7)
-    fixture.nowMs.add(60_000, ordering: .relaxed)
+    fixture.clock.advance(ms: 60_000)
     #expect(try await component.timers.runDue() == 1)
     #expect(try await component.service.all(anna).isEmpty)
     #expect(try await component.timers.runDue() == 0)

@@ -4,36 +4,34 @@ import CampanileCodec
 import CampanileRPC
 import CampanileService
 import CampanileStore
-import FoundationEssentials
-import Synchronization
+import ServiceTesting
+import TestSupport
 import Testing
 
 @testable import Notifications
 
 /// A component with a store file of its own and a clock that the test controls.
 final class Fixture: Sendable {
-  let directory: URL
-  let nowMs = Atomic<Int64>(1_770_000_000_000)
+  let folder: TemporaryFolder
+  let clock = TestClock()
   let limits: NotificationsLimits
   let retention: ChangeRetention
 
   init(_ limits: NotificationsLimits = NotificationsLimits(), retention: ChangeRetention = ChangeRetention()) throws {
     self.limits = limits
     self.retention = retention
-    directory = FileManager.default.temporaryDirectory.appendingPathComponent("notifications-\(UUID().uuidString)")
+    folder = try TemporaryFolder()
   }
 
-  deinit { try? FileManager.default.removeItem(at: directory) }
-
   var configuration: StoreConfiguration {
-    var configuration = StoreConfiguration(path: directory.appendingPathComponent("notifications.sqlite").path)
+    var configuration = StoreConfiguration(path: folder.file("notifications.sqlite"))
     configuration.durability = .normal
     return configuration
   }
 
   func open() async throws -> NotificationsComponent {
     try await NotificationsComponent(
-      store: configuration, limits: limits, retention: retention, nowMs: { self.nowMs.load(ordering: .relaxed) },
+      store: configuration, limits: limits, retention: retention, nowMs: { self.clock.nowMs },
       random: { UInt64.random(in: .min ... .max) })
   }
 }
@@ -48,28 +46,6 @@ extension NotificationTimerLoop {
   }
 }
 
-let anyMethod = MethodDescriptor(
-  path: "campanile.notifications.v1.NotificationsService/Test", kind: .unary, idempotency: .unknown, requestType: "",
-  responseType: "")
-
-func user(_ id: String) -> CallContext {
-  CallContext(method: anyMethod, principal: Principal(kind: .user, id: id))
-}
-
-/// Returns the error that `body` throws.
-func failure<T>(_ body: () async throws -> T) async -> RPCError? {
-  do {
-    _ = try await body()
-    return nil
-  } catch let error as RPCError {
-    return error
-  } catch let error as any RPCErrorConvertible {
-    return error.rpcError
-  } catch {
-    return RPCError(.internalError, "\(error)")
-  }
-}
-
 func bucket(_ name: String, requestID: String = "") -> CreateBucketRequest {
   var request = CreateBucketRequest(bucket: Bucket())
   request.bucket?.name = name
@@ -80,6 +56,16 @@ func bucket(_ name: String, requestID: String = "") -> CreateBucketRequest {
 func notification(_ title: String, in bucketID: String, requestID: String = "") -> CreateNotificationRequest {
   let draft = Notification(bucketId: bucketID, title: title)
   return CreateNotificationRequest(notification: draft, requestId: requestID)
+}
+
+/// Creates a notification of anna.
+func publish(
+  in bucketID: String, _ component: NotificationsComponent, _ change: (inout Notification) -> Void
+) async throws -> Notification {
+  var draft = Notification(bucketId: bucketID, title: "n")
+  change(&draft)
+  return try #require(
+    try await component.service.createNotification(.init(notification: draft), context: anna).notification)
 }
 
 extension NotificationsService {
@@ -109,11 +95,9 @@ extension NotificationsService {
 extension NotificationsService {
   func mark(_ ids: [String], isRead: Bool, _ context: CallContext) async throws {
     if isRead {
-      let request = MarkNotificationsReadRequest(notificationIds: ids)
-      _ = try await markNotificationsRead(request, context: context)
+      _ = try await markNotificationsRead(MarkNotificationsReadRequest(notificationIds: ids), context: context)
     } else {
-      let request = MarkNotificationsUnreadRequest(notificationIds: ids)
-      _ = try await markNotificationsUnread(request, context: context)
+      _ = try await markNotificationsUnread(MarkNotificationsUnreadRequest(notificationIds: ids), context: context)
     }
   }
 }

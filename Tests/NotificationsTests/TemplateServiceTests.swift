@@ -2,14 +2,13 @@ import CampanileAPI
 import CampanileBase
 import CampanileCodec
 import CampanileRPC
-import Synchronization
+import ServiceTesting
+import TestSupport
 import Testing
 
 @testable import Notifications
 
 @Suite struct TemplateServiceTests {
-  private let anna = user("anna")
-
   @Test func createsReadsUpdatesAndDeletes() async throws {
     let fixture = try Fixture()
     let component = try await fixture.open()
@@ -24,7 +23,7 @@ import Testing
     #expect(made.requiredVariables == ["b", "a"] && made.createTime == made.updateTime)
     let get = GetTemplateRequest(templateId: made.id)
     #expect(try await service.getTemplate(get, context: anna).template == made)
-    fixture.nowMs.add(1_000, ordering: .relaxed)
+    fixture.clock.advance(ms: 1_000)
     let change = Template(id: made.id, title: "{{c}}", etag: made.etag)
     var update = UpdateTemplateRequest(template: change)
     let changed = try #require(try await service.updateTemplate(update, context: anna).template)
@@ -82,8 +81,7 @@ import Testing
     update.template?.body = (0..<40).map { "{{b\($0)}}" }.joined()
     update.updateMask = mask("body")
     #expect(faults(await failure { try await service.updateTemplate(update, context: anna) }) == ["template TOO_MANY"])
-    let get = GetTemplateRequest(templateId: first.id)
-    #expect(try await service.getTemplate(get, context: anna).template == first)
+    #expect(try await service.getTemplate(.init(templateId: first.id), context: anna).template == first)
     await component.close()
   }
 
@@ -92,7 +90,7 @@ import Testing
     let service = component.automation
     var ids: [String] = []
     for index in 0..<7 { ids.append(try await service.make(template("t\(index)"), anna).id) }
-    _ = try await service.make(template("foreign"), user("bruno"))
+    _ = try await service.make(template("foreign"), bruno)
     var request = ListTemplatesRequest(pageSize: 3)
     var found: [String] = []
     var sizes: [Int] = []
@@ -109,7 +107,7 @@ import Testing
     let token = try await service.listTemplates(request, context: anna).nextPageToken
     request.pageToken = token
     #expect(
-      faults(await failure { try await service.listTemplates(request, context: user("bruno")) }) == [
+      faults(await failure { try await service.listTemplates(request, context: bruno) }) == [
         "pageToken PAGE_TOKEN_INVALID"
       ])
     let hooks = ListWebhooksRequest(pageToken: token)
@@ -130,7 +128,7 @@ import Testing
     #expect(full?.code == .resourceExhausted && full?.reason == "AUTOMATION_EXHAUSTED")
     #expect(full?.errorMetadata["limit"] == "200")
     _ = try await service.make(webhook("w"), anna)
-    _ = try await service.make(template("t"), user("bruno"))
+    _ = try await service.make(template("t"), bruno)
     let delete = DeleteTemplateRequest(
       templateId: try #require(try await service.listTemplates(.init(), context: anna).templates.first?.id))
     _ = try await service.deleteTemplate(delete, context: anna)
@@ -150,7 +148,7 @@ import Testing
     let reused = await failure { try await service.make(template("other", requestID: "r"), anna) }
     #expect(reused?.code == .failedPrecondition && faults(reused) == ["requestId REQUEST_ID_REUSED"])
     // Request ids are separate per user and method.
-    #expect(try await service.make(template("t", requestID: "r"), user("bruno")) != first)
+    #expect(try await service.make(template("t", requestID: "r"), bruno) != first)
     let hook = try await service.make(webhook("w", headers: ["X": "secret"], requestID: "r"), anna)
     #expect(try await service.make(webhook("w", headers: ["X": "secret"], requestID: "r"), anna) == hook)
     #expect(hook.headers == ["X": "***"])

@@ -3,6 +3,7 @@ import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
+import ServiceTesting
 import Testing
 
 @testable import Notifications
@@ -33,11 +34,11 @@ import Testing
   @Test func pageTokenIsBoundToItsQuery() async throws {
     let component = try await Fixture().open()
     let service = component.service
-    let context = user("anna")
+    let context = anna
     let a = try await service.makeBucket("a", context)
     let b = try await service.makeBucket("b", context)
     for index in 0..<4 { _ = try await service.make("\(index)", in: index < 2 ? a.id : b.id, context) }
-    _ = try await service.makeBucket("x", user("bruno"))
+    _ = try await service.makeBucket("x", bruno)
     var first = ListNotificationsRequest(pageSize: 1)
     let token = try await service.listNotifications(first, context: context).nextPageToken
     #expect(!token.isEmpty)
@@ -54,7 +55,7 @@ import Testing
     }
     first.pageToken = token
     #expect(
-      await failure { try await service.listNotifications(first, context: user("bruno")) }?.reason
+      await failure { try await service.listNotifications(first, context: bruno) }?.reason
         == "PAGE_TOKEN_INVALID")
     // A different page size still belongs to the same list.
     first.pageSize = 3

@@ -4,6 +4,7 @@ import CampanileCodec
 import CampanileRPC
 import CampanileService
 import CampanileStore
+import ServiceTesting
 import Testing
 
 @testable import Notifications
@@ -34,8 +35,7 @@ import Testing
   private func fill(_ component: NotificationsComponent, _ context: CallContext) async throws {
     let service = component.service
     for name in ["mallory", "eve"] {
-      let block = BlockUserRequest(userId: name)
-      _ = try await component.sharing.blockUser(block, context: context)
+      _ = try await component.sharing.blockUser(.init(userId: name), context: context)
     }
     var create = bucket("b")
     create.bucket?.description = "described"
@@ -102,7 +102,7 @@ import Testing
 
   @Test func exportIsUnchangedAfterImport() async throws {
     let component = try await Fixture().open()
-    try await fill(component, user("anna"))
+    try await fill(component, anna)
     let first = try await export("anna", component)
     guard case .header(let header)? = first.first?.entry else { Issue.record("no header"); return }
     #expect(header.formatVersion == 1 && header.userId == "anna")
@@ -120,8 +120,8 @@ import Testing
     #expect(lines(try await export("bruno", component)) == lines(first))
     // Imported notifications are found, counted and logged like published ones.
     let service = component.service
-    #expect(try await service.search("\"n 7\"", user("bruno")) == ["n 7"])
-    let counts = try await service.getUnreadCounts(GetUnreadCountsRequest(), context: user("bruno")).unreadCounts
+    #expect(try await service.search("\"n 7\"", bruno) == ["n 7"])
+    let counts = try await service.getUnreadCounts(GetUnreadCountsRequest(), context: bruno).unreadCounts
     #expect(counts?.total == 190)
     let timers = try component.store.read { transaction in
       try transaction.query("SELECT kind, due_ms FROM timers WHERE user_id = 'bruno' ORDER BY kind") {
@@ -223,7 +223,7 @@ import Testing
 
   @Test func importsRespectLimits() async throws {
     let component = try await Fixture().open()
-    try await fill(component, user("anna"))
+    try await fill(component, anna)
     var limits = NotificationsLimits()
     limits.bucketsPerUserMax = 1
     limits.notificationsPerUserMax = 100
@@ -231,7 +231,7 @@ import Testing
     let reasons = Set(result.errors.map(\.reason))
     #expect(reasons.isSubset(of: ["BUCKETS_EXHAUSTED", "BUCKET_NOT_FOUND", "NOTIFICATIONS_EXHAUSTED"]))
     #expect(reasons.contains("BUCKETS_EXHAUSTED") && result.errors.count == UserImport.errorsMax)
-    #expect(try await component.service.all(user("bruno"), pageSize: 200).count == 100)
+    #expect(try await component.service.all(bruno, pageSize: 200).count == 100)
     await component.close()
   }
 }

@@ -2,7 +2,8 @@ import CampanileAPI
 import CampanileBase
 import CampanileRPC
 import CampanileService
-import Synchronization
+import ServiceTesting
+import TestSupport
 import Testing
 
 @testable import Notifications
@@ -34,8 +35,8 @@ import Testing
     let fixture = try Fixture()
     var component = try await fixture.open()
     var token = try await collect(component, "anna", from: "") { _ in true }[0].resumeToken
-    let box = try await component.service.makeBucket("b", user("anna"))
-    let foreign = try await component.service.makeBucket("b", user("bruno"))
+    let box = try await component.service.makeBucket("b", anna)
+    let foreign = try await component.service.makeBucket("b", bruno)
     var told: [String] = []
     var made: Set<String> = []
     for round in 0..<4 {
@@ -47,8 +48,8 @@ import Testing
             var ids: [String] = []
             for index in 0..<25 {
               let name = "\(round)-\(writer)-\(index)"
-              ids.append(try await service.make(name, in: box.id, user("anna")).id)
-              if index % 5 == 0 { _ = try await service.make(name, in: foreign.id, user("bruno")) }
+              ids.append(try await service.make(name, in: box.id, anna).id)
+              if index % 5 == 0 { _ = try await service.make(name, in: foreign.id, bruno) }
             }
             return ids
           }
@@ -73,7 +74,7 @@ import Testing
       made.formUnion(try await writing)
       await component.close()
       // Ids ascend within one run of the service; across a restart they follow the clock.
-      fixture.nowMs.add(1, ordering: .relaxed)
+      fixture.clock.advance(ms: 1)
       component = try await fixture.open()
     }
     #expect(told.count == made.count && Set(told) == made)
@@ -86,7 +87,7 @@ import Testing
   @Test func moveIsADeletionInTheFormerBucket() async throws {
     let component = try await Fixture().open()
     let service = component.service
-    let context = user("anna")
+    let context = anna
     let a = try await service.makeBucket("a", context)
     let b = try await service.makeBucket("b", context)
     let one = try await service.make("one", in: a.id, context)
@@ -108,13 +109,11 @@ import Testing
   @Test func watchOfABucketEndsWithItsDeletion() async throws {
     let component = try await Fixture().open()
     let service = component.service
-    let context = user("anna")
+    let context = anna
     let a = try await service.makeBucket("a", context)
     let start = try service.repository.watchStart(resumeToken: "", bucketID: nil, user: "anna").text(user: "anna")
-    let delete = DeleteBucketRequest(bucketId: a.id)
-    let deletion = delete
     let live = try await collect(component, "anna", from: start, bucketID: a.id) { seen in
-      if seen.count == 1 { _ = try await service.deleteBucket(deletion, context: context) }
+      if seen.count == 1 { _ = try await service.deleteBucket(.init(bucketId: a.id), context: context) }
       return false
     }
     // The event also reaches a watch that was disconnected, but not one that already received it.
@@ -134,11 +133,11 @@ import Testing
     limits.watchPageRows = 3
     let component = try await Fixture(limits).open()
     let service = component.service
-    let box = try await service.makeBucket("b", user("anna"))
+    let box = try await service.makeBucket("b", anna)
     let messages = try await collect(component, "anna", from: "") { seen in
       if seen.count == 1 {
         // Meanwhile, the watch is blocked in its first `send`.
-        for index in 0..<50 { _ = try await service.make("\(index)", in: box.id, user("anna")) }
+        for index in 0..<50 { _ = try await service.make("\(index)", in: box.id, anna) }
       }
       return seen.count == 51
     }
@@ -156,11 +155,11 @@ import Testing
     retention.rowsMax = 3
     let component = try await Fixture(limits, retention: retention).open()
     let service = component.service
-    let box = try await service.makeBucket("b", user("anna"))
+    let box = try await service.makeBucket("b", anna)
     let error = await failure {
       try await collect(component, "anna", from: "") { seen in
         if seen.count == 1 {
-          for index in 0..<20 { _ = try await service.make("\(index)", in: box.id, user("anna")) }
+          for index in 0..<20 { _ = try await service.make("\(index)", in: box.id, anna) }
           _ = try await component.maintain(nowMs: 0)
         }
         return false

@@ -2,7 +2,9 @@ import CampanileAPI
 import CampanileBase
 import CampanileRPC
 import CampanileService
+import ServiceTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Notifications
@@ -38,16 +40,16 @@ import Testing
   @Test func sendsChangesAndResumesWithoutLossOrRepetition() async throws {
     let fixture = try Fixture()
     var component = try await fixture.open()
-    let box = try await component.service.makeBucket("b", user("anna"))
+    let box = try await component.service.makeBucket("b", anna)
     let live = component
     let first = try await watch(component, "anna", count: 4) {
-      for index in 0..<3 { _ = try await live.service.make("n\(index)", in: box.id, user("anna")) }
+      for index in 0..<3 { _ = try await live.service.make("n\(index)", in: box.id, anna) }
     }
     guard case .started? = first[0].event else { Issue.record("no start"); return }
     #expect(first.dropFirst().map(title) == ["n0", "n1", "n2"])
     await component.close()
     component = try await fixture.open()
-    for index in 3..<6 { _ = try await component.service.make("n\(index)", in: box.id, user("anna")) }
+    for index in 3..<6 { _ = try await component.service.make("n\(index)", in: box.id, anna) }
     let second = try await watch(component, "anna", from: first[2].resumeToken, count: 5)
     #expect(second.dropFirst().map(title) == ["n2", "n3", "n4", "n5"])
     await component.close()
@@ -55,13 +57,13 @@ import Testing
 
   @Test func sendsNothingOfOtherUsersOrBuckets() async throws {
     let component = try await Fixture().open()
-    let mine = try await component.service.makeBucket("mine", user("anna"))
-    let other = try await component.service.makeBucket("other", user("anna"))
-    let foreign = try await component.service.makeBucket("foreign", user("bruno"))
+    let mine = try await component.service.makeBucket("mine", anna)
+    let other = try await component.service.makeBucket("other", anna)
+    let foreign = try await component.service.makeBucket("foreign", bruno)
     let seen = try await watch(component, "anna", bucketID: mine.id, count: 2) {
-      _ = try await component.service.make("foreign", in: foreign.id, user("bruno"))
-      _ = try await component.service.make("other", in: other.id, user("anna"))
-      _ = try await component.service.make("mine", in: mine.id, user("anna"))
+      _ = try await component.service.make("foreign", in: foreign.id, bruno)
+      _ = try await component.service.make("other", in: other.id, anna)
+      _ = try await component.service.make("mine", in: mine.id, anna)
     }
     #expect(seen.dropFirst().map(title) == ["mine"])
     await component.close()
@@ -72,10 +74,10 @@ import Testing
     retention.rowsMax = 10
     let fixture = try Fixture(retention: retention)
     let component = try await fixture.open()
-    let box = try await component.service.makeBucket("b", user("anna"))
+    let box = try await component.service.makeBucket("b", anna)
     let start = try await watch(component, "anna", count: 1)[0].resumeToken
-    for index in 0..<40 { _ = try await component.service.make("n\(index)", in: box.id, user("anna")) }
-    #expect(try await component.maintain(nowMs: fixture.nowMs.load(ordering: .relaxed)) > 0)
+    for index in 0..<40 { _ = try await component.service.make("n\(index)", in: box.id, anna) }
+    #expect(try await component.maintain(nowMs: fixture.clock.nowMs) > 0)
     let old = await failure { try await watch(component, "anna", from: start, count: 1) }
     #expect(old?.code == .outOfRange && old?.reason == "TOKEN_TOO_OLD")
     for bad in ["x", "w1.a.b.c", String(start.reversed()), start + "A", String(start.dropLast()), "é"] {

@@ -2,13 +2,12 @@ import CampanileAPI
 import CampanileBase
 import CampanileCodec
 import CampanileRPC
+import ServiceTesting
 import Testing
 
 @testable import Notifications
 
 @Suite struct WebhookServiceTests {
-  private let anna = user("anna")
-
   @Test func headersAreSecret() async throws {
     let component = try await Fixture().open()
     let service = component.automation

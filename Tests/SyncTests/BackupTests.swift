@@ -3,6 +3,7 @@ import CampanileCodec
 import CampanileRPC
 import CampanileStore
 import FoundationEssentials
+import ServiceTesting
 import SyncContents
 import Testing
 
@@ -20,11 +21,7 @@ import Testing
       _ = try await component.store.backup(to: fixture.path("copy.sqlite"))
       // Changes after the copy of the database do not matter.
       try await component.put("later", "3")
-      _ = try await component.assets.deleteAsset(
-        .with {
-          $0.deviceId = "phone"
-          $0.name = "large"
-        }, context: anna)
+      _ = try await component.assets.deleteAsset(.init(deviceId: "phone", name: "large"), context: anna)
       let report = try ContentsBackup.run(
         database: fixture.path("copy.sqlite"), from: fixture.contentsFolder, to: fixture.path("copy"))
       #expect(report.contentCount == 3)

@@ -3,6 +3,7 @@ import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import CampanileService
+import ServiceTesting
 import Testing
 
 @testable import Sync
@@ -147,17 +148,17 @@ import Testing
     try await fixture.run { component in
       let assets = component.assets
       let calls: [(String, () async throws -> Void)] = [
-        ("get", { _ = try await assets.getAsset(.with { $0.name = name }, context: anna) }),
+        ("get", { _ = try await assets.getAsset(.init(name: name), context: anna) }),
         ("put", { _ = try await component.put(name, "1") }),
         (
           "delete",
-          { _ = try await assets.deleteAsset(.with { ($0.deviceId, $0.name) = ("phone", name) }, context: anna) }
+          { _ = try await assets.deleteAsset(.init(deviceId: "phone", name: name), context: anna) }
         ),
         (
           "commit",
           {
             _ = try await component.commit([
-              .with { $0.change = .put(.of("fine", "1")) }, .with { $0.change = .put(.of(name, "1")) },
+              AssetChange(change: .put(.of("fine", "1"))), AssetChange(change: .put(.of(name, "1"))),
             ])
           }
         ),
@@ -165,20 +166,18 @@ import Testing
         (
           "restore",
           {
-            _ = try await assets.restoreAssetVersion(
-              .with { ($0.deviceId, $0.name, $0.version) = ("phone", name, 1) }, context: anna)
+            _ = try await assets.restoreAssetVersion(.init(deviceId: "phone", name: name, version: 1), context: anna)
           }
         ),
         (
           "patch",
           {
             _ = try await assets.patchAsset(
-              .with { ($0.deviceId, $0.name, $0.ifMatch, $0.patch) = ("phone", name, "v1", .mergePatch("{}")) },
-              context: anna)
+              .init(deviceId: "phone", name: name, ifMatch: "v1", patch: .mergePatch("{}")), context: anna)
           }
         ),
-        ("delta", { _ = try await assets.getAssetDelta(.with { $0.name = name }, context: anna) }),
-        ("zone", { _ = try await component.zones.createZone(.with { $0.zone = name }, context: anna) }),
+        ("delta", { _ = try await assets.getAssetDelta(.init(name: name), context: anna) }),
+        ("zone", { _ = try await component.zones.createZone(.init(zone: name), context: anna) }),
       ]
       for (what, call) in calls {
         #expect(await refusal { try await call() } == "INVALID_ARGUMENT NAME_INVALID", "\(what) \(name)")
@@ -240,12 +239,7 @@ import Testing
       func patch(_ patch: PatchAssetRequest.Patch?, _ etag: String = "v1") async -> RPCError? {
         await failure {
           try await component.assets.patchAsset(
-            .with {
-              $0.deviceId = "phone"
-              $0.name = "a"
-              $0.ifMatch = etag
-              $0.patch = patch
-            }, context: anna)
+            .init(deviceId: "phone", name: "a", ifMatch: etag, patch: patch), context: anna)
         }
       }
       #expect(await patch(nil)?.reason == "REQUIRED")

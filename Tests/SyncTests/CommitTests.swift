@@ -5,6 +5,7 @@ import CampanileRPC
 import CampanileService
 import Dispatch
 import FoundationEssentials
+import ServiceTesting
 import Synchronization
 import Testing
 
@@ -12,15 +13,13 @@ import Testing
 
 @Suite struct CommitTests {
   private static func put(_ name: String, _ text: String, ifMatch: String = "") -> AssetChange {
-    .with {
-      var put = AssetPut.of(name, text)
-      put.ifMatch = ifMatch
-      $0.change = .put(put)
-    }
+    var put = AssetPut.of(name, text)
+    put.ifMatch = ifMatch
+    return AssetChange(change: .put(put))
   }
 
   private static func delete(_ name: String) -> AssetChange {
-    .with { $0.change = .delete(.with { $0.name = name }) }
+    AssetChange(change: .delete(AssetDelete(name: name)))
   }
 
   @Test func commitsAllChangesOrNone() async throws {
@@ -73,11 +72,7 @@ import Testing
       let stale = await failure { try await component.put("a", "3") { $0.ifMatch = "v1" } }
       #expect(stale?.errorMetadata["etag"] == "v2")
       let gone = try await component.assets.deleteAsset(
-        .with {
-          $0.deviceId = "phone"
-          $0.name = "a"
-          $0.ifMatch = "v2"
-        }, context: anna)
+        .init(deviceId: "phone", name: "a", ifMatch: "v2"), context: anna)
       #expect(gone.revision == 3)
       #expect(await refusal { try await component.text("a") } == "NOT_FOUND ASSET_NOT_FOUND")
       try await component.put("a", "4") { $0.ifNoneMatch = "*" }
@@ -101,11 +96,7 @@ import Testing
       #expect(try await component.history("a", conflictsOnly: true).compactMap { $0.asset?.version } == [4, 2])
       #expect(try await component.text("a", version: 4) == "4")
       _ = try await component.assets.resolveAssetConflict(
-        .with {
-          $0.deviceId = "phone"
-          $0.name = "a"
-          $0.version = 4
-        }, context: anna)
+        .init(deviceId: "phone", name: "a", version: 4), context: anna)
       #expect(try await component.history("a", conflictsOnly: true).compactMap { $0.asset?.version } == [2])
     }
   }
@@ -144,12 +135,7 @@ import Testing
       for text in ["1", "2", "3"] { try await component.put("a", text) }
       func restore(_ version: Int64, _ etag: String = "") async throws -> Asset? {
         try await component.assets.restoreAssetVersion(
-          .with {
-            $0.deviceId = "phone"
-            $0.name = "a"
-            $0.version = version
-            $0.ifMatch = etag
-          }, context: anna
+          .init(deviceId: "phone", name: "a", version: version, ifMatch: etag), context: anna
         ).asset
       }
       #expect(await refusal { try await restore(1, "v2") } == "ABORTED ETAG_MISMATCH")
@@ -166,11 +152,7 @@ import Testing
     try await Fixture().run { component in
       func put(_ text: String) async throws -> PutAssetResponse {
         try await component.assets.putAsset(
-          .with {
-            $0.deviceId = "phone"
-            $0.put = .of("a", text)
-            $0.requestId = "r1"
-          }, context: anna)
+          .init(deviceId: "phone", put: .of("a", text), requestId: "r1"), context: anna)
       }
       let first = try await put("1")
       #expect(try await put("1") == first)
@@ -178,13 +160,8 @@ import Testing
       #expect(await refusal { try await put("2") } == "FAILED_PRECONDITION REQUEST_ID_REUSED")
       func patch() async throws -> PatchAssetResponse {
         try await component.assets.patchAsset(
-          .with {
-            $0.deviceId = "phone"
-            $0.name = "a"
-            $0.ifMatch = "v1"
-            $0.patch = .mergePatch("{\"a\":1}")
-            $0.requestId = "r2"
-          }, context: anna)
+          .init(deviceId: "phone", name: "a", ifMatch: "v1", patch: .mergePatch("{\"a\":1}"), requestId: "r2"),
+          context: anna)
       }
       let patched = try await patch()
       #expect(try await patch() == patched)
@@ -200,24 +177,16 @@ import Testing
       try await component.put("a", before)
       try await component.put("a", after)
       func delta(_ accept: [DeltaKind] = [], since: Int64 = 1) async throws -> GetAssetDeltaResponse {
-        try await component.assets.getAssetDelta(
-          .with {
-            $0.name = "a"
-            $0.sinceVersion = since
-            $0.accept = accept
-          }, context: anna)
+        try await component.assets.getAssetDelta(.init(name: "a", sinceVersion: since, accept: accept), context: anna)
       }
       let patch = try await delta([.jsonPatch])
       #expect(patch.kind == .jsonPatch)
       #expect(patch.delta.count * 50 < after.utf8.count)
       try await component.put("b", before)
       _ = try await component.assets.patchAsset(
-        .with {
-          $0.deviceId = "phone"
-          $0.name = "b"
-          $0.ifMatch = "v3"
-          $0.patch = .jsonPatch(String(decoding: patch.delta, as: UTF8.self))
-        }, context: anna)
+        .init(
+          deviceId: "phone", name: "b", ifMatch: "v3", patch: .jsonPatch(String(decoding: patch.delta, as: UTF8.self))),
+        context: anna)
       #expect(try await component.text("b") == after)
       let bytes = try await delta([.bytes])
       #expect(bytes.kind == .bytes)
@@ -250,8 +219,7 @@ import Testing
         for _ in 0..<8 {
           group.addTask {
             await refusal {
-              try await component.assets.getAssetDelta(
-                .with { ($0.name, $0.sinceVersion) = ("a", 1) }, context: anna)
+              try await component.assets.getAssetDelta(.init(name: "a", sinceVersion: 1), context: anna)
             }
           }
         }
@@ -305,7 +273,7 @@ import Testing
       #expect(try await component.history("a").count == 5)
       let again = try await component.list()
       #expect(try await component.changes(since: again.resumeToken).revisions.isEmpty == true)
-      _ = try await component.zones.deleteZone(.with { $0.force = true }, context: anna)
+      _ = try await component.zones.deleteZone(.init(force: true), context: anna)
       #expect(await failure { try await component.changes(since: again.resumeToken) }?.reason == "TOKEN_TOO_OLD")
       try await component.put("a", "1")
       #expect(await failure { try await component.changes(since: again.resumeToken) }?.reason == "TOKEN_TOO_OLD")
@@ -320,12 +288,10 @@ import Testing
       let digest = try #require(first.asset?.sha256)
       for commit in 0..<25 {
         let changes = (0..<100).map { number in
-          AssetChange.with { change in
-            var put = AssetPut.of("n\(number)", "")
-            put.content = .sha256(digest)
-            put.recordCount = Int64(commit)
-            change.change = .put(put)
-          }
+          var put = AssetPut.of("n\(number)", "")
+          put.content = .sha256(digest)
+          put.recordCount = Int64(commit)
+          return AssetChange(change: .put(put))
         }
         _ = try await component.commit(changes)
       }
@@ -333,11 +299,7 @@ import Testing
       var told: [Int64] = []
       var pages = 0
       while true {
-        let page = try await component.zones.listZoneChanges(
-          .with {
-            $0.resumeToken = token
-            $0.pageSize = 1_000
-          }, context: anna)
+        let page = try await component.zones.listZoneChanges(.init(resumeToken: token, pageSize: 1_000), context: anna)
         #expect(page.revisions.reduce(0) { $0 + $1.changes.count } <= RevisionPage.changesMax)
         #expect(page.revisions.allSatisfy { $0.changes.count == ($0.revision == 1 ? 1 : 100) })
         told += page.revisions.map(\.revision)
@@ -353,14 +315,10 @@ import Testing
   @Test func listsAssetsOfOneRevision() async throws {
     try await Fixture().run { component in
       for name in ["a", "b", "c"] { try await component.put(name, "1") }
-      let first = try await component.assets.listAssets(.with { $0.pageSize = 2 }, context: anna)
+      let first = try await component.assets.listAssets(.init(pageSize: 2), context: anna)
       #expect(first.assets.map(\.name) == ["a", "b"])
       func next() async throws -> ListAssetsResponse {
-        try await component.assets.listAssets(
-          .with {
-            $0.pageSize = 2
-            $0.pageToken = first.nextPageToken
-          }, context: anna)
+        try await component.assets.listAssets(.init(pageSize: 2, pageToken: first.nextPageToken), context: anna)
       }
       #expect(try await next().assets.map(\.name) == ["c"])
       try await component.put("d", "1")

@@ -4,6 +4,7 @@ import CampanileCrypto
 import CampanileRPC
 import CampanileStore
 import FoundationEssentials
+import ServiceTesting
 import Testing
 
 @testable import Sync

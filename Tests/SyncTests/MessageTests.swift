@@ -4,7 +4,9 @@ import CampanileCodec
 import CampanileRPC
 import CampanileService
 import CampanileStore
+import ServiceTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Sync
@@ -65,11 +67,7 @@ final class FakeNotifications: NotificationsLinking {
       #expect(try await component.updates("phone").map(\.sequence) == [1])
       #expect(try await component.updates("pad").map(\.sourceDeviceId) == ["watch", "phone"])
       #expect(try await component.updates("pad", after: 1).map(\.sequence) == [2])
-      _ = try await component.devices.acknowledgeUpdates(
-        .with {
-          $0.deviceId = "pad"
-          $0.throughSequence = 99
-        }, context: anna)
+      _ = try await component.devices.acknowledgeUpdates(.init(deviceId: "pad", throughSequence: 99), context: anna)
       #expect(try await component.updates("pad").isEmpty == true)
       // Messages published after an acknowledgement beyond the last sequence still arrive.
       _ = try await component.publish(.fullSync, mutation: "m2")
@@ -107,8 +105,8 @@ final class FakeNotifications: NotificationsLinking {
     let fixture = try Fixture(limits)
     try await fixture.run { component in
       _ = try await component.publish(.notificationRead, "n_0", mutation: "0")
-      fixture.wait(7 * Fixture.dayMs + 1)
-      try await component.maintain(nowMs: fixture.now)
+      fixture.clock.advance(ms: 7 * Fixture.dayMs + 1)
+      try await component.maintain(nowMs: fixture.clock.nowMs)
       let late = try await component.updates("phone")
       #expect(late.map { $0.message?.type } == [.fullSync])
       #expect(late.first?.sequence == 1)
@@ -179,10 +177,7 @@ final class FakeNotifications: NotificationsLinking {
       case 8:
         let through = positions[source] ?? 0
         _ = try await component.devices.acknowledgeUpdates(
-          .with {
-            $0.deviceId = source
-            $0.throughSequence = through
-          }, context: anna)
+          .init(deviceId: source, throughSequence: through), context: anna)
       default:
         await component.close()
         component = try await fixture.open()

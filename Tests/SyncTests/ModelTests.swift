@@ -3,6 +3,8 @@ import CampanileCodec
 import CampanileRPC
 import CampanileService
 import FoundationEssentials
+import ServiceTesting
+import TestSupport
 import Testing
 
 @testable import Sync
@@ -30,17 +32,17 @@ import Testing
         await component.close()
         component = try await fixture.open()
       case 1:
-        fixture.wait(Int64.random(in: 0..<2 * Fixture.hourMs, using: &random))
-        try await component.maintain(nowMs: fixture.now)
+        fixture.clock.advance(ms: Int64.random(in: 0..<2 * Fixture.hourMs, using: &random))
+        try await component.maintain(nowMs: fixture.clock.nowMs)
       case 2: try await compare(component, model)
       default: try await change(component, &model, step, &random)
       }
     }
     try await compare(component, model)
-    fixture.wait(40 * Fixture.dayMs)
+    fixture.clock.advance(ms: 40 * Fixture.dayMs)
     for _ in 0..<3 {
-      try await component.maintain(nowMs: fixture.now)
-      fixture.wait(2 * Fixture.hourMs)
+      try await component.maintain(nowMs: fixture.clock.nowMs)
+      fixture.clock.advance(ms: 2 * Fixture.hourMs)
     }
     try await compare(component, model, hasHistory: false)
     // Only referenced contents remain on disk, each once.
@@ -66,7 +68,7 @@ import Testing
       if Int.random(in: 0..<5, using: &random) == 0 {
         isRefused = isRefused || current == nil
         next.contents[name] = nil
-        changes.append(.with { $0.change = .delete(.with { $0.name = name }) })
+        changes.append(AssetChange(change: .delete(AssetDelete(name: name))))
         continue
       }
       let text = "\"\(String(repeating: "x", count: Int.random(in: 0..<40, using: &random)))\""
@@ -81,7 +83,7 @@ import Testing
       default: break
       }
       next.contents[name] = (text, next.revision)
-      changes.append(.with { $0.change = .put(put) })
+      changes.append(AssetChange(change: .put(put)))
     }
     next.revisions.append((next.revision, names.sorted()))
     let all = changes
@@ -152,17 +154,17 @@ import Testing
       #expect(
         await refusal { try await component.zones.deleteZone(.init(), context: anna) }
           == "FAILED_PRECONDITION ZONE_NOT_EMPTY")
-      _ = try await component.zones.deleteZone(.with { $0.force = true }, context: anna)
+      _ = try await component.zones.deleteZone(.init(force: true), context: anna)
       #expect(try await component.list().assets.isEmpty == true)
       #expect(try component.repository.storage(user: "anna").usedBytes == 0)
       for _ in 0..<2 {
-        try await component.maintain(nowMs: fixture.now)
-        fixture.wait(2 * Fixture.hourMs)
+        try await component.maintain(nowMs: fixture.clock.nowMs)
+        fixture.clock.advance(ms: 2 * Fixture.hourMs)
       }
-      try await component.maintain(nowMs: fixture.now)
+      try await component.maintain(nowMs: fixture.clock.nowMs)
       #expect(try fixture.contentFiles() == [])
       #expect(
-        await refusal { try await component.zones.deleteZone(.with { $0.force = true }, context: anna) }
+        await refusal { try await component.zones.deleteZone(.init(force: true), context: anna) }
           == "NOT_FOUND ZONE_NOT_FOUND")
     }
   }

@@ -6,7 +6,8 @@ import CampanileRPC
 import CampanileService
 import CampanileStore
 import FoundationEssentials
-import Synchronization
+import ServiceTesting
+import TestSupport
 import Testing
 
 @testable import Sync
@@ -16,26 +17,20 @@ final class Fixture: Sendable {
   static let hourMs: Int64 = 3_600_000
   static let dayMs: Int64 = 24 * hourMs
 
-  let directory: URL
-  let nowMs = Atomic<Int64>(1_770_000_000_000)
+  let folder: TemporaryFolder
+  let clock = TestClock()
   let limits: SyncLimits
   let packs: Bool
 
   init(_ limits: SyncLimits = SyncLimits(), packs: Bool = false) throws {
     self.limits = limits
     self.packs = packs
-    directory = FileManager.default.temporaryDirectory.appendingPathComponent("sync-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    folder = try TemporaryFolder()
   }
-
-  deinit { try? FileManager.default.removeItem(at: directory) }
-
-  var now: Int64 { nowMs.load(ordering: .relaxed) }
-  func wait(_ ms: Int64) { nowMs.add(ms, ordering: .relaxed) }
 
   var contentsFolder: String { path("contents") }
 
-  func path(_ name: String) -> String { directory.appendingPathComponent(name).path }
+  func path(_ name: String) -> String { folder.file(name) }
 
   /// Opens a component. Other values of `database` and `contents` open a backup.
   func open(
@@ -47,7 +42,7 @@ final class Fixture: Sendable {
     var configuration = SyncConfiguration(store: store, contentsFolder: path(contents))
     configuration.limits = limits
     configuration.packsContents = packs
-    return try await SyncComponent(configuration, link: link, nowMs: { self.now }, log: log)
+    return try await SyncComponent(configuration, link: link, nowMs: { self.clock.nowMs }, log: log)
   }
 
   /// Opens the component with anna's phone (a writer) and watch (a reader), runs `body` and closes it.
@@ -77,57 +72,17 @@ final class Fixture: Sendable {
   }
 }
 
-let anyMethod = MethodDescriptor(
-  path: "campanile.sync.v1.AssetsService/Test", kind: .unary, idempotency: .unknown, requestType: "", responseType: "")
-
-func user(_ id: String) -> CallContext {
-  CallContext(method: anyMethod, principal: Principal(kind: .user, id: id))
-}
-
-let anna = user("anna")
-let nobody = CallContext(method: anyMethod)
-
-/// The error that `body` throws.
-func failure<T>(_ body: () async throws -> T) async -> RPCError? {
-  do {
-    _ = try await body()
-    return nil
-  } catch let error as RPCError {
-    return error
-  } catch let error as any RPCErrorConvertible {
-    return error.rpcError
-  } catch {
-    return RPCError(.internalError, "\(error)")
-  }
-}
-
-/// Returns code and reason of the error that `body` throws, such as `NOT_FOUND ASSET_NOT_FOUND`; empty if there is
-/// none.
-func refusal<T>(_ body: () async throws -> T) async -> String {
-  await failure(body).map { "\($0.code.name) \($0.reason)" } ?? ""
-}
-
 func hash(_ bytes: [UInt8]) throws -> String { try SHA256.digest(bytes).hexadecimal }
 
 extension AssetPut {
   static func of(_ name: String, _ text: String, type: String = "Note") -> AssetPut {
-    .with {
-      $0.name = name
-      $0.recordType = type
-      $0.content = .inlineContent(Array(text.utf8))
-    }
+    AssetPut(name: name, recordType: type, content: .inlineContent(Array(text.utf8)))
   }
 }
 
 extension SyncComponent {
   func register(_ id: String, _ role: DeviceRole, _ context: CallContext = anna) async throws {
-    _ = try await devices.registerDevice(
-      .with {
-        $0.device = .with {
-          $0.id = id
-          $0.role = role
-        }
-      }, context: context)
+    _ = try await devices.registerDevice(.init(device: SyncDevice(id: id, role: role)), context: context)
   }
 
   @discardableResult
@@ -137,21 +92,12 @@ extension SyncComponent {
   ) async throws -> PutAssetResponse {
     var put = AssetPut.of(name, text)
     change(&put)
-    return try await assets.putAsset(
-      .with {
-        $0.zone = zone
-        $0.deviceId = device
-        $0.put = put
-      }, context: context)
+    return try await assets.putAsset(.init(zone: zone, deviceId: device, put: put), context: context)
   }
 
   func text(_ name: String, version: Int64 = 0, _ context: CallContext = anna) async throws -> String {
     let response = try await assets.getAsset(
-      .with {
-        $0.name = name
-        $0.version = version
-        $0.includeContent = true
-      }, context: context)
+      .init(name: name, version: version, includeContent: true), context: context)
     return String(decoding: response.content, as: UTF8.self)
   }
 
@@ -160,49 +106,30 @@ extension SyncComponent {
   }
 
   func history(_ name: String, conflictsOnly: Bool = false) async throws -> [AssetVersion] {
-    try await assets.listAssetVersions(
-      .with {
-        $0.name = name
-        $0.conflictsOnly = conflictsOnly
-      }, context: anna
-    ).versions
+    try await assets.listAssetVersions(.init(name: name, conflictsOnly: conflictsOnly), context: anna).versions
   }
 
   func commit(_ changes: [AssetChange], device: String = "phone") async throws -> CommitAssetsResponse {
-    try await assets.commitAssets(
-      .with {
-        $0.deviceId = device
-        $0.changes = changes
-      }, context: anna)
+    try await assets.commitAssets(.init(deviceId: device, changes: changes), context: anna)
   }
 
   func changes(since token: String = "") async throws -> ListZoneChangesResponse {
-    try await zones.listZoneChanges(.with { $0.resumeToken = token }, context: anna)
+    try await zones.listZoneChanges(.init(resumeToken: token), context: anna)
   }
 
   func publish(
     _ type: SyncUpdateType, _ entity: String = "", from device: String = "watch", mutation: String
   ) async throws -> PublishUpdateResponse {
     try await devices.publishUpdate(
-      .with {
-        $0.deviceId = device
-        $0.mutationId = mutation
-        $0.message = .with {
-          $0.type = type
-          $0.entityId = entity
-          $0.timestamp = ProtoTimestamp(seconds: 1_770_000_000)
-        }
-      }, context: anna)
+      .init(
+        deviceId: device, mutationId: mutation,
+        message: SyncUpdateMessage(type: type, entityId: entity, timestamp: ProtoTimestamp(seconds: 1_770_000_000))),
+      context: anna)
   }
 
   func updates(_ device: String, after sequence: Int64 = 0) async throws -> [SyncUpdate] {
-    try await devices.listUpdates(
-      .with {
-        $0.deviceId = device
-        $0.afterSequence = sequence
-        $0.pageSize = 1_000
-      }, context: anna
-    ).updates
+    try await devices.listUpdates(.init(deviceId: device, afterSequence: sequence, pageSize: 1_000), context: anna)
+      .updates
   }
 }
 

@@ -2,6 +2,7 @@ import CampanileAPI
 import CampanileCodec
 import CampanileRPC
 import CampanileService
+import ServiceTesting
 import SyncContents
 import Testing
 
@@ -28,12 +29,8 @@ extension SyncComponent {
     let digest = try declared ?? hash(content)
     return try #require(
       try await uploads.createUpload(
-        .with {
-          $0.deviceId = device
-          $0.recordType = type
-          $0.sizeBytes = size ?? Int64(content.count)
-          $0.sha256 = digest
-        }, context: context
+        .init(deviceId: device, recordType: type, sizeBytes: size ?? Int64(content.count), sha256: digest),
+        context: context
       ).upload)
   }
 
@@ -66,7 +63,7 @@ extension SyncComponent {
   }
 
   func progress(_ id: String) async throws -> Upload {
-    try #require(try await uploads.getUpload(.with { $0.uploadId = id }, context: anna).upload)
+    try #require(try await uploads.getUpload(.init(uploadId: id), context: anna).upload)
   }
 
   @discardableResult

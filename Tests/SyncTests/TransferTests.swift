@@ -5,7 +5,9 @@ import CampanileCrypto
 import CampanileRPC
 import CampanileService
 import FoundationEssentials
+import ServiceTesting
 import SyncContents
+import TestSupport
 import Testing
 
 @testable import Sync
@@ -150,33 +152,33 @@ import Testing
     limits.uploadsMax = 3
     let fixture = try Fixture(limits)
     try await fixture.run { component in
-      try await component.register("phone", .writer, user("bruno"))
+      try await component.register("phone", .writer, bruno)
       let content = document(bytes: 300_000)
       let first = try await component.createUpload(content)
       try await component.send(first.id, content[..<200_000])
       let second = try await component.createUpload(content)
       #expect(await refusal { try await component.createUpload(content) } == "RESOURCE_EXHAUSTED UPLOADS_EXHAUSTED")
-      _ = try await component.createUpload(content, user("bruno"))
+      _ = try await component.createUpload(content, bruno)
       #expect(
-        await refusal { try await component.createUpload(content, user("bruno")) }
+        await refusal { try await component.createUpload(content, bruno) }
           == "RESOURCE_EXHAUSTED UPLOADS_EXHAUSTED")
       try await component.send(second.id, content)
       #expect(
         await refusal {
-          try await component.uploads.getUpload(.with { $0.uploadId = first.id }, context: user("bruno"))
+          try await component.uploads.getUpload(.init(uploadId: first.id), context: bruno)
         }
           == "NOT_FOUND UPLOAD_NOT_FOUND")
-      fixture.wait(Fixture.hourMs + 1)
+      fixture.clock.advance(ms: Fixture.hourMs + 1)
       #expect(await refusal { try await component.progress(first.id) } == "NOT_FOUND UPLOAD_NOT_FOUND")
-      try await component.maintain(nowMs: fixture.now)
+      try await component.maintain(nowMs: fixture.clock.nowMs)
       #expect(try component.usage().openUploads == 0)
       #expect(try fixture.uploadFiles() == [])
       // The complete upload has left an unreferenced content.
-      fixture.wait(2 * Fixture.hourMs)
-      try await component.maintain(nowMs: fixture.now)
+      fixture.clock.advance(ms: 2 * Fixture.hourMs)
+      try await component.maintain(nowMs: fixture.clock.nowMs)
       #expect(try fixture.contentFiles() == [])
       #expect(try component.usage().storedBytes == 0)
-      _ = try await component.uploads.cancelUpload(.with { $0.uploadId = first.id }, context: anna)
+      _ = try await component.uploads.cancelUpload(.init(uploadId: first.id), context: anna)
     }
   }
 
@@ -186,18 +188,18 @@ import Testing
       let content = document(bytes: 300_000)
       let idle = try await component.createUpload(content)
       let busy = try await component.createUpload(content)
-      fixture.wait(Fixture.hourMs + 1)
-      try component.uploads.uploadTable.begin(busy.id, nowMs: fixture.now)
-      #expect(try await component.maintain(nowMs: fixture.now) == 1)
+      fixture.clock.advance(ms: Fixture.hourMs + 1)
+      try component.uploads.uploadTable.begin(busy.id, nowMs: fixture.clock.nowMs)
+      #expect(try await component.maintain(nowMs: fixture.clock.nowMs) == 1)
       #expect(await refusal { try await component.progress(idle.id) } == "NOT_FOUND UPLOAD_NOT_FOUND")
       component.uploads.uploadTable.end(busy.id)
-      #expect(try await component.maintain(nowMs: fixture.now) == 1)
+      #expect(try await component.maintain(nowMs: fixture.clock.nowMs) == 1)
       for text in ["1", "2"] { try await component.put("a", text) }
       try await component.put("b", "3")
-      _ = try await component.zones.deleteZone(.with { $0.force = true }, context: anna)
+      _ = try await component.zones.deleteZone(.init(force: true), context: anna)
       // Three versions, two current assets and the zone.
-      #expect(try await component.maintain(nowMs: fixture.now) == 6)
-      #expect(try await component.maintain(nowMs: fixture.now) == 0)
+      #expect(try await component.maintain(nowMs: fixture.clock.nowMs) == 6)
+      #expect(try await component.maintain(nowMs: fixture.clock.nowMs) == 0)
     }
   }
 
@@ -262,21 +264,21 @@ import Testing
     let fixture = try Fixture(limits)
     try await fixture.run { component in
       for name in ["a", "b", "c"] { try await component.put(name, "[1,2,3]") }
-      try await component.register("phone", .writer, user("bruno"))
-      try await component.put("a", "[1,2,3]", user("bruno"))
+      try await component.register("phone", .writer, bruno)
+      try await component.put("a", "[1,2,3]", bruno)
       try await component.settleContents()
       #expect(try fixture.contentFiles().count == 1)
       for name in ["a", "b", "c"] { try await component.put(name, "[4]") }
-      try await component.maintain(nowMs: fixture.now)
+      try await component.maintain(nowMs: fixture.clock.nowMs)
       try await component.settleContents()
       #expect(try fixture.contentFiles().count == 2)
-      try await component.put("a", "[5]", user("bruno"))
-      fixture.wait(Fixture.hourMs - 1)
-      try await component.maintain(nowMs: fixture.now)
+      try await component.put("a", "[5]", bruno)
+      fixture.clock.advance(ms: Fixture.hourMs - 1)
+      try await component.maintain(nowMs: fixture.clock.nowMs)
       try await component.settleContents()
       #expect(try fixture.contentFiles().count == 3)
-      fixture.wait(2)
-      try await component.maintain(nowMs: fixture.now)
+      fixture.clock.advance(ms: 2)
+      try await component.maintain(nowMs: fixture.clock.nowMs)
       try await component.settleContents()
       #expect(try fixture.contentFiles().count == 2)
       #expect(try await component.text("a") == "[4]")

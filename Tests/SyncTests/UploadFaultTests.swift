@@ -3,7 +3,9 @@ import CampanileBase
 import CampanileCodec
 import CampanileRPC
 import FoundationEssentials
+import ServiceTesting
 import SyncContents
+import TestSupport
 import Testing
 
 @testable import Sync
@@ -22,7 +24,7 @@ import Testing
   }
 
   private func chunk(_ bytes: some Collection<UInt8>) -> UploadContentRequest.UploadChunk {
-    .with { $0.data = Array(bytes) }
+    .init(data: Array(bytes))
   }
 
   @Test func streamFailsAfterItsUploadIsCancelled() async throws {
@@ -32,7 +34,7 @@ import Testing
       let id = try await component.createUpload(content).id
       let run = try await begin(component, id)
       try await run.take(chunk(content[..<100_000]))
-      _ = try await component.uploads.cancelUpload(.with { $0.uploadId = id }, context: anna)
+      _ = try await component.uploads.cancelUpload(.init(uploadId: id), context: anna)
       #expect(await refusal { try await run.take(chunk(content[100_000..<200_000])) } == "NOT_FOUND UPLOAD_NOT_FOUND")
       await run.end(after: RPCError.uploadNotFound(id))
       #expect(!component.uploads.uploadTable.knows(id))
@@ -47,9 +49,9 @@ import Testing
       let id = try await component.createUpload(content).id
       let run = try await begin(component, id)
       try await run.take(chunk(content[..<100_000]))
-      fixture.wait(2 * Fixture.hourMs)
+      fixture.clock.advance(ms: 2 * Fixture.hourMs)
       // The purge skips uploads with an active stream; the connection breaks afterwards.
-      try await component.maintain(nowMs: fixture.now)
+      try await component.maintain(nowMs: fixture.clock.nowMs)
       await run.end(after: CancellationError())
       #expect(!component.uploads.uploadTable.knows(id))
       #expect(try fixture.uploadFiles() == [])
@@ -61,23 +63,23 @@ import Testing
     limits.uploadsMax = 1
     let fixture = try Fixture(limits)
     try await fixture.run { component in
-      try await component.register("phone", .writer, user("bruno"))
+      try await component.register("phone", .writer, bruno)
       let content = document(bytes: 300_000)
       let id = try await component.createUpload(content).id
       let run = try await begin(component, id)
       // A slow stream is not idle.
       for part in 0..<20 {
         try await run.take(chunk(content[part * 1_000..<(part + 1) * 1_000]))
-        fixture.wait(Fixture.hourMs / 2)
-        try await component.maintain(nowMs: fixture.now)
+        fixture.clock.advance(ms: Fixture.hourMs / 2)
+        try await component.maintain(nowMs: fixture.clock.nowMs)
         #expect(try await component.progress(id).receivedBytes == Int64(part + 1) * 1_000)
       }
       #expect(
-        await refusal { try await component.createUpload(content, user("bruno")) }
+        await refusal { try await component.createUpload(content, bruno) }
           == "RESOURCE_EXHAUSTED UPLOADS_EXHAUSTED")
-      fixture.wait(Fixture.hourMs)
-      try await component.maintain(nowMs: fixture.now)
-      _ = try await component.createUpload(content, user("bruno"))
+      fixture.clock.advance(ms: Fixture.hourMs)
+      try await component.maintain(nowMs: fixture.clock.nowMs)
+      _ = try await component.createUpload(content, bruno)
       #expect(await refusal { try await run.take(chunk(content[20_000..<21_000])) } == "NOT_FOUND UPLOAD_NOT_FOUND")
       await run.end(after: CancellationError())
       #expect(try fixture.uploadFiles() == [])
