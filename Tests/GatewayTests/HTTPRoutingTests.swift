@@ -7,6 +7,7 @@ import NIOHTTP1
 import Testing
 
 @testable import Gateway
+@testable import GatewayDialects
 @testable import GatewayHTTP
 
 @Suite struct HTTPRoutingTests {
