@@ -90,10 +90,10 @@ let libraries: [Target] = [
   library("Echo", uses: "CampanileAPI", "CampanileBase", "CampanileRPC"),
   library(
     "Gateway", uses: "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileCrypto", "CampanileRPC",
-    "CampanileStore", "Logging", "NIOCore", "NIOPosix"),
+    "CampanileStore", "Logging", "NIOCore"),
   library(
     "GatewayHTTP", uses: "CCampanile", "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileCrypto",
-    "CampanileHTTP", "CampanileRPC", "Gateway", "NIOCore", "NIOHTTP1", "NIOHTTPCompression", "NIOPosix", "SwiftProtobuf"
+    "CampanileHTTP", "CampanileRPC", "Gateway", "NIOCore", "NIOHTTP1", "NIOHTTPCompression", "SwiftProtobuf"
   ),
   library(
     "GatewayDialects", uses: "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileRPC", "CampanileService",
@@ -187,7 +187,7 @@ let testTargets = [
   tests("CampanileCodecTests", uses: "CampanileCodec", "TestMessages"),
   tests(
     "CampanileCryptoTests", uses: "CampanileBase", "CampanileCrypto", "TestSupport"),
-  tests("CampanileHTTPTests", uses: "CampanileHTTP", "NIOCore"),
+  tests("CampanileHTTPTests", uses: "CampanileHTTP", "NIOCore", "NIOPosix", "TestSupport"),
   tests(
     "CampanileJSONTests", uses: "CampanileJSON", "TestSupport"),
   tests(
@@ -200,7 +200,7 @@ let testTargets = [
     "CampanileRuntimeTests", uses: "CampanileAPI", "CampanileBase", "CampanileHTTP", "CampanileRPC", "CampanileRuntime",
     "CoreMetrics", "Echo", "Logging", "Metrics", "NIOCore", "NIOPosix", "ServiceLifecycle", "TestSupport"),
   tests(
-    "CampanileStoreTests", uses: "CampanileBase", "CampanileStore", "GRDB", "GRDBSQLite", "MetricsTestKit",
+    "CampanileStoreTests", uses: "CampanileBase", "CampanileStore", "GRDB", "MetricsTestKit",
     "store-crasher"),
   tests(
     "GatewayTests", uses: "CampanileAPI", "CampanileBase", "CampanileCodec", "CampanileCrypto", "CampanileRPC",

@@ -109,7 +109,6 @@ def send_rate(count, runs=3):
 
 AIOAPNS = """
 import asyncio, json, os, sys, time
-sys.path[:0] = json.loads(sys.argv[1])
 import ssl
 import aioapns
 from aioapns.connection import APNsProductionClientProtocol as protocol
@@ -146,7 +145,7 @@ def aioapns_rate(count, runs=3):
         def once():
             given = {"port": ports["rpc"], "key": KEY.private_pem, "keyId": KEY.key_id, "teamId": KEY.team_id, "topic": LIVE,
                      "trust": str(trust), "count": count, "inFlight": AIOAPNS_IN_FLIGHT}
-            return tuple(json.loads(output(*ONE_CORE, sys.executable, "-c", AIOAPNS, "[]", input=json.dumps(given))))
+            return tuple(json.loads(output(*ONE_CORE, sys.executable, "-c", AIOAPNS, input=json.dumps(given))))
         return median(once, runs)
 
 

@@ -231,9 +231,14 @@ def frame_load(port, requests, connections=1, in_flight=64, duration_ms=2000, to
         requests = requests if isinstance(requests, list) else [requests]
         frames.write_text("\n".join(json.dumps(one) for one in requests).replace('"@ID@"', "@ID@"))
         greeting.write_text(json.dumps(hello(token)))
-        yield subprocess.Popen(
+        process = subprocess.Popen(
             [*prefix, str(PEERS / "FrameLoad"), str(port), str(connections), str(in_flight), str(warmup_ms), str(duration_ms), str(frames),
              *([str(greeting)] if token else [])], stdout=subprocess.PIPE, text=True)
+        try:
+            yield process
+        finally:
+            process.kill()
+            process.wait()
 
 
 def load(port, requests, pinned=True, **more):

@@ -47,6 +47,8 @@ def measure(rows, name, flags):
             wrapper.chmod(0o755)
             environment[variable] = str(wrapper)
         build = ["swift", "build", "--scratch-path", ".build-bench", *flags]
+        # Fetches the dependencies in advance, because only the build is measured.
+        subprocess.run(["swift", "package", "--scratch-path", ".build-bench", "resolve"], check=True, stdout=sys.stderr)
         shutil.rmtree(subprocess.check_output([*build, "--show-bin-path"], text=True).strip(), ignore_errors=True)
         begin = time.monotonic()
         subprocess.run(build, env=environment, check=True, stdout=sys.stderr)

@@ -34,16 +34,14 @@ public struct BroadcastChannelsService: BroadcastChannelsServiceProtocol {
       throw Self.refused(answer)
     }
     let (app, environment, nowMs) = (request.app, request.environment, delivery.delivery.environment.nowMs())
-    do {
-      _ = try await delivery.store.write { transaction in
+    _ = try await RPCError.convertingStoreErrors {
+      try await delivery.store.write { transaction in
         try transaction.execute(
           """
           INSERT INTO push_channels (app, environment, channel_id, storage_policy, created_at_ms)
           VALUES ($1, $2, $3, $4, $5) ON CONFLICT (app, environment, channel_id) DO NOTHING
           """, [.text(app), .text(environment), .text(id), .int(policy), .integer(nowMs)])
       }
-    } catch let failure as StoreError {
-      throw RPCError(failure)
     }
     return CreateBroadcastChannelResponse(channelId: id)
   }
@@ -74,14 +72,12 @@ public struct BroadcastChannelsService: BroadcastChannelsServiceProtocol {
     let isGone = answer.status == 204 || answer.status == 200 || answer.reason == APNsReason.channelNotRegistered.text
     guard isGone else { throw Self.refused(answer) }
     let (app, environment, id) = (request.app, request.environment, request.channelId)
-    do {
-      _ = try await delivery.store.write { transaction in
+    _ = try await RPCError.convertingStoreErrors {
+      try await delivery.store.write { transaction in
         try transaction.execute(
           "DELETE FROM push_channels WHERE app = $1 AND environment = $2 AND channel_id = $3",
           [.text(app), .text(environment), .text(id)])
       }
-    } catch let failure as StoreError {
-      throw RPCError(failure)
     }
     return DeleteBroadcastChannelResponse()
   }
@@ -107,13 +103,10 @@ public struct BroadcastChannelsService: BroadcastChannelsServiceProtocol {
       payload: payload, expirationMs: request.expireTime?.millisecondsSince1970 ?? nowMs + Self.lifetimeMs,
       traceParent: nil)
     let queue = delivery.delivery.queue
-    var response = SendBroadcastResponse()
-    do {
-      response.apnsId = try await delivery.store.write { try queue.enqueue(order, in: $0) }
-    } catch let failure as StoreError {
-      throw RPCError(failure)
+    let id = try await RPCError.convertingStoreErrors {
+      try await delivery.store.write { try queue.enqueue(order, in: $0) }
     }
-    return response
+    return SendBroadcastResponse(apnsId: id)
   }
 
   // MARK: Calls
@@ -139,11 +132,8 @@ public struct BroadcastChannelsService: BroadcastChannelsServiceProtocol {
   private func call(
     _ method: String, _ path: String, _ route: PushRoute, channelID: String? = nil, body: String = ""
   ) async throws -> PushAnswer {
-    let authorization: String
-    do {
-      authorization = try await delivery.routing.authorization(for: route)
-    } catch let failure as StoreError {
-      throw RPCError(failure)
+    let authorization = try await RPCError.convertingStoreErrors {
+      try await delivery.routing.authorization(for: route)
     }
     var request = PushRequest(
       ticket: 0, path: path, authorization: authorization, id: "", payload: Array(body.utf8))

@@ -127,19 +127,11 @@ public struct PushDeliveryService: PushDeliveryServiceProtocol {
   }
 
   private func reading<T>(_ body: (ReadTransaction) throws -> T) throws -> T {
-    do {
-      return try store.read(body)
-    } catch let failure as StoreError {
-      throw RPCError(failure)
-    }
+    try RPCError.convertingStoreErrors { try store.read(body) }
   }
 
   private func writing<T: Sendable>(_ body: @escaping @Sendable (WriteTransaction) throws -> T) async throws -> T {
-    do {
-      return try await store.write(body)
-    } catch let failure as StoreError {
-      throw RPCError(failure)
-    }
+    try await RPCError.convertingStoreErrors { try await store.write(body) }
   }
 
   private func check(_ ids: [String]) throws(RPCError) {

@@ -20,44 +20,33 @@ public struct RoomsService: RoomsServiceProtocol {
   }
 
   public func reportPeer(_ request: ReportPeerRequest, context: CallContext) async throws -> ReportPeerResponse {
-    let user = try context.requireUser()
-    try Self.check(app: request.app, roomID: request.roomId)
-    let driver = RoomDriver(repository: repository, policy: policy)
+    let event: RoomMachine.Event = request.connected ? .peerConnected : .peerDisconnected
     return ReportPeerResponse(
-      activity: try await driver.handle(
-        request.connected ? .peerConnected : .peerDisconnected, app: request.app, roomID: request.roomId, user: user,
-        traceParent: context.traceParent
-      ).first?.message)
+      activity: try await handle(event, app: request.app, roomID: request.roomId, context).first?.message)
   }
 
   public func leaveRoom(_ request: LeaveRoomRequest, context: CallContext) async throws -> LeaveRoomResponse {
-    let user = try context.requireUser()
-    try Self.check(app: request.app, roomID: request.roomId)
-    let driver = RoomDriver(repository: repository, policy: policy)
-    return LeaveRoomResponse(
-      activity: try await driver.handle(
-        .leave, app: request.app, roomID: request.roomId, user: user, traceParent: context.traceParent
-      ).first?.message)
+    LeaveRoomResponse(
+      activity: try await handle(.leave, app: request.app, roomID: request.roomId, context).first?.message)
   }
 
   public func disconnectRooms(
     _ request: DisconnectRoomsRequest, context: CallContext
   ) async throws -> DisconnectRoomsResponse {
-    let user = try context.requireUser()
-    try Self.check(app: request.app, roomID: nil)
-    let driver = RoomDriver(repository: repository, policy: policy)
-    return DisconnectRoomsResponse(
-      endedCount: Int32(
-        clamping: try await driver.handle(
-          .leave, app: request.app, roomID: nil, user: user, traceParent: context.traceParent
-        ).count))
+    DisconnectRoomsResponse(
+      endedCount: Int32(clamping: try await handle(.leave, app: request.app, roomID: nil, context).count))
   }
 
-  private static func check(app: String, roomID: String?) throws(RPCError) {
+  private func handle(
+    _ event: RoomMachine.Event, app: String, roomID: String?, _ context: CallContext
+  ) async throws -> [StoredActivity] {
+    let user = try context.requireUser()
     var violations = Violations()
     ActivityRules.app(app, "app", &violations)
     if let roomID { DriverRules.roomID(roomID, &violations) }
     try violations.check()
+    return try await RoomDriver(repository: repository, policy: policy).handle(
+      event, app: app, roomID: roomID, user: user, traceParent: context.traceParent)
   }
 }
 

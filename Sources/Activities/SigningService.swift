@@ -19,12 +19,7 @@ public struct SigningService: SigningServiceProtocol {
   ) async throws -> SignProviderTokenResponse {
     try context.requireAdmin()
     let id = try find(keyID: request.keyId, teamID: request.teamId)
-    let issued: ProviderTokenState.Issued
-    do {
-      issued = try await delivery.tokens.token(of: id)
-    } catch let failure as StoreError {
-      throw RPCError(failure)
-    }
+    let issued = try await RPCError.convertingStoreErrors { try await delivery.tokens.token(of: id) }
     var response = SignProviderTokenResponse(
       token: issued.token, issueTime: ProtoTimestamp(millisecondsSince1970: issued.issuedAtMs))
     let nowMs = delivery.delivery.environment.nowMs()
@@ -93,16 +88,14 @@ public struct SigningService: SigningServiceProtocol {
     if delivery.delivery.keys.isRevoked(named) { return RevokeSigningKeyResponse() }
     let id = try find(keyID: request.keyId, teamID: request.teamId)
     let nowMs = delivery.delivery.environment.nowMs()
-    do {
-      _ = try await delivery.store.write { transaction in
+    _ = try await RPCError.convertingStoreErrors {
+      try await delivery.store.write { transaction in
         try transaction.execute(
           "INSERT INTO revoked_keys (team_id, key_id, revoked_at_ms) VALUES ($1, $2, $3) ON CONFLICT (team_id, key_id) DO NOTHING",
           [.text(id.teamID), .text(id.keyID), .integer(nowMs)])
         try transaction.execute(
           "DELETE FROM provider_tokens WHERE team_id = $1 AND key_id = $2", [.text(id.teamID), .text(id.keyID)])
       }
-    } catch let failure as StoreError {
-      throw RPCError(failure)
     }
     delivery.delivery.keys.revoke(id)
     SigningKeyFiles(directory: delivery.delivery.configuration.addedKeysDirectory, teamID: nil).remove(id.keyID)

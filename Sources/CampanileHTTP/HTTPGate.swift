@@ -31,8 +31,8 @@ package final class HTTPGate: ChannelInboundHandler, RemovableChannelHandler {
   package typealias InboundOut = ByteBuffer
   private let connection: any HTTPGatedConnection
   private var context: ChannelHandlerContext?
-  /// Bytes that arrived behind a request in progress. Reads of one event loop tick bound them: at most four buffers of
-  /// 64 KiB, or one for an unauthenticated caller. The rest stays in the socket buffer.
+  /// Bytes that arrived behind a request in progress, bounded by `HTTPGatedConnection.keeps(behind:)`. The rest stays
+  /// in the socket buffer.
   private var held: ByteBuffer?
 
   package init(_ connection: any HTTPGatedConnection) { self.connection = connection }

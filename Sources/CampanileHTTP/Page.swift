@@ -48,6 +48,8 @@ package struct PagePlan: Sendable {
 /// The path and query of a request's target, which may be in absolute form (RFC 9112 section 3.2.2).
 package struct PageTarget: Sendable, Hashable {
   package let path: String
+  /// The target in origin form: the path and the undecoded query.
+  package let origin: String
   /// Query parameters with decoded values; the last value of each name counts.
   package let query: [String: String]
 
@@ -59,6 +61,7 @@ package struct PageTarget: Sendable, Hashable {
     }
     let path = rest.prefix { $0 != "?" }
     self.path = path.isEmpty ? "/" : String(path)
+    origin = (path.isEmpty ? "/" : "") + String(rest)
     let pairs = rest.dropFirst(path.count + 1).prefix { $0 != "#" }.split(separator: "&").map { pair in
       let name = pair.prefix { $0 != "=" }
       let value = pair.dropFirst(name.count + 1)
@@ -77,7 +80,10 @@ package struct PageTarget: Sendable, Hashable {
         bytes.append(byte)
         continue
       }
-      guard let decoded = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16), rest.count >= 2 else {
+      let digits = rest.prefix(2)
+      guard digits.count == 2, digits.first != UInt8(ascii: "+"), digits.first != UInt8(ascii: "-"),
+        let decoded = UInt8(String(decoding: digits, as: UTF8.self), radix: 16)
+      else {
         return nil
       }
       bytes.append(decoded)

@@ -55,6 +55,16 @@ final class PageConnection: ChannelInboundHandler, HTTPGatedConnection {
     context.fireUserInboundEventTriggered(event)
   }
 
+  func channelReadComplete(context: ChannelHandlerContext) {
+    readPaused()
+    context.fireChannelReadComplete()
+  }
+
+  func channelWritabilityChanged(context: ChannelHandlerContext) {
+    if context.channel.isWritable, state.isEndWaiting { finish() }
+    context.fireChannelWritabilityChanged()
+  }
+
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
     if error is HTTPParserError { handle(state.parserFault, status: 400) } else { close() }
   }
@@ -63,7 +73,9 @@ final class PageConnection: ChannelInboundHandler, HTTPGatedConnection {
     guard !state.isClosing else { return }
     switch unwrapInboundIn(data) {
     case .head(let head):
-      change { $0.begin(keepsAlive: head.isKeepAlive && !head.headers.contains(name: "upgrade"), now: .now()) }
+      // The decoder stops after a request for another protocol.
+      let isUpgrade = head.method == .CONNECT || head.headers.contains(name: "upgrade")
+      change { $0.begin(keepsAlive: head.isKeepAlive && !isUpgrade, now: .now()) }
       self.head = head
       plan = server.plan(head, context.remoteAddress?.ipAddress)
     case .body(var bytes):
@@ -86,7 +98,7 @@ final class PageConnection: ChannelInboundHandler, HTTPGatedConnection {
   var isReading: Bool { true }
   var readsAhead: Bool { true }
 
-  func bytesArrived() { change { $0.bytesArrived(now: .now()) } }
+  func bytesArrived() { if !state.isClosing { change { $0.bytesArrived(now: .now()) } } }
 
   /// Responds before the end of the request if the rest of its body is not wanted.
   func readPaused() { if let plan, plan.bodyBytesMax == nil, !state.isRead { start() } }
@@ -121,18 +133,40 @@ final class PageConnection: ChannelInboundHandler, HTTPGatedConnection {
     headers.add(name: "Content-Length", value: String(response.body.count))
     if headers["connection"].contains("close") { state.endAfterResponse() }
     // A peer that has asked for the end of the connection needs no notice of it.
-    if !state.isRead, !headers.contains(name: "connection") { headers.add(name: "Connection", value: "close") }
+    if state.closesAfterResponse, head.isKeepAlive, !headers.contains(name: "connection") {
+      headers.add(name: "Connection", value: "close")
+    }
     let status = HTTPResponseStatus(statusCode: response.status)
     context.write(
       wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: status, headers: headers))), promise: nil)
     if head.method != .HEAD, !response.body.isEmpty {
       context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: response.body)))), promise: nil)
     }
-    // Before the end is written, because the next request may arrive at once.
+    context.flush()
+    finish()
+  }
+
+  /// Ends the response. The end waits until the peer has read most of it, and so do further requests.
+  private func finish() {
+    guard let context else { return }
+    // The state changes before the end is written, because the next request may arrive at once. A response before the
+    // end of its request never waits: the body's timeout would write 408 into it.
+    let isWritable = context.channel.isWritable || !state.isRead
     var end = HTTPExchangeState.End.close
-    change { end = $0.end(isWritable: true, now: .now()) }
-    context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
-    if end == .reuse { gate?.resume() } else { self.context?.closeAfterFlush() }
+    change { end = $0.end(isWritable: isWritable, now: .now()) }
+    guard end != .wait else { return }
+    let written = context.writeAndFlush(wrapOutboundOut(.end(nil)))
+    if end == .reuse {
+      gate?.resume()
+      return
+    }
+    let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
+    // The peer has as long to read the response as it may be idle.
+    timer?.cancel()
+    timer = context.eventLoop.scheduleTask(in: .milliseconds(server.limits.timeouts.idleTimeoutMs)) {
+      bound.value.close(promise: nil)
+    }
+    written.whenComplete { _ in bound.value.closeAfterFlush() }
   }
 
   private func handle(_ fault: HTTPExchangeState.Fault, status: Int) {

@@ -21,12 +21,8 @@ extension NotificationsService {
 
   public func listBuckets(_ request: ListBucketsRequest, context: CallContext) async throws -> ListBucketsResponse {
     let query = try BucketQuery(request, user: try context.requireUser(), limits: limits)
-    var response = ListBucketsResponse(buckets: try repository.buckets(query))
-    if response.buckets.count > query.pageSize {
-      response.buckets.removeLast(response.buckets.count - query.pageSize)
-      if let last = response.buckets.last { response.nextPageToken = query.nextPageToken(after: last) }
-    }
-    return response
+    let (buckets, nextPageToken) = query.page.page(try repository.buckets(query)) { [$0.name, $0.id] }
+    return ListBucketsResponse(buckets: buckets, nextPageToken: nextPageToken)
   }
 
   public func updateBucket(_ request: UpdateBucketRequest, context: CallContext) async throws -> UpdateBucketResponse {

@@ -5,16 +5,26 @@ import Testing
 @Suite struct IdempotencyTests {
   private let key = IdempotencyKey(principal: "user-1", method: "x.v1.S/Create", requestID: "r-1")
 
+  private struct Reply: Sendable {
+    var bytes: [UInt8]
+    /// Whether it is the reply of an earlier run.
+    var isStored: Bool
+  }
+
   private func create(
     _ store: Store, _ key: IdempotencyKey, hash: [UInt8] = [1], nowMs: Int64 = 1_000, id: String = "a",
     failing: Bool = false
-  ) async throws -> IdempotentReply {
+  ) async throws -> Reply {
     try await store.write { transaction in
-      try transaction.idempotent(key, requestHash: hash, nowMs: nowMs) { transaction in
-        try transaction.execute("INSERT INTO rows (id, body) VALUES ($1, 'b')", [.text(id)])
-        if failing { throw StoreError(.constraint, "refused") }
-        return Array("reply to \(id)".utf8)
+      if let bytes = try transaction.storedReply(key, requestHash: hash, nowMs: nowMs) {
+        return Reply(bytes: bytes, isStored: true)
       }
+      try transaction.execute("INSERT INTO rows (id, body) VALUES ($1, 'b')", [.text(id)])
+      if failing { throw StoreError(.constraint, "refused") }
+      let bytes = Array("reply to \(id)".utf8)
+      let (expiresAtMs, isBeyond) = nowMs.addingReportingOverflow(ReplyRetention.retentionMs)
+      try transaction.storeReply(bytes, key, requestHash: hash, expiresAtMs: isBeyond ? .max : expiresAtMs)
+      return Reply(bytes: bytes, isStored: false)
     }
   }
 
@@ -61,9 +71,9 @@ import Testing
 
   @Test func concurrentRepeatsChangeOnce() async throws {
     try await withStore { store, _ in
-      let replies = try await withThrowingTaskGroup(of: IdempotentReply.self) { group in
+      let replies = try await withThrowingTaskGroup(of: Reply.self) { group in
         for index in 0..<50 { group.addTask { try await create(store, key, id: "row-\(index)") } }
-        return try await group.reduce(into: [IdempotentReply]()) { $0.append($1) }
+        return try await group.reduce(into: [Reply]()) { $0.append($1) }
       }
       #expect(replies.filter { !$0.isStored }.count == 1)
       #expect(Set(replies.map(\.bytes)).count == 1)

@@ -48,10 +48,11 @@ def programs(folder):
     found = {}
     for path in pathlib.Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            if str(folder).encode() in (path / "cmdline").read_bytes() and alive(int(path.name)):
-                name = pathlib.Path(os.readlink(path / "exe")).name
-                if name.startswith("campanile"):
-                    found[int(path.name)] = name
+            words = (path / "cmdline").read_bytes().decode().split("\0")
+            # The executable of all of them is campanile-suite; the first argument names the program.
+            if any(str(folder) in word for word in words) and alive(int(path.name)):
+                if pathlib.Path(os.readlink(path / "exe")).name.startswith("campanile"):
+                    found[int(path.name)] = pathlib.Path(words[0]).name
     return found
 
 

@@ -39,6 +39,7 @@ import Testing
     for (method, kind, call) in Self.calls {
       let id = try #require(own[kind])
       try await expectLooksMissing(id, "\(method.name)") { try await call(service, $0, bruno) }
+      #expect(await failure { try await call(service, id, bruno) }?.errorMetadata["id"] == id, "\(method.name)")
     }
     #expect(try await service.listTemplates(.init(), context: anna).templates.count == 1)
     #expect(try await service.listHeartbeats(.init(), context: anna).heartbeats.count == 1)

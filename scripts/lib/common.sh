@@ -62,6 +62,7 @@ release_build() { (cd "$root" && swift build "${release_flags[@]}" --scratch-pat
 # link_programs FOLDER: gives campanile-suite in a build folder the names of its programs, by which tests start them.
 link_programs() {
   local name
+  [ -x "$1/campanile-suite" ] || fail "$1 has no campanile-suite"
   while read -r name; do
     [ "$(readlink "$1/$name")" = campanile-suite ] || ln -sfn campanile-suite "$1/$name"
   done < <(sed -n 's/.*executable: "\(campanile-[a-z-]*\)".*/\1/p' "$root/Sources/CampanileCLI/Suite/SuiteMember.swift"; echo campanile)

@@ -1,4 +1,3 @@
-import APNs
 import CampanileStore
 
 /// The state of a queued push. Raw values are stored in the database.

@@ -14,11 +14,14 @@ extension SQLiteActivitiesRepository {
   func change(
     _ id: String, user: String, _ decide: @escaping @Sendable (StoredActivity, Int64) throws -> ActivityChange?
   ) async throws -> StoredActivity {
-    try await write { transaction in
-      let activity = try find(id, user: user, transaction)
+    try await storeWrite { transaction in
+      // Decide before settling: a rejected change must not change a row.
+      let pending = stateWriter.pending.entry(id, user: user)?.activity
+      let activity = try pending ?? find(id, user: user, transaction)
       guard activity.isLive else { throw RPCError.activityEnded() }
       guard let change = try decide(activity, clockMs()) else { return activity }
-      return try apply(change, to: activity, transaction)
+      try stateWriter.settle(transaction)
+      return try apply(change, to: pending == nil ? activity : find(id, user: user, transaction), transaction)
     }
   }
 

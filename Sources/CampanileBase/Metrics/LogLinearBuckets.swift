@@ -5,7 +5,7 @@
 public struct LogLinearBuckets: Sendable, Hashable {
   /// A bucket without regard to the bounds.
   @usableFromInline struct Whole: Sendable, Hashable {
-    /// The index of the bucket, or of its first half.
+    /// The index of the bucket, or of its part below the bound.
     @usableFromInline var first: Int
     /// The bound that divides it; `.max` if there is none.
     @usableFromInline var bound: Int64
@@ -20,7 +20,7 @@ public struct LogLinearBuckets: Sendable, Hashable {
 
   /// - Parameters:
   ///   - powerMax: Values of 2^`powerMax` and more are counted in the last bucket; at most 63.
-  ///   - bounds: Ascending, at most 2^`powerMax`. A bucket may contain only one of them.
+  ///   - bounds: Ascending, below 2^`powerMax`. A bucket may contain only one of them.
   public init(precisionBits: Int, powerMax: Int, bounds: [Int64] = []) {
     func lower(_ whole: Int) -> Int64 {
       let shift = max(0, whole >> precisionBits - 1)
@@ -47,7 +47,7 @@ public struct LogLinearBuckets: Sendable, Hashable {
 
   /// Returns the bucket of a value. Negative values count as 0.
   @inlinable public func bucket(of value: Int64) -> Int {
-    // `Whole.bound` is above every value.
+    // A bucket without a bound has `.max` in its place, which must be above every value.
     let value = min(max(0, value), .max - 1)
     // These operators omit checks for overflow, which cannot occur here.
     let bits = Int64(truncatingIfNeeded: precisionBits)

@@ -89,7 +89,7 @@ struct RedirectServer: Service {
     let timeouts = HTTPTimeouts(answerTimeoutMs: 60_000, idleTimeoutMs: 10_000)
     let server = PageServer(PageLimits(timeouts: timeouts)) { head, _ in
       let location = redirect.location(
-        authority: head.headers.first(name: "host"), path: head.uri, httpsPort: httpsPort)
+        authority: head.headers.first(name: "host"), path: PageTarget(head.uri).origin, httpsPort: httpsPort)
       return PagePlan { _ in
         guard let location else { return .own(400, [("Connection", "close")]) }
         return .own(308, [("Location", location), ("Connection", "close")])

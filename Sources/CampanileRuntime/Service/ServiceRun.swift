@@ -20,7 +20,8 @@ struct ServiceRun {
   let settings: Settings
   let environment: ServiceEnvironment
   let logger: Logger
-  let metrics = MetricsRegistry()
+  // The gateway has about 200 methods, and each may return every status code.
+  let metrics = MetricsRegistry(maximumSeries: 4_000)
   let health = HealthRegistry()
   private let levels: SharedLogLevel
   private let reload: @Sendable () throws -> Settings

@@ -1,7 +1,7 @@
 public import CampanileBase
 import Synchronization
 
-/// Collects the users and the earliest timer affected by the current commit, and wakes watches and the alarm loop
+/// Collects the users and the earliest timer affected by the current commit, and wakes watches and the timer loop
 /// afterwards.
 ///
 /// Writes fill it on the writer's thread. It is sealed before their commit.
@@ -41,7 +41,7 @@ public final class AlarmSchedule: Sendable {
     }
   }
 
-  /// Runs after every commit, successful or not: wakes the watches and the alarm loop. A spurious wake-up is harmless.
+  /// Runs after every commit, successful or not: wakes the watches and the timer loop. A spurious wake-up is harmless.
   public func committed() {
     let (users, mustNotify) = state.withLock { state in
       defer {

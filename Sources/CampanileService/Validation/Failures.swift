@@ -47,6 +47,16 @@ extension RPCError {
       fieldViolations: [.init(field: field, description: description, reason: reason.rawValue)])
   }
 
+  /// Returns the result of `body`, whose `StoreError`s become `RPCError`s.
+  public static func convertingStoreErrors<T>(_ body: () throws -> T) throws -> T {
+    do { return try body() } catch let failure as StoreError { throw RPCError(failure) }
+  }
+
+  /// Returns the result of `body`, whose `StoreError`s become `RPCError`s.
+  public static func convertingStoreErrors<T>(_ body: () async throws -> T) async throws -> T {
+    do { return try await body() } catch let failure as StoreError { throw RPCError(failure) }
+  }
+
   /// Returns NOT_FOUND for an object that does not exist or belongs to another user; the two are indistinguishable.
   public static func missing(_ kind: String, _ id: String, field: String, _ reason: Reason) -> RPCError {
     // The id comes from the request: echo at most the maximum length of an id.

@@ -12,13 +12,6 @@ public struct IdempotencyKey: Sendable, Hashable {
   }
 }
 
-/// The reply to a request with an idempotency key.
-public struct IdempotentReply: Sendable, Hashable {
-  public var bytes: [UInt8]
-  /// Whether the reply is that of an earlier run. If so, this run has changed nothing.
-  public var isStored: Bool
-}
-
 /// The retention of stored replies.
 public enum ReplyRetention {
   /// 24 hours.
@@ -26,25 +19,6 @@ public enum ReplyRetention {
 }
 
 extension WriteTransaction {
-  /// Runs `change` unless the request has a stored reply, and stores its reply in the same transaction.
-  ///
-  /// Nothing is stored if `change` throws, so that the sender may try again.
-  ///
-  /// - Parameter requestHash: A digest of the decoded request without its id. Requests with equal digests are the same.
-  /// - Throws: `requestIDReused` if the id was used for a different request within the retention; otherwise errors of
-  ///   `change`.
-  public func idempotent(
-    _ key: IdempotencyKey, requestHash: [UInt8], nowMs: Int64, retentionMs: Int64 = ReplyRetention.retentionMs,
-    _ change: (WriteTransaction) throws -> [UInt8]
-  ) throws -> IdempotentReply {
-    if let reply = try storedReply(key, requestHash: requestHash, nowMs: nowMs) {
-      return IdempotentReply(bytes: reply, isStored: true)
-    }
-    let reply = try change(self)
-    try storeReply(reply, key, requestHash: requestHash, expiresAtMs: nowMs.addingClamped(retentionMs))
-    return IdempotentReply(bytes: reply, isStored: false)
-  }
-
   /// Returns the stored reply of a request; nil if the request is new or its reply has expired.
   ///
   /// - Throws: `requestIDReused` if the id was used for a different request.
@@ -95,14 +69,5 @@ extension Store {
           WHERE expires_at_ms <= $1 ORDER BY expires_at_ms LIMIT $2)
         """, [.integer(nowMs), .int(batchRows)])
     }
-  }
-}
-
-extension Int64 {
-  /// Returns the sum, clamped to the range because times come from outside.
-  func addingClamped(_ other: Int64) -> Int64 {
-    let (sum, overflow) = addingReportingOverflow(other)
-    guard overflow else { return sum }
-    return other > 0 ? .max : .min
   }
 }

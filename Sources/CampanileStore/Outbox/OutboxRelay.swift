@@ -201,3 +201,12 @@ extension OutboxRelay.Round {
     heldBack += other.heldBack
   }
 }
+
+extension Int64 {
+  /// Returns the sum, clamped to the range because times come from outside.
+  fileprivate func addingClamped(_ other: Int64) -> Int64 {
+    let (sum, overflow) = addingReportingOverflow(other)
+    guard overflow else { return sum }
+    return other > 0 ? .max : .min
+  }
+}

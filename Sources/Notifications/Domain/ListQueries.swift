@@ -5,26 +5,16 @@ import CampanileService
 
 /// A query for one page of buckets, ordered by name and id.
 struct BucketQuery: Sendable, Hashable {
-  var user: String
-  var pageSize: Int
   var isOfDeleted: Bool
-  var after: (name: String, id: String) { (position.first ?? "", position.last ?? "") }
-  private var position: [String]
+  var page: PositionQuery
+  var after: (name: String, id: String) { (page.position.first ?? "", page.position.last ?? "") }
 
   init(_ request: ListBucketsRequest, user: String, limits: NotificationsLimits) throws(RPCError) {
-    var violations = Violations()
-    self.user = user
     isOfDeleted = request.onlyDeleted
-    pageSize = Paging.size(request.pageSize, limits, &violations)
-    position = []
-    position = Paging.position(request.pageToken, parts: 2, scope: scope, &violations) ?? ["", ""]
-    try violations.check()
+    page = try PositionQuery(
+      user: user, pageSize: request.pageSize, pageToken: request.pageToken,
+      scope: [isOfDeleted ? "deleted-buckets" : "buckets"], parts: 2, limits: limits)
   }
-
-  /// Returns the token of the page after `last`.
-  func nextPageToken(after last: Bucket) -> String { Paging.token([last.name, last.id], scope: scope) }
-
-  private var scope: [String] { [isOfDeleted ? "deleted-buckets" : "buckets", user] }
 }
 
 /// A query for one page of notifications, newest first. Ids ascend with time, so two ids bound the time range.

@@ -27,11 +27,10 @@ struct SQLiteAutomationRepository: AutomationRepository, StoreBacked {
     _ idempotency: IdempotentRequest?, _ change: @escaping @Sendable (WriteTransaction) throws -> M
   ) async throws -> M {
     try await storeWrite { transaction in
-      guard let idempotency else { return try change(transaction) }
-      let reply = try transaction.idempotent(
-        idempotency.key, requestHash: idempotency.requestHash, nowMs: clockMs()
-      ) { try change($0).jsonUTF8Bytes() }
-      return try StoredJSON.message(M.self, reply.bytes, "a stored reply")
+      if let reply = try storedReply(M.self, idempotency, transaction) { return reply }
+      let reply = try change(transaction)
+      try storeReply(reply, idempotency, transaction)
+      return reply
     }
   }
 

@@ -79,7 +79,7 @@ extension SQLiteNotificationsRepository {
     try readSingle { transaction in
       try transaction.query(
         query.isOfDeleted ? Self.deletedBucketsSQL : Self.bucketsSQL,
-        [.text(query.user), .text(query.after.name), .text(query.after.id), .int(query.pageSize + 1)],
+        [.text(query.page.user), .text(query.after.name), .text(query.after.id), .int(query.page.pageSize + 1)],
         BucketRow.bucket)
     }
   }

@@ -16,7 +16,8 @@ extension SQLiteNotificationsRepository {
       let nowMs = clockMs()
       var context = (isShared ? notifier.takeContext() : nil) ?? PublishingContext(nowMs: nowMs, limits: limits)
       context.renew(nowMs: nowMs, limits: limits)
-      // A publication that fails has added nothing to the context.
+      // A failure before any change has added nothing to the context. A later one restarts the transaction, which
+      // discards the context.
       defer { if isShared { notifier.share(context) } }
       let notification = try create(draft, by: user, in: &context, transaction)
       if !isShared { try context.finish(transaction) }

@@ -17,8 +17,8 @@ extension SQLiteNotificationsRepository {
     WHERE user_id = $1 AND bucket_id = $2 AND collapse_key = $3 LIMIT 1
     """
 
-  /// Publishes into the draft's bucket as `user`: writes copies for the user, the owner and the members. Schedules the
-  /// notification instead if its `deliver_time` is in the future.
+  /// Publishes into the draft's bucket as `user`: writes copies for the user, the owner and the members. Without a
+  /// target, schedules the notification instead if its `deliver_time` is in the future.
   ///
   /// Throws before changing anything: NOT_FOUND for the bucket, PERMISSION_DENIED for a reader, RESOURCE_EXHAUSTED.
   ///
@@ -28,7 +28,7 @@ extension SQLiteNotificationsRepository {
     _ draft: NotificationDraft, by user: String, as target: PublishingTarget? = nil,
     in context: inout PublishingContext, _ transaction: WriteTransaction
   ) throws -> Notification {
-    if let deliverMs = draft.notification.deliverTime?.millisecondsSince1970, deliverMs > context.nowMs {
+    if target == nil, let deliverMs = draft.notification.deliverTime?.millisecondsSince1970, deliverMs > context.nowMs {
       return try schedule(draft, atMs: deliverMs, user: user, in: &context, transaction)
     }
     let bucketID = draft.notification.bucketId

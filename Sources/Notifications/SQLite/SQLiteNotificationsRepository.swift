@@ -33,7 +33,8 @@ struct SQLiteNotificationsRepository: NotificationsRepository, TimerRepository {
 
   var alarms: AlarmSchedule { notifier.alarms }
 
-  /// Performs a write, after the counts that publications of the same commit have deferred. All errors are `RPCError`s.
+  /// Writes the counts that publications of the same commit have deferred, then performs a write. All errors are
+  /// `RPCError`s.
   func write<T: Sendable>(_ body: @escaping @Sendable (WriteTransaction) throws -> T) async throws -> T {
     try await storeWrite { transaction in
       try notifier.settle(transaction)

@@ -14,11 +14,7 @@ extension SQLiteNotificationsRepository {
 
   func search(_ query: SearchPageQuery) async throws -> SearchPage {
     if let bucketID = query.bucketID { _ = try bucket(bucketID, user: query.user) }
-    do {
-      try await SearchIndexer(store: store).catchUp(user: query.user)
-    } catch let failure as StoreError {
-      throw RPCError(failure)
-    }
+    try await RPCError.convertingStoreErrors { try await SearchIndexer(store: store).catchUp(user: query.user) }
     return try read { try page(query, $0) }
   }
 

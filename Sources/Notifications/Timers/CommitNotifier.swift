@@ -18,8 +18,6 @@ final class CommitNotifier: Sendable {
   private let nowMs: @Sendable () -> Int64
   /// For each user changed in this commit by a sampled call, the trace of the latest such call.
   private let traces = Mutex<[String: TraceContext]>([:])
-  /// Signalled when a committed timer is due before the loop's next planned wake-up.
-  var signal: WakeSignal { alarms.signal }
 
   init(hub: WatchHub, nowMs: @escaping @Sendable () -> Int64) {
     alarms = AlarmSchedule(hub: hub)
@@ -71,7 +69,4 @@ final class CommitNotifier: Sendable {
 
   /// Runs after every commit, successful or not: wakes the watches and the timer loop. A spurious wake-up is harmless.
   func committed() { alarms.committed() }
-
-  /// Sets the time of the loop's next planned wake-up.
-  func plan(_ dueMs: Int64) { alarms.plan(dueMs) }
 }

@@ -26,7 +26,7 @@ struct SyncRetention: Sendable {
 
   /// Deletes everything that has expired.
   ///
-  /// - Returns: The approximate number of deleted rows. Each batch of a deleted zone counts as a full batch.
+  /// - Returns: The approximate number of deleted rows.
   func purge(nowMs: Int64) async throws -> Int {
     try await dropUploads(nowMs: nowMs)
       + repeated { try Self.dropVersions($0, beforeMs: nowMs - limits.historyAgeMaxMs, nowMs: nowMs) }
