@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import pathlib
+import re
 import shutil
 import socket
 import subprocess
@@ -123,6 +124,14 @@ def test_operations_are_private_and_wrong_credentials_refused(suite, base, key):
         assert request(base, "GET", path, "cmp_" + "A" * 43)[0] == 401
     assert request(base, "GET", "/v1/buckets")[0] == 401
     assert request(base, "GET", "/v1/buckets", key, Campanile_Principal="user/root")[0] == 400
+
+
+def test_failures_keep_their_method_and_code_in_metrics(suite, key, base):
+    for method in re.findall(r"campanile\.\w+\.v1\.\w+/\w+", suite.run("list", check=0).stdout):
+        request(base, "POST", f"/{method}", key, {"unknownField": 1})
+    text = curl(f"http://127.0.0.1:{suite.endpoints['gateway']['admin']}/metrics").decode()
+    failed = {line.split('method="')[1].split('"')[0] for line in text.splitlines() if 'code="INVALID_ARGUMENT"' in line}
+    assert len(failed) > 50 and 'code="_OTHER"' not in text
 
 
 def test_openapi_document_is_valid(base, tmp_path):
