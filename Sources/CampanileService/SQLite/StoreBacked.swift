@@ -18,29 +18,17 @@ extension StoreBacked {
   public func storeWrite<T: Sendable>(
     _ body: @escaping @Sendable (WriteTransaction) throws -> T
   ) async throws -> T {
-    do {
-      return try await store.write(body)
-    } catch let failure as StoreError {
-      throw RPCError(failure)
-    }
+    try await RPCError.convertingStoreErrors { try await store.write(body) }
   }
 
   /// Performs several queries on one snapshot.
   public func read<T>(_ body: (ReadTransaction) throws -> T) throws -> T {
-    do {
-      return try store.read(body)
-    } catch let failure as StoreError {
-      throw RPCError(failure)
-    }
+    try RPCError.convertingStoreErrors { try store.read(body) }
   }
 
   /// Performs one query.
   public func readSingle<T>(_ body: (ReadTransaction) throws -> T) throws -> T {
-    do {
-      return try store.readSingle(body)
-    } catch let failure as StoreError {
-      throw RPCError(failure)
-    }
+    try RPCError.convertingStoreErrors { try store.readSingle(body) }
   }
 
   /// Returns the stored reply of a repeated request, or nil for a new one. Throws `requestIDReused`.
