@@ -55,6 +55,13 @@ PYTHON
   "$python" -m pip install --quiet --disable-pip-version-check "${missing[@]}"
 }
 
+# need_protos: supplies the protos that protos/ imports to protoc and buf, and sets $imported to their folders.
+need_protos() {
+  need_python googleapis-common-protos protovalidate
+  mapfile -t imported < <("$python" "$root/scripts/lib/protos.py" "$root")
+  [ ${#imported[@]} = 2 ] || fail "cannot supply the imported protos"
+}
+
 # release_build [OPTIONS…]: builds the suite in .build-release with the flags of a deployment (docs/decisions/0010).
 release_flags=(-c release -Xswiftc -enforce-exclusivity=unchecked --static-swift-stdlib)
 release_build() { (cd "$root" && swift build "${release_flags[@]}" --scratch-path .build-release "$@"); }
